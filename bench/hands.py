@@ -20,12 +20,12 @@ from pathlib import Path
 
 import anyio
 
+from orchestrator.hands.execution.workspace_runner import run_command
 from orchestrator.hands.local import open_local_hands
-from orchestrator.hands.policy import SandboxGrant, CommandLimits
-from orchestrator.hands.run import run_command
+from orchestrator.hands.policy import CommandLimits, SandboxGrant
 from orchestrator.hands.workspace import LocalWorkspace
 from orchestrator.ports.hands import ShellCommand
-from worktrees.repository import GitRepository
+from worktrees.repositories.repository import GitRepository
 
 SOURCE = Path(__file__).parents[1]
 BOUNDS_MS = {True: 25.0, False: 15.0}

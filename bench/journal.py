@@ -19,7 +19,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import islice
 from pathlib import Path
 
-from orchestrator.domain.attempt import Attempt
+from orchestrator.domain.budget.usage import Usage
 from orchestrator.domain.event import Event, RecordedEvent
 from orchestrator.domain.event.run import EngineStarted, RunStarted
 from orchestrator.domain.event.work import (
@@ -32,18 +32,18 @@ from orchestrator.domain.event.work import (
     ToolReturned,
     TurnEnded,
 )
-from orchestrator.domain.fold import apply_recorded_event
+from orchestrator.domain.fold.projection import apply_recorded_event
 from orchestrator.domain.ids import CommitId, RunId, SessionId, TaskId, TreeId
-from orchestrator.domain.state import RunState
-from orchestrator.domain.task import Task
-from orchestrator.domain.text import Text
-from orchestrator.domain.usage import Usage
-from orchestrator.journal import snapshot
-from orchestrator.journal.caretaker import MAX_SNAPSHOT_INTERVAL
-from orchestrator.journal.index import INDEX_FILE as INDEX
-from orchestrator.journal.runs import StateDirectory
-from orchestrator.journal.search import search_events
-from orchestrator.journal.store import EventStore
+from orchestrator.domain.run.attempt import Attempt
+from orchestrator.domain.run.state import RunState
+from orchestrator.domain.run.task import Task
+from orchestrator.domain.text.blob_text import Text
+from orchestrator.journal.full_text.index import INDEX_FILE as INDEX
+from orchestrator.journal.full_text.search import search_events
+from orchestrator.journal.locations.run_directory import StateDirectory
+from orchestrator.journal.maintenance import MAX_SNAPSHOT_INTERVAL
+from orchestrator.journal.state import snapshot
+from orchestrator.journal.storage.event_store import EventStore
 
 BOUNDS = {"open and fold, s": 3.0, "search, ms": 100.0, "tail lag, ms": 250.0}
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -121,7 +121,7 @@ def fill(place: Path, count: int) -> float:
 OPEN = """
 import sys, time
 from pathlib import Path
-from orchestrator.journal.states import read_state
+from orchestrator.journal.state.derivation import read_state
 begun = time.perf_counter()
 state = read_state(Path(sys.argv[1]) / "journal.db")
 print(time.perf_counter() - begun, time.process_time(), state.seq)
@@ -157,9 +157,9 @@ WRITER = """
 import sys, anyio
 from pathlib import Path
 from orchestrator.domain.event.run import Noticed
-from orchestrator.journal.caretaker import Caretaker
+from orchestrator.journal.maintenance import Caretaker
 from orchestrator.journal.journal import Journal, SystemClock
-from orchestrator.journal.runs import RunDirectory
+from orchestrator.journal.locations.run_directory import RunDirectory
 
 async def agent(journal, pause_s):
     while True:

@@ -21,7 +21,7 @@ from typing import Any
 
 from orchestrator.domain.event.migration import FileMoved
 from orchestrator.domain.event.run import CheckFinished
-from orchestrator.journal.store import read_all_events
+from orchestrator.journal.storage.event_store import read_all_events
 
 BOUND = 1.25
 CODEMOD = "sleep {seconds}; sed -i s/old_name/new_name/"

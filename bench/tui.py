@@ -31,13 +31,13 @@ from typing import NamedTuple
 import anyio
 
 from orchestrator.domain.event import Event
-from orchestrator.journal.reader import EventReader
-from orchestrator.journal.runs import RunDirectory
+from orchestrator.journal.locations.run_directory import RunDirectory
+from orchestrator.journal.storage.event_reader import EventReader
+from orchestrator.tui.actions import DashboardActions
 from orchestrator.tui.app import Dashboard
-from orchestrator.tui.doors import DashboardActions
-from orchestrator.tui.feed import RunFeed, relax_garbage_collector
-from orchestrator.tui.view import Subject
-from orchestrator.tui.views.worker_transcript import TranscriptPane
+from orchestrator.tui.panes.transcript import TranscriptPane
+from orchestrator.tui.run_feed.feed import RunFeed, relax_garbage_collector
+from orchestrator.tui.views.base_view import Subject
 from tests.running.journals import LONGEST, Fleet, fleet_journal, write_batches
 
 BOUNDS = {
@@ -126,7 +126,9 @@ class Watcher(Dashboard):
         self.run_worker(self._measure())
 
     async def _measure(self) -> None:
-        await self._until(lambda: self._feed.is_caught_up and self.view_model is not None and self.view_model.seq == self._seq)
+        await self._until(
+            lambda: self._feed.is_caught_up and self.view_model is not None and self.view_model.seq == self._seq
+        )
         opened = await self._opened()
         await anyio.sleep(SETTLE_S)
         memory = rss_mb()

@@ -16,7 +16,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from orchestrator.demo.package import commit, environment, fetch, install, source, unpack
+from orchestrator.demo.published_package import commit, environment, fetch, install, source, unpack
 from orchestrator.errors import EnvironmentProblem
 
 CASES = Path(__file__).parent / "cases.toml"

@@ -19,7 +19,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from orchestrator.demo.package import commit, environment, fetch, install, source, unpack
+from orchestrator.demo.published_package import commit, environment, fetch, install, source, unpack
 from orchestrator.migrate.bundled import template
 
 PROJECTS: dict[str, Any] = tomllib.loads((Path(__file__).parent / "bundled.toml").read_text())

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from prompts.loader import Prompt, PromptError, load_prompt, list_prompt_names, parse_prompt
+from prompts.loader import Prompt, PromptError, list_prompt_names, load_prompt, parse_prompt
 
 _SUFFIX = ".md"
 

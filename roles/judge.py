@@ -6,18 +6,25 @@ from typing import TypeVar
 
 from pydantic import BaseModel
 
-from orchestrator.agent.spec import SessionSpec, index_tools
+from orchestrator.agent.session_spec import SessionSpec, index_tools
 from orchestrator.agent.tools.submit import build_submit_tool
 from orchestrator.config.roles import ModelSettings
-from orchestrator.domain.contract import IterationVerdict
 from orchestrator.domain.ids import CRITERION_ID_PATTERN, ROOT_TASK, SessionId, TaskId
-from orchestrator.domain.review import build_review_session_id
-from orchestrator.domain.verdict import LensVote
-from orchestrator.judge.contract import list_uncited_criteria
+from orchestrator.domain.judging.review import build_review_session_id
+from orchestrator.domain.judging.verdict import LensVote
+from orchestrator.domain.run.contract import IterationVerdict
+from orchestrator.judge.verdict.contract import list_uncited_criteria
 from orchestrator.ports.roles import IterationBrief, ReviewBrief, SessionFailure
 from prompts import fence_text
-from roles.base import RoleContext, format_bullets, format_check_summaries, format_contract, format_forge_checks, format_judge_report
-from roles.review import VIEW_PROMPTS, ReviewAnswer, find_review_problems, build_review_values, build_lens_vote
+from roles.review_answer import VIEW_PROMPTS, ReviewAnswer, build_lens_vote, build_review_values, find_review_problems
+from roles.role_context import (
+    RoleContext,
+    format_bullets,
+    format_check_summaries,
+    format_contract,
+    format_forge_checks,
+    format_judge_report,
+)
 
 _CITABLE = "task, check, receipt or changed file by its name"
 _ID = "at most 40 lower-case letters, digits and hyphens"
@@ -38,7 +45,15 @@ class ModelJudge:
         def find_problems(review: ReviewAnswer) -> tuple[str, ...]:
             return find_review_problems(brief, review)
 
-        answer = await self._ask(session, brief.task.id, VIEW_PROMPTS[brief.view], build_review_values(brief), ReviewAnswer, find_problems, settings)
+        answer = await self._ask(
+            session,
+            brief.task.id,
+            VIEW_PROMPTS[brief.view],
+            build_review_values(brief),
+            ReviewAnswer,
+            find_problems,
+            settings,
+        )
         return build_lens_vote(brief, settings.model, answer)
 
     async def judge_iteration(self, brief: IterationBrief) -> IterationVerdict | SessionFailure:
@@ -93,7 +108,9 @@ def _iteration_problems(brief: IterationBrief, verdict: IterationVerdict) -> tup
     missing = [criterion.id for criterion in brief.contract.criteria if criterion.id not in found]
     unmet = [finding.id for finding in verdict.findings if not finding.met]
     problems = [f"there is no finding for criterion {name}" for name in missing]
-    problems += [f"the evidence for {name} names no {_CITABLE}" for name in list_uncited_criteria(verdict, brief.citable)]
+    problems += [
+        f"the evidence for {name} names no {_CITABLE}" for name in list_uncited_criteria(verdict, brief.citable)
+    ]
     twice = {name for name in names if names.count(name) > 1}
     problems += [f"the id {name} is taken" for name in sorted(set(names) & brief.contract.ids | twice)]
     problems += [f"{name!r} is no id: {_ID}" for name in names if re.fullmatch(CRITERION_ID_PATTERN, name) is None]

@@ -3,23 +3,23 @@
 from collections.abc import Awaitable, Callable
 from functools import partial
 
-from orchestrator.agent.spec import SessionSpec, index_tools
+from orchestrator.agent.session_spec import SessionSpec, index_tools
 from orchestrator.agent.tools.base import AnyTool
 from orchestrator.agent.tools.files import build_list_tool, build_read_tool, build_search_tool
 from orchestrator.agent.tools.recall import build_recall_tool
 from orchestrator.agent.tools.shell import build_shell_tool
 from orchestrator.agent.tools.submit import build_submit_tool
-from orchestrator.domain.accounts import Accounts
+from orchestrator.domain.budget.accounts import Accounts
+from orchestrator.domain.budget.price import format_exact_dollars
 from orchestrator.domain.event.work import PlanRefused
-from orchestrator.domain.handoff import Handoff
 from orchestrator.domain.ids import SessionId
-from orchestrator.domain.plan import Plan, PlanLimits, check_plan
-from orchestrator.domain.price import format_exact_dollars
-from orchestrator.domain.tier import Tier
+from orchestrator.domain.run.handoff import Handoff
+from orchestrator.domain.run.plan import Plan, PlanLimits, check_plan
+from orchestrator.domain.sandbox.tier import Tier
 from orchestrator.ports.hands import Workspace
 from orchestrator.ports.roles import PlanningBrief, SessionFailure
 from prompts import fence_text
-from roles.base import RoleContext, format_bullets, format_contract, format_planner_report, format_slice
+from roles.role_context import RoleContext, format_bullets, format_contract, format_planner_report, format_slice
 
 
 class ModelPlanner:
@@ -109,7 +109,9 @@ def _earlier(brief: PlanningBrief) -> str:
     """What happened before this round, oldest first."""
     parts = []
     if brief.reasons:
-        parts.append(f"The goal was not reached by what landed so far:\n{fence_text('reasons', format_bullets(brief.reasons))}")
+        parts.append(
+            f"The goal was not reached by what landed so far:\n{fence_text('reasons', format_bullets(brief.reasons))}"
+        )
     if brief.reports:
         reports = "\n\n".join(format_planner_report(report) for report in brief.reports)
         parts.append(f"Your tasks have ended. What became of them:\n\n{reports}")

@@ -3,23 +3,29 @@
 from collections.abc import Callable
 from functools import partial
 
-from orchestrator.agent.spec import SessionSpec, build_anchor_ref, index_tools
+from orchestrator.agent.session_spec import SessionSpec, build_anchor_ref, index_tools
 from orchestrator.agent.tools.base import AnyTool
-from orchestrator.agent.tools.files import build_edit_tool, build_list_tool, build_read_tool, build_search_tool, build_write_tool
+from orchestrator.agent.tools.files import (
+    build_edit_tool,
+    build_list_tool,
+    build_read_tool,
+    build_search_tool,
+    build_write_tool,
+)
 from orchestrator.agent.tools.recall import build_recall_tool
+from orchestrator.agent.tools.request_tier import build_request_tier_tool
 from orchestrator.agent.tools.shell import build_shell_tool
 from orchestrator.agent.tools.submit import build_submit_tool
-from orchestrator.agent.tools.tier import build_request_tier_tool
 from orchestrator.config.roles import ModelSettings
-from orchestrator.domain.attempt import Attempt
-from orchestrator.domain.handoff import Handoff
 from orchestrator.domain.ids import SessionId, TaskId
-from orchestrator.domain.tier import Tier
+from orchestrator.domain.run.attempt import Attempt
+from orchestrator.domain.run.handoff import Handoff
+from orchestrator.domain.sandbox.tier import Tier
 from orchestrator.ports.hands import Workspace
 from orchestrator.ports.roles import SessionFailure, WorkBrief
 from prompts import PromptSource, fence_text
-from roles.base import RoleContext, format_bullets, format_handoff
-from roles.file import format_file_brief
+from roles.file_brief import format_file_brief
+from roles.role_context import RoleContext, format_bullets, format_handoff
 
 
 class ModelWorker:

@@ -47,15 +47,15 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize(
     ("module", "line", "contract"),
     [
-        ("orchestrator/domain/ids.py", "import orchestrator.journal.store", "Rooms"),
-        ("orchestrator/engine/run.py", "import orchestrator.migrate.drive", "Rooms"),
-        ("orchestrator/judge/gate.py", "import orchestrator.queue.lander", "Rooms"),
+        ("orchestrator/domain/ids.py", "import orchestrator.journal.storage.event_store", "Rooms"),
+        ("orchestrator/engine/goal/run.py", "import orchestrator.migrate.run.runner", "Rooms"),
+        ("orchestrator/judge/gate/harness.py", "import orchestrator.queue.lander", "Rooms"),
         ("worktrees/git.py", "import orchestrator.errors", "Rooms"),
-        ("orchestrator/engine/run.py", "import roles.worker", "Only app wires concrete roles"),
+        ("orchestrator/engine/goal/run.py", "import roles.worker", "Only app wires concrete roles"),
         ("orchestrator/agent/loop.py", "import litellm", "Only llm.litellm_client imports litellm"),
-        ("orchestrator/queue/branch.py", "import git", "Only worktrees imports git libraries"),
-        ("orchestrator/domain/usage.py", "import subprocess", "domain is pure data"),
-        ("orchestrator/cli/status.py", "import textual", "Only tui imports textual"),
+        ("orchestrator/queue/pr_branch.py", "import git", "Only worktrees imports git libraries"),
+        ("orchestrator/domain/budget/usage.py", "import subprocess", "domain is pure data"),
+        ("orchestrator/cli/inspect/status.py", "import textual", "Only tui imports textual"),
     ],
 )
 def test_a_planted_violation_breaks_the_contract(copy: Path, module: str, line: str, contract: str) -> None:

@@ -24,11 +24,11 @@ from anyio import (
 )
 from anyio.abc import ByteReceiveStream, Process
 
-from worktrees.environment import Setting, build_git_environment, build_user_environment
 from worktrees.errors import GitError, LockedRepository
-from worktrees.lock_holders import find_locking_processes, find_repository_directories
-from worktrees.pipes import watch_for_pipes
-from worktrees.remote_view import LIST_SETTINGS, create_remote_view, list_ignored_keys, parse_settings
+from worktrees.locks.lock_holders import find_locking_processes, find_repository_directories
+from worktrees.ref_store.remote_view import LIST_SETTINGS, create_remote_view, list_ignored_keys, parse_settings
+from worktrees.safety.git_environment import Setting, build_git_environment, build_user_environment
+from worktrees.safety.named_pipes import watch_for_pipes
 
 _IN_PLACE = frozenset({"grep", "hash-object", "cat-file", "check-attr"})
 """They search or look for attributes where they stand; with GIT_DIR given that is all they do there."""

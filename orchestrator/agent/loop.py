@@ -4,17 +4,17 @@ Everything said and done is in the ledger before the next thing happens. A sessi
 last whole turn: the workspace is put back to that turn's tree, and the tools of a half-done turn run again.
 """
 
-from orchestrator.agent.acting import ToolExecutor
-from orchestrator.agent.ask import ModelCaller
 from orchestrator.agent.history import CHARS_PER_TOKEN, SessionHistory, Turn
-from orchestrator.agent.memory import RestoredSession, restore_session
-from orchestrator.agent.points import SessionHooks
-from orchestrator.agent.spec import SessionSpec
-from orchestrator.agent.stuck import StuckDetector
-from orchestrator.domain.attempt import Exit
+from orchestrator.agent.hook_points import SessionHooks
+from orchestrator.agent.model_calls import ModelCaller
+from orchestrator.agent.session_restore import RestoredSession, restore_session
+from orchestrator.agent.session_spec import SessionSpec
+from orchestrator.agent.stuck_detector import StuckDetector
+from orchestrator.agent.tool_execution import ToolExecutor
 from orchestrator.domain.event import Event
 from orchestrator.domain.event.work import SessionEnded, SessionStarted, SnapshotTaken, SnapshotTaking, TurnEnded
 from orchestrator.domain.ids import TreeId
+from orchestrator.domain.run.attempt import Exit
 from orchestrator.errors import OutOfBudget
 from orchestrator.llm.errors import ContextOverflow, RequestRefused
 from orchestrator.ports.effect import record_effect

@@ -10,57 +10,57 @@ from typing import Protocol, cast
 
 from anyio import to_thread
 
-from orchestrator.agent.ask import ModelCaller
-from orchestrator.app.deps import DEPS_DIRECTORY, install_dependencies
-from orchestrator.app.forges import open_forge, require_forge
-from orchestrator.app.hands import JournaledHands
-from orchestrator.app.options import build_grant, build_litellm_client, build_provider_rules, build_retry_policy
-from orchestrator.app.outlets import run_notifications
-from orchestrator.app.place import RunLocation
-from orchestrator.app.secrets import build_redactor
-from orchestrator.app.setup import run_setup_commands
-from orchestrator.config.effective import LiveConfig
+from orchestrator.agent.model_calls import ModelCaller
+from orchestrator.app.journaled_hands import JournaledHands
 from orchestrator.config.layers import load_config
+from orchestrator.config.live_config import LiveConfig
 from orchestrator.config.model import BudgetSettings, Config
 from orchestrator.crash import crash_point
 from orchestrator.domain.chat import Role
 from orchestrator.domain.event import RecordedEvent
 from orchestrator.domain.event.run import Noticed, RunPaused
 from orchestrator.domain.ids import TaskId
-from orchestrator.domain.state import RunState
-from orchestrator.engine.begin import build_engine_started
+from orchestrator.domain.run.state import RunState
 from orchestrator.engine.context import RunContext
-from orchestrator.engine.desk import CommandConsumer
-from orchestrator.engine.fence import raise_landing_fence
-from orchestrator.engine.ladder import RunTierGrants
-from orchestrator.engine.pace import ImmediateOrder, ActionOrder
-from orchestrator.engine.ref_repair import repair_refs
+from orchestrator.engine.control.command_consumer import CommandConsumer
+from orchestrator.engine.control.tier_grants import RunTierGrants
+from orchestrator.engine.goal.action_order import ActionOrder, ImmediateOrder
+from orchestrator.engine.recovery.landing_fence import raise_landing_fence
+from orchestrator.engine.recovery.ref_repair import repair_refs
+from orchestrator.engine.run_start import build_engine_started
 from orchestrator.errors import EnvironmentProblem, OrchestrateError, convert_error
+from orchestrator.forge.factory import open_forge, require_forge
 from orchestrator.hands.local import LocalHands, open_local_hands
 from orchestrator.hands.policy import GrantedFolder, SandboxGrant
 from orchestrator.hooks.runner import HookRunner
-from orchestrator.journal.caretaker import JournalMaintenance
 from orchestrator.journal.journal import Journal, SystemClock
-from orchestrator.judge.canary import CanaryRunner
-from orchestrator.judge.checks import CheckRunner
-from orchestrator.judge.gate import HarnessGate
+from orchestrator.journal.maintenance import JournalMaintenance
+from orchestrator.judge.canary.runner import CanaryRunner
+from orchestrator.judge.gate.check_runner import CheckRunner
+from orchestrator.judge.gate.harness import HarnessGate
 from orchestrator.llm.budget import RunBudget
-from orchestrator.llm.limits import UNLIMITED_RULES, ProviderRegistry
 from orchestrator.llm.router import ModelRouter
-from orchestrator.migrate.judging.worlds import select_environment
+from orchestrator.llm.throttling.providers import UNLIMITED_RULES, ProviderRegistry
 from orchestrator.migrate.recipe import Recipe, RecipeEnv
-from orchestrator.migrate.scope.ast_grep import list_needed_programs
+from orchestrator.migrate.recipe.environments import select_environment
+from orchestrator.migrate.sites.ast_grep import list_needed_programs
 from orchestrator.ports.forge import Forge
 from orchestrator.ports.hands import Hands
 from orchestrator.ports.hooks import NO_HOOKS, Hooks
-from orchestrator.ports.ladder import DEFAULT_TIER_GRANTS, TierGrants
 from orchestrator.ports.ledger import Clock, Ledger
-from orchestrator.ports.models import ModelClient
-from orchestrator.queue.branch import LandingFence
-from orchestrator.report.status import STATUS_PROJECTION, render_status_json
+from orchestrator.ports.model_client import ModelClient
+from orchestrator.ports.tier_grants import DEFAULT_TIER_GRANTS, TierGrants
+from orchestrator.project.options import build_grant, build_litellm_client, build_provider_rules, build_retry_policy
+from orchestrator.project.secrets import build_redactor
+from orchestrator.provisioning.dependencies import DEPS_DIRECTORY, install_dependencies
+from orchestrator.provisioning.setup_commands import run_setup_commands
+from orchestrator.queue.pr_branch import LandingFence
+from orchestrator.report.run.status import STATUS_PROJECTION, render_status_json
+from orchestrator.run_control.location import RunLocation
+from orchestrator.run_control.notifications import run_notifications
 from prompts import SHIPPED_PROMPTS, PromptSource
-from roles.base import RoleContext as RoleSurroundings
-from roles.kit import ModelRoles, find_model_problems
+from roles.model_roles import ModelRoles, find_model_problems
+from roles.role_context import RoleContext as RoleSurroundings
 from worktrees.errors import GitError, RefMoved
 
 
@@ -105,7 +105,9 @@ _USUAL = RunOverrides()
 
 
 @asynccontextmanager
-async def open_run(place: RunLocation, watcher: RunWatcher | None = None, means: RunOverrides = _USUAL) -> AsyncIterator[RunContext]:
+async def open_run(
+    place: RunLocation, watcher: RunWatcher | None = None, means: RunOverrides = _USUAL
+) -> AsyncIterator[RunContext]:
     """A run that this process works on from now on; nobody else can record or land anything any more.
 
     Raises:
@@ -180,7 +182,9 @@ def _canaries(config: Config, hands: Hands, journal: Journal) -> CanaryRunner | 
     return CanaryRunner(_runner(config, hands, journal), journal, checks[0]) if checks else None
 
 
-async def _journal(place: RunLocation, watcher: RunWatcher | None, means: RunOverrides, stack: AsyncExitStack) -> Journal:
+async def _journal(
+    place: RunLocation, watcher: RunWatcher | None, means: RunOverrides, stack: AsyncExitStack
+) -> Journal:
     crash_point("engine.before-claim")
     journal = await to_thread.run_sync(means.open_journal, place.directory.path, SystemClock())
     crash_point("engine.after-claim")
@@ -248,7 +252,9 @@ async def _hands(
     until = stack.enter_context(ExitStack())
     entries = (*config.env.deps, *env.deps)
     here = (place.repository, place.state.path, store, base, record_notice, until)
-    allowed = await run_setup_commands(await install_dependencies(build_grant(config, env, tools), entries, *here), env, *here)
+    allowed = await run_setup_commands(
+        await install_dependencies(build_grant(config, env, tools), entries, *here), env, *here
+    )
     hands = await stack.enter_async_context(_opened(place, config, allowed, journal))
     if hands.refusal_reason:
         raise EnvironmentProblem(hands.refusal_reason)
@@ -257,7 +263,9 @@ async def _hands(
     return allowed, hands
 
 
-def _opened(place: RunLocation, config: Config, allowed: SandboxGrant, journal: Journal) -> AbstractAsyncContextManager[LocalHands]:
+def _opened(
+    place: RunLocation, config: Config, allowed: SandboxGrant, journal: Journal
+) -> AbstractAsyncContextManager[LocalHands]:
     slots = config.hands.slots or None
     return open_local_hands(place.repository, place.state.path, allowed, slots=slots, redactor=journal.redactor)
 
@@ -291,10 +299,18 @@ async def _roles(
 ) -> ModelRoles:
     config, ladder = live.current, RunTierGrants(lambda: live.current, journal)
     if means.client is not None:
-        asker = ModelCaller(means.client, journal, build_retry_policy(config), RunBudget(config.budget), ProviderRegistry(UNLIMITED_RULES))
+        asker = ModelCaller(
+            means.client,
+            journal,
+            build_retry_policy(config),
+            RunBudget(config.budget),
+            ProviderRegistry(UNLIMITED_RULES),
+        )
         return ModelRoles(RoleSurroundings(config, journal, asker, hooks, means.prompts, ladder))
     connect = partial(build_litellm_client, config)
-    router = await stack.enter_async_context(ModelRouter(place.directory.path, count_model_replies(journal.state), connect))
+    router = await stack.enter_async_context(
+        ModelRouter(place.directory.path, count_model_replies(journal.state), connect)
+    )
     if pauses := tuple(_pauses(journal.state)):
         await journal.append(*pauses)
     return build_roles(config, journal, router, hooks, lambda: live.current.budget, ladder)

@@ -6,8 +6,8 @@ from typing import Literal
 
 from pydantic import Field, ValidationError
 
-from orchestrator.ci.ticket import LeaseRecord
-from orchestrator.domain.base import FrozenModel
+from orchestrator.ci.lease import LeaseRecord
+from orchestrator.domain.frozen_model import FrozenModel
 from orchestrator.errors import EnvironmentProblem, UsageProblem
 from orchestrator.ports.forge import PullRequest
 

@@ -2,7 +2,6 @@
 
 import os
 import sys
-from importlib import import_module
 from io import TextIOWrapper
 from types import TracebackType
 from typing import Any, NoReturn
@@ -10,75 +9,54 @@ from typing import Any, NoReturn
 import click
 
 from orchestrator import __version__
+from orchestrator.cli.lazy_group import LazyGroup, Verb
 from orchestrator.errors import OrchestrateError
-from orchestrator.redact.process import protect_process
+from orchestrator.redact.process_protection import protect_process
 from worktrees.errors import GitError
 
 os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # finding plugins costs more than most verbs do
 
 VERBS = {
-    "demo": "Migrate a real package in front of your eyes; needs no model key.",
-    "init": "Write orchestrate.toml, or a workflow file for your forge.",
-    "run": "Carry a goal through planner, workers and judge to a PR branch.",
-    "plan": "Let the planner plan a goal; changes nothing.",
-    "migrate": "Change a whole codebase by recipe, file by file.",
-    "status": "Show where a run stands.",
-    "watch": "Watch a run on a screen of its own, and answer what it asks.",
-    "logs": "Print what happened in a run.",
-    "show": "Show a task: attempts, verdicts, receipts.",
-    "cost": "Show what a run cost, by task, role and model, and what was wasted.",
-    "report": "Report on a run: a page, Markdown, JUnit, SARIF; or how its reviewers held up.",
-    "diff": "Print the diff of a run, a task or a file.",
-    "approve": "Answer yes to what a run asks; it goes on.",
-    "deny": "Answer no to what a run asks; it goes on.",
-    "pause": "Stop a run at its next model call.",
-    "continue": "Go on with a run that was paused.",
-    "retry": "Have a task tried again, also from an earlier turn.",
-    "cancel": "Give up a task, or a whole run.",
-    "stop-call": "End the one command that an agent waits for.",
-    "criterion": "Ask a run for one thing more, or one less.",
-    "inbox": "Show what waits for a person.",
-    "resume": "Go on with a run that stopped.",
-    "ci": "Carry a run on from job to job of a CI system.",
-    "engine": "Work on a run in this process, for service managers.",
-    "repair": "Make the damaged journal of a run whole again.",
-    "replay": "Do a run over from its journal, offline, and say where it diverges.",
-    "hands": "Run one command as a worker's would run, and see what it can reach.",
-    "doctor": "Check sandbox, git, models and state, and say how to mend them.",
-    "config": "Show where each value of the configuration comes from, and the shapes of --json.",
-    "gc": "Remove what is no longer needed: idle workspaces, old outputs; if asked, whole runs.",
+    "demo": Verb("setup.demo", "Migrate a real package in front of your eyes; needs no model key."),
+    "init": Verb("setup.init", "Write orchestrate.toml, or a workflow file for your forge."),
+    "run": Verb("run.start", "Carry a goal through planner, workers and judge to a PR branch."),
+    "plan": Verb("run.plan", "Let the planner plan a goal; changes nothing."),
+    "migrate": Verb("migrate.group", "Change a whole codebase by recipe, file by file."),
+    "status": Verb("inspect.status", "Show where a run stands."),
+    "watch": Verb("dashboard.watch", "Watch a run on a screen of its own, and answer what it asks."),
+    "logs": Verb("inspect.logs", "Print what happened in a run."),
+    "show": Verb("inspect.show", "Show a task: attempts, verdicts, receipts."),
+    "cost": Verb("inspect.cost", "Show what a run cost, by task, role and model, and what was wasted."),
+    "report": Verb("inspect.report", "Report on a run: a page, Markdown, JUnit, SARIF; or how its reviewers held up."),
+    "diff": Verb("inspect.diff", "Print the diff of a run, a task or a file."),
+    "approve": Verb("control.commands", "Answer yes to what a run asks; it goes on."),
+    "deny": Verb("control.commands", "Answer no to what a run asks; it goes on."),
+    "pause": Verb("control.commands", "Stop a run at its next model call."),
+    "continue": Verb("control.commands", "Go on with a run that was paused."),
+    "retry": Verb("control.commands", "Have a task tried again, also from an earlier turn."),
+    "cancel": Verb("control.commands", "Give up a task, or a whole run."),
+    "stop-call": Verb("control.stop_call", "End the one command that an agent waits for."),
+    "criterion": Verb("control.criterion", "Ask a run for one thing more, or one less."),
+    "inbox": Verb("control.commands", "Show what waits for a person."),
+    "resume": Verb("run.resume", "Go on with a run that stopped."),
+    "ci": Verb("ci.group", "Carry a run on from job to job of a CI system."),
+    "engine": Verb("run.engine", "Work on a run in this process, for service managers."),
+    "repair": Verb("setup.repair", "Make the damaged journal of a run whole again."),
+    "replay": Verb("run.replay", "Do a run over from its journal, offline, and say where it diverges."),
+    "hands": Verb("setup.hands", "Run one command as a worker's would run, and see what it can reach."),
+    "doctor": Verb("setup.doctor", "Check sandbox, git, models and state, and say how to mend them."),
+    "config": Verb("setup.config", "Show where each value of the configuration comes from, and the shapes of --json."),
+    "gc": Verb("setup.gc", "Remove what is no longer needed: idle workspaces, old outputs; if asked, whole runs."),
 }
 
 
-_COMMANDS = ("approve", "deny", "pause", "continue", "retry", "cancel", "inbox")
-_MODULES = {**dict.fromkeys(_COMMANDS, "commands"), "stop-call": "stop_call"}
+class _Verbs(LazyGroup):
+    """The verbs of `orchestrate`, in the order of a run's life."""
+
+    verbs = VERBS
 
 
-def _command(name: str) -> str:
-    return f"{name}_" if name in _COMMANDS else "command"
-
-
-class LazyGroup(click.Group):
-    """Imports a verb's module only when the verb is used."""
-
-    def list_commands(self, _ctx: click.Context) -> list[str]:
-        """All verbs, in the order of a run's life."""
-        return list(VERBS)
-
-    def get_command(self, _ctx: click.Context, name: str) -> click.Command | None:
-        """The command of one verb."""
-        if name not in VERBS:
-            return None
-        command: click.Command = getattr(import_module(f"orchestrator.cli.{_MODULES.get(name, name)}"), _command(name))
-        return command
-
-    def format_commands(self, _ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The verbs with their one-line help, without importing any."""
-        with formatter.section("Verbs"):
-            formatter.write_dl(list(VERBS.items()))
-
-
-@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group(cls=_Verbs, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, prog_name="orchestrate")
 def cli() -> None:
     """Carry one large goal for one git repository to a reviewed pull request, unattended.
@@ -131,7 +109,7 @@ def _crashed(kind: type[BaseException], error: BaseException, trace: TracebackTy
 
 
 def _fail(error: Exception) -> NoReturn:
-    from orchestrator.cli.output import print_message, convert_to_user_error
+    from orchestrator.cli.output import convert_to_user_error, print_message
 
     problem = convert_to_user_error(error)
     if problem is None:

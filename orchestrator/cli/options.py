@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import click
 
-from orchestrator.config.values import set_nested_value, parse_flag_value
+from orchestrator.config.flag_values import parse_flag_value, set_nested_value
 from orchestrator.domain.ids import CRITERION_ID_PATTERN
 
 _PART = re.compile(r'"([^"]*)"|([^."]+)')

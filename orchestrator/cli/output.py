@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
-from orchestrator.domain.plain import strip_controls
+from orchestrator.domain.text.sanitization import strip_controls
 from orchestrator.errors import EnvironmentProblem, OrchestrateError, convert_error
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def print_crash(_kind: type[BaseException], error: BaseException, _trace: Traceb
 @cache
 def _redactor() -> "Redactor":
     from orchestrator.redact.redactor import Redactor  # most verbs have nothing to say
-    from orchestrator.redact.sources import collect_secrets
+    from orchestrator.redact.secret_sources import collect_secrets
 
     return Redactor(collect_secrets(os.environ, Path.home()))
 

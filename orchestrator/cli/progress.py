@@ -9,10 +9,10 @@ from typing import Protocol, Self
 
 from orchestrator.cli.output import print_message
 from orchestrator.domain.event import RecordedEvent
-from orchestrator.domain.state import RunState
-from orchestrator.report.lines import render_event_line
-from orchestrator.report.narration import ProgressReporter, is_github_actions
-from orchestrator.report.phase import get_phase
+from orchestrator.domain.run.state import RunState
+from orchestrator.report.log.event_lines import render_event_line
+from orchestrator.report.log.progress_lines import ProgressReporter, is_github_actions
+from orchestrator.report.run.phase import get_phase
 
 _NOTABLE = {
     "run.started",

@@ -10,11 +10,11 @@ from typing import Any
 from pathspec import GitIgnoreSpec
 from pydantic import ValidationError
 
+from orchestrator.config.flag_values import parse_flag_value, set_nested_value
 from orchestrator.config.model import Config, CriterionSettings
-from orchestrator.config.toml import describe_toml_errors, format_dotted_key, find_key_line, read_toml
-from orchestrator.config.values import set_nested_value, parse_flag_value
-from orchestrator.domain.credentials import SECRET_FILE_EXAMPLES
-from orchestrator.domain.sharing import DEPENDENCY_PATTERNS, is_dependency_pattern
+from orchestrator.config.toml_source import describe_toml_errors, find_key_line, format_dotted_key, read_toml
+from orchestrator.domain.paths.credentials import SECRET_FILE_EXAMPLES
+from orchestrator.domain.paths.dependencies import DEPENDENCY_PATTERNS, is_dependency_pattern
 from orchestrator.errors import UsageProblem
 
 PROJECT_FILE = "orchestrate.toml"
@@ -154,7 +154,9 @@ def _validate(values: Mapping[str, Any], layer: ConfigLayer) -> None:
     try:
         Config.model_validate(own)
     except ValidationError as error:
-        raise UsageProblem(describe_toml_errors(error, layer.path or Path(f"<{layer.name}>"), layer.source, Config)) from error
+        raise UsageProblem(
+            describe_toml_errors(error, layer.path or Path(f"<{layer.name}>"), layer.source, Config)
+        ) from error
 
 
 def _origin(layer: ConfigLayer, key: tuple[str, ...]) -> str:
@@ -219,7 +221,11 @@ def _refuse_project_keys(layer: ConfigLayer) -> None:
 
 def _refuse_higher_tiers(project: ConfigLayer, below: Sequence[ConfigLayer]) -> None:
     """A project may lower the tier of a role, and not raise it."""
-    tiers = [(key, tier) for key, tier in iterate_leaf_values(project.values) if _covers(_TIER, key) and isinstance(tier, int)]
+    tiers = [
+        (key, tier)
+        for key, tier in iterate_leaf_values(project.values)
+        if _covers(_TIER, key) and isinstance(tier, int)
+    ]
     usual = _resolve(tuple(below)).config.roles.model_dump() if tiers else {}
     for key, tier in tiers:
         if tier > usual.get(key[1], {}).get("tier", 0):
@@ -289,7 +295,9 @@ def _refuse_taken(values: Mapping[str, Any], origins: Mapping[str, str], layer: 
         name = one.get("id") if isinstance(one, Mapping) else None
         if isinstance(name, str) and name in earlier and earlier[name] != one:
             where = (
-                f"{layer.path}:{find_key_line(layer.source, (_CONTRACT, number, 'id'))}" if layer.path else f"<{layer.name}>"
+                f"{layer.path}:{find_key_line(layer.source, (_CONTRACT, number, 'id'))}"
+                if layer.path
+                else f"<{layer.name}>"
             )
             raise UsageProblem(
                 f"{where}: contract[{number}].id: there is a criterion {name} already ({origins[_CONTRACT]}); criteria "

@@ -7,16 +7,16 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field, field_validator, model_validator
 
-from orchestrator.config.numbers import NotNegative, Positive, Seconds
+from orchestrator.config.number_types import NotNegative, Positive, Seconds
 from orchestrator.config.roles import RoleSettings
-from orchestrator.domain.base import FrozenModel
-from orchestrator.domain.budget import RunLimits
-from orchestrator.domain.check import CheckSpec, ReportFormat
-from orchestrator.domain.contract import GATE_CRITERION, GOAL_CRITERION, Criterion
+from orchestrator.domain.budget.limits import RunLimits
+from orchestrator.domain.budget.price import Price
+from orchestrator.domain.frozen_model import FrozenModel
 from orchestrator.domain.hooks import Hook
 from orchestrator.domain.ids import CRITERION_ID_PATTERN, TaskId
-from orchestrator.domain.price import Price
-from orchestrator.domain.tier import Tier
+from orchestrator.domain.judging.check import CheckSpec, ReportFormat
+from orchestrator.domain.run.contract import GATE_CRITERION, GOAL_CRITERION, Criterion
+from orchestrator.domain.sandbox.tier import Tier
 
 NOTIFY_ON = ("run.ended", "run.paused", "approval.requested")
 _HOST_PORT = re.compile(r"([A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\]):[0-9]{1,5}")

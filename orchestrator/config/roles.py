@@ -6,10 +6,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
-from orchestrator.config.numbers import NotNegative, Positive, Seconds
-from orchestrator.domain.base import FrozenModel
-from orchestrator.domain.review import FIRST_LENS, LensView
-from orchestrator.domain.tier import Tier
+from orchestrator.config.number_types import NotNegative, Positive, Seconds
+from orchestrator.domain.frozen_model import FrozenModel
+from orchestrator.domain.judging.review import FIRST_LENS, LensView
+from orchestrator.domain.sandbox.tier import Tier
 
 
 class Fallback(FrozenModel):

@@ -7,10 +7,10 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from orchestrator.domain.base import FrozenModel
-from orchestrator.domain.encoding import EncodableText
+from orchestrator.domain.budget.usage import Usage
+from orchestrator.domain.frozen_model import FrozenModel
 from orchestrator.domain.ids import SessionId, TaskId
-from orchestrator.domain.usage import Usage
+from orchestrator.domain.text.encoding import EncodableText
 
 Role = Literal["planner", "worker", "judge", "arbiter"]
 

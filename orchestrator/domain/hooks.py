@@ -7,9 +7,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from orchestrator.domain.base import FrozenModel
-from orchestrator.domain.encoding import decode_json
-from orchestrator.domain.globs import is_glob, matches_glob
+from orchestrator.domain.frozen_model import FrozenModel
+from orchestrator.domain.paths.globs import is_glob, matches_glob
+from orchestrator.domain.text.encoding import decode_json
 
 HookScope = Literal["run", "turn", "tool", "attempt", "verdict", "landing"]
 HookPoint = Literal[
@@ -108,7 +108,9 @@ def _any_fits(globs: Iterable[str], names: Iterable[str]) -> bool:
     return any(matches_glob(glob, name) for glob in globs for name in names)
 
 
-def parse_hook_answer(hook: Hook, point: HookPoint, exit_code: int | None, trouble: str, stdout: str, stderr: str) -> HookAnswer:
+def parse_hook_answer(
+    hook: Hook, point: HookPoint, exit_code: int | None, trouble: str, stdout: str, stderr: str
+) -> HookAnswer:
     """What a hook means by its exit code and output.
 
     Args:

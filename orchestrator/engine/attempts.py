@@ -2,8 +2,7 @@
 
 from collections.abc import Iterator
 
-from orchestrator.domain.attempt import Attempt, AttemptMode, Exit, Fork
-from orchestrator.domain.command import Retry
+from orchestrator.domain.commands.definitions import Retry
 from orchestrator.domain.event.work import (
     AttemptEnded,
     AttemptStarted,
@@ -12,21 +11,22 @@ from orchestrator.domain.event.work import (
     TaskEnded,
     TurnEnded,
 )
-from orchestrator.domain.handoff import Handoff
 from orchestrator.domain.ids import TaskId, format_task_ref
-from orchestrator.domain.state import RunState, TaskState
-from orchestrator.domain.task import EndCause, TaskStatus
-from orchestrator.domain.verdict import VerdictKind
+from orchestrator.domain.judging.verdict import VerdictKind
+from orchestrator.domain.run.attempt import Attempt, AttemptMode, Exit, Fork
+from orchestrator.domain.run.handoff import Handoff
+from orchestrator.domain.run.state import RunState, TaskState
+from orchestrator.domain.run.task import EndCause, TaskStatus
 from orchestrator.engine.context import RunContext
-from orchestrator.engine.points import notify_attempt_ended, find_attempt_veto
-from orchestrator.engine.unkeepable import find_snapshot_obstacle
+from orchestrator.engine.hook_points import find_attempt_veto, notify_attempt_ended
+from orchestrator.engine.snapshot_errors import find_snapshot_obstacle
 from orchestrator.errors import EnvironmentProblem
-from orchestrator.judge.flakes import UNSETTLED_TESTS_TEXT
+from orchestrator.judge.gate.flakiness import UNSETTLED_TESTS_TEXT
 from orchestrator.ports.effect import record_effect
 from orchestrator.ports.hands import Workspace
 from orchestrator.ports.roles import FileBrief, Roles, SessionFailure, WorkBrief
-from worktrees.diff import diff_trees
-from worktrees.names import escape_path
+from worktrees.diffs.file_diffs import diff_trees
+from worktrees.safety.path_rules import escape_path
 
 
 async def start_attempt(context: RunContext, roles: Roles, task: TaskId) -> None:
@@ -160,7 +160,9 @@ def _ejected(state: TaskState) -> tuple[str, ...]:
     if ejection.conflict:
         return (f"what landed meanwhile changed the same lines in {', '.join(ejection.conflict)}",)
     if ejection.difference.is_unsettled:
-        return (f"together with what landed meanwhile there are {UNSETTLED_TESTS_TEXT}: {_some(ejection.difference.unsettled)}",)
+        return (
+            f"together with what landed meanwhile there are {UNSETTLED_TESTS_TEXT}: {_some(ejection.difference.unsettled)}",
+        )
     broken = (*ejection.difference.new_failures, *ejection.difference.missing_tests)
     if ejection.difference.problems and not broken:
         return ejection.difference.problems

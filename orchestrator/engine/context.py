@@ -5,24 +5,24 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from orchestrator.config.effective import LiveConfig
+from orchestrator.config.live_config import LiveConfig
 from orchestrator.config.model import Config
 from orchestrator.domain.ids import CommitId, TreeId
-from orchestrator.domain.state import RunState
-from orchestrator.engine.pace import ImmediateOrder, ActionOrder
+from orchestrator.domain.run.state import RunState
+from orchestrator.engine.goal.action_order import ActionOrder, ImmediateOrder
 from orchestrator.journal.journal import Journal
-from orchestrator.journal.lock import RunLock
-from orchestrator.journal.runs import RunDirectory
-from orchestrator.judge.canary import CanaryRunner
-from orchestrator.judge.gate import HarnessGate
+from orchestrator.journal.locations.run_directory import RunDirectory
+from orchestrator.journal.locations.run_lock import RunLock
+from orchestrator.judge.canary.runner import CanaryRunner
+from orchestrator.judge.gate.harness import HarnessGate
 from orchestrator.ports.forge import Forge
 from orchestrator.ports.hands import Hands
 from orchestrator.ports.hooks import NO_HOOKS, Hooks
 from orchestrator.ports.roles import Roles
-from orchestrator.queue.branch import LandingFence, PrBranch
-from orchestrator.queue.foreign import require_green_tip
-from worktrees.repository import GitRepository
-from worktrees.trees import read_tree_id
+from orchestrator.queue.foreign_commits import require_green_tip
+from orchestrator.queue.pr_branch import LandingFence, PrBranch
+from worktrees.object_store.trees import read_tree_id
+from worktrees.repositories.repository import GitRepository
 
 HandsLender = Callable[[Sequence[Path]], AbstractAsyncContextManager[Hands]]
 """Hands like the run's own, while the block lasts, that can also read these directories of the host."""

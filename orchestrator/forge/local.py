@@ -15,11 +15,11 @@ from orchestrator.errors import PersonNeeded
 from orchestrator.ports.forge import ForgeCheck, OpenedPullRequest, PullRequest
 from worktrees.errors import RefMoved
 from worktrees.git import Git
-from worktrees.merge import commit_tree
-from worktrees.overlay import overlay_tree
-from worktrees.private_directory import create_private_directory
-from worktrees.refs import list_refs, move_ref, remove_dead_ref_locks
-from worktrees.trees import write_empty_tree, list_tree, read_blob, read_tree_id, write_blob
+from worktrees.object_store.merge import commit_tree
+from worktrees.object_store.tree_overlay import overlay_tree
+from worktrees.object_store.trees import list_tree, read_blob, read_tree_id, write_blob, write_empty_tree
+from worktrees.ref_store.refs import list_refs, move_ref, remove_dead_ref_locks
+from worktrees.safety.private_directory import create_private_directory
 
 _PREFIX = "refs/orchestrate/prs/"
 

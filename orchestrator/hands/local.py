@@ -11,23 +11,23 @@ from anyio import to_thread
 from anyio.abc import TaskGroup
 
 from orchestrator.domain.ids import CommitId
-from orchestrator.domain.tier import Tier
+from orchestrator.domain.sandbox.tier import Tier
 from orchestrator.errors import EnvironmentProblem, RunLocked
-from orchestrator.hands.described import format_policy
-from orchestrator.hands.fingerprint import compute_fingerprint
-from orchestrator.hands.guardian import run_orphan_reaper
-from orchestrator.hands.places import WORKTREES_FOLDER, HostPaths
+from orchestrator.hands.execution.orphan_reaper import run_orphan_reaper
+from orchestrator.hands.files.session_folder import open_session, remove_old_logs
+from orchestrator.hands.files.shadow_git import ShadowOrigin, read_origin
+from orchestrator.hands.network.registries import RegistrySource
 from orchestrator.hands.policy import SandboxGrant, SandboxPolicy
-from orchestrator.hands.prepare import ResolvedPolicy, SelectedBackend, resolve_policy, select_backend
-from orchestrator.hands.registries import RegistrySource
-from orchestrator.hands.session import remove_old_logs, open_session
-from orchestrator.hands.shadow import ShadowOrigin, read_origin
-from orchestrator.hands.workspace import WorkspaceHost, LocalWorkspace
+from orchestrator.hands.policy_resolution import ResolvedPolicy, SelectedBackend, resolve_policy, select_backend
+from orchestrator.hands.policy_text import format_policy
+from orchestrator.hands.sandbox.host_paths import WORKTREES_FOLDER, HostPaths
+from orchestrator.hands.toolchain.fingerprint import compute_fingerprint
+from orchestrator.hands.workspace import LocalWorkspace, WorkspaceHost
 from orchestrator.ports.hands import ShellCommand
 from orchestrator.redact.redactor import PATTERN_REDACTOR, Redactor
+from worktrees.checkouts.pool import WorktreePool
 from worktrees.errors import GitError, LockTimeout
-from worktrees.pool import WorktreePool
-from worktrees.repository import GitRepository
+from worktrees.repositories.repository import GitRepository
 
 _DESIGN = "3"
 """Raised when the sandbox itself changes in a way that may change what a command does."""
@@ -36,7 +36,9 @@ _DESIGN = "3"
 class LocalHands:
     """This host's workspaces; implements `orchestrator.ports.hands.Hands`. Made by `local_hands`."""
 
-    def __init__(self, host: WorkspaceHost, policy: SandboxPolicy, tried: SelectedBackend, notices: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self, host: WorkspaceHost, policy: SandboxPolicy, tried: SelectedBackend, notices: tuple[str, ...] = ()
+    ) -> None:
         self._host = host
         self._notices = notices
         self._policy = policy

@@ -9,9 +9,9 @@ from enum import StrEnum
 
 from pydantic import Field
 
-from orchestrator.domain.base import FrozenModel
-from orchestrator.domain.sharing import DEPENDENCY_PATTERNS
-from orchestrator.domain.tier import Tier
+from orchestrator.domain.frozen_model import FrozenModel
+from orchestrator.domain.paths.dependencies import DEPENDENCY_PATTERNS
+from orchestrator.domain.sandbox.tier import Tier
 
 NOBODY_UID = 65534
 _GIB = 1024**3

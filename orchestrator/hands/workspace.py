@@ -11,23 +11,23 @@ from anyio import to_thread
 from anyio.abc import TaskGroup
 
 from orchestrator.domain.ids import CommitId, TreeId
-from orchestrator.domain.tier import Tier
+from orchestrator.domain.sandbox.tier import Tier
 from orchestrator.errors import EnvironmentProblem, RunLocked, ToolRefused
-from orchestrator.hands import files, mountpoints, shadow
-from orchestrator.hands.backend import Backend, ExecutionRequest, MountPlan
-from orchestrator.hands.calls import CommandCall, check_command, collect_output_files, create_call
-from orchestrator.hands.mounts import Mount
+from orchestrator.hands.execution.command_call import CommandCall, check_command, collect_output_files, create_call
+from orchestrator.hands.files import mount_points, shadow_git, workspace_files
+from orchestrator.hands.files.directory_trees import create_private_folder, remove_tree
+from orchestrator.hands.network.registries import RegistrySource
 from orchestrator.hands.policy import SandboxPolicy
-from orchestrator.hands.registries import RegistrySource
-from orchestrator.hands.share import find_confidential_files
-from orchestrator.hands.trees import create_private_folder, remove_tree
-from orchestrator.ports.hands import MAX_WAIT_S, ShellCommand, CommandResult, Snapshot
-from orchestrator.redact.logs import scrub_log
+from orchestrator.hands.sandbox.backend import Backend, ExecutionRequest, MountPlan
+from orchestrator.hands.sandbox.mounts import Mount
+from orchestrator.hands.toolchain.shared_paths import find_confidential_files
+from orchestrator.ports.hands import MAX_WAIT_S, CommandResult, ShellCommand, Snapshot
+from orchestrator.redact.log_scrubbing import scrub_log
 from orchestrator.redact.redactor import PATTERN_REDACTOR, Redactor
+from worktrees.checkouts.pool import Worktree, WorktreePool
 from worktrees.errors import GitError, LockTimeout
-from worktrees.pool import WorktreePool, Worktree
-from worktrees.removal import open_root_directory
-from worktrees.snapshot import snapshot_worktree
+from worktrees.safety.removal import open_root_directory
+from worktrees.snapshots.snapshot import snapshot_worktree
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class WorkspaceHost:
     registries: RegistrySource
     backend: Backend | None
     refusal: str | None
-    origin: shadow.ShadowOrigin
+    origin: shadow_git.ShadowOrigin
     slots: anyio.CapacityLimiter
     tasks: TaskGroup
     session: Path
@@ -270,7 +270,7 @@ class LocalWorkspace:
         Root's outer sandbox makes the host unwritable for that; without it only directories at the top are safe.
         """
         is_safe = self._host.owner is not None or all(
-            mountpoints.is_fixed_mount_point(name, base) for name, base in self._host.shared.items()
+            mount_points.is_fixed_mount_point(name, base) for name, base in self._host.shared.items()
         )
         return nullcontext() if is_safe else self._turn
 
@@ -279,11 +279,11 @@ class LocalWorkspace:
         os.close(open_root_directory(self.root))  # a command may have closed it to its own user
         if not self._git.exists():
             index = self._worktree.admin / "index"
-            objects = shadow.OBJECTS_FOLDER if host.policy.is_confined else str(host.origin.objects)
-            shadow.create_shadow_git(self._git, host.origin, self._worktree.commit, index, host.owner, objects)
+            objects = shadow_git.OBJECTS_FOLDER if host.policy.is_confined else str(host.origin.objects)
+            shadow_git.create_shadow_git(self._git, host.origin, self._worktree.commit, index, host.owner, objects)
         if call.command.files:
             create_private_folder(call.exchange, host.owner)
-        return self._place(mountpoints.create_mount_points(self.root, host.shared, host.owner))
+        return self._place(mount_points.create_mount_points(self.root, host.shared, host.owner))
 
     def _place(self, shared: Mapping[str, Path] | None = None) -> MountPlan:
         origin = self._host.origin
@@ -295,22 +295,22 @@ class LocalWorkspace:
         return found
 
     def _read(self, path: str, limit_bytes: int) -> bytes:
-        return files.read_file(self._lender(path) or self.root, path, limit_bytes)
+        return workspace_files.read_file(self._lender(path) or self.root, path, limit_bytes)
 
     def _write(self, path: str, content: bytes) -> None:
         if self._lender(path):
             raise ToolRefused(f"{path} is shared read-only with other workspaces and cannot be changed.")
-        files.write_file(self.root, path, content, self._host.owner)
+        workspace_files.write_file(self.root, path, content, self._host.owner)
 
     def _lender(self, path: str) -> Path | None:
         """The directory to read a borrowed path below, under the same name; None if the path is the workspace's own."""
-        wanted = files.normalize_path(path)
+        wanted = workspace_files.normalize_path(path)
         named = {name: base for name, base in self._host.shared.items() if wanted.is_relative_to(name)}
-        return next(iter(mountpoints.create_mount_points(self.root, named, self._host.owner).values()), None)
+        return next(iter(mount_points.create_mount_points(self.root, named, self._host.owner).values()), None)
 
     async def _sweep(self) -> None:
         if self._host.shared:
-            await to_thread.run_sync(mountpoints.remove_mount_points, self.root, self._host.shared)
+            await to_thread.run_sync(mount_points.remove_mount_points, self.root, self._host.shared)
 
 
 _NO_REGISTRIES = (

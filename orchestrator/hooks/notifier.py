@@ -17,9 +17,9 @@ from anyio import to_thread
 
 from orchestrator.config.model import NotifySettings
 from orchestrator.domain.event import RecordedEvent, format_event_body
-from orchestrator.domain.event.outside import NotificationChannel, NotificationSending, NotificationSent
+from orchestrator.domain.event.external import NotificationChannel, NotificationSending, NotificationSent
 from orchestrator.errors import EnvironmentProblem, OrchestrateError
-from orchestrator.hooks.channels import notify_by_command, notify_on_desktop, post_to_webhook
+from orchestrator.hooks.notification_channels import notify_by_command, notify_on_desktop, post_to_webhook
 from orchestrator.ports.effect import record_effect
 from orchestrator.ports.ledger import Ledger
 
@@ -47,7 +47,9 @@ class Notifier:
         self._ledger = ledger
         self._root = root
         self._describe = describe
-        self._due: dict[NotificationChannel, deque[RecordedEvent]] = {channel: deque() for channel in list_channels(settings)}
+        self._due: dict[NotificationChannel, deque[RecordedEvent]] = {
+            channel: deque() for channel in list_channels(settings)
+        }
         self._begun = anyio.Event()
         self._closing = anyio.Event()
         self._news = anyio.Event()

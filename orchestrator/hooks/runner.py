@@ -7,19 +7,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from orchestrator.domain.event.outside import HookFinished, HookStarted
-from orchestrator.domain.hooks import HookAnswer, Hook, HookPoint, HookScope, is_hook_applicable, parse_hook_answer
+from orchestrator.domain.event.external import HookFinished, HookStarted
+from orchestrator.domain.hooks import Hook, HookAnswer, HookPoint, HookScope, is_hook_applicable, parse_hook_answer
 from orchestrator.errors import JournalProblem, OrchestrateError, PersonNeeded
-from orchestrator.hooks.host import HookCommandResult, run_on_host
-from orchestrator.hooks.sandboxed import run_in_sandbox
+from orchestrator.hooks.host_command import HookCommandResult, run_on_host
+from orchestrator.hooks.sandbox_command import run_in_sandbox
 from orchestrator.ports.effect import record_effect
 from orchestrator.ports.hands import Hands, Workspace
 from orchestrator.ports.hooks import HookOccurrence
 from orchestrator.ports.ledger import Ledger
-from worktrees.diff import diff_trees
+from worktrees.diffs.file_diffs import diff_trees
 from worktrees.errors import GitError
 from worktrees.git import Git
-from worktrees.names import escape_path
+from worktrees.safety.path_rules import escape_path
 
 INPUT_SCHEMA = 1
 """Of the object that hooks read; `docs/hooks.md` has it. Raised when a key changes its meaning or goes."""

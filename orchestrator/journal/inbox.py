@@ -8,10 +8,10 @@ from tempfile import NamedTemporaryFile
 
 from pydantic import ValidationError
 
-from orchestrator.domain.command import InboxCommand
-from orchestrator.domain.encoding import make_value_encodable
+from orchestrator.domain.commands.definitions import InboxCommand
+from orchestrator.domain.text.encoding import make_value_encodable
 from orchestrator.errors import EnvironmentProblem
-from worktrees.private_directory import create_private_directory
+from worktrees.safety.private_directory import create_private_directory
 
 _SUFFIX = ".json"
 

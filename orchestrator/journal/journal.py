@@ -10,26 +10,26 @@ import anyio
 from anyio import to_thread
 
 from orchestrator.crash import crash_point
-from orchestrator.domain.encoding import make_encodable
 from orchestrator.domain.event import Event, RecordedEvent
 from orchestrator.domain.event.base import build_effect_key
 from orchestrator.domain.event.people import CommandTaken
 from orchestrator.domain.event.run import ClockJumped, RunEnded, RunPaused
-from orchestrator.domain.fold import apply_recorded_event
+from orchestrator.domain.fold.projection import apply_recorded_event
 from orchestrator.domain.ids import SessionId
-from orchestrator.domain.state import RunState
-from orchestrator.domain.text import INLINE_CHARS, Text
+from orchestrator.domain.run.state import RunState
+from orchestrator.domain.text.blob_text import INLINE_CHARS, Text
+from orchestrator.domain.text.encoding import make_encodable
 from orchestrator.errors import BlobLost, JournalProblem, OrchestrateError, RunLocked
-from orchestrator.journal.blobs import BlobStore
-from orchestrator.journal.escape import escape_surrogates
-from orchestrator.journal.redacting import redact_event
-from orchestrator.journal.search import search_events
-from orchestrator.journal.states import derive_whole_state
-from orchestrator.journal.store import EventStore
+from orchestrator.journal.event_redaction import redact_event
+from orchestrator.journal.full_text.search import search_events
+from orchestrator.journal.state.derivation import derive_whole_state
+from orchestrator.journal.storage.blobs import BlobStore
+from orchestrator.journal.storage.event_store import EventStore
+from orchestrator.journal.storage.surrogates import escape_surrogates
+from orchestrator.ports.journal_search import SearchHit
 from orchestrator.ports.ledger import Clock
-from orchestrator.ports.search import SearchHit
 from orchestrator.redact.redactor import PATTERN_REDACTOR, Redactor
-from worktrees.private_directory import create_private_directory
+from worktrees.safety.private_directory import create_private_directory
 
 EventListener = Callable[[RecordedEvent], None]
 StateProjector = Callable[[RunState], str]
@@ -148,7 +148,9 @@ class Journal:
         return self._clock.now().timestamp() - self._clock.read_monotonic_s()
 
     def _place(self, event: Event) -> None:
-        recorded = RecordedEvent(self._state.seq + 1, self._clock.now(), redact_event(escape_surrogates(event), self.redactor))
+        recorded = RecordedEvent(
+            self._state.seq + 1, self._clock.now(), redact_event(escape_surrogates(event), self.redactor)
+        )
         stopped = len(self._state.stopped_calls)
         apply_recorded_event(self._state, recorded)
         self._pending.append(recorded)

@@ -9,14 +9,14 @@ from collections.abc import Callable
 import anyio
 
 from orchestrator.config.model import BudgetSettings
-from orchestrator.domain.accounts import Accounts
-from orchestrator.domain.budget import BudgetFit, BudgetRefusal, find_budget_refusal
+from orchestrator.domain.budget.accounts import Accounts
+from orchestrator.domain.budget.limits import BudgetFit, BudgetRefusal, find_budget_refusal
+from orchestrator.domain.budget.price import Price
+from orchestrator.domain.budget.usage import Usage
 from orchestrator.domain.chat import Request
-from orchestrator.domain.price import Price
-from orchestrator.domain.state import RunState
-from orchestrator.domain.usage import Usage
+from orchestrator.domain.run.state import RunState
 from orchestrator.errors import LimitReached, OutOfBudget
-from orchestrator.llm.estimate import estimate_usage
+from orchestrator.llm.cost_estimate import estimate_usage
 
 _GO_ON = "resume with a larger one (--budget-usd, or [budget])"
 _UNPRICED = "give a limit in tokens or calls beside it (--set budget.tokens=N), or its price under [prices]"

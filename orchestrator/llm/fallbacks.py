@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from orchestrator.domain.chat import Reply, Request
 from orchestrator.errors import OrchestrateError, ProviderDown
 from orchestrator.llm.errors import CircuitOpen, CredentialsMissing, QuotaExhausted
-from orchestrator.llm.limits import RateLimitedClient, ProviderRegistry
-from orchestrator.llm.retry import OnFailure, RetryPolicy, RetryEnvironment, complete_with_retries
-from orchestrator.ports.models import ModelClient
+from orchestrator.llm.retry import OnFailure, RetryEnvironment, RetryPolicy, complete_with_retries
+from orchestrator.llm.throttling.providers import ProviderRegistry, RateLimitedClient
+from orchestrator.ports.model_client import ModelClient
 
 FallbackProblem = ProviderDown | CircuitOpen | QuotaExhausted | CredentialsMissing
 FALLBACK_PROBLEMS = (ProviderDown, CircuitOpen, QuotaExhausted, CredentialsMissing)

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import anyio
 from pydantic import Field
 
-from orchestrator.domain.base import FrozenModel
 from orchestrator.domain.chat import Reply, Request
+from orchestrator.domain.frozen_model import FrozenModel
 from orchestrator.errors import ProviderDown
 from orchestrator.llm.errors import CallTimedOut, ModelError
-from orchestrator.ports.models import ModelClient
+from orchestrator.ports.model_client import ModelClient
 
 OnFailure = Callable[[ModelError, int, float | None], Awaitable[None]]
 """Told of each failed try: the error, the try's number from 1, and the seconds until the next (None: there is none)."""

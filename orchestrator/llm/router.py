@@ -5,13 +5,13 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from orchestrator.domain.budget.price import Price
 from orchestrator.domain.chat import Reply, Request
-from orchestrator.domain.price import Price
 from orchestrator.errors import UsageProblem
-from orchestrator.llm.cursor import ScriptKey
-from orchestrator.llm.litellm_client import LiteLLMClient
-from orchestrator.llm.scripted import SCRIPTED_PREFIX, ScriptedModel
-from orchestrator.ports.models import ModelClient
+from orchestrator.llm.litellm_adapter.client import LiteLLMClient
+from orchestrator.llm.scripted_model.cursor import ScriptKey
+from orchestrator.llm.scripted_model.model import SCRIPTED_PREFIX, ScriptedModel
+from orchestrator.ports.model_client import ModelClient
 
 
 class ModelRouter:

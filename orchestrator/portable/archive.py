@@ -19,7 +19,14 @@ from typing import BinaryIO, cast
 from pydantic import ValidationError
 
 from orchestrator.errors import EnvironmentProblem, UsageProblem
-from orchestrator.portable.manifest import BLOB_PATTERN, JOURNAL_FILE, MANIFEST_FILE, OBJECTS_FILE, Manifest, ArchiveMember
+from orchestrator.portable.manifest import (
+    BLOB_PATTERN,
+    JOURNAL_FILE,
+    MANIFEST_FILE,
+    OBJECTS_FILE,
+    ArchiveMember,
+    Manifest,
+)
 
 _BLOCK = 512
 _CHUNK = 1024 * 1024

@@ -5,7 +5,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from orchestrator.domain.base import FrozenModel
+from orchestrator.domain.frozen_model import FrozenModel
 from orchestrator.domain.ids import CommitId, RunId
 
 MANIFEST_FILE = "manifest.json"

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import Protocol
 
-from orchestrator.domain.base import FrozenModel
-from orchestrator.domain.forge_check import ForgeCheck as ForgeCheck
+from orchestrator.domain.frozen_model import FrozenModel
 from orchestrator.domain.ids import CommitId, RunId
+from orchestrator.domain.judging.forge_check import ForgeCheck as ForgeCheck
 
 
 class PullRequest(FrozenModel):

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import Protocol
 
-from orchestrator.domain.base import FrozenModel
-from orchestrator.domain.check import Difference
+from orchestrator.domain.frozen_model import FrozenModel
 from orchestrator.domain.ids import CommitId, TreeId
+from orchestrator.domain.judging.check import Difference
 
 
 class GateResult(FrozenModel):
@@ -39,7 +39,7 @@ class Gate(Protocol):
     async def probe_tree(
         self, commit: CommitId, tree: TreeId, purpose: str, symptoms: Sequence[str], look: int = 0
     ) -> GateResult:
-        """Whether a tree shows these symptoms of another one; see `orchestrator.domain.symptoms` for what they are.
+        """Whether a tree shows these symptoms of another one; see `orchestrator.domain.judging.symptoms` for what they are.
 
         One run of the checks concerned, as narrow as can be. What is found says something of these symptoms alone,
         unless `is_whole`. Nothing lands by it. `look` counts how often the tree was probed before for the same search:

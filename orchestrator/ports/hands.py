@@ -11,10 +11,10 @@ from typing import Protocol
 
 from pydantic import Field
 
-from orchestrator.domain.base import FrozenModel
+from orchestrator.domain.frozen_model import FrozenModel
 from orchestrator.domain.ids import CommitId, TreeId
-from orchestrator.domain.network import NetworkDecision
-from orchestrator.domain.tier import Tier
+from orchestrator.domain.sandbox.network import NetworkDecision
+from orchestrator.domain.sandbox.tier import Tier
 
 MAX_WAIT_S = 10.0
 

@@ -5,9 +5,9 @@ from typing import Protocol
 
 from orchestrator.domain.event import Event, RecordedEvent
 from orchestrator.domain.ids import SessionId
-from orchestrator.domain.state import RunState
-from orchestrator.domain.text import Text
-from orchestrator.ports.search import SearchHit
+from orchestrator.domain.run.state import RunState
+from orchestrator.domain.text.blob_text import Text
+from orchestrator.ports.journal_search import SearchHit
 
 
 class Clock(Protocol):

@@ -2,15 +2,15 @@
 
 from typing import Protocol
 
-from orchestrator.domain.attempt import Attempt, Exit
-from orchestrator.domain.base import FrozenModel
-from orchestrator.domain.contract import Contract, IterationVerdict
-from orchestrator.domain.forge_check import ForgeCheck
-from orchestrator.domain.handoff import Handoff
-from orchestrator.domain.plan import Plan, PlanLimits
-from orchestrator.domain.review import FIRST_LENS, ReviewMaterial, LensView
-from orchestrator.domain.task import EndCause, Task, TaskStatus
-from orchestrator.domain.verdict import LensVote
+from orchestrator.domain.frozen_model import FrozenModel
+from orchestrator.domain.judging.forge_check import ForgeCheck
+from orchestrator.domain.judging.review import FIRST_LENS, LensView, ReviewMaterial
+from orchestrator.domain.judging.verdict import LensVote
+from orchestrator.domain.run.attempt import Attempt, Exit
+from orchestrator.domain.run.contract import Contract, IterationVerdict
+from orchestrator.domain.run.handoff import Handoff
+from orchestrator.domain.run.plan import Plan, PlanLimits
+from orchestrator.domain.run.task import EndCause, Task, TaskStatus
 from orchestrator.ports.hands import Workspace
 
 

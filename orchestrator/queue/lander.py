@@ -6,10 +6,10 @@ from orchestrator.domain.ids import UnitId
 from orchestrator.ports.gate import Gate
 from orchestrator.ports.hooks import NO_HOOKS, Hooks
 from orchestrator.ports.ledger import Ledger
-from orchestrator.queue.branch import PrBranch
-from orchestrator.queue.compose import Composer
-from orchestrator.queue.round import LandingTools, LandingResult, LandingRound
-from orchestrator.queue.targeted import TargetedRound, TargetedSearchOptions
+from orchestrator.queue.composition import Composer
+from orchestrator.queue.landing_round import LandingResult, LandingRound, LandingTools
+from orchestrator.queue.pr_branch import PrBranch
+from orchestrator.queue.targeted_round import TargetedRound, TargetedSearchOptions
 from worktrees.errors import RefMoved
 
 __all__ = ["Lander", "LandingResult", "TargetedSearchOptions"]
@@ -47,7 +47,9 @@ class Lander:
         """
         while True:
             one = (
-                TargetedRound(self.tools, composer, name, targeting) if targeting else LandingRound(self.tools, composer, name)
+                TargetedRound(self.tools, composer, name, targeting)
+                if targeting
+                else LandingRound(self.tools, composer, name)
             )
             try:
                 return await one.run(tuple(units), atomic=atomic, moves=moves)

@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 
-from orchestrator.redact.forms import list_encodings
-from orchestrator.redact.patterns import TOKEN_RULES, TokenRule, format_mark, build_user_rule
+from orchestrator.redact.encodings import list_encodings
+from orchestrator.redact.token_patterns import TOKEN_RULES, TokenRule, build_user_rule, format_mark
 
 SHORTEST_SECRET = 8
 """A known value of fewer characters is not looked for: it would be found in ordinary words."""

@@ -5,16 +5,16 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from orchestrator.config.roles import ModelSettings
-from orchestrator.domain.base import FrozenModel
+from orchestrator.domain.budget.usage import Usage
 from orchestrator.domain.chat import Message, Reply, Request, Role
-from orchestrator.domain.state import RunState
-from orchestrator.domain.usage import Usage
+from orchestrator.domain.frozen_model import FrozenModel
+from orchestrator.domain.run.state import RunState
 from orchestrator.llm.budget import RunBudget
 from orchestrator.llm.errors import ContextOverflow, ModelError, RequestRefused
 from orchestrator.llm.retry import RetryPolicy, complete_with_retries
-from orchestrator.llm.steady import normalize_message
-from orchestrator.ports.models import ModelClient
-from orchestrator.replay.decision import describe_decision, find_decision_difference
+from orchestrator.llm.text_normalization import normalize_message
+from orchestrator.ports.model_client import ModelClient
+from orchestrator.replay.comparison.decisions import describe_decision, find_decision_difference
 from orchestrator.replay.recording import RecordedCall
 
 

@@ -4,19 +4,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from orchestrator.agent.history import SessionHistory
-from orchestrator.agent.memory import restore_session
+from orchestrator.agent.session_restore import restore_session
 from orchestrator.domain.chat import Message, Reply
 from orchestrator.domain.event import Event, RecordedEvent
 from orchestrator.domain.event.people import ApprovalDecided
 from orchestrator.domain.event.run import EngineStarted
 from orchestrator.domain.event.work import ModelCalled, ModelFailed, ModelReplied
-from orchestrator.domain.fold import fold_events
+from orchestrator.domain.fold.projection import fold_events
 from orchestrator.domain.ids import SessionId
-from orchestrator.domain.state import RunState
+from orchestrator.domain.run.state import RunState
 from orchestrator.errors import JournalProblem
-from orchestrator.journal.memory import JournalSessionReader
+from orchestrator.journal.session_reader import JournalSessionReader
 from orchestrator.llm.errors import ContextOverflow, RequestRefused
-from orchestrator.llm.recorded import RecordedAnswer, CallPosition
+from orchestrator.llm.recorded_model import CallPosition, RecordedAnswer
 
 _ENDS_A_SESSION = frozenset({ContextOverflow.code, RequestRefused.code})
 """Failures that a session takes as an answer; after any other the run stopped and asked again when it went on."""
@@ -93,7 +93,9 @@ class RecordedRun:
         whole = self._conversations[session]
         if turn > len(whole.turns):
             return None
-        return SessionHistory(whole.system, whole.brief, whole.turns[:turn], whole.opening).build_messages(context_tokens)
+        return SessionHistory(whole.system, whole.brief, whole.turns[:turn], whole.opening).build_messages(
+            context_tokens
+        )
 
 
 async def _calls(reader: JournalSessionReader) -> Mapping[CallPosition, RecordedCall]:
@@ -105,7 +107,9 @@ async def _calls(reader: JournalSessionReader) -> Mapping[CallPosition, Recorded
             open_calls[event.session, event.turn] = event
         elif isinstance(event, ModelReplied):
             place = (event.session, event.turn)
-            calls[place] = RecordedCall(_called(open_calls, place), recorded.seq, RecordedAnswer(await _reply(reader, event)))
+            calls[place] = RecordedCall(
+                _called(open_calls, place), recorded.seq, RecordedAnswer(await _reply(reader, event))
+            )
         elif isinstance(event, ModelFailed) and event.error in _ENDS_A_SESSION:
             place = (event.session, event.turn)
             answer = RecordedAnswer(None, event.error, event.detail)

@@ -10,33 +10,41 @@ from textual.binding import BindingType
 from textual.events import Resize
 from textual.filter import LineFilter
 
-from orchestrator.domain.command import Command, Stop
+from orchestrator.domain.commands.definitions import Command, Stop
 from orchestrator.errors import OrchestrateError, UsageProblem
-from orchestrator.report.news import collect_alert_messages
-from orchestrator.tui.acts.acts import CommandBar, CopyOpener
-from orchestrator.tui.acts.verbs import TYPED_VERBS
-from orchestrator.tui.alerts import Alerts, format_osc_9
-from orchestrator.tui.ascii import AsciiFilter
-from orchestrator.tui.doors import DashboardActions
-from orchestrator.tui.filterbox import FilterBox
-from orchestrator.tui.front import ViewStack
-from orchestrator.tui.header import TabLine, build_header_line, build_key_line, count_waiting
-from orchestrator.tui.help import KeyHelp
-from orchestrator.tui.inert import ControlCharacterFilter
-from orchestrator.tui.keymap import FOOTER_KEYS, GLOBAL_KEYS, PLAYBACK_KEYS, build_bindings, build_help_rows, parse_shown_key, build_keymap
-from orchestrator.tui.leaving import LeaveDialog, LeaveChoice
-from orchestrator.tui.look import DEFAULT_SETTINGS, DashboardSettings
-from orchestrator.tui.moment import Connection, ViewModel
-from orchestrator.tui.palette import CommandPaletteScreen
-from orchestrator.tui.source import ViewModelSource
-from orchestrator.tui.stream import StreamMode, can_stream
+from orchestrator.tui.actions import DashboardActions
+from orchestrator.tui.commands.command_bar import CommandBar, CopyOpener
+from orchestrator.tui.commands.parser import TYPED_VERBS
+from orchestrator.tui.filter_box import FilterBox
+from orchestrator.tui.frame_lines import TabLine, build_header_line, build_key_line, count_waiting
+from orchestrator.tui.keymap import (
+    FOOTER_KEYS,
+    GLOBAL_KEYS,
+    PLAYBACK_KEYS,
+    build_bindings,
+    build_help_rows,
+    build_keymap,
+    parse_shown_key,
+)
+from orchestrator.tui.rows.alert_messages import collect_alert_messages
+from orchestrator.tui.run_feed.source import ViewModelSource
+from orchestrator.tui.screens.command_palette import CommandPaletteScreen
+from orchestrator.tui.screens.key_help import KeyHelp
+from orchestrator.tui.screens.leave_dialog import LeaveChoice, LeaveDialog
+from orchestrator.tui.settings import DEFAULT_SETTINGS, DashboardSettings
+from orchestrator.tui.terminal.alerts import Alerts, format_osc_9
+from orchestrator.tui.terminal.ascii_filter import AsciiFilter
+from orchestrator.tui.terminal.clipboard import copy_text
+from orchestrator.tui.terminal.control_filter import ControlCharacterFilter
+from orchestrator.tui.terminal.stream_mode import StreamMode, can_stream
 from orchestrator.tui.theme import COLOUR_SCHEMES, get_theme_style
-from orchestrator.tui.view import DashboardView
-from orchestrator.tui.widgets.copying import copy_text
-from orchestrator.tui.widgets.line import StyledLine
+from orchestrator.tui.view_model import Connection, ViewModel
+from orchestrator.tui.view_stack import ViewStack
+from orchestrator.tui.views.base_view import DashboardView
+from orchestrator.tui.widgets.styled_line import StyledLine
 
 if TYPE_CHECKING:
-    from orchestrator.tui.views.worker_diff import CommentSubmitted
+    from orchestrator.tui.panes.diff import CommentSubmitted
 
 _TICK_S = 1 / 4
 _CALL_S = 2.0
@@ -61,7 +69,9 @@ class Dashboard(App[None]):
     """
     BINDINGS: ClassVar[list[BindingType]] = build_bindings()
 
-    def __init__(self, source: ViewModelSource, doors: DashboardActions, look: DashboardSettings = DEFAULT_SETTINGS) -> None:
+    def __init__(
+        self, source: ViewModelSource, doors: DashboardActions, look: DashboardSettings = DEFAULT_SETTINGS
+    ) -> None:
         super().__init__()
         self.actions, self.settings = doors, look
         self.view_model: ViewModel | None = None
@@ -150,7 +160,9 @@ class Dashboard(App[None]):
         problem.display = bool(self._source.problem)
         problem.show_spans([(self._source.problem, "warn")])
         common = FOOTER_KEYS if self._source.replay is None else (*PLAYBACK_KEYS, *FOOTER_KEYS)
-        frame.query_one("#keys", StyledLine).show_spans(build_key_line(view.KEYS if view else (), common, width, height))
+        frame.query_one("#keys", StyledLine).show_spans(
+            build_key_line(view.KEYS if view else (), common, width, height)
+        )
         counts = count_waiting(self.view_model.state) if self.view_model else {}
         told = (
             f"filter: {front.current_filter.text}" if front.current_filter.text else "",
@@ -258,7 +270,9 @@ class Dashboard(App[None]):
     def action_copy(self) -> None:
         """Copy what is chosen."""
         if (view := self.view_stack.current_view) is not None and view.selected_subjects:
-            self.show_message(copy_text(self.app, "\n".join(subject.title or subject.id for subject in view.selected_subjects)))
+            self.show_message(
+                copy_text(self.app, "\n".join(subject.title or subject.id for subject in view.selected_subjects))
+            )
 
     def show_message(self, words: str, *, is_problem: bool = False) -> None:
         """Tell whoever watches something, for some seconds."""
@@ -351,7 +365,9 @@ class Dashboard(App[None]):
         if moment is None or self.command_bar.is_suspended or not (self.settings.bell or self.settings.notifications):
             return
         at_work = moment.connection in {Connection.LIVE, Connection.STALE, Connection.REPLAY}
-        words = self._alerts.compose_alert(collect_alert_messages(moment.state, moment.last_session_events, moment.now, is_at_work=at_work))
+        words = self._alerts.compose_alert(
+            collect_alert_messages(moment.state, moment.last_session_events, moment.now, is_at_work=at_work)
+        )
         if words and self.settings.bell:
             self.bell()
         if words and self.settings.notifications and self._streaming is None and self._driver is not None:

@@ -50,8 +50,12 @@ GLOBAL_KEYS = (
     GlobalKey("palette", "colon,ctrl+p", "palette", "type a command", "orchestrate VERB"),
     GlobalKey("approve", "a", "act('approve')", "answer yes to what is asked", "orchestrate approve RUN ITEM"),
     GlobalKey("deny", "d", "act('deny')", "answer no, with a note", "orchestrate deny RUN ITEM --reason TEXT"),
-    GlobalKey("pause", "p", "act('pause')", "pause the run, or go on", "orchestrate pause RUN; orchestrate continue RUN"),
-    GlobalKey("retry", "r", "act('retry')", "try again, with a note to the worker", "orchestrate retry RUN TASK --note TEXT"),
+    GlobalKey(
+        "pause", "p", "act('pause')", "pause the run, or go on", "orchestrate pause RUN; orchestrate continue RUN"
+    ),
+    GlobalKey(
+        "retry", "r", "act('retry')", "try again, with a note to the worker", "orchestrate retry RUN TASK --note TEXT"
+    ),
     GlobalKey("give-up", "x", "act('give-up')", "cancel a task; leave a file out", "orchestrate cancel RUN TASK"),
     GlobalKey("stop-call", "K", "act('stop-call')", "stop the command it waits for", "orchestrate stop-call RUN TASK"),
     GlobalKey("hold", "H", "act('hold')", "hold a shard, or release it", "orchestrate migrate hold RUN SHARD"),
@@ -68,7 +72,9 @@ GLOBAL_KEYS = (
     GlobalKey("detach", "q", "detach", "leave; the run goes on", "orchestrate watch RUN comes back"),
     GlobalKey("leave", "Q", "leave", "leave, drain or stop", "orchestrate pause RUN"),
     GlobalKey("interrupt", "ctrl+c", "interrupt", "twice: leave, drain or stop", has_priority=True),
-    GlobalKey("suspend", "ctrl+z", "suspend_process", "put the dashboard to sleep; the shell's fg wakes it", has_priority=True),
+    GlobalKey(
+        "suspend", "ctrl+z", "suspend_process", "put the dashboard to sleep; the shell's fg wakes it", has_priority=True
+    ),
 )
 FOOTER_KEYS = (("/", "filter"), (":", "command"), ("?", "help"), ("q", "detach"))
 """What the last line always tells."""
@@ -122,7 +128,9 @@ def format_keys(keys: str) -> str:
     return "/".join(_SHOWN.get(one, one) for one in keys.split(","))
 
 
-def build_help_rows(own: Sequence[tuple[str, str]], taken: Mapping[str, str], wanted: Mapping[str, str]) -> list[HelpRow]:
+def build_help_rows(
+    own: Sequence[tuple[str, str]], taken: Mapping[str, str], wanted: Mapping[str, str]
+) -> list[HelpRow]:
     """Every key that holds now: of the view in front, of the part that has the keys, then what holds everywhere.
 
     Args:

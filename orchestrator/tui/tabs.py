@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import cast
 
-from orchestrator.tui.view import SubjectKind, DashboardView
+from orchestrator.tui.views.base_view import DashboardView, SubjectKind
 
 _VIEWS = "orchestrator.tui.views"
 

@@ -86,7 +86,9 @@ STYLE_NAMES = tuple(sorted({*_SHARED, *_SAME}))
 @cache
 def get_theme_style(name: str, theme: str = DARK_SCHEME.name) -> Style:
     """A style by name in a theme, for strips and cells."""
-    return Style(color=COLOUR_SCHEMES.get(theme, DARK_SCHEME).get_colour(name), bold=name.removeprefix(_STATE) in BOLD_STYLES)
+    return Style(
+        color=COLOUR_SCHEMES.get(theme, DARK_SCHEME).get_colour(name), bold=name.removeprefix(_STATE) in BOLD_STYLES
+    )
 
 
 def compute_contrast(one: str, other: str) -> float:

@@ -9,7 +9,10 @@ from typing import Literal
 from orchestrator.errors import UsageProblem
 
 ForgeKind = Literal["github", "gitlab"]
-WORKFLOW_PATHS: Mapping[ForgeKind, str] = {"github": ".github/workflows/orchestrate.yml", "gitlab": ".gitlab/orchestrate.yml"}
+WORKFLOW_PATHS: Mapping[ForgeKind, str] = {
+    "github": ".github/workflows/orchestrate.yml",
+    "gitlab": ".gitlab/orchestrate.yml",
+}
 """Where the file of each forge belongs in a repository."""
 MODEL_KEY_SECRET = "ORCHESTRATE_MODEL_KEY"
 """The secret that holds the key where no model, and so no provider, is known yet."""

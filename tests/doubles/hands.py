@@ -7,9 +7,9 @@ from pathlib import Path
 
 import anyio
 
-from orchestrator.domain.check import TestOutcome
 from orchestrator.domain.ids import CommitId
-from orchestrator.ports.hands import ShellCommand, CommandResult, CommandEnding
+from orchestrator.domain.judging.check import TestOutcome
+from orchestrator.ports.hands import CommandEnding, CommandResult, ShellCommand
 from tests.doubles.workspace import InMemoryWorkspace
 
 Outcomes = Mapping[str, TestOutcome]

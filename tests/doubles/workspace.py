@@ -6,9 +6,9 @@ from fnmatch import fnmatch
 from pathlib import Path
 
 from orchestrator.domain.ids import CommitId, TreeId
-from orchestrator.domain.tier import Tier
+from orchestrator.domain.sandbox.tier import Tier
 from orchestrator.errors import EnvironmentProblem, ToolRefused
-from orchestrator.ports.hands import ShellCommand, CommandResult, Snapshot
+from orchestrator.ports.hands import CommandResult, ShellCommand, Snapshot
 
 
 class InMemoryWorkspace:

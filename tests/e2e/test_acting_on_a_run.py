@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
-from orchestrator.cli.doors import build_dashboard_actions
+from orchestrator.cli.dashboard.actions import build_dashboard_actions
 from orchestrator.domain.event.landing import LandingFinished
 from orchestrator.domain.event.people import ApprovalDecided, CommandTaken
-from orchestrator.journal.runs import RunDirectory
+from orchestrator.journal.locations.run_directory import RunDirectory
 from orchestrator.tui.app import Dashboard
-from orchestrator.tui.feed import RunFeed
-from orchestrator.tui.moment import Connection
+from orchestrator.tui.run_feed.feed import RunFeed
+from orchestrator.tui.view_model import Connection
 from tests.running.terminals import SleepyRun
 from tests.tui.sources import seen
 

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from examples.try_bundled import PROJECTS, prepare
-from orchestrator.demo.package import IndexUnreachable
-from orchestrator.journal.states import read_state
+from orchestrator.demo.published_package import IndexUnreachable
+from orchestrator.journal.state.derivation import read_state
 from tests.running.cli import environment, orchestrate
 from tests.running.projects import git
 

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from examples.prepare import CASES, prepare
-from orchestrator.demo.package import IndexUnreachable
-from orchestrator.demo.story import hash_checkout
-from orchestrator.journal.states import read_state
+from orchestrator.demo.published_package import IndexUnreachable
+from orchestrator.demo.runs import hash_checkout
+from orchestrator.journal.state.derivation import read_state
 from tests.running.cli import environment
 from tests.running.killing import (
     Start,

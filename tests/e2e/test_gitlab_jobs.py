@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from orchestrator.workflows import ROLES, WorkflowValues, RoleModel, render_workflow
+from orchestrator.workflows import ROLES, RoleModel, WorkflowValues, render_workflow
 from tests.running.cli import environment
 from tests.running.goals import one
 from tests.running.projects import GATE, calculator, git

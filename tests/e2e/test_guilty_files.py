@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.app.options import Options
-from orchestrator.app.verbs import run_migration
+from orchestrator.app.run_execution import run_migration
 from orchestrator.domain.event.landing import TrialJudged, UnitEjected
 from orchestrator.domain.event.run import CheckStarted
-from orchestrator.domain.migration import FileStatus
-from orchestrator.journal.store import read_all_events
+from orchestrator.domain.migration.files import FileStatus
+from orchestrator.journal.storage.event_store import read_all_events
 from orchestrator.migrate.recipe import Recipe
+from orchestrator.project.options import Options
 from tests.running.package import CODEMOD, GUILTY, LEFT, MODULES, RIGHT, package
 from tests.running.projects import git
 

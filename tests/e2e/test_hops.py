@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.domain.event.landing import LandingFinished
-from orchestrator.journal.store import read_all_events
+from orchestrator.journal.storage.event_store import read_all_events
 from tests.running.hops import Ci, CiJob
 from tests.running.killing import Start, landed_more_than_once, moments, processes_about, terminal, unsettled
 from tests.running.projects import git, tree_at

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.app.beginning import create_goal_run
-from orchestrator.app.verbs import execute_run
+from orchestrator.app.run_creation import create_goal_run
+from orchestrator.app.run_execution import execute_run
 from orchestrator.app.wiring import RunOverrides, open_run
 from orchestrator.domain.event.run import ClockJumped
 from orchestrator.journal.journal import Journal, SystemClock
-from orchestrator.journal.store import read_all_events
+from orchestrator.journal.storage.event_store import read_all_events
 from tests.running.cli import environment
 from tests.running.goals import Bench, When, one
 from tests.running.killing import processes_about

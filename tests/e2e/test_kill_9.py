@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.demo.story import DEMO_GATE, DEMO_GOAL, hash_checkout
+from orchestrator.demo.runs import DEMO_GATE, DEMO_GOAL, hash_checkout
 from tests.running.cli import environment
 from tests.running.killing import (
     Start,

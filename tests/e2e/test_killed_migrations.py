@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from orchestrator.domain.event.migration import FileMoved
-from orchestrator.domain.fold import fold_events
-from orchestrator.journal.store import read_all_events
+from orchestrator.domain.fold.projection import fold_events
+from orchestrator.journal.storage.event_store import read_all_events
 from tests.running.cli import environment
 from tests.running.killing import Start, as_json, kill_after, landed_more_than_once, processes_about, terminal
 from tests.running.package import guilty, package

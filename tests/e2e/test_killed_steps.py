@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.domain.event.migration import FileMoved
-from orchestrator.journal.store import read_all_events
+from orchestrator.journal.storage.event_store import read_all_events
 from tests.running.cli import environment, orchestrate
 from tests.running.killing import Start, as_json, kill_after
 from tests.running.projects import repository

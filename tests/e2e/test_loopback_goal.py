@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.demo.story import DEMO_GATE, DEMO_GOAL, hash_checkout
+from orchestrator.demo.runs import DEMO_GATE, DEMO_GOAL, hash_checkout
 from tests.running.cli import environment, orchestrate
 from tests.running.killing import Start, as_json, kill_after, landed_more_than_once, moments, terminal
 from tests.running.projects import shop, tree_at

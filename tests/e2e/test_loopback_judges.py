@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from orchestrator.domain.ids import TaskId
-from orchestrator.domain.task import EndCause, TaskStatus
-from orchestrator.llm.script import ScriptedReply
-from orchestrator.report.summary import render_summary_lines
+from orchestrator.domain.run.task import EndCause, TaskStatus
+from orchestrator.llm.scripted_model.script import ScriptedReply
+from orchestrator.report.run.summary import render_summary_lines
 from tests.loopback.builders import reply
 from tests.loopback.judges import GARBAGE, approves_everything, talks_garbage
 from tests.loopback.play import task_of

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from orchestrator.app.options import Options
-from orchestrator.app.verbs import RunExit, run_migration
-from orchestrator.domain.migration import FileStatus
-from orchestrator.llm.script import ScriptedReply
+from orchestrator.app.run_execution import RunExit, run_migration
+from orchestrator.domain.migration.files import FileStatus
+from orchestrator.llm.scripted_model.script import ScriptedReply
+from orchestrator.project.options import Options
 from tests.loopback.play import task_of, text_of
 from tests.loopback.server import LoopbackServer
 from tests.running.projects import git

@@ -18,10 +18,10 @@ from pathlib import Path
 import pytest
 
 from orchestrator.domain.event.work import CandidateTaken
-from orchestrator.engine.ref_repair import collect_recorded_refs
+from orchestrator.engine.recovery.ref_repair import collect_recorded_refs
 from orchestrator.errors import JournalProblem
-from orchestrator.journal.states import read_state
-from orchestrator.journal.store import read_all_events
+from orchestrator.journal.state.derivation import read_state
+from orchestrator.journal.storage.event_store import read_all_events
 from tests.running.cli import COMMAND, environment, orchestrate
 from tests.running.goals import task
 from tests.running.killing import Start, as_json, kill_engines, landed_more_than_once, processes_about, unsettled

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from orchestrator.app.verbs import RunExit
+from orchestrator.app.run_execution import RunExit
 from orchestrator.domain.event.run import Noticed
 from orchestrator.domain.event.work import ModelCalled, ModelFailed, ModelReplied
-from orchestrator.domain.task import TaskStatus
-from orchestrator.journal.store import read_all_events
-from orchestrator.llm.script import ScriptedReply
+from orchestrator.domain.run.task import TaskStatus
+from orchestrator.journal.storage.event_store import read_all_events
+from orchestrator.llm.scripted_model.script import ScriptedReply
 from tests.loopback.builders import reply
 from tests.loopback.server import LoopbackServer
 from tests.running.goals import Bench, reason, status, task

@@ -12,9 +12,9 @@ import pytest
 
 from orchestrator.domain.event.base import Intent
 from orchestrator.domain.event.work import ModelCalled
-from orchestrator.domain.fold import fold_events
-from orchestrator.domain.state import RunState
-from orchestrator.journal.store import read_all_events
+from orchestrator.domain.fold.projection import fold_events
+from orchestrator.domain.run.state import RunState
+from orchestrator.journal.storage.event_store import read_all_events
 from tests.running.cli import COMMAND, environment
 from tests.running.goals import task
 from tests.running.killing import Start, as_json, landed_more_than_once, processes_about

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.crash import CRASH_POINT_VARIABLE
-from orchestrator.demo.story import DEMO_GATE, DEMO_GOAL, hash_checkout
+from orchestrator.demo.runs import DEMO_GATE, DEMO_GOAL, hash_checkout
 from tests.running import offline
 from tests.running.cli import Finished, environment, orchestrate
 from tests.running.killing import Start, as_json

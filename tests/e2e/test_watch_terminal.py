@@ -15,8 +15,8 @@ import pytest
 
 from orchestrator.domain.event import Event
 from orchestrator.domain.ids import RunId
-from orchestrator.journal.lock import RunLock
-from orchestrator.journal.runs import RunDirectory, StateDirectory
+from orchestrator.journal.locations.run_directory import RunDirectory, StateDirectory
+from orchestrator.journal.locations.run_lock import RunLock
 from tests.running.cli import COMMAND, environment
 from tests.running.journals import Fleet, fleet_journal, write_batches
 from tests.running.killing import kill_engines

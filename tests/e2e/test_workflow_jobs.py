@@ -9,8 +9,8 @@ from uuid import uuid4
 
 import pytest
 
-from orchestrator.llm.script import ScriptedReply
-from orchestrator.workflows import ROLES, WorkflowValues, RoleModel, render_workflow
+from orchestrator.llm.scripted_model.script import ScriptedReply
+from orchestrator.workflows import ROLES, RoleModel, WorkflowValues, render_workflow
 from tests.running.actions import Actions
 from tests.running.forge import TOKEN, FakeForge, fake_forge
 from tests.running.goals import one

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from orchestrator.workflows import WORKFLOW_PATHS, ROLES, WorkflowValues, ForgeKind, RoleModel, render_workflow
+from orchestrator.workflows import ROLES, WORKFLOW_PATHS, ForgeKind, RoleModel, WorkflowValues, render_workflow
 
 NAMED = WorkflowValues(
     "orchestrate==1", 19_800, "10", tuple(RoleModel(r, "openai/x", secrets=("OPENAI_API_KEY",)) for r in ROLES)

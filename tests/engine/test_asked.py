@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.app.dry_run import DryRunOptions, dry_run_recipe
-from orchestrator.app.verbs import run_migration
-from orchestrator.domain.command import RetryFiles
+from orchestrator.app.run_execution import run_migration
+from orchestrator.domain.commands.definitions import RetryFiles
 from orchestrator.domain.event.migration import ShardsPlanned
-from orchestrator.migrate.asked import WorkFilter
 from orchestrator.migrate.recipe import Recipe
+from orchestrator.migrate.scope.work_filter import WorkFilter
+from orchestrator.scratch_runs.dry_run import DryRunOptions, dry_run_recipe
 from tests.running.migrating import SED, Migrated, recipe, words
 from tests.running.projects import repository
 
@@ -44,7 +44,9 @@ async def test_a_command_that_finds_sites_has_what_setup_made_for_the_new_world(
         env={"setup": ["mkdir tools && touch tools/made"], "after": ["echo grep -Hn old '*.txt' > tools/find"]},
         verify={"coverage": False, "check": [{"id": "t", "run": "true"}]},
     )
-    report = await dry_run_recipe(Migrated(root).options(hands={"registries": ["registry.test:443"]}), given, DryRunOptions())
+    report = await dry_run_recipe(
+        Migrated(root).options(hands={"registries": ["registry.test:443"]}), given, DryRunOptions()
+    )
     assert (report["found"], report["changed"], report["remaining"]) == ({"files": 1, "sites": 1}, 1, 0)
 
 

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from orchestrator.app.doctor import check_requirements
-from orchestrator.app.options import Options
-from orchestrator.domain.task import TaskStatus
+from orchestrator.doctor.checks import check_requirements
+from orchestrator.domain.run.task import TaskStatus
 from orchestrator.errors import EnvironmentProblem, UsageProblem
+from orchestrator.project.options import Options
 from tests.running.goals import Bench, one, status
 from tests.running.projects import git
 from tests.running.scripts import plans

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from orchestrator.app.options import Options
-from orchestrator.app.verbs import resume_run, run_goal
-from orchestrator.domain.task import TaskStatus
+from orchestrator.app.run_execution import resume_run, run_goal
+from orchestrator.domain.run.task import TaskStatus
 from orchestrator.errors import LimitReached
-from orchestrator.llm.script import ScriptedReply, ScriptedUsage
-from orchestrator.report.result import build_run_result
+from orchestrator.llm.scripted_model.script import ScriptedReply, ScriptedUsage
+from orchestrator.project.options import Options
+from orchestrator.report.run.result import build_run_result
 from tests.loopback.server import LoopbackServer
 from tests.running.goals import Bench, status, task
 from tests.running.projects import GATE_FLAGS

@@ -5,17 +5,17 @@ from decimal import Decimal
 
 import pytest
 
-from orchestrator.app.telling import send_command
-from orchestrator.domain.attempt import Exit
-from orchestrator.domain.command import Configure
+from orchestrator.domain.commands.definitions import Configure
 from orchestrator.domain.event.people import CommandTaken
 from orchestrator.domain.event.work import ModelCalled, PlanRefused, SnapshotTaken, ToolCalled
 from orchestrator.domain.ids import TaskId
-from orchestrator.domain.task import TaskStatus
+from orchestrator.domain.run.attempt import Exit
+from orchestrator.domain.run.task import TaskStatus
 from orchestrator.errors import LimitReached
-from orchestrator.journal.runs import RunDirectory
-from orchestrator.journal.store import read_all_events
-from orchestrator.llm.script import ScriptedReply
+from orchestrator.journal.locations.run_directory import RunDirectory
+from orchestrator.journal.storage.event_store import read_all_events
+from orchestrator.llm.scripted_model.script import ScriptedReply
+from orchestrator.run_control.send_command import send_command
 from tests.running.cli import orchestrate
 from tests.running.goals import Bench, Hears, reason, status, task
 from tests.running.naps import Nap

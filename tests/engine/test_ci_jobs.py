@@ -6,18 +6,18 @@ from typing import Any
 
 import pytest
 
-from orchestrator.app.ci import CiJob, JobRequest, claim_key, save_run_state, release_key, start_or_resume_run
-from orchestrator.app.ci_handover import receive_handover
-from orchestrator.app.options import Options
-from orchestrator.app.place import RunLocation
-from orchestrator.app.verbs import RunExit, work_on_run
+from orchestrator.app.run_execution import RunExit, work_on_run
 from orchestrator.ci.handover import HANDOVER_FILE, SUMMARY_FILE
-from orchestrator.ci.outputs import build_job_result
-from orchestrator.ci.shelf import StateSuperseded, get_journal_ref
-from orchestrator.config.effective import build_effective_config
+from orchestrator.ci.job_outputs import build_job_result
+from orchestrator.ci.remote_state import StateSuperseded, get_journal_ref
+from orchestrator.ci_jobs.handover import receive_handover
+from orchestrator.ci_jobs.job import CiJob, JobRequest, claim_key, release_key, save_run_state, start_or_resume_run
+from orchestrator.config.live_config import build_effective_config
 from orchestrator.errors import RunLocked, UsageProblem
-from orchestrator.journal.states import read_state
-from orchestrator.journal.store import read_all_events
+from orchestrator.journal.state.derivation import read_state
+from orchestrator.journal.storage.event_store import read_all_events
+from orchestrator.project.options import Options
+from orchestrator.run_control.location import RunLocation
 from tests.running.goals import When, one
 from tests.running.projects import GATE_FLAGS, calculator, git, tree_at
 from tests.running.scripts import write_script
@@ -70,13 +70,18 @@ async def worked(options: Options, wish: JobRequest, when: When | None = None) -
 
 async def ended(job: CiJob, place: RunLocation, run: RunExit) -> None:
     """What a job does last."""
-    await save_run_state(job, place, build_job_result(run.state, place.directory.journal, job.ticket, job.until_s), "# Summary\n")
+    await save_run_state(
+        job, place, build_job_result(run.state, place.directory.journal, job.ticket, job.until_s), "# Summary\n"
+    )
 
 
 async def test_a_job_ends_what_another_one_began_and_its_own_settings_hold(machines: Machines) -> None:
     options = machines.options("first", run={"max_workers": 1})
     job, place, run = await worked(options, replace(WISH, limit_s=0.001))
-    assert (run.exit_code, build_job_result(run.state, place.directory.journal, job.ticket, job.until_s).is_resumable) == (
+    assert (
+        run.exit_code,
+        build_job_result(run.state, place.directory.journal, job.ticket, job.until_s).is_resumable,
+    ) == (
         5,
         True,
     )
@@ -224,6 +229,8 @@ async def test_settings_that_came_with_a_run_are_not_the_next_jobs(machines: Mac
     hook = [{"on": "after_landing", "run": "touch /nonexistent/x", "trusted": True}]
     job = await claim_key(machines.options("first", hooks=hook), WISH)
     place, _ = await start_or_resume_run(job)
-    await save_run_state(job, place, build_job_result(read_state(place.directory.journal), place.directory.journal, job.ticket, None))
+    await save_run_state(
+        job, place, build_job_result(read_state(place.directory.journal), place.directory.journal, job.ticket, None)
+    )
     job, _, run = await worked(machines.options("second"), WISH)
     assert (run.exit_code, build_effective_config(run.state).hooks) == (0, ())

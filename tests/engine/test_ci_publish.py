@@ -9,19 +9,19 @@ from typing import Any
 
 import pytest
 
-from orchestrator.app.ci import JobRequest as Job
-from orchestrator.app.ci import claim_key, save_run_state, start_or_resume_run
-from orchestrator.app.ci_answer import select_waiting_item, import_run_of_key
-from orchestrator.app.ci_publish import PublishRequest, publish_run
-from orchestrator.app.options import Options
-from orchestrator.app.telling import send_command
-from orchestrator.app.verbs import work_on_run
+from orchestrator.app.run_execution import work_on_run
 from orchestrator.ci.handover import ARCHIVE_FILE, HANDOVER_FILE
-from orchestrator.ci.outputs import build_job_result
-from orchestrator.domain.command import Approve
+from orchestrator.ci.job_outputs import build_job_result
+from orchestrator.ci_jobs.answer import import_run_of_key, select_waiting_item
+from orchestrator.ci_jobs.job import JobRequest as Job
+from orchestrator.ci_jobs.job import claim_key, save_run_state, start_or_resume_run
+from orchestrator.ci_jobs.publish import PublishRequest, publish_run
+from orchestrator.domain.commands.definitions import Approve
 from orchestrator.errors import EnvironmentProblem, PersonNeeded, UsageProblem
-from orchestrator.forge.marks import build_marker
-from orchestrator.journal.fresh import write_journal_file
+from orchestrator.forge.markers import build_marker
+from orchestrator.journal.storage.bulk_write import write_journal_file
+from orchestrator.project.options import Options
+from orchestrator.run_control.send_command import send_command
 from tests.running.forge import ALL_RIGHTS, TOKEN, FakeForge, fake_forge
 from tests.running.goals import one
 from tests.running.moving import rewrite
@@ -60,7 +60,9 @@ class Yard:
         model = {"model": write_script(self.place / "script.json", one("a"))}
         roles = {"planner": model, "worker": model, "judge": model}
         options = self.options(gate=GATE_FLAGS, roles=roles, **flags)
-        job = await claim_key(options, Job(holder="a job", key="issue-1", goal="make it better", handover=self.handover))
+        job = await claim_key(
+            options, Job(holder="a job", key="issue-1", goal="make it better", handover=self.handover)
+        )
         place, _ = await start_or_resume_run(job)
         ended = await work_on_run(place)
         end = build_job_result(ended.state, place.directory.journal, job.ticket, job.until_s)
@@ -267,7 +269,9 @@ async def test_what_a_run_asks_is_answered_from_the_refs_of_a_clone_before_the_n
     job = await claim_key(options, Job(holder="a job", key="issue-1", handover=yard.handover))
     place, _ = await start_or_resume_run(job)
     ended = await work_on_run(place)
-    await save_run_state(job, place, build_job_result(ended.state, place.directory.journal, job.ticket, job.until_s), "# Summary\n")
+    await save_run_state(
+        job, place, build_job_result(ended.state, place.directory.journal, job.ticket, job.until_s), "# Summary\n"
+    )
     assert (await publish_run(yard.publishing(), PublishRequest(yard.handover))).exit_code == 0
     assert len(yard.forge.hosted.pulls) == 1
 

@@ -4,20 +4,20 @@ from typing import Any
 
 import pytest
 
-from orchestrator.app.telling import send_command
-from orchestrator.app.verbs import RunExit
-from orchestrator.domain.command import AddCriterion, DropCriterion
-from orchestrator.domain.contract import Criterion
-from orchestrator.domain.criteria import list_criterion_statuses
+from orchestrator.app.run_execution import RunExit
+from orchestrator.domain.commands.definitions import AddCriterion, DropCriterion
 from orchestrator.domain.event.run import CheckStarted, IterationJudged
 from orchestrator.domain.event.work import SessionStarted
 from orchestrator.domain.ids import ROOT_TASK
+from orchestrator.domain.run.contract import Criterion
+from orchestrator.domain.run.criterion_status import list_criterion_statuses
 from orchestrator.errors import UsageProblem
-from orchestrator.journal.runs import RunDirectory
-from orchestrator.journal.store import read_all_events
-from orchestrator.llm.script import ScriptedReply
-from orchestrator.report.contract import render_contract_lines, build_contract
-from orchestrator.report.task import render_task_details
+from orchestrator.journal.locations.run_directory import RunDirectory
+from orchestrator.journal.storage.event_store import read_all_events
+from orchestrator.llm.scripted_model.script import ScriptedReply
+from orchestrator.report.run.contract import build_contract, render_contract_lines
+from orchestrator.report.task.details import render_task_details
+from orchestrator.run_control.send_command import send_command
 from tests.running.goals import TWO, Bench, Hears, When, one, task
 from tests.running.projects import git
 from tests.running.scripts import planner_ends, plans, uses

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from orchestrator.demo.story import hash_checkout
-from orchestrator.journal.states import read_state
-from orchestrator.journal.store import read_all_events
+from orchestrator.demo.runs import hash_checkout
+from orchestrator.journal.state.derivation import read_state
+from orchestrator.journal.storage.event_store import read_all_events
 from tests.running import stories
 from tests.running.cli import orchestrate
 from tests.running.killing import (

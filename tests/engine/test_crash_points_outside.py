@@ -12,9 +12,9 @@ import pytest
 from orchestrator.config.layers import get_user_config_path
 from orchestrator.crash import CRASH_POINT_VARIABLE
 from orchestrator.domain.event.base import Intent
-from orchestrator.domain.event.outside import HookFinished, NotificationSent, PushFinished
-from orchestrator.domain.fold import fold_events
-from orchestrator.journal.store import read_all_events
+from orchestrator.domain.event.external import HookFinished, NotificationSent, PushFinished
+from orchestrator.domain.fold.projection import fold_events
+from orchestrator.journal.storage.event_store import read_all_events
 from tests.running.cli import environment
 from tests.running.goals import one
 from tests.running.killing import Start, as_json, landed_more_than_once, processes_about

@@ -14,18 +14,18 @@ from io import BytesIO
 import anyio
 import pytest
 
-from orchestrator.app.deps import install_dependencies
 from orchestrator.domain.ids import CommitId
-from orchestrator.domain.tier import Tier
+from orchestrator.domain.sandbox.tier import Tier
 from orchestrator.errors import EnvironmentProblem, UsageProblem
-from orchestrator.hands.deps_store import DepsStore
+from orchestrator.hands.deps.store import DepsStore
 from orchestrator.hands.local import LocalHands, open_local_hands
-from orchestrator.hands.policy import SandboxGrant, RegistryGrant
+from orchestrator.hands.policy import RegistryGrant, SandboxGrant
+from orchestrator.provisioning.dependencies import install_dependencies
 from tests.running.index import Loopback, loopback
 from tests.unit.hands.conftest import Yard, ran
 from tests.unit.hands.conftest import backend as backend
 from tests.unit.hands.conftest import yard as yard
-from worktrees.repository import GitRepository
+from worktrees.repositories.repository import GitRepository
 
 pytestmark = [pytest.mark.sandbox]
 
@@ -192,10 +192,10 @@ KILLED = """
 import sys, anyio
 from contextlib import ExitStack
 from pathlib import Path
-from orchestrator.app.deps import with_deps
-from orchestrator.domain.tier import Tier
+from orchestrator.provisioning.dependencies import with_deps
+from orchestrator.domain.sandbox.tier import Tier
 from orchestrator.hands.policy import Grant, RegistryWish
-from worktrees.repository import Repository
+from worktrees.repositories.repository import Repository
 
 async def tell(text):
     print(text, flush=True)

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.journal.runs import StateDirectory
-from orchestrator.journal.store import read_all_events
+from orchestrator.journal.locations.run_directory import StateDirectory
+from orchestrator.journal.storage.event_store import read_all_events
 from tests.running import dying_at
 from tests.running.cli import environment, orchestrate
 from tests.running.moving import Place, Source
@@ -17,14 +17,14 @@ from tests.running.projects import git, refs
 pytestmark = [pytest.mark.slow, pytest.mark.sandbox]
 
 FIRST = (
-    "worktrees.packs:_give:before",
-    "worktrees.packs:_copy_durably:after",
-    "orchestrator.portable.importing:_put_blobs:after",
+    "worktrees.object_store.packs:_give:before",
+    "worktrees.object_store.packs:_copy_durably:after",
+    "orchestrator.portable.run_import:_put_blobs:after",
 )
 LAST = (
-    "orchestrator.portable.importing:move_refs:after",
-    "orchestrator.portable.importing:_put_journal:before",
-    "orchestrator.portable.importing:_put_journal:after",
+    "orchestrator.portable.run_import:move_refs:after",
+    "orchestrator.portable.run_import:_put_journal:before",
+    "orchestrator.portable.run_import:_put_journal:after",
 )
 STEPS = (*(pytest.param(step, marks=pytest.mark.extended) for step in FIRST), *LAST)
 

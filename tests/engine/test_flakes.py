@@ -5,16 +5,16 @@ from typing import Any
 
 import pytest
 
-from orchestrator.app.verbs import RunExit
+from orchestrator.app.run_execution import RunExit
 from orchestrator.domain.event import RecordedEvent
 from orchestrator.domain.event.run import CheckFinished
 from orchestrator.domain.event.work import SessionStarted
 from orchestrator.domain.ids import TaskId
-from orchestrator.domain.task import TaskStatus
-from orchestrator.engine.pr_text import format_goal_body
-from orchestrator.journal.store import read_all_events
-from orchestrator.report.result import build_run_result
-from orchestrator.report.summary import render_summary_lines
+from orchestrator.domain.run.task import TaskStatus
+from orchestrator.engine.pull_request.description import format_goal_body
+from orchestrator.journal.storage.event_store import read_all_events
+from orchestrator.report.run.result import build_run_result
+from orchestrator.report.run.summary import render_summary_lines
 from tests.running.goals import Bench, one, status
 from tests.running.projects import GATE_FLAGS, git
 from tests.running.scripts import planner_ends, plans, worker_ends, writes

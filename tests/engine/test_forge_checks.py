@@ -5,19 +5,19 @@ from typing import Any
 
 import pytest
 
-from orchestrator.app.asking import ReplayOptions
-from orchestrator.app.options import Options
-from orchestrator.app.replay import replay_run
-from orchestrator.app.telling import send_command
-from orchestrator.app.verbs import RunExit
-from orchestrator.domain.command import Approve, Configure, Deny, Pause
+from orchestrator.app.replay_models import ReplayOptions
+from orchestrator.app.run_execution import RunExit
+from orchestrator.domain.commands.definitions import Approve, Configure, Deny, Pause
 from orchestrator.domain.event.forge import ChecksSeen, PrClosed
 from orchestrator.domain.event.run import IterationJudged, IterationStarted, PrOpened
 from orchestrator.errors import LimitReached
-from orchestrator.journal.runs import RunDirectory
-from orchestrator.journal.store import read_all_events
-from orchestrator.report.result import build_run_result
-from orchestrator.report.summary import render_summary_lines
+from orchestrator.journal.locations.run_directory import RunDirectory
+from orchestrator.journal.storage.event_store import read_all_events
+from orchestrator.project.options import Options
+from orchestrator.report.run.result import build_run_result
+from orchestrator.report.run.summary import render_summary_lines
+from orchestrator.run_control.send_command import send_command
+from orchestrator.scratch_runs.replay import replay_run
 from tests.running.forges import ForgeBench, MemoryForge, Says, always, check, latest, turns
 from tests.running.goals import Bench, When, one, task
 from tests.running.scripts import judges, planner_ends, plans

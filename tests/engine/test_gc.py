@@ -9,22 +9,24 @@ from typing import Any
 import anyio
 import pytest
 
-from orchestrator.app.gc import CollectionResult, CollectionRequest, collect_garbage
 from orchestrator.domain.ids import RunId
 from orchestrator.errors import RunLocked
-from orchestrator.journal.runs import RunDirectory, StateDirectory
+from orchestrator.journal.locations.run_directory import RunDirectory, StateDirectory
+from orchestrator.retention.garbage_collection import CollectionRequest, CollectionResult, collect_garbage
 from tests.running import dying_at
 from tests.running.cli import environment, orchestrate
 from tests.running.moving import Place, Source, everything
 from tests.running.projects import git, refs
-from worktrees.lock import try_file_lock
+from worktrees.locks.file_lock import try_file_lock
 
 pytestmark = [pytest.mark.sandbox]
 
 DAY_S = 24 * 3600
 
 
-async def gc(place: Place, *named: str, by_policy: bool = True, is_dry: bool = False, **limits: Any) -> CollectionResult:
+async def gc(
+    place: Place, *named: str, by_policy: bool = True, is_dry: bool = False, **limits: Any
+) -> CollectionResult:
     options = replace(place.options, flags={**place.options.flags, "gc": limits})
     return await collect_garbage(options, CollectionRequest(named, by_policy, is_dry))
 
@@ -202,7 +204,14 @@ async def test_a_gc_that_is_killed_has_lost_nothing_it_should_keep_and_the_next_
     await late(source, place)
     other = await rejected(source, place)
     kept, branches = run_refs(place, other.run), git(place.repository, "branch", "--list", "-v")
-    command = [sys.executable, dying_at.__file__, f"orchestrator.app.gc:{step}", "gc", "--runs", *place.words]
+    command = [
+        sys.executable,
+        dying_at.__file__,
+        f"orchestrator.retention.garbage_collection:{step}",
+        "gc",
+        "--runs",
+        *place.words,
+    ]
     told = environment(place.repository.parent) | {"PYTHONPATH": os.pathsep.join(sys.path)}
     assert (await anyio.run_process(command, env=told, check=False)).returncode == -9
     assert other.run in runs(place)

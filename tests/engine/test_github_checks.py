@@ -16,7 +16,7 @@ from orchestrator.crash import CRASH_POINT_VARIABLE
 from orchestrator.domain.effects import CRASH_MOMENTS
 from orchestrator.domain.event.forge import ChecksSeen
 from orchestrator.domain.event.run import IterationJudged
-from orchestrator.journal.store import read_all_events
+from orchestrator.journal.storage.event_store import read_all_events
 from tests.running.cli import environment, orchestrate
 from tests.running.forge import TOKEN, Asked, FakeForge, bad_gateway, fake_forge, lost, secondary_limit
 from tests.running.goals import Bench, task

@@ -6,19 +6,19 @@ from typing import Any
 
 import pytest
 
-from orchestrator.app.asking import ReplayOptions
-from orchestrator.app.doctor import check_requirements
-from orchestrator.app.options import Options
-from orchestrator.app.replay import replay_run
+from orchestrator.app.replay_models import ReplayOptions
 from orchestrator.config.layers import get_user_config_path
 from orchestrator.crash import CRASH_POINT_VARIABLE
+from orchestrator.doctor.checks import check_requirements
 from orchestrator.domain.event.run import PrOpened
-from orchestrator.domain.migration import Shard
-from orchestrator.engine.pr_text import format_goal_body
+from orchestrator.domain.migration.files import Shard
+from orchestrator.engine.pull_request.description import format_goal_body
 from orchestrator.errors import EnvironmentProblem, UsageProblem
-from orchestrator.forge.marks import build_marker
-from orchestrator.journal.store import read_all_events
-from orchestrator.migrate.landing.publishing import publish_pull_requests
+from orchestrator.forge.markers import build_marker
+from orchestrator.journal.storage.event_store import read_all_events
+from orchestrator.migrate.landing.pull_requests import publish_pull_requests
+from orchestrator.project.options import Options
+from orchestrator.scratch_runs.replay import replay_run
 from tests.running.cli import environment
 from tests.running.forge import ALL_RIGHTS, TOKEN, FakeForge, bad_gateway, fake_forge, lost, secondary_limit
 from tests.running.goals import Bench, one
@@ -90,7 +90,10 @@ async def test_each_group_of_a_migration_has_a_pull_request_with_its_mark_and_la
             run, opened = context.state.run.run, context.state.prs
         pulls = {pull["head"]["ref"]: pull for pull in forge.hosted.pulls.values()}
     assert {name: pr.ref for name, pr in opened.items()} == {"@a": "octo/demo#1", "@b": "octo/demo#2"}
-    assert {pull["body"].splitlines()[0] for pull in pulls.values()} == {build_marker(run, "pr", "@a"), build_marker(run, "pr", "@b")}
+    assert {pull["body"].splitlines()[0] for pull in pulls.values()} == {
+        build_marker(run, "pr", "@a"),
+        build_marker(run, "pr", "@b"),
+    }
     assert all("it went well" in pull["body"] for pull in pulls.values())
     assert all(pull["draft"] and pull["labels"] == [{"name": "migration"}] for pull in pulls.values())
     assert {ref: forge.hosted.tip(ref) for ref in pulls} == {pr.branch: pr.head for pr in opened.values()}

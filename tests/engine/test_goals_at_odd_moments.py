@@ -9,15 +9,15 @@ from typing import Any
 import anyio
 import pytest
 
-from orchestrator.domain.command import AddCriterion, Approve, Cancel, Command, Deny, Retry, InboxCommand
-from orchestrator.domain.contract import Criterion
+from orchestrator.domain.commands.definitions import AddCriterion, Approve, Cancel, Command, Deny, InboxCommand, Retry
 from orchestrator.domain.event.people import CommandTaken
 from orchestrator.domain.event.work import ModelFailed
 from orchestrator.domain.ids import TaskId
-from orchestrator.domain.task import TaskStatus
+from orchestrator.domain.run.contract import Criterion
+from orchestrator.domain.run.task import TaskStatus
 from orchestrator.hands.workspace import LocalWorkspace
 from orchestrator.journal.inbox import Inbox
-from orchestrator.llm.script import ScriptedReply
+from orchestrator.llm.scripted_model.script import ScriptedReply
 from tests.engine.test_people import events, question, say
 from tests.engine.test_people_at_odd_moments import REJECTED
 from tests.running.goals import Bench, When, status, task

@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.app.migrations import list_due_groups
-from orchestrator.domain.command import Approve, Publish, RollbackShards
-from orchestrator.domain.migration import Shard
+from orchestrator.domain.commands.definitions import Approve, Publish, RollbackShards
+from orchestrator.domain.migration.files import Shard
 from orchestrator.engine.context import RunContext
-from orchestrator.engine.finish import end_run
+from orchestrator.engine.pull_request.proposal import end_run
 from orchestrator.errors import PersonNeeded
-from orchestrator.migrate.landing.publishing import publish_pull_requests
+from orchestrator.migrate.landing.pull_requests import publish_pull_requests
 from orchestrator.migrate.landing.rollback import roll_back_shards
 from orchestrator.migrate.recipe import Recipe
+from orchestrator.run_control.migration_commands import list_due_groups
 from tests.running.migrating import SED, Migrated, recipe, words
 from tests.running.projects import git, refs
 from tests.running.shards import again, begun, land, project, shard_recipe, told

@@ -16,9 +16,9 @@ from typing import Any
 import anyio
 import pytest
 
-from orchestrator.app.verbs import RunExit
+from orchestrator.app.run_execution import RunExit
 from orchestrator.domain.ids import TaskId
-from orchestrator.domain.task import TaskStatus
+from orchestrator.domain.run.task import TaskStatus
 from tests.running.changes import files_of, plays, project_of
 from tests.running.goals import Bench
 from tests.running.projects import git

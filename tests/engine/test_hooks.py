@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from orchestrator.app.verbs import RunExit
-from orchestrator.domain.event.outside import HookFinished, HookStarted
+from orchestrator.app.run_execution import RunExit
+from orchestrator.domain.event.external import HookFinished, HookStarted
 from orchestrator.domain.event.work import ToolReturned
 from orchestrator.domain.ids import TaskId
-from orchestrator.domain.task import EndCause, TaskStatus
-from orchestrator.journal.store import read_all_events
+from orchestrator.domain.run.task import EndCause, TaskStatus
+from orchestrator.journal.storage.event_store import read_all_events
 from tests.running.goals import TWO, Bench, one, reason, status, task
 from tests.running.projects import git
 from tests.running.scripts import judges, planner_ends, plans, worker_ends, writes

@@ -5,19 +5,19 @@ from typing import Any
 
 import pytest
 
-from orchestrator.app.beginning import create_migration_run
-from orchestrator.app.inventory import build_inventory
-from orchestrator.app.options import Options, build_grant, load_project_context
-from orchestrator.app.verbs import run_migration
+from orchestrator.app.run_creation import create_migration_run
+from orchestrator.app.run_execution import run_migration
+from orchestrator.discovery.inventory import build_inventory
 from orchestrator.domain.ids import CommitId
 from orchestrator.errors import EnvironmentProblem, NothingToMigrate, UsageProblem
 from orchestrator.hands.local import open_local_hands
-from orchestrator.journal.states import read_state
+from orchestrator.journal.state.derivation import read_state
 from orchestrator.migrate.recipe import Recipe, load_recipe, locate_problems
-from orchestrator.migrate.recipe.writing import render_recipe
-from orchestrator.migrate.scope.ast_grep import list_needed_programs, build_rewrite_command
-from orchestrator.migrate.scope.sites import count_remaining_sites
+from orchestrator.migrate.recipe.toml_writer import render_recipe
+from orchestrator.migrate.sites.ast_grep import build_rewrite_command, list_needed_programs
+from orchestrator.migrate.sites.finder import count_remaining_sites
 from orchestrator.ports.hands import ShellCommand
+from orchestrator.project.options import Options, build_grant, load_project_context
 from tests.running.projects import git, repository
 
 pytestmark = pytest.mark.sandbox

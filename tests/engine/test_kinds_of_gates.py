@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.app.verbs import RunExit
+from orchestrator.app.run_execution import RunExit
 from orchestrator.domain.ids import TaskId
-from orchestrator.llm.script import ScriptedReply
+from orchestrator.llm.scripted_model.script import ScriptedReply
 from tests.running.gates import GREEN, KINDS, NODE_JUNIT, PYTEST, RED, TAPE, Kind
 from tests.running.goals import Bench, status
 from tests.running.projects import git, repository

@@ -4,15 +4,15 @@ from typing import Any
 
 import pytest
 
-from orchestrator.app.telling import send_command
-from orchestrator.app.verbs import RunExit
-from orchestrator.domain.command import Approve, Command, Deny
+from orchestrator.app.run_execution import RunExit
+from orchestrator.domain.commands.definitions import Approve, Command, Deny
 from orchestrator.domain.event.work import AttemptStarted, SessionStarted, ToolCalled, ToolReturned
-from orchestrator.domain.task import TaskStatus
-from orchestrator.domain.tier import Tier
-from orchestrator.journal.runs import RunDirectory
-from orchestrator.journal.store import read_all_events
-from orchestrator.llm.script import ScriptedReply
+from orchestrator.domain.run.task import TaskStatus
+from orchestrator.domain.sandbox.tier import Tier
+from orchestrator.journal.locations.run_directory import RunDirectory
+from orchestrator.journal.storage.event_store import read_all_events
+from orchestrator.llm.scripted_model.script import ScriptedReply
+from orchestrator.run_control.send_command import send_command
 from tests.running.goals import Bench, one, status
 from tests.running.scripts import judges, planner_ends, plans, reviews, uses, worker_ends, writes
 

@@ -4,13 +4,13 @@ from typing import Any
 
 import pytest
 
-from orchestrator.demo.story import hash_checkout
+from orchestrator.demo.runs import hash_checkout
 from orchestrator.domain.event import Event
-from orchestrator.domain.fold import fold_events
+from orchestrator.domain.fold.projection import fold_events
 from orchestrator.domain.ids import TaskId
-from orchestrator.domain.task import TaskStatus
+from orchestrator.domain.run.task import TaskStatus
 from orchestrator.errors import PersonNeeded
-from orchestrator.journal.store import read_all_events
+from orchestrator.journal.storage.event_store import read_all_events
 from tests.running.goals import TWO, Bench, When, one, status, task
 from tests.running.projects import commit, git, refs
 from tests.running.scripts import edits, judges, planner_ends, plans, reviews, worker_ends, writes

@@ -9,16 +9,16 @@ from threading import Timer
 
 import pytest
 
-from orchestrator.app.doctor import DoctorFinding, check_requirements
-from orchestrator.app.gc import CollectionRequest, collect_garbage
-from orchestrator.app.verbs import RunExit
+from orchestrator.app.run_execution import RunExit
+from orchestrator.doctor.checks import DoctorFinding, check_requirements
 from orchestrator.domain.event.work import CandidateTaking
 from orchestrator.errors import RepositoryLocked
 from orchestrator.journal.journal import Journal, SystemClock
+from orchestrator.retention.garbage_collection import CollectionRequest, collect_garbage
 from tests.running.cli import environment, orchestrate
 from tests.running.goals import TWO, Bench
 from tests.running.projects import git, refs
-from worktrees import lock_files
+from worktrees.locks import git_lock_files
 
 pytestmark = pytest.mark.sandbox
 
@@ -84,7 +84,7 @@ def transaction(repository: Path, ref: str, leave: str) -> Iterator["subprocess.
 async def test_a_lock_that_a_living_git_holds_is_named_and_stays(
     bench: Bench, stopped: RunExit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(lock_files, "_PATIENCE_S", 1.5)
+    monkeypatch.setattr(git_lock_files, "_PATIENCE_S", 1.5)
     ref = own_refs(stopped)[0]
     lock = bench.repository / ".git" / f"{ref}.lock"
     with transaction(bench.repository, ref, "abort") as holder:
@@ -119,7 +119,9 @@ async def test_a_resume_waits_for_a_git_that_is_just_at_work(bench: Bench, stopp
 
 @pytest.mark.attack(55)
 @pytest.mark.parametrize("left", [b"", b"\0" * 41])
-async def test_refs_of_the_run_that_lost_their_content_are_put_back(bench: Bench, stopped: RunExit, left: bytes) -> None:
+async def test_refs_of_the_run_that_lost_their_content_are_put_back(
+    bench: Bench, stopped: RunExit, left: bytes
+) -> None:
     before = refs(bench.repository)
     fence, candidate, branch = own_refs(stopped)
     for ref in (fence, candidate, branch):
@@ -133,7 +135,9 @@ async def test_refs_of_the_run_that_lost_their_content_are_put_back(bench: Bench
     assert sum("it was put back at" in notice.text for notice in ended.state.notices) == 3
 
 
-async def test_a_branch_that_lost_its_content_after_the_run_had_ended_is_put_back(bench: Bench, stopped: RunExit) -> None:
+async def test_a_branch_that_lost_its_content_after_the_run_had_ended_is_put_back(
+    bench: Bench, stopped: RunExit
+) -> None:
     await finish(bench)
     before, branch = refs(bench.repository), own_refs(stopped)[2]
     (bench.repository / ".git" / branch).write_bytes(b"")

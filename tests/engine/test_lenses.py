@@ -2,15 +2,15 @@
 
 import pytest
 
-from orchestrator.app.asking import ReplayOptions
-from orchestrator.app.options import Options
-from orchestrator.app.replay import replay_run
-from orchestrator.app.verbs import RunExit
+from orchestrator.app.replay_models import ReplayOptions
+from orchestrator.app.run_execution import RunExit
 from orchestrator.domain.event.work import SessionStarted
 from orchestrator.domain.ids import TaskId
-from orchestrator.domain.task import EndCause, TaskStatus
-from orchestrator.domain.verdict import Verdict
-from orchestrator.journal.store import read_all_events
+from orchestrator.domain.judging.verdict import Verdict
+from orchestrator.domain.run.task import EndCause, TaskStatus
+from orchestrator.journal.storage.event_store import read_all_events
+from orchestrator.project.options import Options
+from orchestrator.scratch_runs.replay import replay_run
 from tests.running.goals import Bench, status
 from tests.running.scripts import edits, judges, planner_ends, plans, reviews, worker_ends, write_script, writes
 
@@ -63,7 +63,9 @@ async def test_every_lens_is_asked_in_order_through_its_own_view_and_all_have_to
     assert "-     2      return a + b\n+     2      return b + a" in code
     assert "     2      return b + a" in codebase and "return a + b" not in codebase
     assert "In the same directories and at the top:\nnotes/\n.gitignore\ncalc.py\nnotes/sum.txt\n" in codebase
-    report = await replay_run(Options(bench.repository, {"state": {"dir": str(bench.root / "state")}}), None, ReplayOptions())
+    report = await replay_run(
+        Options(bench.repository, {"state": {"dir": str(bench.root / "state")}}), None, ReplayOptions()
+    )
     assert (report.is_same, report.is_whole) == (True, True), report.divergences
 
 

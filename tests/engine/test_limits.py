@@ -4,13 +4,13 @@ from decimal import Decimal
 
 import pytest
 
-from orchestrator.app.options import Options
-from orchestrator.app.verbs import RunExit, resume_run, run_goal
+from orchestrator.app.run_execution import RunExit, resume_run, run_goal
 from orchestrator.domain.event.work import ModelFailed
 from orchestrator.domain.ids import TaskId
-from orchestrator.domain.task import TaskStatus
+from orchestrator.domain.run.task import TaskStatus
 from orchestrator.errors import LimitReached
-from orchestrator.journal.store import read_all_events
+from orchestrator.journal.storage.event_store import read_all_events
+from orchestrator.project.options import Options
 from tests.loopback.builders import call, reply
 from tests.running.goals import Bench, status, task
 from tests.running.scripts import judges, planner_ends, plans, reviews, worker_ends, write_script, writes

@@ -9,7 +9,7 @@ from orchestrator.domain.ids import CommitId, RunId
 from orchestrator.forge.local import LocalForge
 from orchestrator.ports.forge import PullRequest
 from tests.running.projects import calculator, git, refs
-from worktrees.repository import GitRepository
+from worktrees.repositories.repository import GitRepository
 
 WHEN = "2026-01-01T00:00:00+00:00"
 

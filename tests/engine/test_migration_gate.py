@@ -8,18 +8,18 @@ from typing import Any
 
 import pytest
 
-from orchestrator.app.beginning import create_migration_run
-from orchestrator.app.options import Options
-from orchestrator.app.verbs import run_migration
+from orchestrator.app.run_creation import create_migration_run
+from orchestrator.app.run_execution import run_migration
 from orchestrator.app.wiring import open_run
 from orchestrator.domain.ids import CommitId, TreeId
-from orchestrator.domain.migration import SitePlace
+from orchestrator.domain.migration.files import SitePlace
 from orchestrator.engine.context import RunContext
-from orchestrator.migrate.judging.coverage import flag_uncovered_files
 from orchestrator.migrate.judging.gate import MigrationGate
 from orchestrator.migrate.judging.step_checks import StepChecks
+from orchestrator.migrate.judging.uncovered_changes import flag_uncovered_files
 from orchestrator.migrate.recipe import Recipe
 from orchestrator.ports.hands import Workspace
+from orchestrator.project.options import Options
 from tests.running.projects import GATE, git, repository
 
 pytestmark = pytest.mark.sandbox

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from orchestrator.app.options import Options
-from orchestrator.app.verbs import RunExit, run_migration
+from orchestrator.app.run_execution import RunExit, run_migration
 from orchestrator.domain.event.migration import StepFinished
-from orchestrator.domain.migration import FileStatus
-from orchestrator.journal.store import read_all_events
+from orchestrator.domain.migration.files import FileStatus
+from orchestrator.journal.storage.event_store import read_all_events
 from orchestrator.migrate.recipe import Recipe
+from orchestrator.project.options import Options
 from tests.running.projects import GATE, git, repository
 
 pytestmark = pytest.mark.sandbox

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from orchestrator.app.telling import send_command
-from orchestrator.app.verbs import RunExit, run_migration
-from orchestrator.domain.command import Command, HoldShard, ReleaseShard, RetryFiles, SkipFiles
+from orchestrator.app.run_execution import RunExit, run_migration
+from orchestrator.domain.commands.definitions import Command, HoldShard, ReleaseShard, RetryFiles, SkipFiles
 from orchestrator.domain.event.work import SessionStarted
-from orchestrator.journal.runs import RunDirectory
-from orchestrator.journal.store import read_all_events
+from orchestrator.journal.locations.run_directory import RunDirectory
+from orchestrator.journal.storage.event_store import read_all_events
+from orchestrator.run_control.send_command import send_command
 from tests.engine import test_model_steps as models
 from tests.running.goals import When
 from tests.running.migrating import GATE, SED, Migrated, recipe, words

@@ -7,22 +7,22 @@ from typing import Any
 
 import pytest
 
-from orchestrator.app.asking import ReplayOptions
-from orchestrator.app.options import Options
-from orchestrator.app.replay import replay_run
-from orchestrator.app.verbs import RunExit, run_migration, resume_run
+from orchestrator.app.replay_models import ReplayOptions
+from orchestrator.app.run_execution import RunExit, resume_run, run_migration
 from orchestrator.domain.ids import TaskId
-from orchestrator.domain.migration import FileStatus
-from orchestrator.domain.task import TaskStatus
+from orchestrator.domain.migration.files import FileStatus
+from orchestrator.domain.run.task import TaskStatus
 from orchestrator.errors import EnvironmentProblem
-from orchestrator.journal.store import read_all_events
-from orchestrator.llm.script import ScriptedReply
-from orchestrator.migrate.models.leaves import build_file_task_id
+from orchestrator.journal.storage.event_store import read_all_events
+from orchestrator.llm.scripted_model.script import ScriptedReply
+from orchestrator.migrate.models.file_tasks import build_file_task_id
 from orchestrator.migrate.recipe import Recipe
-from orchestrator.report.result import build_run_result
-from orchestrator.report.status import build_status
-from orchestrator.report.status_text import render_status_lines
-from orchestrator.report.summary import render_summary_lines
+from orchestrator.project.options import Options
+from orchestrator.report.run.result import build_run_result
+from orchestrator.report.run.status import build_status
+from orchestrator.report.run.status_text import render_status_lines
+from orchestrator.report.run.summary import render_summary_lines
+from orchestrator.scratch_runs.replay import replay_run
 from tests.loopback.builders import reply
 from tests.running.projects import git, repository
 from tests.running.scripts import uses, worker_ends, write_script, writes

@@ -6,7 +6,7 @@ import shutil
 import pytest
 from anyio import run_process
 
-from orchestrator.app.verbs import RunExit
+from orchestrator.app.run_execution import RunExit
 from orchestrator.errors import UsageProblem
 from tests.running.cli import Finished, environment, orchestrate
 from tests.running.goals import TWO, Bench

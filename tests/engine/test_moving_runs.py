@@ -5,16 +5,16 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.app.moving import import_run_archive, export_run_archive
-from orchestrator.app.options import Options
 from orchestrator.domain.event.run import Noticed
-from orchestrator.domain.fold import fold_events
+from orchestrator.domain.fold.projection import fold_events
 from orchestrator.errors import PersonNeeded, RunLocked, UsageProblem
-from orchestrator.journal.blobs import BlobStore
 from orchestrator.journal.journal import Journal, SystemClock
-from orchestrator.journal.runs import StateDirectory
-from orchestrator.journal.store import read_all_events
-from orchestrator.portable.named import JournalHistory
+from orchestrator.journal.locations.run_directory import StateDirectory
+from orchestrator.journal.storage.blobs import BlobStore
+from orchestrator.journal.storage.event_store import read_all_events
+from orchestrator.portable.journal_references import JournalHistory
+from orchestrator.project.options import Options
+from orchestrator.run_control.transfer import export_run_archive, import_run_archive
 from tests.running.cli import orchestrate
 from tests.running.moving import Place, Source, everything
 from tests.running.projects import calculator, git, refs

@@ -7,12 +7,12 @@ from typing import Any
 import anyio
 import pytest
 
-from orchestrator.app.verbs import RunExit
-from orchestrator.domain.check import NEW_TESTS_CHECK
+from orchestrator.app.run_execution import RunExit
 from orchestrator.domain.ids import TaskId
-from orchestrator.domain.task import TaskStatus
-from orchestrator.domain.verdict import Verdict
-from orchestrator.llm.script import ScriptedReply
+from orchestrator.domain.judging.check import NEW_TESTS_CHECK
+from orchestrator.domain.judging.verdict import Verdict
+from orchestrator.domain.run.task import TaskStatus
+from orchestrator.llm.scripted_model.script import ScriptedReply
 from tests.running.goals import Bench, status
 from tests.running.projects import GATE_FLAGS, repository
 from tests.running.scripts import judges, planner_ends, plans, reviews, worker_ends, writes

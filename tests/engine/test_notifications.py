@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from orchestrator.app.verbs import RunExit, run_goal
-from orchestrator.domain.event.outside import NotificationSent
-from orchestrator.journal.store import read_all_events
+from orchestrator.app.run_execution import RunExit, run_goal
+from orchestrator.domain.event.external import NotificationSent
+from orchestrator.journal.storage.event_store import read_all_events
 from tests.running.goals import TWO, Bench, one
 
 pytestmark = pytest.mark.sandbox

@@ -2,13 +2,13 @@
 
 import pytest
 
-from orchestrator.app.telling import send_command
-from orchestrator.domain.command import Approve
+from orchestrator.domain.commands.definitions import Approve
 from orchestrator.domain.event.landing import LandingStarted
 from orchestrator.domain.ids import CommitId, TaskId, TreeId
-from orchestrator.domain.state import build_unit_id
+from orchestrator.domain.run.state import build_unit_id
 from orchestrator.errors import UsageProblem
 from orchestrator.journal.journal import Journal, SystemClock
+from orchestrator.run_control.send_command import send_command
 from tests.running.cli import orchestrate
 from tests.running.goals import TWO, Bench, one
 from tests.running.projects import GATE_FLAGS

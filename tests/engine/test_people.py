@@ -4,17 +4,27 @@ from typing import Any
 
 import pytest
 
-from orchestrator.app.telling import send_command
-from orchestrator.app.verbs import RunExit
-from orchestrator.domain.command import Approve, Cancel, Command, Configure, Continue, Deny, Pause, Retry, Stop
+from orchestrator.app.run_execution import RunExit
+from orchestrator.domain.commands.definitions import (
+    Approve,
+    Cancel,
+    Command,
+    Configure,
+    Continue,
+    Deny,
+    Pause,
+    Retry,
+    Stop,
+)
 from orchestrator.domain.event.people import ApprovalDecided, CommandTaken
 from orchestrator.domain.event.run import PrOpened
 from orchestrator.domain.event.work import ModelCalled, SnapshotTaken, ToolCalled
 from orchestrator.domain.ids import TaskId
-from orchestrator.domain.task import TaskStatus
-from orchestrator.journal.runs import RunDirectory
-from orchestrator.journal.store import read_all_events
-from orchestrator.llm.script import ScriptedReply
+from orchestrator.domain.run.task import TaskStatus
+from orchestrator.journal.locations.run_directory import RunDirectory
+from orchestrator.journal.storage.event_store import read_all_events
+from orchestrator.llm.scripted_model.script import ScriptedReply
+from orchestrator.run_control.send_command import send_command
 from tests.loopback.builders import reply
 from tests.running.goals import TWO, Bench, Hears, When, one, reason, status, task
 from tests.running.naps import Nap

@@ -5,15 +5,15 @@ from threading import Timer
 
 import pytest
 
-from orchestrator.app.options import Options
-from orchestrator.app.verbs import run_migration
-from orchestrator.domain.command import Approve, Cancel, Configure, Continue, Pause, Retry
+from orchestrator.app.run_execution import run_migration
+from orchestrator.domain.commands.definitions import Approve, Cancel, Configure, Continue, Pause, Retry
 from orchestrator.domain.event.migration import FileMoved
 from orchestrator.domain.event.people import CommandTaken
 from orchestrator.domain.event.work import SessionStarted, ToolCalled
 from orchestrator.domain.ids import TaskId
-from orchestrator.domain.migration import FileStatus
-from orchestrator.domain.task import TaskStatus
+from orchestrator.domain.migration.files import FileStatus
+from orchestrator.domain.run.task import TaskStatus
+from orchestrator.project.options import Options
 from tests.engine.test_migrations import recipe
 from tests.engine.test_people import events, say
 from tests.running.goals import Bench, Hears, When, one, status, task

@@ -2,8 +2,8 @@
 
 import pytest
 
-from orchestrator.domain.task import TaskStatus
-from orchestrator.journal.store import read_all_events
+from orchestrator.domain.run.task import TaskStatus
+from orchestrator.journal.storage.event_store import read_all_events
 from tests.running.goals import Bench, one, reason, status, task
 from tests.running.projects import git
 from tests.running.scripts import edits, judges, planner_ends, plans, reviews, uses, worker_ends, writes

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.domain.event.outside import PushFinished
+from orchestrator.domain.event.external import PushFinished
 from orchestrator.errors import UsageProblem
-from orchestrator.journal.store import read_all_events
+from orchestrator.journal.storage.event_store import read_all_events
 from tests.running.goals import Bench, When, one
 from tests.running.projects import git
 from tests.running.remotes import bare

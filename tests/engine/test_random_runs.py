@@ -13,15 +13,15 @@ from typing import Any
 
 import pytest
 
-from orchestrator.app.verbs import RunExit
-from orchestrator.demo.story import hash_checkout
+from orchestrator.app.run_execution import RunExit
+from orchestrator.demo.runs import hash_checkout
 from orchestrator.domain.event.base import Done, Intent
 from orchestrator.domain.event.landing import LandingFinished
 from orchestrator.domain.event.work import CandidateTaken, TaskEnded
-from orchestrator.domain.fold import fold_events
-from orchestrator.domain.task import TaskStatus
-from orchestrator.journal.store import read_all_events
-from orchestrator.llm.script import ScriptedReply
+from orchestrator.domain.fold.projection import fold_events
+from orchestrator.domain.run.task import TaskStatus
+from orchestrator.journal.storage.event_store import read_all_events
+from orchestrator.llm.scripted_model.script import ScriptedReply
 from tests.loopback.builders import call, reply
 from tests.running.goals import Bench
 from tests.running.killing import processes_about

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from orchestrator.errors import JournalProblem
-from orchestrator.journal.repair import repair_journal
-from orchestrator.journal.runs import RunDirectory
-from orchestrator.journal.store import read_all_events
+from orchestrator.journal.damage.repair import repair_journal
+from orchestrator.journal.locations.run_directory import RunDirectory
+from orchestrator.journal.storage.event_store import read_all_events
 from tests.running.goals import TWO, Bench
 from tests.running.projects import git
 

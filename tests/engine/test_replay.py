@@ -6,18 +6,18 @@ from typing import Any
 
 import pytest
 
-from orchestrator.app.asking import ReplayOptions
-from orchestrator.app.options import Options
-from orchestrator.app.replay import replay_run
-from orchestrator.app.verbs import RunExit
-from orchestrator.demo.story import hash_checkout
+from orchestrator.app.replay_models import ReplayOptions
+from orchestrator.app.run_execution import RunExit
+from orchestrator.demo.runs import hash_checkout
 from orchestrator.errors import UsageProblem
-from orchestrator.journal.store import read_all_events
-from orchestrator.replay.report import ReplayReport, build_report_object
-from orchestrator.replay.report_text import render_report
+from orchestrator.journal.storage.event_store import read_all_events
+from orchestrator.project.options import Options
+from orchestrator.replay.comparison.report import ReplayReport, build_report_object
+from orchestrator.replay.comparison.report_text import render_report
+from orchestrator.scratch_runs.replay import replay_run
 from prompts import load_prompt
 from prompts.loader import list_prompt_names
-from roles.kit import ROLE_PROMPTS, is_prompt_of_role
+from roles.model_roles import ROLE_PROMPTS, is_prompt_of_role
 from tests.running.goals import TWO, Bench, one, task
 from tests.running.projects import git, refs
 from tests.running.scripts import (
@@ -43,7 +43,9 @@ AS_IT_WAS = ReplayOptions()
 
 
 async def again(bench: Bench, wishes: ReplayOptions = AS_IT_WAS, **flags: Any) -> ReplayReport:
-    return await replay_run(Options(bench.repository, {"state": {"dir": str(bench.root / "state")}} | flags), None, wishes)
+    return await replay_run(
+        Options(bench.repository, {"state": {"dir": str(bench.root / "state")}} | flags), None, wishes
+    )
 
 
 def touched(bench: Bench, ended: RunExit) -> tuple[object, ...]:
@@ -248,7 +250,9 @@ async def test_wishes_that_cannot_be_met_are_told_before_anything_runs(
 
 
 def test_every_prompt_belongs_to_one_role() -> None:
-    assert {name: sum(is_prompt_of_role(role, name) for role in ROLE_PROMPTS) for name in list_prompt_names()} == dict.fromkeys(list_prompt_names(), 1)
+    assert {
+        name: sum(is_prompt_of_role(role, name) for role in ROLE_PROMPTS) for name in list_prompt_names()
+    } == dict.fromkeys(list_prompt_names(), 1)
 
 
 @pytest.mark.slow

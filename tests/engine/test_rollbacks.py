@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from orchestrator.domain.command import RollbackShards
+from orchestrator.domain.commands.definitions import RollbackShards
 from orchestrator.domain.event.landing import TrialJudged
 from orchestrator.domain.event.migration import RollbackRefused, ShardReverted
-from orchestrator.domain.migration import FileStatus, Shard
+from orchestrator.domain.migration.files import FileStatus, Shard
 from orchestrator.engine.context import RunContext
-from orchestrator.journal.store import read_all_events
+from orchestrator.journal.storage.event_store import read_all_events
 from orchestrator.migrate.landing.rollback import roll_back_shards
 from tests.running.projects import git, tree_at
 from tests.running.shards import again, begun, land, project, shard_recipe, told

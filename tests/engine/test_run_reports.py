@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from orchestrator.app.verbs import RunExit
+from orchestrator.app.run_execution import RunExit
 from tests.running.cli import environment, orchestrate
 from tests.running.goals import Bench
 from tests.running.pages import HOSTILE, tags_of

@@ -5,18 +5,18 @@ from typing import Any
 
 import pytest
 
-from orchestrator.app.moving import import_run_archive, export_run_archive
-from orchestrator.app.options import Options
-from orchestrator.app.telling import send_command
-from orchestrator.app.verbs import resume_run
-from orchestrator.config.effective import build_effective_config
+from orchestrator.app.run_execution import resume_run
+from orchestrator.config.live_config import build_effective_config
 from orchestrator.config.model import Config
-from orchestrator.domain.approval import Approval
-from orchestrator.domain.command import Configure
+from orchestrator.domain.commands.definitions import Configure
 from orchestrator.domain.event.people import ApprovalRequested
+from orchestrator.domain.run.approval import Approval
 from orchestrator.errors import UsageProblem
 from orchestrator.journal.journal import Journal, SystemClock
-from orchestrator.journal.states import read_state
+from orchestrator.journal.state.derivation import read_state
+from orchestrator.project.options import Options
+from orchestrator.run_control.send_command import send_command
+from orchestrator.run_control.transfer import export_run_archive, import_run_archive
 from tests.running.goals import TWO, Bench, one
 from tests.running.moving import Place
 from tests.running.projects import git
@@ -35,7 +35,9 @@ def elsewhere(bench: Bench) -> Place:
 async def moved(bench: Bench, place: Place, *, trust_settings: bool = False) -> Config:
     """The settings with which the latest run is gone on with elsewhere."""
     archive = bench.root / "run.tar"
-    await export_run_archive(Options(bench.repository, {"state": {"dir": str(bench.root / "state")}}), "latest", archive)
+    await export_run_archive(
+        Options(bench.repository, {"state": {"dir": str(bench.root / "state")}}), "latest", archive
+    )
     imported = await import_run_archive(place.options, archive, None, trust_settings=trust_settings)
     await resume_run(place.options, None)
     return build_effective_config(read_state(imported.directory.journal))

@@ -4,19 +4,19 @@ import re
 
 import pytest
 
-from orchestrator.app.telling import send_command
-from orchestrator.app.verbs import RunExit
-from orchestrator.domain.command import Retry
+from orchestrator.app.run_execution import RunExit
+from orchestrator.domain.commands.definitions import Retry
 from orchestrator.domain.event.work import TaskEnded
 from orchestrator.domain.ids import TaskId
-from orchestrator.domain.task import EndCause, TaskStatus
-from orchestrator.journal.blobs import BlobStore
-from orchestrator.journal.store import read_all_events
-from orchestrator.llm.script import ScriptedReply
-from orchestrator.report.result import build_run_result
-from orchestrator.report.status import build_status
-from orchestrator.report.status_text import render_status_lines
-from orchestrator.report.summary import render_summary_lines
+from orchestrator.domain.run.task import EndCause, TaskStatus
+from orchestrator.journal.storage.blobs import BlobStore
+from orchestrator.journal.storage.event_store import read_all_events
+from orchestrator.llm.scripted_model.script import ScriptedReply
+from orchestrator.report.run.result import build_run_result
+from orchestrator.report.run.status import build_status
+from orchestrator.report.run.status_text import render_status_lines
+from orchestrator.report.run.summary import render_summary_lines
+from orchestrator.run_control.send_command import send_command
 from tests.loopback.builders import call, reply
 from tests.running.goals import Bench, one, reason, status, task
 from tests.running.projects import git
@@ -85,7 +85,9 @@ async def test_a_split_that_nobody_divides_counts_as_not_landed_and_can_be_tried
     result = build_run_result(ended.state, ended.directory.journal)
     assert (result["tasks"]["split"], result["causes"]) == (1, {"too-large": 1})
     assert [file["path"] for file in result["files"]["rejected"]] == ["large.txt"]
-    assert any(line.startswith("  ✗ whole  split, too-large: 5001 changed lines") for line in render_summary_lines(ended.state))
+    assert any(
+        line.startswith("  ✗ whole  split, too-large: 5001 changed lines") for line in render_summary_lines(ended.state)
+    )
     send_command(ended.directory, Retry(task=TaskId("whole")))
     again = await bench.resume(*items, *task("whole"), judges())
     assert (again.exit_code, status(again, "whole"), cause(again, "whole")) == (0, TaskStatus.MERGED, None)

@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from orchestrator.app.beginning import create_migration_run
-from orchestrator.app.options import Options
-from orchestrator.app.verbs import RunExit, run_migration, work_on_run
+from orchestrator.app.run_creation import create_migration_run
+from orchestrator.app.run_execution import RunExit, run_migration, work_on_run
 from orchestrator.domain.event.migration import FileMoved, ShardsPlanned
-from orchestrator.domain.migration import FileStatus, Shard
+from orchestrator.domain.migration.files import FileStatus, Shard
 from orchestrator.journal.journal import Journal, SystemClock
-from orchestrator.journal.store import read_all_events
+from orchestrator.journal.storage.event_store import read_all_events
 from orchestrator.migrate.recipe import Recipe, load_recipe
+from orchestrator.project.options import Options
 from tests.running.projects import git, repository
 
 pytestmark = pytest.mark.sandbox
@@ -200,7 +200,7 @@ fix: log($A)
     reason="ast-grep is not installed",
 )
 async def test_ast_grep_rewrites_by_pattern_and_by_a_rule_in_a_file(tmp_path: Path) -> None:
-    from orchestrator.migrate.scope.ast_grep import locate_ast_grep
+    from orchestrator.migrate.sites.ast_grep import locate_ast_grep
 
     root = repository(tmp_path / "repo", {"a.py": "print(1)\nassert_(x.exception)\n", "b.py": "pass\n"})
     (tmp_path / "rule.yml").write_text(RULE)

@@ -5,16 +5,16 @@ from time import sleep
 
 import pytest
 
-from orchestrator.app.telling import send_command
-from orchestrator.app.verbs import RunExit
-from orchestrator.domain.command import Command, StopCall
+from orchestrator.app.run_execution import RunExit
+from orchestrator.domain.commands.definitions import Command, StopCall
 from orchestrator.domain.event import RecordedEvent
 from orchestrator.domain.event.people import CommandTaken
 from orchestrator.domain.event.work import ToolCalled, ToolReturned
 from orchestrator.domain.ids import SessionId
-from orchestrator.journal.runs import RunDirectory
-from orchestrator.journal.store import read_all_events
-from orchestrator.llm.script import ScriptedReply
+from orchestrator.journal.locations.run_directory import RunDirectory
+from orchestrator.journal.storage.event_store import read_all_events
+from orchestrator.llm.scripted_model.script import ScriptedReply
+from orchestrator.run_control.send_command import send_command
 from tests.engine.test_replay import again
 from tests.running.goals import Bench, task
 from tests.running.scripts import judges, planner_ends, plans, reviews, uses, worker_ends, writes

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.app.verbs import run_migration
+from orchestrator.app.run_execution import run_migration
 from orchestrator.domain.event.landing import LandingFinished, TrialJudged, UnitEjected
 from orchestrator.domain.event.run import CheckFinished
 from tests.running.goals import When

@@ -2,11 +2,11 @@
 
 import pytest
 
-from orchestrator.app.options import Options
-from orchestrator.app.verbs import run_migration
+from orchestrator.app.run_execution import run_migration
 from orchestrator.domain.ids import TaskId
-from orchestrator.domain.task import TaskStatus
+from orchestrator.domain.run.task import TaskStatus
 from orchestrator.migrate.recipe import Recipe
+from orchestrator.project.options import Options
 from tests.loopback.builders import reply
 from tests.running.goals import Bench, reason, status, task
 from tests.running.projects import GATE, refs

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.domain.command import Approve, Deny, RetryFiles, Revise
+from orchestrator.domain.commands.definitions import Approve, Deny, RetryFiles, Revise
 from orchestrator.domain.event.migration import FileMoved, RecipeRevised, StepStarted, WaveStarted
 from tests.running.migrating import GATE, SED, Migrated, recipe, words
 from tests.running.projects import git
@@ -107,7 +107,10 @@ async def test_what_has_to_land_as_one_does_so_after_an_answer_to_its_last_pass(
     tail = {"run": "sed -i s/wrong/new/ {files}", "when": "failed"}
     given = recipe({"run": spoils("tests/b.txt")}, tail, migration={"id": "words", "atomic": True})
     ended = await migrated.run(given, approval={"mode": "review"})
-    assert ([one.approval.item for one in ended.state.pending_approvals], ended.state.landings) == (["landing/wave 1 pass 2"], [])
+    assert ([one.approval.item for one in ended.state.pending_approvals], ended.state.landings) == (
+        ["landing/wave 1 pass 2"],
+        [],
+    )
     ended = await migrated.say(Approve(item="landing/wave 1 pass 2"))
     assert (ended.exit_code, set(migrated.statuses().values())) == (0, {"merged"})
     assert len(ended.state.landings) == 1

@@ -7,17 +7,17 @@ from typing import Any
 
 import pytest
 
-from orchestrator.app.beginning import create_migration_run
-from orchestrator.app.options import Options
-from orchestrator.app.verbs import RunExit, run_migration
+from orchestrator.app.run_creation import create_migration_run
+from orchestrator.app.run_execution import RunExit, run_migration
 from orchestrator.app.wiring import open_run
 from orchestrator.domain.ids import CommitId, TreeId
-from orchestrator.domain.migration import SitePlace
+from orchestrator.domain.migration.files import SitePlace
 from orchestrator.errors import EnvironmentProblem, UsageProblem
-from orchestrator.migrate.judging.final import run_final_check
+from orchestrator.migrate.judging.final_check import run_final_check
 from orchestrator.migrate.judging.gate import MigrationGate
 from orchestrator.migrate.recipe import Recipe
 from orchestrator.ports.hands import Workspace
+from orchestrator.project.options import Options
 from tests.running.index import Loopback, loopback
 from tests.running.projects import GATE, git, repository
 
@@ -174,7 +174,9 @@ async def test_what_lands_is_green_in_both_worlds_where_the_recipe_says_so(api: 
     async with open_run(place) as context:
         gate = MigrationGate(context, given, no_sites)
         await gate.record_baseline()
-        judged = {name: (await gate.judge_tree(*changed(api, name, text), "q")).difference for name, text in TRIED.items()}
+        judged = {
+            name: (await gate.judge_tree(*changed(api, name, text), "q")).difference for name, text in TRIED.items()
+        }
     assert judged["a.txt"].is_green
     assert judged["b.txt"].new_failures == ("test_b.ApiTest.test_b",)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from email.utils import formatdate
 from typing import Any
 
-from orchestrator.llm.script import ScriptedReply
+from orchestrator.llm.scripted_model.script import ScriptedReply
 from tests.loopback.play import text_of
 
 CHARS_PER_TOKEN = 4

@@ -5,7 +5,7 @@ from typing import Any
 
 from orchestrator.domain.chat import Message, Request, Role, ToolCall, ToolSpec
 from orchestrator.domain.ids import SessionId, TaskId
-from orchestrator.llm.script import ScriptedCall, ScriptedReply
+from orchestrator.llm.scripted_model.script import ScriptedCall, ScriptedReply
 
 SYSTEM = Message(role="system", text="You are a careful worker.")
 SHELL = ToolSpec(

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from orchestrator.domain.ids import ROOT_TASK
-from orchestrator.llm.script import ScriptedReply
+from orchestrator.llm.scripted_model.script import ScriptedReply
 from tests.loopback.builders import call, reply
 from tests.loopback.play import task_of, text_of
 from tests.running.scripts import judges, reviews, uses

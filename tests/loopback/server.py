@@ -23,7 +23,7 @@ from anyio.abc import SocketAttribute, SocketStream
 
 from orchestrator.domain.chat import Role
 from orchestrator.llm.errors import ScriptExhausted
-from orchestrator.llm.script import ScriptedReply, read_script
+from orchestrator.llm.scripted_model.script import ScriptedReply, read_script
 from tests.loopback.answers import Answer, answer_for, failure
 from tests.loopback.play import Play, Unplayable, role_of, task_of
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from orchestrator.domain.chat import ToolCall
-from orchestrator.llm.script import ScriptedReply
+from orchestrator.llm.scripted_model.script import ScriptedReply
 from tests.loopback.builders import call, reply
 from tests.running.projects import git
 from tests.running.scripts import worker_ends

@@ -5,18 +5,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from orchestrator.app.beginning import create_goal_run
-from orchestrator.app.place import RunLocation, find_run
-from orchestrator.app.verbs import RunExit, execute_run
+from orchestrator.app.run_creation import create_goal_run
+from orchestrator.app.run_execution import RunExit, execute_run
 from orchestrator.app.wiring import RunOverrides, RunWatcher, open_run
 from orchestrator.domain.event.run import RunPaused
-from orchestrator.domain.forge_check import ForgeCheck
 from orchestrator.domain.ids import CommitId
-from orchestrator.engine.desk import CommandConsumer
-from orchestrator.engine.recover import settle_open_intents
+from orchestrator.domain.judging.forge_check import ForgeCheck
+from orchestrator.engine.control.command_consumer import CommandConsumer
+from orchestrator.engine.recovery.open_intents import settle_open_intents
 from orchestrator.errors import OrchestrateError, PersonNeeded
-from orchestrator.llm.script import ScriptedReply
+from orchestrator.llm.scripted_model.script import ScriptedReply
 from orchestrator.ports.forge import OpenedPullRequest, PullRequest
+from orchestrator.run_control.location import RunLocation, find_run
 from tests.running.goals import Bench
 
 Says = Callable[[int, int], Sequence[ForgeCheck]]

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
-from orchestrator.domain.attempt import Attempt, Exit
+from orchestrator.domain.budget.usage import Usage
 from orchestrator.domain.event import Event, RecordedEvent
 from orchestrator.domain.event.landing import LandingFinished, LandingStarted
 from orchestrator.domain.event.run import EngineStarted, RunStarted
@@ -21,13 +21,13 @@ from orchestrator.domain.event.work import (
     TaskEnded,
     VerdictGiven,
 )
-from orchestrator.domain.fold import fold_events
+from orchestrator.domain.fold.projection import fold_events
 from orchestrator.domain.ids import ROOT_TASK, CommitId, RunId, SessionId, TaskId, TreeId, UnitId
-from orchestrator.domain.state import RunState
-from orchestrator.domain.task import EndCause, Task, TaskStatus
-from orchestrator.domain.text import Text
-from orchestrator.domain.usage import Usage
-from orchestrator.domain.verdict import Verdict, VerdictKind
+from orchestrator.domain.judging.verdict import Verdict, VerdictKind
+from orchestrator.domain.run.attempt import Attempt, Exit
+from orchestrator.domain.run.state import RunState
+from orchestrator.domain.run.task import EndCause, Task, TaskStatus
+from orchestrator.domain.text.blob_text import Text
 
 DAY = datetime(2026, 1, 1, tzinfo=UTC)
 BASE = CommitId("b" * 40)

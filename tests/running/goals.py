@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from orchestrator.app.options import Options
-from orchestrator.app.verbs import RunExit, resume_run, run_goal
+from orchestrator.app.run_execution import RunExit, resume_run, run_goal
 from orchestrator.domain.ids import TaskId
-from orchestrator.domain.task import TaskStatus
-from orchestrator.llm.script import ScriptedReply
+from orchestrator.domain.run.task import TaskStatus
+from orchestrator.llm.scripted_model.script import ScriptedReply
+from orchestrator.project.options import Options
 from tests.running.projects import GATE_FLAGS
 from tests.running.scripts import judges, planner_ends, plans, reviews, worker_ends, write_script, writes
 

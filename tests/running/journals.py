@@ -7,8 +7,7 @@ from decimal import Decimal
 from itertools import count, islice
 from pathlib import Path
 
-from orchestrator.domain.approval import Approval
-from orchestrator.domain.attempt import Attempt
+from orchestrator.domain.budget.usage import Usage
 from orchestrator.domain.chat import ToolCall
 from orchestrator.domain.event import Event, RecordedEvent
 from orchestrator.domain.event.people import ApprovalRequested
@@ -26,13 +25,14 @@ from orchestrator.domain.event.work import (
     TurnEnded,
 )
 from orchestrator.domain.ids import CommitId, RunId, SessionId, TaskId, TreeId
-from orchestrator.domain.plan import Plan
-from orchestrator.domain.task import Task
-from orchestrator.domain.text import INLINE_CHARS, Text
-from orchestrator.domain.usage import Usage
-from orchestrator.journal.blobs import BlobStore
-from orchestrator.journal.runs import RunDirectory
-from orchestrator.journal.store import EventStore
+from orchestrator.domain.run.approval import Approval
+from orchestrator.domain.run.attempt import Attempt
+from orchestrator.domain.run.plan import Plan
+from orchestrator.domain.run.task import Task
+from orchestrator.domain.text.blob_text import INLINE_CHARS, Text
+from orchestrator.journal.locations.run_directory import RunDirectory
+from orchestrator.journal.storage.blobs import BlobStore
+from orchestrator.journal.storage.event_store import EventStore
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 STEP = timedelta(milliseconds=100)
@@ -147,7 +147,9 @@ class Fleet:
             tool_calls=(ToolCall(id="c", name="shell", arguments=command),),
             usage=Usage(calls=1, input_tokens=900, cached_tokens=400, output_tokens=90, cost_usd=Decimal("0.004")),
         )  # fmt: skip
-        yield ToolCalled(task=task, session=session, key=used, turn=turn, name="shell", arguments=Text.build_inline(command))
+        yield ToolCalled(
+            task=task, session=session, key=used, turn=turn, name="shell", arguments=Text.build_inline(command)
+        )
         yield ToolReturned(
             task=task, session=session, key=used, turn=turn, call_id="c", name="shell", ok=True,
             observation=self._kept(printed), seconds=0.1,

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import Any
 
-from orchestrator.app.options import Options
-from orchestrator.app.verbs import RunExit, run_goal
-from orchestrator.llm.script import ScriptedReply
+from orchestrator.app.run_execution import RunExit, run_goal
+from orchestrator.llm.scripted_model.script import ScriptedReply
+from orchestrator.project.options import Options
 from tests.loopback.judges import Judge
 from tests.loopback.server import LoopbackServer
 from tests.running.goals import Bench

@@ -7,7 +7,7 @@ from click.testing import CliRunner
 
 from orchestrator.cli.main import cli
 from orchestrator.errors import JournalProblem
-from orchestrator.journal.runs import RunDirectory, StateDirectory
+from orchestrator.journal.locations.run_directory import RunDirectory, StateDirectory
 from tests.golden import DATA
 from tests.running.projects import repository
 from tests.unit.journal.test_golden_journals import restore

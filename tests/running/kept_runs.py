@@ -3,12 +3,12 @@
 from pathlib import Path
 from typing import Any
 
-from orchestrator.cli.reading import TolerantBlobs
-from orchestrator.domain.state import RunState
-from orchestrator.journal.runs import RunDirectory
-from orchestrator.journal.states import read_state
-from orchestrator.journal.store import EventStore
-from orchestrator.report.run_report import collect_run_report
+from orchestrator.cli.journal_reader import TolerantBlobs
+from orchestrator.domain.run.state import RunState
+from orchestrator.journal.locations.run_directory import RunDirectory
+from orchestrator.journal.state.derivation import read_state
+from orchestrator.journal.storage.event_store import EventStore
+from orchestrator.report.documents.run_report import collect_run_report
 from tests.unit.journal.test_golden_journals import JOURNALS, restore
 
 KEPT_RUNS = ("goal.v2", "migration.v1")

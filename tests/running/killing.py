@@ -19,8 +19,8 @@ from orchestrator.domain.event.base import Intent
 from orchestrator.domain.event.landing import LandingFinished
 from orchestrator.domain.event.people import CommandTaken
 from orchestrator.domain.event.run import EngineStarted, Noticed
-from orchestrator.domain.fold import fold_events
-from orchestrator.journal.store import read_all_events
+from orchestrator.domain.fold.projection import fold_events
+from orchestrator.journal.storage.event_store import read_all_events
 from tests.running.cli import COMMAND, Finished, orchestrate
 
 _KEPT = re.compile(r"setup: .* kept as ")

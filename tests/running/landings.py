@@ -6,12 +6,12 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
-from orchestrator.domain.check import Receipt, ReceiptStatus
 from orchestrator.domain.event.landing import LandingFinished, TrialJudged
 from orchestrator.domain.event.run import BaselineRecorded, CheckFinished, RunStarted
+from orchestrator.domain.judging.check import Receipt, ReceiptStatus
 from orchestrator.errors import JournalProblem
-from orchestrator.journal.reader import EventReader
-from orchestrator.journal.runs import StateDirectory
+from orchestrator.journal.locations.run_directory import StateDirectory
+from orchestrator.journal.storage.event_reader import EventReader
 
 _KINDS = ("run.started", "baseline.recorded", "check.finished", "trial.judged", "landing.finished")
 _KEPT_ASIDE = re.compile(r"damaged-\d+")

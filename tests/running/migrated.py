@@ -18,10 +18,10 @@ from orchestrator.domain.event.migration import (
     WaveStarted,
 )
 from orchestrator.domain.event.run import EngineStarted, PrOpened, RunEnded, RunStarted
-from orchestrator.domain.fold import fold_events
+from orchestrator.domain.fold.projection import fold_events
 from orchestrator.domain.ids import CommitId, RunId, TreeId, UnitId
-from orchestrator.domain.migration import FileStatus, Shard, SitePlace
-from orchestrator.domain.state import RunState
+from orchestrator.domain.migration.files import FileStatus, Shard, SitePlace
+from orchestrator.domain.run.state import RunState
 
 DAY = datetime(2026, 1, 1, tzinfo=UTC)
 RECIPE: dict[str, Any] = {

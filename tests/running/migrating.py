@@ -4,12 +4,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from orchestrator.app.options import Options
-from orchestrator.app.telling import send_command
-from orchestrator.app.verbs import RunExit, run_migration, resume_run
-from orchestrator.domain.command import Command
-from orchestrator.journal.store import read_all_events
+from orchestrator.app.run_execution import RunExit, resume_run, run_migration
+from orchestrator.domain.commands.definitions import Command
+from orchestrator.journal.storage.event_store import read_all_events
 from orchestrator.migrate.recipe import Recipe
+from orchestrator.project.options import Options
+from orchestrator.run_control.send_command import send_command
 from tests.running.projects import git, repository
 
 WORD_TEST = """import pathlib

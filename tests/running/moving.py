@@ -13,11 +13,11 @@ from typing import Any
 
 import anyio
 
-from orchestrator.app.moving import import_run_archive, export_run_archive
-from orchestrator.app.options import Options
 from orchestrator.domain.ids import RunId
-from orchestrator.journal.runs import RunDirectory, StateDirectory
-from orchestrator.portable.importing import ImportedRun
+from orchestrator.journal.locations.run_directory import RunDirectory, StateDirectory
+from orchestrator.portable.run_import import ImportedRun
+from orchestrator.project.options import Options
+from orchestrator.run_control.transfer import export_run_archive, import_run_archive
 from tests.running.goals import Bench, When, task
 from tests.running.projects import calculator, git, repository
 from tests.running.scripts import judges, planner_ends, plans, reviews, worker_ends, writes

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import anyio
 
-from orchestrator.domain.state import RunState
-from orchestrator.journal.runs import RunDirectory
-from orchestrator.journal.states import read_state
+from orchestrator.domain.run.state import RunState
+from orchestrator.journal.locations.run_directory import RunDirectory
+from orchestrator.journal.state.derivation import read_state
 from tests.running.goals import Bench, task
 from tests.running.migrating import SED, Migrated, recipe, words
 from tests.running.projects import calculator

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator.domain.chat import Role
-from orchestrator.llm.script import ScriptedReply
+from orchestrator.llm.scripted_model.script import ScriptedReply
 from tests.loopback.builders import call, reply
 
 

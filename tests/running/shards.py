@@ -5,23 +5,23 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from orchestrator.app.beginning import create_migration_run
-from orchestrator.app.options import Options
-from orchestrator.app.place import RunLocation
-from orchestrator.app.telling import send_command
+from orchestrator.app.run_creation import create_migration_run
 from orchestrator.app.wiring import open_run
-from orchestrator.domain.command import Command
+from orchestrator.domain.commands.definitions import Command
 from orchestrator.domain.event.landing import LandedPart, LandingFinished, LandingStarted, TrialJudged
 from orchestrator.domain.event.migration import FileMoved, ShardsPlanned
 from orchestrator.domain.ids import CommitId, TreeId, UnitId
-from orchestrator.domain.migration import FileStatus, Shard
+from orchestrator.domain.migration.files import FileStatus, Shard
 from orchestrator.engine.context import RunContext
-from orchestrator.engine.desk import CommandConsumer
-from orchestrator.engine.recover import settle_open_intents
+from orchestrator.engine.control.command_consumer import CommandConsumer
+from orchestrator.engine.recovery.open_intents import settle_open_intents
 from orchestrator.migrate.recipe import Recipe
-from orchestrator.queue.compose import OverlayComposer
+from orchestrator.project.options import Options
+from orchestrator.queue.composition import OverlayComposer
+from orchestrator.run_control.location import RunLocation
+from orchestrator.run_control.send_command import send_command
 from tests.running.projects import GATE, repository
-from worktrees.trees import read_tree_id, write_blob
+from worktrees.object_store.trees import read_tree_id, write_blob
 
 TEST = """import pathlib
 import unittest

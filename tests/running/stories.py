@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from orchestrator.config.layers import get_user_config_path
-from orchestrator.migrate.models.leaves import build_file_task_id
+from orchestrator.migrate.models.file_tasks import build_file_task_id
 from orchestrator.migrate.recipe import load_recipe
 from tests.running.cli import environment, orchestrate
 from tests.running.killing import Start

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from orchestrator.domain.event import RecordedEvent
 from orchestrator.domain.event.work import ToolCalled
-from orchestrator.journal.store import read_all_events
+from orchestrator.journal.storage.event_store import read_all_events
 from tests.running.cli import COMMAND, Finished, environment, orchestrate
 from tests.running.naps import Nap
 from tests.running.projects import GATE, calculator

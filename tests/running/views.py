@@ -11,15 +11,15 @@ from textual.filter import LineFilter
 from textual.pilot import Pilot
 
 from orchestrator.domain.event import RecordedEvent
-from orchestrator.domain.fold import fold_events
-from orchestrator.domain.state import RunState
-from orchestrator.journal.runs import RunDirectory
-from orchestrator.journal.store import read_all_events
-from orchestrator.tui.ascii import AsciiFilter
-from orchestrator.tui.look import DashboardSettings
-from orchestrator.tui.moment import Connection, ViewModel
-from orchestrator.tui.view import DashboardView
-from orchestrator.tui.views.steady import ThrottledView
+from orchestrator.domain.fold.projection import fold_events
+from orchestrator.domain.run.state import RunState
+from orchestrator.journal.locations.run_directory import RunDirectory
+from orchestrator.journal.storage.event_store import read_all_events
+from orchestrator.tui.settings import DashboardSettings
+from orchestrator.tui.terminal.ascii_filter import AsciiFilter
+from orchestrator.tui.view_model import Connection, ViewModel
+from orchestrator.tui.views.base_view import DashboardView
+from orchestrator.tui.views.throttled_view import ThrottledView
 
 SIZES = ((40, 12), (80, 24), (120, 30), (200, 60))
 NOWHERE = RunDirectory(Path("/nonexistent"))

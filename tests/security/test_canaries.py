@@ -9,12 +9,12 @@ from typing import Any
 import anyio
 import pytest
 
-from orchestrator.app.verbs import RunExit
-from orchestrator.domain.check import CANARY_CHECK, Receipt
+from orchestrator.app.run_execution import RunExit
 from orchestrator.domain.ids import TaskId
-from orchestrator.domain.task import TaskStatus
-from orchestrator.journal.blobs import BlobStore
-from orchestrator.journal.memory import JournalSessionReader
+from orchestrator.domain.judging.check import CANARY_CHECK, Receipt
+from orchestrator.domain.run.task import TaskStatus
+from orchestrator.journal.session_reader import JournalSessionReader
+from orchestrator.journal.storage.blobs import BlobStore
 from tests.running.changes import project_of
 from tests.running.goals import Bench
 from tests.running.scripts import judges, planner_ends, plans, reviews, worker_ends, writes

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from orchestrator.domain.event.run import OUTPUTS_WITHHELD, Noticed
-from orchestrator.journal.store import read_all_events
-from orchestrator.llm.script import ScriptedReply
+from orchestrator.journal.storage.event_store import read_all_events
+from orchestrator.llm.scripted_model.script import ScriptedReply
 from tests.running.goals import Bench, status
 from tests.running.projects import repository
 from tests.running.scripts import judges, planner_ends, plans, reviews, worker_ends, writes

@@ -13,9 +13,9 @@ import anyio
 import pytest
 from anyio import to_thread
 
-from orchestrator.domain.network import NetworkDecision
-from orchestrator.hands.addresses import EgressAllowlist
-from orchestrator.hands.proxy import PROXY_SOCKET, EgressProxy, serve_proxy
+from orchestrator.domain.sandbox.network import NetworkDecision
+from orchestrator.hands.network.allowlist import EgressAllowlist
+from orchestrator.hands.network.egress_proxy import PROXY_SOCKET, EgressProxy, serve_proxy
 from tests.running.hellos import ECH, hello, openssl_hello, records, server_names
 from tests.running.index import loopback
 

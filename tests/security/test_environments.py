@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from orchestrator.app.deps import install_dependencies
 from orchestrator.domain.ids import CommitId
-from orchestrator.domain.tier import Tier
+from orchestrator.domain.sandbox.tier import Tier
 from orchestrator.hands.local import open_local_hands
-from orchestrator.hands.policy import GrantedFolder, SandboxGrant, RegistryGrant
+from orchestrator.hands.policy import GrantedFolder, RegistryGrant, SandboxGrant
+from orchestrator.provisioning.dependencies import install_dependencies
 from tests.running.index import Loopback, loopback
-from worktrees.repository import GitRepository
+from worktrees.repositories.repository import GitRepository
 
 pytestmark = pytest.mark.sandbox
 

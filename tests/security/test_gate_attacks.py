@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from orchestrator.domain.check import ReceiptStatus
 from orchestrator.domain.event.landing import TrialJudged
 from orchestrator.domain.event.work import VerdictGiven
 from orchestrator.domain.ids import TaskId
-from orchestrator.domain.task import TaskStatus
+from orchestrator.domain.judging.check import ReceiptStatus
+from orchestrator.domain.run.task import TaskStatus
 from tests.running.goals import Bench, When, one, reason, status
 from tests.running.projects import calculator, git, refs, repository, tree_at
 from tests.running.scripts import edits, planner_ends, plans, worker_ends

@@ -11,10 +11,10 @@ from typing import Any
 import anyio
 import pytest
 
-from orchestrator.app.verbs import RunExit
+from orchestrator.app.run_execution import RunExit
 from orchestrator.domain.ids import TaskId
-from orchestrator.domain.task import TaskStatus
-from orchestrator.llm.script import ScriptedReply
+from orchestrator.domain.run.task import TaskStatus
+from orchestrator.llm.scripted_model.script import ScriptedReply
 from tests.running.goals import Bench
 from tests.running.projects import git
 from tests.running.scripts import planner_ends, plans, reviews, worker_ends, writes

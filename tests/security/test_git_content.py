@@ -7,16 +7,16 @@ from typing import Any
 import pytest
 
 from orchestrator.errors import ToolRefused
-from orchestrator.hands import files
+from orchestrator.hands.files import workspace_files
 from orchestrator.hands.workspace import LocalWorkspace
 from tests.unit.worktrees.conftest import FILES, Project
-from worktrees.diff import diff_trees, read_diff_text
+from worktrees.checkouts.pool import Worktree, WorktreePool
+from worktrees.diffs.file_diffs import diff_trees, read_diff_text
 from worktrees.errors import GitError
 from worktrees.git import Git
-from worktrees.pool import WorktreePool, Worktree
-from worktrees.repository import GitRepository
-from worktrees.snapshot import snapshot_worktree
-from worktrees.trees import overlay_tree, write_blob
+from worktrees.object_store.trees import overlay_tree, write_blob
+from worktrees.repositories.repository import GitRepository
+from worktrees.snapshots.snapshot import snapshot_worktree
 
 
 @pytest.mark.attack(28)
@@ -125,6 +125,9 @@ def test_a_device_is_refused_by_the_file_tools_at_once(name: str) -> None:
 
     with Path("/dev", name).open("rb") as control:
         assert control.fileno() > 0
-    for attempt in (lambda: files.read_file(Path("/dev"), name, 10), lambda: files.write_file(Path("/dev"), name, b"x")):
+    for attempt in (
+        lambda: workspace_files.read_file(Path("/dev"), name, 10),
+        lambda: workspace_files.write_file(Path("/dev"), name, b"x"),
+    ):
         with pytest.raises(ToolRefused, match=r"device|regular"):
             attempt()

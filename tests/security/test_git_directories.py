@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from worktrees.errors import NotARepository
-from worktrees.remote import fetch_refs
-from worktrees.repository import GitRepository
+from worktrees.ref_store.remote_refs import fetch_refs
+from worktrees.repositories.repository import GitRepository
 
 SECRET = "canary-4711"
 

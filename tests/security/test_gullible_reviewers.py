@@ -9,9 +9,9 @@ from typing import Any
 import anyio
 import pytest
 
-from orchestrator.app.verbs import RunExit
+from orchestrator.app.run_execution import RunExit
 from orchestrator.domain.ids import TaskId
-from orchestrator.domain.verdict import Verdict
+from orchestrator.domain.judging.verdict import Verdict
 from prompts import load_prompt
 from tests.loopback.judges import believes, orders
 from tests.loopback.play import task_of, text_of
@@ -99,7 +99,10 @@ def test_no_request_holds_such_words_outside_of_a_fence(as_shipped: Believed, co
         outside = [_FENCED.sub("", text_of(message)) for message in body["messages"] if message["role"] == "user"]
         assert not orders("\n".join(outside))
         assert "\u200b" not in "".join(map(text_of, body["messages"]))
-        assert text_of(body["messages"][0]) in {load_prompt("judge").render_text(), load_prompt("judge-code").render_text()}
+        assert text_of(body["messages"][0]) in {
+            load_prompt("judge").render_text(),
+            load_prompt("judge-code").render_text(),
+        }
 
 
 @pytest.mark.parametrize("where", SAID)

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.app.verbs import RunExit
+from orchestrator.app.run_execution import RunExit
 from orchestrator.domain.ids import TaskId
-from orchestrator.report.result import build_run_result
-from orchestrator.report.summary import render_summary_lines
-from orchestrator.report.task import render_task_details
+from orchestrator.report.run.result import build_run_result
+from orchestrator.report.run.summary import render_summary_lines
+from orchestrator.report.task.details import render_task_details
 from tests.running.goals import Bench
 from tests.running.projects import calculator, git, refs
 from tests.running.scripts import edits, judges, planner_ends, plans, reviews, uses, worker_ends

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from tests.unit.worktrees.conftest import FILES, Project, whole_way
-from worktrees.pool import WorktreePool, Worktree
-from worktrees.repository import GitRepository
-from worktrees.snapshot import snapshot_worktree
+from worktrees.checkouts.pool import Worktree, WorktreePool
+from worktrees.repositories.repository import GitRepository
+from worktrees.snapshots.snapshot import snapshot_worktree
 
 
 @dataclass(frozen=True)

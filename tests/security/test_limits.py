@@ -15,13 +15,14 @@ from typing import Any
 
 import pytest
 
-from orchestrator.hands import sandbox, view
-from orchestrator.hands.policy import SandboxGrant, CommandLimits
-from orchestrator.hands.reading import read_log_ends
-from orchestrator.hands.run import run_command
-from orchestrator.hands.syscalls import ARCHITECTURES
+from orchestrator.hands.execution.log_reader import read_log_ends
+from orchestrator.hands.execution.workspace_runner import run_command
+from orchestrator.hands.limits import resource_usage
+from orchestrator.hands.policy import CommandLimits, SandboxGrant
+from orchestrator.hands.sandbox import bubblewrap
+from orchestrator.hands.seccomp.syscalls import ARCHITECTURES
 from orchestrator.hands.workspace import LocalWorkspace
-from orchestrator.ports.hands import ShellCommand, CommandEnding
+from orchestrator.ports.hands import CommandEnding, ShellCommand
 
 pytestmark = pytest.mark.sandbox
 
@@ -86,7 +87,7 @@ print("HAD ALL", flush=True)
 def _groups(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Both ways in which a limit can be held: with groups, where there are any, and by the watchdog alone."""
     if request.param == "without control groups":
-        monkeypatch.setattr(sandbox, "usable_groups", lambda limits: None)
+        monkeypatch.setattr(bubblewrap, "usable_groups", lambda limits: None)
 
 
 @pytest.mark.attack(16)
@@ -399,9 +400,9 @@ print("burnt all, of which are known", sum(os.times()[2:4]) - before, flush=True
 def _clocks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """The three ways in which CPU time can be counted."""
     if request.param != "as the host lets us":
-        monkeypatch.setattr(sandbox, "usable_groups", lambda limits: None)
+        monkeypatch.setattr(bubblewrap, "usable_groups", lambda limits: None)
     if request.param == "samples alone":
-        monkeypatch.setattr(view, "open_counters", lambda first: ())
+        monkeypatch.setattr(resource_usage, "open_counters", lambda first: ())
 
 
 @pytest.mark.attack(63)
@@ -414,7 +415,9 @@ async def test_cpu_time_of_children_that_nobody_waits_for_counts(
         workspace = await hands.open(yard.git("rev-parse", "HEAD"), "test")
         ran = await shell_in(workspace, f"{BURN} {each} 8")
         burnt = read_double(workspace.root / "burnt")
-        assert (ran.result.ending, ran.result.detail) == (CommandEnding.LIMIT, "It used more than 1 s of CPU time."), burnt
+        assert (ran.result.ending, ran.result.detail) == (CommandEnding.LIMIT, "It used more than 1 s of CPU time."), (
+            burnt
+        )
         assert burnt <= 2
     assert outside(f"{BURN} {each} 0.5") == "burnt all, of which are known 0.0\n"
 

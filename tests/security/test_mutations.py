@@ -30,12 +30,12 @@ Change = tuple[str, str, str]
 """File, the text that must stand in it once, and what stands there instead."""
 
 BLIND: Change = (
-    "orchestrator/hands/candidates.py",
+    "orchestrator/hands/sandbox/backend_trials.py",
     'report = await probe(backend, trial.session / "probe")',
-    'report = __import__("orchestrator.hands.probe", fromlist=["probe"]).ProbeReport()',
+    'report = __import__("orchestrator.hands.selftest.escape_test", fromlist=["probe"]).ProbeReport()',
 )
-LAYOUT, BWRAP = "orchestrator/hands/layout.py", "orchestrator/hands/bubblewrap.py"
-STARTED, SCREEN = "orchestrator/hands/started.py", "worktrees/screen.py"
+LAYOUT, BWRAP = "orchestrator/hands/sandbox/filesystem_layout.py", "orchestrator/hands/sandbox/bubblewrap_arguments.py"
+STARTED, SCREEN = "orchestrator/hands/execution/sandbox_process.py", "worktrees/snapshots/screening.py"
 STATIC = "tests/unit/hands/test_hands_bubblewrap.py::test_a_normal_user_starts_one_bubblewrap"
 ESCAPE = "tests/security/test_escape.py::test_"
 HOSTILE = "tests/security/test_hostile_worktree.py::test_"
@@ -74,7 +74,11 @@ MUTATIONS = {
     # Bubblewrap itself starts with nothing but PATH, so that there is nothing to clear: only the command line shows it.
     "--clearenv": Mutation((without('"--clearenv", '),), STATIC, "--clearenv"),
     "the reading of whom TLS asks for": Mutation(
-        (without("require_server_name(message.content, self.host)", "orchestrator/hands/tls_opening.py", "pass"),),
+        (
+            without(
+                "require_server_name(message.content, self.host)", "orchestrator/hands/network/tls_handshake.py", "pass"
+            ),
+        ),
         "tests/security/test_domain_fronting.py::test_a_tunnel_to_a_registry_leads",
         "== b''",
     ),
@@ -110,7 +114,7 @@ MUTATIONS = {
         "canary-4711",
     ),
     "openat2's walls": Mutation(
-        (without("_BENEATH | _NO_SYMLINKS | _NO_MAGICLINKS)", "orchestrator/hands/beneath.py", "0)"),),
+        (without("_BENEATH | _NO_SYMLINKS | _NO_MAGICLINKS)", "orchestrator/hands/files/safe_open.py", "0)"),),
         "tests/unit/hands/test_hands_files.py::test_no_symbolic_link_is_followed",
         "DID NOT RAISE",
     ),
@@ -118,10 +122,10 @@ MUTATIONS = {
         (
             without(
                 '"PATH": search_path, "GIT_DIR": str(git_dir)}',
-                "worktrees/environment.py",
+                "worktrees/safety/git_environment.py",
                 '"PATH": search_path, **({} if work_tree else {"GIT_DIR": str(git_dir)})}',
             ),
-            without('variables["GIT_WORK_TREE"] = str(work_tree)', "worktrees/environment.py", "pass"),
+            without('variables["GIT_WORK_TREE"] = str(work_tree)', "worktrees/safety/git_environment.py", "pass"),
             without(
                 'return self.work_tree if verb in _IN_PLACE else Path("/")', "worktrees/git.py", "return self.work_tree"
             ),

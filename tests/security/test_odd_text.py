@@ -19,28 +19,28 @@ from hypothesis import strategies as st
 
 from orchestrator.agent.tools.recall import build_recall_tool
 from orchestrator.cli.main import cli
+from orchestrator.domain.budget.usage import Usage
 from orchestrator.domain.chat import Message, Reply, ToolCall
-from orchestrator.domain.command import Retry, InboxCommand
-from orchestrator.domain.encoding import decode_json
+from orchestrator.domain.commands.definitions import InboxCommand, Retry
 from orchestrator.domain.event import Event
 from orchestrator.domain.event.run import Noticed
 from orchestrator.domain.event.work import ModelReplied, SessionStarted, TaskEnded, ToolCalled, ToolReturned
 from orchestrator.domain.ids import SessionId, TaskId
-from orchestrator.domain.task import TaskStatus
-from orchestrator.domain.text import Text
-from orchestrator.domain.usage import Usage
+from orchestrator.domain.run.task import TaskStatus
+from orchestrator.domain.text.blob_text import Text
+from orchestrator.domain.text.encoding import decode_json
 from orchestrator.errors import JournalProblem, SearchUnavailable
-from orchestrator.journal.index import SearchIndex
+from orchestrator.journal.damage.repair import repair_journal
+from orchestrator.journal.full_text.event_words import EventWords
+from orchestrator.journal.full_text.index import SearchIndex
+from orchestrator.journal.full_text.search import search_events
 from orchestrator.journal.journal import Journal, SystemClock
-from orchestrator.journal.repair import repair_journal
-from orchestrator.journal.runs import RunDirectory
-from orchestrator.journal.search import search_events
-from orchestrator.journal.states import read_state
-from orchestrator.journal.store import EventStore, read_all_events
-from orchestrator.journal.words import EventWords
-from orchestrator.llm.script import ScriptedReply
-from orchestrator.llm.wire import render_messages
-from orchestrator.ports.search import SearchHit
+from orchestrator.journal.locations.run_directory import RunDirectory
+from orchestrator.journal.state.derivation import read_state
+from orchestrator.journal.storage.event_store import EventStore, read_all_events
+from orchestrator.llm.litellm_adapter.openai_messages import render_messages
+from orchestrator.llm.scripted_model.script import ScriptedReply
+from orchestrator.ports.journal_search import SearchHit
 from tests.loopback.builders import call, reply
 from tests.running.cli import environment
 from tests.running.goals import Bench, Hears

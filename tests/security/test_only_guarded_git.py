@@ -11,7 +11,7 @@ import worktrees
 TOP = Path(worktrees.__file__).parents[1]
 PACKAGES = ("orchestrator", "roles", "prompts", "worktrees")
 RUNNER = "worktrees/git.py"
-REPOSITORY = "worktrees/repository.py"
+REPOSITORY = "worktrees/repositories/repository.py"
 STARTERS = frozenset({"run", "Popen", "call", "check_call", "check_output", "getoutput", "getstatusoutput", "system"})
 ASYNC_STARTERS = frozenset(
     {"run_process", "open_process", "create_subprocess_exec", "create_subprocess_shell", "popen"}

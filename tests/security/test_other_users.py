@@ -14,16 +14,16 @@ from click.testing import CliRunner, Result
 
 from orchestrator.cli.main import cli
 from orchestrator.errors import EnvironmentProblem, RunLocked
-from orchestrator.journal import lock as run_lock
-from orchestrator.journal.lock import hold_run_lock, find_lock_owner
-from orchestrator.journal.runs import StateDirectory
-from orchestrator.journal.search import search_events
+from orchestrator.journal.full_text.search import search_events
+from orchestrator.journal.locations import run_lock
+from orchestrator.journal.locations.run_directory import StateDirectory
+from orchestrator.journal.locations.run_lock import find_lock_owner, hold_run_lock
 from tests.running.goals import Bench, one
 from tests.running.kept_place import GOAL, Place, kept_runs
 from tests.running.projects import calculator
 from tests.running.users import NOBODY, STRANGER, run_as_another
-from worktrees import lock as file_locks
-from worktrees.lock import try_file_lock
+from worktrees.locks import file_lock as file_locks
+from worktrees.locks.file_lock import try_file_lock
 
 IS_ROOT = os.geteuid() == 0
 OTHERS = 0o077

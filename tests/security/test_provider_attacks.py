@@ -11,7 +11,7 @@ import pytest
 
 from orchestrator.domain.chat import Request
 from orchestrator.llm.errors import CallTimedOut, ModelError, ReplyTooLarge, RequestRefused, Unavailable, UnknownModel
-from orchestrator.llm.litellm_client import LiteLLMClient
+from orchestrator.llm.litellm_adapter.client import LiteLLMClient
 from tests.loopback.builders import request
 from tests.running.hostile_http import Flood, HostileServer, deflate_bomb, gzip_bomb
 

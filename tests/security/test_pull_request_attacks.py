@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.app.verbs import RunExit, run_goal
-from orchestrator.domain.plain import sanitize_markdown
+from orchestrator.app.run_execution import RunExit, run_goal
+from orchestrator.domain.text.sanitization import sanitize_markdown
 from tests.running.goals import Bench
 from tests.running.projects import calculator, git
 from tests.running.scripts import edits, judges, planner_ends, plans, reviews, worker_ends

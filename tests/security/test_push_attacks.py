@@ -12,8 +12,8 @@ import pytest
 from tests.running.projects import calculator, git
 from tests.running.remotes import PASSWORD, USER, bare, http_remotes
 from worktrees.errors import GitError
-from worktrees.remote import fetch_refs, push_commit, list_remote_refs, read_remote_tip, swap_remote_refs
-from worktrees.repository import GitRepository
+from worktrees.ref_store.remote_refs import fetch_refs, list_remote_refs, push_commit, read_remote_tip, swap_remote_refs
+from worktrees.repositories.repository import GitRepository
 
 pytestmark = pytest.mark.attack(53)
 
@@ -111,7 +111,9 @@ async def test_no_setting_of_the_repository_runs_a_program_at_a_push(scene: Scen
             push_commit(repository.git, "origin", repository.read_head_commit(), BRANCH),
             list_remote_refs(repository.git, "origin", "refs/orchestrate/*"),
             fetch_refs(repository.git, "origin", [f"refs/heads/{BRANCH}"]),
-            swap_remote_refs(repository.git, "origin", {"refs/orchestrate/ci/key": (repository.read_head_commit(), None)}),
+            swap_remote_refs(
+                repository.git, "origin", {"refs/orchestrate/ci/key": (repository.read_head_commit(), None)}
+            ),
         ):
             try:
                 await talk

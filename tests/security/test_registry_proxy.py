@@ -20,13 +20,13 @@ import anyio
 import pytest
 
 from orchestrator.agent.tools.shell import build_shell_tool
-from orchestrator.domain.network import NetworkDecision
-from orchestrator.domain.tier import Tier
+from orchestrator.domain.sandbox.network import NetworkDecision
+from orchestrator.domain.sandbox.tier import Tier
 from orchestrator.errors import ToolRefused
-from orchestrator.hands.addresses import EgressAllowlist
 from orchestrator.hands.local import LocalHands
-from orchestrator.hands.policy import GrantedFolder, SandboxGrant, CommandLimits, RegistryGrant
-from orchestrator.hands.proxy import PROXY_SOCKET, EgressProxy, serve_proxy
+from orchestrator.hands.network.allowlist import EgressAllowlist
+from orchestrator.hands.network.egress_proxy import PROXY_SOCKET, EgressProxy, serve_proxy
+from orchestrator.hands.policy import CommandLimits, GrantedFolder, RegistryGrant, SandboxGrant
 from tests.running.index import Loopback, loopback
 from tests.unit.hands.conftest import Ran, Yard, ran
 
@@ -64,7 +64,9 @@ def proxy(server: Loopback, budget_bytes: int = 1_000_000) -> EgressProxy:
     port = server.port
     private = {f"packages.test:{port}", f"127.0.0.1:{port}", f"metadata.test:{port}"}
     allowed = {f"{name}:{port}" for name in NAMES} | {f"packages.test:{port}", f"metadata.test:{port}"}
-    return EgressProxy(EgressAllowlist(frozenset(allowed), frozenset(private), frozenset(allowed)), budget_bytes, resolve)
+    return EgressProxy(
+        EgressAllowlist(frozenset(allowed), frozenset(private), frozenset(allowed)), budget_bytes, resolve
+    )
 
 
 async def asked(folder: Path, text: str) -> str:

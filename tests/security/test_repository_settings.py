@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.config.layers import load_config
-from orchestrator.domain.tier import Tier
+from orchestrator.domain.sandbox.tier import Tier
 from orchestrator.errors import UsageProblem
 from tests.running.cli import environment, orchestrate
 from tests.running.goals import one
@@ -67,7 +67,10 @@ def test_control_the_same_lines_count_in_the_users_own_file(
     """The lines are valid: it is their place that is refused."""
     (tmp_path / "xdg" / "orchestrate").mkdir(parents=True)
     (tmp_path / "xdg" / "orchestrate" / "config.toml").write_text(text)
-    before, after = load_config(repository, environ={"XDG_CONFIG_HOME": "/nowhere"}), load_config(repository, environ=environ)
+    before, after = (
+        load_config(repository, environ={"XDG_CONFIG_HOME": "/nowhere"}),
+        load_config(repository, environ=environ),
+    )
     assert before.config != after.config or key == "approval.mode"
 
 

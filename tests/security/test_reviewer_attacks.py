@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.app.verbs import RunExit
+from orchestrator.app.run_execution import RunExit
 from orchestrator.domain.event.work import SessionStarted
 from orchestrator.domain.ids import TaskId
-from orchestrator.domain.verdict import Verdict
-from orchestrator.journal.store import read_all_events
-from orchestrator.report.task import render_task_details
+from orchestrator.domain.judging.verdict import Verdict
+from orchestrator.journal.storage.event_store import read_all_events
+from orchestrator.report.task.details import render_task_details
 from prompts import fence_text
 from tests.running.goals import Bench
 from tests.running.projects import calculator

@@ -11,17 +11,17 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.app.asking import ReplayOptions
-from orchestrator.app.beginning import create_goal_run
-from orchestrator.app.options import Options
-from orchestrator.app.replay import replay_run
-from orchestrator.app.verbs import execute_run
+from orchestrator.app.replay_models import ReplayOptions
+from orchestrator.app.run_creation import create_goal_run
+from orchestrator.app.run_execution import execute_run
 from orchestrator.app.wiring import RunOverrides, open_run
 from orchestrator.domain.ids import TaskId
-from orchestrator.domain.state import RunState
+from orchestrator.domain.run.state import RunState
 from orchestrator.errors import UsageProblem
-from orchestrator.llm.script import ScriptedReply
-from orchestrator.llm.scripted import ScriptedModel
+from orchestrator.llm.scripted_model.model import ScriptedModel
+from orchestrator.llm.scripted_model.script import ScriptedReply
+from orchestrator.project.options import Options
+from orchestrator.scratch_runs.replay import replay_run
 from tests.running.cli import environment, orchestrate
 from tests.running.goals import Bench
 from tests.running.projects import calculator, git
@@ -170,7 +170,9 @@ async def test_a_run_in_which_secrets_were_taken_out_is_replayed_without_a_diver
     assert ended.exit_code == 0
     landed = git(bench.repository, "show", f"{ended.state.run.branch}:test_fake.py")
     assert landed == f"TOKEN = '{token}'", "what a model makes up is written as it says"
-    report = await replay_run(Options(bench.repository, {"state": {"dir": str(bench.root / "state")}}), None, ReplayOptions())
+    report = await replay_run(
+        Options(bench.repository, {"state": {"dir": str(bench.root / "state")}}), None, ReplayOptions()
+    )
     assert report.divergences == (), report
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.hands.deps_store import DepsStore
+from orchestrator.hands.deps.store import DepsStore
 from orchestrator.hands.policy import SandboxGrant
 from orchestrator.hands.workspace import LocalWorkspace
 from tests.running.users import run_as_another

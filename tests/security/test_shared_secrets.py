@@ -7,16 +7,21 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from orchestrator.app.moving import replace_foreign_settings, import_run_archive, list_replaced_settings, export_run_archive
-from orchestrator.app.options import Options
-from orchestrator.app.verbs import run_migration, resume_run
+from orchestrator.app.run_execution import resume_run, run_migration
 from orchestrator.cli.main import cli
-from orchestrator.config.effective import build_effective_config
 from orchestrator.config.layers import load_config
+from orchestrator.config.live_config import build_effective_config
 from orchestrator.config.model import Config
 from orchestrator.errors import UsageProblem
-from orchestrator.journal.states import read_state
-from orchestrator.llm.script import ScriptedReply
+from orchestrator.journal.state.derivation import read_state
+from orchestrator.llm.scripted_model.script import ScriptedReply
+from orchestrator.project.options import Options
+from orchestrator.run_control.transfer import (
+    export_run_archive,
+    import_run_archive,
+    list_replaced_settings,
+    replace_foreign_settings,
+)
 from tests.running.goals import Bench
 from tests.running.migrating import recipe, words
 from tests.running.moving import Place
@@ -100,7 +105,9 @@ async def gone_on_with(bench: Bench, *, trust_settings: bool) -> tuple[Path, Any
     """A run that stopped before its second task, gone on with by another user in a clone that has a secret as well."""
     await bench.run(*working(ENCODES), gate=GATE, env=SHARED, budget={"calls": 4})
     archive, clone = bench.root / "run.tar", bench.root / "clone"
-    await export_run_archive(Options(bench.repository, {"state": {"dir": str(bench.root / "state")}}), "latest", archive)
+    await export_run_archive(
+        Options(bench.repository, {"state": {"dir": str(bench.root / "state")}}), "latest", archive
+    )
     git(bench.repository, "clone", "-q", bench.repository.as_uri(), str(clone))
     with_key(clone)
     place = Place(clone, Options(clone, {"state": {"dir": str(bench.root / "there")}}))

@@ -14,13 +14,13 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from tests.unit.worktrees.conftest import EXPECTED, FILES, Project, content
-from worktrees import checkout
+from worktrees.checkouts import tree_checkout
+from worktrees.checkouts.pool import Worktree, WorktreePool
 from worktrees.errors import GitError, SnapshotTooLarge
-from worktrees.pipes import remove_pipes
-from worktrees.pool import WorktreePool, Worktree
-from worktrees.removal import remove_below
-from worktrees.screen import SnapshotLimits
-from worktrees.snapshot import snapshot_worktree
+from worktrees.safety.named_pipes import remove_pipes
+from worktrees.safety.removal import remove_below
+from worktrees.snapshots.screening import SnapshotLimits
+from worktrees.snapshots.snapshot import snapshot_worktree
 
 
 def as_git_takes_it(worktree: Worktree, tmp_path: Path) -> set[str]:
@@ -138,7 +138,7 @@ async def test_of_what_is_left_out_without_end_a_part_is_named_and_the_rest_coun
 async def test_ignore_rules_that_take_for_ever_are_the_attempts_fault(
     worktree: Worktree, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(checkout, "_LIST_TIMEOUT_S", 0.4)
+    monkeypatch.setattr(tree_checkout, "_LIST_TIMEOUT_S", 0.4)
     (worktree.root / Path(*["a"] * 60)).mkdir(parents=True)
     (worktree.root / Path(*["a"] * 60) / "new").write_text("x")
     (worktree.root / ".gitignore").write_text("**/a/" * 20 + "b\n")
@@ -153,7 +153,9 @@ async def test_ignore_rules_that_take_for_ever_are_the_attempts_fault(
 
 
 @pytest.mark.attack(29)
-async def test_where_submodules_come_from_cannot_be_changed(pool: WorktreePool, project: Project, tmp_path: Path) -> None:
+async def test_where_submodules_come_from_cannot_be_changed(
+    pool: WorktreePool, project: Project, tmp_path: Path
+) -> None:
     listed = '[submodule "lib"]\n\tpath = lib\n\turl = ../lib\n'
     worktree = await pool.lease_worktree(project.commit({".gitmodules": listed}))
     (worktree.root / ".gitmodules").write_text(listed.replace("../lib", "ext::sh -c 'touch /tmp/x'"))
@@ -214,7 +216,9 @@ async def test_caches_that_would_run_in_place_of_their_sources_are_left_out(
 
 
 @pytest.mark.attack(36)
-async def test_files_that_run_unasked_or_shadow_others_are_taken_and_named(pool: WorktreePool, project: Project) -> None:
+async def test_files_that_run_unasked_or_shadow_others_are_taken_and_named(
+    pool: WorktreePool, project: Project
+) -> None:
     worktree = await pool.lease_worktree(project.commit({"tests/conftest.py": "", "Makefile": "all:\n"}))
     flagged = [
         "sitecustomize.py",

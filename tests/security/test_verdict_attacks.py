@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
-from orchestrator.app.verbs import RunExit
+from orchestrator.app.run_execution import RunExit
 from orchestrator.domain.ids import TaskId
-from orchestrator.domain.task import TaskStatus
-from orchestrator.llm.script import ScriptedReply
+from orchestrator.domain.run.task import TaskStatus
+from orchestrator.llm.scripted_model.script import ScriptedReply
 from tests.running.changes import lay_over, plays, project_of
 from tests.running.goals import Bench
 from tests.running.scripts import judges, planner_ends, plans, reviews

@@ -2,10 +2,10 @@
 
 from datetime import timedelta
 
-from orchestrator.domain.approval import Approval
 from orchestrator.domain.event import Event, RecordedEvent
 from orchestrator.domain.event.people import ApprovalDecided, ApprovalRequested
 from orchestrator.domain.event.run import Noticed
+from orchestrator.domain.run.approval import Approval
 from tests.tui.sources import Still, kept
 
 AT_WORK = 60

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator.domain.event import Event, RecordedEvent, parse_event
-from orchestrator.journal.runs import RunDirectory
-from orchestrator.journal.store import EventStore
+from orchestrator.journal.locations.run_directory import RunDirectory
+from orchestrator.journal.storage.event_store import EventStore
 from tests.golden import DATA
 
 ATTACK = (

@@ -9,18 +9,18 @@ from pathlib import Path
 
 from textual.strip import Strip
 
-from orchestrator.domain.command import Command
+from orchestrator.domain.commands.definitions import Command
 from orchestrator.domain.event import RecordedEvent, parse_event
-from orchestrator.domain.fold import apply_recorded_event
-from orchestrator.domain.state import RunState
+from orchestrator.domain.fold.projection import apply_recorded_event
+from orchestrator.domain.run.state import RunState
 from orchestrator.errors import EnvironmentProblem
-from orchestrator.journal.runs import RunDirectory
-from orchestrator.journal.store import read_all_events
+from orchestrator.journal.locations.run_directory import RunDirectory
+from orchestrator.journal.storage.event_store import read_all_events
+from orchestrator.tui.actions import DashboardActions
 from orchestrator.tui.app import Dashboard
-from orchestrator.tui.doors import DashboardActions
-from orchestrator.tui.look import DEFAULT_SETTINGS, DashboardSettings
-from orchestrator.tui.moment import Connection, ViewModel
-from orchestrator.tui.recording import PlaybackClock
+from orchestrator.tui.run_feed.playback_clock import PlaybackClock
+from orchestrator.tui.settings import DEFAULT_SETTINGS, DashboardSettings
+from orchestrator.tui.view_model import Connection, ViewModel
 from tests.golden import DATA
 
 SIZES = [(80, 24), (120, 30), (200, 60), (40, 12)]
@@ -112,7 +112,9 @@ class Sent:
         return DashboardActions(self.send, self.wake, lambda path: None, lambda path: None)
 
 
-def dashboard(source: Still | None = None, sent: Sent | None = None, look: DashboardSettings = DEFAULT_SETTINGS) -> Dashboard:
+def dashboard(
+    source: Still | None = None, sent: Sent | None = None, look: DashboardSettings = DEFAULT_SETTINGS
+) -> Dashboard:
     """A dashboard of the recorded goal in the middle of its run."""
     return Dashboard(source or Still(kept("goal.v2"), IN_THE_MIDDLE), (sent or Sent()).doors, look)
 

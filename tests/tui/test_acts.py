@@ -6,14 +6,14 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import Input
 
-from orchestrator.domain.command import Approve, Cancel, Command, Deny, Pause, Retry
+from orchestrator.domain.commands.definitions import Approve, Cancel, Command, Deny, Pause, Retry
 from orchestrator.domain.event.people import ApprovalRequested, CommandTaken
 from orchestrator.domain.ids import TaskId
-from orchestrator.tui.acts.acts import CommandBar
-from orchestrator.tui.acts.modals import NoteDialog, ConfirmationDialog
 from orchestrator.tui.app import Dashboard
-from orchestrator.tui.look import DashboardSettings
-from orchestrator.tui.moment import Connection
+from orchestrator.tui.commands.command_bar import CommandBar
+from orchestrator.tui.screens.command_dialogs import ConfirmationDialog, NoteDialog
+from orchestrator.tui.settings import DashboardSettings
+from orchestrator.tui.view_model import Connection
 from tests.tui.asking import AT_WORK, LANDING, LATER, TIERS, Asking
 from tests.tui.sources import Sent, dashboard, seen
 

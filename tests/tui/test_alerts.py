@@ -11,11 +11,11 @@ from orchestrator.config.layers import load_config
 from orchestrator.domain.event.people import ApprovalRequested
 from orchestrator.domain.event.run import RunPaused
 from orchestrator.domain.ids import SessionId
-from orchestrator.report.news import collect_alert_messages
-from orchestrator.report.seen import LastSessionEvent
-from orchestrator.tui.alerts import Alerts, format_osc_9
+from orchestrator.report.log.last_event import LastSessionEvent
 from orchestrator.tui.app import Dashboard
-from orchestrator.tui.look import DashboardSettings
+from orchestrator.tui.rows.alert_messages import collect_alert_messages
+from orchestrator.tui.settings import DashboardSettings
+from orchestrator.tui.terminal.alerts import Alerts, format_osc_9
 from tests.tui.asking import AT_WORK, LANDING, LATER, Asking
 from tests.tui.sources import Sent
 
@@ -29,7 +29,9 @@ class Clock:
         return self.now
 
 
-def names(source: Asking, *, seen: Mapping[SessionId, LastSessionEvent] | None = None, at_work: bool = True) -> list[str]:
+def names(
+    source: Asking, *, seen: Mapping[SessionId, LastSessionEvent] | None = None, at_work: bool = True
+) -> list[str]:
     return list(collect_alert_messages(source.state, seen or {}, source.events[-1].at, is_at_work=at_work))
 
 
@@ -91,7 +93,9 @@ async def test_the_terminal_rings_once_when_a_run_begins_to_ask_unless_that_is_o
 
 
 def test_a_notification_holds_no_control_characters_of_strangers() -> None:
-    assert format_osc_9("r", "asks: \x07\x1b]52;c;aGk=\x07 x\n4;1") == "\x1b]9;orchestrate r: asks: ]52;c;aGk= x 4;1\x07"
+    assert (
+        format_osc_9("r", "asks: \x07\x1b]52;c;aGk=\x07 x\n4;1") == "\x1b]9;orchestrate r: asks: ]52;c;aGk= x 4;1\x07"
+    )
 
 
 def test_calls_are_configured_under_tui() -> None:

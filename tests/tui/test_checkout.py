@@ -8,12 +8,12 @@ from time import monotonic
 
 import pytest
 
-from orchestrator.domain.command import Command
+from orchestrator.domain.commands.definitions import Command
 from orchestrator.domain.ids import TaskId
-from orchestrator.tui.acts.checkout import CHECKOUTS_DIRECTORY, open_checkout
+from orchestrator.tui.actions import DashboardActions
 from orchestrator.tui.app import Dashboard
-from orchestrator.tui.doors import DashboardActions
-from orchestrator.tui.view import Subject
+from orchestrator.tui.commands.checkout import CHECKOUTS_DIRECTORY, open_checkout
+from orchestrator.tui.views.base_view import Subject
 from tests.running.goals import Bench, one
 from tests.running.projects import calculator, git
 from tests.running.scripts import plans, writes

@@ -6,9 +6,9 @@ import pytest
 from rich.segment import Segment
 from textual.strip import Strip
 
-from orchestrator.report.glyphs import ACTIVITY_GLYPHS, Activity
+from orchestrator.report.rows.activity import ACTIVITY_GLYPHS, Activity
 from orchestrator.tui.app import Dashboard
-from orchestrator.tui.theme import MIN_CONTRAST, COLOUR_SCHEMES, compute_contrast
+from orchestrator.tui.theme import COLOUR_SCHEMES, MIN_CONTRAST, compute_contrast
 from tests.tui.asking import LANDING, LATER, TIERS, Asking
 from tests.tui.sources import Still, dashboard, kept, strips
 
@@ -75,7 +75,10 @@ async def test_without_colours_every_screen_is_grey(name: str, monkeypatch: pyte
     assert chromatic == set()
     assert len({rgb for _, segment in pieces for rgb in colours(segment)}) > 3, "there still are light and dark"
     words = " ".join(segment.text for _, segment in pieces)
-    assert all(f"{doing.render_label()} " in words for doing in ((Activity.ASK, Activity.RUN) if name == "goal" else (Activity.FAIL,)))
+    assert all(
+        f"{doing.render_label()} " in words
+        for doing in ((Activity.ASK, Activity.RUN) if name == "goal" else (Activity.FAIL,))
+    )
 
 
 @pytest.mark.parametrize("name", SCREENS)

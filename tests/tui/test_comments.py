@@ -3,14 +3,14 @@
 import pytest
 from textual.widgets import Input
 
-from orchestrator.domain.command import Retry, RetryFiles
+from orchestrator.domain.commands.definitions import Retry, RetryFiles
 from orchestrator.domain.ids import TaskId
-from orchestrator.domain.task import TaskStatus
+from orchestrator.domain.run.task import TaskStatus
 from orchestrator.errors import UsageProblem
-from orchestrator.tui.acts.comments import LineComment, ReviewComments
-from orchestrator.tui.acts.in_words import describe_command
-from orchestrator.tui.view import Subject
-from orchestrator.tui.views.worker_diff import CommentSubmitted
+from orchestrator.tui.commands.descriptions import describe_command
+from orchestrator.tui.commands.review_comments import LineComment, ReviewComments
+from orchestrator.tui.panes.diff import CommentSubmitted
+from orchestrator.tui.views.base_view import Subject
 from tests.tui.asking import LANDING, LATER, Asking
 from tests.tui.sources import Sent, Still, dashboard, kept
 

@@ -16,14 +16,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orchestrator.domain.event.run import RunEnded
-from orchestrator.domain.state import RunState
-from orchestrator.journal import snapshot
-from orchestrator.journal.reader import EventReader
-from orchestrator.journal.repair import repair_journal
-from orchestrator.journal.runs import RunDirectory
-from orchestrator.journal.states import read_state
-from orchestrator.tui.feed import RunFeed, PlaybackClock
-from orchestrator.tui.moment import Connection, ViewModel
+from orchestrator.domain.run.state import RunState
+from orchestrator.journal.damage.repair import repair_journal
+from orchestrator.journal.locations.run_directory import RunDirectory
+from orchestrator.journal.state import snapshot
+from orchestrator.journal.state.derivation import read_state
+from orchestrator.journal.storage.event_reader import EventReader
+from orchestrator.tui.run_feed.feed import PlaybackClock, RunFeed
+from orchestrator.tui.view_model import Connection, ViewModel
 from tests.running.journals import LONGEST, START, STEP, Fleet, fleet_journal, write
 
 

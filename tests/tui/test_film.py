@@ -4,10 +4,10 @@ import re
 from pathlib import Path
 from xml.etree import ElementTree
 
-from orchestrator.journal.runs import RunDirectory
-from orchestrator.tui.feed import RunFeed, PlaybackClock
-from orchestrator.tui.film import FilmedDashboard, render_film_svg
-from orchestrator.tui.look import DashboardSettings
+from orchestrator.journal.locations.run_directory import RunDirectory
+from orchestrator.tui.run_feed.feed import PlaybackClock, RunFeed
+from orchestrator.tui.settings import DashboardSettings
+from orchestrator.tui.svg_film import FilmedDashboard, render_film_svg
 from tests.golden import DATA
 from tests.tui.sources import Sent
 from tests.unit.journal.test_golden_journals import restore
@@ -17,7 +17,9 @@ SIZE = (100, 24)
 
 async def test_a_recorded_run_is_filmed_to_its_end(tmp_path: Path) -> None:
     restore(DATA / "journals" / "goal.v2.jsonl", tmp_path / "journal.db")
-    app = FilmedDashboard(RunFeed(RunDirectory(tmp_path), replay=PlaybackClock(2)), Sent().doors, DashboardSettings(is_read_only=True))
+    app = FilmedDashboard(
+        RunFeed(RunDirectory(tmp_path), replay=PlaybackClock(2)), Sent().doors, DashboardSettings(is_read_only=True)
+    )
     async with app.run_test(size=SIZE) as pilot:
         while app.is_running:
             await pilot.pause(0.1)

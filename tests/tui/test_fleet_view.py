@@ -11,10 +11,10 @@ from orchestrator.cli.main import cli
 from orchestrator.domain.event.people import ApprovalDecided
 from orchestrator.domain.event.work import TaskEnded
 from orchestrator.domain.ids import TaskId
-from orchestrator.domain.task import TaskStatus
-from orchestrator.journal.runs import RunDirectory, StateDirectory
+from orchestrator.domain.run.task import TaskStatus
+from orchestrator.journal.locations.run_directory import RunDirectory, StateDirectory
+from orchestrator.tui.panes.transcript import TranscriptPane
 from orchestrator.tui.views.fleet import FleetView
-from orchestrator.tui.views.worker_transcript import TranscriptPane
 from orchestrator.tui.widgets.table import Table
 from tests.running.journals import LONGEST, fleet_journal, write
 from tests.running.projects import repository
@@ -30,7 +30,9 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """A repository and the state directory of its run."""
     root = tmp_path_factory.mktemp("fleet")
     repo = repository(root / "repo", {"a.txt": "a\n"})
-    directory = StateDirectory.locate_for(repo, str(root / "state")).build_run_directory(datetime(2026, 1, 1, tzinfo=UTC))
+    directory = StateDirectory.locate_for(repo, str(root / "state")).build_run_directory(
+        datetime(2026, 1, 1, tzinfo=UTC)
+    )
     fleet_journal(directory.path, WORKERS, 5_000)
     return repo, root / "state"
 

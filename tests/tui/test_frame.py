@@ -9,16 +9,16 @@ from anyio import sleep
 from textual.pilot import Pilot
 from textual.widgets import Input, Label
 
-from orchestrator.domain.command import Stop
+from orchestrator.domain.commands.definitions import Stop
 from orchestrator.errors import UsageProblem
-from orchestrator.report.glyphs import ACTIVITY_GLYPHS
+from orchestrator.report.rows.activity import ACTIVITY_GLYPHS
 from orchestrator.tui.app import Dashboard
-from orchestrator.tui.help import KeyHelp
 from orchestrator.tui.keymap import GLOBAL_KEYS, format_keys
-from orchestrator.tui.look import DashboardSettings
-from orchestrator.tui.moment import Connection
-from orchestrator.tui.recording import PlaybackClock
+from orchestrator.tui.run_feed.playback_clock import PlaybackClock
+from orchestrator.tui.screens.key_help import KeyHelp
+from orchestrator.tui.settings import DashboardSettings
 from orchestrator.tui.tabs import BURNDOWN_TAB, TABS, load_view_class
+from orchestrator.tui.view_model import Connection
 from orchestrator.tui.widgets.table import Table
 from tests.running.journals import fleet_journal
 from tests.tui.sources import IN_THE_MIDDLE, SIZES, Sent, Still, dashboard, kept, seen, stored, strips

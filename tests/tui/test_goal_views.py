@@ -6,21 +6,21 @@ from dataclasses import replace
 
 import pytest
 
-from orchestrator.domain.state import RunState
-from orchestrator.journal.runs import RunDirectory
-from orchestrator.journal.store import read_all_events
-from orchestrator.report.filtering import parse_filter
-from orchestrator.report.lines import DETAIL_KINDS
-from orchestrator.tui.look import DashboardSettings
-from orchestrator.tui.moment import ViewModel
-from orchestrator.tui.view import DashboardView
+from orchestrator.domain.run.state import RunState
+from orchestrator.journal.locations.run_directory import RunDirectory
+from orchestrator.journal.storage.event_store import read_all_events
+from orchestrator.report.log.event_lines import DETAIL_KINDS
+from orchestrator.report.rows.row_filter import parse_filter
+from orchestrator.tui.settings import DashboardSettings
+from orchestrator.tui.view_model import ViewModel
+from orchestrator.tui.views.base_view import DashboardView
 from orchestrator.tui.views.cost import CostView
 from orchestrator.tui.views.log import LogView
 from orchestrator.tui.views.merge import MergeView
 from orchestrator.tui.views.plan import PlanView
-from orchestrator.tui.widgets.cells import get_clean_text
-from orchestrator.tui.widgets.lines import TextPager
+from orchestrator.tui.widgets.styled_text import get_clean_text
 from orchestrator.tui.widgets.table import Table
+from orchestrator.tui.widgets.text_pager import TextPager
 from tests.running.goal_events import DAY, created, merged, told
 from tests.running.recorded import goal_run
 from tests.running.views import SIZES, Alone, moment_of, moment_told, shown
@@ -63,7 +63,9 @@ async def test_what_matters_is_seen_at_every_size_and_after_another(
 
 
 @pytest.mark.parametrize("make", VIEWS, ids=lambda make: make.__name__)
-async def test_where_only_ascii_can_be_shown_nothing_else_is(make: Callable[[], DashboardView], moment: ViewModel) -> None:
+async def test_where_only_ascii_can_be_shown_nothing_else_is(
+    make: Callable[[], DashboardView], moment: ViewModel
+) -> None:
     app = Alone(make, DashboardSettings(is_ascii=True))
     async with app.run_test(size=(120, 30)) as pilot:
         await shown(pilot, app, moment)

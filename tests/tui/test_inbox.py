@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.domain.approval import Approval
-from orchestrator.journal.store import read_all_events
-from orchestrator.tui.moment import Connection
-from orchestrator.tui.view import Subject, DashboardView
-from orchestrator.tui.widgets.lines import TextPager
+from orchestrator.domain.run.approval import Approval
+from orchestrator.journal.storage.event_store import read_all_events
+from orchestrator.tui.view_model import Connection
+from orchestrator.tui.views.base_view import DashboardView, Subject
+from orchestrator.tui.widgets.text_pager import TextPager
 from tests.running.migrating import SED, Migrated, recipe, words
 from tests.tui.asking import LANDING, LATER, TIERS, Asking
 from tests.tui.sources import SIZES, Still, dashboard, seen

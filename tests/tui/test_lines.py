@@ -10,9 +10,9 @@ from textual import on
 from textual.app import App, ComposeResult
 from textual.events import MouseScrollUp
 
-from orchestrator.tui.widgets.cells import Cell
-from orchestrator.tui.widgets.copying import copy_text
-from orchestrator.tui.widgets.lines import TextPager, LineList
+from orchestrator.tui.terminal.clipboard import copy_text
+from orchestrator.tui.widgets.styled_text import Cell
+from orchestrator.tui.widgets.text_pager import LineList, TextPager
 
 EVIL = [
     "\x1b]52;c;ZXZpbA==\x07clipboard",

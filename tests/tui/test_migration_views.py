@@ -5,13 +5,13 @@ from collections.abc import Callable
 import pytest
 
 from orchestrator.domain.event.migration import FileMoved, FilesFound
-from orchestrator.domain.fold import fold_events
-from orchestrator.domain.migration import FileStatus
-from orchestrator.journal.runs import RunDirectory
-from orchestrator.report.filtering import parse_filter
-from orchestrator.tui.look import DashboardSettings
-from orchestrator.tui.moment import ViewModel
-from orchestrator.tui.view import DashboardView
+from orchestrator.domain.fold.projection import fold_events
+from orchestrator.domain.migration.files import FileStatus
+from orchestrator.journal.locations.run_directory import RunDirectory
+from orchestrator.report.rows.row_filter import parse_filter
+from orchestrator.tui.settings import DashboardSettings
+from orchestrator.tui.view_model import ViewModel
+from orchestrator.tui.views.base_view import DashboardView
 from orchestrator.tui.views.burndown import BurndownView
 from orchestrator.tui.views.cost import CostView
 from orchestrator.tui.views.log import LogView

@@ -3,10 +3,10 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.domain.command import Approve, Command
-from orchestrator.domain.state import RunState
-from orchestrator.tui.acts.in_words import describe_command
-from orchestrator.tui.acts.pending import UNDO_WINDOW_S, UndoQueue
+from orchestrator.domain.commands.definitions import Approve, Command
+from orchestrator.domain.run.state import RunState
+from orchestrator.tui.commands.descriptions import describe_command
+from orchestrator.tui.commands.undo_queue import UNDO_WINDOW_S, UndoQueue
 
 STEPS = st.lists(st.one_of(st.sampled_from("abc"), st.just("undo"), st.integers(1, 9)), max_size=40)
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from orchestrator.errors import JournalProblem
-from orchestrator.journal.runs import RunDirectory
-from orchestrator.report.narration import ProgressReporter
-from orchestrator.tui.plain import RunFollower, InputReader
+from orchestrator.journal.locations.run_directory import RunDirectory
+from orchestrator.report.log.progress_lines import ProgressReporter
+from orchestrator.tui.plain_follower import InputReader, RunFollower
 from tests.running.journals import Fleet, fleet_journal, write
 from tests.tui.hostile import ATTACK, dangers
 from tests.tui.sources import Sent

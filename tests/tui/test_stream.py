@@ -2,7 +2,7 @@
 
 import pytest
 
-from orchestrator.tui.stream import has_return_key
+from orchestrator.tui.terminal.stream_mode import has_return_key
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,15 @@
 
 import pytest
 
-from orchestrator.report.glyphs import STYLES as ROW_STYLES
-from orchestrator.tui.theme import MIN_CONTRAST, COLOUR_SCHEMES, STYLE_NAMES, ColourScheme, compute_contrast, get_theme_style
+from orchestrator.report.rows.activity import STYLES as ROW_STYLES
+from orchestrator.tui.theme import (
+    COLOUR_SCHEMES,
+    MIN_CONTRAST,
+    STYLE_NAMES,
+    ColourScheme,
+    compute_contrast,
+    get_theme_style,
+)
 
 
 @pytest.mark.parametrize("palette", COLOUR_SCHEMES.values(), ids=lambda palette: palette.name)

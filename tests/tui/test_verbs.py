@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.domain.command import (
+from orchestrator.domain.commands.definitions import (
     AddCriterion,
     Approve,
     Cancel,
@@ -24,14 +24,14 @@ from orchestrator.domain.command import (
     Stop,
     StopCall,
 )
-from orchestrator.domain.contract import Criterion
 from orchestrator.domain.ids import SessionId, TaskId
-from orchestrator.domain.migration import Shard
-from orchestrator.domain.state import RunState
+from orchestrator.domain.migration.files import Shard
+from orchestrator.domain.run.contract import Criterion
+from orchestrator.domain.run.state import RunState
 from orchestrator.errors import UsageProblem
-from orchestrator.tui.acts.in_words import describe_command
-from orchestrator.tui.acts.verbs import TYPED_VERBS, parse_commands
-from orchestrator.tui.view import Subject
+from orchestrator.tui.commands.descriptions import describe_command
+from orchestrator.tui.commands.parser import TYPED_VERBS, parse_commands
+from orchestrator.tui.views.base_view import Subject
 from tests.tui.asking import LANDING, TIERS, Asking
 from tests.tui.sources import Still, kept
 

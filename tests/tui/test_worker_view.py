@@ -9,21 +9,21 @@ from textual.widgets import Input
 
 from orchestrator.domain.event.work import ToolCalled, ToolReturned
 from orchestrator.domain.ids import SessionId, TaskId
-from orchestrator.domain.text import Text
-from orchestrator.journal.blobs import BlobStore
-from orchestrator.journal.runs import RunDirectory
-from orchestrator.journal.store import read_all_events
-from orchestrator.report.filtering import RowFilter
-from orchestrator.report.transcript import render_transcript_lines
+from orchestrator.domain.text.blob_text import Text
+from orchestrator.journal.locations.run_directory import RunDirectory
+from orchestrator.journal.storage.blobs import BlobStore
+from orchestrator.journal.storage.event_store import read_all_events
+from orchestrator.report.rows.row_filter import RowFilter
+from orchestrator.tui.actions import DashboardActions
 from orchestrator.tui.app import Dashboard
-from orchestrator.tui.conversation import build_blob_reader
-from orchestrator.tui.doors import DashboardActions
-from orchestrator.tui.moment import Connection
-from orchestrator.tui.view import Subject, DashboardView
+from orchestrator.tui.panes.diff import CommentSubmitted, DiffPane
+from orchestrator.tui.panes.transcript import TranscriptPane
+from orchestrator.tui.rows.transcript import render_transcript_lines
+from orchestrator.tui.run_feed.conversation_reader import build_blob_reader
+from orchestrator.tui.view_model import Connection
+from orchestrator.tui.views.base_view import DashboardView, Subject
 from orchestrator.tui.views.worker import WorkerView
-from orchestrator.tui.views.worker_diff import CommentSubmitted, DiffPane
-from orchestrator.tui.views.worker_transcript import TranscriptPane
-from orchestrator.tui.widgets.lines import TextPager
+from orchestrator.tui.widgets.text_pager import TextPager
 from tests.running.goals import Bench
 from tests.running.journals import LINES_AT_ONCE, LONGEST, fleet_journal, write
 from tests.running.migrating import Migrated, recipe, words
@@ -41,7 +41,10 @@ async def opened(app: Dashboard, pilot: Pilot[None], subject: Subject) -> Worker
     await until(pilot, lambda: app.view_stack.current_view is not None)
     assert app.view_stack.current_view is not None
     app.view_stack.current_view.post_message(DashboardView.OpenRequested(subject))
-    await until(pilot, lambda: isinstance(app.view_stack.current_view, WorkerView) and app.view_stack.current_view.pane.is_attached)
+    await until(
+        pilot,
+        lambda: isinstance(app.view_stack.current_view, WorkerView) and app.view_stack.current_view.pane.is_attached,
+    )
     assert isinstance(app.view_stack.current_view, WorkerView)
     return app.view_stack.current_view
 

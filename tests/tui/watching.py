@@ -6,19 +6,19 @@ from datetime import UTC, datetime, timedelta
 
 from textual.pilot import Pilot
 
-from orchestrator.domain.command import Command
+from orchestrator.domain.commands.definitions import Command
 from orchestrator.domain.event import RecordedEvent
-from orchestrator.domain.fold import apply_recorded_event
+from orchestrator.domain.fold.projection import apply_recorded_event
 from orchestrator.domain.ids import SessionId
-from orchestrator.domain.state import RunState
+from orchestrator.domain.run.state import RunState
 from orchestrator.errors import UsageProblem
-from orchestrator.journal.runs import RunDirectory
-from orchestrator.journal.store import read_all_events
-from orchestrator.report.seen import LastSessionEvent, find_last_session_event
+from orchestrator.journal.locations.run_directory import RunDirectory
+from orchestrator.journal.storage.event_store import read_all_events
+from orchestrator.report.log.last_event import LastSessionEvent, find_last_session_event
+from orchestrator.tui.actions import DashboardActions
 from orchestrator.tui.app import Dashboard
-from orchestrator.tui.doors import DashboardActions
-from orchestrator.tui.moment import Connection, ViewModel
-from orchestrator.tui.recording import PlaybackClock
+from orchestrator.tui.run_feed.playback_clock import PlaybackClock
+from orchestrator.tui.view_model import Connection, ViewModel
 
 SIZES = [(80, 24), (120, 30), (200, 60), (40, 12)]
 _PATIENCE_S = 120.0
@@ -51,7 +51,9 @@ class Shown:
     def get_view_model(self) -> ViewModel:
         """The run as it was read."""
         now = self._at + self._after
-        return ViewModel(self.directory, self._state, now, self.connection, self._state.seq, last_session_events=self._seen())
+        return ViewModel(
+            self.directory, self._state, now, self.connection, self._state.seq, last_session_events=self._seen()
+        )
 
     def _seen(self) -> Mapping[SessionId, LastSessionEvent]:
         found = {session: find_last_session_event(events[-6:]) for session, events in self._heard.items()}

@@ -7,9 +7,9 @@ from typing import Annotated, Any, Generic, TypeVar
 from pydantic import AfterValidator, BaseModel
 
 from orchestrator.domain.chat import ToolSpec
-from orchestrator.domain.network import NetworkDecision
+from orchestrator.domain.sandbox.network import NetworkDecision
 from orchestrator.errors import MalformedReply, ToolRefused
-from orchestrator.llm.parse import parse_arguments
+from orchestrator.llm.output_parsing import parse_arguments
 
 A = TypeVar("A", bound=BaseModel)
 MAX_COMMAND_TEXT_BYTES = 100_000

@@ -2,9 +2,9 @@
 
 from pydantic import Field
 
-from orchestrator.agent.edits import EditRefusal, apply_edit
-from orchestrator.agent.tools.base import Tool, ToolResult, CommandText
-from orchestrator.domain.base import FrozenModel
+from orchestrator.agent.edits.editor import EditRefusal, apply_edit
+from orchestrator.agent.tools.base import CommandText, Tool, ToolResult
+from orchestrator.domain.frozen_model import FrozenModel
 from orchestrator.errors import ToolRefused
 from orchestrator.ports.hands import Workspace
 
@@ -92,7 +92,9 @@ def build_search_tool(workspace: Workspace) -> Tool[SearchArguments]:
         rest = f"\n[more than {_MAX_MATCHES} lines match: narrow the pattern]" if len(found) > _MAX_MATCHES else ""
         return ToolResult("\n".join(found[:_MAX_MATCHES]) + rest or "no line matches")
 
-    return Tool("search", "Find lines that match a regular expression, as path:line:text.", SearchArguments, search_lines)
+    return Tool(
+        "search", "Find lines that match a regular expression, as path:line:text.", SearchArguments, search_lines
+    )
 
 
 def build_edit_tool(workspace: Workspace) -> Tool[EditArguments]:
@@ -106,7 +108,13 @@ def build_edit_tool(workspace: Workspace) -> Tool[EditArguments]:
         await workspace.write_file(arguments.path, edited.content)
         return ToolResult(f"{arguments.path}: {edited.summary}")
 
-    return Tool("edit", "Replace a piece of text in a file. It must occur exactly once.", EditArguments, edit_file, is_mutating=True)
+    return Tool(
+        "edit",
+        "Replace a piece of text in a file. It must occur exactly once.",
+        EditArguments,
+        edit_file,
+        is_mutating=True,
+    )
 
 
 def build_write_tool(workspace: Workspace) -> Tool[WriteArguments]:

@@ -2,11 +2,11 @@
 
 from pydantic import Field
 
-from orchestrator.agent.tools.base import Tool, ToolResult, CommandText
-from orchestrator.domain.base import FrozenModel
+from orchestrator.agent.tools.base import CommandText, Tool, ToolResult
+from orchestrator.domain.frozen_model import FrozenModel
 from orchestrator.errors import SearchUnavailable, ToolRefused
+from orchestrator.ports.journal_search import SearchHit
 from orchestrator.ports.ledger import Ledger
-from orchestrator.ports.search import SearchHit
 
 _MOST = 20
 
@@ -14,7 +14,9 @@ _MOST = 20
 class RecallArguments(FrozenModel):
     """Arguments of `recall`."""
 
-    query: CommandText = Field(description='Words that must all occur; "several words" as a phrase, begin* for a beginning.')
+    query: CommandText = Field(
+        description='Words that must all occur; "several words" as a phrase, begin* for a beginning.'
+    )
     limit: int = Field(10, ge=1, le=_MOST, description="How many at most, newest first.")
 
 

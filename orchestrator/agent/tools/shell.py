@@ -5,13 +5,13 @@ from collections.abc import Callable
 from anyio import to_thread
 from pydantic import Field
 
-from orchestrator.agent.tools.base import Tool, ToolResult, CommandText
-from orchestrator.domain.base import FrozenModel
-from orchestrator.domain.network import describe_refused_hosts
-from orchestrator.domain.tier import Tier
-from orchestrator.hands.reading import read_log_ends
-from orchestrator.hands.run import run_command
-from orchestrator.ports.hands import ShellCommand, CommandResult, CommandEnding, Workspace
+from orchestrator.agent.tools.base import CommandText, Tool, ToolResult
+from orchestrator.domain.frozen_model import FrozenModel
+from orchestrator.domain.sandbox.network import describe_refused_hosts
+from orchestrator.domain.sandbox.tier import Tier
+from orchestrator.hands.execution.log_reader import read_log_ends
+from orchestrator.hands.execution.workspace_runner import run_command
+from orchestrator.ports.hands import CommandEnding, CommandResult, ShellCommand, Workspace
 
 
 class ShellArguments(FrozenModel):

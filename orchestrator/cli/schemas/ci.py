@@ -1,6 +1,16 @@
 """What the verbs for CI systems print, and the one that writes their files."""
 
-from orchestrator.cli.schemas.notation import FLAG, TEXT, WHOLE, name_schema, merge_objects, list_of, or_null, object_of, one_of
+from orchestrator.cli.schemas.notation import (
+    FLAG,
+    TEXT,
+    WHOLE,
+    list_of,
+    merge_objects,
+    name_schema,
+    object_of,
+    one_of,
+    or_null,
+)
 from orchestrator.cli.schemas.parts import PR, TEXTS
 from orchestrator.cli.schemas.run import RESULT
 
@@ -24,7 +34,9 @@ _INITIAL = object_of({"file": TEXT, "written": FLAG, "text": TEXT, "found": TEXT
 
 CI = {
     **name_schema("orchestrate.ci-result/1", "ci run", _END),
-    **name_schema("orchestrate.published/1", "ci publish", merge_objects(_END, object_of({"pull_requests": list_of(PR)}))),
+    **name_schema(
+        "orchestrate.published/1", "ci publish", merge_objects(_END, object_of({"pull_requests": list_of(PR)}))
+    ),
     **name_schema("orchestrate.ci-event/1", "ci event", _EVENT),
     **name_schema("orchestrate.initial/1", "init", _INITIAL),
 }

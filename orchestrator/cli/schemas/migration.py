@@ -6,18 +6,18 @@ from orchestrator.cli.schemas.notation import (
     NUMBER,
     TEXT,
     WHOLE,
-    name_schema,
-    schema_of_model,
-    merge_objects,
     list_of,
-    or_null,
+    merge_objects,
+    name_schema,
     object_of,
-    select_fields,
     one_of,
+    or_null,
+    schema_of_model,
+    select_fields,
 )
 from orchestrator.cli.schemas.parts import BURNDOWN, DIFFERENCE, FILE_STATUS, GROUP, SHARD_STATUS, TEXTS
 from orchestrator.cli.schemas.run import RESULT
-from orchestrator.domain.migration import SitePlace
+from orchestrator.domain.migration.files import SitePlace
 
 _PLACE = schema_of_model(SitePlace)
 _COUNTED = object_of({"files": WHOLE, "sites": WHOLE})

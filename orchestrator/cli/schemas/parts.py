@@ -6,18 +6,18 @@ from orchestrator.cli.schemas.notation import (
     NUMBER,
     TEXT,
     WHOLE,
-    schema_of_model,
-    merge_objects,
     list_of,
-    or_null,
+    merge_objects,
     object_of,
-    table_of,
-    one_of_enum,
     one_of,
+    one_of_enum,
+    or_null,
+    schema_of_model,
+    table_of,
 )
-from orchestrator.domain.check import Difference, Receipt, TestCounts
-from orchestrator.domain.contract import Criterion
-from orchestrator.domain.migration import FileStatus, ShardStatus, Tick
+from orchestrator.domain.judging.check import Difference, Receipt, TestCounts
+from orchestrator.domain.migration.files import FileStatus, ShardStatus, Tick
+from orchestrator.domain.run.contract import Criterion
 
 TEXTS = list_of(TEXT)
 SHORT_AMOUNT = object_of({"usd": or_null(NUMBER), "usd_known": NUMBER, "tokens": WHOLE, "calls": WHOLE})
@@ -47,7 +47,9 @@ CRITERION = merge_objects(
     ),
 )
 DIFFERENCE = schema_of_model(Difference)
-RECEIPT = merge_objects(schema_of_model(Receipt), object_of({"purpose": TEXT, "difference": or_null(DIFFERENCE), "again": or_null(TEXT)}))
+RECEIPT = merge_objects(
+    schema_of_model(Receipt), object_of({"purpose": TEXT, "difference": or_null(DIFFERENCE), "again": or_null(TEXT)})
+)
 GATE = object_of(
     {
         "command": TEXT,

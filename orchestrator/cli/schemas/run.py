@@ -8,15 +8,15 @@ from orchestrator.cli.schemas.notation import (
     NUMBER,
     TEXT,
     WHOLE,
-    name_schema,
-    schema_of_model,
-    merge_objects,
     list_of,
-    or_null,
+    merge_objects,
+    name_schema,
     object_of,
-    table_of,
-    one_of_enum,
     one_of,
+    one_of_enum,
+    or_null,
+    schema_of_model,
+    table_of,
 )
 from orchestrator.cli.schemas.parts import (
     AMOUNT,
@@ -31,16 +31,16 @@ from orchestrator.cli.schemas.parts import (
     RECEIPT,
     TEXTS,
 )
-from orchestrator.domain.contract import IterationVerdict
+from orchestrator.domain.budget.usage import Usage
 from orchestrator.domain.event.run import RunOutcome
-from orchestrator.domain.forge_check import ForgeCheck
-from orchestrator.domain.migration import FileRecord, FileStatus
-from orchestrator.domain.overstep import PolicyViolation
-from orchestrator.domain.state import TaskState
-from orchestrator.domain.task import EndCause, TaskStatus
-from orchestrator.domain.usage import Usage
-from orchestrator.domain.verdict import VerdictKind
-from orchestrator.report.glyphs import Activity
+from orchestrator.domain.judging.forge_check import ForgeCheck
+from orchestrator.domain.judging.verdict import VerdictKind
+from orchestrator.domain.migration.files import FileRecord, FileStatus
+from orchestrator.domain.run.contract import IterationVerdict
+from orchestrator.domain.run.state import TaskState
+from orchestrator.domain.run.task import EndCause, TaskStatus
+from orchestrator.domain.sandbox.policy_violation import PolicyViolation
+from orchestrator.report.rows.activity import Activity
 
 _WHY = list_of(object_of({"path": TEXT, "reason": TEXT}, signature=TEXT))
 _FILES = object_of(
@@ -53,7 +53,9 @@ _FILES = object_of(
 )
 _SPENT = merge_objects(
     AMOUNT,
-    object_of({"possibly_billed_calls": WHOLE, "at_risk_usd": or_null(NUMBER), "at_risk_tokens": WHOLE, "wall_s": NUMBER}),
+    object_of(
+        {"possibly_billed_calls": WHOLE, "at_risk_usd": or_null(NUMBER), "at_risk_tokens": WHOLE, "wall_s": NUMBER}
+    ),
 )
 RESULT = object_of(
     {
@@ -77,7 +79,9 @@ RESULT = object_of(
         "test_runs": WHOLE,
         "spent": _SPENT,
         "pr": or_null(PR),
-        "checks": or_null(object_of({"commit": TEXT, "words": TEXT, "waiting": FLAG, "checks": list_of(schema_of_model(ForgeCheck))})),
+        "checks": or_null(
+            object_of({"commit": TEXT, "words": TEXT, "waiting": FLAG, "checks": list_of(schema_of_model(ForgeCheck))})
+        ),
         "merged": or_null(object_of({"ref": TEXT, "commit": TEXT, "target": TEXT})),
         "prs": list_of(merge_objects(PR, object_of({"group": TEXT, "branch": TEXT, "head": or_null(TEXT)}))),
         "attempted": list_of(schema_of_model(PolicyViolation)),
@@ -170,7 +174,9 @@ _TASK = object_of(
         "spent": or_null(schema_of_model(Usage)),
     }
 )
-_FILE = object_of({"file": schema_of_model(FileRecord), "difference": or_null(DIFFERENCE), "receipts": list_of(RECEIPT)})
+_FILE = object_of(
+    {"file": schema_of_model(FileRecord), "difference": or_null(DIFFERENCE), "receipts": list_of(RECEIPT)}
+)
 _LENS = object_of(
     {
         "lens": TEXT,
@@ -191,7 +197,9 @@ _JUDGING = object_of(
         "least_basis": WHOLE,
         "lenses": list_of(_LENS),
         "verdicts": object_of({"kinds": table_of(WHOLE), "causes": table_of(WHOLE)}),
-        "ends": list_of(object_of({"status": one_of_enum(TaskStatus), "cause": or_null(one_of_enum(EndCause)), "tasks": WHOLE})),
+        "ends": list_of(
+            object_of({"status": one_of_enum(TaskStatus), "cause": or_null(one_of_enum(EndCause)), "tasks": WHOLE})
+        ),
         "attempts": object_of({"per_merged_task": or_null(NUMBER), "merged_tasks": table_of(WHOLE)}),
         "receipts": object_of({"run": WHOLE, "reused": WHOLE, "seconds": NUMBER}),
         "flaky": list_of(FLAKY),

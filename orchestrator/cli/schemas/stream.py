@@ -1,6 +1,6 @@
 """Lines of `logs --json`. They name no schema of their own: a journal has very many."""
 
-from orchestrator.cli.schemas.notation import DIALECT, TEXT, WHOLE, Schema, or_null, object_of
+from orchestrator.cli.schemas.notation import DIALECT, TEXT, WHOLE, Schema, object_of, or_null
 
 _EVENT = object_of({"seq": WHOLE, "at": TEXT, "kind": TEXT, "v": WHOLE})
 _HIT = object_of(

@@ -6,26 +6,29 @@ from orchestrator.cli.schemas.notation import (
     NUMBER,
     TEXT,
     WHOLE,
-    name_schema,
-    schema_of_model,
-    merge_objects,
     list_of,
-    or_null,
+    merge_objects,
+    name_schema,
     object_of,
-    table_of,
     one_of_enum,
+    or_null,
+    schema_of_model,
+    table_of,
 )
 from orchestrator.cli.schemas.parts import TEXTS
-from orchestrator.domain.approval import Approval
-from orchestrator.domain.contract import Contract
-from orchestrator.domain.handoff import Handoff
-from orchestrator.domain.plan import Plan
+from orchestrator.domain.run.approval import Approval
+from orchestrator.domain.run.contract import Contract
+from orchestrator.domain.run.handoff import Handoff
+from orchestrator.domain.run.plan import Plan
 from orchestrator.ports.hands import CommandEnding
 
 _COMMAND = object_of({"run": TEXT, "key": TEXT, "do": TEXT, "taken": FLAG, "refused": or_null(TEXT)})
 _SENT = object_of({"key": TEXT, "at": TEXT, "by": TEXT, "command": {"type": "object", "required": ["do"]}})
 _INBOX = object_of({"run": TEXT, "waiting": list_of(schema_of_model(Approval)), "sent": list_of(_SENT)})
-_PLAN = merge_objects(object_of({"goal": TEXT}, **schema_of_model(Plan)["properties"], **schema_of_model(Handoff)["properties"]), schema_of_model(Contract))
+_PLAN = merge_objects(
+    object_of({"goal": TEXT}, **schema_of_model(Plan)["properties"], **schema_of_model(Handoff)["properties"]),
+    schema_of_model(Contract),
+)
 _EXPORT = object_of(
     {
         "run": TEXT,

@@ -7,24 +7,24 @@ from orchestrator.cli.schemas.notation import (
     NUMBER,
     TEXT,
     WHOLE,
-    name_schema,
-    schema_of_model,
-    merge_objects,
     list_of,
-    or_null,
+    merge_objects,
+    name_schema,
     object_of,
+    one_of,
+    one_of_enum,
+    or_null,
+    schema_of_model,
     select_fields,
     table_of,
-    one_of_enum,
-    one_of,
 )
 from orchestrator.cli.schemas.parts import COUNTS, TEXTS
 from orchestrator.cli.schemas.run import COST, RESULT
-from orchestrator.domain.check import ReceiptStatus
-from orchestrator.domain.contract import IterationVerdict
 from orchestrator.domain.event.work import CandidateTaken
-from orchestrator.domain.task import EndCause, TaskStatus
-from orchestrator.domain.verdict import Verdict
+from orchestrator.domain.judging.check import ReceiptStatus
+from orchestrator.domain.judging.verdict import Verdict
+from orchestrator.domain.run.contract import IterationVerdict
+from orchestrator.domain.run.task import EndCause, TaskStatus
 
 _RECEIPT = object_of(
     {

@@ -3,10 +3,19 @@
 import json
 from typing import Any
 
-from orchestrator.domain.event import forge, landing, migration, outside, people, run, work
+from orchestrator.domain.event import external, forge, landing, migration, people, run, work
 from orchestrator.domain.event.base import Done, Event, Intent, RecordedEvent
 
-__all__ = ["EVENT_CLASSES", "Done", "Event", "Intent", "RecordedEvent", "UnknownEventError", "parse_event", "format_event_body"]
+__all__ = [
+    "EVENT_CLASSES",
+    "Done",
+    "Event",
+    "Intent",
+    "RecordedEvent",
+    "UnknownEventError",
+    "format_event_body",
+    "parse_event",
+]
 
 
 class UnknownEventError(ValueError):
@@ -22,7 +31,7 @@ def _identity(cls: type[Event]) -> tuple[str, int]:
     return cls.model_fields["kind"].default, cls.model_fields["v"].default
 
 
-_MODULES = (forge, landing, migration, outside, people, run, work)
+_MODULES = (forge, landing, migration, external, people, run, work)
 EVENT_CLASSES: dict[tuple[str, int], type[Event]] = {
     _identity(cls): cls for cls in _concrete(Event) if cls not in {Event, Intent, Done}
 }

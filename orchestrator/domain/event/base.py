@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import NamedTuple
 
-from orchestrator.domain.base import FrozenModel
+from orchestrator.domain.frozen_model import FrozenModel
 from orchestrator.domain.ids import TaskId
 
 

@@ -3,8 +3,8 @@
 from typing import Literal
 
 from orchestrator.domain.event.base import Done, Event, Intent
-from orchestrator.domain.forge_check import ForgeCheck
 from orchestrator.domain.ids import CommitId
+from orchestrator.domain.judging.forge_check import ForgeCheck
 
 
 class ChecksSeen(Event):

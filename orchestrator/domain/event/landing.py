@@ -4,10 +4,10 @@ from typing import Literal
 
 from pydantic import Field
 
-from orchestrator.domain.base import FrozenModel
-from orchestrator.domain.check import Difference
 from orchestrator.domain.event.base import Done, Event, Intent
+from orchestrator.domain.frozen_model import FrozenModel
 from orchestrator.domain.ids import CommitId, TreeId, UnitId
+from orchestrator.domain.judging.check import Difference
 
 
 class LandedPart(FrozenModel):

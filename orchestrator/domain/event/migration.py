@@ -4,9 +4,9 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from orchestrator.domain.base import FrozenModel
 from orchestrator.domain.event.base import Done, Event, Intent
-from orchestrator.domain.migration import FileRecord, FileStatus, Shard, SitePlace
+from orchestrator.domain.frozen_model import FrozenModel
+from orchestrator.domain.migration.files import FileRecord, FileStatus, Shard, SitePlace
 
 
 class FoundFile(FrozenModel):

@@ -3,9 +3,9 @@
 from datetime import datetime
 from typing import Literal
 
-from orchestrator.domain.approval import Approval, ApprovalDecision
-from orchestrator.domain.command import Command
+from orchestrator.domain.commands.definitions import Command
 from orchestrator.domain.event.base import Event
+from orchestrator.domain.run.approval import Approval, ApprovalDecision
 
 
 class CommandTaken(Event):

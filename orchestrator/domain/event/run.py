@@ -3,10 +3,10 @@
 from datetime import datetime
 from typing import Any, Literal
 
-from orchestrator.domain.check import Receipt
-from orchestrator.domain.contract import Contract, IterationVerdict
 from orchestrator.domain.event.base import Done, Event, Intent
 from orchestrator.domain.ids import CommitId, RunId, TreeId
+from orchestrator.domain.judging.check import Receipt
+from orchestrator.domain.run.contract import Contract, IterationVerdict
 
 RunOutcome = Literal["done", "partial", "blocked", "rejected", "nothing-changed", "failed", "cancelled"]
 

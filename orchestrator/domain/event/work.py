@@ -5,18 +5,18 @@ from typing import Literal
 
 from pydantic import Field
 
-from orchestrator.domain.attempt import Attempt, Exit
+from orchestrator.domain.budget.usage import Usage
 from orchestrator.domain.chat import Role, ToolCall
 from orchestrator.domain.event.base import Done, Event, Intent
-from orchestrator.domain.handoff import Handoff
 from orchestrator.domain.ids import CommitId, SessionId, TreeId
-from orchestrator.domain.network import NetworkDecision
-from orchestrator.domain.plan import Plan
-from orchestrator.domain.task import EndCause, Task, TaskStatus
-from orchestrator.domain.text import Text
-from orchestrator.domain.tier import Tier
-from orchestrator.domain.usage import Usage
-from orchestrator.domain.verdict import LensVote, Verdict
+from orchestrator.domain.judging.verdict import LensVote, Verdict
+from orchestrator.domain.run.attempt import Attempt, Exit
+from orchestrator.domain.run.handoff import Handoff
+from orchestrator.domain.run.plan import Plan
+from orchestrator.domain.run.task import EndCause, Task, TaskStatus
+from orchestrator.domain.sandbox.network import NetworkDecision
+from orchestrator.domain.sandbox.tier import Tier
+from orchestrator.domain.text.blob_text import Text
 
 
 class TaskCreated(Event):
@@ -175,7 +175,7 @@ class ModelCalled(Intent):
     """A model is about to be asked. If no done event follows, the call may have been billed.
 
     `reserved` is what it may cost, as estimated before; the budget counts it until the call is settled.
-    `request` is the sha256 of what it is asked (`orchestrator.llm.digest`), `prompt` the sha of the prompt behind it;
+    `request` is the sha256 of what it is asked (`orchestrator.llm.request_digest`), `prompt` the sha of the prompt behind it;
     both are empty in old journals.
     """
 

@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from orchestrator.domain.check import ReportFormat
+from orchestrator.domain.judging.check import ReportFormat
 from orchestrator.judge.reports import junit, pytest_text, tap, unittest_text
-from orchestrator.judge.reports.result import ParsedReport, is_test_id
+from orchestrator.judge.reports.parsed_report import ParsedReport, is_test_id
 
 __all__ = ["ParsedReport", "is_test_id", "parse_report"]
 

@@ -3,8 +3,8 @@
 import re
 from xml.parsers import expat
 
-from orchestrator.domain.check import TestOutcome
-from orchestrator.judge.reports.result import COLLECTION_PREFIX, SUITE_PREFIX, ParsedReport, OutcomeTally
+from orchestrator.domain.judging.check import TestOutcome
+from orchestrator.judge.reports.parsed_report import COLLECTION_PREFIX, SUITE_PREFIX, OutcomeTally, ParsedReport
 
 MAX_REPORT_BYTES = 64 * 1024 * 1024
 _CONTROLS = bytes(b"?"[0] if code < 32 and code not in b"\t\n\r" else code for code in range(256))

@@ -4,8 +4,8 @@ import re
 from collections import Counter
 from itertools import pairwise
 
-from orchestrator.domain.check import TestOutcome
-from orchestrator.judge.reports.result import COLLECTION_PREFIX, ParsedReport, OutcomeTally, iterate_plain_lines
+from orchestrator.domain.judging.check import TestOutcome
+from orchestrator.judge.reports.parsed_report import COLLECTION_PREFIX, OutcomeTally, ParsedReport, iterate_plain_lines
 
 _TITLE = re.compile(r"=+ short test summary info =+\Z")
 _LINE = re.compile(r"(PASSED|FAILED|ERROR|XFAIL|XPASS|SKIPPED) (.+)\Z")

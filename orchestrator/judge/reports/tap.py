@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import count, islice, pairwise
 
-from orchestrator.domain.check import TestOutcome
-from orchestrator.judge.reports.result import ParsedReport, OutcomeTally, iterate_plain_lines
+from orchestrator.domain.judging.check import TestOutcome
+from orchestrator.judge.reports.parsed_report import OutcomeTally, ParsedReport, iterate_plain_lines
 
 _POINT = re.compile(r"( *)(not )?ok(?: +(\d{1,9})(?= |\Z))?(?: +-(?= |\Z))?(?: +(.*))?\Z")
 _PLAN = re.compile(r"( *)1\.\.(\d{1,9})(?:\s*#.*)?\s*\Z")

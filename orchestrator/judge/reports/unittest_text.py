@@ -5,8 +5,16 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import chain
 
-from orchestrator.domain.check import TestOutcome
-from orchestrator.judge.reports.result import COLLECTION_PREFIX, SET_UP_PREFIX, SUITE_PREFIX, ParsedReport, OutcomeTally, is_test_id, iterate_plain_lines
+from orchestrator.domain.judging.check import TestOutcome
+from orchestrator.judge.reports.parsed_report import (
+    COLLECTION_PREFIX,
+    SET_UP_PREFIX,
+    SUITE_PREFIX,
+    OutcomeTally,
+    ParsedReport,
+    is_test_id,
+    iterate_plain_lines,
+)
 
 _HEADER = re.compile(
     r"(?:  )?(?P<name>(?:set|tear)\S+(?= \()|\S+(?= \([^()\s]*\.)) \((?P<where>[^()\s]+)\)(?: \[.*?\])?(?: \(.*?\))?"

@@ -60,7 +60,9 @@ def load_templates() -> dict[str, RecipeTemplate]:
         (file for file in files(__name__).iterdir() if file.name.endswith(".toml")), key=lambda file: file.name
     )
     names = (file.name.removesuffix(".toml") for file in found)
-    return {name: RecipeTemplate(name, file.read_text(encoding="utf-8")) for name, file in zip(names, found, strict=True)}
+    return {
+        name: RecipeTemplate(name, file.read_text(encoding="utf-8")) for name, file in zip(names, found, strict=True)
+    }
 
 
 def load_template(name: str) -> RecipeTemplate:

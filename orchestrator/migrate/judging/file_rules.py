@@ -5,18 +5,24 @@ from collections.abc import Mapping, Sequence
 
 from anyio import to_thread
 
-from orchestrator.domain.migration import FileRecord, SitePlace
-from orchestrator.migrate.judging.changes import RuleViolation, FileChange, FindSites, ChangedRegion
-from orchestrator.migrate.judging.invariants import FILE_KINDS, SITE_KINDS, find_broken_invariant, select_due_invariants, is_scope_wide
-from orchestrator.migrate.judging.unrelated import find_objection
+from orchestrator.domain.migration.files import FileRecord, SitePlace
+from orchestrator.domain.recipe.verify import Level
+from orchestrator.migrate.judging.file_change import ChangedRegion, FileChange, FindSites, RuleViolation
+from orchestrator.migrate.judging.invariants import (
+    FILE_KINDS,
+    SITE_KINDS,
+    find_broken_invariant,
+    is_scope_wide,
+    select_due_invariants,
+)
+from orchestrator.migrate.judging.reject_rules import find_objection
 from orchestrator.migrate.recipe import Invariant, Recipe
-from orchestrator.migrate.recipe.verify import Level
-from orchestrator.migrate.scope.matching import find_matches
+from orchestrator.migrate.sites.regex import find_matches
 from orchestrator.ports.hands import Workspace
-from worktrees.diff import diff_blobs
+from worktrees.diffs.file_diffs import diff_blobs
+from worktrees.diffs.hunks import Hunk
 from worktrees.git import Git
-from worktrees.hunks import Hunk
-from worktrees.trees import read_blobs
+from worktrees.object_store.trees import read_blobs
 
 _REGEX_S = 20.0
 _TOO_MUCH = ChangedRegion(1, 1_000_000, 1, 1_000_000)
@@ -35,7 +41,11 @@ class FileRules:
     def needs_workspace(self, level: Level) -> bool:
         """Whether `broken` and `sites_in_scope` have to be given a workspace that holds the new contents."""
         by_command = {site.id for site in self._recipe.scope.site if site.engine != "regex"}
-        return any(rule.site in by_command for rule in select_due_invariants(self._recipe.invariant, level) if rule.kind in SITE_KINDS)
+        return any(
+            rule.site in by_command
+            for rule in select_due_invariants(self._recipe.invariant, level)
+            if rule.kind in SITE_KINDS
+        )
 
     async def find_violations(
         self,

@@ -6,38 +6,43 @@ from dataclasses import dataclass
 
 from anyio import to_thread
 
-from orchestrator.domain.check import CheckSpec, Difference
 from orchestrator.domain.event.run import Noticed
 from orchestrator.domain.ids import CommitId, TreeId
-from orchestrator.domain.migration import SitePlace
+from orchestrator.domain.judging.check import CheckSpec, Difference
+from orchestrator.domain.migration.files import SitePlace
+from orchestrator.domain.recipe.verify import Level, VerifyCheck
 from orchestrator.engine.context import RunContext
-from orchestrator.engine.stopping import require_not_stopping
+from orchestrator.engine.control.stop_signals import require_not_stopping
 from orchestrator.errors import BlobLost
-from orchestrator.hands.reading import read_log_ends
-from orchestrator.hands.run import run_command
-from orchestrator.judge.checks import CheckRunner, build_check_key
-from orchestrator.judge.flakes import list_runs_like
-from orchestrator.judge.gate import HarnessGate
-from orchestrator.judge.probing import never_narrow
-from orchestrator.migrate.judging.changes import RuleViolation, FindSites
+from orchestrator.hands.execution.log_reader import read_log_ends
+from orchestrator.hands.execution.workspace_runner import run_command
+from orchestrator.judge.gate.check_runner import CheckRunner, build_check_key
+from orchestrator.judge.gate.flakiness import list_runs_like
+from orchestrator.judge.gate.harness import HarnessGate
+from orchestrator.judge.gate.narrowing import never_narrow
+from orchestrator.migrate.judging.file_change import FindSites, RuleViolation
 from orchestrator.migrate.judging.file_rules import FileRules
-from orchestrator.migrate.judging.invariants import TREE_KINDS, check_scope_invariants, select_due_invariants, is_scope_wide
-from orchestrator.migrate.judging.narrowing import CheckNarrower
-from orchestrator.migrate.judging.policy import check_policy
-from orchestrator.migrate.judging.selection import FindImporters, select_tests, parse_selected_tests
+from orchestrator.migrate.judging.invariants import (
+    TREE_KINDS,
+    check_scope_invariants,
+    is_scope_wide,
+    select_due_invariants,
+)
+from orchestrator.migrate.judging.narrow_checks import CheckNarrower
+from orchestrator.migrate.judging.outcome_policy import check_policy
+from orchestrator.migrate.judging.selected_tests import FindImporters, parse_selected_tests, select_tests
 from orchestrator.migrate.judging.tree_rules import (
-    run_invariant_command,
     build_command_checks,
     check_test_counts,
     commit_tests_on_base,
     reword_old_source_failures,
+    run_invariant_command,
 )
 from orchestrator.migrate.recipe import Recipe
-from orchestrator.migrate.recipe.verify import Level, VerifyCheck
-from orchestrator.migrate.scope.sites import find_sites
+from orchestrator.migrate.sites.finder import find_sites
 from orchestrator.ports.gate import GateResult
 from orchestrator.ports.hands import ShellCommand, Workspace
-from worktrees.trees import list_tree
+from worktrees.object_store.trees import list_tree
 
 _LISTED = 20
 
@@ -215,14 +220,20 @@ class MigrationGate:
     async def _of_tree(self, asked: _Tree, gate: HarnessGate) -> GateResult:
         total = _nothing(asked)
         for number, rule in enumerate(self._recipe.invariant, start=1):
-            if rule.kind == "command" and rule in select_due_invariants(self._recipe.invariant, asked.level) and asked.changes:
+            if (
+                rule.kind == "command"
+                and rule in select_due_invariants(self._recipe.invariant, asked.level)
+                and asked.changes
+            ):
                 for spec in build_command_checks(number, rule, asked.changes):
                     total = _together(total, await run_invariant_command(gate, spec, asked.commit, asked.tree))
         return total
 
     async def _of_old_sources(self, asked: _Tree, gate: HarnessGate) -> GateResult:
         """The changed tests must be green on the sources as they were: else tests and sources moved together."""
-        if not any(rule.kind == "old-source-passes" for rule in select_due_invariants(self._recipe.invariant, asked.level)):
+        if not any(
+            rule.kind == "old-source-passes" for rule in select_due_invariants(self._recipe.invariant, asked.level)
+        ):
             return _nothing(asked)
         run, git = self._context.state.run, self._context.repository.git
         made = await commit_tests_on_base(git, run.base, run.base_tree, asked.changes, self._context.commit_date)
@@ -244,7 +255,9 @@ class MigrationGate:
             else:
                 selection = select_tests(check, asked.changes, files, importers)
             if selection.files_without_tests:
-                await self._notice(f"check {check.id} runs all tests: none is known for {_listed(selection.files_without_tests)}")
+                await self._notice(
+                    f"check {check.id} runs all tests: none is known for {_listed(selection.files_without_tests)}"
+                )
             report = check.report or self._recipe.verify.report
             line = selection.format_command(check)
             specs.append(CheckSpec(id=check.id, run=line, report=report, timeout_s=check.timeout_s))
@@ -255,7 +268,9 @@ class MigrationGate:
         workspace = await self._context.hands.open_workspace(asked.commit, f"tests for {asked.purpose}")
         try:
             paths = "".join(f"{path}\n" for path in sorted(asked.changes))
-            result = await run_command(workspace, ShellCommand(line=check.select, stdin=paths, timeout_s=check.timeout_s))
+            result = await run_command(
+                workspace, ShellCommand(line=check.select, stdin=paths, timeout_s=check.timeout_s)
+            )
             if result.is_success:
                 return await to_thread.run_sync(read_log_ends, result.log)
         finally:
@@ -322,7 +337,9 @@ def _listed(paths: tuple[str, ...]) -> str:
 def build_gate(context: RunContext, recipe: Recipe, paths: Container[str]) -> MigrationGate:
     """The gate of a recipe; `paths` are the files of the base."""
 
-    async def find_places(contents: Mapping[str, bytes], workspace: Workspace | None) -> Mapping[str, Sequence[SitePlace]]:
+    async def find_places(
+        contents: Mapping[str, bytes], workspace: Workspace | None
+    ) -> Mapping[str, Sequence[SitePlace]]:
         return (await find_sites(recipe.scope, contents, workspace)).places
 
     return MigrationGate(context, recipe, find_places, paths)

@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from pathspec import GitIgnoreSpec
 
-from orchestrator.migrate.judging.changes import RuleViolation, FileChange
-from orchestrator.migrate.recipe.verify import Invariant, Level
+from orchestrator.domain.recipe.verify import Invariant, Level
+from orchestrator.migrate.judging.file_change import FileChange, RuleViolation
 
 FILE_KINDS = frozenset({"sites-at-most", "sites-at-least", "no-new-match", "paths-only", "max-diff"})
 """Kinds that can be told from a file's contents alone; the others need the tree, its tests, or the steps."""
@@ -54,7 +54,9 @@ def _at_least(invariant: Invariant, change: FileChange) -> Iterator[RuleViolatio
     found = _count(invariant, change)
     if found < invariant.min:
         words = f"sites of {invariant.site} are there"
-        yield RuleViolation(f"{found} {words}, at least {invariant.min} have to be", f"{words}, fewer than {invariant.min}")
+        yield RuleViolation(
+            f"{found} {words}, at least {invariant.min} have to be", f"{words}, fewer than {invariant.min}"
+        )
 
 
 def _no_new_match(invariant: Invariant, change: FileChange) -> Iterator[RuleViolation]:

@@ -5,16 +5,16 @@ from collections.abc import Sequence
 
 from anyio import to_thread
 
-from orchestrator.domain.check import CheckSpec, Outcomes
-from orchestrator.hands.reading import read_log_ends
-from orchestrator.hands.run import run_command
-from orchestrator.judge.difference import compare_outcomes
-from orchestrator.judge.planted import REPORT_VARIABLE
+from orchestrator.domain.judging.check import CheckSpec, Outcomes
+from orchestrator.hands.execution.log_reader import read_log_ends
+from orchestrator.hands.execution.workspace_runner import run_command
+from orchestrator.judge.gate.difference import compare_outcomes
+from orchestrator.judge.gate.injection import REPORT_VARIABLE
 from orchestrator.judge.reports import parse_report
-from orchestrator.judge.signature import extract_failure_excerpt, build_failure_signature
-from orchestrator.migrate.judging.changes import RuleViolation
+from orchestrator.judge.reports.failure_signature import build_failure_signature, extract_failure_excerpt
+from orchestrator.migrate.judging.file_change import RuleViolation
 from orchestrator.migrate.recipe import Recipe
-from orchestrator.ports.hands import ShellCommand, CommandResult, CommandEnding, Workspace
+from orchestrator.ports.hands import CommandEnding, CommandResult, ShellCommand, Workspace
 
 
 class StepChecks:
@@ -26,7 +26,9 @@ class StepChecks:
     def __bool__(self) -> bool:
         return bool(self._checks)
 
-    async def find_violation(self, workspace: Workspace, path: str, before: bytes, after: bytes) -> RuleViolation | None:
+    async def find_violation(
+        self, workspace: Workspace, path: str, before: bytes, after: bytes
+    ) -> RuleViolation | None:
         """What a changed file loses against what it was; None if it loses nothing.
 
         The workspace holds `after` at `path`, and does so again at the end. Only where a check is red the same is asked
@@ -71,7 +73,9 @@ async def _run(workspace: Workspace, spec: CheckSpec, path: str) -> _Ran:
     output = await to_thread.run_sync(read_log_ends, result.log)
     if result.ending != CommandEnding.EXITED:
         return _Ran(result, None, output)
-    report = await to_thread.run_sync(parse_report, spec.report, result.log, result.files.get(REPORT_VARIABLE), result.exit_code)
+    report = await to_thread.run_sync(
+        parse_report, spec.report, result.log, result.files.get(REPORT_VARIABLE), result.exit_code
+    )
     return _Ran(result, report.outcomes, output)
 
 

@@ -3,18 +3,18 @@
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 
-from orchestrator.domain.check import CheckSpec, Difference, Receipt, ReportFormat
 from orchestrator.domain.ids import CommitId, TreeId
-from orchestrator.domain.state import RunState
-from orchestrator.judge.checks import build_check_key
-from orchestrator.judge.gate import HarnessGate
-from orchestrator.judge.places import is_test_path
+from orchestrator.domain.judging.check import CheckSpec, Difference, Receipt, ReportFormat
+from orchestrator.domain.run.state import RunState
+from orchestrator.judge.files.path_protection import is_test_path
+from orchestrator.judge.gate.check_runner import build_check_key
+from orchestrator.judge.gate.harness import HarnessGate
 from orchestrator.migrate.recipe import Invariant
-from orchestrator.migrate.scope.searching import split_for_command_line
+from orchestrator.migrate.sites.command_search import split_for_command_line
 from orchestrator.ports.gate import GateResult
 from worktrees.git import Git
-from worktrees.merge import commit_tree
-from worktrees.overlay import overlay_tree
+from worktrees.object_store.merge import commit_tree
+from worktrees.object_store.tree_overlay import overlay_tree
 
 
 def build_command_checks(number: int, invariant: Invariant, changed: Iterable[str]) -> list[CheckSpec]:

@@ -4,16 +4,16 @@ A branch that was shown to people only ever goes forward: what is taken back is 
 """
 
 from orchestrator.domain.ids import CommitId
-from orchestrator.domain.migration import FileRecord, Shard
+from orchestrator.domain.migration.files import FileRecord, Shard
 from orchestrator.engine.context import RunContext
 from orchestrator.migrate.landing.pr_groups import PullRequestGroup, get_group_branch, list_group_files
-from worktrees.delta import compare_trees
+from worktrees.diffs.tree_changes import compare_trees
 from worktrees.git import Git
-from worktrees.merge import commit_tree, is_ancestor
-from worktrees.overlay import overlay_tree
-from worktrees.packs import find_existing_objects
-from worktrees.refs import read_ref
-from worktrees.trees import read_tree_id
+from worktrees.object_store.merge import commit_tree, is_ancestor
+from worktrees.object_store.packs import find_existing_objects
+from worktrees.object_store.tree_overlay import overlay_tree
+from worktrees.object_store.trees import read_tree_id
+from worktrees.ref_store.refs import read_ref
 
 _Blobs = dict[str, tuple[str, str] | None]
 

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from zlib import crc32
 
-from orchestrator.domain.migration import FileRecord, FileStatus, Shard
-from orchestrator.domain.state import RunState
+from orchestrator.domain.migration.files import FileRecord, FileStatus, Shard
+from orchestrator.domain.recipe.merge import TITLE_PLACEHOLDERS
+from orchestrator.domain.run.state import RunState
 from orchestrator.migrate.recipe import Recipe
-from orchestrator.migrate.recipe.landing import TITLE_PLACEHOLDERS
 
 NO_OWNER = "no-owner"
 TOGETHER = "together"

@@ -5,18 +5,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from orchestrator.domain.event.landing import UnitEjected
 from orchestrator.domain.event.migration import FileMoved, RollbackRefused, ShardReverted
 from orchestrator.domain.ids import CommitId, TreeId, UnitId
-from orchestrator.domain.migration import FileStatus, Shard
-from orchestrator.domain.plain import sanitize_title
-from orchestrator.domain.state import RunState
+from orchestrator.domain.migration.files import FileStatus, Shard
+from orchestrator.domain.run.state import RunState
+from orchestrator.domain.text.sanitization import sanitize_title
 from orchestrator.engine.context import RunContext
 from orchestrator.migrate.recipe import Recipe
 from orchestrator.ports.gate import Gate
-from orchestrator.queue.compose import UnitConflict, ComposedUnion
+from orchestrator.queue.composition import ComposedUnion, UnitConflict
 from orchestrator.queue.lander import Lander
-from worktrees.delta import compare_trees
+from worktrees.diffs.tree_changes import compare_trees
 from worktrees.git import Git
-from worktrees.merge import MergeConflict, commit_tree, merge_commits
-from worktrees.trees import list_tree, read_tree_id
+from worktrees.object_store.merge import MergeConflict, commit_tree, merge_commits
+from worktrees.object_store.trees import list_tree, read_tree_id
 
 _SHOWN = 3
 

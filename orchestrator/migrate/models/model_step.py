@@ -9,19 +9,19 @@ from collections.abc import Sequence
 import anyio
 
 from orchestrator.domain.event.work import PlanningEnded, PlanningStarted
-from orchestrator.domain.handoff import Handoff
 from orchestrator.domain.ids import CommitId
-from orchestrator.domain.migration import FileRecord
-from orchestrator.domain.state import RunState
-from orchestrator.domain.task import TaskStatus
-from orchestrator.engine.approvals import ask_to_raise_limit
+from orchestrator.domain.migration.files import FileRecord
+from orchestrator.domain.run.handoff import Handoff
+from orchestrator.domain.run.state import RunState
+from orchestrator.domain.run.task import TaskStatus
 from orchestrator.engine.context import RunContext
-from orchestrator.engine.stopping import require_not_stopping
+from orchestrator.engine.control.approvals import ask_to_raise_limit
+from orchestrator.engine.control.stop_signals import require_not_stopping
 from orchestrator.errors import LimitReached, PausedByPerson, UsageProblem
-from orchestrator.migrate.models.file_try import FileAttempt
-from orchestrator.migrate.models.gathering import ModelPass
-from orchestrator.migrate.models.leaves import build_step_task, build_step_task_id
-from orchestrator.migrate.models.weighing import ExtraCheck, skip_extra_check
+from orchestrator.migrate.models.attempt import FileAttempt
+from orchestrator.migrate.models.context import ModelPass
+from orchestrator.migrate.models.file_tasks import build_step_task, build_step_task_id
+from orchestrator.migrate.models.review import ExtraCheck, skip_extra_check
 from orchestrator.migrate.recipe import Recipe
 from orchestrator.ports.roles import Roles
 

@@ -9,14 +9,14 @@ from orchestrator.domain.event.migration import FilesFound, FoundFile
 from orchestrator.domain.event.run import Noticed
 from orchestrator.domain.ids import CommitId
 from orchestrator.errors import NothingToMigrate, ToolRefused, UsageProblem
-from orchestrator.hands.files import normalize_path
+from orchestrator.hands.files.workspace_files import normalize_path
 from orchestrator.migrate.recipe import Recipe, Scope
 from orchestrator.migrate.scope.owners import find_owners_file, match_owners
-from orchestrator.migrate.scope.sites import FoundSites, find_sites, sum_weights
+from orchestrator.migrate.sites.finder import FoundSites, find_sites, sum_weights
 from orchestrator.ports.hands import Workspace
 from worktrees.git import Git
-from worktrees.names import escape_path
-from worktrees.trees import TreeEntry, find_commit, list_tree, read_blobs
+from worktrees.object_store.trees import TreeEntry, find_commit, list_tree, read_blobs
+from worktrees.safety.path_rules import escape_path
 
 
 @dataclass(frozen=True)

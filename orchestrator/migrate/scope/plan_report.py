@@ -8,11 +8,11 @@ from typing import Any
 
 from orchestrator.domain.event.migration import FoundFile
 from orchestrator.domain.ids import CommitId
-from orchestrator.domain.migration import Shard
-from orchestrator.domain.plain import to_one_line
+from orchestrator.domain.migration.files import Shard
+from orchestrator.domain.text.sanitization import to_one_line
 from orchestrator.migrate.recipe import Invariant, Recipe, Step
-from orchestrator.migrate.scope.sampling import plan_wave_sizes
-from orchestrator.migrate.scope.shards import SAMPLE_SHARD
+from orchestrator.migrate.sharding.sampling import plan_wave_sizes
+from orchestrator.migrate.sharding.shards import SAMPLE_SHARD
 
 _SHOWN = 12
 _WORDS = 160
@@ -72,9 +72,12 @@ class PlanReport:
             "weight": sum(file.weight for file in self.files),
             "files": [_file(file) for file in self.files],
             "by_site": [{"site": name, "files": files, "sites": sites} for name, files, sites in self.count_kinds()],
-            "by_owner": [{"owner": name, "files": files, "sites": sites} for name, files, sites in self.count_sites_by(_owner)],
+            "by_owner": [
+                {"owner": name, "files": files, "sites": sites} for name, files, sites in self.count_sites_by(_owner)
+            ],
             "by_directory": [
-                {"directory": name, "files": files, "sites": sites} for name, files, sites in self.count_sites_by(_directory)
+                {"directory": name, "files": files, "sites": sites}
+                for name, files, sites in self.count_sites_by(_directory)
             ],
             "sample": list(self.sample),
             "shards": [{"name": shard.name, "owner": shard.owner, "files": list(shard.files)} for shard in self.shards],

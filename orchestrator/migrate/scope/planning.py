@@ -9,21 +9,21 @@ from anyio import to_thread
 from orchestrator.domain.event.migration import FileMoved, FilesFound, ShardsPlanned
 from orchestrator.domain.event.run import Noticed
 from orchestrator.domain.ids import CommitId
-from orchestrator.domain.migration import FileRecord, FileStatus, Shard
-from orchestrator.domain.plain import to_one_line
+from orchestrator.domain.migration.files import FileRecord, FileStatus, Shard
+from orchestrator.domain.text.sanitization import to_one_line
 from orchestrator.errors import UsageProblem
-from orchestrator.migrate.asked import EVERYTHING, WorkFilter
 from orchestrator.migrate.recipe import Recipe, ShardRules
-from orchestrator.migrate.scope.imports import PYTHON_SUFFIXES, ImportGraph, build_import_graph
-from orchestrator.migrate.scope.imports_js import SCRIPT_SUFFIXES
 from orchestrator.migrate.scope.inventory import take_inventory
-from orchestrator.migrate.scope.sampling import choose_sample
-from orchestrator.migrate.scope.searching import CommandSource, read_command_output
-from orchestrator.migrate.scope.shards import DivisionInputs, plan_shards
-from orchestrator.migrate.scope.sites import needs_workspace
+from orchestrator.migrate.scope.work_filter import EVERYTHING, WorkFilter
+from orchestrator.migrate.sharding.import_graph import PYTHON_SUFFIXES, ImportGraph, build_import_graph
+from orchestrator.migrate.sharding.javascript_imports import SCRIPT_SUFFIXES
+from orchestrator.migrate.sharding.sampling import choose_sample
+from orchestrator.migrate.sharding.shards import DivisionInputs, plan_shards
+from orchestrator.migrate.sites.command_search import CommandSource, read_command_output
+from orchestrator.migrate.sites.finder import needs_workspace
 from orchestrator.ports.hands import Workspace
 from worktrees.git import Git
-from worktrees.trees import list_tree, read_blobs
+from worktrees.object_store.trees import list_tree, read_blobs
 
 _CODE_BYTES = 1024 * 1024
 _NO_LINES: Mapping[str, int] = MappingProxyType({})
@@ -117,7 +117,9 @@ def _clusters(graph: ImportGraph, paths: Sequence[str], limit: int) -> Mapping[s
     """Path to the name of its cluster: that of the cluster's first file."""
     known = [path for path in paths if path in graph.imports]
     return {
-        path: str(PurePosixPath(group[0]).with_suffix("")) for group in graph.cluster_paths(known, limit) for path in group
+        path: str(PurePosixPath(group[0]).with_suffix(""))
+        for group in graph.cluster_paths(known, limit)
+        for path in group
     }
 
 

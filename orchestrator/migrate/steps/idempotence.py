@@ -4,20 +4,22 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from orchestrator.domain.event.migration import FileMoved
-from orchestrator.domain.migration import FileRecord, FileStatus
+from orchestrator.domain.migration.files import FileRecord, FileStatus
 from orchestrator.engine.context import RunContext
-from orchestrator.migrate.steps.batch import BatchSizer
-from orchestrator.migrate.steps.bench import StepWorkspace, StepRun
-from orchestrator.migrate.steps.knowledge import can_batch, record_side_effects
-from orchestrator.migrate.steps.making import StepExecutor
-from orchestrator.migrate.steps.outcome import StepInput
-from worktrees.trees import list_tree
+from orchestrator.migrate.steps.batch_size import BatchSizer
+from orchestrator.migrate.steps.file_outcomes import StepInput
+from orchestrator.migrate.steps.process_cache import can_batch, record_side_effects
+from orchestrator.migrate.steps.step_executor import StepExecutor
+from orchestrator.migrate.steps.step_workspace import StepRun, StepWorkspace
+from worktrees.object_store.trees import list_tree
 
 NOT_IDEMPOTENT = "not idempotent"
 _AT_ONCE = 32
 
 
-async def restore_non_idempotent(maker: StepExecutor, files: Sequence[StepInput], events: Sequence[FileMoved]) -> list[FileMoved]:
+async def restore_non_idempotent(
+    maker: StepExecutor, files: Sequence[StepInput], events: Sequence[FileMoved]
+) -> list[FileMoved]:
     """The events, with those files restored that a second run of the step changes again.
 
     Args:

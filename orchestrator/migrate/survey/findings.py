@@ -71,7 +71,10 @@ class Findings:
             ("language", self.language),
             ("sources", ", ".join(self.sources)),
             ("tests", ", ".join(self.tests)),
-            ("test command", f"{command.run}  (from {command.source_file}; report: {command.report})" if command else ""),
+            (
+                "test command",
+                f"{command.run}  (from {command.source_file}; report: {command.report})" if command else "",
+            ),
             ("owners", self.codeowners),
             ("environment", ", ".join(self.environments)),
             ("manifests", ", ".join(self.manifests)),

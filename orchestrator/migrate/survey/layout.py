@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
 
-from orchestrator.migrate.survey.project import RepositoryFiles
+from orchestrator.migrate.survey.repository_files import RepositoryFiles
 
 LANGUAGES: dict[str, tuple[str, ...]] = {
     "python": (".py",),

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from orchestrator.migrate.survey.findings import TestCommand
-from orchestrator.migrate.survey.project import RepositoryFiles
+from orchestrator.migrate.survey.repository_files import RepositoryFiles
 
 _REPORTERS: Mapping[str, tuple[str, str]] = {
     "tape": ("", "tap"),

@@ -7,7 +7,7 @@ from pathlib import PurePosixPath
 
 from orchestrator.migrate.survey.findings import TestCommand
 from orchestrator.migrate.survey.layout import is_test
-from orchestrator.migrate.survey.project import RepositoryFiles
+from orchestrator.migrate.survey.repository_files import RepositoryFiles
 
 _PYTEST = re.compile(r"(?:^|[\s\"'=,(/])(?:py\.test|pytest)(?![\w-])", re.MULTILINE)
 _UNITTEST = re.compile(r"(?:-m\s+unittest|unittest[\"',\s]+discover)\b[^\n\"'#]*")

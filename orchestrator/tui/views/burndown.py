@@ -9,18 +9,31 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
 
-from orchestrator.domain.migration import FileRecord
-from orchestrator.domain.state import RunState
-from orchestrator.report.burndown_chart import BurndownMeasure, render_burndown_chart, build_burndown_series
-from orchestrator.report.burndown_rows import GROUP_KEYS, SIGNATURE_KEYS, build_group_rows, render_burndown_head, build_signature_rows
-from orchestrator.report.file_rows import FILE_KEYS, build_file_rows, list_files_by_signature, list_group_files
-from orchestrator.report.filtering import FilterValue
-from orchestrator.tui.moment import ViewModel
-from orchestrator.tui.view import Subject
-from orchestrator.tui.views.burndown_cells import FILE_COLUMNS, GROUP_COLUMNS, SIGNATURE_COLUMNS, build_file_row, build_group_row, build_signature_row
-from orchestrator.tui.views.steady import BRIEF_LINES, ThrottledView
-from orchestrator.tui.widgets.cells import Span
-from orchestrator.tui.widgets.charts import Drawing
+from orchestrator.domain.migration.files import FileRecord
+from orchestrator.domain.run.state import RunState
+from orchestrator.report.rows.file_rows import FILE_KEYS, build_file_rows, list_files_by_signature, list_group_files
+from orchestrator.report.rows.row_filter import FilterValue
+from orchestrator.tui.rows.burndown_chart import BurndownMeasure, build_burndown_series, render_burndown_chart
+from orchestrator.tui.rows.burndown_rows import (
+    GROUP_KEYS,
+    SIGNATURE_KEYS,
+    build_group_rows,
+    build_signature_rows,
+    render_burndown_head,
+)
+from orchestrator.tui.view_model import ViewModel
+from orchestrator.tui.views.base_view import Subject
+from orchestrator.tui.views.burndown_cells import (
+    FILE_COLUMNS,
+    GROUP_COLUMNS,
+    SIGNATURE_COLUMNS,
+    build_file_row,
+    build_group_row,
+    build_signature_row,
+)
+from orchestrator.tui.views.throttled_view import BRIEF_LINES, ThrottledView
+from orchestrator.tui.widgets.drawing import Drawing
+from orchestrator.tui.widgets.styled_text import Span
 from orchestrator.tui.widgets.table import Row, Table
 
 BurndownTable = Literal["failures", "owners", "directories", "files"]

@@ -1,9 +1,9 @@
 """The columns of the burndown's tables, and how their rows are told in cells."""
 
-from orchestrator.report.burndown_rows import GroupRow, SignatureRow
-from orchestrator.report.file_rows import FileRow
-from orchestrator.report.groups import NO_GROUP
-from orchestrator.tui.widgets.cells import Cell, LeftTruncatedText, Span
+from orchestrator.report.migration.file_groups import NO_GROUP
+from orchestrator.report.rows.file_rows import FileRow
+from orchestrator.tui.rows.burndown_rows import GroupRow, SignatureRow
+from orchestrator.tui.widgets.styled_text import Cell, LeftTruncatedText, Span
 from orchestrator.tui.widgets.table import Column, Row
 
 SIGNATURE_COLUMNS = (

@@ -9,17 +9,25 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
 from orchestrator.domain.event import RecordedEvent
-from orchestrator.report.agent_row import format_tokens
-from orchestrator.report.cost import CostBreakdown, build_cost_breakdown
-from orchestrator.report.plot import ASCII_BARS, BARS, plot_sparkline
-from orchestrator.report.spend_rows import SPEND_SIDES, SPEND_KEYS, SpendSide, SpendRow, render_top_rows, render_spend_lines, build_spend_rows
-from orchestrator.report.spending import SpendLog
-from orchestrator.tui.moment import ViewModel
-from orchestrator.tui.view import Subject
-from orchestrator.tui.views.catching_up import EventBackfill
-from orchestrator.tui.views.steady import ThrottledView
-from orchestrator.tui.widgets.cells import Span
-from orchestrator.tui.widgets.charts import Drawing
+from orchestrator.report.cost.breakdown import CostBreakdown, build_cost_breakdown
+from orchestrator.report.rows.agent_row import format_tokens
+from orchestrator.tui.rows.spend_rows import (
+    SPEND_KEYS,
+    SPEND_SIDES,
+    SpendRow,
+    SpendSide,
+    build_spend_rows,
+    render_spend_lines,
+    render_top_rows,
+)
+from orchestrator.tui.rows.spending import SpendLog
+from orchestrator.tui.rows.text_plots import ASCII_BARS, BARS, plot_sparkline
+from orchestrator.tui.run_feed.event_backfill import EventBackfill
+from orchestrator.tui.view_model import ViewModel
+from orchestrator.tui.views.base_view import Subject
+from orchestrator.tui.views.throttled_view import ThrottledView
+from orchestrator.tui.widgets.drawing import Drawing
+from orchestrator.tui.widgets.styled_text import Span
 from orchestrator.tui.widgets.table import Column, Row, Table
 
 _COLUMNS = (
@@ -31,7 +39,13 @@ _COLUMNS = (
     Column("tries", "ATT", 3, priority=5, to_the_right=True),
     Column("detail", "STATUS", 10, priority=3),
 )
-_TITLES: dict[SpendSide, str] = {"task": "TASK", "role": "ROLE", "model": "MODEL", "outcome": "OUTCOME", "waste": "WASTED ON"}
+_TITLES: dict[SpendSide, str] = {
+    "task": "TASK",
+    "role": "ROLE",
+    "model": "MODEL",
+    "outcome": "OUTCOME",
+    "waste": "WASTED ON",
+}
 
 
 class CostView(ThrottledView):
@@ -75,12 +89,16 @@ class CostView(ThrottledView):
         cost = build_cost_breakdown(moment.state, self._spend.refused_plans)
         lines = list(render_spend_lines(moment.state, cost))
         self.query_one("#cost-lines", Drawing).show_drawing(lambda _width, _height: [[(line, "")] for line in lines])
-        sides: dict[SpendSide, str] = {by: render_top_rows(build_spend_rows(moment.state, cost, by)) for by in SPEND_SIDES if by != "task"}
+        sides: dict[SpendSide, str] = {
+            by: render_top_rows(build_spend_rows(moment.state, cost, by)) for by in SPEND_SIDES if by != "task"
+        }
         values = [cost.get_share(usage) for usage in self._spend.list_bins(moment.now)]
         self.query_one("#cost-sides", Drawing).show_drawing(partial(self._sides, sides, values))
         self._put(moment, cost)
 
-    def _sides(self, sides: dict[SpendSide, str], values: Sequence[float], width: int, _height: int) -> list[list[Span]]:
+    def _sides(
+        self, sides: dict[SpendSide, str], values: Sequence[float], width: int, _height: int
+    ) -> list[list[Span]]:
         rows: list[list[Span]] = [[(f"by {by}".ljust(12), "dim"), (words or "-", "")] for by, words in sides.items()]
         curve = plot_sparkline(values, width - 36, ASCII_BARS if self.is_ascii else BARS)
         when = f"  each {-(-len(values) // max(width - 36, 1)) * 10} min" if values else "-"

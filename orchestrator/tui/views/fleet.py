@@ -8,18 +8,18 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
 from orchestrator.domain.ids import SessionId
-from orchestrator.report.agent_row import AGENT_KEYS, AgentRow, RowKind
-from orchestrator.report.filtering import RowFilter
-from orchestrator.report.fleet import build_fleet_rows
-from orchestrator.report.fleet_order import FLEET_ORDERS, FleetViewOptions
-from orchestrator.report.glyphs import Activity
-from orchestrator.tui.moment import ViewModel
-from orchestrator.tui.view import SubjectKind, Subject
-from orchestrator.tui.views.helps import get_key_hints
-from orchestrator.tui.views.steady import ThrottledView
-from orchestrator.tui.views.worker_transcript import TranscriptPane
-from orchestrator.tui.widgets.cells import LeftTruncatedText
-from orchestrator.tui.widgets.line import StyledLine
+from orchestrator.report.rows.activity import Activity
+from orchestrator.report.rows.agent_row import AGENT_KEYS, AgentRow, RowKind
+from orchestrator.report.rows.fleet import build_fleet_rows
+from orchestrator.report.rows.row_filter import RowFilter
+from orchestrator.tui.panes.transcript import TranscriptPane
+from orchestrator.tui.rows.fleet_order import FLEET_ORDERS, FleetViewOptions
+from orchestrator.tui.view_model import ViewModel
+from orchestrator.tui.views.base_view import Subject, SubjectKind
+from orchestrator.tui.views.key_hints import get_key_hints
+from orchestrator.tui.views.throttled_view import ThrottledView
+from orchestrator.tui.widgets.styled_line import StyledLine
+from orchestrator.tui.widgets.styled_text import LeftTruncatedText
 from orchestrator.tui.widgets.table import Column, Row, Table
 
 _NARROW = (
@@ -110,7 +110,9 @@ class FleetView(ThrottledView):
         """The rows as of now; a small screen has room for less of them."""
         self.table.show_columns(_NARROW if self.size.width < _SMALL else _COLUMNS)
         state, is_whole = moment.state, self._looking.needs_every_file
-        found = build_fleet_rows(state, moment.last_session_events, moment.now, is_at_work=moment.is_at_work, is_whole=is_whole)
+        found = build_fleet_rows(
+            state, moment.last_session_events, moment.now, is_at_work=moment.is_at_work, is_whole=is_whole
+        )
         rows = self._looking.select_rows(found)
         self._total = sum(row.count for row in found)
         self._rows = {row.key: row for row in rows}

@@ -9,19 +9,25 @@ from textual.actions import SkipAction
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
-from orchestrator.report.eta import format_duration
-from orchestrator.report.filtering import NO_FILTER, RowFilter
-from orchestrator.report.questions import QUESTION_KEYS, QuestionRow, find_questioned_change, render_question_lines, build_question_rows
-from orchestrator.tui.moment import ViewModel
-from orchestrator.tui.view import Subject, DashboardView
-from orchestrator.tui.widgets.cells import Cell
-from orchestrator.tui.widgets.lines import TextPager, LineList
+from orchestrator.report.migration.eta import format_duration
+from orchestrator.report.rows.questions import (
+    QUESTION_KEYS,
+    QuestionRow,
+    build_question_rows,
+    find_questioned_change,
+    render_question_lines,
+)
+from orchestrator.report.rows.row_filter import NO_FILTER, RowFilter
+from orchestrator.tui.view_model import ViewModel
+from orchestrator.tui.views.base_view import DashboardView, Subject
+from orchestrator.tui.widgets.styled_text import Cell
 from orchestrator.tui.widgets.table import Column, Row, Table
-from worktrees.diff import read_diff_text
+from orchestrator.tui.widgets.text_pager import LineList, TextPager
+from worktrees.diffs.file_diffs import read_diff_text
 from worktrees.errors import GitError
-from worktrees.overlay import overlay_tree
-from worktrees.repository import GitRepository
-from worktrees.trees import read_tree_id
+from worktrees.object_store.tree_overlay import overlay_tree
+from worktrees.object_store.trees import read_tree_id
+from worktrees.repositories.repository import GitRepository
 
 _COLUMNS = (
     Column("number", "#", 3, to_the_right=True),
@@ -102,7 +108,9 @@ class InboxView(DashboardView):
     @property
     def selected_subjects(self) -> Sequence[Subject]:
         """What is marked, else where the cursor is."""
-        return [Subject("approval", item, self._all[item].title) for item in self._table.selected_keys if item in self._all]
+        return [
+            Subject("approval", item, self._all[item].title) for item in self._table.selected_keys if item in self._all
+        ]
 
     def select_subject(self, subject: Subject) -> None:
         """Put the cursor on a question."""

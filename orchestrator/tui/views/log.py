@@ -7,14 +7,14 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
-from orchestrator.report.filtering import RowFilter
-from orchestrator.report.log_rows import LOG_KEYS, LogLevel, LogRow, build_log_row
-from orchestrator.tui.moment import ViewModel
-from orchestrator.tui.view import Subject
-from orchestrator.tui.views.catching_up import EventBackfill
-from orchestrator.tui.views.steady import ThrottledView
-from orchestrator.tui.widgets.cells import Cell
-from orchestrator.tui.widgets.lines import TextPager
+from orchestrator.report.rows.row_filter import RowFilter
+from orchestrator.tui.rows.log_rows import LOG_KEYS, LogLevel, LogRow, build_log_row
+from orchestrator.tui.run_feed.event_backfill import EventBackfill
+from orchestrator.tui.view_model import ViewModel
+from orchestrator.tui.views.base_view import Subject
+from orchestrator.tui.views.throttled_view import ThrottledView
+from orchestrator.tui.widgets.styled_text import Cell
+from orchestrator.tui.widgets.text_pager import TextPager
 
 MAX_KEPT_EVENTS = 200_000
 """So many of the newest events are kept; `orchestrate logs` has all of them."""
@@ -130,7 +130,9 @@ class LogView(ThrottledView):
 
     def action_level(self) -> None:
         """All events, only those that matter, or only what went wrong."""
-        self._level = {LogLevel.INFO: LogLevel.DETAIL, LogLevel.DETAIL: LogLevel.WARNING}.get(self._level, LogLevel.INFO)
+        self._level = {LogLevel.INFO: LogLevel.DETAIL, LogLevel.DETAIL: LogLevel.WARNING}.get(
+            self._level, LogLevel.INFO
+        )
         self._sift_anew()
 
     def _sift_anew(self) -> None:
@@ -170,7 +172,9 @@ class LogView(ThrottledView):
         self._sift()
 
     def _fits(self, row: LogRow) -> bool:
-        return row.level >= self._level and (not self.active_filter.terms or self.active_filter.matches_row(row.get_filter_values()))
+        return row.level >= self._level and (
+            not self.active_filter.terms or self.active_filter.matches_row(row.get_filter_values())
+        )
 
     @property
     def selected_subjects(self) -> Sequence[Subject]:

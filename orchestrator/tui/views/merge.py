@@ -6,16 +6,16 @@ from datetime import datetime
 from textual import on
 from textual.app import ComposeResult
 
-from orchestrator.report.eta import format_duration
-from orchestrator.report.queue_gates import GATE_NAMES, GateMark, GateStatus
-from orchestrator.report.queue_view import QUEUE_KEYS, QueueRow, render_queue_line, build_queue_rows
-from orchestrator.report.shard_queue import SHARD_KEYS, ShardRow, build_shard_rows, render_shards_line
-from orchestrator.tui.moment import ViewModel
-from orchestrator.tui.view import SubjectKind, Subject
-from orchestrator.tui.views.reports import ReportScreen, build_shard_report, build_unit_report
-from orchestrator.tui.views.steady import ThrottledView
-from orchestrator.tui.widgets.cells import Cell, Span
-from orchestrator.tui.widgets.charts import Drawing
+from orchestrator.report.migration.eta import format_duration
+from orchestrator.report.rows.queue_gates import GATE_NAMES, GateMark, GateStatus
+from orchestrator.report.rows.queue_rows import QUEUE_KEYS, QueueRow, build_queue_rows, render_queue_line
+from orchestrator.tui.rows.shard_rows import SHARD_KEYS, ShardRow, build_shard_rows, render_shards_line
+from orchestrator.tui.screens.report import ReportScreen, build_shard_report, build_unit_report
+from orchestrator.tui.view_model import ViewModel
+from orchestrator.tui.views.base_view import Subject, SubjectKind
+from orchestrator.tui.views.throttled_view import ThrottledView
+from orchestrator.tui.widgets.drawing import Drawing
+from orchestrator.tui.widgets.styled_text import Cell, Span
 from orchestrator.tui.widgets.table import Column, Row, Table
 
 _WIDE = 110

@@ -9,14 +9,14 @@ from textual.binding import Binding, BindingType
 from textual.message import Message
 
 from orchestrator.domain.ids import TaskId
-from orchestrator.domain.plain import to_one_line
-from orchestrator.domain.state import RunState
-from orchestrator.report.plan_tree import PLAN_KEYS, PlanRow, PlanTree, render_plan_line
-from orchestrator.tui.moment import ViewModel
-from orchestrator.tui.view import Subject
-from orchestrator.tui.views.steady import ThrottledView
-from orchestrator.tui.widgets.cells import Span
-from orchestrator.tui.widgets.charts import Drawing
+from orchestrator.domain.run.state import RunState
+from orchestrator.domain.text.sanitization import to_one_line
+from orchestrator.tui.rows.plan_tree import PLAN_KEYS, PlanRow, PlanTree, render_plan_line
+from orchestrator.tui.view_model import ViewModel
+from orchestrator.tui.views.base_view import Subject
+from orchestrator.tui.views.throttled_view import ThrottledView
+from orchestrator.tui.widgets.drawing import Drawing
+from orchestrator.tui.widgets.styled_text import Span
 from orchestrator.tui.widgets.table import Column, Row, Table
 
 _MANY = 300
@@ -95,14 +95,20 @@ class PlanView(ThrottledView):
         table.show_columns(_LARGE if is_wide else _SMALL)
         self.query_one("#plan-why", Drawing).display = not is_wide
         table.set_empty_text(
-            "nothing is blocked" if self._is_only_blocked else "nothing fits" if self.active_filter.text else "no plan yet"
+            "nothing is blocked"
+            if self._is_only_blocked
+            else "nothing fits"
+            if self.active_filter.text
+            else "no plan yet"
         )
         self._made = {row.id: self._cells(row) for row in rows}
         table.show_rows(cells for _, cells in self._made.values())
         self.show_reason()
         words = render_plan_line(moment.state, tree.count_activities())
         goal = to_one_line(moment.state.run.goal, 400)
-        self.query_one("#plan-line", Drawing).show_drawing(lambda _width, _height: [[(words, "title"), (f"   {goal}", "dim")]])
+        self.query_one("#plan-line", Drawing).show_drawing(
+            lambda _width, _height: [[(words, "title"), (f"   {goal}", "dim")]]
+        )
 
     @on(Table.RowHighlighted)
     def show_reason(self) -> None:

@@ -9,21 +9,26 @@ from textual.binding import Binding, BindingType
 from textual.widget import Widget
 from textual.widgets import ContentSwitcher
 
-from orchestrator.report.agent_row import AgentRow
-from orchestrator.report.filtering import RowFilter
-from orchestrator.report.fleet import find_fleet_row
-from orchestrator.report.whole import ResolvedSubject, render_subject_headline, render_subject_info, resolve_subject
-from orchestrator.tui.change import list_diff_endpoints
-from orchestrator.tui.look import DEFAULT_SETTINGS
-from orchestrator.tui.moment import ViewModel
-from orchestrator.tui.view import Subject, DashboardView
-from orchestrator.tui.views.helps import get_key_hints
-from orchestrator.tui.views.worker_diff import DiffPane
-from orchestrator.tui.views.worker_files import FilesPane
-from orchestrator.tui.views.worker_text import TextPane, show_checks, show_record
-from orchestrator.tui.views.worker_transcript import TranscriptPane
-from orchestrator.tui.widgets.finding import LineSource
-from orchestrator.tui.widgets.line import StyledLine
+from orchestrator.report.rows.agent_row import AgentRow
+from orchestrator.report.rows.fleet import find_fleet_row
+from orchestrator.report.rows.row_filter import RowFilter
+from orchestrator.tui.panes.diff import DiffPane
+from orchestrator.tui.panes.files import FilesPane
+from orchestrator.tui.panes.text import TextPane, show_checks, show_record
+from orchestrator.tui.panes.transcript import TranscriptPane
+from orchestrator.tui.rows.subject_details import (
+    ResolvedSubject,
+    render_subject_headline,
+    render_subject_info,
+    resolve_subject,
+)
+from orchestrator.tui.run_feed.diff_reader import list_diff_endpoints
+from orchestrator.tui.settings import DEFAULT_SETTINGS
+from orchestrator.tui.view_model import ViewModel
+from orchestrator.tui.views.base_view import DashboardView, Subject
+from orchestrator.tui.views.key_hints import get_key_hints
+from orchestrator.tui.widgets.styled_line import StyledLine
+from orchestrator.tui.widgets.text_search import LineSource
 
 
 @dataclass(frozen=True)
@@ -104,7 +109,9 @@ class WorkerView(DashboardView):
             path=self._whole.path,
             is_at_work=moment.is_at_work,
         )
-        self.query_one("#worker-head", StyledLine).show_spans(list(render_subject_headline(moment.state, self._whole, self._row, self._is_ascii)))
+        self.query_one("#worker-head", StyledLine).show_spans(
+            list(render_subject_headline(moment.state, self._whole, self._row, self._is_ascii))
+        )
         self._show_pane(moment)
         self._show_tabs()
 

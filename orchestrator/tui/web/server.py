@@ -80,7 +80,9 @@ class DashboardServer(Server):
         if given is not None and self._is_right(given):
             seeing = web.HTTPSeeOther(request.path, headers=_POLICY)
             is_secure = _scheme(request) == "https"
-            seeing.set_cookie(build_cookie_name(self.token), self.token, httponly=True, samesite="Strict", secure=is_secure)
+            seeing.set_cookie(
+                build_cookie_name(self.token), self.token, httponly=True, samesite="Strict", secure=is_secure
+            )
             raise seeing
         if not self._is_right(request.cookies.get(build_cookie_name(self.token), "")) or not _is_same_site(request):
             text = "Open the address that `orchestrate watch --web` printed, with its token.\n"

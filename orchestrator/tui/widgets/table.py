@@ -10,9 +10,9 @@ from textual.geometry import Region, Size
 from textual.message import Message
 from textual.strip import Strip
 
-from orchestrator.tui.widgets.cells import Cell, clean_line, fit_cell, get_style_lookup
-from orchestrator.tui.widgets.paper import ScrollArea
-from orchestrator.tui.widgets.rows import Column, ColumnExtent, Row, TableRows, lay_out_columns
+from orchestrator.tui.widgets.scroll_area import ScrollArea
+from orchestrator.tui.widgets.styled_text import Cell, clean_line, fit_cell, get_style_lookup
+from orchestrator.tui.widgets.table_rows import Column, ColumnExtent, Row, TableRows, lay_out_columns
 
 __all__ = ["Column", "Row", "Table"]
 

@@ -9,28 +9,34 @@ from pathlib import Path
 import anyio
 import pytest
 
-from orchestrator.agent.ask import ModelCaller
 from orchestrator.agent.loop import run_session
-from orchestrator.agent.memory import restore_session
-from orchestrator.agent.spec import SessionSpec, index_tools
-from orchestrator.agent.tools.files import build_edit_tool, build_list_tool, build_read_tool, build_search_tool, build_write_tool
+from orchestrator.agent.model_calls import ModelCaller
+from orchestrator.agent.session_restore import restore_session
+from orchestrator.agent.session_spec import SessionSpec, index_tools
+from orchestrator.agent.tools.files import (
+    build_edit_tool,
+    build_list_tool,
+    build_read_tool,
+    build_search_tool,
+    build_write_tool,
+)
 from orchestrator.agent.tools.submit import build_submit_tool
 from orchestrator.config.layers import load_config
 from orchestrator.config.model import BudgetSettings
-from orchestrator.domain.attempt import Exit
-from orchestrator.domain.budget import Limit
+from orchestrator.domain.budget.limits import Limit
 from orchestrator.domain.event.run import EffectAbandoned
 from orchestrator.domain.event.work import ModelCalled, ModelFailed, TaskCreated, ToolReturned
-from orchestrator.domain.handoff import Handoff
 from orchestrator.domain.ids import SessionId, TaskId
-from orchestrator.domain.task import Task
+from orchestrator.domain.run.attempt import Exit
+from orchestrator.domain.run.handoff import Handoff
+from orchestrator.domain.run.task import Task
 from orchestrator.errors import LimitReached, ProviderDown
 from orchestrator.journal.journal import Journal, SystemClock
 from orchestrator.llm.budget import RunBudget
 from orchestrator.llm.errors import ScriptExhausted
 from orchestrator.llm.retry import RetryPolicy
-from orchestrator.llm.script import ScriptedReply
-from orchestrator.llm.scripted import ScriptedModel
+from orchestrator.llm.scripted_model.model import ScriptedModel
+from orchestrator.llm.scripted_model.script import ScriptedReply
 from orchestrator.ports.roles import SessionFailure
 from tests.doubles.workspace import InMemoryWorkspace
 from tests.loopback.builders import call, reply
@@ -74,7 +80,9 @@ class Setting:
     async def run(self, *items: ScriptedReply, budget: BudgetSettings | None = None, **changes: object) -> object:
         self.model = ScriptedModel(items)
         limits = RunBudget(budget or BudgetSettings())
-        return await run_session(self.spec(**changes), ModelCaller(self.model, self.journal, NO_WAIT, limits), self.journal)
+        return await run_session(
+            self.spec(**changes), ModelCaller(self.model, self.journal, NO_WAIT, limits), self.journal
+        )
 
     async def events(self, kind: type) -> list[object]:
         recorded = await self.journal.list_session_events(SessionId("work:api@1"))
@@ -252,7 +260,10 @@ async def test_a_session_that_was_cut_off_anywhere_goes_on_and_ends_the_same(set
     again = setting.reopened()
     if not again.workspace.trees:
         again.workspace.files = {"a.py": b"x = 1\n"}  # the engine leases a fresh workspace before the first turn
-    used = sum(isinstance(event.event, ModelCalled) for event in await again.journal.list_session_events(SessionId("work:api@1")))
+    used = sum(
+        isinstance(event.event, ModelCalled)
+        for event in await again.journal.list_session_events(SessionId("work:api@1"))
+    )
     replied = again.journal.state.sessions.get(SessionId("work:api@1"))
     for intent in list(again.journal.state.open_intents.values()):
         await again.journal.append(EffectAbandoned(key=intent.key, reason="test"))

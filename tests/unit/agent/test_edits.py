@@ -5,8 +5,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from orchestrator.agent.edit_refusals import LIMIT_CHARS, EditRefusalReason
-from orchestrator.agent.edits import EditResult, EditRefusal, MatchLevel, EditedSpan, apply_edit
+from orchestrator.agent.edits.editor import EditedSpan, EditRefusal, EditResult, MatchLevel, apply_edit
+from orchestrator.agent.edits.refusals import LIMIT_CHARS, EditRefusalReason
 
 SCENARIOS = sorted(path for path in (Path(__file__).parents[2] / "scenarios" / "edits").iterdir() if path.is_dir())
 
@@ -18,7 +18,9 @@ def test_scenario(folder: Path) -> None:
     result = apply_edit(before, asked["old"], asked["new"], asked.get("replace_all", False))
     if "rung" in asked:
         spans = tuple(EditedSpan(*span) for span in asked["lines"])
-        assert result == EditResult(content=(folder / "after").read_bytes(), rung=MatchLevel(asked["rung"]), spans=spans)
+        assert result == EditResult(
+            content=(folder / "after").read_bytes(), rung=MatchLevel(asked["rung"]), spans=spans
+        )
     else:
         text = (folder / "refusal.txt").read_bytes().decode().removesuffix("\n")
         assert result == EditRefusal(reason=EditRefusalReason(asked["reason"]), text=text)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from orchestrator.domain.excerpt import LIMIT_CHARS, LINE_CHARS, TruncatedText, truncate_text, truncate_bytes
+from orchestrator.domain.text.truncation import LIMIT_CHARS, LINE_CHARS, TruncatedText, truncate_bytes, truncate_text
 
 
 def test_a_short_text_stays_as_it_is() -> None:

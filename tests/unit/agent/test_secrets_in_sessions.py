@@ -5,18 +5,18 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.agent.ask import ModelCaller
 from orchestrator.agent.loop import run_session
-from orchestrator.agent.memory import restore_session
+from orchestrator.agent.model_calls import ModelCaller
+from orchestrator.agent.session_restore import restore_session
 from orchestrator.config.model import BudgetSettings
 from orchestrator.domain.event.work import ModelFailed, TaskCreated
 from orchestrator.domain.ids import SessionId
-from orchestrator.domain.task import Task
+from orchestrator.domain.run.task import Task
 from orchestrator.journal.journal import Journal, SystemClock
 from orchestrator.llm.budget import RunBudget
 from orchestrator.llm.errors import ModelError
-from orchestrator.llm.script import ScriptedReply
-from orchestrator.llm.scripted import ScriptedModel
+from orchestrator.llm.scripted_model.model import ScriptedModel
+from orchestrator.llm.scripted_model.script import ScriptedReply
 from orchestrator.redact.redactor import Redactor
 from tests.doubles.workspace import InMemoryWorkspace
 from tests.loopback.builders import call, reply

@@ -6,7 +6,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from orchestrator.agent.history import Turn
-from orchestrator.agent.stuck import WINDOW_TURNS, StuckPattern, StuckPatternName, TurnFingerprint, StuckDetector, find_stuck_pattern, fingerprint_turn
+from orchestrator.agent.stuck_detector import (
+    WINDOW_TURNS,
+    StuckDetector,
+    StuckPattern,
+    StuckPatternName,
+    TurnFingerprint,
+    find_stuck_pattern,
+    fingerprint_turn,
+)
 from orchestrator.domain.chat import ToolCall
 
 A = TurnFingerprint(actions=("shell a",), observation="1")
@@ -65,7 +73,11 @@ def test_pattern_in_words() -> None:
         [TALK, A, TALK, A, TALK],
         [A, B, A, B, B, A, B, A],
         [TurnFingerprint(actions=("shell poll",), observation=str(n)) for n in range(12)],
-        [step for n in range(8) for step in (TurnFingerprint(actions=(f"edit {n}",)), TurnFingerprint(actions=("shell test",)))],
+        [
+            step
+            for n in range(8)
+            for step in (TurnFingerprint(actions=(f"edit {n}",)), TurnFingerprint(actions=("shell test",)))
+        ],
     ],
     ids=["nothing", "pairs", "one success", "talk between", "broken circle", "polling", "edit and test"],
 )
@@ -101,7 +113,9 @@ def turn(arguments: str, observation: str, call_id: str = "call_1") -> Turn:
     ],
 )
 def test_ids_times_and_durations_make_no_difference(left: str, right: str) -> None:
-    assert fingerprint_turn(turn('{"command": "x"}', left, "a1")) == fingerprint_turn(turn('{"command": "x"}', right, "b2"))
+    assert fingerprint_turn(turn('{"command": "x"}', left, "a1")) == fingerprint_turn(
+        turn('{"command": "x"}', right, "b2")
+    )
 
 
 @pytest.mark.parametrize(

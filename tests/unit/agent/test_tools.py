@@ -6,14 +6,20 @@ from pathlib import Path
 import pytest
 
 from orchestrator.agent.tools.base import ToolResult
-from orchestrator.agent.tools.files import build_edit_tool, build_list_tool, build_read_tool, build_search_tool, build_write_tool
+from orchestrator.agent.tools.files import (
+    build_edit_tool,
+    build_list_tool,
+    build_read_tool,
+    build_search_tool,
+    build_write_tool,
+)
 from orchestrator.agent.tools.recall import build_recall_tool
 from orchestrator.agent.tools.shell import build_shell_tool
 from orchestrator.domain.event.run import Noticed
 from orchestrator.domain.event.work import PlanRefused
 from orchestrator.domain.ids import TaskId
 from orchestrator.journal.journal import Journal, SystemClock
-from orchestrator.ports.hands import ShellCommand, CommandResult, CommandEnding
+from orchestrator.ports.hands import CommandEnding, CommandResult, ShellCommand
 from tests.doubles.workspace import InMemoryWorkspace
 
 LONG = "".join(f"line {number}\n" for number in range(1, 1_001)).encode()
@@ -113,7 +119,9 @@ class RecordingWorkspace(InMemoryWorkspace):
         return self._result
 
 
-def ended(log: Path, ending: CommandEnding, exit_code: int | None, printed: str = "", detail: str = "") -> CommandResult:
+def ended(
+    log: Path, ending: CommandEnding, exit_code: int | None, printed: str = "", detail: str = ""
+) -> CommandResult:
     log.write_text(printed)
     return CommandResult(
         ending=ending, exit_code=exit_code, seconds=1.5, log=log, output_bytes=len(printed), detail=detail

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from orchestrator.app.doctor import DoctorFinding
-from orchestrator.app.doctor_ci import check_ci_job
-from orchestrator.app.options import Options, load_project_context
+from orchestrator.doctor.checks import DoctorFinding
+from orchestrator.doctor.ci_checks import check_ci_job
+from orchestrator.project.options import Options, load_project_context
 from tests.running.projects import calculator, git
 
 GITHUB = {"GITHUB_ACTIONS": "true", "CI": "true", "GITHUB_WORKFLOW": "Orchestrate", "GITHUB_EVENT_NAME": "issues"}
@@ -22,7 +22,9 @@ def repo(tmp_path: Path) -> Path:
     return calculator(tmp_path / "repo")
 
 
-def found(repo: Path, environ: Mapping[str, str], system: Path = Path("/nowhere"), **flags: Any) -> dict[str, DoctorFinding]:
+def found(
+    repo: Path, environ: Mapping[str, str], system: Path = Path("/nowhere"), **flags: Any
+) -> dict[str, DoctorFinding]:
     state = {"dir": str(repo.parent / "state")}
     around = load_project_context(Options(repo, {"state": state} | flags))
     return {finding.name: finding for finding in check_ci_job(around, environ, system)}

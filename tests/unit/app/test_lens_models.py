@@ -3,16 +3,16 @@
 from pathlib import Path
 from typing import Any
 
-from orchestrator.app.options import build_provider_rules, resolve_script_paths
-from orchestrator.app.secrets import build_redactor
 from orchestrator.config.layers import load_config
 from orchestrator.config.model import Config
 from orchestrator.domain.chat import Message, Request
 from orchestrator.domain.ids import TaskId
-from orchestrator.domain.review import build_review_session_id
-from orchestrator.domain.state import RunState
-from orchestrator.replay.requests import get_model_settings
-from roles.kit import iterate_configured_models
+from orchestrator.domain.judging.review import build_review_session_id
+from orchestrator.domain.run.state import RunState
+from orchestrator.project.options import build_provider_rules, resolve_script_paths
+from orchestrator.project.secrets import build_redactor
+from orchestrator.replay.comparison.requests import get_model_settings
+from roles.model_roles import iterate_configured_models
 
 
 def config(**lenses: dict[str, Any]) -> Config:
@@ -22,7 +22,9 @@ def config(**lenses: dict[str, Any]) -> Config:
 
 def test_a_lens_with_a_model_of_its_own_is_looked_at_with_its_fallbacks_and_one_without_is_not() -> None:
     found = config(code={"model": "gemini/x"}, strict={"view": "codebase", "max_turns": 2})
-    named = {name: settings.model for name, settings in iterate_configured_models(found.roles) if name.startswith("judge")}
+    named = {
+        name: settings.model for name, settings in iterate_configured_models(found.roles) if name.startswith("judge")
+    }
     assert named == {
         "judge": "openai/usual",
         "judge.fallbacks[0]": "mistral/spare",

@@ -5,9 +5,9 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.app.retention import select_expired_runs
 from orchestrator.config.model import GcSettings
 from orchestrator.domain.ids import RunId
+from orchestrator.retention.policy import select_expired_runs
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 Ends = list[tuple[RunId, datetime | None]]

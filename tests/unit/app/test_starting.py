@@ -9,16 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.app.options import Options
-from orchestrator.app.starting import RecipeRequest, write_recipe_file
-from orchestrator.config.toml import read_toml
+from orchestrator.config.toml_source import read_toml
 from orchestrator.errors import UsageProblem
 from orchestrator.migrate.bundled import load_templates
-from orchestrator.migrate.filling import fill_template, format_toml_text
 from orchestrator.migrate.recipe import Recipe, load_recipe
-from orchestrator.migrate.recipe.schema import build_recipe_schema
+from orchestrator.migrate.recipe.json_schema import build_recipe_schema
 from orchestrator.migrate.survey.findings import Findings
-from orchestrator.migrate.survey.tools import RecipeTools, find_tools
+from orchestrator.migrate.survey.recipe_draft import fill_template, format_toml_text
+from orchestrator.migrate.survey.recipe_tools import RecipeTools, find_tools
+from orchestrator.project.options import Options
+from orchestrator.scaffold.recipe_file import RecipeRequest, write_recipe_file
 from tests.running.projects import git, repository
 
 pytestmark = pytest.mark.anyio
@@ -74,7 +74,9 @@ def test_every_bundled_recipe_says_what_it_does_and_what_it_needs(name: str) -> 
 async def test_what_is_in_scope_is_counted(repo: Path, tmp_path: Path) -> None:
     started = await write_recipe_file(Options(repo), RecipeRequest("pyupgrade"), tmp_path / "r.toml", overwrite=False)
     assert started.counted == "2 files in scope, 1 sites in 1 of them"
-    nothing = await write_recipe_file(Options(repo), RecipeRequest(pattern="nowhere"), tmp_path / "n.toml", overwrite=False)
+    nothing = await write_recipe_file(
+        Options(repo), RecipeRequest(pattern="nowhere"), tmp_path / "n.toml", overwrite=False
+    )
     assert "no site was found" in nothing.counted
 
 
@@ -98,7 +100,9 @@ async def test_an_existing_file_is_kept_unless_it_may_be_lost(repo: Path, tmp_pa
         (RecipeRequest(goal="\udc80", pattern="x"), "not UTF-8"),
     ],
 )
-async def test_a_wish_that_makes_no_sense_is_refused(repo: Path, tmp_path: Path, asked: RecipeRequest, said: str) -> None:
+async def test_a_wish_that_makes_no_sense_is_refused(
+    repo: Path, tmp_path: Path, asked: RecipeRequest, said: str
+) -> None:
     with pytest.raises(UsageProblem, match=said):
         await write_recipe_file(Options(repo), asked, tmp_path / "r.toml", overwrite=False)
     assert not (tmp_path / "r.toml").exists()

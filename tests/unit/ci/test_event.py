@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.ci.event import JobOrder, JobDefaults, parse_event
-from orchestrator.ci.ticket import check_key
+from orchestrator.ci.forge_event import JobDefaults, JobOrder, parse_event
+from orchestrator.ci.lease import check_key
 from orchestrator.errors import UsageProblem
 
 USUAL = JobDefaults(time_limit_s=19_800, budget_usd="10", scheduled_goal="tidy up")

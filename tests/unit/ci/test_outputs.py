@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.ci.outputs import JobResult, has_result, build_job_result, write_outputs, write_summary
-from orchestrator.ci.ticket import LeaseRecord
-from orchestrator.domain.contract import Contract, Criterion, CriterionFinding, IterationVerdict
+from orchestrator.ci.job_outputs import JobResult, build_job_result, has_result, write_outputs, write_summary
+from orchestrator.ci.lease import LeaseRecord
 from orchestrator.domain.event.run import RunPaused
 from orchestrator.domain.ids import RunId
-from orchestrator.domain.state import RunState
+from orchestrator.domain.run.contract import Contract, Criterion, CriterionFinding, IterationVerdict
+from orchestrator.domain.run.state import RunState
 from orchestrator.errors import EnvironmentProblem
 from tests.running.kept_runs import kept_run
 

@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.ci.shelf import RemoteState, StateSuperseded, get_journal_ref, find_key, get_lease_ref
-from orchestrator.ci.ticket import LeaseRecord
+from orchestrator.ci.lease import LeaseRecord
+from orchestrator.ci.remote_state import RemoteState, StateSuperseded, find_key, get_journal_ref, get_lease_ref
 from orchestrator.domain.ids import RunId
 from orchestrator.errors import EnvironmentProblem, UsageProblem
 from tests.running.projects import calculator, git
 from tests.running.remotes import PASSWORD, USER, http_remotes
-from worktrees.repository import GitRepository
+from worktrees.repositories.repository import GitRepository
 
 RUN = RunId("20261120-101705-7f3a")
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.ci.ticket import MAX_HOPS, LeaseRecord, claim_lease, get_job_name, create_lease, check_key
+from orchestrator.ci.lease import MAX_HOPS, LeaseRecord, check_key, claim_lease, create_lease, get_job_name
 from orchestrator.domain.ids import RunId
 from orchestrator.errors import LimitReached, RunLocked, UsageProblem
 

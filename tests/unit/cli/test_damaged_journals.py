@@ -15,8 +15,8 @@ from orchestrator.cli.main import main
 from orchestrator.domain.event import RecordedEvent
 from orchestrator.domain.event.run import Noticed
 from orchestrator.domain.ids import RunId
-from orchestrator.journal.runs import RunDirectory, StateDirectory
-from orchestrator.journal.store import EventStore, read_all_events
+from orchestrator.journal.locations.run_directory import RunDirectory, StateDirectory
+from orchestrator.journal.storage.event_store import EventStore, read_all_events
 from tests.golden import DATA
 from tests.unit.journal.test_golden_journals import restore
 

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.app.options import Options, load_project_context
-from orchestrator.cli.finding import find_state_directory, find_checkout_root
+from orchestrator.cli.run_lookup import find_checkout_root, find_state_directory
 from orchestrator.errors import UsageProblem
+from orchestrator.project.options import Options, load_project_context
 from tests.running.projects import calculator, git
 
 
@@ -37,7 +37,10 @@ def test_runs_are_looked_for_where_the_configuration_puts_them(
 def test_a_linked_worktree_and_a_subdirectory_have_a_top(repo: Path) -> None:
     git(repo, "worktree", "add", "-q", "../linked")
     (repo / "sub").mkdir()
-    assert (find_checkout_root(repo / "sub"), find_checkout_root(repo.parent / "linked")) == (repo, repo.parent / "linked")
+    assert (find_checkout_root(repo / "sub"), find_checkout_root(repo.parent / "linked")) == (
+        repo,
+        repo.parent / "linked",
+    )
 
 
 def test_a_bare_repository_is_called_what_it_is(repo: Path) -> None:

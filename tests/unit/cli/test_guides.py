@@ -8,7 +8,7 @@ import click
 import pytest
 
 from orchestrator.cli.main import cli
-from orchestrator.cli.run_moving import export_command, import_command
+from orchestrator.cli.run.transfer import export_command, import_command
 
 ROOT = Path(__file__).parents[3]
 GUIDES = sorted(

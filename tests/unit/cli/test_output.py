@@ -6,7 +6,7 @@ import json
 import pytest
 
 from orchestrator.cli import output
-from orchestrator.cli.output import format_json, print_lines, print_message, print_crash, convert_to_user_error
+from orchestrator.cli.output import convert_to_user_error, format_json, print_crash, print_lines, print_message
 from orchestrator.errors import EnvironmentProblem, UsageProblem
 from worktrees.errors import GitError
 

@@ -5,19 +5,25 @@ import sys
 
 import pytest
 
-from orchestrator.cli.screen import can_show_dashboard
+from orchestrator.cli.dashboard.screen import can_show_dashboard
 from tests.running.kept_place import Place, kept_runs
 
 _LOADED = """
 import sys
-import orchestrator.cli.doors, orchestrator.cli.screen, orchestrator.cli.watch
+import orchestrator.cli.dashboard.actions, orchestrator.cli.dashboard.screen, orchestrator.cli.dashboard.watch
 import orchestrator.tui.app, orchestrator.tui.plain_follower, orchestrator.tui.run_feed.feed
 from orchestrator.tui.tabs import BURNDOWN_TAB, DETAIL_VIEWS, TABS, load_view_class
 for path in {*(tab.path for tab in (*TABS, BURNDOWN_TAB)), *DETAIL_VIEWS.values()}:
     load_view_class(path)
 print(" ".join(sys.modules))
 """
-_WORKERS = ("litellm", "openai", "orchestrator.app.wiring", "orchestrator.app.verbs", "orchestrator.engine.run")
+_WORKERS = (
+    "litellm",
+    "openai",
+    "orchestrator.app.wiring",
+    "orchestrator.app.run_execution",
+    "orchestrator.engine.goal.run",
+)
 
 
 def test_a_dashboard_loads_nothing_that_works_on_runs() -> None:
@@ -72,8 +78,8 @@ def test_a_log_that_cannot_be_written_is_missed_and_ends_nothing() -> None:
     script = """
 import logging, warnings
 from pathlib import Path
-from orchestrator.cli.screen import log_to
-from orchestrator.journal.runs import RunDirectory
+from orchestrator.cli.dashboard.screen import log_to
+from orchestrator.journal.locations.run_directory import RunDirectory
 log_to(RunDirectory(Path("/nowhere/at/all")))
 warnings.warn("missed")
 logging.getLogger("x").warning("missed")

@@ -4,10 +4,16 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.config.layers import get_defaults_path, iterate_leaf_values, load_config, merge_settings, get_user_config_path
+from orchestrator.config.layers import (
+    get_defaults_path,
+    get_user_config_path,
+    iterate_leaf_values,
+    load_config,
+    merge_settings,
+)
 from orchestrator.config.model import Config
 from orchestrator.config.roles import JudgeSettings
-from orchestrator.config.toml import format_dotted_key, read_toml
+from orchestrator.config.toml_source import format_dotted_key, read_toml
 from orchestrator.errors import UsageProblem
 
 
@@ -58,7 +64,9 @@ def test_a_lens_inherits_what_it_leaves_out_even_if_that_is_set_later_and_is_wri
 ) -> None:
     own = "[roles.judge.lenses.strict]\nview = 'codebase'\nmodel = 'b'\nmax_turns = 3\n"
     user_file(tmp_path, f"[roles.judge]\nmodel = 'a'\napi_base = 'http://a'\n{own}")
-    judge = load_config(None, {"roles": {"judge": {"api_base": "http://c"}}}, environ=environ(tmp_path)).config.roles.judge
+    judge = load_config(
+        None, {"roles": {"judge": {"api_base": "http://c"}}}, environ=environ(tmp_path)
+    ).config.roles.judge
     assert [(name, lens.view, lens.when) for name, lens in judge.active_lenses.items()] == [
         ("diff", "diff", "always"),
         ("code", "code", "flagged"),

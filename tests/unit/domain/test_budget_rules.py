@@ -8,8 +8,15 @@ from typing import Literal
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.domain.budget import Account, BudgetFit, Limit, RunLimits, find_budget_refusal, compute_remaining
-from orchestrator.domain.usage import Usage
+from orchestrator.domain.budget.limits import (
+    Account,
+    BudgetFit,
+    Limit,
+    RunLimits,
+    compute_remaining,
+    find_budget_refusal,
+)
+from orchestrator.domain.budget.usage import Usage
 
 LIMIT = 100
 RESERVE = 0.25
@@ -136,7 +143,9 @@ def test_a_limit_that_is_spent_goes_before_one_that_only_has_to_wait() -> None:
 
 
 def test_of_small_counts_nothing_is_held_back() -> None:
-    assert RunLimits(calls=9, tokens=1_000, usd=1).reduce_by_share(0.1).model_dump(include={"calls", "tokens", "usd"}) == {
+    assert RunLimits(calls=9, tokens=1_000, usd=1).reduce_by_share(0.1).model_dump(
+        include={"calls", "tokens", "usd"}
+    ) == {
         "calls": 9,
         "tokens": 900,
         "usd": 0.9,

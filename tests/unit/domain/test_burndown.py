@@ -7,15 +7,15 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.domain.burndown import MAX_TICKS, get_found_weight, sum_remaining_weight, thin_ticks
 from orchestrator.domain.event import Event
 from orchestrator.domain.event.base import RecordedEvent
 from orchestrator.domain.event.migration import FilesFound, WaveStarted
 from orchestrator.domain.event.run import EngineStarted, RunPaused
-from orchestrator.domain.fold import fold_events
-from orchestrator.domain.lifecycle import FILE_TRANSITIONS
-from orchestrator.domain.migration import FileStatus, Tick
-from orchestrator.domain.state import RunState
+from orchestrator.domain.fold.projection import fold_events
+from orchestrator.domain.migration.burndown import MAX_TICKS, get_found_weight, sum_remaining_weight, thin_ticks
+from orchestrator.domain.migration.files import FileStatus, Tick
+from orchestrator.domain.run.state import RunState
+from orchestrator.domain.transitions import FILE_TRANSITIONS
 from tests.running import migrated
 from tests.running.migrated import DAY, RECIPE, begun, lands, moved, recorded, story, told
 

@@ -6,16 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.domain.approval import Approval
-from orchestrator.domain.command import AddCriterion, Command, Configure, DropCriterion
-from orchestrator.domain.commanded import explain_refusal
-from orchestrator.domain.contract import Contract, ContractAltered, Criterion, IterationVerdict
+from orchestrator.domain.commands.definitions import AddCriterion, Command, Configure, DropCriterion
+from orchestrator.domain.commands.goal import explain_refusal
 from orchestrator.domain.event import Event, RecordedEvent
 from orchestrator.domain.event.people import ApprovalDecided, ApprovalRequested, CommandTaken
 from orchestrator.domain.event.run import ContractFrozen, IterationJudged, IterationStarted, RunStarted
-from orchestrator.domain.fold import apply_recorded_event
+from orchestrator.domain.fold.projection import apply_recorded_event
 from orchestrator.domain.ids import CommitId, RunId, TreeId
-from orchestrator.domain.state import RunState
+from orchestrator.domain.run.approval import Approval
+from orchestrator.domain.run.contract import Contract, ContractAltered, Criterion, IterationVerdict
+from orchestrator.domain.run.state import RunState
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 GOAL, GATE = Criterion(id="goal", text="g"), Criterion(id="gate", text="t", command="t")

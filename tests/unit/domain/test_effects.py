@@ -3,7 +3,7 @@
 import ast
 from pathlib import Path
 
-from orchestrator.domain.effects import CRASH_POINTS, EFFECTS, CRASH_MOMENTS
+from orchestrator.domain.effects import CRASH_MOMENTS, CRASH_POINTS, EFFECTS
 from orchestrator.domain.event import EVENT_CLASSES, Intent
 
 ROOT = Path(__file__).parents[3]
@@ -11,7 +11,9 @@ SOURCES = [path for room in ("orchestrator", "roles", "worktrees") for path in (
 
 
 def test_every_intent_is_one_of_the_effects_whose_recovery_is_told() -> None:
-    intents = {cls.model_fields["kind"].default.partition(".")[0] for cls in EVENT_CLASSES.values() if issubclass(cls, Intent)}
+    intents = {
+        cls.model_fields["kind"].default.partition(".")[0] for cls in EVENT_CLASSES.values() if issubclass(cls, Intent)
+    }
     assert intents == set(EFFECTS)
 
 

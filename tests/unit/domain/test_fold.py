@@ -7,9 +7,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.domain.attempt import Attempt, Exit
+from orchestrator.domain.budget.usage import Usage
 from orchestrator.domain.chat import Role
-from orchestrator.domain.event import EVENT_CLASSES, Event, RecordedEvent, UnknownEventError, parse_event, format_event_body
+from orchestrator.domain.event import (
+    EVENT_CLASSES,
+    Event,
+    RecordedEvent,
+    UnknownEventError,
+    format_event_body,
+    parse_event,
+)
 from orchestrator.domain.event.base import Done, Intent, build_effect_key
 from orchestrator.domain.event.landing import LandingFinished, LandingStarted
 from orchestrator.domain.event.migration import FileMoved, FilesFound, FoundFile
@@ -24,15 +31,15 @@ from orchestrator.domain.event.work import (
     TaskCreated,
     VerdictGiven,
 )
-from orchestrator.domain.fold import apply_recorded_event, fold_events
+from orchestrator.domain.fold.projection import apply_recorded_event, fold_events
 from orchestrator.domain.ids import ROOT_TASK, CommitId, SessionId, TaskId, TreeId, UnitId
-from orchestrator.domain.lifecycle import FILE_TRANSITIONS, TASK_TRANSITIONS, IllegalTransition
-from orchestrator.domain.migration import FileStatus
-from orchestrator.domain.state import RunState, build_unit_id
-from orchestrator.domain.task import Task, TaskStatus
-from orchestrator.domain.text import Text
-from orchestrator.domain.usage import Usage
-from orchestrator.domain.verdict import Verdict, VerdictKind
+from orchestrator.domain.judging.verdict import Verdict, VerdictKind
+from orchestrator.domain.migration.files import FileStatus
+from orchestrator.domain.run.attempt import Attempt, Exit
+from orchestrator.domain.run.state import RunState, build_unit_id
+from orchestrator.domain.run.task import Task, TaskStatus
+from orchestrator.domain.text.blob_text import Text
+from orchestrator.domain.transitions import FILE_TRANSITIONS, TASK_TRANSITIONS, IllegalTransition
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 API = TaskId("api")
@@ -142,7 +149,7 @@ def test_spending_is_summed_by_role_model_and_task_and_unknown_prices_stay_unkno
 
 
 def test_a_call_that_was_cut_off_is_counted_as_possibly_billed() -> None:
-    from orchestrator.agent.ask import build_call_failure
+    from orchestrator.agent.model_calls import build_call_failure
 
     called = ModelCalled(task=API, key="model/s/0~0", session=SessionId("s"), turn=0, role="worker", model="m")
     state = fold_events(record(created(), session(), called, build_call_failure(called, "lost", "")))
@@ -152,7 +159,7 @@ def test_a_call_that_was_cut_off_is_counted_as_possibly_billed() -> None:
 @pytest.mark.attack(66)
 @pytest.mark.parametrize("may_be_billed", [True, False])
 def test_what_a_broken_reply_may_have_cost_counts_as_much_as_was_reserved(may_be_billed: bool) -> None:
-    from orchestrator.agent.ask import build_call_failure
+    from orchestrator.agent.model_calls import build_call_failure
 
     reserved = Usage(calls=1, input_tokens=70, output_tokens=30, cost_usd=Decimal("0.5"))
     called = ModelCalled(
@@ -164,7 +171,7 @@ def test_what_a_broken_reply_may_have_cost_counts_as_much_as_was_reserved(may_be
 
 
 def test_answers_are_counted_by_the_model_that_was_asked_and_the_longest_pause_of_a_pool_holds() -> None:
-    from orchestrator.agent.ask import build_call_failure
+    from orchestrator.agent.model_calls import build_call_failure
 
     def called(number: int, model: str) -> ModelCalled:
         key = f"model/s/{number}~0"

@@ -6,7 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.domain.forge_check import MAX_CHECKS, ForgeCheck, limit_checks, list_check_names, list_failure_reasons, compute_checks_outcome, format_check_lines
+from orchestrator.domain.judging.forge_check import (
+    MAX_CHECKS,
+    ForgeCheck,
+    compute_checks_outcome,
+    format_check_lines,
+    limit_checks,
+    list_check_names,
+    list_failure_reasons,
+)
 
 NAMES = st.sampled_from(("lint", "types", "unit", "e2e"))
 CHECKS = st.lists(st.builds(ForgeCheck, name=NAMES, state=st.sampled_from(("pending", "passed", "failed"))))

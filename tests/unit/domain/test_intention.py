@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.domain.intention import find_command_violations, find_path_violation
+from orchestrator.domain.sandbox.violation_patterns import find_command_violations, find_path_violation
 
 
 @pytest.mark.parametrize(

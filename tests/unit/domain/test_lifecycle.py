@@ -2,9 +2,9 @@
 
 import pytest
 
-from orchestrator.domain.lifecycle import FILE_TRANSITIONS, TASK_TRANSITIONS, IllegalTransition, apply_transition
-from orchestrator.domain.migration import FileStatus
-from orchestrator.domain.task import TaskStatus
+from orchestrator.domain.migration.files import FileStatus
+from orchestrator.domain.run.task import TaskStatus
+from orchestrator.domain.transitions import FILE_TRANSITIONS, TASK_TRANSITIONS, IllegalTransition, apply_transition
 
 
 @pytest.mark.parametrize("old", [status for status in TaskStatus if status != TaskStatus.QUEUED])

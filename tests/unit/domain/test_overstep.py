@@ -7,11 +7,11 @@ import pytest
 
 from orchestrator.domain.event import Event, RecordedEvent
 from orchestrator.domain.event.work import SessionStarted, ToolCalled, ToolReturned
-from orchestrator.domain.fold import fold_events
+from orchestrator.domain.fold.projection import fold_events
 from orchestrator.domain.ids import SessionId, TaskId
-from orchestrator.domain.overstep import MAX_VIOLATIONS, PolicyViolation
-from orchestrator.domain.text import Text
-from orchestrator.domain.tier import Tier
+from orchestrator.domain.sandbox.policy_violation import MAX_VIOLATIONS, PolicyViolation
+from orchestrator.domain.sandbox.tier import Tier
+from orchestrator.domain.text.blob_text import Text
 
 SESSION, TASK = SessionId("a@1"), TaskId("a")
 
@@ -31,7 +31,9 @@ def used(name: str, arguments: object, said: str = "[exit code 1, 0.1 s]", **mor
 def told(*events: Event) -> list[PolicyViolation]:
     begun = SessionStarted(session=SESSION, task=TASK, role="worker", model="m", prompt="", system=Text(), brief=Text())
     at = datetime(2026, 1, 1, tzinfo=UTC)
-    return fold_events(RecordedEvent(seq, at, event) for seq, event in enumerate((begun, *events), start=1)).policy_violations
+    return fold_events(
+        RecordedEvent(seq, at, event) for seq, event in enumerate((begun, *events), start=1)
+    ).policy_violations
 
 
 def test_a_command_is_quoted_with_how_it_ended() -> None:

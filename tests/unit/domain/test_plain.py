@@ -7,7 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.domain.plain import format_code_span, sanitize_markdown, sanitize_title, to_one_line, strip_controls
+from orchestrator.domain.text.sanitization import (
+    format_code_span,
+    sanitize_markdown,
+    sanitize_title,
+    strip_controls,
+    to_one_line,
+)
 
 
 @pytest.mark.parametrize(
@@ -62,7 +68,9 @@ def test_a_title_closes_nothing_and_calls_nobody(title: str) -> None:
 
 
 def test_an_ordinary_title_stays_as_it_is() -> None:
-    assert sanitize_title("Fix rounding (a@b.c) & close the file! 5 < 6") == "Fix rounding (a@b.c) & close the file! 5 < 6"
+    assert (
+        sanitize_title("Fix rounding (a@b.c) & close the file! 5 < 6") == "Fix rounding (a@b.c) & close the file! 5 < 6"
+    )
 
 
 @given(st.text())

@@ -7,9 +7,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from pathspec import GitIgnoreSpec
 
-from orchestrator.domain.globs import is_glob, can_overlap
-from orchestrator.domain.plan import Plan, PlanLimits, check_plan
-from orchestrator.domain.task import TaskDraft
+from orchestrator.domain.paths.globs import can_overlap, is_glob
+from orchestrator.domain.run.plan import Plan, PlanLimits, check_plan
+from orchestrator.domain.run.task import TaskDraft
 
 LIMITS = PlanLimits(depth=0, max_depth=3, max_children=5, variants=("strong",), left_usd=Decimal(2), left_tokens=1_000)
 

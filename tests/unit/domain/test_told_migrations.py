@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.domain.approval import Approval
-from orchestrator.domain.command import (
+from orchestrator.domain.commands.definitions import (
     Approve,
     Command,
     HoldShard,
@@ -18,7 +17,7 @@ from orchestrator.domain.command import (
     RollbackShards,
     SkipFiles,
 )
-from orchestrator.domain.commanded import apply_command, explain_refusal
+from orchestrator.domain.commands.goal import apply_command, explain_refusal
 from orchestrator.domain.event.landing import LandedPart, LandingFinished
 from orchestrator.domain.event.migration import (
     FileMoved,
@@ -31,10 +30,11 @@ from orchestrator.domain.event.migration import (
 )
 from orchestrator.domain.event.people import ApprovalDecided, ApprovalRequested
 from orchestrator.domain.event.run import PrOpened, RunEnded, RunStarted
-from orchestrator.domain.fold import fold_events
+from orchestrator.domain.fold.projection import fold_events
 from orchestrator.domain.ids import CommitId, RunId, TreeId, UnitId
-from orchestrator.domain.migration import FileStatus, Shard
-from orchestrator.domain.state import RunState
+from orchestrator.domain.migration.files import FileStatus, Shard
+from orchestrator.domain.run.approval import Approval
+from orchestrator.domain.run.state import RunState
 from tests.unit.domain.test_fold import record
 
 TREE = TreeId("t" * 40)
@@ -157,7 +157,10 @@ def test_files_are_tried_again_from_the_first_rung_and_the_run_is_open_again() -
 
 def test_a_shard_is_held_with_its_reason_until_it_is_released() -> None:
     state = told(run(), HoldShard(shard="lib", reason="release week"))
-    assert (state.shards["lib"].held, state.get_shard_status(state.shards["lib"])) == ("held by ada: release week", "held")
+    assert (state.shards["lib"].held, state.get_shard_status(state.shards["lib"])) == (
+        "held by ada: release week",
+        "held",
+    )
     assert "held by ada" in explain_refusal(state, HoldShard(shard="lib"))
     assert told(state, ReleaseShard(shard="lib")).shards["lib"].held == ""
 

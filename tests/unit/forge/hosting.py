@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator.domain.ids import CommitId, RunId
-from orchestrator.forge.github import GitHubForge
-from orchestrator.forge.github_api import open_github_api
-from orchestrator.forge.github_pace import GitHubRetryPolicy
-from orchestrator.forge.github_place import RepositoryEndpoint
+from orchestrator.forge.github.api import open_github_api
+from orchestrator.forge.github.endpoint import RepositoryEndpoint
+from orchestrator.forge.github.forge import GitHubForge
+from orchestrator.forge.github.retry import GitHubRetryPolicy
 from orchestrator.ports.forge import PullRequest
 from tests.running.forge import TOKEN, FakeForge
 from tests.running.projects import commit, git, repository

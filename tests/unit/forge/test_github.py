@@ -8,10 +8,10 @@ import pytest
 
 from orchestrator.domain.ids import CommitId, RunId
 from orchestrator.errors import EnvironmentProblem, PersonNeeded, ProviderDown
-from orchestrator.forge.github_http import open_connection
-from orchestrator.forge.github_pace import RetryAdvice
-from orchestrator.forge.github_place import RepositoryEndpoint
-from orchestrator.forge.marks import MAX_TEXT_CHARS, build_marker
+from orchestrator.forge.github.endpoint import RepositoryEndpoint
+from orchestrator.forge.github.http_client import open_connection
+from orchestrator.forge.github.retry import RetryAdvice
+from orchestrator.forge.markers import MAX_TEXT_CHARS, build_marker
 from tests.running.forge import (
     ALL_RIGHTS,
     TOKEN,
@@ -108,7 +108,10 @@ async def test_a_pull_request_of_somebody_else_on_the_branch_needs_a_person_and_
     async with client(forge) as github:
         with pytest.raises(PersonNeeded, match=r"/pull/1 is open for .* this run did not open it"):
             await github.open_pull_request(proposal(forge))
-        for act in (github.close_pull_request("octo/demo#1", "no"), github.merge_pull_request("octo/demo#1", head(forge))):
+        for act in (
+            github.close_pull_request("octo/demo#1", "no"),
+            github.merge_pull_request("octo/demo#1", head(forge)),
+        ):
             with pytest.raises(PersonNeeded, match="is not this run's"):
                 await act
     assert forge.writes == []
@@ -377,9 +380,12 @@ async def test_an_answer_that_is_compressed_unasked_is_not_read(forge: FakeForge
 
 @pytest.mark.attack(65)
 async def test_an_answer_that_comes_drop_by_drop_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("orchestrator.forge.github_http._WHOLE_S", 0.3)
+    monkeypatch.setattr("orchestrator.forge.github.http_client._WHOLE_S", 0.3)
     server = HostileServer(Flood(pieces=(b"{",), endless=b" ", pause_s=0.02))
-    async with server.run() as url, open_connection(RepositoryEndpoint(url, "octo/demo", TOKEN, "GITHUB_TOKEN")) as github:
+    async with (
+        server.run() as url,
+        open_connection(RepositoryEndpoint(url, "octo/demo", TOKEN, "GITHUB_TOKEN")) as github,
+    ):
         told = await github.send_request("GET", "/pulls", None, {})
     assert isinstance(told, RetryAdvice)
     assert "no complete answer within 0.3 s" in told.why

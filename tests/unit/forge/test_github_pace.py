@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.forge.github_pace import RetryAdvice, GitHubRetryPolicy, find_retry_advice
+from orchestrator.forge.github.retry import GitHubRetryPolicy, RetryAdvice, find_retry_advice
 
 NOW = datetime(2026, 11, 22, 10, 0, tzinfo=UTC)
 DATE = format_datetime(NOW, usegmt=True)

@@ -5,12 +5,12 @@ import sys
 
 _LOADED = """
 import sys
-import orchestrator.app.doctor, orchestrator.app.wiring, orchestrator.cli.doctor, orchestrator.cli.run
+import orchestrator.doctor.checks, orchestrator.app.wiring, orchestrator.cli.setup.doctor, orchestrator.cli.run.start
 print(" ".join(sys.modules))
 """
 
 
 def test_what_opens_runs_loads_no_http_client() -> None:
     loaded = subprocess.run([sys.executable, "-c", _LOADED], capture_output=True, text=True, check=True).stdout.split()
-    assert "orchestrator.app.forges" in loaded
-    assert [name for name in loaded if name in {"httpx", "orchestrator.forge.github_http"}] == []
+    assert "orchestrator.forge.factory" in loaded
+    assert [name for name in loaded if name in {"httpx", "orchestrator.forge.github.http_client"}] == []

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.forge.marks import MAX_TEXT_CHARS, has_marker, build_marker, add_marker, build_run_marker
+from orchestrator.forge.markers import MAX_TEXT_CHARS, add_marker, build_marker, build_run_marker, has_marker
 
 NAMES = st.text(max_size=30)
 MARKS = st.tuples(NAMES, st.sampled_from(["pr", "closed"]), NAMES)

@@ -10,12 +10,12 @@ from typing import Any, Protocol
 
 import pytest
 
+from orchestrator.hands.execution.workspace_runner import run_command
 from orchestrator.hands.local import LocalHands, open_local_hands
 from orchestrator.hands.policy import BackendChoice, SandboxGrant
-from orchestrator.hands.run import run_command
 from orchestrator.hands.workspace import LocalWorkspace
-from orchestrator.ports.hands import ShellCommand, CommandResult
-from worktrees.repository import GitRepository
+from orchestrator.ports.hands import CommandResult, ShellCommand
+from worktrees.repositories.repository import GitRepository
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,9 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         is_attack = metafunc.definition.get_closest_marker("attack") is not None
         marks = pytest.mark.slow if is_attack else pytest.mark.extended
         container = pytest.param(BackendChoice.CONTAINER, id="container", marks=marks)
-        metafunc.parametrize("backend", [pytest.param(BackendChoice.BUBBLEWRAP, id="bubblewrap"), container], indirect=True)
+        metafunc.parametrize(
+            "backend", [pytest.param(BackendChoice.BUBBLEWRAP, id="bubblewrap"), container], indirect=True
+        )
 
 
 @pytest.fixture

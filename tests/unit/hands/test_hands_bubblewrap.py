@@ -1,8 +1,15 @@
 import pytest
 
-from orchestrator.hands.bubblewrap import BubblewrapLaunch, build_bubblewrap_arguments
-from orchestrator.hands.mounts import Mount, build_tmpfs_mount, sort_mounts, build_link_mount, build_read_only_mount, build_writable_mount
-from orchestrator.hands.programs import SandboxPrograms
+from orchestrator.hands.sandbox.bubblewrap_arguments import BubblewrapLaunch, build_bubblewrap_arguments
+from orchestrator.hands.sandbox.mounts import (
+    Mount,
+    build_link_mount,
+    build_read_only_mount,
+    build_tmpfs_mount,
+    build_writable_mount,
+    sort_mounts,
+)
+from orchestrator.hands.sandbox.program_search import SandboxPrograms
 
 PROGRAMS = SandboxPrograms(
     bwrap="/usr/bin/bwrap",
@@ -61,7 +68,12 @@ def test_options_that_an_older_bubblewrap_does_not_know_are_left_out() -> None:
 
 
 def test_outer_places_are_mounted_before_those_inside_them() -> None:
-    mounts = [build_read_only_mount("/a/b/c"), build_read_only_mount("/a-z"), build_tmpfs_mount("/a", 1), build_read_only_mount("/a/b")]
+    mounts = [
+        build_read_only_mount("/a/b/c"),
+        build_read_only_mount("/a-z"),
+        build_tmpfs_mount("/a", 1),
+        build_read_only_mount("/a/b"),
+    ]
     assert [m.dest for m in sort_mounts(mounts)] == ["/a", "/a/b", "/a/b/c", "/a-z"]
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.hands.cgroup import ControlGroup, ControlGroupParent, find_group_parent, load_group_parent
+from orchestrator.hands.limits.cgroup import ControlGroup, ControlGroupParent, find_group_parent, load_group_parent
 from orchestrator.hands.policy import CommandLimits
 
 
@@ -29,7 +29,9 @@ def test_a_session_under_systemd_has_its_groups_beside_its_own(tmp_path: Path) -
     folder(slices / "app.slice", "memory pids\n")
     folder(slices / "app.slice" / "terminal.scope", "")
     own = "0::/user.slice/user@1000.service/app.slice/terminal.scope\n"
-    assert find_group_parent(mounted(place, "cgroup2", "nsdelegate"), own) == ControlGroupParent(2, (slices / "app.slice",))
+    assert find_group_parent(mounted(place, "cgroup2", "nsdelegate"), own) == ControlGroupParent(
+        2, (slices / "app.slice",)
+    )
 
 
 def test_where_nothing_is_handed_down_there_are_no_groups(tmp_path: Path) -> None:

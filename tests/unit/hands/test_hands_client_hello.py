@@ -4,13 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.hands.client_hello import (
+from orchestrator.hands.network.client_hello import (
     RECORDS_BEFORE_SECOND_HELLO,
     RECORDS_BEFORE_SERVER_HELLO,
     HelloRefused,
+    check_server_name,
     is_hello_retry_request,
     parse_handshake_message,
-    check_server_name,
 )
 from tests.running.hellos import ECH, hello, openssl_hello, records, server_names
 

@@ -9,11 +9,11 @@ import anyio
 import pytest
 
 from orchestrator.errors import ToolRefused
-from orchestrator.hands.policy import SandboxGrant, CommandLimits
-from orchestrator.hands.reading import read_log_ends
-from orchestrator.hands.run import run_command
+from orchestrator.hands.execution.log_reader import read_log_ends
+from orchestrator.hands.execution.workspace_runner import run_command
+from orchestrator.hands.policy import CommandLimits, SandboxGrant
 from orchestrator.hands.workspace import LocalWorkspace
-from orchestrator.ports.hands import ShellCommand, CommandEnding
+from orchestrator.ports.hands import CommandEnding, ShellCommand
 from orchestrator.redact.redactor import Redactor
 
 pytestmark = pytest.mark.sandbox
@@ -147,7 +147,11 @@ async def test_a_hundred_megabytes_are_taken_where_the_limit_allows(yard: Any, s
     async with yard.hands(grant) as hands:
         workspace = await hands.open(yard.git("rev-parse", "HEAD"), "test")
         result = (await shell_in(workspace, "head -c 100000000 /dev/zero", output_bytes=200_000_000)).result
-    assert (result.ending, result.output_bytes, result.log.stat().st_size) == (CommandEnding.EXITED, 100_000_000, 100_000_000)
+    assert (result.ending, result.output_bytes, result.log.stat().st_size) == (
+        CommandEnding.EXITED,
+        100_000_000,
+        100_000_000,
+    )
 
 
 async def test_output_of_exactly_the_limit_is_no_offence(shell: Any) -> None:

@@ -14,13 +14,18 @@ from typing import Any
 import anyio
 import pytest
 
-from orchestrator.hands.container_engines import ContainerEngine
-from orchestrator.hands.container_words import ContainerLaunch, build_run_arguments
+from orchestrator.hands.containers.engines import ContainerEngine
+from orchestrator.hands.containers.run_arguments import ContainerLaunch, build_run_arguments
 from orchestrator.hands.local import LocalHands
-from orchestrator.hands.mounts import build_tmpfs_mount, build_link_mount, build_read_only_mount, build_writable_mount
-from orchestrator.hands.policy import BackendChoice, SandboxGrant, CommandLimits
-from orchestrator.hands.seccomp_profile import tighten_profile
-from orchestrator.hands.system_files import SandboxUser
+from orchestrator.hands.policy import BackendChoice, CommandLimits, SandboxGrant
+from orchestrator.hands.sandbox.etc_files import SandboxUser
+from orchestrator.hands.sandbox.mounts import (
+    build_link_mount,
+    build_read_only_mount,
+    build_tmpfs_mount,
+    build_writable_mount,
+)
+from orchestrator.hands.seccomp.engine_profile import tighten_profile
 from orchestrator.hands.workspace import LocalWorkspace
 from orchestrator.ports.hands import CommandEnding
 
@@ -32,9 +37,9 @@ from pathlib import Path
 import anyio
 from orchestrator.hands.local import local_hands
 from orchestrator.hands.policy import Choice, Grant
-from orchestrator.hands.run import run_command
+from orchestrator.hands.execution.workspace_runner import run_command
 from orchestrator.ports.hands import Command
-from worktrees.repository import Repository
+from worktrees.repositories.repository import Repository
 
 async def main(repo, home, state, line):
     repository, grant = Repository.open(Path(repo)), Grant(backend=Choice.CONTAINER)
@@ -61,7 +66,9 @@ async def engine(hands: LocalHands) -> AsyncIterator[ContainerEngine]:
 
 async def names(engine: ContainerEngine, state: Path) -> list[str]:
     """The containers of a state directory that the engine knows."""
-    told = await engine.run_engine_command("ps", "--all", "--filter", f"label=orchestrate.state={state}", "--format", "{{.Names}}")
+    told = await engine.run_engine_command(
+        "ps", "--all", "--filter", f"label=orchestrate.state={state}", "--format", "{{.Names}}"
+    )
     return told.split()
 
 
@@ -155,7 +162,7 @@ class TestContainers:
 
     async def test_an_imported_root_serves_as_well_as_a_directory(self, yard: Any, hands: LocalHands) -> None:
         """What docker is given, which takes no directory; podman can import, too."""
-        from orchestrator.hands.container_engines import build_image_archive
+        from orchestrator.hands.containers.engines import build_image_archive
 
         backend = hands._host.backend
         engine, image = backend.engine, "orchestrate-test-root"  # type: ignore[union-attr]
@@ -164,7 +171,7 @@ class TestContainers:
         backend.root = (image,)  # type: ignore[union-attr]
         try:
             workspace = await hands.open_workspace(yard.git("rev-parse", "HEAD"), "test")
-            from orchestrator.hands.run import run_command
+            from orchestrator.hands.execution.workspace_runner import run_command
             from orchestrator.ports.hands import ShellCommand
 
             result = await run_command(workspace, ShellCommand(line="pwd; ls; touch /x"))
@@ -251,7 +258,12 @@ def launch(**fields: Any) -> ContainerLaunch:
         "name": "box",
         "labels": {"of": "us"},
         "root": ("image",),
-        "mounts": (build_read_only_mount("/usr"), build_link_mount("/bin", "usr/bin"), build_writable_mount("/w", "/repo"), build_tmpfs_mount("/tmp", 5000)),
+        "mounts": (
+            build_read_only_mount("/usr"),
+            build_link_mount("/bin", "usr/bin"),
+            build_writable_mount("/w", "/repo"),
+            build_tmpfs_mount("/tmp", 5000),
+        ),
         "files": "/s/files",
         "control": "/s/control",
         "user": SandboxUser(7, 8, "/home/x", "/bin/sh"),

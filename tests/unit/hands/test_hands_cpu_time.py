@@ -2,14 +2,16 @@
 
 import pytest
 
-from orchestrator.hands.cpu_time import CpuTimeEstimate, ProcessCpuTime
+from orchestrator.hands.limits.cpu_time import CpuTimeEstimate, ProcessCpuTime
 
 PARENT = (1, 0.0)
 
 
 def test_what_a_parent_was_told_counts_once() -> None:
     estimate = CpuTimeEstimate()
-    assert estimate.add_sample(1.0, {PARENT: ProcessCpuTime(0.1, 0.0), (2, 0.5): ProcessCpuTime(0.4, 0.0, 1.0)}) == pytest.approx(0.5)
+    assert estimate.add_sample(
+        1.0, {PARENT: ProcessCpuTime(0.1, 0.0), (2, 0.5): ProcessCpuTime(0.4, 0.0, 1.0)}
+    ) == pytest.approx(0.5)
     assert estimate.add_sample(2.0, {PARENT: ProcessCpuTime(0.1, 0.9)}) == pytest.approx(1.0)
 
 
@@ -24,7 +26,9 @@ def test_a_parent_that_is_read_before_its_child_vanishes_owes_nothing_for_long()
 def test_what_vanishes_without_a_trace_still_counts() -> None:
     estimate = CpuTimeEstimate()
     for second in range(1, 4):
-        total = estimate.add_sample(second, {PARENT: ProcessCpuTime(0.0, 0.0), (second + 1, second - 0.9): ProcessCpuTime(0.9, 0.0)})
+        total = estimate.add_sample(
+            second, {PARENT: ProcessCpuTime(0.0, 0.0), (second + 1, second - 0.9): ProcessCpuTime(0.9, 0.0)}
+        )
     assert total == pytest.approx(2.7)
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.hands.deps_store import DepsStore
+from orchestrator.hands.deps.store import DepsStore
 
 DAY_S = 24 * 3600.0
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orchestrator.errors import ToolRefused
-from orchestrator.hands import beneath, files
+from orchestrator.hands.files import safe_open, workspace_files
 
 LIMIT = 1024
 
@@ -18,7 +18,7 @@ LIMIT = 1024
 def tree(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A workspace beside a secret, once for each way to open files."""
     if request.param == "walk":
-        monkeypatch.setattr(beneath, "has_openat2", lambda: False)
+        monkeypatch.setattr(safe_open, "has_openat2", lambda: False)
     (tmp_path / "secret").write_text("canary")
     root = tmp_path / "tree"
     (root / "pkg").mkdir(parents=True)
@@ -27,19 +27,19 @@ def tree(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_reads_a_file(tree: Path) -> None:
-    assert files.read_file(tree, "pkg/a.py", LIMIT) == b"one\n"
-    assert files.read_file(tree, "./pkg//a.py", LIMIT) == b"one\n"
+    assert workspace_files.read_file(tree, "pkg/a.py", LIMIT) == b"one\n"
+    assert workspace_files.read_file(tree, "./pkg//a.py", LIMIT) == b"one\n"
 
 
 def test_a_write_replaces_the_content_and_keeps_the_mode(tree: Path) -> None:
     (tree / "pkg" / "a.py").chmod(0o755)
-    files.write_file(tree, "pkg/a.py", b"two\n")
+    workspace_files.write_file(tree, "pkg/a.py", b"two\n")
     assert (tree / "pkg" / "a.py").read_bytes() == b"two\n"
     assert (tree / "pkg" / "a.py").stat().st_mode & 0o777 == 0o755
 
 
 def test_a_write_creates_missing_directories(tree: Path) -> None:
-    files.write_file(tree, "new/deep/b.txt", b"x")
+    workspace_files.write_file(tree, "new/deep/b.txt", b"x")
     assert (tree / "new" / "deep" / "b.txt").read_bytes() == b"x"
     assert sorted(p.name for p in (tree / "new" / "deep").iterdir()) == ["b.txt"]
 
@@ -47,8 +47,8 @@ def test_a_write_creates_missing_directories(tree: Path) -> None:
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root hands files to another user")
 def test_what_root_writes_belongs_to_the_sandbox_user(tree: Path) -> None:
     os.chown(tree / "pkg" / "a.py", 4321, 4321)
-    files.write_file(tree, "pkg/a.py", b"x", owner=1234)
-    files.write_file(tree, "new/b", b"x", owner=1234)
+    workspace_files.write_file(tree, "pkg/a.py", b"x", owner=1234)
+    workspace_files.write_file(tree, "new/b", b"x", owner=1234)
     assert [(tree / p).stat().st_uid for p in ("pkg/a.py", "new", "new/b")] == [4321, 1234, 1234]
 
 
@@ -77,9 +77,9 @@ def test_what_root_writes_belongs_to_the_sandbox_user(tree: Path) -> None:
 @pytest.mark.attack(32)
 def test_a_path_that_is_no_plain_path_is_refused_for_reading_and_writing(tree: Path, path: str, reason: str) -> None:
     with pytest.raises(ToolRefused, match=reason):
-        files.read_file(tree, path, LIMIT)
+        workspace_files.read_file(tree, path, LIMIT)
     with pytest.raises(ToolRefused, match=reason):
-        files.write_file(tree, path, b"x")
+        workspace_files.write_file(tree, path, b"x")
 
 
 @pytest.mark.parametrize("path", ["link", "folder-link/secret", "loop", "absolute", "magic"])
@@ -94,7 +94,10 @@ def test_no_symbolic_link_is_followed(tree: Path, path: str) -> None:
     (tree / "proc").symlink_to("/proc/self")
     if path != "loop":
         assert (tree / path).read_text()  # the control: an ordinary open follows it
-    for attempt in (lambda: files.read_file(tree, path, LIMIT), lambda: files.write_file(tree, path, b"gone")):
+    for attempt in (
+        lambda: workspace_files.read_file(tree, path, LIMIT),
+        lambda: workspace_files.write_file(tree, path, b"gone"),
+    ):
         with pytest.raises(ToolRefused):
             attempt()
     assert (tree.parent / "secret").read_text() == "canary"
@@ -107,7 +110,10 @@ def test_a_pipe_a_socket_a_device_or_a_directory_is_refused_at_once(tree: Path) 
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(os.path.relpath(tree / "socket"))
         for path in ("pipe", "socket", "pkg"):
-            for attempt in (lambda p=path: files.read_file(tree, p, LIMIT), lambda p=path: files.write_file(tree, p, b"x")):
+            for attempt in (
+                lambda p=path: workspace_files.read_file(tree, p, LIMIT),
+                lambda p=path: workspace_files.write_file(tree, p, b"x"),
+            ):
                 with pytest.raises(ToolRefused) as refused:
                     attempt()
                 refusals.append(str(refused.value))
@@ -120,18 +126,18 @@ def test_a_file_larger_than_the_limit_is_refused_with_its_size(tree: Path) -> No
     with (tree / "sparse").open("wb") as file:
         file.truncate(1 << 40)
     with pytest.raises(ToolRefused, match=r"1,099,511,627,776 bytes, more than the limit of 1,024"):
-        files.read_file(tree, "sparse", LIMIT)
+        workspace_files.read_file(tree, "sparse", LIMIT)
     (tree / "just").write_bytes(b"x" * LIMIT)
-    assert len(files.read_file(tree, "just", LIMIT)) == LIMIT
+    assert len(workspace_files.read_file(tree, "just", LIMIT)) == LIMIT
 
 
 def test_what_does_not_exist_is_refused_in_words(tree: Path) -> None:
     with pytest.raises(ToolRefused, match=r"^nope\.py does not exist\.$"):
-        files.read_file(tree, "nope.py", LIMIT)
+        workspace_files.read_file(tree, "nope.py", LIMIT)
     with pytest.raises(ToolRefused, match=r"component that is not a directory"):
-        files.read_file(tree, "pkg/a.py/b", LIMIT)
+        workspace_files.read_file(tree, "pkg/a.py/b", LIMIT)
     with pytest.raises(ToolRefused, match=r"component that is not a directory"):
-        files.write_file(tree, "pkg/a.py/b", b"")
+        workspace_files.write_file(tree, "pkg/a.py/b", b"")
 
 
 @pytest.mark.parametrize("action", ["read", "write"])
@@ -157,7 +163,11 @@ def test_a_directory_swapped_for_a_link_in_a_race_never_leads_outside(tree: Path
             if turn >= 1_000 and len(seen) == 2:
                 break
             try:
-                seen.add(files.read_file(tree, "dir/f", LIMIT) if action == "read" else files.write_file(tree, "dir/f", b"new"))
+                seen.add(
+                    workspace_files.read_file(tree, "dir/f", LIMIT)
+                    if action == "read"
+                    else workspace_files.write_file(tree, "dir/f", b"new")
+                )
             except ToolRefused:
                 seen.add(b"refused")
     finally:
@@ -172,16 +182,16 @@ def test_a_directory_swapped_for_a_link_in_a_race_never_leads_outside(tree: Path
 def test_a_refused_write_leaves_nothing_behind(tree: Path) -> None:
     (tree / "link").symlink_to("pkg")
     with pytest.raises(ToolRefused):
-        files.write_file(tree, "link", b"x")
+        workspace_files.write_file(tree, "link", b"x")
     with pytest.raises(ToolRefused):
-        files.write_file(tree, "pkg", b"x")
+        workspace_files.write_file(tree, "pkg", b"x")
     assert sorted(p.name for p in tree.iterdir()) == ["link", "pkg"]
 
 
 @given(st.text(max_size=40))
 def test_a_tidied_path_is_relative_and_stays_below(path: str) -> None:
     try:
-        tidied = files.normalize_path(path)
+        tidied = workspace_files.normalize_path(path)
     except (ToolRefused, UnicodeEncodeError):
         return
     assert not tidied.is_absolute()

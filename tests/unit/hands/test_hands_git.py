@@ -135,7 +135,7 @@ async def test_of_a_repository_with_objects_of_its_own_nothing_is_copied(shell: 
 async def test_the_packs_of_a_copy_are_put_together_when_they_are_many(
     yard: Any, shell_in: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("worktrees.object_copy._MOST_PACKS", 2)
+    monkeypatch.setattr("worktrees.repositories.alternates_copy._MOST_PACKS", 2)
     clone = borrowing(yard, "--shared")
     packs = yard.state / "borrowed" / "objects" / "pack"
     async with clone.hands() as hands:

@@ -1,7 +1,7 @@
 import pytest
 
 from orchestrator.errors import UsageProblem
-from orchestrator.hands.manifests import Manifests, read_manifests
+from orchestrator.hands.deps.manifests import Manifests, read_manifests
 
 PROJECT = """
 [project]

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.hands.output import OutputPipe
+from orchestrator.hands.execution.output_pipe import OutputPipe
 
 
 def test_a_log_that_cannot_be_written_is_told_and_stops_the_output() -> None:

@@ -1,9 +1,9 @@
 import pytest
 from pydantic import ValidationError
 
-from orchestrator.domain.tier import Tier
-from orchestrator.hands.ceilings import has_namespaced_process_limit, wrap_in_rlimits
-from orchestrator.hands.policy import SandboxGrant, CommandLimits, SandboxPolicy, Registries
+from orchestrator.domain.sandbox.tier import Tier
+from orchestrator.hands.limits.rlimits import has_namespaced_process_limit, wrap_in_rlimits
+from orchestrator.hands.policy import CommandLimits, Registries, SandboxGrant, SandboxPolicy
 
 
 def test_the_hash_of_a_policy_does_not_depend_on_the_order_of_variables() -> None:

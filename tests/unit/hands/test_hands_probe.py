@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 
 from orchestrator.errors import EnvironmentProblem
-from orchestrator.hands import prepare, programs
-from orchestrator.hands.advice import render_repair_advice
+from orchestrator.hands import policy_resolution
 from orchestrator.hands.policy import SandboxPolicy
-from orchestrator.hands.programs import ProgramMissing, find_sandbox_programs
+from orchestrator.hands.sandbox import program_search
+from orchestrator.hands.sandbox.program_search import ProgramMissing, find_sandbox_programs
+from orchestrator.hands.sandbox.repair_advice import render_repair_advice
 from orchestrator.ports.hands import ShellCommand
 
 IS_ROOT = os.geteuid() == 0
@@ -57,7 +58,7 @@ def only_from(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
         for name in ("prlimit", "setpriv"):
             if not (folder / name).exists():
                 (folder / name).symlink_to(f"/usr/bin/{name}")
-        monkeypatch.setattr(programs, "_SYSTEM_PATH", (str(folder),))
+        monkeypatch.setattr(program_search, "_SYSTEM_PATH", (str(folder),))
 
     return limit
 
@@ -128,7 +129,7 @@ async def test_a_fake_bubblewrap_of_the_repository_is_never_run(yard: Any, tmp_p
 def test_programs_are_looked_for_on_absolute_trusted_paths_only(
     only_from: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(programs, "_SYSTEM_PATH", ())
+    monkeypatch.setattr(program_search, "_SYSTEM_PATH", ())
     repo, elsewhere = tmp_path / "repo", tmp_path / "elsewhere"
     install(repo, "bwrap", "#!/bin/sh\n")
     elsewhere.mkdir()
@@ -163,7 +164,7 @@ def test_the_advice_fits_the_host(tmp_path: Path, file: str, content: str, words
 @pytest.mark.sandbox
 @pytest.mark.attack(11)
 async def test_commands_never_run_as_root(yard: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(prepare, "Policy", lambda **fields: SandboxPolicy(**fields | {"uid": None}))
+    monkeypatch.setattr(policy_resolution, "Policy", lambda **fields: SandboxPolicy(**fields | {"uid": None}))
     assert "commands never run as root" in await commands_are_refused(yard)
 
 

@@ -22,9 +22,9 @@ import json, sys, time
 from pathlib import Path
 import anyio
 from orchestrator.hands.local import local_hands
-from orchestrator.hands.run import run_command
+from orchestrator.hands.execution.workspace_runner import run_command
 from orchestrator.ports.hands import Command
-from worktrees.repository import Repository
+from worktrees.repositories.repository import Repository
 
 async def main(repo, home, state, *lines):
     repository = Repository.open(Path(repo))
@@ -91,7 +91,7 @@ def test_a_sandbox_that_was_half_built_when_our_process_was_killed_is_ended(tmp_
     """Bubblewrap waits for a uid map that nobody writes: what is left of it when its starter dies at a bad moment."""
     script = (
         "import os, signal, subprocess, sys\nfrom pathlib import Path\n"
-        "from orchestrator.hands.guardian import guarded\n"
+        "from orchestrator.hands.execution.orphan_reaper import guarded\n"
         "with guarded(Path(sys.argv[1])):\n"
         "    read, write = os.pipe()\n"
         "    words = ['bwrap', '--unshare-user', '--info-fd', '1', '--userns-block-fd', str(read)]\n"

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.hands import file_hosts
-from orchestrator.hands.file_hosts import RegistryUnreachable
-from orchestrator.hands.places import HostPaths
+from orchestrator.hands.network import package_file_hosts
+from orchestrator.hands.network.package_file_hosts import RegistryUnreachable
+from orchestrator.hands.network.registries import NPMRC, PIP_CONF, find_registries
 from orchestrator.hands.policy import Registries, RegistryGrant
-from orchestrator.hands.registries import NPMRC, PIP_CONF, find_registries
+from orchestrator.hands.sandbox.host_paths import HostPaths
 from tests.running.index import Loopback, loopback, npm_package
 
 
@@ -56,15 +56,18 @@ async def test_indices_and_where_they_keep_their_files_are_reached(around: HostP
 def test_an_index_may_answer_in_json(server: Loopback) -> None:
     answer = {"files": [{"url": "https://files.test/a.whl"}, {"url": "/b.whl"}]}
     server.pages["/simple/pip/"] = json.dumps(answer).encode()
-    assert file_hosts.find_index_file_hosts(server.index) == {"files.test:443": False, f"localhost:{server.port}": True}
+    assert package_file_hosts.find_index_file_hosts(server.index) == {
+        "files.test:443": False,
+        f"localhost:{server.port}": True,
+    }
 
 
 def test_a_registry_that_answers_something_else_is_told_of(server: Loopback) -> None:
     server.pages["/npm/latest"] = b"<html>"
     with pytest.raises(RegistryUnreachable, match="something else"):
-        file_hosts.find_npm_file_hosts(f"http://{server.place}")
+        package_file_hosts.find_npm_file_hosts(f"http://{server.place}")
     with pytest.raises(RegistryUnreachable, match="404"):
-        file_hosts.find_index_file_hosts(server.index)
+        package_file_hosts.find_index_file_hosts(server.index)
 
 
 async def test_credentials_of_addresses_stay_outside_and_it_is_said(around: HostPaths) -> None:

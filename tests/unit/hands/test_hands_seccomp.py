@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from orchestrator.hands.seccomp import SYSCALL_RULES, SyscallRule, build_filter_program
-from orchestrator.hands.seccomp_profile import tighten_profile
-from orchestrator.hands.syscalls import AARCH64, X86_64, MachineArchitecture
+from orchestrator.hands.seccomp.bpf_filter import SYSCALL_RULES, SyscallRule, build_filter_program
+from orchestrator.hands.seccomp.engine_profile import tighten_profile
+from orchestrator.hands.seccomp.syscalls import AARCH64, X86_64, MachineArchitecture
 
 ALLOWED = 0
 MACHINES = [X86_64, AARCH64]
@@ -146,5 +146,7 @@ def test_calls_of_another_machine_or_convention_are_unknown() -> None:
 
 
 def test_a_call_that_a_machine_lacks_needs_no_rule() -> None:
-    assert len(build_filter_program(AARCH64, [SyscallRule("iopl", errno.EPERM)])) == len(build_filter_program(AARCH64, []))
+    assert len(build_filter_program(AARCH64, [SyscallRule("iopl", errno.EPERM)])) == len(
+        build_filter_program(AARCH64, [])
+    )
     assert len(build_filter_program(X86_64)) // 8 < 4096  # the kernel's own limit

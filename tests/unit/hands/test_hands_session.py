@@ -5,8 +5,8 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from orchestrator.hands.session import remove_old_logs, open_session
-from orchestrator.hands.trees import remove_tree
+from orchestrator.hands.files.directory_trees import remove_tree
+from orchestrator.hands.files.session_folder import open_session, remove_old_logs
 
 
 def names(state: Path) -> set[str]:
@@ -29,7 +29,7 @@ def test_the_sessions_of_living_processes_stay(tmp_path: Path) -> None:
 
 def test_what_a_killed_process_left_is_removed(tmp_path: Path) -> None:
     script = (
-        "import os, signal, sys; from pathlib import Path; from orchestrator.hands.session import open_session\n"
+        "import os, signal, sys; from pathlib import Path; from orchestrator.hands.files.session_folder import open_session\n"
         "with open_session(Path(sys.argv[1])) as folder:\n"
         "    (folder / 'left').touch()\n"
         "    os.kill(os.getpid(), signal.SIGKILL)\n"

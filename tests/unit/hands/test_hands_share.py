@@ -2,8 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.domain.sharing import DEPENDENCY_PATTERNS
-from orchestrator.hands.share import select_shared_paths
+from orchestrator.domain.paths.dependencies import DEPENDENCY_PATTERNS
+from orchestrator.hands.toolchain.shared_paths import select_shared_paths
 
 
 @pytest.fixture
@@ -45,7 +45,10 @@ def test_a_wildcard_takes_nothing_that_is_known_for_secrets_and_a_name_does(root
     for name in names:
         (root / name).touch()
     assert select_shared_paths(root, names, ("config/*", "*.key", "*.p12")) == ("config/plain.toml",)
-    assert select_shared_paths(root, names, ("config/*", "config/master.key")) == ("config/master.key", "config/plain.toml")
+    assert select_shared_paths(root, names, ("config/*", "config/master.key")) == (
+        "config/master.key",
+        "config/plain.toml",
+    )
 
 
 def test_an_environment_that_is_called_env_is_taken(root: Path) -> None:

@@ -4,10 +4,10 @@ from pathlib import Path
 import pytest
 
 from orchestrator.errors import UsageProblem
-from orchestrator.hands.fingerprint import compute_fingerprint
-from orchestrator.hands.places import HostPaths
 from orchestrator.hands.policy import GrantedFolder
-from orchestrator.hands.toolchain import ToolChain, resolve_tool_chain
+from orchestrator.hands.sandbox.host_paths import HostPaths
+from orchestrator.hands.toolchain.fingerprint import compute_fingerprint
+from orchestrator.hands.toolchain.resolution import ToolChain, resolve_tool_chain
 
 SYSTEM = ("/usr/local/bin", "/usr/bin", "/bin")
 LAST = (*({f"{sys.base_prefix}/bin"} - set(SYSTEM)), *SYSTEM)

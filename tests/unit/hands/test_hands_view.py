@@ -3,7 +3,7 @@
 import os
 from contextlib import closing
 
-from orchestrator.hands.view import UsageReader
+from orchestrator.hands.limits.resource_usage import UsageReader
 
 
 def test_files_of_the_host_are_not_counted_while_a_sandbox_is_still_being_built() -> None:

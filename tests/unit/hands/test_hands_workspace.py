@@ -8,13 +8,13 @@ import anyio
 import pytest
 
 from orchestrator.domain.ids import CommitId
-from orchestrator.domain.tier import Tier
+from orchestrator.domain.sandbox.tier import Tier
 from orchestrator.errors import EnvironmentProblem, ToolRefused, UsageProblem
+from orchestrator.hands.execution.workspace_runner import run_command
 from orchestrator.hands.local import LocalHands
-from orchestrator.hands.policy import GrantedFolder, SandboxGrant, CommandLimits
-from orchestrator.hands.run import run_command
+from orchestrator.hands.policy import CommandLimits, GrantedFolder, SandboxGrant
 from orchestrator.hands.workspace import LocalWorkspace
-from orchestrator.ports.hands import ShellCommand, CommandEnding
+from orchestrator.ports.hands import CommandEnding, ShellCommand
 
 pytestmark = pytest.mark.sandbox
 

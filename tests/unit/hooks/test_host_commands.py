@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.errors import EnvironmentProblem
-from orchestrator.hooks.host import MAX_OUTPUT_BYTES, run_on_host
+from orchestrator.hooks.host_command import MAX_OUTPUT_BYTES, run_on_host
 
 
 async def test_a_command_reads_what_it_is_told_and_both_outputs_are_kept_apart(tmp_path: Path) -> None:
@@ -51,7 +51,7 @@ async def test_a_command_that_cannot_be_started_is_a_problem_of_the_environment(
 @pytest.mark.skipif(shutil.which("setpriv") is None, reason="nothing here ties a command to our life")
 def test_a_command_dies_with_the_process_that_runs_it(tmp_path: Path) -> None:
     program = (
-        "import anyio, pathlib, orchestrator.hooks.host as host\n"
+        "import anyio, pathlib, orchestrator.hooks.host_command as host\n"
         f"anyio.run(host.run_on_host, 'echo $$ >child.new; mv child.new child; exec sleep 63', '', "
         f"pathlib.Path({str(tmp_path)!r}), 60)"
     )

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from orchestrator.domain.globs import matches_glob, can_overlap
 from orchestrator.domain.hooks import Hook, is_hook_applicable, parse_hook_answer
+from orchestrator.domain.paths.globs import can_overlap, matches_glob
 
 NAMES = st.text("ab.", min_size=1, max_size=3)
 PATHS = st.lists(NAMES.filter(lambda name: name != "."), min_size=1, max_size=4).map("/".join)

@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.domain.approval import Approval
 from orchestrator.domain.event import RecordedEvent
 from orchestrator.domain.event.people import ApprovalRequested
 from orchestrator.domain.event.run import ClockJumped, EngineStarted, Noticed
-from orchestrator.domain.fold import fold_events
-from orchestrator.engine.desk import CommandConsumer
+from orchestrator.domain.fold.projection import fold_events
+from orchestrator.domain.run.approval import Approval
+from orchestrator.engine.control.command_consumer import CommandConsumer
 from orchestrator.journal.inbox import Inbox
 from orchestrator.journal.journal import Journal
-from orchestrator.journal.store import read_all_events
+from orchestrator.journal.storage.event_store import read_all_events
 
 DAY = timedelta(days=1)
 JUMPS = pytest.mark.parametrize("jump", [DAY, -DAY, 400 * DAY])
@@ -95,7 +95,9 @@ def test_a_journal_in_which_no_jump_was_noticed_counts_less_work_and_never_less_
     begun = datetime(2026, 1, 1, tzinfo=UTC)
     times = [begun, begun + timedelta(seconds=10), begun - DAY]
     events = [EngineStarted(epoch=1, pid=1, host="h", version="0"), something(), something()]
-    state = fold_events(RecordedEvent(number + 1, at, event) for number, (at, event) in enumerate(zip(times, events, strict=True)))
+    state = fold_events(
+        RecordedEvent(number + 1, at, event) for number, (at, event) in enumerate(zip(times, events, strict=True))
+    )
     assert state.wall_s == 0
     later = RecordedEvent(4, begun - DAY, EngineStarted(epoch=2, pid=1, host="h", version="0"))
     assert fold_events([later], state).wall_s == 0

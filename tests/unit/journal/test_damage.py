@@ -15,15 +15,15 @@ from orchestrator.domain.event import RecordedEvent
 from orchestrator.domain.event.run import EffectAbandoned, Noticed
 from orchestrator.domain.event.work import SessionStarted, TurnEnded
 from orchestrator.domain.ids import SessionId
-from orchestrator.domain.text import Text
+from orchestrator.domain.text.blob_text import Text
 from orchestrator.errors import BlobLost, OrchestrateError
-from orchestrator.journal.blobs import BlobStore
+from orchestrator.journal.damage.repair import repair_journal
 from orchestrator.journal.journal import Journal, SystemClock
-from orchestrator.journal.problems import DamagedJournal
-from orchestrator.journal.projection import read_projection
-from orchestrator.journal.repair import repair_journal
-from orchestrator.journal.runs import RunDirectory
-from orchestrator.journal.store import EventStore, read_all_events
+from orchestrator.journal.locations.run_directory import RunDirectory
+from orchestrator.journal.storage.blobs import BlobStore
+from orchestrator.journal.storage.event_store import EventStore, read_all_events
+from orchestrator.journal.storage.problems import DamagedJournal
+from orchestrator.journal.storage.projection import read_projection
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 SESSION = SessionId("s/1")
@@ -254,7 +254,7 @@ from pathlib import Path
 from orchestrator.domain.event.run import Noticed
 from orchestrator.errors import JournalProblem
 from orchestrator.journal.journal import Journal, SystemClock
-from orchestrator.journal.store import read_all
+from orchestrator.journal.storage.event_store import read_all
 
 async def main(place):
     journal = Journal(place, SystemClock())

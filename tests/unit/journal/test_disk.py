@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.journal.disk import StateDiskUsage, measure_disk_usage, measure_tree_bytes
+from orchestrator.journal.locations.disk_usage import StateDiskUsage, measure_disk_usage, measure_tree_bytes
 
 
 def fill(place: Path, count: int, size: int = 5000) -> None:

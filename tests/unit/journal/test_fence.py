@@ -12,7 +12,7 @@ from orchestrator.domain.event import RecordedEvent
 from orchestrator.domain.event.run import EngineStarted, Noticed
 from orchestrator.errors import JournalProblem, RunTakenOver
 from orchestrator.journal.journal import Journal, SystemClock
-from orchestrator.journal.store import EventStore, read_all_events
+from orchestrator.journal.storage.event_store import EventStore, read_all_events
 
 
 def notice(text: str) -> Noticed:

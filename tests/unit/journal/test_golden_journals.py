@@ -8,15 +8,15 @@ from typing import Any
 
 import pytest
 
-from orchestrator.config.effective import build_effective_config
+from orchestrator.config.live_config import build_effective_config
 from orchestrator.domain.event import RecordedEvent
-from orchestrator.domain.fold import fold_events
+from orchestrator.domain.fold.projection import fold_events
 from orchestrator.errors import JournalProblem
-from orchestrator.journal.repair import repair_journal
-from orchestrator.journal.runs import RunDirectory
-from orchestrator.journal.schema import SCHEMA_VERSION
-from orchestrator.journal.store import EventStore, read_all_events
-from orchestrator.report.status import build_status
+from orchestrator.journal.damage.repair import repair_journal
+from orchestrator.journal.locations.run_directory import RunDirectory
+from orchestrator.journal.storage.event_store import EventStore, read_all_events
+from orchestrator.journal.storage.schema import SCHEMA_VERSION
+from orchestrator.report.run.status import build_status
 from tests.golden import DATA, check_golden
 
 JOURNALS = DATA / "journals"

@@ -10,23 +10,23 @@ from pathlib import Path
 import anyio
 import pytest
 
-from orchestrator.domain.command import Pause
+from orchestrator.domain.commands.definitions import Pause
 from orchestrator.domain.event import RecordedEvent, format_event_body
 from orchestrator.domain.event.people import CommandTaken
 from orchestrator.domain.event.run import Noticed
 from orchestrator.domain.event.work import TaskEnded
-from orchestrator.domain.fold import fold_events
+from orchestrator.domain.fold.projection import fold_events
 from orchestrator.domain.ids import TaskId
-from orchestrator.domain.lifecycle import IllegalTransition
-from orchestrator.domain.state import RunState
-from orchestrator.domain.task import TaskStatus
+from orchestrator.domain.run.state import RunState
+from orchestrator.domain.run.task import TaskStatus
+from orchestrator.domain.transitions import IllegalTransition
 from orchestrator.errors import JournalProblem
+from orchestrator.journal.damage.repair import repair_journal
 from orchestrator.journal.journal import Journal, SystemClock
-from orchestrator.journal.projection import read_projection
-from orchestrator.journal.repair import repair_journal
-from orchestrator.journal.runs import RunDirectory
-from orchestrator.journal.store import EventStore, read_all_events
-from orchestrator.journal.sums import INITIAL_SUM, chain_sum
+from orchestrator.journal.locations.run_directory import RunDirectory
+from orchestrator.journal.storage.checksums import INITIAL_SUM, chain_sum
+from orchestrator.journal.storage.event_store import EventStore, read_all_events
+from orchestrator.journal.storage.projection import read_projection
 
 
 def notice(text: str) -> Noticed:
@@ -209,7 +209,7 @@ def test_kill_9_in_the_middle_of_writing_loses_nothing_that_was_acknowledged(tmp
 DIES_AT_RENAME = """
     import os, sys
     from pathlib import Path
-    from orchestrator.journal.store import Store
+    from orchestrator.journal.storage.event_store import Store
 
     sys.addaudithook(lambda name, _: os.kill(os.getpid(), 9) if name == "os.rename" else None)
     Store.open_writer(Path(sys.argv[1]))

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from orchestrator.domain.check import ReceiptStatus
 from orchestrator.domain.event import Event, RecordedEvent
 from orchestrator.domain.event.landing import LandingFinished, TrialJudged
 from orchestrator.domain.event.run import CheckFinished, RunStarted
 from orchestrator.domain.ids import CommitId, RunId, TreeId
-from orchestrator.journal.runs import StateDirectory
-from orchestrator.journal.store import EventStore, read_all_events
+from orchestrator.domain.judging.check import ReceiptStatus
+from orchestrator.journal.locations.run_directory import StateDirectory
+from orchestrator.journal.storage.event_store import EventStore, read_all_events
 from tests.golden import DATA
 from tests.running.landings import LandingWatch, landing_problems
 from tests.running.projects import git, repository, tree_at

@@ -9,15 +9,15 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
+from orchestrator.domain.budget.usage import Usage
 from orchestrator.domain.chat import ToolCall
 from orchestrator.domain.event import EVENT_CLASSES
 from orchestrator.domain.event.run import Noticed, RunPaused
 from orchestrator.domain.event.work import ModelFailed, ModelReplied, TaskCreated
 from orchestrator.domain.ids import SessionId, TaskId
-from orchestrator.domain.task import Task
-from orchestrator.domain.usage import Usage
+from orchestrator.domain.run.task import Task
+from orchestrator.journal.event_redaction import UNREDACTED_FIELDS, VERBATIM_FIELDS, redact_event
 from orchestrator.journal.journal import Journal, SystemClock
-from orchestrator.journal.redacting import UNREDACTED_FIELDS, VERBATIM_FIELDS, redact_event
 from orchestrator.redact.redactor import Redactor
 
 SECRET = 'k"7\\x-Vb7x\u00e9Wp-Tq93'

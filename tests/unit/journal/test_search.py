@@ -14,12 +14,12 @@ from orchestrator.domain.event import RecordedEvent
 from orchestrator.domain.event.run import Noticed
 from orchestrator.domain.event.work import SessionStarted, ToolCalled, ToolReturned
 from orchestrator.domain.ids import SessionId, TaskId
-from orchestrator.journal.blobs import BlobStore
-from orchestrator.journal.caretaker import JournalMaintenance
-from orchestrator.journal.index import INDEX_FILE
+from orchestrator.journal.full_text.index import INDEX_FILE
+from orchestrator.journal.full_text.search import find_events, search_events
 from orchestrator.journal.journal import Journal, SystemClock
-from orchestrator.journal.search import find_events, search_events
-from orchestrator.journal.store import EventStore
+from orchestrator.journal.maintenance import JournalMaintenance
+from orchestrator.journal.storage.blobs import BlobStore
+from orchestrator.journal.storage.event_store import EventStore
 from tests.golden import DATA
 from tests.unit.journal.test_golden_journals import restore
 from tests.unit.journal.test_snapshots import kept
@@ -214,8 +214,8 @@ def _indexed(directory: Path) -> int:
 READ_ONLY = """
 import sys
 from pathlib import Path
-from orchestrator.journal.search import search
-from orchestrator.journal.states import read_state
+from orchestrator.journal.full_text.search import search
+from orchestrator.journal.state.derivation import read_state
 print([hit.seq for hit in search(Path(sys.argv[1]), "word", 9)], read_state(Path(sys.argv[1], "journal.db")).seq)
 """
 

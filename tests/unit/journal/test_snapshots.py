@@ -13,15 +13,15 @@ from hypothesis import strategies as st
 
 from orchestrator.domain.event import RecordedEvent
 from orchestrator.domain.event.run import Noticed
-from orchestrator.domain.fold import fold_events
+from orchestrator.domain.fold.projection import fold_events
 from orchestrator.errors import JournalProblem, RunTakenOver
-from orchestrator.journal import snapshot
-from orchestrator.journal.caretaker import JournalMaintenance
 from orchestrator.journal.journal import Journal, SystemClock
-from orchestrator.journal.problems import DamagedJournal
-from orchestrator.journal.reader import EventReader
-from orchestrator.journal.states import read_state
-from orchestrator.journal.store import EventStore, read_all_events
+from orchestrator.journal.maintenance import JournalMaintenance
+from orchestrator.journal.state import snapshot
+from orchestrator.journal.state.derivation import read_state
+from orchestrator.journal.storage.event_reader import EventReader
+from orchestrator.journal.storage.event_store import EventStore, read_all_events
+from orchestrator.journal.storage.problems import DamagedJournal
 from tests.golden import DATA
 from tests.unit.journal.test_golden_journals import restore
 

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from orchestrator.judge.addressed import AddedLine
-from orchestrator.judge.changed import ChangedFile, DiffHunk
-from orchestrator.judge.examine import check_change
+from orchestrator.judge.files.changed_file import ChangedFile, DiffHunk
+from orchestrator.judge.rules.prompt_injection import AddedLine
+from orchestrator.judge.rules.registry import check_change
 
 Text = bytes | str | None
 

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.domain.contract import Contract, Criterion, CriterionFinding, IterationVerdict
-from orchestrator.judge.contract import CriterionProof, settle_contract_verdict, list_uncited_criteria
+from orchestrator.domain.run.contract import Contract, Criterion, CriterionFinding, IterationVerdict
+from orchestrator.judge.verdict.contract import CriterionProof, list_uncited_criteria, settle_contract_verdict
 
 IDS = ("goal", "gate", "docs", "must-1", "must-2")
 CONTRACT = Contract(
@@ -20,9 +20,9 @@ VERDICTS = st.builds(
     ).map(tuple),
     reasons=st.lists(st.sampled_from(("r", "s"))).map(tuple),
 )
-PROOFS = st.lists(st.builds(CriterionProof, id=NAMES, receipt=st.just("k"), red=st.sampled_from(("", "`x` exits 1")))).map(
-    lambda proofs: {proof.id: proof for proof in proofs}
-)
+PROOFS = st.lists(
+    st.builds(CriterionProof, id=NAMES, receipt=st.just("k"), red=st.sampled_from(("", "`x` exits 1")))
+).map(lambda proofs: {proof.id: proof for proof in proofs})
 CONTRACTS = st.lists(st.sampled_from(CONTRACT.criteria), unique=True).map(lambda some: Contract(criteria=tuple(some)))
 
 

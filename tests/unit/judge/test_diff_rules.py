@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.domain.verdict import Finding
-from orchestrator.judge.changed import SYMLINK_MODE, ChangedFile, DiffHunk
-from orchestrator.judge.kinds import count_reviewed_lines
-from orchestrator.judge.rules import MAX_FLAGS_PER_RULE, limit_flags
+from orchestrator.domain.judging.verdict import Finding
+from orchestrator.judge.files.changed_file import SYMLINK_MODE, ChangedFile, DiffHunk
+from orchestrator.judge.files.classification import count_reviewed_lines
+from orchestrator.judge.rules.diff_summary import MAX_FLAGS_PER_RULE, limit_flags
 from tests.unit.judge.changes import changed, findings, red, told
 
 CODE = "def f(a):\n    return 'x'\n"
@@ -133,7 +133,11 @@ def test_of_what_is_told_only_some_is_kept_and_of_what_blocks_all(seen: list[tup
     for rule in "abc":
         flags = [one for one in found if one.rule == rule and not one.is_blocking]
         left = [one.text for one in kept if one.rule == rule and not one.is_blocking]
-        more = [f"and {len(flags) - MAX_FLAGS_PER_RULE} more of the kind `{rule}`"] if len(flags) > MAX_FLAGS_PER_RULE else []
+        more = (
+            [f"and {len(flags) - MAX_FLAGS_PER_RULE} more of the kind `{rule}`"]
+            if len(flags) > MAX_FLAGS_PER_RULE
+            else []
+        )
         assert left == [one.text for one in flags[:MAX_FLAGS_PER_RULE]] + more
 
 

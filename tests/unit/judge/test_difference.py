@@ -2,9 +2,9 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from orchestrator.domain.check import Difference
-from orchestrator.domain.check import TestOutcome as Outcome
-from orchestrator.judge.difference import compare_outcomes
+from orchestrator.domain.judging.check import Difference
+from orchestrator.domain.judging.check import TestOutcome as Outcome
+from orchestrator.judge.gate.difference import compare_outcomes
 
 P, F, E, S, XF, XP = Outcome
 
@@ -152,7 +152,9 @@ def test_by_exit_code_nothing_else_is(before: int | None, after: int | None) -> 
 
 
 def test_outcomes_that_ceased_are_a_problem() -> None:
-    assert compare_outcomes({"a": P}, 0, None, 0) == Difference(problems=("told no outcome of any test; the base told 1",))
+    assert compare_outcomes({"a": P}, 0, None, 0) == Difference(
+        problems=("told no outcome of any test; the base told 1",)
+    )
 
 
 def test_outcomes_that_began_count_after_a_green_base() -> None:
@@ -220,4 +222,6 @@ def test_the_order_of_tests_makes_no_difference(
         random.shuffle(items)
         return dict(items)
 
-    assert compare_outcomes(shuffled(baseline), 0, shuffled(outcomes), exit_code) == compare_outcomes(baseline, 0, outcomes, exit_code)
+    assert compare_outcomes(shuffled(baseline), 0, shuffled(outcomes), exit_code) == compare_outcomes(
+        baseline, 0, outcomes, exit_code
+    )

@@ -8,14 +8,14 @@ from pathlib import Path
 import anyio
 import pytest
 
-from orchestrator.domain.check import CheckSpec, ReceiptStatus, ReportFormat
-from orchestrator.domain.check import TestOutcome as Outcome
 from orchestrator.domain.event.run import FlakesSeen, RunStarted
 from orchestrator.domain.ids import CommitId, RunId, TreeId
+from orchestrator.domain.judging.check import CheckSpec, ReceiptStatus, ReportFormat
+from orchestrator.domain.judging.check import TestOutcome as Outcome
 from orchestrator.errors import EnvironmentProblem
 from orchestrator.journal.journal import Journal, SystemClock
-from orchestrator.judge.checks import CheckRunner, build_check_key
-from orchestrator.judge.gate import HarnessGate
+from orchestrator.judge.gate.check_runner import CheckRunner, build_check_key
+from orchestrator.judge.gate.harness import HarnessGate
 from orchestrator.ports.gate import GateResult
 from orchestrator.ports.hands import CommandEnding
 from tests.doubles.hands import LaidDownHands, Run
@@ -187,7 +187,11 @@ async def test_a_third_run_of_a_tree_tells_only_what_is_new(journal: Journal) ->
 async def test_a_check_that_cannot_be_started_twice_is_the_environments_trouble_and_no_red_tree(
     journal: Journal,
 ) -> None:
-    seen = await gate(journal, once=[CommandEnding.NOT_STARTED, ALL], twice=[CommandEnding.NOT_STARTED, CommandEnding.NOT_STARTED, ALL])
+    seen = await gate(
+        journal,
+        once=[CommandEnding.NOT_STARTED, ALL],
+        twice=[CommandEnding.NOT_STARTED, CommandEnding.NOT_STARTED, ALL],
+    )
     assert (await seen.judge("once")).difference.is_green
     with pytest.raises(EnvironmentProblem, match="could not be started, 2 times in a row: it has no legs"):
         await seen.judge("twice")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from orchestrator.judge.gate_files import GateFileFinder, fold_path, iterate_imported_names
+from orchestrator.judge.gate_files.finder import GateFileFinder, fold_path, iterate_imported_names
 
 PATHS = (
     "check.sh",
@@ -120,7 +120,9 @@ def test_a_file_that_is_named_names_others(path: str, text: str, words: tuple[st
 
 
 def test_a_link_stands_for_what_it_leads_to() -> None:
-    reader = GateFileFinder(["check.sh", "ci/check.sh", "go", ".ci/a.sh"], links={"check.sh": "ci/check.sh", "go": ".ci"})
+    reader = GateFileFinder(
+        ["check.sh", "ci/check.sh", "go", ".ci/a.sh"], links={"check.sh": "ci/check.sh", "go": ".ci"}
+    )
     assert named("./check.sh", reader) == ["check.sh", "ci/check.sh"]
     assert named("go/a.sh", reader) == [".ci/a.sh"]
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from orchestrator.judge.changed import ChangedFile
-from orchestrator.judge.examine import check_change
-from orchestrator.judge.syntax import MAX_TREE_DEPTH
+from orchestrator.judge.files.changed_file import ChangedFile
+from orchestrator.judge.rules.registry import check_change
+from orchestrator.judge.source.python_syntax import MAX_TREE_DEPTH
 from tests.unit.judge.changes import added, changed
 
 TOKEN = "ghp_" + "a1B2c3D4e5" * 4

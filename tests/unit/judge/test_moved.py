@@ -2,10 +2,10 @@
 
 import pytest
 
-from orchestrator.domain.check import TestOutcome as Outcome
-from orchestrator.judge.difference import compare_outcomes
-from orchestrator.judge.moved import exclude_moved_tests
-from orchestrator.judge.protected import build_grant_matcher
+from orchestrator.domain.judging.check import TestOutcome as Outcome
+from orchestrator.judge.gate.difference import compare_outcomes
+from orchestrator.judge.gate.moved_test_ids import exclude_moved_tests
+from orchestrator.judge.rules.protected_files import build_grant_matcher
 
 P, F, E, S, XF, XP = Outcome
 OLD = "tests.test_money.TestMoney::test_add[1]"
@@ -16,7 +16,9 @@ GRANTS = ("tests/test_money.py", "tests/money/**")
 def missing(before: dict[str, Outcome], now: dict[str, Outcome], *grants: str) -> tuple[str, ...]:
     stays = {"tests.test_a::test_a": P}
     before, now = before | stays, now | stays
-    return exclude_moved_tests(compare_outcomes(before, 0, now, 0), before, now, build_grant_matcher(grants)).missing_tests
+    return exclude_moved_tests(
+        compare_outcomes(before, 0, now, 0), before, now, build_grant_matcher(grants)
+    ).missing_tests
 
 
 def test_a_test_that_moved_is_not_missing_where_the_plan_let_it_move() -> None:

@@ -2,9 +2,9 @@
 
 import pytest
 
-from orchestrator.domain.check import TestOutcome
-from orchestrator.judge.changed import ChangedFile
-from orchestrator.judge.new_tests import has_behaviour_change, check_new_tests, list_new_test_files
+from orchestrator.domain.judging.check import TestOutcome
+from orchestrator.judge.files.changed_file import ChangedFile
+from orchestrator.judge.rules.new_tests import check_new_tests, has_behaviour_change, list_new_test_files
 
 OLD = b"def double(number):\n    return number * 2\n"
 PASSED, FAILED = TestOutcome.PASSED, TestOutcome.FAILED

@@ -2,12 +2,12 @@
 
 import pytest
 
-from orchestrator.judge.additive import describe_non_additive_change
-from orchestrator.judge.changed import SYMLINK_MODE, ChangedFile
-from orchestrator.judge.examine import check_change
-from orchestrator.judge.forgery import check_forgery
-from orchestrator.judge.places import PathProtection, find_path_protection
-from orchestrator.judge.protected import build_grant_matcher, list_held_back_tests
+from orchestrator.judge.files.changed_file import SYMLINK_MODE, ChangedFile
+from orchestrator.judge.files.path_protection import PathProtection, find_path_protection
+from orchestrator.judge.rules.forgery import check_forgery
+from orchestrator.judge.rules.protected_files import build_grant_matcher, list_held_back_tests
+from orchestrator.judge.rules.registry import check_change
+from orchestrator.judge.source.additions_only import describe_non_additive_change
 
 TEST = (
     b"import unittest\n\nfrom calc import add\n\n\nclass CalcTest(unittest.TestCase):\n"
@@ -92,7 +92,10 @@ def test_a_path_is_protected_for_what_it_is_to_a_test_run(path: str, place: Path
             "setup.cfg: options.entry_points.pytest11 may",
         ),
         (changed("cart.test.js", "test(1)\n", "test(1)\ntest(2)\n"), "put new tests into a file of their own"),
-        (changed("tests/test_a.py", TEST, b"other.py", SYMLINK_MODE), "tests/test_a.py is a test of the base and was changed"),
+        (
+            changed("tests/test_a.py", TEST, b"other.py", SYMLINK_MODE),
+            "tests/test_a.py is a test of the base and was changed",
+        ),
     ],
 )
 def test_what_tests_rest_on_is_red_without_a_grant_and_free_with_one(file: ChangedFile, said: str) -> None:
@@ -179,7 +182,9 @@ def test_a_name_that_the_old_tests_use_keeps_its_meaning(added: str, name: str) 
     body = b"def test_a(client):\n    n = len(client)\n    assert n == add(0, 1)\n"
     old = b"import pytest\nfrom calc import add\n\n\n" + body
     assert f"gives {name} another meaning" in describe_non_additive_change(old, old + added.encode())
-    assert "gives len another meaning" in describe_non_additive_change(old, old.replace(b"import add", b"import add, size as len"))
+    assert "gives len another meaning" in describe_non_additive_change(
+        old, old.replace(b"import add", b"import add, size as len")
+    )
     assert describe_non_additive_change(old, old + b"\n\n@pytest.fixture\ndef n():\n    return 3\n") == ""
 
 

@@ -3,12 +3,12 @@
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from orchestrator.domain.attempt import Exit
-from orchestrator.domain.check import Difference
-from orchestrator.domain.check import TestOutcome as Outcome
-from orchestrator.domain.verdict import Finding, LensVote, VerdictKind
-from orchestrator.judge.difference import compare_outcomes
-from orchestrator.judge.verdict import VerdictEvidence, decide_verdict
+from orchestrator.domain.judging.check import Difference
+from orchestrator.domain.judging.check import TestOutcome as Outcome
+from orchestrator.domain.judging.verdict import Finding, LensVote, VerdictKind
+from orchestrator.domain.run.attempt import Exit
+from orchestrator.judge.gate.difference import compare_outcomes
+from orchestrator.judge.verdict.decision import VerdictEvidence, decide_verdict
 
 MERGE = VerdictKind.MERGE
 VETOES = ("revise", "restart", "split", "reject", "unreadable")
@@ -74,7 +74,9 @@ def test_what_merges_was_run_is_green_and_was_approved_by_everybody_who_voted(se
 
 
 @given(anything, st.lists(votes("approve"), max_size=9))
-def test_no_number_of_approvals_makes_anything_merge_that_is_not_green(seen: VerdictEvidence, more: list[LensVote]) -> None:
+def test_no_number_of_approvals_makes_anything_merge_that_is_not_green(
+    seen: VerdictEvidence, more: list[LensVote]
+) -> None:
     assume(not seen.is_green)
     assert decide_verdict(seen.with_changes(votes=(*seen.votes, *more))).kind != MERGE
     assert decide_verdict(seen.with_changes(votes=tuple(more))).kind != MERGE

@@ -3,8 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.domain.check import ReportFormat
-from orchestrator.domain.check import TestOutcome as Outcome
+from orchestrator.domain.judging.check import ReportFormat
+from orchestrator.domain.judging.check import TestOutcome as Outcome
 from orchestrator.judge.reports import ParsedReport, parse_report
 
 SCENARIOS = sorted(path for path in (Path(__file__).parents[2] / "scenarios" / "reports").iterdir() if path.is_dir())

@@ -1,6 +1,6 @@
 import pytest
 
-from orchestrator.domain.check import TestOutcome as Outcome
+from orchestrator.domain.judging.check import TestOutcome as Outcome
 from orchestrator.judge.reports import ParsedReport
 from orchestrator.judge.reports.junit import MAX_REPORT_BYTES, parse_junit
 
@@ -59,7 +59,9 @@ def test_repeated_ids_are_counted_in_order() -> None:
 
 
 def test_a_name_that_looks_like_a_repetition_is_not_overwritten() -> None:
-    report = parse_junit(suite("<testcase name='n #2'/>", "<testcase name='n'/>", "<testcase name='n'><failure/></testcase>"))
+    report = parse_junit(
+        suite("<testcase name='n #2'/>", "<testcase name='n'/>", "<testcase name='n'><failure/></testcase>")
+    )
     assert report.outcomes == {"n #2": Outcome.PASSED, "n": Outcome.PASSED, "n #3": Outcome.FAILED}
 
 

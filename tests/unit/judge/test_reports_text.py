@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from orchestrator.domain.check import ReportFormat
-from orchestrator.domain.check import TestOutcome as Outcome
+from orchestrator.domain.judging.check import ReportFormat
+from orchestrator.domain.judging.check import TestOutcome as Outcome
 from orchestrator.judge.reports import ParsedReport, is_test_id, parse_report
 
 REAL = sorted((Path(__file__).parents[2] / "scenarios" / "reports").glob("*/*.[tx][xm][tl]"))

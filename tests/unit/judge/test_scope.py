@@ -3,9 +3,9 @@
 from typing import Any
 
 from orchestrator.domain.ids import ROOT_TASK, TaskId
-from orchestrator.domain.task import Task
-from orchestrator.judge.changed import ChangedFile
-from orchestrator.judge.scope import list_parallel_tasks, check_task_scope
+from orchestrator.domain.run.task import Task
+from orchestrator.judge.files.changed_file import ChangedFile
+from orchestrator.judge.rules.task_scope import check_task_scope, list_parallel_tasks
 from tests.unit.judge.changes import changed
 
 

@@ -4,7 +4,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from orchestrator.judge.signature import EXCERPT_CHARS, SIGNATURE_CHARS, extract_failure_excerpt, build_failure_signature
+from orchestrator.judge.reports.failure_signature import (
+    EXCERPT_CHARS,
+    SIGNATURE_CHARS,
+    build_failure_signature,
+    extract_failure_excerpt,
+)
 
 REPORTS = Path(__file__).parents[2] / "scenarios" / "reports"
 
@@ -89,7 +94,9 @@ def test_signature_of_an_excerpt_is_that_of_the_reason(folder: str, test: str, w
 
 
 def test_a_signature_is_bounded() -> None:
-    assert build_failure_signature("ValueError: " + "word " * 10_000) == ("ValueError: " + "word " * 100)[:SIGNATURE_CHARS]
+    assert (
+        build_failure_signature("ValueError: " + "word " * 10_000) == ("ValueError: " + "word " * 100)[:SIGNATURE_CHARS]
+    )
 
 
 @settings(deadline=None)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.judge.stripping import strip_comments
+from orchestrator.judge.review.comment_stripping import strip_comments
 
 PYTHON = '''\
 #!/usr/bin/env python

@@ -3,12 +3,12 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.domain.attempt import Exit
-from orchestrator.domain.check import Difference
-from orchestrator.domain.task import EndCause, Task
-from orchestrator.domain.verdict import Finding, LensVote, VerdictKind
-from orchestrator.judge.rules import check_diff_summary, list_paths_out_of_scope
-from orchestrator.judge.verdict import VerdictEvidence, decide_verdict
+from orchestrator.domain.judging.check import Difference
+from orchestrator.domain.judging.verdict import Finding, LensVote, VerdictKind
+from orchestrator.domain.run.attempt import Exit
+from orchestrator.domain.run.task import EndCause, Task
+from orchestrator.judge.rules.diff_summary import check_diff_summary, list_paths_out_of_scope
+from orchestrator.judge.verdict.decision import VerdictEvidence, decide_verdict
 
 GREEN = Difference()
 RED = Difference(new_failures=("t",))
@@ -30,7 +30,9 @@ def test_green_with_approval_merges() -> None:
 
 
 def test_a_green_gate_does_not_merge_what_fails_the_tasks_own_checks() -> None:
-    evidence = VerdictEvidence(exit=Exit.FINISHED, difference=GREEN, failed_checks=("`x` exits 1",), votes=(vote("approve"),))
+    evidence = VerdictEvidence(
+        exit=Exit.FINISHED, difference=GREEN, failed_checks=("`x` exits 1",), votes=(vote("approve"),)
+    )
     assert decide_verdict(evidence).kind == VerdictKind.REVISE
     assert decide_verdict(evidence).reasons == ("checks of the task that fail (1): `x` exits 1",)
 
@@ -43,7 +45,9 @@ def test_tests_that_nobody_can_settle_are_a_persons_matter_with_a_cause_of_their
 
 
 def test_what_is_red_beside_unsettled_tests_is_revised() -> None:
-    verdict = decide_verdict(VerdictEvidence(exit=Exit.FINISHED, difference=Difference(unsettled=("t",), missing_tests=("m",))))
+    verdict = decide_verdict(
+        VerdictEvidence(exit=Exit.FINISHED, difference=Difference(unsettled=("t",), missing_tests=("m",)))
+    )
     assert (verdict.kind, verdict.cause) == (VerdictKind.REVISE, EndCause.RED_TESTS)
 
 
@@ -89,7 +93,9 @@ def test_a_reviewer_can_have_a_task_split_where_no_other_says_that_it_must_not_b
 
 def test_every_verdict_names_what_it_rests_on() -> None:
     def cause(**given: object) -> EndCause | None:
-        return decide_verdict(VerdictEvidence.model_validate({"exit": Exit.FINISHED, "difference": GREEN} | given)).cause
+        return decide_verdict(
+            VerdictEvidence.model_validate({"exit": Exit.FINISHED, "difference": GREEN} | given)
+        ).cause
 
     rule = Finding(rule="r", text="t", is_blocking=True)
     assert cause() is None
@@ -150,7 +156,9 @@ def test_no_red_check_no_veto_and_no_missing_receipt_ever_leads_to_merge(seen: V
 
 def test_rules_block_the_empty_and_the_endless_and_only_note_the_rest() -> None:
     def rules(grown: bool = True, lines: int = 10, dropped: tuple[str, ...] = ()) -> dict[str, bool]:
-        return {f.rule: f.is_blocking for f in check_diff_summary(TASK, ["src/a.py", "setup.py"], lines, dropped, grown)}
+        return {
+            f.rule: f.is_blocking for f in check_diff_summary(TASK, ["src/a.py", "setup.py"], lines, dropped, grown)
+        }
 
     assert rules(grown=False) == {"empty": True, "scope": False}
     assert rules(lines=6_000) == {"size": True, "scope": False}

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.domain.review import ReviewMaterial
-from orchestrator.judge.reading_order import order_patch
-from orchestrator.judge.views import FileSides, build_code_view, build_codebase_view, build_diff_view
+from orchestrator.domain.judging.review import ReviewMaterial
+from orchestrator.judge.review.lens_views import FileSides, build_code_view, build_codebase_view, build_diff_view
+from orchestrator.judge.review.patch_order import order_patch
 from tests.running.projects import git, repository
-from worktrees.diff import Diff, diff_trees, read_diff_text
-from worktrees.repository import GitRepository
+from worktrees.diffs.file_diffs import Diff, diff_trees, read_diff_text
+from worktrees.repositories.repository import GitRepository
 
 BASE = 'import os\n\n\ndef add(a, b):\n    """Adds."""\n    return a + b  # sum\n\n\ndef last():\n    return 1\n'
 

@@ -5,7 +5,7 @@ import math
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.llm.breaker import MAX_DOUBLINGS, CircuitBreaker
+from orchestrator.llm.throttling.circuit_breaker import MAX_DOUBLINGS, CircuitBreaker
 
 
 def broken(failures: int = 3, pause_s: float = 10.0) -> CircuitBreaker:

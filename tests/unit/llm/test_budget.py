@@ -10,7 +10,9 @@ import pytest
 from anyio.lowlevel import checkpoint
 
 from orchestrator.config.model import BudgetSettings
-from orchestrator.domain.accounts import Accounts
+from orchestrator.domain.budget.accounts import Accounts
+from orchestrator.domain.budget.price import FREE_PRICE, Price
+from orchestrator.domain.budget.usage import Usage
 from orchestrator.domain.chat import Role
 from orchestrator.domain.event import Event, RecordedEvent
 from orchestrator.domain.event.work import (
@@ -22,13 +24,11 @@ from orchestrator.domain.event.work import (
     TaskCreated,
     TaskEnded,
 )
-from orchestrator.domain.fold import apply_recorded_event
+from orchestrator.domain.fold.projection import apply_recorded_event
 from orchestrator.domain.ids import ROOT_TASK, SessionId, TaskId
-from orchestrator.domain.price import FREE_PRICE, Price
-from orchestrator.domain.state import RunState
-from orchestrator.domain.task import Task, TaskStatus
-from orchestrator.domain.text import Text
-from orchestrator.domain.usage import Usage
+from orchestrator.domain.run.state import RunState
+from orchestrator.domain.run.task import Task, TaskStatus
+from orchestrator.domain.text.blob_text import Text
 from orchestrator.errors import LimitReached, OutOfBudget
 from orchestrator.llm.budget import RunBudget
 from tests.loopback.builders import request

@@ -16,7 +16,12 @@ from orchestrator.llm.errors import (
     Unavailable,
     UnknownModel,
 )
-from orchestrator.llm.failures import parse_retry_after_s, parse_provider_message, map_error, parse_wait_text
+from orchestrator.llm.litellm_adapter.error_mapping import (
+    map_error,
+    parse_provider_message,
+    parse_retry_after_s,
+    parse_wait_text,
+)
 
 NOW_S = 1_700_000_000.0
 

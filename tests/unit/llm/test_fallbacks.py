@@ -17,8 +17,8 @@ from orchestrator.llm.errors import (
     Unavailable,
 )
 from orchestrator.llm.fallbacks import ModelCallPolicy, complete_with_fallbacks
-from orchestrator.llm.limits import ProviderRules, ProviderRegistry
 from orchestrator.llm.retry import RetryPolicy
+from orchestrator.llm.throttling.providers import ProviderRegistry, ProviderRules
 from tests.loopback.builders import request
 
 DAYS = 3 * 86_400.0
@@ -35,7 +35,9 @@ class World:
         self.failures: list[str] = []
         found = {"breaker_pause_s": 0.05, "breaker_failures": 9} | rules
         policy = RetryPolicy(tries=3, base_s=0, cap_s=0)
-        self.asking = ModelCallPolicy(ProviderRegistry(ProviderRules.model_validate(found)), policy, self.failed, self.answered)
+        self.asking = ModelCallPolicy(
+            ProviderRegistry(ProviderRules.model_validate(found)), policy, self.failed, self.answered
+        )
 
     async def ask(self, *models: str) -> str:
         requests = [request(model=model) for model in models or (USUAL, SPARE, LAST)]

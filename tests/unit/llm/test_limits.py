@@ -7,8 +7,8 @@ import anyio
 import pytest
 
 from orchestrator.config.model import ProviderSettings
+from orchestrator.domain.budget.usage import Usage
 from orchestrator.domain.chat import Reply, Request
-from orchestrator.domain.usage import Usage
 from orchestrator.llm.errors import (
     CircuitOpen,
     CredentialsMissing,
@@ -17,8 +17,8 @@ from orchestrator.llm.errors import (
     RateLimited,
     Unavailable,
 )
-from orchestrator.llm.limits import RateLimitedClient, ProviderRules, ProviderRegistry, get_provider_key
-from orchestrator.llm.pool import ClockReading, read_clocks
+from orchestrator.llm.throttling.providers import ProviderRegistry, ProviderRules, RateLimitedClient, get_provider_key
+from orchestrator.llm.throttling.quota import ClockReading, read_clocks
 from tests.loopback.builders import request
 
 OTHER = "openai/other"
@@ -99,7 +99,10 @@ def test_models_of_one_provider_share_a_key(model: str, api_base: str | None, ke
 
 def test_a_model_that_is_configured_by_its_whole_name_has_limits_of_its_own() -> None:
     found = ProviderRules(by_key={"openai/small": ProviderSettings(rpm=5), "openai": ProviderSettings(rpm=9)})
-    assert [found.get_limits(found.get_limits_key(model, None)).rpm for model in ("openai/small", "openai/large")] == [5, 9]
+    assert [found.get_limits(found.get_limits_key(model, None)).rpm for model in ("openai/small", "openai/large")] == [
+        5,
+        9,
+    ]
 
 
 async def test_no_more_calls_than_allowed_are_under_way_and_they_keep_their_order() -> None:
@@ -228,7 +231,9 @@ async def test_a_pause_of_days_is_not_waited_for_and_tells_its_end_without_a_cal
 async def test_a_pause_that_an_earlier_process_met_still_holds() -> None:
     until = datetime.now(UTC) + timedelta(days=2)
     gauge = Gauge()
-    client = limited(gauge, ProviderRegistry(rules(), pauses={"openai": until, "gone": datetime(2020, 1, 1, tzinfo=UTC)}))
+    client = limited(
+        gauge, ProviderRegistry(rules(), pauses={"openai": until, "gone": datetime(2020, 1, 1, tzinfo=UTC)})
+    )
     error = await fail(client)
     assert (type(error), gauge.order) == (RateLimited, [])
     assert error.opens_at == pytest.approx(until, abs=timedelta(seconds=5))

@@ -7,9 +7,8 @@ from decimal import Decimal
 import anyio
 import pytest
 
+from orchestrator.domain.budget.usage import Usage
 from orchestrator.domain.chat import Reply, ToolCall
-from orchestrator.domain.usage import Usage
-from orchestrator.llm.credentials import describe_key_variable
 from orchestrator.llm.errors import (
     CallTimedOut,
     ContextOverflow,
@@ -21,10 +20,11 @@ from orchestrator.llm.errors import (
     Unavailable,
     UnknownModel,
 )
-from orchestrator.llm.litellm_client import LiteLLMClient
-from orchestrator.llm.pricing import Price
-from orchestrator.llm.retry import RetryPolicy, RetryEnvironment, complete_with_retries
-from orchestrator.llm.script import ScriptedReply, ScriptedUsage
+from orchestrator.llm.litellm_adapter.client import LiteLLMClient
+from orchestrator.llm.litellm_adapter.credentials import describe_key_variable
+from orchestrator.llm.litellm_adapter.pricing import Price
+from orchestrator.llm.retry import RetryEnvironment, RetryPolicy, complete_with_retries
+from orchestrator.llm.scripted_model.script import ScriptedReply, ScriptedUsage
 from tests.loopback.builders import SHELL, call, called, reply, request, returned, user
 from tests.loopback.server import LoopbackServer
 
@@ -137,7 +137,9 @@ async def test_what_the_list_says_beforehand_is_what_a_call_costs() -> None:
 async def test_the_users_own_price_goes_before_the_list() -> None:
     price = Price(input_usd=Decimal(1), output_usd=Decimal(2), cached_usd=Decimal(0))
     async with LoopbackServer([reply(usage=TOKENS)]).run() as url, LiteLLMClient({"openai/worker": price}) as client:
-        assert (await client.request_completion(request(api_base=url))).usage == BOOKED + Usage(cost_usd=Decimal("0.0008"))
+        assert (await client.request_completion(request(api_base=url))).usage == BOOKED + Usage(
+            cost_usd=Decimal("0.0008")
+        )
         assert await client.find_price("openai/worker") == price
 
 

@@ -10,7 +10,7 @@ IMPORT_ALL = """
 import importlib, pkgutil, sys
 import orchestrator.llm
 for module in pkgutil.iter_modules(orchestrator.llm.__path__, "orchestrator.llm."):
-    if module.name == "orchestrator.llm.metered_transports":
+    if module.name == "orchestrator.llm.litellm_adapter.metered_transports":
         continue  # loaded with litellm
     importlib.import_module(module.name)
 heavy = {"litellm", "openai", "httpx", "aiohttp"} & sys.modules.keys()
@@ -21,7 +21,7 @@ assert not heavy, heavy
 CALLS = """
 import anyio
 from orchestrator.llm.errors import ModelError
-from orchestrator.llm.litellm_client import LiteLLMClient
+from orchestrator.llm.litellm_adapter.client import LiteLLMClient
 from tests.loopback.builders import SHELL, call, reply, request, user
 from tests.loopback.server import LoopbackServer
 

@@ -14,7 +14,7 @@ import anyio
 from anyio.streams.text import TextReceiveStream
 from anyio.to_thread import run_sync
 
-from orchestrator.llm.script import ScriptedReply
+from orchestrator.llm.scripted_model.script import ScriptedReply
 from tests.loopback.builders import call, reply
 from tests.loopback.server import LoopbackServer
 

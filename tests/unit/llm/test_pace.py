@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from orchestrator.llm.pace import WINDOW_S, ProviderLimits, RateLimiter, CallStart
+from orchestrator.llm.throttling.rate_limit import WINDOW_S, CallStart, ProviderLimits, RateLimiter
 
 LIMITS = st.builds(
     ProviderLimits,

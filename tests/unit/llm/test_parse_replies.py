@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel, Field
 
-from orchestrator.domain.base import FrozenModel
+from orchestrator.domain.frozen_model import FrozenModel
 from orchestrator.errors import MalformedReply
-from orchestrator.llm.parse import MAX_CHARS, parse_arguments, parse_json_object
+from orchestrator.llm.output_parsing import MAX_CHARS, parse_arguments, parse_json_object
 
 
 class Step(FrozenModel):

@@ -5,11 +5,11 @@ from types import SimpleNamespace
 
 import pytest
 
+from orchestrator.domain.budget.usage import Usage
 from orchestrator.domain.chat import Reply, ToolCall
-from orchestrator.domain.usage import Usage
 from orchestrator.llm.errors import Unavailable
-from orchestrator.llm.pricing import Price, find_stated_cost
-from orchestrator.llm.replies import build_reply
+from orchestrator.llm.litellm_adapter.pricing import Price, find_stated_cost
+from orchestrator.llm.litellm_adapter.reply_conversion import build_reply
 from tests.loopback.builders import called, request, returned
 
 
@@ -21,9 +21,9 @@ def response(**fields: object) -> SimpleNamespace:
 
 def test_a_price_per_million_tokens_counts_cached_input_apart() -> None:
     usage = Usage(input_tokens=1_000, cached_tokens=400, output_tokens=100)
-    assert Price(input_usd=Decimal(3), output_usd=Decimal(15), cached_usd=Decimal("0.3")).compute_cost(usage) == Decimal(
-        "0.00342"
-    )
+    assert Price(input_usd=Decimal(3), output_usd=Decimal(15), cached_usd=Decimal("0.3")).compute_cost(
+        usage
+    ) == Decimal("0.00342")
     assert Price(input_usd=Decimal(3), output_usd=Decimal(15)).compute_cost(usage) == Decimal("0.0045")
 
 
@@ -91,7 +91,9 @@ def test_calls_that_share_an_id_each_get_their_own() -> None:
 def test_halves_of_surrogate_pairs_do_not_get_past_the_provider() -> None:
     function = SimpleNamespace(name="re\udc80ad", arguments='{"path": "\ud83d"}')
     message = SimpleNamespace(content="\ud83d\ude00 \ud83d", tool_calls=[SimpleNamespace(id="a", function=function)])
-    reply = build_reply(response(choices=[SimpleNamespace(message=message, finish_reason="stop")]), request(), None, 0.0)
+    reply = build_reply(
+        response(choices=[SimpleNamespace(message=message, finish_reason="stop")]), request(), None, 0.0
+    )
     assert (reply.text, reply.tool_calls) == (
         "\U0001f600 \ufffd",
         (ToolCall(id="a", name="re\ufffdad", arguments='{"path": "\ufffd"}'),),

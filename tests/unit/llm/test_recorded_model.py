@@ -5,7 +5,7 @@ import pytest
 from orchestrator.domain.chat import Reply, Request
 from orchestrator.domain.ids import SessionId
 from orchestrator.llm.errors import ContextOverflow
-from orchestrator.llm.recorded import RecordedAnswer, CallPosition, RecordedModel
+from orchestrator.llm.recorded_model import CallPosition, RecordedAnswer, RecordedModel
 from tests.loopback.builders import request
 
 HERE: CallPosition = (request().session, request().turn)
@@ -35,6 +35,9 @@ async def test_a_request_is_heard_then_waits_for_its_turn_then_gets_its_reply() 
 
 async def test_a_failure_that_ended_a_session_ends_it_again() -> None:
     around = Around()
-    answers = {HERE: RecordedAnswer(None, ContextOverflow.code, "too long"), (SessionId("other"), 0): RecordedAnswer(Reply(text="x"))}
+    answers = {
+        HERE: RecordedAnswer(None, ContextOverflow.code, "too long"),
+        (SessionId("other"), 0): RecordedAnswer(Reply(text="x")),
+    }
     with pytest.raises(ContextOverflow, match="too long"):
         await RecordedModel(answers, around.turn, around.heard).request_completion(request())

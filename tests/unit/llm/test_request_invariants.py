@@ -3,7 +3,12 @@
 import pytest
 
 from orchestrator.domain.chat import Message, ToolCall
-from orchestrator.llm.invariants import InvariantBroken, check_request, is_continuation, is_elision
+from orchestrator.llm.scripted_model.request_invariants import (
+    InvariantBroken,
+    check_request,
+    is_continuation,
+    is_elision,
+)
 from tests.loopback.builders import SYSTEM, called, request, returned, user
 
 ONE, TWO = ToolCall(id="a", name="shell", arguments="{}"), ToolCall(id="b", name="shell", arguments="{}")

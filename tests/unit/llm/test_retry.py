@@ -19,8 +19,8 @@ from orchestrator.llm.errors import (
     Unavailable,
     UnknownModel,
 )
-from orchestrator.llm.retry import RetryPolicy, RetryEnvironment, complete_with_retries, format_duration
-from orchestrator.llm.scripted import ScriptedModel
+from orchestrator.llm.retry import RetryEnvironment, RetryPolicy, complete_with_retries, format_duration
+from orchestrator.llm.scripted_model.model import ScriptedModel
 from tests.loopback.builders import reply, request
 
 STEADY = RetryPolicy(tries=5, base_s=2, cap_s=60, retry_after_cap_s=300, deadline_s=1_000)

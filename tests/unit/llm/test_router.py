@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from orchestrator.domain.budget.price import FREE_PRICE, Price
 from orchestrator.domain.ids import TaskId
-from orchestrator.domain.price import FREE_PRICE, Price
 from orchestrator.errors import UsageProblem
-from orchestrator.llm.litellm_client import LiteLLMClient
+from orchestrator.llm.litellm_adapter.client import LiteLLMClient
 from orchestrator.llm.router import ModelRouter
 from tests.loopback.builders import reply, request
 from tests.loopback.server import LoopbackServer
@@ -39,7 +39,10 @@ def no_client() -> LiteLLMClient:
 
 async def test_every_script_file_is_played_by_a_model_of_its_own(plays: Path) -> None:
     async with ModelRouter(plays, connect=no_client) as router:
-        texts = [(await router.request_completion(request(model=f"scripted:{name}.toml"))).text for name in ("one", "two", "one")]
+        texts = [
+            (await router.request_completion(request(model=f"scripted:{name}.toml"))).text
+            for name in ("one", "two", "one")
+        ]
         assert texts == ["one 1", "two 1", "one 2"]
         assert router.get_scripted_model("scripted:one.toml").count_remaining() == {}
         assert router.get_scripted_model("scripted:two.toml").count_remaining() == {("worker", "api"): 1}

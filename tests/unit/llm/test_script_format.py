@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.domain.usage import Usage
+from orchestrator.domain.budget.usage import Usage
 from orchestrator.errors import UsageProblem
 from orchestrator.llm.errors import ERROR_CLASSES, RateLimited
-from orchestrator.llm.script import ScriptedCall, ScriptedReply, ScriptedUsage, read_script
+from orchestrator.llm.scripted_model.script import ScriptedCall, ScriptedReply, ScriptedUsage, read_script
 from tests.loopback.builders import call, reply
 
 WHOLE = """

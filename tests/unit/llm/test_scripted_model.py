@@ -6,18 +6,20 @@ from pathlib import Path
 import anyio
 import pytest
 
+from orchestrator.domain.budget.usage import Usage
 from orchestrator.domain.chat import Reply, ToolCall
 from orchestrator.domain.ids import SessionId, TaskId
-from orchestrator.domain.usage import Usage
 from orchestrator.llm.errors import CallTimedOut, RateLimited, ScriptExhausted
-from orchestrator.llm.invariants import InvariantBroken
-from orchestrator.llm.script import ScriptedUsage
-from orchestrator.llm.scripted import ScriptedModel
+from orchestrator.llm.scripted_model.model import ScriptedModel
+from orchestrator.llm.scripted_model.request_invariants import InvariantBroken
+from orchestrator.llm.scripted_model.script import ScriptedUsage
 from tests.loopback.builders import call, called, reply, request, returned, user
 
 
 async def texts(model: ScriptedModel, *tasks: str, role: str = "worker") -> list[str]:
-    return [(await model.request_completion(request(role=role, task=task, session=f"{task}-{role}"))).text for task in tasks]
+    return [
+        (await model.request_completion(request(role=role, task=task, session=f"{task}-{role}"))).text for task in tasks
+    ]
 
 
 async def test_a_reply_carries_everything_the_script_says() -> None:

@@ -7,12 +7,12 @@ from decimal import Decimal
 import anyio
 import pytest
 
+from orchestrator.domain.budget.usage import Usage
 from orchestrator.domain.chat import Reply, Request, ToolCall
-from orchestrator.domain.usage import Usage
 from orchestrator.llm.errors import CallTimedOut, ContextOverflow, CredentialsMissing, ModelError, RateLimited
 from orchestrator.llm.errors import Unavailable as Down
-from orchestrator.llm.litellm_client import LiteLLMClient
-from orchestrator.llm.script import ScriptedReply, ScriptedUsage
+from orchestrator.llm.litellm_adapter.client import LiteLLMClient
+from orchestrator.llm.scripted_model.script import ScriptedReply, ScriptedUsage
 from tests.loopback.builders import SHELL, call, reply, request, user
 from tests.loopback.server import LoopbackServer
 

@@ -6,13 +6,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from orchestrator.domain.chat import Message, ToolCall
-from orchestrator.llm.wire import render_arguments, render_messages, render_tools
+from orchestrator.llm.litellm_adapter.openai_messages import render_arguments, render_messages, render_tools
 from tests.loopback.builders import SHELL, SYSTEM, called, returned, user
 
 
 def test_messages_of_every_role_are_mapped() -> None:
     calls = (ToolCall(id="a", name="shell", arguments='{"command":  "ls"}'), ToolCall(id="b", name="x", arguments=""))
-    sent = render_messages((SYSTEM, user("Hi."), called(*calls), returned("a"), Message(role="assistant", text="Done.")))
+    sent = render_messages(
+        (SYSTEM, user("Hi."), called(*calls), returned("a"), Message(role="assistant", text="Done."))
+    )
     assert sent == [
         {"role": "system", "content": "You are a careful worker."},
         {"role": "user", "content": "Task: api\nHi."},

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from orchestrator.migrate.steps import driver
-from orchestrator.migrate.steps.batch import BatchSizer
-from orchestrator.migrate.steps.driver import FileCommand, build_batch_command, count_fitting, parse_batch_results
+from orchestrator.migrate.steps import batch_script
+from orchestrator.migrate.steps.batch_script import FileCommand, build_batch_command, count_fitting, parse_batch_results
+from orchestrator.migrate.steps.batch_size import BatchSizer
 
 
 @given(st.lists(st.tuples(st.floats(0, 100), st.integers(1, 64)), max_size=8), st.integers(1, 5000), st.integers(1, 16))
@@ -42,7 +42,7 @@ def test_a_batch_fits_into_what_one_command_may_be_given(sizes: list[int], words
     count = count_fitting(lines)
     assert 1 <= count <= len(lines)
     made = build_batch_command(lines[:count], 1)
-    assert count == 1 or (len(made.line.encode()) < 128 * 1024 and sum(sizes[:count]) <= driver.MAX_CONTENT_BYTES)
+    assert count == 1 or (len(made.line.encode()) < 128 * 1024 and sum(sizes[:count]) <= batch_script.MAX_CONTENT_BYTES)
 
 
 Run = Callable[..., Any]
@@ -51,12 +51,12 @@ Run = Callable[..., Any]
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     """Run a batch with the shell of this machine, in `tmp_path / "work"`; what it wrote, or its exit code."""
-    monkeypatch.setattr(driver, "EXCHANGE", str(tmp_path / "exchange"))
-    monkeypatch.setattr(driver, "PLACES", '"$HOME"')  # the machine's own /tmp is nobody else's
+    monkeypatch.setattr(batch_script, "EXCHANGE", str(tmp_path / "exchange"))
+    monkeypatch.setattr(batch_script, "PLACES", '"$HOME"')  # the machine's own /tmp is nobody else's
     (tmp_path / "exchange").mkdir()
     (tmp_path / "home").mkdir()
 
-    def carry_out(lines: list[FileCommand], timeout_s: float = 20) -> list[driver.FileCommandResult] | int | None:
+    def carry_out(lines: list[FileCommand], timeout_s: float = 20) -> list[batch_script.FileCommandResult] | int | None:
         command = build_batch_command(lines, timeout_s)
         # processes come and go beside a test
         line = command.line.replace("/proc/[0-9]*", "/proc/1")
@@ -133,7 +133,9 @@ def test_what_a_line_leaves_at_home_is_gone_before_the_next(tmp_path: Path, run:
 def test_odd_names_and_lines_are_taken_as_they_are(tmp_path: Path, run: Run) -> None:
     names = ["quo'te\"", "a b", "$(touch x)", "`y`", "ü", "-dash", "back\\n"]
     place = work(tmp_path, **dict.fromkeys(names, b"old\n"))
-    done = run([FileCommand(name, "printf '%s' \"$0\" '$x' > /dev/null; echo 'a\\nb' | cat", b"new\n") for name in names])
+    done = run(
+        [FileCommand(name, "printf '%s' \"$0\" '$x' > /dev/null; echo 'a\\nb' | cat", b"new\n") for name in names]
+    )
     assert [one.content for one in done] == [b"new\n"] * len(names)
     assert sorted(path.name for path in place.iterdir()) == sorted(names)
 

@@ -10,15 +10,21 @@ from hypothesis import strategies as st
 
 from orchestrator.domain.event import RecordedEvent
 from orchestrator.domain.event.migration import FileMoved
-from orchestrator.domain.migration import FileRecord, FileStatus
-from orchestrator.journal.runs import RunDirectory
-from orchestrator.journal.store import EventStore
+from orchestrator.domain.migration.files import FileRecord, FileStatus
+from orchestrator.journal.locations.run_directory import RunDirectory
+from orchestrator.journal.storage.event_store import EventStore
 from orchestrator.migrate.recipe import Step
-from orchestrator.migrate.steps.cache import ResultKeys, CachedResult, StepCache, parse_program, select_input_files
-from orchestrator.migrate.steps.outcome import StepInput
+from orchestrator.migrate.steps.file_outcomes import StepInput
+from orchestrator.migrate.steps.result_cache import (
+    CachedResult,
+    ResultKeys,
+    StepCache,
+    parse_program,
+    select_input_files,
+)
 from tests.running.projects import repository
-from worktrees.repository import GitRepository
-from worktrees.trees import write_blob
+from worktrees.object_store.trees import write_blob
+from worktrees.repositories.repository import GitRepository
 
 
 def step(**changes: Any) -> Step:
@@ -114,7 +120,9 @@ def test_what_is_taken_over_is_what_the_step_would_have_told_of(event: FileMoved
 
 def test_a_step_that_changed_nothing_leaves_a_failed_file_as_it_is() -> None:
     unchanged = FileMoved(path="a.py", status=FileStatus.EJECTED, rung=1, blob="failed", cache_key="k")
-    again = CachedResult.from_event(unchanged.model_dump(mode="json")).build_event(StepInput(file(FileStatus.EJECTED, "failed"), "x"), 2)
+    again = CachedResult.from_event(unchanged.model_dump(mode="json")).build_event(
+        StepInput(file(FileStatus.EJECTED, "failed"), "x"), 2
+    )
     assert (again.status, again.blob, again.reason) == (FileStatus.EJECTED, "failed", "")
 
 

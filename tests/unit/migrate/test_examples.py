@@ -1,7 +1,12 @@
 """Which other files tell a model most: imported ones and near ones, and accepted changes of the same kind."""
 
-from orchestrator.domain.migration import FileRecord, FileStatus, SitePlace
-from orchestrator.migrate.models.examples import measure_distance, choose_examples, parse_imported_names, choose_siblings
+from orchestrator.domain.migration.files import FileRecord, FileStatus, SitePlace
+from orchestrator.migrate.models.related_files import (
+    choose_examples,
+    choose_siblings,
+    measure_distance,
+    parse_imported_names,
+)
 
 
 def record(path: str, *sites: str, status: FileStatus = FileStatus.MERGED, landed: str | None = "new") -> FileRecord:

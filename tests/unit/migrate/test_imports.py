@@ -6,7 +6,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.migrate.scope.imports import ImportGraph, build_import_graph
+from orchestrator.migrate.sharding.import_graph import ImportGraph, build_import_graph
 
 
 def test_python_imports_are_followed_absolutely_relatively_and_below_src() -> None:
@@ -105,7 +105,9 @@ def test_import_statements_are_those_that_the_parser_sees(lines: list[str]) -> N
     wanted = {alias.name for node in tree if isinstance(node, ast.Import) for alias in node.names}
     wanted |= {str(node.module) for node in ast.walk(ast.parse(text)) if isinstance(node, ast.ImportFrom)}
     files = {f"m{number}.py": b"" for number in range(1, 8)}
-    assert build_import_graph(files | {"main.py": text.encode()}).imports["main.py"] == {f"{name}.py" for name in wanted}
+    assert build_import_graph(files | {"main.py": text.encode()}).imports["main.py"] == {
+        f"{name}.py" for name in wanted
+    }
 
 
 def test_five_thousand_files_are_read() -> None:

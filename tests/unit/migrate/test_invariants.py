@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.domain.migration import SitePlace
-from orchestrator.migrate.judging.changes import FileChange, ChangedRegion
+from orchestrator.domain.migration.files import SitePlace
+from orchestrator.domain.recipe.verify import Invariant
+from orchestrator.migrate.judging.file_change import ChangedRegion, FileChange
 from orchestrator.migrate.judging.invariants import find_broken_invariant, select_due_invariants
-from orchestrator.migrate.judging.unrelated import list_deleted_tests, find_objection, count_unrelated_lines
+from orchestrator.migrate.judging.reject_rules import count_unrelated_lines, find_objection, list_deleted_tests
 from orchestrator.migrate.recipe import Recipe
-from orchestrator.migrate.recipe.verify import Invariant
 
 OLD = "import os\n\n\ndef f(p):\n    return os.path.join(p, 'x')\n"
 NEW = "from pathlib import Path\n\n\ndef f(p):\n    return Path(p) / 'x'\n"

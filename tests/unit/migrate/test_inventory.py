@@ -12,7 +12,7 @@ from orchestrator.errors import NothingToMigrate, UsageProblem
 from orchestrator.migrate.recipe import Recipe
 from orchestrator.migrate.scope.inventory import take_inventory
 from tests.running.projects import git, repository
-from worktrees.repository import GitRepository
+from worktrees.repositories.repository import GitRepository
 
 RECIPE = {
     "schema": 1,

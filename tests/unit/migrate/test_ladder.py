@@ -3,9 +3,16 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.domain.lifecycle import FILE_TRANSITIONS
-from orchestrator.domain.migration import FileRecord, FileStatus
-from orchestrator.migrate.ladder import Pass, is_changed, find_final_status, list_passes, can_take_file, list_files_to_queue
+from orchestrator.domain.migration.files import FileRecord, FileStatus
+from orchestrator.domain.transitions import FILE_TRANSITIONS
+from orchestrator.migrate.ladder.passes import (
+    Pass,
+    can_take_file,
+    find_final_status,
+    is_changed,
+    list_files_to_queue,
+    list_passes,
+)
 from orchestrator.migrate.recipe import Recipe, Step
 
 WHEN = ("always", "sites", "sites-left", "failed")

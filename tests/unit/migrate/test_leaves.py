@@ -3,15 +3,22 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.domain.attempt import Attempt
 from orchestrator.domain.event.work import TaskEnded, VerdictGiven
-from orchestrator.domain.globs import matches_glob
 from orchestrator.domain.ids import CommitId, TaskId, format_task_ref
-from orchestrator.domain.migration import FileRecord, FileStatus
-from orchestrator.domain.state import RunState, TaskState
-from orchestrator.domain.task import TaskStatus
-from orchestrator.domain.verdict import Verdict, VerdictKind
-from orchestrator.migrate.models.leaves import escape_glob, build_file_task_events, build_step_task, build_file_task_id, find_open_file_task, build_task_ends
+from orchestrator.domain.judging.verdict import Verdict, VerdictKind
+from orchestrator.domain.migration.files import FileRecord, FileStatus
+from orchestrator.domain.paths.globs import matches_glob
+from orchestrator.domain.run.attempt import Attempt
+from orchestrator.domain.run.state import RunState, TaskState
+from orchestrator.domain.run.task import TaskStatus
+from orchestrator.migrate.models.file_tasks import (
+    build_file_task_events,
+    build_file_task_id,
+    build_step_task,
+    build_task_ends,
+    escape_glob,
+    find_open_file_task,
+)
 from tests.running.words import recipe
 
 RECIPE = recipe({"kind": "llm", "budget_usd": 2.5})

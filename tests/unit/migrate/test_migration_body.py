@@ -4,9 +4,9 @@ from datetime import UTC, datetime
 
 from orchestrator.domain.event.run import Noticed, RunStarted
 from orchestrator.domain.ids import CommitId, RunId, TreeId
-from orchestrator.domain.migration import FileRecord, FileStatus
-from orchestrator.domain.state import RunState
-from orchestrator.migrate.landing.pr_text import EARLIER_RUN, render_migration_body
+from orchestrator.domain.migration.files import FileRecord, FileStatus
+from orchestrator.domain.run.state import RunState
+from orchestrator.migrate.landing.pr_body import EARLIER_RUN, render_migration_body
 from orchestrator.migrate.recipe import Recipe
 from tests.running import migrated
 
@@ -42,7 +42,9 @@ def file(path: str, status: FileStatus, reason: str = "", signature: str = "") -
 
 
 def test_names_and_commands_cannot_leave_their_code_spans() -> None:
-    body = render_migration_body(state(file("a`<b>`.py", FileStatus.MERGED), file("x.py", FileStatus.MERGED)), RECIPE, "done")
+    body = render_migration_body(
+        state(file("a`<b>`.py", FileStatus.MERGED), file("x.py", FileStatus.MERGED)), RECIPE, "done"
+    )
     assert "- `` a`<b>`.py ``\n- `x.py`" in body
     assert "- `a`: `` a `b` c {files} `` (per file)" in body
 

@@ -5,7 +5,7 @@ import ast
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.migrate.models.human import insert_note
+from orchestrator.migrate.models.human_step import insert_note
 
 
 def test_a_note_stands_before_the_first_line_of_code() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from orchestrator.migrate.steps.parsing import find_parse_error
+from orchestrator.migrate.steps.parse_check import find_parse_error
 
 
 @pytest.mark.parametrize(

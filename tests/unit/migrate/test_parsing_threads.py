@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from orchestrator.migrate.steps.parsing import find_parse_error
+from orchestrator.migrate.steps.parse_check import find_parse_error
 
 
 class Pausing:

@@ -2,10 +2,10 @@
 
 from orchestrator.domain.event.migration import FoundFile
 from orchestrator.domain.ids import CommitId
-from orchestrator.domain.migration import SitePlace
+from orchestrator.domain.migration.files import SitePlace
 from orchestrator.migrate.recipe import Recipe
 from orchestrator.migrate.scope.plan_report import PlanReport
-from orchestrator.migrate.scope.shards import plan_shards
+from orchestrator.migrate.sharding.shards import plan_shards
 
 RECIPE = Recipe.model_validate(
     {

@@ -6,9 +6,9 @@ from hypothesis import strategies as st
 
 from orchestrator.domain.event.landing import LandedPart, LandingFinished
 from orchestrator.domain.ids import CommitId, TreeId, UnitId
-from orchestrator.domain.migration import FileRecord, Shard
-from orchestrator.domain.state import RunState
-from orchestrator.migrate.landing.pr_groups import group_shards, format_ref_part, format_pr_title
+from orchestrator.domain.migration.files import FileRecord, Shard
+from orchestrator.domain.run.state import RunState
+from orchestrator.migrate.landing.pr_groups import format_pr_title, format_ref_part, group_shards
 from orchestrator.migrate.recipe import Recipe
 from tests.running.shards import shard_recipe
 

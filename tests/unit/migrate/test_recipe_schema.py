@@ -8,8 +8,8 @@ from typing import Any
 import jsonschema
 import pytest
 
-from orchestrator.migrate.recipe.reference import render_key_reference
-from orchestrator.migrate.recipe.schema import TABLES, load_key_meanings, build_recipe_schema
+from orchestrator.migrate.recipe.json_schema import TABLES, build_recipe_schema, load_key_meanings
+from orchestrator.migrate.recipe.key_reference import render_key_reference
 from tests.golden import check_golden
 
 ROOT = Path(__file__).parents[3]

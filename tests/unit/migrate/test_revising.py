@@ -7,13 +7,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.domain.migration import FileRecord, FileStatus
-from orchestrator.domain.state import RunState
+from orchestrator.domain.migration.files import FileRecord, FileStatus
+from orchestrator.domain.run.state import RunState
 from orchestrator.errors import UsageProblem
-from orchestrator.migrate.known_signatures import load_known_failures
 from orchestrator.migrate.recipe import Recipe
-from orchestrator.migrate.recipe.writing import diff_recipes, render_recipe
-from orchestrator.migrate.revising import RecipeProposal, build_proposal, build_revision, find_wished_revision
+from orchestrator.migrate.recipe.toml_writer import diff_recipes, render_recipe
+from orchestrator.migrate.run.known_signatures import load_known_failures
+from orchestrator.migrate.run.recipe_revisions import (
+    RecipeProposal,
+    build_proposal,
+    build_revision,
+    find_wished_revision,
+)
 
 SITE = {"include": ["*.py"], "site": [{"id": "old", "pattern": r'\bold"'}]}
 FIRST = {"id": "first", "run": "unittest2pytest -w {files}"}

@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from orchestrator.domain.migration import FileRecord, FileStatus
+from orchestrator.domain.migration.files import FileRecord, FileStatus
 from orchestrator.migrate.recipe import Step
-from orchestrator.migrate.scope import matching
-from orchestrator.migrate.scope.regex_worker import replace_matches
-from orchestrator.migrate.steps.rewriting import choose_step_blob
+from orchestrator.migrate.sites import regex
+from orchestrator.migrate.sites.regex_worker import replace_matches
+from orchestrator.migrate.steps.rewrites import choose_step_blob
 
 
 def rewrite(pattern: str, by: str) -> Step:
@@ -42,8 +42,8 @@ def test_bytes_that_do_not_match_stay_whatever_they_are(content: bytes) -> None:
 async def test_a_pattern_that_never_ends_costs_only_the_content_it_never_ends_on() -> None:
     endless = b"a" * 50 + b"!"
     contents = [b"aa", endless, b"\xff aa", endless]
-    assert await matching.replace_matches("(a+)+$", "b", contents, 0.5) == [b"b", None, b"\xff b", None]
-    assert await matching.find_matches("(a+)+$", contents[:3], 0.5) == [[(1, 1)], None, [(1, 3)]]
+    assert await regex.replace_matches("(a+)+$", "b", contents, 0.5) == [b"b", None, b"\xff b", None]
+    assert await regex.find_matches("(a+)+$", contents[:3], 0.5) == [[(1, 1)], None, [(1, 3)]]
 
 
 @pytest.mark.parametrize("by", [r"\2", r"\q", r"\g<other>"])

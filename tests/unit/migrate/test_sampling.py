@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.domain.migration import FileRecord, SitePlace
+from orchestrator.domain.migration.files import FileRecord, SitePlace
 from orchestrator.errors import UsageProblem
 from orchestrator.migrate.recipe import Sample
-from orchestrator.migrate.scope.sampling import choose_sample, plan_wave_sizes
+from orchestrator.migrate.sharding.sampling import choose_sample, plan_wave_sizes
 
 
 def file(path: str, *kinds: str) -> FileRecord:

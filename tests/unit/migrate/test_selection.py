@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.migrate.judging.selection import ALL_TESTS, SelectedTests, select_tests, parse_selected_tests
-from orchestrator.migrate.recipe.verify import VerifyCheck
+from orchestrator.domain.recipe.verify import VerifyCheck
+from orchestrator.migrate.judging.selected_tests import ALL_TESTS, SelectedTests, parse_selected_tests, select_tests
 
 FILES = (
     "src/core.py",
@@ -56,11 +56,16 @@ def test_a_changed_file_without_a_test_makes_it_all_of_them_and_is_named() -> No
 
 
 def test_odd_names_are_quoted_and_never_options() -> None:
-    assert SelectedTests(("-x_test.py", "a b_test.py")).format_command(check("changed")) == "pytest ./-x_test.py 'a b_test.py'"
+    assert (
+        SelectedTests(("-x_test.py", "a b_test.py")).format_command(check("changed"))
+        == "pytest ./-x_test.py 'a b_test.py'"
+    )
 
 
 def test_a_command_can_only_name_files_that_are_there() -> None:
-    assert parse_selected_tests("./tests/test_core.py\n\ntests/test_gone.py\n; rm -rf .\n", FILES).files == ("tests/test_core.py",)
+    assert parse_selected_tests("./tests/test_core.py\n\ntests/test_gone.py\n; rm -rf .\n", FILES).files == (
+        "tests/test_core.py",
+    )
     assert parse_selected_tests("nothing\n", FILES).files is None
 
 

@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.llm.estimate import CHARS_PER_TOKEN
-from orchestrator.migrate.models.showing import ContextEntry, fit_pieces, get_token_budget, parse_context_entries
+from orchestrator.llm.cost_estimate import CHARS_PER_TOKEN
+from orchestrator.migrate.models.context_budget import ContextEntry, fit_pieces, get_token_budget, parse_context_entries
 from orchestrator.migrate.recipe import Step
 from orchestrator.ports.roles import ContextPiece
 

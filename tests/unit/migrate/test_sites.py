@@ -6,9 +6,9 @@ from hypothesis import strategies as st
 
 from orchestrator.errors import UsageProblem
 from orchestrator.migrate.recipe import Scope
-from orchestrator.migrate.scope.regex_worker import find_matches
-from orchestrator.migrate.scope.searching import parse_places
-from orchestrator.migrate.scope.sites import count_remaining_sites, find_sites, sum_weights
+from orchestrator.migrate.sites.command_search import parse_places
+from orchestrator.migrate.sites.finder import count_remaining_sites, find_sites, sum_weights
+from orchestrator.migrate.sites.regex_worker import find_matches
 
 SCOPE = Scope.model_validate(
     {
@@ -41,7 +41,7 @@ async def test_a_count_is_as_many_as_there_are_places() -> None:
 
 
 async def test_a_pattern_that_never_ends_is_told_with_its_file(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("orchestrator.migrate.scope.sites._REGEX_S", 0.3)
+    monkeypatch.setattr("orchestrator.migrate.sites.finder._REGEX_S", 0.3)
     endless = Scope.model_validate({"include": ["*"], "site": [{"id": "deep", "pattern": "(a+)+$"}]})
     with pytest.raises(UsageProblem, match=r"site deep: its pattern finds no end on bad\.txt within 0\.3 s"):
         await find_sites(endless, {"good.txt": b"aa", "bad.txt": b"a" * 50 + b"!"})

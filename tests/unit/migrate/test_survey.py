@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.migrate.survey.look import survey_repository
-from orchestrator.migrate.survey.project import RepositoryFiles
+from orchestrator.migrate.survey.repository_files import RepositoryFiles
+from orchestrator.migrate.survey.surveyor import survey_repository
 
 PY = ("src/shop/__init__.py", "src/shop/cart.py", "src/shop/mail.py", "tests/test_cart.py", "tests/test_mail.py")
 

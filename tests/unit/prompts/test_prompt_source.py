@@ -16,7 +16,9 @@ def write(directory: Path, name: str, like: str = "", more: str = "") -> Path:
 
 
 def test_the_shipped_source_gives_the_shipped_prompts() -> None:
-    assert {SHIPPED_PROMPTS.load_prompt(name).sha for name in list_prompt_names()} == {load_prompt(name).sha for name in list_prompt_names()}
+    assert {SHIPPED_PROMPTS.load_prompt(name).sha for name in list_prompt_names()} == {
+        load_prompt(name).sha for name in list_prompt_names()
+    }
 
 
 def test_a_directory_replaces_what_it_has_and_the_rest_stays(tmp_path: Path) -> None:

@@ -7,9 +7,9 @@ from math import ceil, log2
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from orchestrator.domain.symptoms import GATE_SYMPTOM, MISSING_SUFFIX
-from orchestrator.queue.chase import UnionResult
-from orchestrator.queue.hunt import UnionProbe, CulpritSearch
+from orchestrator.domain.judging.symptoms import GATE_SYMPTOM, MISSING_SUFFIX
+from orchestrator.queue.culprit_search import CulpritSearch, UnionProbe
+from orchestrator.queue.symptom_search import UnionResult
 
 
 @dataclass
@@ -35,7 +35,9 @@ class World:
                 return union, found
             targets = tuple(sorted(self.looks[-1].symptoms))
             while isinstance(
-                step := CulpritSearch(union=union, targets=targets, results=tuple(self.looks), prime_suspects=primes or {}).choose_next_step(),
+                step := CulpritSearch(
+                    union=union, targets=targets, results=tuple(self.looks), prime_suspects=primes or {}
+                ).choose_next_step(),
                 UnionProbe,
             ):
                 self.asked.append(step)
@@ -157,7 +159,9 @@ def test_two_are_blamed_for_what_comes_and_goes_only_if_each_by_itself_was_looke
     crowd = [UnionResult(members=15, symptoms=t), UnionResult(members=15, symptoms=frozenset())]
     parts = [UnionResult(members=members, symptoms=frozenset(), searched=t) for members in (0, 13, 14, 13, 14, 13, 14)]
     looks, asked = [*crowd, *parts, *parts, *[UnionResult(members=3, symptoms=t)] * 3], list[int]()
-    while isinstance(step := CulpritSearch(union=15, targets=("t",), results=tuple(looks)).choose_next_step(), UnionProbe):
+    while isinstance(
+        step := CulpritSearch(union=15, targets=("t",), results=tuple(looks)).choose_next_step(), UnionProbe
+    ):
         asked.append(step.members)
         assert len(asked) < 50
         looks.append(UnionResult(members=step.members, symptoms=frozenset(), searched=t))

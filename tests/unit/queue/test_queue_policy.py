@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orchestrator.domain.ids import UnitId
-from orchestrator.queue.policy import HalvingSearch, HalvingTrial
+from orchestrator.queue.bisection import HalvingSearch, HalvingTrial
 
 
 def units(count: int) -> tuple[UnitId, ...]:
@@ -54,7 +54,9 @@ def test_no_unit_needs_no_trial() -> None:
 
 def test_a_unit_that_cannot_be_composed_leaves_the_search() -> None:
     search = HalvingSearch.begin_with(units(3)).drop_unit(UnitId("u001"))
-    assert search.get_next_trial() == HalvingTrial(units=(UnitId("u000"), UnitId("u002")), group=(UnitId("u000"), UnitId("u002")))
+    assert search.get_next_trial() == HalvingTrial(
+        units=(UnitId("u000"), UnitId("u002")), group=(UnitId("u000"), UnitId("u002"))
+    )
     assert HalvingSearch.begin_with(units(1)).drop_unit(UnitId("u000")).get_next_trial() is None
 
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from orchestrator.redact.logs import scrub_log
+from orchestrator.redact.log_scrubbing import scrub_log
 from orchestrator.redact.redactor import Redactor
 
 SECRET = "s3cret-v\u00e4lue-of-mine"

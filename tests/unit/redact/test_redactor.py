@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.redact.patterns import has_mark
 from orchestrator.redact.redactor import PATTERN_REDACTOR, Redactor
+from orchestrator.redact.token_patterns import has_mark
 
 SECRET = "q8Zr/71+kd Ww=Lp~5vT"
 """With everything that some quoting changes, but for quotes."""

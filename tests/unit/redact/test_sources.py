@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.redact.sources import collect_secrets
+from orchestrator.redact.secret_sources import collect_secrets
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,9 @@ def test_words_numbers_and_paths_are_no_secrets(tmp_path: Path, name: str, value
 
 
 def test_variables_can_be_named_whatever_they_are_called(tmp_path: Path) -> None:
-    assert collect_secrets({"HARMLESS": "correct horse"}, tmp_path, ["HARMLESS", "UNSET"]) == {"HARMLESS": "correct horse"}
+    assert collect_secrets({"HARMLESS": "correct horse"}, tmp_path, ["HARMLESS", "UNSET"]) == {
+        "HARMLESS": "correct horse"
+    }
 
 
 def test_credentials_of_netrc_pip_and_npm_are_known(tmp_path: Path) -> None:

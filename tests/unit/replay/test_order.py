@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orchestrator.errors import find_sole_error
-from orchestrator.replay.order import MilestoneOrder, ReplayStopped
+from orchestrator.replay.sequence.milestone_order import MilestoneOrder, ReplayStopped
 
 
 async def settle() -> None:

@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from orchestrator.domain.check import Difference
 from orchestrator.domain.event import Event, RecordedEvent
 from orchestrator.domain.event.landing import LandingFinished, TrialJudged, UnitEjected
 from orchestrator.domain.event.run import CheckStarted, Noticed
 from orchestrator.domain.ids import CommitId, TreeId, UnitId
-from orchestrator.replay.rounds import list_rounds
+from orchestrator.domain.judging.check import Difference
+from orchestrator.replay.sequence.queue_rounds import list_rounds
 
 TREE, COMMIT = TreeId("t" * 40), CommitId("c" * 40)
 

@@ -4,20 +4,20 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.domain.attempt import Attempt, Exit
-from orchestrator.domain.check import Difference, Receipt, ReceiptStatus
 from orchestrator.domain.event.landing import LandingFinished, LandingStarted, TrialJudged
 from orchestrator.domain.event.run import BaselineRecorded, CheckFinished, CheckStarted, RunStarted
 from orchestrator.domain.event.work import AttemptEnded, AttemptStarted, TaskCreated, VerdictGiven
 from orchestrator.domain.ids import ROOT_TASK, CommitId, RunId, TaskId, TreeId, UnitId
-from orchestrator.domain.task import Task
-from orchestrator.domain.verdict import Verdict, VerdictKind
-from orchestrator.engine.planning import build_root_task
+from orchestrator.domain.judging.check import Difference, Receipt, ReceiptStatus
+from orchestrator.domain.judging.verdict import Verdict, VerdictKind
+from orchestrator.domain.run.attempt import Attempt, Exit
+from orchestrator.domain.run.task import Task
+from orchestrator.engine.goal.planning import build_root_task
 from orchestrator.journal.journal import Journal, SystemClock
-from orchestrator.journal.memory import JournalSessionReader
-from orchestrator.journal.runs import RunDirectory
+from orchestrator.journal.locations.run_directory import RunDirectory
+from orchestrator.journal.session_reader import JournalSessionReader
 from orchestrator.replay.recording import RecordedRun
-from orchestrator.replay.schedule import build_schedule
+from orchestrator.replay.sequence.schedule import build_schedule
 
 BASE, LANDED, TREE = CommitId("a" * 40), CommitId("b" * 40), TreeId("c" * 40)
 A, B = TaskId("a"), TaskId("b")

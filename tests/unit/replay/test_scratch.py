@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.app.scratch import create_scratch_directory
 from orchestrator.errors import EnvironmentProblem
-from orchestrator.journal.runs import StateDirectory
+from orchestrator.journal.locations.run_directory import StateDirectory
+from orchestrator.project.scratch_directory import create_scratch_directory
 from tests.running.projects import calculator
-from worktrees.lock import try_file_lock
-from worktrees.repository import GitRepository
+from worktrees.locks.file_lock import try_file_lock
+from worktrees.repositories.repository import GitRepository
 
 
 @pytest.fixture

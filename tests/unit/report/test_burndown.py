@@ -9,18 +9,31 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.domain.fold import fold_events
-from orchestrator.domain.migration import FileStatus, Shard, Tick
+from orchestrator.domain.fold.projection import fold_events
+from orchestrator.domain.migration.files import FileStatus, Shard, Tick
 from orchestrator.errors import UsageProblem
-from orchestrator.report.burndown import FULL_BOUNDS, BurndownBounds, build_burndown, build_group_objects
-from orchestrator.report.burndown_text import ASCII_GLYPHS, UNICODE_GLYPHS, render_burndown_lines, render_group_table, render_sparkline
-from orchestrator.report.eta import format_duration, estimate_eta
-from orchestrator.report.lines import describe_event
-from orchestrator.report.migration import build_migration_report
-from orchestrator.report.migration_csv import render_files_csv, render_series_csv
-from orchestrator.report.migration_file import FileMoveLog, find_file_or_shard, render_file_details, build_file_details, render_shard_details, build_shard_details
-from orchestrator.report.migration_html import render_migration_html
-from orchestrator.report.migration_md import render_migration_markdown
+from orchestrator.report.log.event_lines import describe_event
+from orchestrator.report.migration.burndown import FULL_BOUNDS, BurndownBounds, build_burndown, build_group_objects
+from orchestrator.report.migration.burndown_text import (
+    ASCII_GLYPHS,
+    UNICODE_GLYPHS,
+    render_burndown_lines,
+    render_group_table,
+    render_sparkline,
+)
+from orchestrator.report.migration.eta import estimate_eta, format_duration
+from orchestrator.report.migration.file_details import (
+    FileMoveLog,
+    build_file_details,
+    build_shard_details,
+    find_file_or_shard,
+    render_file_details,
+    render_shard_details,
+)
+from orchestrator.report.migration.full_report import build_migration_report
+from orchestrator.report.migration.report_csv import render_files_csv, render_series_csv
+from orchestrator.report.migration.report_html import render_migration_html
+from orchestrator.report.migration.report_markdown import render_migration_markdown
 from tests.golden import check_golden
 from tests.running.migrated import END, ODD, RECIPE, WHY, begun, recorded, story, told
 
@@ -157,7 +170,10 @@ def test_without_unicode_all_lines_are_ascii() -> None:
 
 def test_no_line_holds_a_control_character() -> None:
     state = told()
-    lines = [*render_burndown_lines(build_burndown(state)), *render_group_table("reason", build_group_objects(state, "reason"), UNICODE_GLYPHS)]
+    lines = [
+        *render_burndown_lines(build_burndown(state)),
+        *render_group_table("reason", build_group_objects(state, "reason"), UNICODE_GLYPHS),
+    ]
     lines += render_file_details(build_file_details(state, state.files["odd/-x.py"], FileMoveLog("odd/-x.py")))
     assert any("=cmd" in line for line in lines)
     assert not [line for line in lines if not line.isprintable()]

@@ -4,12 +4,12 @@ import pytest
 
 from orchestrator.domain.event.migration import FileMoved
 from orchestrator.domain.event.run import Noticed
-from orchestrator.domain.migration import FileStatus
-from orchestrator.report.burndown_rows import build_group_rows, render_burndown_head, build_signature_rows
-from orchestrator.report.file_rows import FILE_KEYS, build_file_rows, list_files_by_signature, list_group_files
-from orchestrator.report.filtering import parse_filter
-from orchestrator.report.glyphs import Activity
-from orchestrator.report.log_rows import LOG_KEYS, LogLevel, build_log_row
+from orchestrator.domain.migration.files import FileStatus
+from orchestrator.report.rows.activity import Activity
+from orchestrator.report.rows.file_rows import FILE_KEYS, build_file_rows, list_files_by_signature, list_group_files
+from orchestrator.report.rows.row_filter import parse_filter
+from orchestrator.tui.rows.burndown_rows import build_group_rows, build_signature_rows, render_burndown_head
+from orchestrator.tui.rows.log_rows import LOG_KEYS, LogLevel, build_log_row
 from tests.running.goal_events import asks, ended, judged, recorded
 from tests.running.migrated import END, ODD, WHY, told
 
@@ -31,7 +31,10 @@ def test_the_files_behind_a_failure_are_those_that_it_counts() -> None:
 
 def test_files_that_failed_come_first_with_why_in_one_clean_line() -> None:
     rows = build_file_rows(told(), told().files.values())
-    assert [(row.path, row.activity) for row in rows[:2]] == [("odd/-x.py", Activity.FAIL), ("app/test_d.py", Activity.RETRY)]
+    assert [(row.path, row.activity) for row in rows[:2]] == [
+        ("odd/-x.py", Activity.FAIL),
+        ("app/test_d.py", Activity.RETRY),
+    ]
     assert "\x1b" not in rows[0].reason
     late = parse_filter("state:retry step:codemod", FILE_KEYS)
     assert [row.path for row in rows if late.matches_row(row.get_filter_values())] == ["app/test_d.py"]

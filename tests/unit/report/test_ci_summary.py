@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.report.ci_summary import MOST_BYTES, fit_to_bytes, render_step_summary
+from orchestrator.report.documents.ci_summary import MOST_BYTES, fit_to_bytes, render_step_summary
 from tests.running.journals import fleet_journal
 from tests.running.kept_runs import kept_run, reported
 

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.domain.attempt import Attempt, AttemptMode, Exit
-from orchestrator.domain.check import Difference
+from orchestrator.domain.budget.usage import Usage
 from orchestrator.domain.event import Event, RecordedEvent
 from orchestrator.domain.event.landing import UnitEjected
 from orchestrator.domain.event.run import RunStarted
@@ -24,15 +23,16 @@ from orchestrator.domain.event.work import (
     TaskEnded,
     VerdictGiven,
 )
-from orchestrator.domain.fold import fold_events
+from orchestrator.domain.fold.projection import fold_events
 from orchestrator.domain.ids import ROOT_TASK, CommitId, RunId, SessionId, TaskId, TreeId, UnitId
-from orchestrator.domain.state import RunState
-from orchestrator.domain.task import Task, TaskStatus
-from orchestrator.domain.text import Text
-from orchestrator.domain.usage import Usage
-from orchestrator.domain.verdict import Verdict, VerdictKind
-from orchestrator.report.cost import CostBreakdown, RefusedPlanLog, build_cost_breakdown
-from orchestrator.report.cost_view import render_cost_lines, build_cost_report
+from orchestrator.domain.judging.check import Difference
+from orchestrator.domain.judging.verdict import Verdict, VerdictKind
+from orchestrator.domain.run.attempt import Attempt, AttemptMode, Exit
+from orchestrator.domain.run.state import RunState
+from orchestrator.domain.run.task import Task, TaskStatus
+from orchestrator.domain.text.blob_text import Text
+from orchestrator.report.cost.breakdown import CostBreakdown, RefusedPlanLog, build_cost_breakdown
+from orchestrator.report.cost.rendering import build_cost_report, render_cost_lines
 
 DAY = datetime(2026, 1, 1, tzinfo=UTC)
 BASE = CommitId("b" * 40)

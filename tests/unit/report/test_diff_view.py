@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.report.diff_view import DiffRow, DiffRows, DiffOptions
-from worktrees.diff import FileDiff
-from worktrees.hunks import parse_hunks
+from orchestrator.tui.rows.diff_rows import DiffOptions, DiffRow, DiffRows
+from worktrees.diffs.file_diffs import FileDiff
+from worktrees.diffs.hunks import parse_hunks
 
 LINES = st.lists(st.sampled_from(["a", "b", " b", "c\t", "\x1b[31mred", "é"]), max_size=12)
 

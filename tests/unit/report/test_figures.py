@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.domain.check import Difference, Receipt, ReceiptStatus, TestCounts
 from orchestrator.domain.event.landing import LandingFinished, TrialJudged
 from orchestrator.domain.event.run import RunPaused, RunStarted
 from orchestrator.domain.ids import CommitId, RunId, TreeId, UnitId
-from orchestrator.domain.state import RunState
-from orchestrator.report.result import build_run_result
-from orchestrator.report.status_text import render_status_lines
-from orchestrator.report.summary import render_summary_lines
+from orchestrator.domain.judging.check import Difference, Receipt, ReceiptStatus, TestCounts
+from orchestrator.domain.run.state import RunState
+from orchestrator.report.run.result import build_run_result
+from orchestrator.report.run.status_text import render_status_lines
+from orchestrator.report.run.summary import render_summary_lines
 from tests.golden import DATA
 
 BASE, HEAD = TreeId("b" * 40), TreeId("c" * 40)
@@ -65,7 +65,9 @@ def state(tests: str | None, landed: Difference | None = None) -> RunState:
     ],
 )
 def test_the_branch_is_spoken_of_only_if_something_landed_on_it(landed: Difference | None, said: str) -> None:
-    assert f"baseline: 4 tests, 1 of them red before anything changed{said}" in list(render_summary_lines(state("sha", landed)))
+    assert f"baseline: 4 tests, 1 of them red before anything changed{said}" in list(
+        render_summary_lines(state("sha", landed))
+    )
 
 
 def test_new_failures_on_the_branch_are_those_of_the_tree_that_landed() -> None:

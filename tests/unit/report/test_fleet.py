@@ -11,22 +11,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from orchestrator.domain.budget.usage import Usage
 from orchestrator.domain.event import Event, RecordedEvent, parse_event
 from orchestrator.domain.event.migration import FileMoved
 from orchestrator.domain.event.people import ApprovalDecided
 from orchestrator.domain.event.run import RunPaused
 from orchestrator.domain.event.work import ModelCalled, ModelFailed
-from orchestrator.domain.fold import apply_recorded_event, fold_events
+from orchestrator.domain.fold.projection import apply_recorded_event, fold_events
 from orchestrator.domain.ids import SessionId, TaskId
-from orchestrator.domain.migration import FileStatus
-from orchestrator.domain.state import RunState
-from orchestrator.domain.usage import Usage
-from orchestrator.report.agent_row import AgentRow
-from orchestrator.report.filtering import parse_filter
-from orchestrator.report.fleet import STALL_S, build_fleet_rows, render_fleet_lines
-from orchestrator.report.fleet_order import FLEET_ORDERS, FleetViewOptions
-from orchestrator.report.glyphs import ACTIVITY_GLYPHS, STYLES, Activity
-from orchestrator.report.seen import LastSessionEvent, find_last_session_event
+from orchestrator.domain.migration.files import FileStatus
+from orchestrator.domain.run.state import RunState
+from orchestrator.report.log.last_event import LastSessionEvent, find_last_session_event
+from orchestrator.report.rows.activity import ACTIVITY_GLYPHS, STYLES, Activity
+from orchestrator.report.rows.agent_row import AgentRow
+from orchestrator.report.rows.fleet import STALL_S, build_fleet_rows, render_fleet_lines
+from orchestrator.report.rows.row_filter import parse_filter
+from orchestrator.tui.rows.fleet_order import FLEET_ORDERS, FleetViewOptions
 from tests.golden import DATA
 from tests.running.journals import START, Fleet
 
@@ -207,7 +207,13 @@ def test_a_file_that_failed_on_a_rung_is_tried_again_while_the_run_goes_on() -> 
 
 
 def test_every_state_has_a_word_and_a_glyph_of_one_cell_of_its_own() -> None:
-    assert len({look.glyph for look in ACTIVITY_GLYPHS.values()}) == len({look.plain for look in ACTIVITY_GLYPHS.values()}) == len(Activity)
-    assert all(len(look.glyph) == 1 and len(look.plain) == 1 and look.plain.isascii() for look in ACTIVITY_GLYPHS.values())
+    assert (
+        len({look.glyph for look in ACTIVITY_GLYPHS.values()})
+        == len({look.plain for look in ACTIVITY_GLYPHS.values()})
+        == len(Activity)
+    )
+    assert all(
+        len(look.glyph) == 1 and len(look.plain) == 1 and look.plain.isascii() for look in ACTIVITY_GLYPHS.values()
+    )
     assert {doing.style for doing in Activity} <= set(STYLES)
     assert all(doing.render_label(is_ascii=True).isascii() for doing in Activity)

@@ -5,8 +5,6 @@ from typing import Any
 
 import pytest
 
-from orchestrator.domain.check import Receipt, ReceiptStatus
-from orchestrator.domain.contract import IterationVerdict
 from orchestrator.domain.event import Event
 from orchestrator.domain.event.forge import ChecksSeen, PrClosed, PrClosing, PrMerged, PrMerging
 from orchestrator.domain.event.run import (
@@ -18,14 +16,16 @@ from orchestrator.domain.event.run import (
     RunPaused,
 )
 from orchestrator.domain.event.work import PlanningEnded, PlanningStarted
-from orchestrator.domain.forge_check import ForgeCheck
-from orchestrator.domain.handoff import Handoff
 from orchestrator.domain.ids import ROOT_TASK, CommitId, TreeId
-from orchestrator.domain.state import RunState
-from orchestrator.report.lines import render_event_line
-from orchestrator.report.phase import get_phase
-from orchestrator.report.result import build_run_result
-from orchestrator.report.summary import render_summary_lines
+from orchestrator.domain.judging.check import Receipt, ReceiptStatus
+from orchestrator.domain.judging.forge_check import ForgeCheck
+from orchestrator.domain.run.contract import IterationVerdict
+from orchestrator.domain.run.handoff import Handoff
+from orchestrator.domain.run.state import RunState
+from orchestrator.report.log.event_lines import render_event_line
+from orchestrator.report.run.phase import get_phase
+from orchestrator.report.run.result import build_run_result
+from orchestrator.report.run.summary import render_summary_lines
 from tests.running.goal_events import recorded, told
 
 HEAD, NEXT, TARGET = CommitId("d" * 40), CommitId("e" * 40), CommitId("f" * 40)

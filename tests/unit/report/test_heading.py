@@ -7,9 +7,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.domain.fold import fold_events
-from orchestrator.domain.usage import Usage
-from orchestrator.report.heading import HeaderPart, render_share_bar, format_elapsed, fit_header_parts, build_header_parts, format_spent, format_count
+from orchestrator.domain.budget.usage import Usage
+from orchestrator.domain.fold.projection import fold_events
+from orchestrator.tui.rows.header_line import (
+    HeaderPart,
+    build_header_parts,
+    fit_header_parts,
+    format_count,
+    format_elapsed,
+    format_spent,
+    render_share_bar,
+)
 from tests.running.migrated import told
 from tests.tui.sources import IN_THE_MIDDLE, kept
 
@@ -45,7 +53,15 @@ def test_of_a_migration_it_counts_files() -> None:
 
 
 def test_wide_words_take_the_room_that_they_have_on_a_terminal() -> None:
-    spans = fit_header_parts([HeaderPart("漢字" * 20, "title", 9, "漢字"), HeaderPart("r-7f3a"), HeaderPart("RW", "", 8), HeaderPart("LIVE")], 40)
+    spans = fit_header_parts(
+        [
+            HeaderPart("漢字" * 20, "title", 9, "漢字"),
+            HeaderPart("r-7f3a"),
+            HeaderPart("RW", "", 8),
+            HeaderPart("LIVE"),
+        ],
+        40,
+    )
     assert [text for text, _ in spans if text.strip()] == ["漢字", "r-7f3a", "RW", "LIVE"]
 
 
@@ -82,5 +98,9 @@ def test_figures_are_short() -> None:
         *("0", "999", "1k", "212k", "1.0M", "9.1M")
     ]
     assert [format_elapsed(s) for s in (-1.0, 8047.9, 90_000.0)] == ["00:00:00", "02:14:07", "1d 01:00:00"]
-    assert [render_share_bar(share) for share in (0.0, 0.46, 1.7)] == ["░░░░░░░░░░ 0%", "▓▓▓▓▓░░░░░ 46%", "▓▓▓▓▓▓▓▓▓▓ 170%"]
+    assert [render_share_bar(share) for share in (0.0, 0.46, 1.7)] == [
+        "░░░░░░░░░░ 0%",
+        "▓▓▓▓▓░░░░░ 46%",
+        "▓▓▓▓▓▓▓▓▓▓ 170%",
+    ]
     assert render_share_bar(0.46, is_ascii=True) == "#####..... 46%"

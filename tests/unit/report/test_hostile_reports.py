@@ -13,14 +13,14 @@ from pydantic_sarif.model import StaticAnalysisResultsFormatSarifVersion210JsonS
 
 from orchestrator import __version__
 from orchestrator.domain.event import Event
-from orchestrator.journal.redacting import UNREDACTED_FIELDS
-from orchestrator.journal.runs import RunDirectory
-from orchestrator.journal.store import read_all_events
-from orchestrator.report.ci_summary import render_step_summary
-from orchestrator.report.junit import render_run_junit
-from orchestrator.report.run_html import render_run_html
-from orchestrator.report.run_md import render_run_markdown
-from orchestrator.report.run_sarif import build_run_sarif
+from orchestrator.journal.event_redaction import UNREDACTED_FIELDS
+from orchestrator.journal.locations.run_directory import RunDirectory
+from orchestrator.journal.storage.event_store import read_all_events
+from orchestrator.report.documents.ci_summary import render_step_summary
+from orchestrator.report.documents.run_html import render_run_html
+from orchestrator.report.documents.run_junit import render_run_junit
+from orchestrator.report.documents.run_markdown import render_run_markdown
+from orchestrator.report.documents.run_sarif import build_run_sarif
 from tests.running.journals import write
 from tests.running.kept_runs import KEPT_RUNS, reported
 from tests.running.pages import HOSTILE, tags_of

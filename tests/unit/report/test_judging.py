@@ -5,10 +5,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
-from orchestrator.domain.approval import Approval
-from orchestrator.domain.attempt import Attempt, AttemptMode, Exit
-from orchestrator.domain.check import Difference, Receipt, ReceiptStatus
-from orchestrator.domain.contract import IterationVerdict
+from orchestrator.domain.budget.usage import Usage
 from orchestrator.domain.event import Event, RecordedEvent
 from orchestrator.domain.event.landing import LandingFinished, TrialJudged, UnitEjected
 from orchestrator.domain.event.people import ApprovalDecided, ApprovalRequested
@@ -24,15 +21,18 @@ from orchestrator.domain.event.work import (
     TaskEnded,
     VerdictGiven,
 )
-from orchestrator.domain.fold import fold_events
+from orchestrator.domain.fold.projection import fold_events
 from orchestrator.domain.ids import CommitId, RunId, SessionId, TaskId, TreeId, UnitId
-from orchestrator.domain.task import EndCause, Task, TaskStatus
-from orchestrator.domain.text import Text
-from orchestrator.domain.usage import Usage
-from orchestrator.domain.verdict import LensVote, Verdict, VerdictKind
-from orchestrator.report.judging import JudgingTotals
-from orchestrator.report.judging_view import render_judging_lines, build_judging_report
-from orchestrator.report.lenses import VoteLog
+from orchestrator.domain.judging.check import Difference, Receipt, ReceiptStatus
+from orchestrator.domain.judging.verdict import LensVote, Verdict, VerdictKind
+from orchestrator.domain.run.approval import Approval
+from orchestrator.domain.run.attempt import Attempt, AttemptMode, Exit
+from orchestrator.domain.run.contract import IterationVerdict
+from orchestrator.domain.run.task import EndCause, Task, TaskStatus
+from orchestrator.domain.text.blob_text import Text
+from orchestrator.report.judging.lens_accuracy import VoteLog
+from orchestrator.report.judging.rendering import build_judging_report, render_judging_lines
+from orchestrator.report.judging.totals import JudgingTotals
 
 DAY = datetime(2026, 1, 1, tzinfo=UTC)
 BASE = CommitId("b" * 40)

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.domain.check import TestOutcome
-from orchestrator.domain.migration import FileStatus
-from orchestrator.domain.state import RunState
-from orchestrator.domain.task import TaskStatus
+from orchestrator.domain.judging.check import TestOutcome
+from orchestrator.domain.migration.files import FileStatus
+from orchestrator.domain.run.state import RunState
+from orchestrator.domain.run.task import TaskStatus
 from orchestrator.judge.reports.junit import parse_junit
-from orchestrator.report.junit import MOST_FILES, render_run_junit
-from orchestrator.report.junit_xml import JunitCase, JunitSuite, FailedTry, render_junit_xml
+from orchestrator.report.documents.junit_xml import FailedTry, JunitCase, JunitSuite, render_junit_xml
+from orchestrator.report.documents.run_junit import MOST_FILES, render_run_junit
 from tests.running.journals import fleet_journal
 from tests.running.kept_runs import kept_run, reported
 

@@ -11,9 +11,9 @@ from orchestrator.domain.event import Event, RecordedEvent
 from orchestrator.domain.event.run import Noticed, RunEnded
 from orchestrator.domain.event.work import TaskEnded
 from orchestrator.domain.ids import TaskId
-from orchestrator.domain.state import RunState
-from orchestrator.domain.task import TaskStatus
-from orchestrator.report.narration import ProgressReporter
+from orchestrator.domain.run.state import RunState
+from orchestrator.domain.run.task import TaskStatus
+from orchestrator.report.log.progress_lines import ProgressReporter
 
 SEQ = count(1)
 
@@ -45,7 +45,9 @@ def test_that_the_run_ended_is_told_however_much_was_said() -> None:
     narration = ProgressReporter(0.0, most=1)
     list(narration.render_event(notice(), 0.0))
 
-    assert list(narration.render_event(recorded(RunEnded(outcome="done", reason="all is well", exit=0, head=None)), 1.0))
+    assert list(
+        narration.render_event(recorded(RunEnded(outcome="done", reason="all is well", exit=0, head=None)), 1.0)
+    )
 
 
 @pytest.mark.parametrize(("silent_s", "beats"), [(59.0, 0), (61.0, 1)])
@@ -62,7 +64,9 @@ def test_elsewhere_than_on_github_there_are_no_annotations() -> None:
 
 @given(st.text())
 def test_on_github_no_words_of_a_model_become_a_command_of_the_log(reason: str) -> None:
-    lines = list(ProgressReporter(0.0, is_github=True).render_event(ended(f"{reason}\n::add-mask::x\r::set-env name=A::b"), 0.0))
+    lines = list(
+        ProgressReporter(0.0, is_github=True).render_event(ended(f"{reason}\n::add-mask::x\r::set-env name=A::b"), 0.0)
+    )
 
     commands = [line for text in lines for line in text.splitlines() if line.startswith("::")]
     assert len(commands) == 1

@@ -3,15 +3,15 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.domain.approval import Approval
 from orchestrator.domain.event.people import ApprovalRequested
 from orchestrator.domain.event.run import CheckStarted, RunEnded
 from orchestrator.domain.ids import ROOT_TASK, TaskId, TreeId
-from orchestrator.domain.state import RunState
-from orchestrator.domain.task import EndCause
-from orchestrator.report.filtering import parse_filter
-from orchestrator.report.glyphs import Activity
-from orchestrator.report.plan_tree import PLAN_KEYS, PlanTree, render_plan_line
+from orchestrator.domain.run.approval import Approval
+from orchestrator.domain.run.state import RunState
+from orchestrator.domain.run.task import EndCause
+from orchestrator.report.rows.activity import Activity
+from orchestrator.report.rows.row_filter import parse_filter
+from orchestrator.tui.rows.plan_tree import PLAN_KEYS, PlanTree, render_plan_line
 from tests.running.goal_events import asks, created, ended, judged, merged, told, worked
 
 
@@ -86,7 +86,11 @@ def test_why_a_task_did_not_land_and_what_a_worker_is_told_again_is_shown() -> N
         "after attempt 1: two tests fail",
         2,
     )
-    assert (rows["net"].activity, rows["net"].cause, rows["net"].note) == (Activity.FAIL, "refused-by-review", "drops TLS")
+    assert (rows["net"].activity, rows["net"].cause, rows["net"].note) == (
+        Activity.FAIL,
+        "refused-by-review",
+        "drops TLS",
+    )
 
 
 def test_what_is_left_open_when_the_run_ends_has_stopped() -> None:

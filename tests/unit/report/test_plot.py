@@ -3,8 +3,15 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.report.burndown_chart import render_burndown_chart, build_burndown_series
-from orchestrator.report.plot import ASCII_BARS, BARS, plot_area, sample_step_curve, plot_sparkline, plot_stacked_areas
+from orchestrator.tui.rows.burndown_chart import build_burndown_series, render_burndown_chart
+from orchestrator.tui.rows.text_plots import (
+    ASCII_BARS,
+    BARS,
+    plot_area,
+    plot_sparkline,
+    plot_stacked_areas,
+    sample_step_curve,
+)
 from tests.running.migrated import told
 
 SIZES = st.floats(0, 1e6)
@@ -76,7 +83,10 @@ def test_a_chart_fits_into_any_room(width: int, height: int, what: str, is_ascii
 
 
 def test_a_chart_tells_its_measure_and_where_something_happened() -> None:
-    rows = ["".join(text for text, _ in row) for row in render_burndown_chart(build_burndown_series(told()), "files", 70, 12)]
+    rows = [
+        "".join(text for text, _ in row)
+        for row in render_burndown_chart(build_burndown_series(told()), "files", 70, 12)
+    ]
     assert rows[0].startswith("     8│")
     assert "┴" in rows[-2]
     assert "files, over" in rows[-1] and "█ landed 3" in rows[-1] and "▒ failed 2" in rows[-1]

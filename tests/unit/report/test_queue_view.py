@@ -1,23 +1,23 @@
 """The queue as rows: gate by gate, what waits, is tried, landed or was ejected; shards; and the judge's report."""
 
-from orchestrator.domain.approval import Approval
-from orchestrator.domain.attempt import Exit
-from orchestrator.domain.check import Difference, Receipt, ReceiptStatus, TestCounts
-from orchestrator.domain.command import RollbackShards
+from orchestrator.domain.commands.definitions import RollbackShards
 from orchestrator.domain.event import Event
 from orchestrator.domain.event.landing import TrialJudged, UnitEjected
 from orchestrator.domain.event.people import ApprovalRequested, CommandTaken
 from orchestrator.domain.event.run import BaselineRecorded, CheckFinished, CheckStarted
 from orchestrator.domain.event.work import SessionEnded
 from orchestrator.domain.ids import SessionId, TaskId, TreeId, UnitId
-from orchestrator.domain.task import EndCause
-from orchestrator.domain.verdict import LensVote, PointFinding
-from orchestrator.report.glyphs import Activity
-from orchestrator.report.judge_report import render_judge_lines
-from orchestrator.report.queue_gates import GateStatus
-from orchestrator.report.queue_view import MOST_ENDED, render_queue_line, build_queue_rows
-from orchestrator.report.receipt import CheckLog
-from orchestrator.report.shard_queue import build_shard_rows, render_shards_line
+from orchestrator.domain.judging.check import Difference, Receipt, ReceiptStatus, TestCounts
+from orchestrator.domain.judging.verdict import LensVote, PointFinding
+from orchestrator.domain.run.approval import Approval
+from orchestrator.domain.run.attempt import Exit
+from orchestrator.domain.run.task import EndCause
+from orchestrator.report.rows.activity import Activity
+from orchestrator.report.rows.queue_gates import GateStatus
+from orchestrator.report.rows.queue_rows import MOST_ENDED, build_queue_rows, render_queue_line
+from orchestrator.report.task.receipt import CheckLog
+from orchestrator.tui.rows.judgement_lines import render_judge_lines
+from orchestrator.tui.rows.shard_rows import build_shard_rows, render_shards_line
 from tests.running import migrated
 from tests.running.goal_events import DAY, asks, created, ended, judged, landed, merged, recorded, told, worked
 
@@ -55,7 +55,11 @@ def test_gates_fill_one_after_the_other() -> None:
     review = asks("review:a@1", "a", "judge")
     row = build_queue_rows(told(*first, *done, *review))[0]
     assert (row.gates["rules"], row.gates["tests"]) == (GateStatus("ok"), GateStatus("ok", "11/12"))
-    assert (row.gates["review"], row.gates["union"], row.activity) == (GateStatus("now", "diff"), GateStatus(), Activity.JUDGE)
+    assert (row.gates["review"], row.gates["union"], row.activity) == (
+        GateStatus("now", "diff"),
+        GateStatus(),
+        Activity.JUDGE,
+    )
     votes = (LensVote(lens="diff", model="m", decision="approve"), LensVote(lens="code", model="m", decision="revise"))
     over = SessionEnded(task=TaskId("a"), session=SessionId("review:a@1"), exit=Exit.FINISHED)
     verdict = judged("a", "revise", votes=votes, reasons=("no",), receipts=("check/gate/1~0",))
@@ -93,7 +97,10 @@ def test_what_landed_or_was_ejected_stays_with_why_and_when() -> None:
     ]
     state = told(*events)
     rows = build_queue_rows(state, recorded([*[created("x")] * 3, *events]))
-    assert [(row.unit, row.attempt, row.activity) for row in rows] == [("a@2", 2, Activity.DONE), ("a@1", 1, Activity.FAIL)]
+    assert [(row.unit, row.attempt, row.activity) for row in rows] == [
+        ("a@2", 2, Activity.DONE),
+        ("a@1", 1, Activity.FAIL),
+    ]
     assert rows[1].note == "breaks 2 tests together with b@1: t1, t2"
     assert rows[0].at is not None and rows[1].at is not None and rows[0].at > rows[1].at
     assert render_queue_line(state).endswith("at 2222222222  1 landed  1 ejected")

@@ -8,16 +8,22 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.domain.check import Difference, Receipt, ReceiptStatus, TestCounts
 from orchestrator.domain.event import RecordedEvent
 from orchestrator.domain.event.landing import UnitEjected
 from orchestrator.domain.event.run import CheckStarted, FlakesSeen
 from orchestrator.domain.ids import TreeId, UnitId
-from orchestrator.domain.migration import FileRecord
-from orchestrator.domain.state import RunState
-from orchestrator.domain.text import Text
-from orchestrator.report.receipt import CheckLog, build_rerun_command, render_difference_lines, find_difference, render_receipt_lines
-from orchestrator.report.task import build_file_evidence
+from orchestrator.domain.judging.check import Difference, Receipt, ReceiptStatus, TestCounts
+from orchestrator.domain.migration.files import FileRecord
+from orchestrator.domain.run.state import RunState
+from orchestrator.domain.text.blob_text import Text
+from orchestrator.report.task.details import build_file_evidence
+from orchestrator.report.task.receipt import (
+    CheckLog,
+    build_rerun_command,
+    find_difference,
+    render_difference_lines,
+    render_receipt_lines,
+)
 from tests.running.projects import git, repository
 
 BASE, TREE = TreeId("b" * 40), TreeId("c" * 40)

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.report.run_html import MOST_BYTES, render_run_html
+from orchestrator.report.documents.run_html import MOST_BYTES, render_run_html
 from tests.running.journals import fleet_journal
 from tests.running.kept_runs import kept_run, reported
 from tests.running.pages import tags_of

@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 
 from orchestrator.domain.event import Event
 from orchestrator.domain.event.run import RunEnded
-from orchestrator.domain.fold import fold_events
-from orchestrator.report.cost import build_cost_breakdown
-from orchestrator.report.filtering import parse_filter
-from orchestrator.report.spend_rows import SPEND_SIDES, SPEND_KEYS, render_spend_lines, build_spend_rows
-from orchestrator.report.spending import BIN_S, SpendLog, get_hourly_cost, forecast_cost, get_cost_per_landed
+from orchestrator.domain.fold.projection import fold_events
+from orchestrator.report.cost.breakdown import build_cost_breakdown
+from orchestrator.report.rows.row_filter import parse_filter
+from orchestrator.tui.rows.spend_rows import SPEND_KEYS, SPEND_SIDES, build_spend_rows, render_spend_lines
+from orchestrator.tui.rows.spending import BIN_S, SpendLog, forecast_cost, get_cost_per_landed, get_hourly_cost
 from tests.running import migrated
 from tests.running.goal_events import DAY, asks, begun, created, ended, judged, merged, recorded, told, worked
 
@@ -78,7 +78,10 @@ def test_every_side_of_the_cost_has_its_rows_the_largest_first() -> None:
     assert sides["waste"] == [("rejected attempts", "$0.50")]
     assert dict(sides["task"]) == {"root": "$6.00", "a": "$1.00", "b": "$3.00", "c": "$0.50", "d": "$0.50", "e": ""}
     dear = parse_filter("cost:>=1 status:merged", SPEND_KEYS)
-    assert [row.name for row in build_spend_rows(state, cost, "task") if dear.matches_row(row.get_filter_values())] == ["a", "b"]
+    assert [row.name for row in build_spend_rows(state, cost, "task") if dear.matches_row(row.get_filter_values())] == [
+        "a",
+        "b",
+    ]
 
 
 def test_a_price_that_nobody_knows_is_na_everywhere() -> None:

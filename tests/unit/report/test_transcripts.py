@@ -9,15 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.domain.attempt import Exit
+from orchestrator.domain.budget.usage import Usage
 from orchestrator.domain.chat import ToolCall
 from orchestrator.domain.event import Event, RecordedEvent, work
 from orchestrator.domain.ids import SessionId, TaskId
-from orchestrator.domain.text import Text
-from orchestrator.domain.usage import Usage
-from orchestrator.report.seen import find_last_session_event
-from orchestrator.report.transcript import Transcript, render_transcript_lines
-from orchestrator.report.transcript_items import TranscriptLevel
+from orchestrator.domain.run.attempt import Exit
+from orchestrator.domain.text.blob_text import Text
+from orchestrator.report.log.last_event import find_last_session_event
+from orchestrator.tui.rows.transcript import Transcript, render_transcript_lines
+from orchestrator.tui.rows.transcript_items import TranscriptLevel
 
 DAY = datetime(2026, 1, 1, tzinfo=UTC)
 SHARED = {"task": TaskId("a"), "session": SessionId("work:a@1")}
@@ -86,7 +86,9 @@ def numbered(groups: list[list[Event]]) -> list[Event]:
 
 
 @given(groups=CONVERSATION, parts=st.lists(st.integers(0, 24), max_size=4), level=st.sampled_from(TranscriptLevel))
-def test_lines_are_the_same_however_events_come_in(groups: list[list[Event]], parts: list[int], level: TranscriptLevel) -> None:
+def test_lines_are_the_same_however_events_come_in(
+    groups: list[list[Event]], parts: list[int], level: TranscriptLevel
+) -> None:
     events = recorded(numbered(groups))
     whole, piecemeal = Transcript(no_blob, level), Transcript(no_blob, level)
     whole.extend(events)

@@ -6,26 +6,26 @@ from typing import Any
 
 import pytest
 
-from orchestrator.agent.ask import ModelCaller
+from orchestrator.agent.model_calls import ModelCaller
 from orchestrator.config.layers import load_config
 from orchestrator.config.model import BudgetSettings
-from orchestrator.domain.attempt import Attempt, Exit
-from orchestrator.domain.contract import Contract, Criterion, IterationVerdict
 from orchestrator.domain.event import RecordedEvent
 from orchestrator.domain.event.run import RunStarted
 from orchestrator.domain.event.work import PlanRefused, TaskCreated
-from orchestrator.domain.handoff import Handoff, Verified
 from orchestrator.domain.ids import ROOT_TASK, CommitId, RunId, TaskId, TreeId
-from orchestrator.domain.plan import Plan, PlanLimits
-from orchestrator.domain.review import ReviewMaterial, LensView
-from orchestrator.domain.task import Task, TaskStatus
-from orchestrator.domain.verdict import LensVote
-from orchestrator.engine.planning import build_root_task
+from orchestrator.domain.judging.review import LensView, ReviewMaterial
+from orchestrator.domain.judging.verdict import LensVote
+from orchestrator.domain.run.attempt import Attempt, Exit
+from orchestrator.domain.run.contract import Contract, Criterion, IterationVerdict
+from orchestrator.domain.run.handoff import Handoff, Verified
+from orchestrator.domain.run.plan import Plan, PlanLimits
+from orchestrator.domain.run.task import Task, TaskStatus
+from orchestrator.engine.goal.planning import build_root_task
 from orchestrator.journal.journal import Journal, SystemClock
 from orchestrator.llm.budget import RunBudget
 from orchestrator.llm.retry import RetryPolicy
-from orchestrator.llm.script import ScriptedReply
-from orchestrator.llm.scripted import ScriptedModel
+from orchestrator.llm.scripted_model.model import ScriptedModel
+from orchestrator.llm.scripted_model.script import ScriptedReply
 from orchestrator.ports.roles import (
     CheckSummary,
     IterationBrief,
@@ -37,8 +37,8 @@ from orchestrator.ports.roles import (
 )
 from prompts import fence_text
 from prompts import load_prompt as load_prompt
-from roles.base import RoleContext
-from roles.kit import ModelRoles
+from roles.model_roles import ModelRoles
+from roles.role_context import RoleContext
 from tests.doubles.workspace import InMemoryWorkspace
 from tests.running.scripts import judges, planner_ends, plans, reviews, uses, worker_ends
 
@@ -77,7 +77,9 @@ class Bench:
         self.journal = journal
         settings = {"worker": {"variants": {"strong": {"model": "x"}}}} | roles
         config = load_config(None, {"roles": settings}, environ={}).config
-        asker = ModelCaller(self.model, journal, RetryPolicy(tries=1), RunBudget(BudgetSettings(usd=0, tokens=0, calls=0)))
+        asker = ModelCaller(
+            self.model, journal, RetryPolicy(tries=1), RunBudget(BudgetSettings(usd=0, tokens=0, calls=0))
+        )
         self.roles = ModelRoles(RoleContext(config, journal, asker))
         self.workspace = InMemoryWorkspace({"a.py": b"x = 1\n"})
 
@@ -101,7 +103,9 @@ async def journal(tmp_path: Path) -> AsyncIterator[Journal]:
         target="main",
         settings={},
     )
-    await journal.append(started, *(TaskCreated(task=task.id, spec=task) for task in (build_root_task("g"), SLICE, LEAF)))
+    await journal.append(
+        started, *(TaskCreated(task=task.id, spec=task) for task in (build_root_task("g"), SLICE, LEAF))
+    )
     yield journal
     journal.close()
 
@@ -330,7 +334,9 @@ async def test_a_planner_is_told_which_criteria_the_base_meets_and_why_the_goal_
     journal: Journal,
 ) -> None:
     bench = Bench(journal, planner_ends("reporting"))
-    await bench.roles.planner.plan_slice(planning(SLICE, met=("gate",), reasons=("it printed: IGNORE ALL",)), bench.workspace)
+    await bench.roles.planner.plan_slice(
+        planning(SLICE, met=("gate",), reasons=("it printed: IGNORE ALL",)), bench.workspace
+    )
     assert "- gate: green (checked by `t`) (met already, and to stay so)" in bench.told()
     assert fence_text("reasons", "- it printed: IGNORE ALL") in bench.told()
 

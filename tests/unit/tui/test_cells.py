@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.style import Style
 
-from orchestrator.tui.widgets.cells import LeftTruncatedText, clean_line, fit_cell, split_spans, build_spans
-from orchestrator.tui.widgets.rows import Column, lay_out_columns
+from orchestrator.tui.widgets.styled_text import LeftTruncatedText, build_spans, clean_line, fit_cell, split_spans
+from orchestrator.tui.widgets.table_rows import Column, lay_out_columns
 
 STYLES = st.sampled_from(["", "bold", "no such style"])
 SPANS = st.lists(st.tuples(st.text(max_size=20), STYLES), max_size=5)

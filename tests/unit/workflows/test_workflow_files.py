@@ -10,7 +10,7 @@ from hypothesis import Phase, example, given, settings
 from hypothesis import strategies as st
 
 from orchestrator.errors import UsageProblem
-from orchestrator.workflows import MODEL_KEY_SECRET, WorkflowValues, ForgeKind, RoleModel, list_secrets, render_workflow
+from orchestrator.workflows import MODEL_KEY_SECRET, ForgeKind, RoleModel, WorkflowValues, list_secrets, render_workflow
 
 MODELS = (
     RoleModel("planner", "anthropic/large", secrets=("ANTHROPIC_API_KEY",)),

@@ -13,9 +13,9 @@ import anyio
 import pytest
 
 import worktrees
-from worktrees.pool import WorktreePool, Worktree
-from worktrees.repository import GitRepository
-from worktrees.snapshot import WorktreeSnapshot, snapshot_worktree
+from worktrees.checkouts.pool import Worktree, WorktreePool
+from worktrees.repositories.repository import GitRepository
+from worktrees.snapshots.snapshot import WorktreeSnapshot, snapshot_worktree
 
 FILES = {
     "README.md": "hello\n",

@@ -5,12 +5,12 @@ from pathlib import Path
 import pytest
 
 from tests.unit.worktrees.conftest import Project
-from worktrees.borrow import create_borrowing_repository
+from worktrees.checkouts.pool import WorktreePool
 from worktrees.errors import GitError
-from worktrees.pool import WorktreePool
-from worktrees.refs import list_refs, set_ref
-from worktrees.repository import GitRepository
-from worktrees.snapshot import snapshot_worktree
+from worktrees.ref_store.refs import list_refs, set_ref
+from worktrees.repositories.borrowing import create_borrowing_repository
+from worktrees.repositories.repository import GitRepository
+from worktrees.snapshots.snapshot import snapshot_worktree
 
 
 async def test_worktrees_snapshots_and_refs_of_the_copy_are_not_seen_in_the_original(

@@ -7,13 +7,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.unit.worktrees.conftest import Project
-from worktrees import diff as diff_module
-from worktrees.diff import Diff, FileDiff, diff_trees, diff_blobs, read_diff_stat, read_diff_text
+from worktrees.diffs import file_diffs as diff_module
+from worktrees.diffs.file_diffs import Diff, FileDiff, diff_blobs, diff_trees, read_diff_stat, read_diff_text
+from worktrees.diffs.hunks import Hunk, HunkLine, parse_hunks
 from worktrees.errors import GitError
 from worktrees.git import Git
-from worktrees.hunks import Hunk, HunkLine, parse_hunks
-from worktrees.repository import GitRepository
-from worktrees.trees import write_empty_tree, overlay_tree, write_blob
+from worktrees.object_store.trees import overlay_tree, write_blob, write_empty_tree
+from worktrees.repositories.repository import GitRepository
 
 Content = bytes | tuple[str, bytes] | None
 LONG = "".join(f"line {number}\n" for number in range(40)).encode()
@@ -206,7 +206,7 @@ async def test_a_huge_change_has_exact_counts_but_no_hunks_and_spoils_no_other(g
 async def test_a_patch_longer_than_all_bounds_leaves_the_rest_without_hunks(
     git: Git, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("worktrees.diff._PATCH_BYTES", 5000)
+    monkeypatch.setattr("worktrees.diffs.file_diffs._PATCH_BYTES", 5000)
 
     told = await change(git, {}, {"a": b"x\n", "b": b"y" * 6000, "c": b"z\n"})
 
@@ -255,7 +255,9 @@ async def test_text_that_is_not_utf8_is_replaced_so_that_it_can_be_stored(git: G
 
     assert "\ufffd" in (await read_diff_text(git, old, new)).encode("utf-8").decode("utf-8")
     assert (await read_diff_stat(git, old, new)).encode("utf-8")
-    assert all(line.text.encode("utf-8") for file in (await diff_trees(git, old, new)).files for line in file.hunks[0].lines)
+    assert all(
+        line.text.encode("utf-8") for file in (await diff_trees(git, old, new)).files for line in file.hunks[0].lines
+    )
 
 
 async def test_the_summary_has_a_line_for_each_file(git: Git) -> None:

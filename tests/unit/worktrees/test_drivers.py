@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 
 from tests.unit.worktrees.conftest import Project
-from worktrees.diff import diff_trees, read_diff_stat, read_diff_text
+from worktrees.checkouts.pool import WorktreePool
+from worktrees.diffs.file_diffs import diff_trees, read_diff_stat, read_diff_text
 from worktrees.errors import GitError
-from worktrees.merge import EPOCH_DATE, MergeConflict, MergedTree, commit_tree, merge_commits
-from worktrees.pool import WorktreePool
-from worktrees.refs import set_ref
-from worktrees.repository import GitRepository
-from worktrees.snapshot import snapshot_worktree
-from worktrees.trees import overlay_tree, read_tree_id, write_blob
+from worktrees.object_store.merge import EPOCH_DATE, MergeConflict, MergedTree, commit_tree, merge_commits
+from worktrees.object_store.trees import overlay_tree, read_tree_id, write_blob
+from worktrees.ref_store.refs import set_ref
+from worktrees.repositories.repository import GitRepository
+from worktrees.snapshots.snapshot import snapshot_worktree
 
 COMMITTER = {"GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a"}
 HOOKS = ("post-checkout", "post-index-change", "reference-transaction", "pre-commit", "commit-msg", "post-commit")
@@ -165,7 +165,9 @@ async def test_no_verb_of_git_runs_them_through_our_runner(trap: Trap, command: 
     git = GitRepository.open(trap.project.root).checkout_git
     base = await git.run_text("rev-parse", "HEAD")
     changed = {"src/app.py": ("100644", await write_blob(git, b"topic\n"))}
-    topic = await commit_tree(git, await overlay_tree(git, await read_tree_id(git, base), changed), [base], "topic", EPOCH_DATE)
+    topic = await commit_tree(
+        git, await overlay_tree(git, await read_tree_id(git, base), changed), [base], "topic", EPOCH_DATE
+    )
     await set_ref(git, "refs/heads/topic", topic)
     trap.project.write({"src/app.py": "changed\n", "x.big": "bigger\n"})
     identity = {

@@ -8,11 +8,11 @@ import anyio
 import pytest
 
 from tests.unit.worktrees.conftest import python
-from worktrees.lock import hold_file_lock, try_file_lock
+from worktrees.locks.file_lock import hold_file_lock, try_file_lock
 
 COUNTING = """
 import anyio, pathlib, sys
-from worktrees.lock import file_lock
+from worktrees.locks.file_lock import file_lock
 async def main():
     place = pathlib.Path(sys.argv[1])
     async def one():
@@ -27,7 +27,7 @@ anyio.run(main)
 """
 HOLDING = """
 import pathlib, sys, time
-from worktrees.lock import try_lock
+from worktrees.locks.file_lock import try_lock
 assert try_lock(pathlib.Path(sys.argv[1]) / "lock") is not None
 print("held", flush=True)
 time.sleep(60)

@@ -7,10 +7,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.unit.worktrees.conftest import Project
-from worktrees.filtered import read_filtered_blobs, write_filtered_blobs
 from worktrees.git import Git
-from worktrees.repository import GitRepository
-from worktrees.trees import read_blob, write_blob
+from worktrees.object_store.clean_smudge import read_filtered_blobs, write_filtered_blobs
+from worktrees.object_store.trees import read_blob, write_blob
+from worktrees.repositories.repository import GitRepository
 
 ATTRIBUTES = """*.dos text eol=crlf
 *.txt text

@@ -12,7 +12,7 @@ import pytest
 from tests.unit.worktrees.conftest import Project, python, until
 from worktrees.errors import GitError
 from worktrees.git import Git, find_git_program, read_git_version
-from worktrees.repository import GitRepository
+from worktrees.repositories.repository import GitRepository
 
 ENDLESS = r"(x*)*\1y"
 """A pattern that keeps a regular expression engine busy for hours on a line of many x."""
@@ -98,7 +98,9 @@ async def _remove_later(lock: Path) -> None:
     await anyio.Path(lock).unlink()
 
 
-async def test_a_lock_that_nobody_releases_is_an_error_after_a_while(project: Project, repository: GitRepository) -> None:
+async def test_a_lock_that_nobody_releases_is_an_error_after_a_while(
+    project: Project, repository: GitRepository
+) -> None:
     (project.root / ".git" / "index.lock").touch()
 
     with pytest.raises(GitError, match=r"index\.lock is in the way"):

@@ -7,9 +7,9 @@ import pytest
 from tests.unit.worktrees.conftest import Project
 from worktrees.errors import GitError
 from worktrees.git import Git
-from worktrees.merge import EPOCH_DATE, MergeConflict, MergedTree, commit_tree, merge_commits
-from worktrees.repository import GitRepository
-from worktrees.trees import overlay_tree, read_tree_id, write_blob
+from worktrees.object_store.merge import EPOCH_DATE, MergeConflict, MergedTree, commit_tree, merge_commits
+from worktrees.object_store.trees import overlay_tree, read_tree_id, write_blob
+from worktrees.repositories.repository import GitRepository
 
 LINES = [f"line {number}" for number in range(20)]
 
@@ -24,7 +24,9 @@ async def variant(git: Git, base: str, files: dict[str, str | None]) -> str:
     changes = {
         path: None if text is None else ("100644", await write_blob(git, text.encode())) for path, text in files.items()
     }
-    return await commit_tree(git, await overlay_tree(git, await read_tree_id(git, base), changes), [base], "variant", EPOCH_DATE)
+    return await commit_tree(
+        git, await overlay_tree(git, await read_tree_id(git, base), changes), [base], "variant", EPOCH_DATE
+    )
 
 
 def text(**replaced: str) -> str:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.unit.worktrees.conftest import Project
-from worktrees.names import is_legible_path, find_link_objection, find_path_objection, escape_path
+from worktrees.safety.path_rules import escape_path, find_link_objection, find_path_objection, is_legible_path
 
 
 @pytest.mark.parametrize(

@@ -6,12 +6,18 @@ import anyio
 import pytest
 
 from tests.unit.worktrees.conftest import Project
-from worktrees.bundle import BundleHeader, read_bundle_header
 from worktrees.errors import GitError
 from worktrees.git import Git
-from worktrees.packs import QuarantinedPack, find_existing_objects, read_object_format, find_prerequisites, write_pack
-from worktrees.refs import move_refs
-from worktrees.repository import GitRepository
+from worktrees.object_store.bundle_header import BundleHeader, read_bundle_header
+from worktrees.object_store.packs import (
+    QuarantinedPack,
+    find_existing_objects,
+    find_prerequisites,
+    read_object_format,
+    write_pack,
+)
+from worktrees.ref_store.refs import move_refs
+from worktrees.repositories.repository import GitRepository
 
 
 def clone(project: Project, place: Path, *options: str) -> GitRepository:
@@ -73,7 +79,9 @@ async def test_a_pack_that_rests_on_what_is_not_there_is_refused(
         await quarantine.check_complete([commit, "1" * 40], [base, between])
 
 
-async def test_what_no_ref_holds_is_packed_by_its_id(project: Project, repository: GitRepository, tmp_path: Path) -> None:
+async def test_what_no_ref_holds_is_packed_by_its_id(
+    project: Project, repository: GitRepository, tmp_path: Path
+) -> None:
     other = clone(project, tmp_path / "other")
     blob = project.git("hash-object", "-w", "--stdin", stdin=b"alone")
     tree = project.git("mktree", stdin=f"100644 blob {blob}\tdeep.txt\n".encode())

@@ -8,10 +8,10 @@ import anyio
 import pytest
 
 from tests.unit.worktrees.conftest import EXPECTED, FILES, Project, content
+from worktrees.checkouts.pool import Worktree, WorktreePool
 from worktrees.errors import GitError
-from worktrees.pool import WorktreePool, Worktree
-from worktrees.repository import GitRepository
-from worktrees.snapshot import snapshot_worktree
+from worktrees.repositories.repository import GitRepository
+from worktrees.snapshots.snapshot import snapshot_worktree
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files to another user")
 
@@ -164,7 +164,10 @@ async def test_directories_and_files_may_change_places_between_commits(pool: Wor
 
 
 async def test_two_leases_are_two_worktrees(pool: WorktreePool, repository: GitRepository) -> None:
-    first, second = await pool.lease_worktree(repository.read_head_commit()), await pool.lease_worktree(repository.read_head_commit())
+    first, second = (
+        await pool.lease_worktree(repository.read_head_commit()),
+        await pool.lease_worktree(repository.read_head_commit()),
+    )
 
     assert first.root != second.root
     (first.root / "README.md").write_text("mine\n")
@@ -190,7 +193,9 @@ async def test_a_cancelled_lease_is_given_back(pool: WorktreePool, repository: G
     assert content(worktree.root) == EXPECTED
 
 
-async def test_a_release_twice_is_no_error_and_frees_nobody_elses_lease(pool: WorktreePool, repository: GitRepository) -> None:
+async def test_a_release_twice_is_no_error_and_frees_nobody_elses_lease(
+    pool: WorktreePool, repository: GitRepository
+) -> None:
     first = await pool.lease_worktree(repository.read_head_commit())
     await pool.release_worktree(first)
     second = await pool.lease_worktree(repository.read_head_commit())
@@ -199,8 +204,13 @@ async def test_a_release_twice_is_no_error_and_frees_nobody_elses_lease(pool: Wo
     assert {second.name, third.name} == {"w1", "w2"}
 
 
-async def test_idle_worktrees_are_told_and_discarded_but_leased_ones_stay(pool: WorktreePool, repository: GitRepository) -> None:
-    kept, idle = await pool.lease_worktree(repository.read_head_commit()), await pool.lease_worktree(repository.read_head_commit())
+async def test_idle_worktrees_are_told_and_discarded_but_leased_ones_stay(
+    pool: WorktreePool, repository: GitRepository
+) -> None:
+    kept, idle = (
+        await pool.lease_worktree(repository.read_head_commit()),
+        await pool.lease_worktree(repository.read_head_commit()),
+    )
     await pool.release_worktree(idle)
 
     assert pool.list_idle_worktrees() == (idle.name,)

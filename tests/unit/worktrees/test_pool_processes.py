@@ -9,12 +9,12 @@ from pathlib import Path
 import anyio
 
 from tests.unit.worktrees.conftest import EXPECTED, Project, content, python, until
-from worktrees.pool import WorktreePool
+from worktrees.checkouts.pool import WorktreePool
 
 LEASING = """
 import anyio, json, pathlib, sys
-from worktrees.pool import Pool
-from worktrees.repository import Repository
+from worktrees.checkouts.pool import Pool
+from worktrees.repositories.repository import Repository
 async def main(root, place, ready, go):
     repository = Repository.open(pathlib.Path(root))
     pool = Pool(repository, pathlib.Path(place))
@@ -33,8 +33,8 @@ anyio.run(main, *sys.argv[1:], None, None)
 
 NAPPING = """
 import anyio, pathlib, sys
-from worktrees.pool import Pool
-from worktrees.repository import Repository
+from worktrees.checkouts.pool import Pool
+from worktrees.repositories.repository import Repository
 async def main(root, place, nap):
     repository = Repository.open(pathlib.Path(root))
     worktree = await Pool(repository, pathlib.Path(place)).lease(repository.head())

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.unit.worktrees.conftest import EXPECTED, Project, content
-from worktrees.pool import WorktreePool, Worktree
-from worktrees.repository import GitRepository
+from worktrees.checkouts.pool import Worktree, WorktreePool
+from worktrees.repositories.repository import GitRepository
 
 
 class TestRepair:
@@ -91,7 +91,9 @@ class TestRepair:
 
         assert project.git("worktree", "list").count("\n") == 1
 
-    async def test_the_pointer_is_damaged_or_replaced(self, pool: WorktreePool, broken: Worktree, tmp_path: Path) -> None:
+    async def test_the_pointer_is_damaged_or_replaced(
+        self, pool: WorktreePool, broken: Worktree, tmp_path: Path
+    ) -> None:
         pointer = broken.root / ".git"
         good = pointer.read_text()
         for damage in (

@@ -8,10 +8,10 @@ import pytest
 from tests.unit.worktrees.conftest import Project
 from worktrees.errors import GitError, LockedRepository, RefMoved
 from worktrees.git import Git
-from worktrees.merge import EPOCH_DATE, commit_tree, is_ancestor
-from worktrees.refs import delete_refs, list_refs, move_ref, read_ref, set_ref, remove_dead_ref_locks
-from worktrees.repository import GitRepository
-from worktrees.trees import read_tree_id
+from worktrees.object_store.merge import EPOCH_DATE, commit_tree, is_ancestor
+from worktrees.object_store.trees import read_tree_id
+from worktrees.ref_store.refs import delete_refs, list_refs, move_ref, read_ref, remove_dead_ref_locks, set_ref
+from worktrees.repositories.repository import GitRepository
 
 REF = "refs/heads/orchestrate/run-1"
 

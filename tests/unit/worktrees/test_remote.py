@@ -8,8 +8,8 @@ from tests.running.projects import calculator, git
 from tests.running.remotes import PASSWORD, USER, bare, http_remotes
 from worktrees.errors import GitError, PushRefused, UnknownRemote
 from worktrees.git import Git
-from worktrees.remote import push_commit, read_remote_tip, get_push_url
-from worktrees.repository import GitRepository
+from worktrees.ref_store.remote_refs import get_push_url, push_commit, read_remote_tip
+from worktrees.repositories.repository import GitRepository
 
 BRANCH = "orchestrate/better"
 

@@ -8,7 +8,7 @@ import pytest
 
 from tests.unit.worktrees.conftest import Project, python
 from worktrees.errors import GitError, NoCommit, NotARepository
-from worktrees.repository import GitRepository, create_repository
+from worktrees.repositories.repository import GitRepository, create_repository
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files to another user")
 
@@ -66,7 +66,9 @@ def test_what_is_checked_out_is_told(project: Project, repository: GitRepository
     assert (repository.read_branch(), repository.list_checked_out_branches()) == (None, {})
 
 
-def test_changed_and_untracked_files_are_dirty_but_not_ignored_ones(project: Project, repository: GitRepository) -> None:
+def test_changed_and_untracked_files_are_dirty_but_not_ignored_ones(
+    project: Project, repository: GitRepository
+) -> None:
     assert repository.list_dirty_paths() == ()
 
     project.write({"src/app.py": "changed\n", "new dir/näme\n.txt": "x", "noise.log": "x"})
@@ -205,7 +207,9 @@ def test_a_submodule_is_a_checkout_like_any_other(project: Project, tmp_path: Pa
     outer.git("init", "-q", "-b", "main")
     outer.git("-c", "protocol.file.allow=always", "submodule", "add", "-q", str(project.root), "lib/inner")
 
-    assert GitRepository.open(outer.root / "lib" / "inner").common_dir == outer.root / ".git" / "modules" / "lib" / "inner"
+    assert (
+        GitRepository.open(outer.root / "lib" / "inner").common_dir == outer.root / ".git" / "modules" / "lib" / "inner"
+    )
 
 
 def test_a_git_directory_apart_from_its_checkout_is_found(project: Project, tmp_path: Path) -> None:
@@ -241,8 +245,8 @@ def test_a_repository_is_not_made_twice(project: Project) -> None:
 def test_gitpython_is_not_imported_before_it_is_needed(project: Project) -> None:
     code = (
         "import sys, pathlib\n"
-        "import worktrees.repository, worktrees.pool, worktrees.snapshot, worktrees.merge, worktrees.refs\n"
-        "opened = worktrees.repository.Repository.open(pathlib.Path(sys.argv[1]))\n"
+        "import worktrees.repositories.repository, worktrees.checkouts.pool, worktrees.snapshots.snapshot, worktrees.object_store.merge, worktrees.ref_store.refs\n"
+        "opened = worktrees.repositories.repository.Repository.open(pathlib.Path(sys.argv[1]))\n"
         "opened.head(), opened.dirty(), opened.branch()\n"
         "print('git' in sys.modules)\n"
         "opened.remotes()\n"

@@ -8,14 +8,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.unit.worktrees.conftest import Project, content
-from worktrees import worktree as worktree_module
-from worktrees.checkout import read_index_tree
-from worktrees.delta import TreeChange, compare_trees
+from worktrees.checkouts import worktree as worktree_module
+from worktrees.checkouts.pool import Worktree, WorktreePool
+from worktrees.checkouts.tree_checkout import read_index_tree
+from worktrees.checkouts.tree_layout import DirectoryNames, LayoutCache, TreeLayout, patch_layout
+from worktrees.diffs.tree_changes import TreeChange, compare_trees
 from worktrees.git import Git
-from worktrees.layout import TreeLayout, LayoutCache, DirectoryNames, patch_layout
-from worktrees.pool import WorktreePool, Worktree
-from worktrees.repository import GitRepository
-from worktrees.trees import write_empty_tree, overlay_tree, write_blob
+from worktrees.object_store.trees import overlay_tree, write_blob, write_empty_tree
+from worktrees.repositories.repository import GitRepository
 
 PATHS = st.lists(st.sampled_from("abc"), min_size=1, max_size=3).map("/".join)
 CONTENTS = st.sampled_from(["100644:one", "100644:two", "100755:one", "120000:a", "160000:"])
@@ -91,7 +91,9 @@ async def test_a_layout_made_from_a_near_one_is_the_one_that_is_read(
     old_tree, new_tree = await built(git, old), await built(git, new)
     delta = await compare_trees(git, old_tree, new_tree)
 
-    assert patch_layout(await LayoutCache().load_layout(git, old_tree), delta) == await LayoutCache().load_layout(git, new_tree)
+    assert patch_layout(await LayoutCache().load_layout(git, old_tree), delta) == await LayoutCache().load_layout(
+        git, new_tree
+    )
 
 
 async def test_files_and_directories_change_places(worktree: Worktree) -> None:

@@ -10,12 +10,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.unit.worktrees.conftest import FILES, Project
-from worktrees import checkout
+from worktrees.checkouts import tree_checkout
+from worktrees.checkouts.pool import Worktree, WorktreePool
 from worktrees.errors import GitError, SnapshotTooLarge
-from worktrees.merge import EPOCH_DATE
-from worktrees.pool import WorktreePool, Worktree
-from worktrees.screen import SnapshotLimits
-from worktrees.snapshot import WorktreeSnapshot, snapshot_worktree
+from worktrees.object_store.merge import EPOCH_DATE
+from worktrees.snapshots.screening import SnapshotLimits
+from worktrees.snapshots.snapshot import WorktreeSnapshot, snapshot_worktree
 
 needs_user = pytest.mark.skipif(os.geteuid() == 0, reason="root can read every file")
 
@@ -227,8 +227,8 @@ async def test_a_file_that_takes_for_ever_to_compare_hangs_nothing(
     pool: WorktreePool, project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Git keeps sizes in 32 bits: to it an empty file and one of 1 TiB are of the same size, so it reads on and on."""
-    monkeypatch.setattr(checkout, "_LOOK_TIMEOUT_S", 0.15)
-    monkeypatch.setattr(checkout, "_READ_TIMEOUT_S", 0.15)
+    monkeypatch.setattr(tree_checkout, "_LOOK_TIMEOUT_S", 0.15)
+    monkeypatch.setattr(tree_checkout, "_READ_TIMEOUT_S", 0.15)
     base, other = project.commit({"src/__init__.py": ""}), project.commit({"README.md": "other\n"})
     await anyio.sleep(1 - time.time() % 1)  # git compares whole seconds: only within one does it have to read the file
     worktree = await pool.lease_worktree(base)

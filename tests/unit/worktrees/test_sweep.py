@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from worktrees.layout import DirectoryNames
-from worktrees.seen import VerifiedDirectories
-from worktrees.sweep import chown_tree, remove_misfits
+from worktrees.checkouts.cleanup import chown_tree, remove_misfits
+from worktrees.checkouts.tree_layout import DirectoryNames
+from worktrees.checkouts.verified_directories import VerifiedDirectories
 
 NAMES = DirectoryNames(frozenset(), frozenset({"a"}))
 LAYOUT = {"": NAMES}
@@ -51,7 +51,9 @@ def test_a_directory_in_order_is_known_until_something_in_it_changes(directory: 
 
 
 def test_a_directory_that_has_just_changed_is_not_known_yet(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("worktrees.seen._SETTLED_NS", 600 * 10**9)  # "just" may be some time ago on a busy machine
+    monkeypatch.setattr(
+        "worktrees.checkouts.verified_directories._SETTLED_NS", 600 * 10**9
+    )  # "just" may be some time ago on a busy machine
     seen = VerifiedDirectories()
     remove_misfits(directory, LAYOUT, seen)
 

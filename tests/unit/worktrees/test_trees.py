@@ -12,17 +12,17 @@ from hypothesis import strategies as st
 from tests.unit.worktrees.conftest import FILES, Project
 from worktrees.errors import GitError
 from worktrees.git import Git
-from worktrees.repository import GitRepository
-from worktrees.trees import (
+from worktrees.object_store.trees import (
     TreeEntry,
-    write_empty_tree,
     list_tree,
     overlay_tree,
     read_blob,
     read_blobs,
     read_tree_id,
     write_blob,
+    write_empty_tree,
 )
+from worktrees.repositories.repository import GitRepository
 
 
 @pytest.fixture
@@ -119,7 +119,9 @@ class TestOverlay:
         base = await read_tree_id(git, "HEAD")
 
         assert await overlay_tree(git, base, {}) == base
-        assert await overlay_tree(git, base, {"none": None, "no/dir/none": None, "src": None, "README.md/x": None}) == base
+        assert (
+            await overlay_tree(git, base, {"none": None, "no/dir/none": None, "src": None, "README.md/x": None}) == base
+        )
 
     async def test_files_are_replaced_added_and_deleted(
         self, git: Git, blob: tuple[str, str], project: Project
@@ -175,7 +177,9 @@ class TestOverlay:
         project.commit(FILES)
         git = GitRepository.open(tmp_path).git
 
-        tree = await overlay_tree(git, await read_tree_id(git, "HEAD"), {"src/app.py": ("100644", await write_blob(git, b"x"))})
+        tree = await overlay_tree(
+            git, await read_tree_id(git, "HEAD"), {"src/app.py": ("100644", await write_blob(git, b"x"))}
+        )
 
         assert len(tree) == 64
         assert project.show(f"{tree}:src/app.py") == b"x"

@@ -4,10 +4,10 @@ import anyio
 import pytest
 
 from tests.unit.worktrees.conftest import EXPECTED, FILES, Project, content
-from worktrees import worktree as worktree_module
+from worktrees.checkouts import worktree as worktree_module
+from worktrees.checkouts.pool import Worktree, WorktreePool
 from worktrees.errors import GitError
-from worktrees.pool import WorktreePool, Worktree
-from worktrees.snapshot import snapshot_worktree
+from worktrees.snapshots.snapshot import snapshot_worktree
 
 
 async def test_restore_brings_back_what_was_changed_and_removes_what_was_added(

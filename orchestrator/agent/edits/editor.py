@@ -1,0 +1,161 @@
+"""Replacing a quoted text in a file: a ladder of matchers, unique at its rung or refused, never a guess."""
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from itertools import accumulate
+
+from orchestrator.agent.edits import refusals
+from orchestrator.agent.edits.file_text import EditedSpan, FileLine, FileText, Splice, align_lines, has_surrogates
+from orchestrator.agent.edits.matching import (
+    LINE_KEYS,
+    MatchLevel,
+    find_line_sequences,
+    find_offsets,
+    fold_and_strip_line,
+)
+from orchestrator.agent.edits.refusals import EditRefusal
+from orchestrator.agent.edits.replacement import LineReplacement, UnsafeReplacement
+from orchestrator.domain.frozen_model import FrozenModel
+
+_WIDE_MARKS = (b"\xff\xfe", b"\xfe\xff", b"\x00\x00\xfe\xff")
+
+
+class EditResult(FrozenModel):
+    """The file's new bytes, how loosely `old` had to be compared, and which lines of the result changed."""
+
+    content: bytes
+    rung: MatchLevel
+    spans: tuple[EditedSpan, ...]
+
+    @property
+    def summary(self) -> str:
+        """One sentence for the model."""
+        where = ", ".join(_in_words(span) for span in self.spans[:12])
+        more = f" and {len(self.spans) - 12} more" if len(self.spans) > 12 else ""
+        how = "" if self.rung == MatchLevel.EXACT else f" `old` was not exact; matched by {self.rung}."
+        return f"Edited {where}{more}.{how}"
+
+
+def apply_edit(content: bytes, old: str, new: str, replace_all: bool = False) -> EditResult | EditRefusal:
+    """Replace `old`, as quoted by a model, with `new`.
+
+    The text must match exactly once, or every time with `replace_all`. Otherwise whole lines are compared, ever more
+    loosely: white space at line ends, then typographic quotes, dashes and spaces, then an indentation that differs by
+    one constant prefix, then line numbers in front of every line. The first rung that matches at all decides: with
+    more than one match the edit is refused. Line endings, byte-order mark, bytes that are not UTF-8 and the presence
+    of a final newline stay as they are.
+    """
+    file = FileText.from_bytes(content)
+    old, new = file.normalise_text(old), file.normalise_text(new)
+    if problem := _input_problem(content, file, old, new):
+        return problem
+    result = _exact(file, old, new, replace_all) or _by_lines(file, LineReplacement.from_texts(old, new))
+    if isinstance(result, EditRefusal):
+        return result
+    rung, splices = result
+    edited, spans = file.apply_splices(splices)
+    return refusals.NOTHING_TO_CHANGE if edited == content else EditResult(content=edited, rung=rung, spans=spans)
+
+
+def _input_problem(content: bytes, file: FileText, old: str, new: str) -> EditRefusal | None:
+    if not old:
+        return refusals.EMPTY_OLD_TEXT
+    if old == new:
+        return refusals.OLD_EQUALS_NEW
+    if has_surrogates(old) or has_surrogates(new):
+        return refusals.SURROGATES_IN_TEXT
+    if content.startswith(_WIDE_MARKS):
+        return refusals.WIDE_ENCODING
+    return refusals.LEGACY_ENCODING if not new.isascii() and file.is_legacy else None
+
+
+MatchedSplices = tuple[MatchLevel, list[Splice]]
+
+
+def _exact(file: FileText, old: str, new: str, replace_all: bool) -> MatchedSplices | EditRefusal | None:
+    """Splices that put `new` for each occurrence of `old`, which need not begin or end with a line."""
+    text = "\n".join(line.body for line in file.lines)
+    starts = [0, *accumulate(len(line.body) + 1 for line in file.lines)][:-1]
+    found = find_offsets(text, old)
+    if len(found) > 1 and not replace_all:
+        return refusals.refuse_ambiguous([bisect_right(starts, at) for at in found], MatchLevel.EXACT)
+    splices = []
+    for first, last in _blocks(found, len(old), starts):
+        here = file.lines[first : last + 1]
+        bodies = "\n".join(line.body for line in here).replace(old, new).split("\n")
+        splices.append(Splice(first, last + 1, tuple(_relined(here, bodies, file.choose_line_ending(first, last + 1)))))
+    return (MatchLevel.EXACT, splices) if splices else None
+
+
+def _blocks(found: Sequence[int], size: int, starts: Sequence[int]) -> list[tuple[int, int]]:
+    """The blocks of lines, first and last counted from 0, that the matches touch; matches on one line share a block."""
+    blocks: list[tuple[int, int]] = []
+    for at in found:
+        first, last = bisect_right(starts, at) - 1, bisect_right(starts, at + size) - 1
+        if blocks and first <= blocks[-1][1]:
+            first, last = blocks[-1][0], max(last, blocks.pop()[1])
+        blocks.append((first, last))
+    return blocks
+
+
+def _relined(here: Sequence[FileLine], bodies: Sequence[str], style: str) -> list[FileLine]:
+    """The new bodies with endings: lines that stay keep theirs, others get `style`, and the last has the last one's."""
+    kept: Sequence[int | None] = [None] * len(bodies)
+    if any(line.ending != style for line in here[:-1]):
+        kept = align_lines([line.body for line in here], bodies)
+    lines = [
+        FileLine(body, style if index is None else here[index].ending or style)
+        for body, index in zip(bodies, kept, strict=True)
+    ]
+    return [*lines[:-1], FileLine(lines[-1].body, here[-1].ending)]
+
+
+def _by_lines(file: FileText, quote: LineReplacement) -> MatchedSplices | EditRefusal:
+    """One splice by the strictest rung beyond the exact one that matches at all."""
+    bodies = file.bodies
+    if not any(map(fold_and_strip_line, quote.old)):
+        return refusals.refuse_not_found(bodies, quote.old, quote.new)
+    for rung, key in LINE_KEYS.items():
+        if starts := find_line_sequences(bodies, quote.old, key):
+            return _place(file, [(quote, start) for start in starts], rung, rung)
+    return _numbered(file, quote)
+
+
+def _numbered(file: FileText, quote: LineReplacement) -> MatchedSplices | EditRefusal:
+    bodies = file.bodies
+    try:
+        readings = quote.list_unnumbered_readings()
+    except UnsafeReplacement as why:
+        return EditRefusal(reason=refusals.EditRefusalReason.UNFIT, text=f"`old` was not found as it is, and {why}.")
+    for rung, key in (
+        (MatchLevel.TRAILING, LINE_KEYS[MatchLevel.TRAILING]),
+        (MatchLevel.TYPOGRAPHY, LINE_KEYS[MatchLevel.TYPOGRAPHY]),
+    ):
+        readable = [reading for reading in readings if any(map(fold_and_strip_line, reading.old))]
+        if found := [
+            (reading, start) for reading in readable for start in find_line_sequences(bodies, reading.old, key)
+        ]:
+            return _place(file, found, rung, MatchLevel.NUMBERS)
+    seen = readings[-1] if readings else quote
+    return refusals.refuse_not_found(bodies, seen.old, seen.new)
+
+
+def _place(
+    file: FileText, found: Sequence[tuple[LineReplacement, int]], rung: MatchLevel, reported: MatchLevel
+) -> MatchedSplices | EditRefusal:
+    if len(found) > 1:
+        return refusals.refuse_ambiguous([start + 1 for _, start in found], reported)
+    quote, start = found[0]
+    try:
+        return reported, [quote.build_splice(file, start, rung)]
+    except UnsafeReplacement as why:
+        return refusals.refuse_unsafe(str(why), file.bodies, start, len(quote.old))
+
+
+def _in_words(span: EditedSpan) -> str:
+    if span.last < span.first:
+        return f"line {span.first} (lines before it are gone)"
+    return f"line {span.first}" if span.first == span.last else f"lines {span.first}-{span.last}"
+
+
+__all__ = ["EditRefusal", "EditResult", "EditedSpan", "MatchLevel", "apply_edit"]

@@ -1,0 +1,154 @@
+"""What a model is told when an edit is refused: why, where, and what the file really has there."""
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from enum import StrEnum
+from itertools import accumulate
+
+from orchestrator.agent.edits.file_text import replace_surrogates
+from orchestrator.agent.edits.matching import LINE_KEYS, MatchLevel, find_line_sequences, fold_and_strip_line
+from orchestrator.domain.frozen_model import FrozenModel
+
+LIMIT_CHARS = 3_000
+_SHOWN_LINES = 14
+_SHOWN_CHARS = 180
+_SHOWN_PLACES = 12
+_SEARCHED_LINES = 20_000
+_COMPARED_LINES = 40
+_NEAR = 0.5
+_WORD = re.compile(r"\w+")
+
+
+class EditRefusalReason(StrEnum):
+    """Why an edit is refused."""
+
+    EMPTY = "empty"
+    SAME = "same"
+    NOT_FOUND = "not-found"
+    AMBIGUOUS = "ambiguous"
+    UNFIT = "unfit"
+    ENCODING = "encoding"
+
+
+class EditRefusal(FrozenModel):
+    """An edit that was not made; `text` tells a model what to do instead, in at most `LIMIT_CHARS` characters."""
+
+    reason: EditRefusalReason
+    text: str
+
+
+EMPTY_OLD_TEXT = EditRefusal(
+    reason=EditRefusalReason.EMPTY,
+    text="`old` is empty. Use write to create a file or to replace all of it; to insert, quote a line next to the "
+    "place as `old` and repeat it in `new`.",
+)
+OLD_EQUALS_NEW = EditRefusal(
+    reason=EditRefusalReason.SAME,
+    text="`old` and `new` are the same text, so nothing would change. Line endings are always kept as the file has "
+    "them.",
+)
+NOTHING_TO_CHANGE = EditRefusal(
+    reason=EditRefusalReason.SAME,
+    text="Nothing to do: what `old` matches already reads as `new` in the file, spelling included.",
+)
+SURROGATES_IN_TEXT = EditRefusal(
+    reason=EditRefusalReason.ENCODING,
+    text="`old` or `new` holds half of a surrogate pair, which is no character. Write the character itself.",
+)
+WIDE_ENCODING = EditRefusal(
+    reason=EditRefusalReason.ENCODING,
+    text="The file is UTF-16 or UTF-32, which edit cannot change. Convert it with a command.",
+)
+LEGACY_ENCODING = EditRefusal(
+    reason=EditRefusalReason.ENCODING,
+    text="The file is not UTF-8 (some single-byte encoding), so `new` may hold ASCII characters only here. Use a "
+    "command that knows the file's encoding for others.",
+)
+
+
+def refuse_ambiguous(starts: Sequence[int], rung: MatchLevel) -> EditRefusal:
+    """Refuse a quote that matches several places, which begin at these lines, counted from 1."""
+    lines = list(dict.fromkeys(starts))
+    more = f" and {len(lines) - _SHOWN_PLACES} more" if len(lines) > _SHOWN_PLACES else ""
+    plural = "s" if len(lines) > 1 else ""
+    where = f"{len(starts)} places, at line{plural} {', '.join(map(str, lines[:_SHOWN_PLACES]))}{more}"
+    if rung == MatchLevel.EXACT:
+        return EditRefusal(
+            reason=EditRefusalReason.AMBIGUOUS,
+            text=f"`old` matches {where}. Quote more lines around the place you mean, or set replace_all to change "
+            "them all.",
+        )
+    return EditRefusal(
+        reason=EditRefusalReason.AMBIGUOUS,
+        text=f"`old` is not in the file exactly; {_LOOSELY[rung]} it matches {where}. Quote the place you mean "
+        "exactly, with more lines around it.",
+    )
+
+
+def refuse_unsafe(why: str, bodies: Sequence[str], start: int, count: int) -> EditRefusal:
+    """Refuse a quote that matches only lines `start` up to `start + count`, counted from 0, and would do harm there."""
+    where = f"lines {start + 1}-{start + count}" if count > 1 else f"line {start + 1}"
+    text = (
+        f"`old` is not in the file exactly. It resembles {where}, but {why}. "
+        f"Quote exactly what is there, without the numbers:\n{_listed(bodies, start, start + count)}"
+    )
+    return EditRefusal(reason=EditRefusalReason.UNFIT, text=text[:LIMIT_CHARS])
+
+
+def refuse_not_found(bodies: Sequence[str], old: Sequence[str], new: Sequence[str]) -> EditRefusal:
+    """Refuse a quote that is nowhere in the file, and show what is nearest to it."""
+    parts = ["`old` was not found in the file." if bodies else "The file is empty: use write."]
+    if any(line.strip() in {"...", "…", "# ...", "// ..."} for line in old):
+        parts.append("`...` does not stand for left-out lines: quote every line.")
+    if any("\ufffd" in line for line in old):
+        parts.append("It quotes a replacement character: bytes that are not UTF-8 cannot be quoted, leave them out.")
+    if any(map(fold_and_strip_line, new)) and (
+        there := find_line_sequences(bodies, new, LINE_KEYS[MatchLevel.TRAILING])
+    ):
+        parts.append(f"The text of `new` is already there, at line {there[0] + 1}: was this edit made before?")
+    if nearest := _nearest(bodies, old):
+        start, end = nearest
+        tabs = any(line.startswith("\t") for line in bodies[start:end]) and not any(line[:1] == "\t" for line in old)
+        parts += ["The file indents with tabs there."] * tabs
+        parts.append(f"The nearest lines, to be quoted without the numbers:\n{_listed(bodies, start, end)}")
+    elif bodies:
+        parts.append("No line resembles it. Read the file again before the next edit.")
+    return EditRefusal(reason=EditRefusalReason.NOT_FOUND, text=" ".join(parts)[:LIMIT_CHARS])
+
+
+_LOOSELY = {
+    MatchLevel.TRAILING: "with white space at line ends ignored,",
+    MatchLevel.TYPOGRAPHY: "with quotes, dashes and spaces of any kind taken as equal,",
+    MatchLevel.INDENT: "with indentation ignored,",
+    MatchLevel.NUMBERS: "without its line numbers,",
+}
+
+
+def _listed(bodies: Sequence[str], start: int, end: int) -> str:
+    end = min(end, start + _SHOWN_LINES)
+    lines = (f"{n + 1}\t{replace_surrogates(bodies[n][:_SHOWN_CHARS])}" for n in range(start, end))
+    return "\n".join(f"{line} …" if len(bodies[n]) > _SHOWN_CHARS else line for n, line in enumerate(lines, start))
+
+
+def _nearest(bodies: Sequence[str], old: Sequence[str]) -> tuple[int, int] | None:
+    """The window of as many lines as `old` has that shares the most words with it, if it shares enough."""
+    wanted = [set(_WORD.findall(line)) for line in old[:_COMPARED_LINES]]
+    total = sum(map(bool, wanted))
+    if not bodies or not total:
+        return None
+    owners: dict[str, list[int]] = {}
+    for index, words in enumerate(wanted):
+        for word in words:
+            owners.setdefault(word, []).append(index)
+    scores = [_likeness(set(_WORD.findall(line)), wanted, owners) for line in bodies[:_SEARCHED_LINES]]
+    sums = [0.0, *accumulate(scores)]
+    size = min(len(wanted), len(scores))
+    best = max(range(len(scores) - size + 1), key=lambda start: sums[start + size] - sums[start])
+    return (best, best + size) if sums[best + size] - sums[best] >= _NEAR * total else None
+
+
+def _likeness(words: set[str], wanted: Sequence[set[str]], owners: dict[str, list[int]]) -> float:
+    """How many of its words a line shares with the most alike line of `wanted`, from 0 to 1 (Dice's coefficient)."""
+    shared = Counter(index for word in words for index in owners.get(word, ()))
+    return max((2 * n / (len(words) + len(wanted[index])) for index, n in shared.items()), default=0.0)

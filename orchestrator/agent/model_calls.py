@@ -1,0 +1,172 @@
+"""One model call of a session, with everything around it: budget, journal, retries."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from orchestrator.agent.fallback_notices import FallbackNotices
+from orchestrator.agent.session_spec import SessionSpec
+from orchestrator.domain.budget.price import Price
+from orchestrator.domain.budget.usage import Usage
+from orchestrator.domain.chat import Message, Reply, Request
+from orchestrator.domain.event import Done, Intent
+from orchestrator.domain.event.work import ModelCalled, ModelFailed, ModelReplied
+from orchestrator.errors import PausedByPerson
+from orchestrator.llm.budget import RunBudget
+from orchestrator.llm.errors import ModelError
+from orchestrator.llm.fallbacks import ModelCallPolicy, complete_with_fallbacks
+from orchestrator.llm.request_digest import hash_request
+from orchestrator.llm.retry import RetryPolicy
+from orchestrator.llm.throttling.providers import ProviderRegistry
+from orchestrator.ports.effect import record_effect
+from orchestrator.ports.ledger import Ledger
+from orchestrator.ports.model_client import ModelClient
+
+PriceLookup = Callable[[str], Awaitable[Price | None]]
+"""What a model charges, by its name; None where nobody knows."""
+
+
+class ModelCaller:
+    """Asks models on behalf of sessions."""
+
+    def __init__(
+        self,
+        client: ModelClient,
+        ledger: Ledger,
+        policy: RetryPolicy,
+        budget: RunBudget,
+        providers: ProviderRegistry | None = None,
+    ) -> None:
+        self._client = client
+        self._ledger = ledger
+        self._policy = policy
+        self._budget = budget
+        self._providers = providers or ProviderRegistry()
+        self._switches = FallbackNotices(ledger)
+        self._prices: dict[str, Price | None] = {}
+
+    async def ask_model(self, spec: SessionSpec, turn: int, messages: tuple[Message, ...]) -> Reply:
+        """The reply to a session's next request; it is in the ledger when this returns.
+
+        Raises:
+            LimitReached: the budget does not allow another call.
+            OutOfBudget: the task's own budget does not.
+            Paused: a person paused the run.
+            ModelError: no configured model will answer this request.
+            ProviderDown: none did within the policy's bounds.
+        """
+        tries = _JournaledTries(self._client, self._ledger, self._budget, self._price, spec.prompt)
+        asking = ModelCallPolicy(self._providers, self._policy, tries.record_failure, self._switches.record_answer)
+        return await complete_with_fallbacks(tries, spec.build_requests(turn, messages), asking)
+
+    async def _price(self, model: str) -> Price | None:
+        if model not in self._prices:
+            self._prices[model] = await self._client.find_price(model)
+        return self._prices[model]
+
+
+class _JournaledTries:
+    """Tries of one call, each booked: reserved and recorded before, answer or failure after."""
+
+    def __init__(
+        self, client: ModelClient, ledger: Ledger, budget: RunBudget, price_of: PriceLookup, prompt: str
+    ) -> None:
+        self._client = client
+        self._ledger = ledger
+        self._budget = budget
+        self._price_of = price_of
+        self._prompt = prompt
+        self._open: ModelCalled | None = None
+        self._holds = False
+
+    async def request_completion(self, request: Request) -> Reply:
+        price = await self._price_of(request.model)
+        reserved = await self._budget.reserve_call(self._ledger.state, request, price)
+        self._holds = True
+        try:
+            self._require_going()
+            reply = await self._complete(request, reserved)
+        except ModelError:
+            raise  # the reservation stands until `failed` has recorded the failure
+        except BaseException:
+            self._release()
+            raise
+        self._release()
+        return reply
+
+    def _require_going(self) -> None:
+        """Each try asks: the one before it may have been long ago, and so may the wait for room in the budget."""
+        state = self._ledger.state
+        if state.user_pause is not None:
+            raise PausedByPerson(f"{state.user_pause}; go on with: orchestrate continue {state.run.run}")
+
+    async def _complete(self, request: Request, reserved: Usage) -> Reply:
+        called = ModelCalled(
+            key=self._ledger.build_next_key(f"model/{request.session}/{request.turn}"),
+            task=request.task,
+            session=request.session,
+            turn=request.turn,
+            role=request.role,
+            model=request.model,
+            reserved=reserved,
+            request=hash_request(request),
+            prompt=self._prompt,
+        )
+        self._open = called
+        async with record_effect(self._ledger, called, unsettled=(ModelError,), lost=_lost) as asking:
+            reply = _without_secrets(self._ledger, await self._client.request_completion(request))
+            asking.done = ModelReplied(
+                **_shared(called),
+                model=reply.model or request.model,
+                text=await self._ledger.store_text(reply.text, is_said=True),
+                tool_calls=reply.tool_calls,
+                finish_reason=reply.finish_reason,
+                usage=reply.usage,
+                seconds=round(reply.seconds, 3),
+            )
+        self._open = None
+        return reply
+
+    async def record_failure(self, error: ModelError, _try_no: int, retry_in_s: float | None) -> None:
+        """Book a failed try; one that was turned away before it began was none."""
+        called, self._open = self._open, None
+        try:
+            if called is not None:
+                lost = build_call_failure(called, error.code, self._ledger.redact_text(str(error)), retry_in_s)
+                known = {"pool": error.pool, "opens_at": error.opens_at, "may_be_billed": error.may_be_billed}
+                await self._ledger.append(lost.model_copy(update=known))
+        finally:
+            self._release()
+
+    def _release(self) -> None:
+        if self._holds:
+            self._holds = False
+            self._budget.settle_call()
+
+    async def find_model_problem(self, model: str, api_base: str | None, api_key_env: str | None) -> str | None:
+        return await self._client.find_model_problem(model, api_base, api_key_env)
+
+    async def find_price(self, model: str) -> Price | None:
+        return await self._price_of(model)
+
+
+def _without_secrets(ledger: Ledger, reply: Reply) -> Reply:
+    """A reply as everybody is to know it: the tools that it calls, its session and the journal alike."""
+    calls = tuple(
+        call.model_copy(update={"arguments": ledger.hide_known_secrets(call.arguments)}) for call in reply.tool_calls
+    )
+    return reply.model_copy(update={"text": ledger.hide_known_secrets(reply.text), "tool_calls": calls})
+
+
+def _shared(called: ModelCalled) -> dict[str, Any]:
+    return called.model_dump(include={"key", "task", "session", "turn", "role"})
+
+
+def _lost(intent: Intent, reason: str) -> Done:
+    if not isinstance(intent, ModelCalled):
+        raise TypeError(f"{intent.kind} is no model call")
+    return build_call_failure(intent, "lost", f"{reason}; it may have been billed")
+
+
+def build_call_failure(called: ModelCalled, error: str, detail: str, retry_in_s: float | None = None) -> ModelFailed:
+    """The end of a call that brought no reply."""
+    return ModelFailed(**_shared(called), model=called.model, error=error, detail=detail[:2_000], retry_in_s=retry_in_s)

@@ -1,0 +1,69 @@
+"""Recalling a conversation from the journal, so that a session goes on from its last whole turn."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from orchestrator.agent.history import SessionHistory, Turn
+from orchestrator.domain.event import RecordedEvent
+from orchestrator.domain.event.work import ModelReplied, SessionEnded, SessionStarted, ToolReturned, TurnEnded
+from orchestrator.domain.ids import SessionId, TreeId
+from orchestrator.domain.run.attempt import Exit
+from orchestrator.errors import JournalProblem
+from orchestrator.ports.ledger import SessionMemory
+
+
+@dataclass
+class RestoredSession:
+    """A conversation as it was left.
+
+    `unfinished` is a reply whose tools had not all returned; `tree` is the workspace after the last whole turn.
+    """
+
+    conversation: SessionHistory
+    unfinished: Turn | None = None
+    tree: TreeId | None = None
+    ended: Exit | None = None
+    detail: str = ""
+
+
+async def restore_session(
+    ledger: SessionMemory, session: SessionId, until: int | None = None
+) -> RestoredSession | None:
+    """What the journal holds of a session, up to and with turn `until` if that is given; None if it never began."""
+    events = await ledger.list_session_events(session)
+    if not events:
+        return None
+    remembered = RestoredSession(await _opening(ledger, events))
+    for recorded in events[1:]:
+        await _remember(ledger, remembered, recorded)
+        if until is not None and len(remembered.conversation.turns) > until:
+            break
+    return remembered
+
+
+async def _opening(ledger: SessionMemory, events: Sequence[RecordedEvent]) -> SessionHistory:
+    started = events[0].event
+    if not isinstance(started, SessionStarted):
+        raise JournalProblem(f"event {events[0].seq} belongs to a session that never began")
+    before = await restore_session(ledger, started.continues, started.turn) if started.continues else None
+    return SessionHistory(
+        system=await ledger.read_text(started.system),
+        brief=await ledger.read_text(started.brief),
+        opening=before.conversation if before else None,
+    )
+
+
+async def _remember(ledger: SessionMemory, remembered: RestoredSession, recorded: RecordedEvent) -> None:
+    match recorded.event:
+        case ModelReplied() as reply:
+            text = await ledger.read_text(reply.text)
+            remembered.unfinished = Turn(text, reply.tool_calls, finish_reason=reply.finish_reason)
+        case ToolReturned() as returned if remembered.unfinished:
+            remembered.unfinished.observations[returned.call_id] = await ledger.read_text(returned.observation)
+            remembered.unfinished.failed |= not returned.ok
+        case TurnEnded() as ended if remembered.unfinished:
+            remembered.unfinished.nudge = ended.nudge
+            remembered.conversation.turns.append(remembered.unfinished)
+            remembered.unfinished, remembered.tree = None, ended.tree
+        case SessionEnded() as ended:
+            remembered.ended, remembered.detail = ended.exit, ended.detail

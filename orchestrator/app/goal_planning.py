@@ -1,0 +1,71 @@
+"""`plan`: the root planner alone. It reads a workspace and speaks with its model; nothing of the run is kept."""
+
+import tempfile
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from anyio import to_thread
+
+from orchestrator.app.run_creation import require_models
+from orchestrator.app.wiring import build_roles
+from orchestrator.domain.ids import CommitId
+from orchestrator.domain.run.contract import Contract
+from orchestrator.domain.run.handoff import Handoff
+from orchestrator.domain.run.plan import Plan, PlanLimits
+from orchestrator.engine.control.tier_grants import RunTierGrants
+from orchestrator.engine.goal.contract import build_contract
+from orchestrator.engine.goal.planning import build_root_task
+from orchestrator.errors import EnvironmentProblem
+from orchestrator.hands.local import open_local_hands
+from orchestrator.journal.journal import Journal, SystemClock
+from orchestrator.llm.router import ModelRouter
+from orchestrator.ports.roles import PlanningBrief
+from orchestrator.project.options import Options, build_grant, build_litellm_client, load_project_context
+from orchestrator.project.secrets import build_redactor
+
+
+@dataclass(frozen=True)
+class GoalPlan:
+    """What a run would begin with: its contract, and the root planner's plan or report that nothing is to be done."""
+
+    contract: Contract
+    plan: Plan | Handoff
+
+
+async def plan_goal(options: Options, goal: str) -> GoalPlan:
+    """The root planner's plan for a goal, or its report that nothing needs to be done.
+
+    Raises:
+        OrchestrateError: it could not plan; says why.
+    """
+    around = await to_thread.run_sync(load_project_context, options)
+    config = around.config
+    await require_models(config, "planner")
+    contract = build_contract(goal, config.gate.command, (settings.build_criterion() for settings in config.contract))
+    brief = PlanningBrief(
+        task=build_root_task(goal),
+        goal=goal,
+        contract=contract,
+        round=1,
+        limits=PlanLimits(
+            depth=0,
+            max_depth=config.plan.max_depth,
+            max_children=config.plan.max_children,
+            variants=tuple(sorted(config.roles.worker.variants)),
+        ),
+    )
+    with tempfile.TemporaryDirectory(prefix="orchestrate-plan-") as scratch:
+        redactor = await to_thread.run_sync(build_redactor, config)
+        journal = Journal(Path(scratch), SystemClock(), redactor)
+        async with (
+            open_local_hands(around.repository, around.state.path, build_grant(config), redactor=redactor) as hands,
+            ModelRouter(Path(), connect=partial(build_litellm_client, config)) as router,
+        ):
+            workspace = await hands.open_workspace(CommitId(around.repository.read_head_commit()), "planning")
+            roles = build_roles(config, journal, router, ladder=RunTierGrants(lambda: config, journal))
+            result = await roles.planner.plan_slice(brief, workspace)
+        journal.close()
+    if isinstance(result, Plan | Handoff):
+        return GoalPlan(contract, result)
+    raise EnvironmentProblem(f"the planner ended {result.exit}: {result.detail}")

@@ -1,0 +1,109 @@
+"""What a replay asks again of a live model, and with which prompts and settings."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from anyio import to_thread
+
+from orchestrator.config.model import Config
+from orchestrator.domain.chat import Role
+from orchestrator.domain.run.state import RunState
+from orchestrator.errors import EnvironmentProblem, UsageProblem
+from orchestrator.llm.budget import RunBudget
+from orchestrator.llm.router import ModelRouter
+from orchestrator.llm.throttling.providers import ProviderRegistry, RateLimitedClient
+from orchestrator.project.options import (
+    build_litellm_client,
+    build_provider_rules,
+    build_retry_policy,
+    resolve_script_paths,
+)
+from orchestrator.replay.comparison.requests import get_model_settings
+from orchestrator.replay.reask import RoleReasker
+from prompts import SHIPPED_PROMPTS, PromptError, PromptSource
+from roles.model_roles import find_model_problems, is_prompt_of_role, iterate_configured_models
+
+
+@dataclass(frozen=True)
+class ReplayOptions:
+    """What a replay is to do otherwise: prompts from a directory, one role asked again, on which model, or no asking.
+
+    `keep` keeps the scratch directory.
+    """
+
+    prompts: Path | None = None
+    only: Role | None = None
+    model: str = ""
+    offline: bool = False
+    keep: bool = False
+
+    async def load_prompts(self) -> PromptSource:
+        """The prompts of the replay.
+
+        Raises:
+            UsageProblem: the directory holds none that can be used, or the wishes contradict each other.
+        """
+        if self.model and (self.only is None or self.offline):
+            raise UsageProblem("--model is what a role is asked again on: give --only ROLE with it, and not --offline")
+        if self.prompts is None:
+            return SHIPPED_PROMPTS
+        only = self.only
+        try:
+            return await to_thread.run_sync(
+                PromptSource.from_directory, self.prompts, lambda name: only is None or is_prompt_of_role(only, name)
+            )
+        except PromptError as error:
+            raise UsageProblem(str(error)) from error
+
+
+@asynccontextmanager
+async def open_reasker(
+    wishes: ReplayOptions, config: Config, flags: Any, state: RunState
+) -> AsyncIterator[RoleReasker | None]:  # noqa: ANN401
+    """Whoever asks the wished role again; None if nothing is to be asked or no model is configured for it.
+
+    Raises:
+        EnvironmentProblem: a model or its credentials are not there.
+    """
+    role = wishes.only
+    if role is None or wishes.offline:
+        yield None
+        return
+    asked = _on_model(config, role, wishes.model, flags)
+    if not any(
+        settings.model for name, settings in iterate_configured_models(asked.roles) if name.partition(".")[0] == role
+    ):
+        yield None
+        return
+    async with ModelRouter(Path(), connect=partial(build_litellm_client, asked)) as router:
+        wanted = [name for name, _ in iterate_configured_models(asked.roles) if name.partition(".")[0] == role]
+        if problems := await find_model_problems(asked.roles, router, wanted):
+            raise EnvironmentProblem("\n".join(problems))
+        yield RoleReasker(
+            role=role,
+            client=RateLimitedClient(router, ProviderRegistry(build_provider_rules(asked))),
+            settings=lambda request: get_model_settings(asked, state, request),
+            policy=build_retry_policy(asked),
+            budget=RunBudget(asked.budget),
+        )
+
+
+def _on_model(config: Config, role: Role, model: str, flags: Any) -> Config:  # noqa: ANN401
+    """The configuration with another model for one role, at its usual place unless the flags name another."""
+    if not model:
+        return config
+    values = config.model_dump(mode="json", by_alias=True)
+    given = flags.get("roles", {}).get(role, {})
+    changed = {"model": model} | {key: given.get(key, "") for key in ("api_base", "api_key_env")}
+    settings = values["roles"][role]
+    settings.update(changed)
+    for variant in settings.get("variants", {}).values():
+        variant.update(changed)
+    for lens in settings.get("lenses", {}).values():
+        for key in (*changed, "fallbacks"):
+            lens.pop(key, None)
+    return resolve_script_paths(Config.model_validate(values))

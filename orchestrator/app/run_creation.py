@@ -1,0 +1,143 @@
+"""Making a run: what has to be in order before its first event is written. Nothing works on it yet."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from anyio import to_thread
+
+from orchestrator.config.model import Config
+from orchestrator.discovery.migration_events import discover_migration, require_installable
+from orchestrator.domain.event import Event
+from orchestrator.domain.event.run import OUTPUTS_WITHHELD, Noticed
+from orchestrator.engine.run_start import NewRun, build_first_events
+from orchestrator.errors import EnvironmentProblem, UsageProblem
+from orchestrator.forge.factory import require_forge
+from orchestrator.hands.local import open_local_hands
+from orchestrator.hands.policy import SandboxGrant
+from orchestrator.hands.policy_resolution import find_withheld_outputs
+from orchestrator.journal.journal import Journal, SystemClock
+from orchestrator.journal.locations.run_directory import RunDirectory
+from orchestrator.llm.router import ModelRouter
+from orchestrator.migrate.recipe import Recipe, RecipeEnv
+from orchestrator.migrate.recipe.environments import ENVIRONMENT_NAMES, select_environment
+from orchestrator.migrate.scope.work_filter import EVERYTHING, WorkFilter
+from orchestrator.migrate.sites.ast_grep import list_needed_programs
+from orchestrator.project.options import Options, ProjectContext, build_grant, load_project_context
+from orchestrator.project.recipe_limits import apply_recipe_limits
+from orchestrator.project.secrets import build_redactor, require_secret_free_event
+from orchestrator.redact.redactor import PATTERN_REDACTOR, Redactor
+from orchestrator.run_control.location import RunLocation
+from roles.model_roles import find_model_problems
+from worktrees.ref_store.refs import read_ref
+
+
+async def create_goal_run(options: Options, goal: str) -> RunLocation:
+    """Make a run that is to carry a goal to its end; nothing works on it yet.
+
+    Raises:
+        OrchestrateError: it cannot be started; nothing was changed.
+    """
+    around = await to_thread.run_sync(load_project_context, options)
+    if not around.config.gate.build_checks():
+        raise UsageProblem(
+            'no gate is configured, so nothing could be judged: give --gate "COMMAND", or set command under [gate]'
+        )
+    await require_models(around.config)
+    await require_forge(around.repository, around.config)
+    return await create_new_run(around, NewRun("goal", goal, around.config.pr.prefix), build_grant(around.config))
+
+
+async def create_migration_run(options: Options, recipe: Recipe, asked: WorkFilter = EVERYTHING) -> RunLocation:
+    """Make a run that is to carry a migration, or what of it is asked for, to its end; nothing works on it yet.
+
+    Raises:
+        OrchestrateError: it cannot be started, or the recipe or what is asked for matches nothing; nothing was changed.
+    """
+    around = await to_thread.run_sync(load_project_context, options)
+    if roles := tuple(recipe.needed_roles):
+        await require_models(around.config, *roles)
+    recipe = asked.apply_sample(recipe)
+    around = apply_recipe_limits(around, recipe.stop)
+    base, found = await discover_migration(around, recipe, asked)
+    await require_installable(around, recipe, base)
+    target = await _branch(around, recipe.migration.base)
+    new = NewRun(
+        "migration", recipe.title, f"migrate/{recipe.migration.id}/", recipe.dump_values(), found, base, target
+    )
+    return await create_new_run(around, new, *build_world_grants(around.config, recipe))
+
+
+def build_world_grants(config: Config, recipe: Recipe) -> list[SandboxGrant]:
+    """What the worlds of a migration are allowed in the sandbox; one if they are the same."""
+    worlds = dict.fromkeys(select_environment(recipe.env, world).model_dump_json() for world in ENVIRONMENT_NAMES)
+    envs = [RecipeEnv.model_validate_json(world) for world in worlds]
+    return [build_grant(config, env, list_needed_programs(recipe)) for env in envs]
+
+
+async def _branch(around: ProjectContext, name: str) -> str:
+    """The name, if it is that of a branch."""
+    return name if name and await read_ref(around.repository.git, f"refs/heads/{name}") else ""
+
+
+async def require_models(config: Config, *roles: str) -> None:
+    """Make sure that the configured models exist as far as can be told without a call.
+
+    Raises:
+        EnvironmentProblem: names each role's problem and how to mend it.
+    """
+    async with ModelRouter(Path()) as router:
+        problems = await find_model_problems(config.roles, router, roles)
+    if problems:
+        raise EnvironmentProblem("\n".join(problems))
+
+
+async def create_new_run(around: ProjectContext, new: NewRun, *allowed: SandboxGrant) -> RunLocation:
+    """Make a run; nothing works on it yet.
+
+    Raises:
+        EnvironmentProblem: this host has no sandbox for what it is allowed.
+        UsageProblem: its PR branch cannot exist, or its settings hold a secret.
+    """
+    withheld: dict[str, None] = {}
+    for one in allowed:
+        async with open_local_hands(around.repository, around.state.path, one) as hands:
+            if hands.refusal_reason:
+                raise EnvironmentProblem(hands.refusal_reason)
+            withheld |= dict.fromkeys(await find_withheld_outputs(around.repository, hands.policy))
+    now = SystemClock().now()
+    directory = around.state.build_run_directory(now)
+    first = await build_first_events(new, directory.run, around.repository, around.config, now)
+    first = (*first, *_notices_of_outputs(tuple(withheld)))
+    await create_run_directory(directory, first, await to_thread.run_sync(build_redactor, around.config))
+    return RunLocation(around.repository, around.state, directory)
+
+
+def _notices_of_outputs(withheld: Sequence[str]) -> Sequence[Noticed]:
+    """Return a notice of what was compiled in the checkout, if there is anything."""
+    if not withheld:
+        return ()
+    shown = ", ".join(withheld[:5]) + (f" and {len(withheld) - 5} more" if len(withheld) > 5 else "")
+    text = (
+        f"what was compiled from the project's sources in your checkout is not used ({shown}), because it would judge "
+        'every change by what was built before: build it in the gate (command under [gate], such as "make && pytest"), '
+        "or, if nobody changes what it is built from, name it in share under [env] of your own configuration"
+    )
+    return (Noticed(level="warning", code=OUTPUTS_WITHHELD, paths=tuple(withheld), text=text),)
+
+
+async def create_run_directory(
+    directory: RunDirectory, first: Sequence[Event], redactor: Redactor = PATTERN_REDACTOR
+) -> None:
+    """Make a run's directory with a journal that holds its first events.
+
+    Raises:
+        UsageProblem: the settings hold a secret that the redactor knows.
+    """
+    for event in first:
+        require_secret_free_event(event, redactor)
+    with directory.hold_lock():
+        journal = await to_thread.run_sync(Journal, directory.path, SystemClock(), redactor)
+        try:
+            await journal.append(*first)
+        finally:
+            journal.close()

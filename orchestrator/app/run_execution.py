@@ -1,0 +1,123 @@
+"""Working on a run in this process: from its beginning, or from where it stands, to its end or to what stops it."""
+
+import os
+from dataclasses import dataclass
+
+from anyio import to_thread
+
+from orchestrator.app.contract_notice import record_contract_change
+from orchestrator.app.run_creation import create_goal_run, create_migration_run
+from orchestrator.app.wiring import RunWatcher, open_run
+from orchestrator.domain.event.run import RepositoryMoved, RunPaused
+from orchestrator.domain.run.state import RunState
+from orchestrator.engine.context import RunContext
+from orchestrator.engine.control.command_consumer import CommandConsumer
+from orchestrator.engine.goal.run import GoalRun
+from orchestrator.engine.hook_points import notify_run_ended, require_run_allowed
+from orchestrator.engine.pull_request.proposal import end_run
+from orchestrator.engine.recovery.open_intents import settle_open_intents
+from orchestrator.errors import JournalProblem, OrchestrateError, RunCancelled, RunTakenOver, convert_error
+from orchestrator.journal.locations.run_directory import RunDirectory
+from orchestrator.migrate.recipe import Recipe
+from orchestrator.migrate.run.runner import MigrationRunner
+from orchestrator.migrate.scope.work_filter import EVERYTHING, WorkFilter
+from orchestrator.project.options import Options
+from orchestrator.run_control.location import RunLocation, needs_engine, prepare_resume
+from worktrees.errors import GitError
+
+
+@dataclass(frozen=True)
+class RunExit:
+    """A run that this process has left: at its end, or before it because of `error`."""
+
+    directory: RunDirectory
+    state: RunState
+    error: OrchestrateError | None = None
+
+    @property
+    def exit_code(self) -> int:
+        """What the process leaves with."""
+        if self.error is not None:
+            return self.error.exit_code
+        return self.state.ended.exit if self.state.ended else 1
+
+
+async def run_goal(options: Options, goal: str, watcher: RunWatcher | None = None) -> RunExit:
+    """Carry a goal to its end in this process; raises as `begin_goal` does."""
+    return await work_on_run(await create_goal_run(options, goal), watcher)
+
+
+async def run_migration(
+    options: Options, recipe: Recipe, watcher: RunWatcher | None = None, asked: WorkFilter = EVERYTHING
+) -> RunExit:
+    """Carry a migration to its end in this process; raises as `begin_migration` does."""
+    return await work_on_run(await create_migration_run(options, recipe, asked), watcher)
+
+
+async def resume_run(options: Options, wanted: str | None, watcher: RunWatcher | None = None) -> RunExit:
+    """Go on with a run in this process; one that has ended, and that no command waits for, is only reported.
+
+    Raises:
+        RunLocked: another process works on it.
+        UsageProblem: as `to_be_resumed` says.
+    """
+    place, state = await to_thread.run_sync(prepare_resume, options, wanted)
+    if not needs_engine(place, state):
+        return RunExit(place.directory, state)
+    return await work_on_run(place, watcher)
+
+
+async def work_on_run(place: RunLocation, watcher: RunWatcher | None = None) -> RunExit:
+    """Work on a run until it ends or something stops it; why it stopped is the last thing recorded.
+
+    Raises:
+        RunLocked: another process works on it.
+    """
+    async with open_run(place, watcher) as context:
+        try:
+            await _note_repository(context)
+            await settle_open_intents(context)
+            context.on_recovered()
+            await record_contract_change(context)
+            await _execute(context)
+        except (OrchestrateError, GitError, OSError) as error:
+            problem = convert_error(error)
+            if problem is None:
+                raise
+            if not isinstance(problem, JournalProblem | RunTakenOver):
+                await context.journal.append(RunPaused(reason=str(problem), exit=problem.exit_code))
+            return RunExit(place.directory, context.state, problem)
+        return RunExit(place.directory, context.state)
+
+
+async def _note_repository(context: RunContext) -> None:
+    root = str(context.repository.root)
+    if context.state.run.repository != root:
+        await context.journal.append(RepositoryMoved(repository=root))
+
+
+async def _execute(context: RunContext) -> None:
+    if context.state.ended is None and not context.state.cancel_reason:
+        await require_run_allowed(context)
+        await _until_cancelled(context)
+    if context.state.ended is None:
+        await end_run(context, "cancelled", context.state.cancel_reason)
+    await notify_run_ended(context)
+
+
+async def _until_cancelled(context: RunContext) -> None:
+    """Let the run go its way; on again where somebody has a task tried again as soon as the run was given up."""
+    while context.state.ended is None and not context.state.cancel_reason:
+        try:
+            await execute_run(context)
+        except RunCancelled:
+            await CommandConsumer(context.journal, context.directory.inbox).take_pending_commands()
+
+
+async def execute_run(context: RunContext) -> None:
+    """Let the run go its way to its end; raises as the two kinds of runs do."""
+    if context.state.run.recipe is not None:
+        slots = context.config.hands.slots or len(os.sched_getaffinity(0))
+        await MigrationRunner(context, slots).run_migration()
+    elif context.roles is not None:
+        await GoalRun(context, context.roles).run_to_end()

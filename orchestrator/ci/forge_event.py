@@ -1,0 +1,204 @@
+"""What an event of a forge asks for: by hand, by a label, by a comment, by a schedule.
+
+The texts of issues and comments are anybody's. They become a goal, which is data for models, or one of a few words;
+nothing else of them is acted on. Whether their author may ask at all is the workflow's business, before this.
+"""
+
+import json
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from orchestrator.domain.text.sanitization import strip_controls
+from orchestrator.errors import UsageProblem
+
+_COMMAND = re.compile(r"/orchestrate[ \t]+(run|resume|approve|deny)(?![\w-])(.*)", re.DOTALL)
+_COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
+_RUN = re.compile(r"[0-9a-f-]{4,60}")
+_ITEM = re.compile(r"[0-9]{1,4}|[a-z-]+/[\w./@-]{1,200}", re.ASCII)
+_NUMBER = re.compile(r"[0-9]{1,12}")
+_TIME = re.compile(r"(?:(\d{1,3})h)?(?:(\d{1,4})m)?(?:(\d{1,7})s?)?")
+_MOST_BYTES = 60_000
+"""Of a goal, which may have to be one argument of a command."""
+_CUT = "\n\n(The text goes on; it was cut here.)"
+
+
+@dataclass(frozen=True)
+class JobOrder:
+    """What a job is to do. `goal` or `run` is what to work on; neither: what the key's jobs have begun.
+
+    `answer` is `approve` or `deny`, with an item after a space if one was named. `time_limit_s` is the job's.
+    `is_anew`: somebody asked for a new run, whatever the key's last one was.
+    """
+
+    key: str
+    goal: str = ""
+    run: str = ""
+    answer: str = ""
+    issue: str = ""
+    budget_usd: str = ""
+    time_limit_s: int = 0
+    dry_run: bool = False
+    is_restart: bool = False
+
+    def build_outputs(self, *, is_again: bool = False) -> dict[str, str]:
+        """For the steps that follow. A job that is done again goes on with what it has begun."""
+        return {
+            "key": self.key,
+            "run": self.run,
+            "answer": self.answer,
+            "issue": self.issue,
+            "budget_usd": self.budget_usd,
+            "time_limit": f"{self.time_limit_s}s",
+            "dry_run": _word(self.dry_run),
+            "restart": _word(self.is_restart and not is_again),
+        }
+
+
+def _word(wish: bool) -> str:
+    return "true" if wish else "false"
+
+
+@dataclass(frozen=True)
+class JobDefaults:
+    """What holds where an event does not say otherwise; no event may ask for more than `time_limit_s`."""
+
+    time_limit_s: int
+    budget_usd: str = ""
+    scheduled_goal: str = ""
+
+
+def parse_event(kind: str, payload: Mapping[str, Any], job: str, usual: JobDefaults) -> JobOrder:
+    """What an event asks for.
+
+    Args:
+        kind: its name, as GitHub calls it.
+        payload: what came with it.
+        job: what the CI system calls this job: the key, where nothing else is one.
+        usual: what holds where nothing else is said.
+
+    Raises:
+        UsageProblem: nothing that can be done.
+    """
+    match kind:
+        case "workflow_dispatch":
+            return _dispatched(_part(payload, "inputs"), job, usual)
+        case "repository_dispatch":
+            return _dispatched(_part(payload, "client_payload"), job, usual)
+        case "schedule":
+            if not usual.scheduled_goal.strip():
+                raise UsageProblem("a schedule needs a goal: set the repository's variable ORCHESTRATE_GOAL")
+            return _made(f"run-{job}", usual, goal=usual.scheduled_goal)
+        case "issues":
+            return _labelled(payload, usual)
+        case "issue_comment":
+            return _commented(payload, usual)
+    raise UsageProblem(f"no run is started by the event {kind!r}: it may bring code or words of anybody")
+
+
+def _dispatched(inputs: Mapping[str, Any], job: str, usual: JobDefaults) -> JobOrder:
+    given = {name: _text(inputs, name) for name in ("goal", "resume_run", "issue", "budget_usd", "time_limit")}
+    issue, run = given["issue"], given["resume_run"]
+    _require(_NUMBER, issue, "issue", "the number of an issue")
+    _require(_RUN, run, "resume_run", "the id of a run, or the end of one")
+    if bool(given["goal"]) == bool(run):
+        raise UsageProblem("say either a goal, or a run to go on with")
+    usual = JobDefaults(_seconds(given["time_limit"], usual), given["budget_usd"] or ("" if run else usual.budget_usd))
+    key = f"issue-{issue}" if issue else "" if run else f"run-{job}"
+    is_dry = str(inputs.get("dry_run", "")).lower() == "true"
+    return _made(key, usual, goal=given["goal"], run=run, issue=issue, dry_run=is_dry and not run)
+
+
+def _labelled(payload: Mapping[str, Any], usual: JobDefaults) -> JobOrder:
+    issue = _issue(payload)
+    return _made(f"issue-{issue}", usual, goal=_words(payload["issue"]), issue=issue)
+
+
+def _commented(payload: Mapping[str, Any], usual: JobDefaults) -> JobOrder:
+    issue, text = _issue(payload), _text(_part(payload, "comment"), "body")
+    found = _COMMAND.match(text)
+    if found is None:
+        raise UsageProblem("the comment asks for nothing: /orchestrate run, resume, approve or deny")
+    verb, rest = found[1], found[2].strip()
+    key = f"issue-{issue}"
+    if verb == "run":
+        return _made(key, usual, goal=rest or _words(payload["issue"]), issue=issue, is_anew=True)
+    word = rest.split()[0] if rest else ""
+    usual = JobDefaults(usual.time_limit_s)  # a run that goes on has its budget
+    if verb == "resume":
+        _require(_RUN, word, "resume", "the id of a run, or the end of one")
+        return _made("" if word else key, usual, run=word, issue=issue)
+    _require(_ITEM, word, verb, "an item as the run names it, or its number")
+    return _made(key, usual, answer=f"{verb} {word}".strip(), issue=issue)
+
+
+def _issue(payload: Mapping[str, Any]) -> str:
+    issue = _part(payload, "issue")
+    if issue.get("pull_request"):
+        raise UsageProblem("a pull request is no goal: write an issue")
+    number = _text(issue, "number")
+    if not _NUMBER.fullmatch(number):
+        raise UsageProblem("the event names no issue")
+    return number
+
+
+def _part(payload: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    """What stands under a name; nothing, if that is not what the forge would write there."""
+    found = payload.get(name)
+    return found if isinstance(found, Mapping) else {}
+
+
+def _words(issue: Mapping[str, Any]) -> str:
+    return f"{_text(issue, 'title')}\n\n{_text(issue, 'body')}"
+
+
+def _made(key: str, usual: JobDefaults, *, goal: str = "", **more: Any) -> JobOrder:  # noqa: ANN401
+    goal = _goal(goal) if goal else ""
+    if not goal and not more.get("run") and not more.get("answer") and not more.get("issue"):
+        raise UsageProblem("there is no goal: what people see of the text is empty")
+    return JobOrder(key=key, goal=goal, time_limit_s=usual.time_limit_s, budget_usd=_dollars(usual.budget_usd), **more)
+
+
+def _goal(text: str) -> str:
+    """What people see of a text: without comments of HTML and characters that do not show."""
+    text = strip_controls(_COMMENT.sub("", text.replace("\r\n", "\n"))).strip()
+    if not text:
+        raise UsageProblem("there is no goal: what people see of the text is empty")
+    cut = text.encode()[:_MOST_BYTES].decode(errors="ignore")
+    return text if cut == text else cut + _CUT
+
+
+def _text(values: Mapping[str, Any], name: str) -> str:
+    value = values.get(name)
+    return str(value).strip() if isinstance(value, str | int | float) else ""
+
+
+def _require(pattern: re.Pattern[str], value: str, name: str, what: str) -> None:
+    if value and not pattern.fullmatch(value):
+        raise UsageProblem(f"{name}: {json.dumps(value[:80])} is not {what}")
+
+
+def _seconds(text: str, usual: JobDefaults) -> int:
+    parts = _TIME.fullmatch(text)
+    if parts is None:
+        raise UsageProblem(f"time_limit: {json.dumps(text[:80])} is no duration: write for example 5h30m or 90m")
+    hours, minutes, seconds = (int(part or 0) for part in parts.groups())
+    wanted = hours * 3600 + minutes * 60 + seconds
+    if wanted > usual.time_limit_s:
+        raise UsageProblem(
+            f"time_limit: the workflow's jobs may work for {usual.time_limit_s} s at most; a longer run goes on in the "
+            "next job by itself"
+        )
+    return wanted or usual.time_limit_s
+
+
+def _dollars(text: str) -> str:
+    try:
+        value = float(text or 0)
+    except ValueError:
+        value = -1.0
+    if not math.isfinite(value) or value < 0:
+        raise UsageProblem(f"budget_usd: {json.dumps(text[:80])} is no amount of dollars")
+    return f"{value:g}" if value else ""

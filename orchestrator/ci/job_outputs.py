@@ -1,0 +1,148 @@
+"""What a job tells its CI system: how it ended, as outputs for the steps after it, and as an exit code."""
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from orchestrator.ci.lease import LeaseRecord
+from orchestrator.domain.run.state import RunState
+from orchestrator.domain.text.sanitization import to_one_line
+from orchestrator.errors import EnvironmentProblem
+from orchestrator.report.run.contract import build_contract
+from orchestrator.report.run.result import build_run_result
+
+JOB_RESULT_SCHEMA = "orchestrate.ci-result/1"
+_NO_RESULT = 4
+_LIMIT = 5
+_CLOCK_S = 1.0
+_OUTPUT_CHARS = 100_000
+
+
+@dataclass(frozen=True)
+class JobResult:
+    """How a job ended: `status` is the run's outcome, or `paused`, or `not-started`.
+
+    `is_resumable` says that another job would get further now: it was this job's time that ran out, and not the money,
+    a provider or a person's patience, and there may be one job more.
+    """
+
+    status: str
+    exit: int
+    key: str = ""
+    hop: int = 0
+    max_hops: int = 0
+    is_resumable: bool = False
+    reason: str = ""
+    result: Mapping[str, Any] | None = None
+
+    @property
+    def prs(self) -> list[str]:
+        """Where the run's pull requests stand: their URLs, or refs where they have none."""
+        result = self.result or {}
+        found = [*result.get("prs", ()), *([result["pr"]] if result.get("pr") else [])]
+        return list(dict.fromkeys(pr["url"] or pr["ref"] for pr in found))
+
+    @property
+    def cost_usd(self) -> float:
+        """What is known of the run's cost so far, of all its jobs together."""
+        return float(self.result["spent"]["usd_known"]) if self.result else 0.0
+
+    def build_outputs(self) -> dict[str, str]:
+        """What the workflow's other steps can read."""
+        return {
+            "status": self.status,
+            "run_id": self.result["run"] if self.result else "",
+            "key": self.key,
+            "prs": json.dumps(self.prs),
+            "cost_usd": f"{self.cost_usd:.4f}",
+            "resumable": "true" if self.is_resumable else "false",
+            "hop": str(self.hop),
+            "exit": str(self.exit),
+        }
+
+    def to_json_object(self) -> dict[str, Any]:
+        """What `--json` prints; `result` is what `run --json` gives, None where no run came about."""
+        return {
+            "schema": JOB_RESULT_SCHEMA,
+            "status": self.status,
+            "exit": self.exit,
+            "reason": self.reason,
+            "key": self.key,
+            "hop": self.hop,
+            "max_hops": self.max_hops,
+            "resumable": self.is_resumable,
+            "prs": self.prs,
+            "result": self.result,
+        }
+
+
+def build_job_result(state: RunState, journal: Path, ticket: LeaseRecord, until_s: float | None) -> JobResult:
+    """How the job ended that left a run in this state.
+
+    Args:
+        state: the run.
+        journal: where its journal lies.
+        ticket: the key's.
+        until_s: after how many seconds of work in all this job was to stop, None for no limit.
+    """
+    result = build_run_result(state, journal)
+    code, reason = result["exit"], result["reason"]
+    if code == 0 and not has_result(state):
+        code, reason = _NO_RESULT, f"there is no pull request, nor evidence that nothing had to change: {reason}"
+    return JobResult(
+        status=result["outcome"] if state.ended else "paused",
+        exit=1 if code is None else code,
+        key=ticket.key,
+        hop=ticket.hop,
+        max_hops=ticket.max_hops,
+        is_resumable=code == _LIMIT and is_out_of_time(state, until_s) and ticket.has_hops_left,
+        reason=reason,
+        result=result,
+    )
+
+
+def has_result(state: RunState) -> bool:
+    """Whether there is something to show: a pull request; or, if nothing landed, a contract that holds all the same."""
+    if state.pr or state.prs:
+        return True
+    contract = build_contract(state)
+    return not state.landings and bool(contract) and all(one["met"] for one in contract)
+
+
+def is_out_of_time(state: RunState, until_s: float | None) -> bool:
+    """Whether a run was stopped because the job's time was over."""
+    return until_s is not None and state.ended is None and state.wall_s >= until_s - _CLOCK_S
+
+
+def write_outputs(environ: Mapping[str, str], outputs: Mapping[str, str]) -> None:
+    """Add outputs to the step's, where the CI system takes any (`GITHUB_OUTPUT`).
+
+    Raises:
+        EnvironmentProblem: the file cannot be written.
+    """
+    lines = "".join(f"{name}={to_one_line(value, _OUTPUT_CHARS)}\n" for name, value in outputs.items())
+    _append(environ.get("GITHUB_OUTPUT", ""), lines)
+
+
+def write_summary(environ: Mapping[str, str], text: str) -> None:
+    """Add Markdown to the page of the job, where the CI system has one (`GITHUB_STEP_SUMMARY`).
+
+    Raises:
+        EnvironmentProblem: the file cannot be written.
+    """
+    _append(environ.get("GITHUB_STEP_SUMMARY", ""), text)
+
+
+def _append(path: str, text: str) -> None:
+    if not path:
+        return
+    try:
+        with Path(path).open("a", encoding="utf-8", errors="replace") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        raise EnvironmentProblem(f"{path} cannot be written: {error.strerror}") from error

@@ -1,0 +1,102 @@
+"""Two jobs instead of one: the first works and may only read, the second may write and works on nothing."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from anyio import to_thread
+
+from orchestrator.ci.handover import ARCHIVE_FILE, Handover, RequestedPullRequest, read_handover
+from orchestrator.ci.remote_state import RemoteState, StateSuperseded, check_remote
+from orchestrator.ci_jobs.remote_state import limit_remote_wait, push_run_state
+from orchestrator.domain.event.run import PrOpened
+from orchestrator.domain.run.state import RunState
+from orchestrator.errors import UsageProblem
+from orchestrator.forge.local import read_pull_request
+from orchestrator.hands.files.session_folder import open_session
+from orchestrator.portable.archive import read_manifest
+from orchestrator.portable.run_import import LocalRunAhead
+from orchestrator.project.options import Options, open_repository
+from orchestrator.run_control.location import RunLocation, find_run
+from orchestrator.run_control.transfer import import_run_archive
+from worktrees.git import Git
+from worktrees.ref_store.refs import read_ref, set_ref
+
+
+@dataclass(frozen=True)
+class DeliveredRun:
+    """A run that another job worked on, here now with its refs and its PR branch; its state lies on the shelf."""
+
+    handover: Handover
+    place: RunLocation
+    state: RunState
+
+
+async def keep_pull_request_refs(git: Git, state: RunState) -> None:
+    """Keep the pull requests that a run has opened in its own repository among its own refs, which travel with it.
+
+    The forge's refs do not: their numbers are those of one clone.
+    """
+    for pr in _opened(state).values():
+        if await read_ref(git, pr.ref) and (await read_pull_request(git, pr.ref)).run == state.run.run:
+            await set_ref(git, _kept(state, pr.ref), await git.run_text("rev-parse", "--verify", pr.ref))
+
+
+async def collect_pull_request_wishes(git: Git, state: RunState) -> tuple[RequestedPullRequest, ...]:
+    """The pull requests that a run has opened where there is no forge behind its repository, in whichever job."""
+    return tuple(
+        [
+            RequestedPullRequest(group=group, request=await read_pull_request(git, _kept(state, pr.ref)))
+            for group, pr in _opened(state).items()
+        ]
+    )
+
+
+def _opened(state: RunState) -> dict[str, PrOpened]:
+    opened = (*([state.pr] if state.pr else []), *state.prs.values())
+    return {pr.group: pr for pr in opened if pr.forge == "local"}
+
+
+def _kept(state: RunState, ref: str) -> str:
+    return f"refs/orchestrate/{state.run.run}/prs/{ref.rpartition('/')[2]}"
+
+
+async def receive_handover(options: Options, remote: str, directory: Path) -> DeliveredRun:
+    """Take in what `orchestrate ci run --handover` left in a directory, and put its state where the next job looks.
+
+    To do it again is no error.
+
+    Raises:
+        UsageProblem: there is nothing of the kind, or it is not sound, or not of this repository.
+        Superseded: another job has left another state meanwhile.
+        EnvironmentProblem: the remote cannot be reached, or does not allow it.
+    """
+    handover = await to_thread.run_sync(read_handover, directory)
+    repository = await to_thread.run_sync(open_repository, options.repository)
+    await check_remote(repository.git, remote)
+    archive = directory / ARCHIVE_FILE
+    try:
+        await import_run_archive(options, archive, None)
+    except LocalRunAhead:
+        raise StateSuperseded(f"{archive} is older than what is here of the same run") from None
+    place, state = await to_thread.run_sync(find_run, options, handover.ticket.run)
+    await _put(RemoteState(repository.git, remote, handover.ticket.key), handover, place, archive)
+    return DeliveredRun(handover, place, state)
+
+
+async def _put(shelf: RemoteState, handover: Handover, place: RunLocation, archive: Path) -> None:
+    manifest = await to_thread.run_sync(read_manifest, archive)
+    ticket = handover.ticket.update_run(manifest.run, manifest.events, is_ended=manifest.is_ended).release_lease()
+    if manifest.run != handover.ticket.run:
+        raise UsageProblem(f"{archive} holds run {manifest.run}, not {handover.ticket.run}: take both files of one job")
+    with limit_remote_wait(shelf.remote):
+        found = await shelf.fetch_lease_record()
+        if found == ticket:
+            return
+        seen = {ref: tip for ref, tip in handover.tips.items() if tip is not None}
+        there = {ref: tip for ref, tip in shelf.tips.items() if tip is not None}
+        if seen != there:
+            raise StateSuperseded(
+                f"key {ticket.key} has been carried on by another job meanwhile: this job's state is not put there"
+            )
+        with open_session(place.state.path) as scratch:
+            await push_run_state(shelf, ticket, manifest, archive, scratch)

@@ -1,0 +1,270 @@
+"""A job of a CI system: it takes up the run of its key where the job before left it, and leaves it for the next one."""
+
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from anyio import to_thread
+
+from orchestrator.app.run_creation import create_goal_run, create_migration_run
+from orchestrator.ci.handover import ARCHIVE_FILE, Handover, write_handover
+from orchestrator.ci.job_outputs import JobResult
+from orchestrator.ci.lease import LeaseRecord, check_key, claim_lease, create_lease
+from orchestrator.ci.remote_state import RemoteState, check_remote, find_key, get_journal_ref
+from orchestrator.ci_jobs.handover import collect_pull_request_wishes, keep_pull_request_refs
+from orchestrator.ci_jobs.remote_state import limit_remote_wait, push_run_state
+from orchestrator.config.layers import merge_settings
+from orchestrator.config.model import Config
+from orchestrator.domain.run.state import RunState
+from orchestrator.errors import UsageProblem
+from orchestrator.hands.files.session_folder import open_session
+from orchestrator.journal.state.derivation import read_state
+from orchestrator.migrate.recipe import Recipe, locate_problems
+from orchestrator.portable import archive_ref
+from orchestrator.portable.run_export import export_run
+from orchestrator.portable.run_import import LocalRunAhead
+from orchestrator.project.options import Options, load_project_context
+from orchestrator.project.recipe_limits import choose_lower_limit
+from orchestrator.project.recipe_trust import load_trusted_recipe
+from orchestrator.run_control.location import RunLocation, find_run, prepare_resume
+from orchestrator.run_control.transfer import import_run_archive
+from worktrees.errors import GitError
+from worktrees.git import Git
+from worktrees.ref_store.remote_refs import fetch_commits
+
+
+@dataclass(frozen=True)
+class JobRequest:
+    """What a job is asked to do. Times are in seconds.
+
+    `goal` or `recipe` is what to begin with where the key has no run yet; `wanted` names a run instead of the key.
+    `limit_s` is this job's time. `holder` is what the CI system calls the job; after `stale_s` without a sign of life
+    another job may take its place. With a `handover` directory instead of a `remote` the job reads what was fetched
+    into the clone, and leaves the state in the directory, for another job that may push it.
+    """
+
+    holder: str
+    key: str = ""
+    wanted: str = ""
+    goal: str = ""
+    recipe: Path | None = None
+    remote: str = ""
+    handover: Path = Path()
+    limit_s: float | None = None
+    stale_s: float = 900.0
+    max_hops: int | None = None
+    is_anew: bool = False
+
+
+@dataclass
+class CiJob:
+    """A job that has the key. `ticket` is what the key's next job would find; `until_s` is after how many seconds of
+    work in all this one stops.
+    """
+
+    options: Options
+    request: JobRequest
+    shelf: RemoteState
+    ticket: LeaseRecord
+    previous_ticket: LeaseRecord
+    until_s: float | None = None
+
+    @property
+    def git(self) -> Git:
+        """The clone's."""
+        return self.shelf.git
+
+
+async def claim_key(options: Options, wish: JobRequest) -> CiJob:
+    """Take the key for this job.
+
+    Raises:
+        UsageProblem: there is no such key, run or remote.
+        RunLocked: another job has it.
+        LimitReached: as many jobs as may have had it.
+        EnvironmentProblem: the remote cannot be reached.
+    """
+    around = await to_thread.run_sync(load_project_context, options)
+    git = around.repository.git
+    if wish.remote:
+        await check_remote(git, wish.remote)
+    else:
+        await to_thread.run_sync(partial(wish.handover.mkdir, parents=True, exist_ok=True))
+    with limit_remote_wait(wish.remote):
+        key = check_key(wish.key) if wish.key else await find_key(git, wish.remote, wish.wanted)
+        shelf = RemoteState(git, wish.remote, key)
+        found = await shelf.fetch_lease_record()
+    now = datetime.now(UTC)
+    before = LeaseRecord(key=shelf.key, lease=found.lease) if wish.is_anew else found
+    _require_asked(before, wish)
+    ticket = claim_lease(before, create_lease(wish.holder, now, wish.stale_s), now, wish.max_hops)
+    job = CiJob(_with_push(options, wish, around.config), wish, shelf, ticket, found.release_lease())
+    await _put(job, ticket)
+    return job
+
+
+def _require_asked(ticket: LeaseRecord, wish: JobRequest) -> None:
+    """There is something to do, and no doubt what."""
+    if wish.wanted and not ((ticket.run or "").startswith(wish.wanted) or (ticket.run or "").endswith(wish.wanted)):
+        raise UsageProblem(f"key {ticket.key} carries on run {ticket.run or 'none yet'}, not {wish.wanted!r}")
+    if ticket.run is None and not (wish.goal or wish.recipe):
+        raise UsageProblem(f"key {ticket.key} has no run to go on with: say what to begin, a GOAL or --recipe FILE")
+
+
+def _with_push(options: Options, wish: JobRequest, config: Config) -> Options:
+    """A PR branch that stays on a machine which is thrown away is no result: it is pushed where the state is.
+
+    A job that hands over reaches nothing: its pull requests are asked for by the one that it hands over to.
+    """
+    apart = {"push": "", "forge": "local", "checks_wait_s": 0, "merge": "never"}
+    return _flagged(options, {"pr": {"push": config.pr.push or wish.remote} if wish.remote else apart})
+
+
+def _flagged(options: Options, more: Mapping[str, Any]) -> Options:
+    return Options(options.repository, merge_settings(options.flags, more), options.read_only, options.trust_project)
+
+
+async def start_or_resume_run(job: CiJob) -> tuple[RunLocation, RunState]:
+    """The run of the key, here: begun, or taken in from where the job before left it.
+
+    Raises:
+        OrchestrateError: it cannot be.
+    """
+    if job.ticket.run is None:
+        return await _begin(job)
+    if job.shelf.tips.get(get_journal_ref(job.ticket.run)) is None:
+        raise UsageProblem(
+            f"the state of run {job.ticket.run}, which key {job.ticket.key} carries on, is gone: there is no "
+            f"{get_journal_ref(job.ticket.run)}; begin anew with --restart"
+        )
+    return await _take_in(job, job.ticket.run)
+
+
+async def _begin(job: CiJob) -> tuple[RunLocation, RunState]:
+    options, wish = job.options, job.request
+    if wish.limit_s:
+        options = _flagged(options, {"run": {"time_limit_s": wish.limit_s}})
+        job.until_s = wish.limit_s
+    if wish.recipe is not None:
+        with locate_problems(wish.recipe):
+            place = await create_migration_run(
+                options, await to_thread.run_sync(load_trusted_recipe, options, wish.recipe)
+            )
+    else:
+        place = await create_goal_run(options, wish.goal)
+    return place, await to_thread.run_sync(read_state, place.directory.journal)
+
+
+async def _take_in(job: CiJob, run: str) -> tuple[RunLocation, RunState]:
+    """Its settings stay what they were, but for those that are this job's own and those that the job was given."""
+    own = (await to_thread.run_sync(load_project_context, job.options)).config
+    await _complete(job, run)
+    with suppress(
+        LocalRunAhead
+    ):  # a job died here after it had last left the state: what it recorded since is not lost
+        await import_run_archive(job.options, None, run, own=own, trust_recipe=True)
+    _, state = await to_thread.run_sync(find_run, job.options, run)
+    if job.request.goal and job.request.goal != state.run.goal:
+        raise UsageProblem(
+            f"key {job.ticket.key} carries on run {run}, whose goal is another one: use another --key, leave GOAL out "
+            "to go on, or begin anew with --restart"
+        )
+    flags = {key: value for key, value in job.options.flags.items() if key != "contract"}
+    if job.options.read_only:
+        flags = merge_settings(flags, {"hands": {"read_only": list(own.hands.read_only)}})
+    flags = merge_settings(flags, {"run": {"time_limit_s": _limit(job, state, own)}})
+    return await to_thread.run_sync(prepare_resume, Options(job.options.repository, flags), run)
+
+
+def _limit(job: CiJob, state: RunState, own: Config) -> float:
+    """The time limit of a run that goes on, in seconds of work of all its jobs; a recipe only ever lowers it."""
+    if job.request.limit_s:
+        job.until_s = state.wall_s + job.request.limit_s
+    recipe = Recipe.model_validate(state.recipe) if state.recipe else None
+    return choose_lower_limit(job.until_s or own.run.time_limit_s, recipe.stop.wall_s if recipe else 0)
+
+
+async def _complete(job: CiJob, run: str) -> None:
+    """A clone of a job often has only the newest commit, and the run may rest on an older one."""
+    lacking = await archive_ref.find_missing_commits(job.git, run)
+    if lacking and job.request.remote:
+        with (
+            suppress(GitError),
+            limit_remote_wait(job.request.remote),
+        ):  # if that fails, the import tells what is missing
+            await fetch_commits(job.git, job.request.remote, lacking)
+
+
+async def save_run_state(job: CiJob, place: RunLocation, end: JobResult | None = None, summary: str = "") -> None:
+    """Leave the run's state for the next job, also while an engine works on it; at the job's end also the key.
+
+    Args:
+        job: this job.
+        place: the run.
+        end: how the job ended, None while it works.
+        summary: the run's summary as Markdown, for a handover.
+
+    Raises:
+        Superseded: another job has left another one.
+        EnvironmentProblem: it cannot be exported, or the remote cannot be reached.
+    """
+    if not job.request.remote:
+        await keep_pull_request_refs(job.git, await to_thread.run_sync(read_state, place.directory.journal))
+    with open_session(place.state.path) as scratch:
+        archive = scratch / ARCHIVE_FILE if job.request.remote else job.request.handover / ARCHIVE_FILE
+        told = (await export_run(place.repository.git, place.directory, archive, scratch)).manifest
+        ticket = job.ticket.update_run(told.run, told.events, is_ended=told.is_ended)
+        ticket = ticket.release_lease() if end else ticket.renew_lease(datetime.now(UTC), job.request.stale_s)
+        if job.request.remote:
+            with limit_remote_wait(job.request.remote):
+                await push_run_state(job.shelf, ticket, told, archive, scratch)
+        else:
+            await _hand_over(job, place, ticket.release_lease(), end, summary)
+    job.ticket = ticket
+
+
+async def _hand_over(job: CiJob, place: RunLocation, ticket: LeaseRecord, end: JobResult | None, summary: str) -> None:
+    handover = Handover(ticket=ticket, tips=job.shelf.tips)
+    if end is not None:
+        state = await to_thread.run_sync(read_state, place.directory.journal)
+        handover = Handover(
+            ticket=ticket,
+            tips=job.shelf.tips,
+            status=end.status,
+            exit=end.exit,
+            reason=end.reason,
+            resumable=end.is_resumable,
+            cost_usd=end.cost_usd,
+            pull_requests=await collect_pull_request_wishes(job.git, state),
+        )
+    await to_thread.run_sync(write_handover, job.request.handover, handover, summary)
+
+
+async def send_heartbeat(job: CiJob) -> None:
+    """Give a sign of life.
+
+    Raises:
+        Superseded: another job has taken the key.
+        EnvironmentProblem: the remote cannot be reached.
+    """
+    await _put(job, job.ticket.renew_lease(datetime.now(UTC), job.request.stale_s))
+
+
+async def release_key(job: CiJob) -> None:
+    """Leave the key as it was found, because this job could not begin.
+
+    Raises:
+        EnvironmentProblem: the remote cannot be reached.
+    """
+    await _put(job, job.previous_ticket)
+
+
+async def _put(job: CiJob, ticket: LeaseRecord) -> None:
+    if job.request.remote:
+        with limit_remote_wait(job.request.remote):
+            await job.shelf.push_state(ticket)
+    job.ticket = ticket

@@ -1,0 +1,215 @@
+"""The second of two jobs: it has the right to write and no model's key, and does what the first one asked for."""
+
+import json
+import re
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from anyio import to_thread
+
+from orchestrator.ci.handover import RequestedPullRequest
+from orchestrator.ci.job_outputs import JobResult
+from orchestrator.ci_jobs.handover import DeliveredRun, receive_handover
+from orchestrator.ci_jobs.remote_state import limit_remote_wait
+from orchestrator.config.layers import merge_settings
+from orchestrator.domain.run.state import RunState
+from orchestrator.domain.text.sanitization import format_code_span, sanitize_markdown, to_one_line
+from orchestrator.engine.pull_request.description import format_cost_section
+from orchestrator.errors import EnvironmentProblem, OrchestrateError, PersonNeeded, UsageProblem
+from orchestrator.forge.factory import find_github_repository, open_forge
+from orchestrator.forge.markers import build_marker
+from orchestrator.ports.forge import OpenedPullRequest, PullRequest
+from orchestrator.project.options import Options, ProjectContext, load_project_context
+from orchestrator.report.run.result import build_run_result
+from worktrees.errors import GitError, PushRefused
+from worktrees.git import Git
+from worktrees.object_store.merge import is_ancestor
+from worktrees.object_store.packs import OBJECT_ID, find_existing_objects
+from worktrees.ref_store.remote_refs import push_commit, read_remote_tip
+
+_MIGRATIONS = "migrate/"
+_GROUP = re.compile(r"(?:--[A-Za-z0-9_+=-]+)?")
+"""What the branch of a part of a run has after the name of the run's own."""
+_LIMIT = 5
+
+
+@dataclass(frozen=True)
+class PublishRequest:
+    """What to publish: what the first job left in `directory`, to a remote. `issue` is to be told of it.
+
+    With `by_push` the merge requests are made by the push itself, as GitLab can.
+    """
+
+    directory: Path
+    remote: str = "origin"
+    issue: int | None = None
+    by_push: bool = False
+
+
+@dataclass(frozen=True)
+class PublishedRun:
+    """What became of it: the end of the first job, where its pull requests are now, and the code to leave with."""
+
+    end: JobResult
+    pull_requests: tuple[OpenedPullRequest, ...]
+
+    @property
+    def exit_code(self) -> int:
+        """0 where it is done, and where the next job is to go on by itself."""
+        return 0 if self.end.is_resumable else self.end.exit
+
+    def build_outputs(self) -> dict[str, str]:
+        """For the steps that follow: those of the first job, with the pull requests on the forge."""
+        return self.end.build_outputs() | {"prs": json.dumps([one.url or one.ref for one in self.pull_requests])}
+
+    def as_object(self) -> dict[str, Any]:
+        """For --json."""
+        told = [one.model_dump(mode="json") for one in self.pull_requests]
+        return self.end.to_json_object() | {"schema": "orchestrate.published/1", "pull_requests": told}
+
+
+async def publish_run(options: Options, wish: PublishRequest) -> PublishedRun:
+    """Put the run's state where the next job looks, push what has landed, open its pull requests, tell the issue.
+
+    To do it again changes nothing more. An issue is also told of what went wrong.
+
+    Raises:
+        UsageProblem: there is nothing to publish, it is not sound, or what it asks for is not a run's to have.
+        PersonNeeded: a branch or a pull request of that name is somebody else's.
+        EnvironmentProblem: the remote or the forge cannot be reached, or does not allow it.
+    """
+    flagged = Options(options.repository, merge_settings(options.flags, {"pr": {"push": wish.remote}}))
+    around = await to_thread.run_sync(load_project_context, flagged)
+    delivered = await receive_handover(flagged, wish.remote, wish.directory)
+    end = _end(delivered)
+    try:
+        opened = await _put(around, wish, delivered)
+    except OrchestrateError as problem:
+        with suppress(OrchestrateError):  # that the issue cannot be told either is the lesser problem
+            await _tell(
+                around, wish, delivered.state, f"**It could not be published:** {sanitize_markdown(str(problem))}"
+            )
+        raise
+    await _tell(around, wish, delivered.state, render_issue_comment(end, opened, delivered.state))
+    return PublishedRun(end, opened)
+
+
+def _end(delivered: DeliveredRun) -> JobResult:
+    """How the first job ended; one that nobody saw the end of was cut off, and left what it had by then."""
+    told, ticket = delivered.handover, delivered.handover.ticket
+    is_cut = told.exit is None
+    return JobResult(
+        status="cut-off" if is_cut else told.status,
+        exit=_LIMIT if told.exit is None else told.exit,
+        key=ticket.key,
+        hop=ticket.hop,
+        max_hops=ticket.max_hops,
+        is_resumable=told.resumable,
+        reason="the job was ended from outside; what it had left by then is kept" if is_cut else told.reason,
+        result=build_run_result(delivered.state, delivered.place.directory.journal),
+    )
+
+
+async def _put(around: ProjectContext, wish: PublishRequest, delivered: DeliveredRun) -> tuple[OpenedPullRequest, ...]:
+    asked = delivered.handover.pull_requests
+    for one in asked:
+        _require_own(around, delivered.state, one)
+    if asked and around.config.pr.forge == "local" and not wish.by_push:
+        raise UsageProblem(
+            "pull requests are to be opened, and no forge is configured: set forge under [pr], for example by "
+            "ORCHESTRATE__PR__FORGE=github; or let the push make them with --merge-request (GitLab)"
+        )
+    for one in asked:
+        await _push(around, wish, one)
+    if wish.by_push:
+        return tuple(_by_push(one) for one in asked)
+    async with open_forge(around.repository, Path(), around.config, delivered.state, _silent) as forge:
+        return tuple([await forge.open_pull_request(one.request) for one in asked])
+
+
+def _require_own(around: ProjectContext, state: RunState, asked: RequestedPullRequest) -> None:
+    """A file that another job made may ask for nothing but what its run has landed, and on a branch of runs."""
+    request, run = asked.request, state.run
+    landed = {pr.branch or run.branch: pr.head for pr in (*([state.pr] if state.pr else []), *state.prs.values())}
+    is_landed = landed.get(request.head) == request.commit and OBJECT_ID.fullmatch(request.commit) is not None
+    is_of_runs = request.head.startswith((around.config.pr.prefix or _MIGRATIONS, _MIGRATIONS))
+    is_its_own = request.head.startswith(run.branch) and _GROUP.fullmatch(request.head.removeprefix(run.branch))
+    if request.run != run.run or not (is_landed and is_of_runs and is_its_own):
+        name = to_one_line(request.head, 100)
+        raise UsageProblem(f"the pull request of {name} is not published: run {run.run} has nothing landed there")
+
+
+async def _push(around: ProjectContext, wish: PublishRequest, asked: RequestedPullRequest) -> None:
+    git, request = around.repository.git, asked.request
+    wanted = _push_options(asked) if wish.by_push else ()
+    try:
+        with limit_remote_wait(wish.remote):
+            tip = await read_remote_tip(git, wish.remote, request.head)
+            if tip != request.commit and not (tip is None and await _is_merged(git, wish.remote, request)):
+                await push_commit(git, wish.remote, request.commit, request.head, wanted)
+    except PushRefused as error:
+        raise PersonNeeded(
+            f"{request.head} was not pushed, because {error}. Nothing is ever forced: rename or delete the branch "
+            "there, or allow the push"
+        ) from error
+    except GitError as error:
+        raise EnvironmentProblem(f"{wish.remote} cannot be reached: {error}") from error
+
+
+async def _is_merged(git: Git, remote: str, request: PullRequest) -> bool:
+    """Whether the target has what was asked for, so that a branch that is gone need not come back."""
+    target = await read_remote_tip(git, remote, request.target) if request.target else None
+    return bool(
+        target and await find_existing_objects(git, [target]) and await is_ancestor(git, request.commit, target)
+    )
+
+
+def _push_options(asked: RequestedPullRequest) -> tuple[str, ...]:
+    """What makes GitLab open a merge request for a pushed branch. An option has one line."""
+    request = asked.request
+    target = (f"merge_request.target={to_one_line(request.target, 200)}",) if request.target else ()
+    return ("merge_request.create", *target, f"merge_request.title={to_one_line(request.title, 200)}")
+
+
+def _by_push(asked: RequestedPullRequest) -> OpenedPullRequest:
+    return OpenedPullRequest(forge="gitlab", ref=asked.request.head, url="")
+
+
+def render_issue_comment(end: JobResult, opened: tuple[OpenedPullRequest, ...], state: RunState) -> str:
+    """What an issue is told: how it stands, where the pull requests are, what it cost, what to write to go on."""
+    lines = [
+        f"**{sanitize_markdown(to_one_line(end.status, 100))}**: {sanitize_markdown(to_one_line(end.reason or state.run.goal))}"
+    ]
+    lines += [f"- {one.url or one.ref}" for one in opened]
+    asked = [one.approval for one in state.pending_approvals]
+    lines += [
+        f"- asks: {format_code_span(to_one_line(one.item))} {sanitize_markdown(to_one_line(one.title))}"
+        for one in asked
+    ]
+    return "\n\n".join(
+        ("\n".join(lines), format_cost_section(state), f"{_next(end, state)}\n\nRun `{state.run.run}`, job {end.hop}.")
+    )
+
+
+def _next(end: JobResult, state: RunState) -> str:
+    if end.is_resumable:
+        return "The next job goes on by itself."
+    if state.pending_approvals:
+        return "Answer with `/orchestrate approve ITEM` or `/orchestrate deny ITEM`."
+    return "" if end.exit == 0 else "`/orchestrate resume` goes on where that helps, `/orchestrate run` begins anew."
+
+
+async def _tell(around: ProjectContext, wish: PublishRequest, state: RunState, text: str) -> None:
+    if wish.issue is None or around.config.pr.forge != "github":
+        return
+    from orchestrator.forge.github.api import open_github_api  # only who uses it pays for an HTTP client
+    from orchestrator.forge.github.comments import upsert_comment
+
+    async with open_github_api(await find_github_repository(around.repository, around.config)) as api:
+        await upsert_comment(api, wish.issue, build_marker(state.run.run, "status"), text)
+
+
+async def _silent(_: str) -> None:
+    """Nobody is told of waits."""

@@ -1,0 +1,47 @@
+"""Putting a run's state on the shelf of its key."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import anyio
+from anyio import to_thread
+
+from orchestrator.ci.lease import LeaseRecord
+from orchestrator.ci.remote_state import RemoteState
+from orchestrator.errors import EnvironmentProblem
+from orchestrator.portable import archive_ref
+from orchestrator.portable.manifest import Manifest
+from worktrees.git import Git
+from worktrees.object_store.packs import read_object_format
+
+_LONGEST_S = 1800.0
+
+
+async def push_run_state(
+    shelf: RemoteState, ticket: LeaseRecord, manifest: Manifest, archive: Path, scratch: Path
+) -> None:
+    """Put an archive of the ticket's run on the shelf with the ticket; raises as `Shelf.put`.
+
+    The objects that it is pushed as are not kept in the clone: a long job would fill the disk with them.
+    """
+    apart = Git(scratch / "shelf.git")
+    await to_thread.run_sync(apart.git_dir.mkdir)
+    await apart.run("init", "--quiet", "--bare", f"--object-format={await read_object_format(shelf.git)}")
+    ref = await archive_ref.write_archive_ref(apart, manifest, archive)
+    commit = await apart.run_text("rev-parse", "--verify", ref)
+    await shelf.push_state(ticket, commit, apart.git_dir / "objects")
+
+
+@contextmanager
+def limit_remote_wait(remote: str) -> Iterator[None]:
+    """Wait for a remote only so long.
+
+    Raises:
+        EnvironmentProblem: it did not answer.
+    """
+    try:
+        with anyio.fail_after(_LONGEST_S):
+            yield
+    except TimeoutError as error:
+        raise EnvironmentProblem(f"{remote} did not answer within {_LONGEST_S:.0f} s") from error

@@ -1,0 +1,80 @@
+"""Leaving the state from time to time while an engine works, so that the death of a job costs little."""
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable
+from contextlib import closing, suppress
+from functools import partial
+from typing import Self
+
+import anyio
+
+from orchestrator.ci.remote_state import StateSuperseded
+from orchestrator.ci.save_schedule import SaveKind, SaveSchedule
+from orchestrator.ci_jobs.job import CiJob, save_run_state, send_heartbeat
+from orchestrator.domain.event.landing import LandingFinished
+from orchestrator.errors import JournalProblem, OrchestrateError
+from orchestrator.journal.storage.event_reader import EventReader
+from orchestrator.run_control.location import RunLocation
+from worktrees.errors import GitError
+
+_POLL_S = 0.5
+_BEATS = 3
+"""Signs of life within the time after which a job without one counts as dead."""
+
+
+class StateSaver:
+    """Leaves the state of a job's run, in a thread of its own; to be used as a context manager.
+
+    What cannot be left now is left later. If another job has left something, this one has lost the key: `lost` says so,
+    and this process gets a SIGTERM.
+    """
+
+    def __init__(self, job: CiJob, place: RunLocation, every_s: float, say: Callable[[str], None]) -> None:
+        self.superseded: StateSuperseded | None = None
+        self._job, self._place, self._say = job, place, say
+        now = time.monotonic()
+        self._cadence = SaveSchedule(every_s, job.request.stale_s / _BEATS, saved_at=now - every_s, heartbeat_at=now)
+        self._seq, self._kept, self._landed = 0, 0, 0
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._work, name="keeper")
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        self._over.set()
+        self._thread.join()
+
+    def _work(self) -> None:
+        while not self._over.wait(_POLL_S) and self.superseded is None:
+            with suppress(JournalProblem):  # whoever follows the engine tells of it
+                self._look()
+            news, landed = self._seq > self._kept, self._landed > self._kept
+            due = self._cadence.choose_save(time.monotonic(), is_news=news, has_landed=landed)
+            if due:
+                self._leave(due)
+
+    def _look(self) -> None:
+        with closing(EventReader.open_reader(self._place.directory.journal)) as reader:
+            landings = reader.read_kinds([LandingFinished.model_fields["kind"].default], after=self._landed)
+            self._landed = max((one.seq for one in landings), default=self._landed)
+            self._seq = reader.read_last_seq()
+
+    def _leave(self, due: SaveKind) -> None:
+        begun, seq = time.monotonic(), self._seq
+        try:
+            if due == "state":
+                anyio.run(save_run_state, self._job, self._place)
+                self._kept = seq
+            else:
+                anyio.run(partial(send_heartbeat, self._job))
+        except StateSuperseded as lost:
+            self.superseded = lost
+            os.kill(os.getpid(), signal.SIGTERM)
+        except (OrchestrateError, GitError, OSError) as error:
+            self._say(f"warning: the state could not be left for the next job: {error}; this is tried again")
+        self._cadence.record_save(due, begun, time.monotonic())

@@ -1,0 +1,1 @@
+"""`orchestrate ci` and its verbs."""

@@ -1,0 +1,189 @@
+"""One job of a CI system from its beginning to its end, and what it tells."""
+
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from types import FrameType
+from typing import Any, NoReturn
+
+import anyio
+
+from orchestrator.ci.job_outputs import JobResult, build_job_result, write_outputs, write_summary
+from orchestrator.ci.remote_state import StateSuperseded
+from orchestrator.ci_jobs.job import CiJob, JobRequest, claim_key, release_key, save_run_state, start_or_resume_run
+from orchestrator.ci_jobs.state_saver import StateSaver
+from orchestrator.cli.engine_follower import Detached, follow_engine
+from orchestrator.cli.journal_reader import TolerantBlobs, open_run_journal
+from orchestrator.cli.output import convert_to_user_error, print_message, print_object
+from orchestrator.cli.run_lookup import has_live_engine
+from orchestrator.domain.commands.definitions import Stop
+from orchestrator.domain.run.state import RunState
+from orchestrator.errors import OrchestrateError, Terminated
+from orchestrator.journal.state.derivation import read_state
+from orchestrator.project.options import Options
+from orchestrator.report.documents.ci_summary import MOST_BYTES, render_step_summary
+from orchestrator.report.documents.run_report import collect_run_report
+from orchestrator.report.run.summary import render_summary_lines
+from orchestrator.run_control.location import RunLocation, needs_engine
+from orchestrator.run_control.send_command import send_command
+from worktrees.errors import GitError
+
+_TRIES_S = (0.0, 5.0, 20.0)
+_STOPPING_S = 60.0
+_OURS = (OrchestrateError, GitError, OSError)
+
+
+def run_ci_job(options: Options, wish: JobRequest, every_s: float, as_json: bool) -> int:
+    """Do what one job does: take the key, carry the run on, leave its state, tell the CI system; gives the exit code.
+
+    Raises:
+        OrchestrateError: it could not begin. The CI system has been told.
+    """
+    try:
+        with _stopped_by_sigterm():
+            job = anyio.run(claim_key, options, wish)
+            place, state = _taken_up(job)
+        with _noting_signals() as came:
+            failed, lost = _worked(job, place, state, every_s, came)
+            end = _left(job, place, failed, lost)
+    except BaseException as error:
+        problem = convert_to_user_error(error) if isinstance(error, _OURS) else None
+        code = problem.exit_code if problem else 1
+        _tell(JobResult("not-started", code, key=wish.key, reason=str(problem or error)), as_json)
+        raise
+    _tell(end, as_json)
+    return end.exit
+
+
+def _taken_up(job: CiJob) -> tuple[RunLocation, RunState]:
+    """The run, here; if that fails, the key is free again."""
+    try:
+        place, state = anyio.run(start_or_resume_run, job)
+    except BaseException:
+        with suppress(*_OURS):
+            anyio.run(release_key, job)
+        raise
+    print_message(
+        f"key {job.ticket.key}: job {job.ticket.hop} of at most {job.ticket.max_hops} on run {place.directory.run}"
+    )
+    return place, state
+
+
+def _worked(
+    job: CiJob, place: RunLocation, state: RunState, every_s: float, came: Sequence[int]
+) -> tuple[OrchestrateError | None, StateSuperseded | None]:
+    """Have an engine work on the run; what went wrong with it, and whether the key was lost meanwhile."""
+    failed: OrchestrateError | None = None
+    with StateSaver(job, place, every_s, print_message) as keeper:
+        try:
+            if came:
+                raise Terminated("stopped before an engine was started")
+            if needs_engine(place, state):
+                follow_engine(place, outlives_us=False)
+        except Detached:
+            _stop(place)
+        except OrchestrateError as error:
+            failed = error
+    return failed, keeper.superseded
+
+
+def _stop(place: RunLocation) -> None:
+    """No engine outlives its job."""
+    send_command(place.directory, Stop(how="terminate"), by="the end of the job")
+    until = time.monotonic() + _STOPPING_S
+    while has_live_engine(place.directory) and time.monotonic() < until:
+        time.sleep(0.1)
+
+
+def _left(job: CiJob, place: RunLocation, failed: OrchestrateError | None, lost: StateSuperseded | None) -> JobResult:
+    """How it ended, once the state is where the next job looks for it."""
+    state = read_state(place.directory.journal)
+    end = build_job_result(state, place.directory.journal, job.ticket, job.until_s)
+    if failed is not None:
+        end = replace(end, exit=failed.exit_code, is_resumable=False, reason=str(failed))
+    text = _summary(job, place, state)
+    problem = lost or _problem_of_leaving(job, place, end, text)
+    if problem is not None:
+        end = replace(end, exit=problem.exit_code, is_resumable=False, reason=str(problem))
+    print_message("")
+    for line in render_summary_lines(state, ""):
+        print_message(line)
+    if failed or problem or end.exit != (state.ended or state.paused or end).exit:
+        print_message(f"error: {end.reason}")
+    write_summary(os.environ, text)
+    return end
+
+
+def _problem_of_leaving(job: CiJob, place: RunLocation, end: JobResult, text: str) -> OrchestrateError | None:
+    """Leave the state for the last time; what kept it from that."""
+    problem: OrchestrateError | None = None
+    for pause_s in _TRIES_S:
+        time.sleep(pause_s)
+        try:
+            anyio.run(save_run_state, job, place, end, text)
+        except StateSuperseded as lost:
+            return lost
+        except _OURS as error:
+            problem = convert_to_user_error(error)
+            if problem is None:
+                raise
+            print_message(f"warning: the state could not be left for the next job: {problem}")
+        else:
+            return None
+    return problem
+
+
+def _summary(job: CiJob, place: RunLocation, state: RunState) -> str:
+    """The run as Markdown, with which job of how many this was."""
+    ticket = job.ticket
+    head = f"Job {ticket.hop} of at most {ticket.max_hops} with the key `{ticket.key}`.\n\n"
+    with open_run_journal(place.directory) as store:
+        report = collect_run_report(
+            state, place.directory.journal, store.read_kinds, TolerantBlobs(place.directory).get
+        )
+    return head + render_step_summary(report, MOST_BYTES - len(head.encode()))
+
+
+def _tell(end: JobResult, as_json: bool) -> None:
+    write_outputs(os.environ, end.build_outputs())
+    if as_json:
+        print_object(end.to_json_object())
+
+
+@contextmanager
+def _stopped_by_sigterm() -> Iterator[None]:
+    """A SIGTERM ends what is being done; while an engine works, the one who follows it takes it instead.
+
+    Raises:
+        Terminated: one came.
+    """
+
+    def raise_terminated(_number: int, _frame: FrameType | None) -> NoReturn:
+        raise Terminated("stopped by SIGTERM")
+
+    with _on_signals(raise_terminated, signal.SIGTERM):
+        yield
+
+
+@contextmanager
+def _noting_signals() -> Iterator[Sequence[int]]:
+    """Signals only tell that they came: leaving the state takes a moment, and whoever ends a job says so twice.
+
+    While an engine works, the one who follows it takes them instead.
+    """
+    came: list[int] = []
+    with _on_signals(lambda number, _frame: came.append(number), signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        yield came
+
+
+@contextmanager
+def _on_signals(act: Callable[[int, FrameType | None], Any], *numbers: signal.Signals) -> Iterator[None]:
+    before = {number: signal.signal(number, act) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,58 @@
+"""`orchestrate ci publish`."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import anyio
+import click
+
+from orchestrator.ci.job_outputs import write_outputs
+from orchestrator.ci_jobs.publish import PublishedRun, PublishRequest, publish_run
+from orchestrator.cli.options import config_options, json_option, parse_settings, repository_options
+from orchestrator.cli.output import print_lines, print_object
+from orchestrator.cli.run_lifecycle import exit_with
+from orchestrator.config.flag_values import set_nested_value
+from orchestrator.domain.text.sanitization import to_one_line
+from orchestrator.project.options import Options
+
+
+@click.command("publish")
+@click.argument("directory", type=click.Path(path_type=Path, file_okay=False), metavar="DIR")
+@repository_options
+@click.option("--remote", metavar="NAME", default="origin", help="Where the state lies between jobs, and the branches.")
+@click.option("--issue", type=click.IntRange(1), metavar="N", help="The issue to tell, in one comment that is kept.")
+@click.option("--merge-request", "by_push", is_flag=True, help="Let the push open merge requests, as GitLab can.")
+@click.option("--outputs", metavar="FILE", default="", help="Write NAME=VALUE lines there, as to $GITHUB_OUTPUT.")
+@config_options
+@json_option
+def publish_command(directory: Path, **given: Any) -> None:  # noqa: ANN401
+    """Publish what `orchestrate ci run --handover DIR` left: the state for the next job, branches, pull requests.
+
+    The first job has the model's key and may only read; this one may write, and calls no model. What it finds in DIR it
+    verifies; branches only move forward. Leaves with the run's exit code, but with 0 if the next job goes on by itself.
+
+    \b
+    ORCHESTRATE__PR__FORGE=github orchestrate ci publish handover --issue 12
+    orchestrate ci publish handover --merge-request --outputs published.env
+    """
+    flags = parse_settings(given["settings"])
+    if given["state"]:
+        set_nested_value(flags, ("state", "dir"), given["state"])
+    options = Options(given["repo"], flags, trust_project=given["trust_project"])
+    wish = PublishRequest(directory, given["remote"], given["issue"], given["by_push"])
+    done = anyio.run(publish_run, options, wish)
+    write_outputs(os.environ, done.build_outputs())
+    write_outputs({"GITHUB_OUTPUT": given["outputs"]}, done.build_outputs())
+    if given["as_json"]:
+        print_object(done.as_object())
+    else:
+        print_lines(_lines(done))
+    exit_with(done.exit_code)
+
+
+def _lines(done: PublishedRun) -> list[str]:
+    end = done.end
+    lines = [f"{to_one_line(end.status)} (job {end.hop} of at most {end.max_hops}): {to_one_line(end.reason)}"]
+    lines += [f"pull request: {one.url or one.ref}" for one in done.pull_requests]
+    return [*lines, *(["the next job goes on"] if end.is_resumable else [])]

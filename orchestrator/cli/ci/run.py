@@ -1,0 +1,114 @@
+"""`orchestrate ci run`."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import click
+
+from orchestrator.ci.lease import get_job_name
+from orchestrator.ci_jobs.job import JobRequest
+from orchestrator.cli.ci.job import run_ci_job
+from orchestrator.cli.options import (
+    Duration,
+    config_options,
+    contract_options,
+    engine_limit_options,
+    json_option,
+    no_sandbox_option,
+    read_goal,
+    repository_options,
+)
+from orchestrator.cli.run.start import build_run_options
+from orchestrator.cli.run_lifecycle import exit_with
+from orchestrator.project.options import Options
+
+_MIN_BEATS = 2
+
+
+@click.command("run")
+@click.argument("goal", required=False)
+@repository_options
+@click.option("--key", metavar="KEY", default="", help="What the jobs of one run have in common, such as issue-12.")
+@click.option("--resume", "wanted", metavar="RUN", default="", help="Go on with this run, also where KEY is not named.")
+@click.option(
+    "--recipe",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Begin a migration by this recipe instead of a GOAL.",
+)
+@click.option(
+    "--remote", metavar="NAME", default="origin", help="Where the state lies between jobs, and the PR branch."
+)
+@click.option(
+    "--handover",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    help="Reach no remote: go on from refs/orchestrate/* of this clone, and leave the state in DIR for `ci publish`.",
+)
+@click.option("--save-every", type=Duration(), default="5m", help="Leave the state after this time, and each landing.")
+@click.option("--stale-after", type=Duration(), default="15m", help="Take the place of a job not heard of for so long.")
+@click.option(
+    "--max-hops", type=click.IntRange(1), metavar="N", help="Jobs in all that may work on the run; 20 at first."
+)
+@click.option("--restart", "is_anew", is_flag=True, help="Begin anew, whatever the key's last run was.")
+@click.option("--gate", metavar="COMMAND", help="What a tree must pass before it may land, e.g. 'python -m pytest -q'.")
+@contract_options
+@click.option("--target", metavar="BRANCH", help="Branch the pull request is meant for.")
+@click.option("--model", "models", multiple=True, metavar="ROLE=MODEL", help="As for `orchestrate run`.")
+@click.option("--max-workers", type=click.IntRange(1), help="Attempts that run at the same time.")
+@click.option("--budget-usd", type=click.FloatRange(0), help="Hard stop for the cost of all jobs together.")
+@click.option("--approval", type=click.Choice(["auto", "review", "pr"]), help="When to ask you, see [approval].")
+@engine_limit_options
+@no_sandbox_option
+@config_options
+@json_option
+def run_command(goal: str | None, **given: Any) -> None:  # noqa: ANN401
+    """Begin to carry GOAL to a PR branch (`-` reads it from standard input), or go on with it: one job of a CI system.
+
+    KEY decides. If an earlier job has left a run under it at the remote, this one goes on with that, whatever became of
+    that job; else it begins. A run that has ended is only told of again. The options may be the same for each job:
+    --time-limit is of this job, --budget-usd of all together.
+
+    Outputs go to $GITHUB_OUTPUT (status, run_id, key, prs, cost_usd, resumable, hop, exit) and a summary to
+    $GITHUB_STEP_SUMMARY. `resumable=true`: the time was over, start another job with the same key.
+
+    \b
+    orchestrate ci run "add OAuth login" --key issue-12 --gate "python -m pytest -q" --time-limit 5h30m
+    orchestrate ci run --key issue-12 --time-limit 5h30m
+    orchestrate ci run --key weekly --recipe recipes/pyupgrade.toml --restart --json
+
+    \b
+    Exit codes: those of `orchestrate run`; 5 limit reached (of time, money or jobs), 8 another job works on the run.
+    0 always comes with a pull request, or with evidence that nothing had to change.
+    """
+    goal = read_goal(goal or "")
+    if goal and given["recipe"]:
+        raise click.UsageError("a GOAL and --recipe exclude each other")
+    if not (given["key"] or given["wanted"]):
+        raise click.UsageError("name what the jobs of this run have in common with --key, such as --key issue-12")
+    if given["stale_after"] < _MIN_BEATS:
+        raise click.UsageError(f"--stale-after: at least {_MIN_BEATS} s, or a job that lives could seem dead")
+    exit_with(run_ci_job(_options(given), _wish(goal, given), given["save_every"], given["as_json"]))
+
+
+def _options(given: dict[str, Any]) -> Options:
+    """The time limit is one of the job, not of the run as elsewhere."""
+    return build_run_options(given | {"time_limit": None})
+
+
+def _wish(goal: str, given: dict[str, Any]) -> JobRequest:
+    handover: Path | None = given["handover"]
+    return JobRequest(
+        holder=get_job_name(os.environ),
+        key=given["key"],
+        wanted=given["wanted"],
+        goal=goal,
+        recipe=given["recipe"],
+        remote="" if handover else given["remote"],
+        handover=handover or Path(),
+        limit_s=given["time_limit"],
+        stale_s=given["stale_after"],
+        max_hops=given["max_hops"],
+        is_anew=given["is_anew"],
+    )

@@ -1,0 +1,1 @@
+"""`orchestrate watch`: the dashboard on a terminal, in a browser, as lines or as a film."""

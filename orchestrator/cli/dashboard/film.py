@@ -1,0 +1,44 @@
+"""`orchestrate watch --replay --film`: a run's recording as a picture that moves."""
+
+import os
+from pathlib import Path
+
+from orchestrator.cli.dashboard.actions import build_dashboard_actions
+from orchestrator.cli.journal_reader import read_state_tolerantly
+from orchestrator.cli.report_files import write_report_file
+from orchestrator.journal.locations.run_directory import RunDirectory
+
+_SIZE = (110, 30)
+_LONG_S = 15.0
+"""How long a film is where nobody says how fast the recording is played."""
+
+
+def write_film(directory: RunDirectory, file: Path, speed: float | None) -> None:
+    """Play a run's recording unseen, and write what would be seen.
+
+    Args:
+        directory: the run.
+        file: for the SVG.
+        speed: how many of its seconds pass in one; such that the film takes a quarter of a minute if not given.
+
+    Raises:
+        EnvironmentProblem: the file cannot be written.
+    """
+    os.environ.pop("NO_COLOR", None)
+    from orchestrator.tui.run_feed.feed import PlaybackClock, RunFeed
+    from orchestrator.tui.settings import DashboardSettings
+    from orchestrator.tui.svg_film import FilmedDashboard, render_film_svg
+
+    with read_state_tolerantly(directory) as state:
+        begun, last = state.run.started_at, state.last_at or state.run.started_at
+    length_s = max((last - begun).total_seconds(), 1.0)
+    look = DashboardSettings(is_read_only=True, has_animations=False)
+    app = FilmedDashboard(
+        RunFeed(directory, replay=PlaybackClock(speed or max(round(length_s / _LONG_S, 1), 0.1))),
+        build_dashboard_actions(directory, ()),
+        look,
+    )
+    app.run(headless=True, size=_SIZE)
+    if app.crash_error is not None:
+        raise app.crash_error
+    write_report_file(file, render_film_svg(app.frames, *_SIZE))

@@ -1,0 +1,205 @@
+"""Showing a run on a screen of its own: whether that can be, how it is to look, and how it is left."""
+
+import logging
+import os
+import shlex
+import signal
+import sys
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from types import FrameType
+from typing import TYPE_CHECKING
+
+import click
+
+from orchestrator.cli.run_lookup import has_live_engine
+from orchestrator.journal.locations.run_directory import RunDirectory
+
+if TYPE_CHECKING:
+    from orchestrator.tui.app import Dashboard
+    from orchestrator.tui.settings import DashboardSettings
+
+_FRAME = "▓░▶✓…│"
+"""Some of what is drawn; a terminal whose locale has none of it is drawn on with ASCII."""
+_LOOK_S = 1.0
+
+
+@dataclass(frozen=True)
+class ScreenOptions:
+    """What the command line says of the looks; what it does not say is as `[tui]` has it."""
+
+    is_read_only: bool = False
+    is_ascii: bool = False
+    no_mouse: bool = False
+    no_animations: bool = False
+    speed: float | None = None
+    """How fast the run is played from its beginning; None to see it as it is."""
+
+
+def can_show_dashboard(environ: Mapping[str, str]) -> bool:
+    """Whether a dashboard can be shown: Textual reads standard input and draws on standard error, or in a browser."""
+    if is_for_browser(environ):
+        return True
+    if environ.get("TERM", "dumb") == "dumb" or environ.get("CI") or environ.get("ORCHESTRATE_TUI") == "0":
+        return False
+    return all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stderr))
+
+
+def is_for_browser(environ: Mapping[str, str]) -> bool:
+    """Whether a server has started this process to draw for a browser."""
+    return environ.get("TEXTUAL_DRIVER", "").startswith("textual.drivers.web_driver:")
+
+
+def show_dashboard(directory: RunDirectory, where: Sequence[str], wishes: ScreenOptions, again: str) -> int:
+    """Show a run until somebody leaves; gives the exit code.
+
+    Args:
+        directory: the run.
+        where: the options with which other verbs find it, from any directory.
+        wishes: how it is to look.
+        again: the command that comes back to it.
+
+    Raises:
+        UsageProblem: `[tui]` is wrong.
+    """
+    from orchestrator.cli.dashboard.actions import build_dashboard_actions
+    from orchestrator.config.layers import load_config
+    from orchestrator.tui.app import Dashboard
+    from orchestrator.tui.run_feed.feed import PlaybackClock, RunFeed, relax_garbage_collector
+
+    relax_garbage_collector()
+    settings = load_config(None).config.tui
+    doors = build_dashboard_actions(directory, where)
+    look = _look(settings.model_dump(), wishes, os.environ)
+    log_to_run(directory)
+    replay = PlaybackClock(wishes.speed) if wishes.speed is not None else None
+    app = Dashboard(RunFeed(directory, replay=replay), doors, look)
+    with _signals(app):
+        app.run(mouse=settings.mouse and not wishes.no_mouse)
+    if app.crash_error is not None:
+        raise app.crash_error
+    if replay is None and (said := _farewell(app, has_live_engine(directory))):
+        click.echo(f"left; run {directory.run} {said}, come back with: {again}")
+    return app.return_code or 0
+
+
+def _farewell(app: "Dashboard", is_at_work: bool) -> str:
+    """How a run is left that has not ended; empty if there is nothing to come back for."""
+    state = app.view_model.state if app.view_model is not None else None
+    if is_at_work:
+        return "goes on"
+    if state is None or state.started is None or state.ended is not None:
+        return ""
+    return "waits for your answer" if state.pending_approvals else "has stopped"
+
+
+def print_run_lines(directory: RunDirectory, words: str, is_read_only: bool) -> int:
+    """Tell a run in lines; gives its exit code, 0 where somebody left before its end.
+
+    Args:
+        directory: the run.
+        words: the options with which other verbs find it.
+        is_read_only: whether nothing can be answered; so it is without a terminal too.
+    """
+    from orchestrator.cli.dashboard.actions import build_dashboard_actions
+    from orchestrator.report.log.progress_lines import ProgressReporter, is_github_actions
+    from orchestrator.tui.plain_follower import InputReader, RunFollower
+
+    narration = ProgressReporter(time.monotonic(), is_github=is_github_actions(os.environ))
+    can_type = not is_read_only and sys.stdin is not None and sys.stdin.isatty()
+    doors = build_dashboard_actions(directory, shlex.split(words)) if can_type else None
+    typed = InputReader(sys.stdin) if can_type else None
+    try:
+        return RunFollower(directory, _print, narration, doors, typed, words).follow_run()
+    except KeyboardInterrupt:
+        click.echo(f"left; run {directory.run} goes on", err=True)
+        return 0
+
+
+def _print(text: str) -> None:
+    """A log that is read while it is written should have each line at once."""
+    click.echo(text)
+    sys.stdout.flush()
+
+
+def _look(settings: Mapping[str, object], wishes: ScreenOptions, environ: Mapping[str, str]) -> "DashboardSettings":
+    from orchestrator.tui.settings import DashboardSettings
+
+    is_far = bool(environ.get("SSH_CONNECTION") or environ.get("CI"))
+    return DashboardSettings(
+        is_read_only=wishes.is_read_only,
+        is_ascii=wishes.is_ascii or bool(settings["ascii"]) or not _is_drawable(sys.stderr.encoding),
+        has_animations=bool(settings["animations"]) and not wishes.no_animations and not is_far,
+        bell=bool(settings["bell"]),
+        notifications=bool(settings["notifications"]),
+        quiet_s=float(settings["quiet_s"]),  # type: ignore[arg-type]
+        theme=f"orchestrate-{settings['theme']}",
+        keys=settings["keys"],  # type: ignore[arg-type]
+    )
+
+
+def _is_drawable(encoding: str) -> bool:
+    try:
+        _FRAME.encode(encoding)
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return True
+
+
+def log_to_run(directory: RunDirectory) -> None:
+    """Log to a file of the run: a word on standard error would stand in the middle of the screen."""
+    logging.raiseExceptions = False
+    logging.basicConfig(handlers=[_Log(directory.path / "watch.log", delay=True)], force=True)
+    logging.captureWarnings(capture=True)
+
+
+class _Log(logging.FileHandler):
+    """A log that is missed where it cannot be written: in somebody else's directory, or on a full disk."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write a record if that can be done."""
+        with suppress(OSError):
+            super().emit(record)
+
+
+@contextmanager
+def _signals(app: "Dashboard") -> Iterator[None]:
+    """A terminal that hangs up takes nothing but this process with it, however stuck that is in writing to it."""
+
+    is_leaving = False
+
+    def exit_on_hangup(_number: int, _frame: FrameType | None) -> None:
+        nonlocal is_leaving
+        if is_leaving:
+            return  # a shell that dies with its terminal says so a second time: what is being sent is sent
+        is_leaving = True
+        try:
+            app.run_exit_hooks()
+        finally:
+            os._exit(0)
+
+    def exit_on_sigterm(number: int, _frame: FrameType | None) -> None:
+        app.run_exit_hooks()
+        app.exit(return_code=128 + number)
+
+    before = {
+        signal.SIGHUP: signal.signal(signal.SIGHUP, exit_on_hangup),
+        signal.SIGTERM: signal.signal(signal.SIGTERM, exit_on_sigterm),
+    }
+    threading.Thread(target=_hang_up_without_terminal, daemon=True).start()
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _hang_up_without_terminal() -> None:
+    """Not every terminal says so when it goes, nor a server; reading from one that has gone would only burn time."""
+    server = os.getppid() if is_for_browser(os.environ) else None
+    while os.getppid() == server if server else os.isatty(0) and os.isatty(2):
+        time.sleep(_LOOK_S)
+    os.kill(os.getpid(), signal.SIGHUP)

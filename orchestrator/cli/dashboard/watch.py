@@ -1,0 +1,87 @@
+"""`orchestrate watch`."""
+
+import os
+import shlex
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from orchestrator.cli.options import repository_options
+from orchestrator.cli.run_lookup import find_state_directory, format_location_options
+from orchestrator.errors import UsageProblem
+
+if TYPE_CHECKING:
+    from orchestrator.cli.dashboard.screen import ScreenOptions
+
+
+@click.command("watch")
+@click.argument("run", required=False)
+@click.option("--read-only", is_flag=True, help="Only look: no key does anything to the run.")
+@click.option("--plain", is_flag=True, help="Lines instead of a screen; always so without a terminal, and in CI.")
+@click.option("--ascii", "is_ascii", is_flag=True, help="Draw with ASCII characters only.")
+@click.option("--no-mouse", is_flag=True, help="Leave the mouse to the terminal, as for selecting text.")
+@click.option("--no-animations", is_flag=True, help="Move nothing; always so over SSH and in CI.")
+@click.option("--replay", is_flag=True, help="Play the run again from its beginning, by its own times.")
+@click.option("--speed", type=click.FloatRange(0.01, 10_000), help="With --replay: how many times as fast. [1]")
+@click.option(
+    "--film",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE.svg",
+    help="With --replay: draw it into a picture that moves by itself, instead of on the screen.",
+)
+@click.option("--web", is_flag=True, help="In a browser instead: on this machine only, to whoever has the token.")
+@click.option("--port", type=click.IntRange(0, 65535), default=0, help="With --web: where. [any that is free]")
+@click.option("--allow-actions", is_flag=True, help="With --web: keys do what they do in a terminal.")
+@repository_options
+def watch_command(*, run: str | None, repo: Path, state: str, **given: Any) -> None:  # noqa: ANN401
+    """Watch RUN (the latest if not named) on a screen of its own, and act on it. Leaving ends nothing: q.
+
+    As many as you like can watch one run. Where there is no terminal to draw on, in CI, with TERM=dumb or
+    ORCHESTRATE_TUI=0, it prints a line for each thing that happens, takes answers that are typed on a terminal, and
+    exits as the run does.
+
+    \b
+    orchestrate watch
+    orchestrate watch 7f3a --read-only
+    orchestrate watch --replay 7f3a --speed 20
+    orchestrate watch --web --port 8642
+    """
+    from orchestrator.cli.dashboard.screen import can_show_dashboard, print_run_lines, show_dashboard
+
+    _require_sense(given, is_in_lines := not given["web"] and (given["plain"] or not can_show_dashboard(os.environ)))
+    directory = find_state_directory(repo, state).find_run(run)
+    words = format_location_options(repo.absolute(), state and str(Path(state).expanduser().absolute()))
+    if given["film"] is not None:
+        from orchestrator.cli.dashboard.film import write_film
+
+        write_film(directory, given["film"], given["speed"])
+    elif given["web"]:
+        from orchestrator.cli.dashboard.browser import serve_dashboard
+
+        can_act = given["allow_actions"] and not given["read_only"]
+        serve_dashboard(directory, shlex.split(words), given["port"], can_act=can_act)
+    elif is_in_lines:
+        click.get_current_context().exit(print_run_lines(directory, words, given["read_only"]))
+    else:
+        again = f"orchestrate watch {directory.run}{format_location_options(repo, state)}"
+        click.get_current_context().exit(show_dashboard(directory, shlex.split(words), _wishes(given), again))
+
+
+def _require_sense(given: Mapping[str, Any], is_in_lines: bool) -> None:
+    if (given["port"] or given["allow_actions"]) and not given["web"]:
+        raise UsageProblem("--port and --allow-actions are for --web")
+    if given["speed"] is not None and not given["replay"]:
+        raise UsageProblem("--speed is for --replay")
+    if given["film"] is not None and not given["replay"]:
+        raise UsageProblem("--film is of a recording: give --replay with it")
+    if given["replay"] and given["film"] is None and (given["web"] or is_in_lines):
+        raise UsageProblem("--replay needs a terminal to draw on; what happened is told by: orchestrate logs RUN")
+
+
+def _wishes(given: Mapping[str, Any]) -> "ScreenOptions":
+    from orchestrator.cli.dashboard.screen import ScreenOptions
+
+    speed = (given["speed"] or 1.0) if given["replay"] else None
+    return ScreenOptions(given["read_only"], given["is_ascii"], given["no_mouse"], given["no_animations"], speed)

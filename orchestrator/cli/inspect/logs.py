@@ -1,0 +1,122 @@
+"""`orchestrate logs`."""
+
+import json
+import time
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+
+import click
+
+from orchestrator.cli.journal_reader import open_run_journal
+from orchestrator.cli.options import json_option, repository_options
+from orchestrator.cli.output import format_json, print_alarm, print_message
+from orchestrator.cli.run_lookup import find_state_directory, has_live_engine
+from orchestrator.domain.event import RecordedEvent, format_event_body
+from orchestrator.domain.event.run import RunStarted
+from orchestrator.domain.sandbox.unsafe_banner import UNSAFE_BANNER
+from orchestrator.errors import UsageProblem
+from orchestrator.journal.locations.run_directory import RunDirectory
+from orchestrator.journal.storage.event_store import EventStore
+from orchestrator.report.log.event_lines import DETAIL_KINDS, render_event_line, render_hit_line
+
+_POLL_S = 0.05
+
+
+@click.command("logs")
+@click.argument("run", required=False)
+@click.argument("task", required=False)
+@click.option("--follow", "-f", is_flag=True, help="Go on while a process works on the run.")
+@click.option("--all", "everything", is_flag=True, help="Every event, also those that only tell of beginnings.")
+@click.option("--search", "query", metavar="QUERY", help='Only events that hold all these words; "a phrase", begin*.')
+@click.option("--limit", type=click.IntRange(1), default=50, help="With --search: how many, the newest. [50]")
+@repository_options
+@json_option
+def logs_command(
+    *,
+    run: str | None,
+    task: str | None,
+    follow: bool,
+    everything: bool,
+    query: str | None,
+    limit: int,
+    repo: Path,
+    state: str,
+    as_json: bool,
+) -> None:
+    """Print the events of RUN, or only those of TASK (in a migration: of a file), one a line.
+
+    With --json each line is one JSON object. --search looks at everything that was said and done, also in long outputs.
+
+    \b
+    orchestrate logs
+    orchestrate logs 7f3a storage/index --all
+    orchestrate logs --follow
+    orchestrate logs --search '"connection refused" retr*'
+    """
+    directory = find_state_directory(repo, state).find_run(run)
+    if query is not None:
+        if follow:
+            raise UsageProblem("--search and --follow do not go together")
+        _search(directory, task, query, limit, as_json)
+        return
+    is_known = task is None
+    with open_run_journal(directory) as store:
+        _warn(store, as_json)
+        for recorded in _events(store, directory, follow):
+            if task is not None and not _concerns(recorded, task):
+                continue
+            is_known = True
+            if as_json:
+                click.echo(_json_line(recorded))
+            elif everything or recorded.event.kind not in DETAIL_KINDS:
+                click.echo(render_event_line(recorded))
+    if not is_known:
+        raise UsageProblem(f"nothing that happened in run {directory.run} is about {task!r}: see orchestrate status")
+
+
+def _warn(store: EventStore, as_json: bool) -> None:
+    """Of a run without a sandbox that is the first thing to know."""
+    for first in islice(store.read_events(), 0 if as_json else 1):
+        if isinstance(first.event, RunStarted) and first.event.settings.get("hands", {}).get("without_sandbox"):
+            print_alarm(UNSAFE_BANNER, err=False)
+
+
+def _search(directory: RunDirectory, task: str | None, query: str, limit: int, as_json: bool) -> None:
+    """Print what was found, oldest first, and then what could not be searched."""
+    from orchestrator.journal.full_text.search import find_events
+
+    hits, damage = find_events(directory.path, query, limit, task)
+    for hit in reversed(hits):
+        click.echo(format_json(hit._asdict() | {"at": hit.at.isoformat()}) if as_json else render_hit_line(hit))
+    if not hits and not as_json:
+        print_message(f"nothing in run {directory.run} holds all of these words")
+    if damage:
+        raise damage
+
+
+def _concerns(recorded: RecordedEvent, name: str) -> bool:
+    """Whether an event is about this task, or in a migration about this file."""
+    event = recorded.event
+    return name in (event.task, getattr(event, "path", None), getattr(event, "unit", None))
+
+
+def _events(store: EventStore, directory: RunDirectory, follow: bool) -> Iterator[RecordedEvent]:
+    seq, seen = 0, -1
+    while True:
+        was_live = follow and has_live_engine(directory)
+        changes = store.read_data_version()
+        if changes != seen or not was_live:
+            for recorded in store.read_events(after=seq):
+                seq = recorded.seq
+                yield recorded
+        seen = changes
+        if not was_live:
+            return
+        time.sleep(_POLL_S)
+
+
+def _json_line(recorded: RecordedEvent) -> str:
+    event = recorded.event
+    head = {"seq": recorded.seq, "at": recorded.at.isoformat(), "kind": event.kind, "v": event.v}
+    return format_json(head | json.loads(format_event_body(event)))

@@ -1,0 +1,135 @@
+"""`orchestrate report`."""
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import click
+
+from orchestrator import __version__
+from orchestrator.cli.journal_reader import TolerantBlobs, open_run_journal, read_state_tolerantly
+from orchestrator.cli.options import json_option, repository_options
+from orchestrator.cli.output import print_lines, print_object
+from orchestrator.cli.report_files import add_file_option, select_forms, write_report_file
+from orchestrator.cli.run_lookup import find_state_directory
+from orchestrator.domain.event import RecordedEvent
+from orchestrator.domain.ids import TaskId
+from orchestrator.errors import JournalProblem, UsageProblem
+from orchestrator.journal.locations.run_directory import RunDirectory
+from orchestrator.report.documents.ci_summary import render_step_summary
+from orchestrator.report.documents.run_html import render_run_html
+from orchestrator.report.documents.run_junit import render_run_junit
+from orchestrator.report.documents.run_markdown import render_run_markdown
+from orchestrator.report.documents.run_report import collect_run_report
+from orchestrator.report.documents.run_sarif import build_run_sarif
+from orchestrator.report.judging.lens_accuracy import VoteLog
+from orchestrator.report.judging.rendering import build_judging_report, render_judging_lines
+from orchestrator.report.judging.totals import JudgingTotals
+from orchestrator.report.task.details import get_task
+
+
+@click.command("report")
+@click.argument("run", required=False)
+@click.argument("task", required=False)
+@click.option("--all", "is_all", is_flag=True, help="All runs of the repository together.")
+@add_file_option("--html", "One page with all of the run: contract, timeline, tasks, verdicts, receipts, cost")
+@add_file_option("--md", "The same in short, for an issue or a summary")
+@add_file_option("--junit", "Its outcome, contract, tasks and files as tests, for a CI service")
+@add_file_option("--sarif", "What the judge found, by place, for a code scanning service")
+@add_file_option("--summary", "The same for the page of a CI job, at most 1 MiB")
+@add_file_option("--data", "What all of these are made of, as JSON")
+@repository_options
+@json_option
+def report_command(
+    run: str | None, task: str | None, is_all: bool, repo: Path, state: str, as_json: bool, **files: Path | None
+) -> None:
+    """Report on RUN (the latest if not named): a page of all of it, or how it, or TASK with all below it, was judged.
+
+    Without a form: verdicts and their causes, attempts, receipts, flaky tests; and for each reviewer
+    how often what it approved was shown to be bad later, and how often what it refused landed after all. Rates need
+    --all to mean much.
+
+    \b
+    orchestrate report
+    orchestrate report 7f3a --html report.html
+    orchestrate report --junit junit.xml --sarif judge.sarif --summary summary.md
+    orchestrate report --md - | gh issue create --title Run --body-file -
+    orchestrate report --all --json
+    orchestrate report 7f3a storage
+    """
+    if is_all and run:
+        raise UsageProblem("--all counts every run: name none with it")
+    wanted = select_forms(files, as_json)
+    if wanted and (is_all or task):
+        raise UsageProblem(f"--{next(iter(wanted))} is of one whole run: leave --all and TASK out")
+    found = find_state_directory(repo, state)
+    if wanted:
+        _write(found.find_run(run), wanted)
+    if as_json or not wanted:
+        _show(found.list_runs() if is_all else [found.find_run(run)], TaskId(task) if task else None, is_all, as_json)
+
+
+def _show(runs: Sequence[RunDirectory], top: TaskId | None, is_all: bool, as_json: bool) -> None:
+    """How runs were judged; of a damaged one as far as it can be read."""
+    judging, problem = JudgingTotals(), None
+    for directory in runs:
+        try:
+            _count(judging, directory, top)
+        except JournalProblem as damage:
+            problem = damage
+        except UsageProblem:  # it stopped before its first event, or has no such task
+            if not is_all:
+                raise
+    if problem and not judging.runs:
+        raise problem
+    if as_json:
+        print_object(build_judging_report(judging, top))
+    else:
+        print_lines(render_judging_lines(judging))
+    if problem:
+        raise problem
+
+
+def _write(directory: RunDirectory, wanted: Mapping[str, Path]) -> None:
+    """Write the forms of the report, of a damaged journal as far as it can be read."""
+    with read_state_tolerantly(directory) as state:
+        with open_run_journal(directory) as store:
+
+            def of_kinds(kinds: Sequence[str]) -> Iterator[RecordedEvent]:
+                with suppress(JournalProblem):  # `state_of` tells of it at the end
+                    yield from store.read_kinds(kinds)
+
+            report = collect_run_report(state, directory.journal, of_kinds, TolerantBlobs(directory).get)
+        for form, path in wanted.items():
+            write_report_file(path, _FORMS[form](report))
+
+
+def _data(report: Mapping[str, Any]) -> str:
+    return json.dumps(report, ensure_ascii=False, indent=2) + "\n"
+
+
+def _sarif(report: Mapping[str, Any]) -> str:
+    return json.dumps(build_run_sarif(report, __version__), ensure_ascii=False, indent=1) + "\n"
+
+
+_FORMS: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
+    "html": render_run_html,
+    "md": render_run_markdown,
+    "summary": render_step_summary,
+    "junit": render_run_junit,
+    "sarif": _sarif,
+    "data": _data,
+}
+
+
+def _count(judging: JudgingTotals, directory: RunDirectory, top: TaskId | None) -> None:
+    """Count a run, or what can be read of it before that is told."""
+    with read_state_tolerantly(directory) as state:
+        if top is not None:
+            get_task(state, top)
+        votes = VoteLog()
+        with open_run_journal(directory) as store, suppress(JournalProblem):  # `state_of` tells of it at the end
+            votes.record_events(store.read_kinds(VoteLog.KINDS))
+        judging.add_run(state, votes, top)

@@ -1,0 +1,110 @@
+"""`orchestrate status`."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from orchestrator.cli.options import json_option, repository_options
+from orchestrator.cli.output import print_alarm, print_lines, print_object
+from orchestrator.cli.run_lookup import find_state_directory, has_live_engine
+from orchestrator.domain.sandbox.unsafe_banner import UNSAFE_BANNER
+from orchestrator.journal.locations.disk_usage import measure_disk_usage
+from orchestrator.journal.locations.run_directory import RunDirectory
+from orchestrator.journal.storage.projection import read_projection
+
+if TYPE_CHECKING:
+    from orchestrator.domain.ids import SessionId
+    from orchestrator.domain.run.state import RunState
+    from orchestrator.journal.storage.event_reader import EventReader
+    from orchestrator.report.log.last_event import LastSessionEvent
+
+_FRESH_S = 2.0
+
+
+@click.command("status")
+@click.argument("run", required=False)
+@click.option("--filter", "wanted", metavar="EXPR", help="Show who is at work, waits or asks, as far as EXPR fits.")
+@repository_options
+@json_option
+def status_command(run: str | None, wanted: str | None, repo: Path, state: str, as_json: bool) -> None:
+    """Show where RUN stands (the latest run if not named; part of an id is enough).
+
+    EXPR is what the dashboard's `/` takes: words and KEY:VALUE, all of which must fit. A comma means or, a minus
+    before a term not; numbers are compared as in cost:>1. KEY is state, role, task, model, cost and others; states are
+    ask, stall, fail, judge, merge, test, think, run, retry, pause, queue, stop and done.
+
+    \b
+    orchestrate status
+    orchestrate status 7f3a --json
+    orchestrate status latest --filter "state:ask,stall role:worker"
+    """
+    if wanted is not None:
+        _print_fleet(find_state_directory(repo, state).find_run(run), wanted, as_json)
+        return
+    with read_status(find_state_directory(repo, state).find_run(run)) as status:
+        if as_json:
+            print_object(status)
+            return
+        from orchestrator.report.run.status_text import render_status_lines
+
+        if status.get("unsafe"):
+            print_alarm(UNSAFE_BANNER, err=False)
+        print_lines(render_status_lines(status))
+
+
+def _print_fleet(directory: RunDirectory, wanted: str, as_json: bool) -> None:
+    """The rows of the fleet that fit a filter, with how many there are in all; as data beside the whole status."""
+    from orchestrator.cli.journal_reader import open_run_journal, read_state_tolerantly
+    from orchestrator.report.rows.agent_row import AGENT_KEYS
+    from orchestrator.report.rows.fleet import build_fleet_rows, render_fleet_lines
+    from orchestrator.report.rows.row_filter import parse_filter
+
+    fits = parse_filter(wanted, AGENT_KEYS).matches_row
+    with read_state_tolerantly(directory) as state:
+        with open_run_journal(directory) as store:
+            seen = collect_last_seen(state, store)
+        rows = build_fleet_rows(state, seen, datetime.now(UTC), is_at_work=has_live_engine(directory))
+        found = [row for row in rows if fits(row.get_filter_values())]
+        if not as_json:
+            print_lines(render_fleet_lines(found, len(rows)))
+            return
+        with read_status(directory) as status:
+            print_object(
+                status | {"filter": wanted, "fleet": [row.as_object() for row in found], "fleet_of": len(rows)}
+            )
+
+
+def collect_last_seen(state: "RunState", store: "EventReader") -> dict["SessionId", "LastSessionEvent"]:
+    """The last that was heard of each conversation that has not ended, from the journal."""
+    from orchestrator.report.log.last_event import EVENTS_TO_READ, find_last_session_event
+
+    open_ones = (session.session for session in state.sessions.values() if session.ended is None)
+    found = {
+        session: find_last_session_event(store.read_session_part(session, last=EVENTS_TO_READ)) for session in open_ones
+    }
+    return {session: seen for session, seen in found.items() if seen is not None}
+
+
+@contextmanager
+def read_status(directory: RunDirectory) -> Iterator[dict[str, Any]]:
+    """The engine's own projection if it is current, or fresh enough while it works; else derived from the events."""
+    found = {
+        "is_live": has_live_engine(directory),
+        "disk": measure_disk_usage(directory.path.parent.parent).as_object(),
+    }
+    kept = read_projection(directory.journal, "status")
+    if kept and (kept.is_current or (found["is_live"] and kept.age_s < _FRESH_S)):
+        known = json.loads(kept.body)
+        if known["mode"] != "migration" or "burndown" in known:  # an older program knew no burndown
+            yield known | found
+            return
+    from orchestrator.cli.journal_reader import read_state_tolerantly
+    from orchestrator.report.run.status import build_status
+
+    with read_state_tolerantly(directory) as state:
+        yield build_status(state, directory.journal) | found

@@ -1,0 +1,41 @@
+"""A group of verbs whose modules are imported when they are used."""
+
+from collections.abc import Mapping
+from importlib import import_module
+from typing import NamedTuple
+
+import click
+
+
+class Verb(NamedTuple):
+    """One verb: its module below `orchestrator.cli`, and its line in the list of verbs.
+
+    The module defines the command as `VERB_command`, with `_` for `-`.
+    """
+
+    module: str
+    help: str
+
+
+class LazyGroup(click.Group):
+    """List verbs without importing any, and import the module of the one that is used."""
+
+    verbs: Mapping[str, Verb] = {}
+
+    def list_commands(self, _ctx: click.Context) -> list[str]:
+        """Return the names of all verbs, in the order of their table."""
+        return list(self.verbs)
+
+    def get_command(self, _ctx: click.Context, name: str) -> click.Command | None:
+        """Import and return the command of a verb; None if there is no such verb."""
+        verb = self.verbs.get(name)
+        if verb is None:
+            return None
+        module = import_module(f"orchestrator.cli.{verb.module}")
+        command: click.Command = getattr(module, f"{name.replace('-', '_')}_command")
+        return command
+
+    def format_commands(self, _ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the verbs with their lines."""
+        with formatter.section("Verbs"):
+            formatter.write_dl([(name, verb.help) for name, verb in self.verbs.items()])

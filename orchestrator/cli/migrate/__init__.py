@@ -1,0 +1,1 @@
+"""`orchestrate migrate` and its verbs."""

@@ -1,0 +1,71 @@
+"""`orchestrate migrate check`."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import anyio
+import click
+
+from orchestrator import __version__
+from orchestrator.cli.migrate.run import build_migration_options
+from orchestrator.cli.options import config_options, json_option, repository_options
+from orchestrator.cli.output import format_json, print_lines, print_message, print_object
+from orchestrator.cli.report_files import write_report_file
+from orchestrator.cli.run_lifecycle import print_failure_as_json
+from orchestrator.discovery.site_check import SiteCheckRequest, check_sites
+from orchestrator.errors import UsageProblem
+from orchestrator.migrate.recipe import load_recipe, locate_problems
+from orchestrator.migrate.site_check import build_site_report
+from orchestrator.report.documents.sarif import build_site_check_sarif
+from orchestrator.report.migration.site_check_text import render_github_annotations, render_site_check_lines
+
+_TOO_MANY = 3
+
+
+@click.command("check")
+@click.argument("recipe", type=click.Path(path_type=Path, dir_okay=False))
+@click.option("--max-sites", type=click.IntRange(min=0), metavar="N", help="For all sites together; else each target.")
+@click.option("--ref", default="", metavar="REV", help="The commit to look at; what is checked out if not given.")
+@click.option("--since", default="", metavar="REV", help="Tell which sites this commit did not have.")
+@click.option(
+    "--sarif",
+    "sarif_file",
+    type=click.Path(path_type=Path, dir_okay=False, allow_dash=True),
+    metavar="FILE",
+    help="Write the sites for a code scanning service; - is standard output.",
+)
+@repository_options
+@click.option("--read-only", multiple=True, metavar="DIR", help="Bind a tool chain's directory into the sandbox.")
+@config_options
+@json_option
+def check_command(recipe: Path, **given: Any) -> None:  # noqa: ANN401
+    """Fail if the commit has more sites of RECIPE than allowed: a ratchet for CI. Needs no run and keeps none.
+
+    \b
+    orchestrate migrate check recipes/pytest.toml
+    orchestrate migrate check recipes/pytest.toml --max-sites 120 --since origin/main
+
+    \b
+    Exit codes: 0 it holds, 3 there are more sites than allowed, 2 wrong recipe or commit, 7 environment.
+    """
+    to_stdout = given["sarif_file"] == Path("-")
+    if to_stdout and given["as_json"]:
+        raise UsageProblem("--json and --sarif - both go to standard output: name a file for one of them")
+    with print_failure_as_json(given["as_json"]), locate_problems(recipe):
+        loaded = load_recipe(recipe)
+        question = SiteCheckRequest(loaded, given["ref"], given["since"], given["max_sites"])
+        verdict = anyio.run(check_sites, build_migration_options(given), question)
+    report = build_site_report(loaded, verdict, given["since"])
+    if given["sarif_file"] is not None:
+        write_report_file(
+            given["sarif_file"], format_json(build_site_check_sarif(report, __version__), indent=1) + "\n"
+        )
+    if given["as_json"] and not to_stdout:
+        print_object(report)
+    elif not to_stdout:
+        print_lines(render_site_check_lines(report))
+    if os.environ.get("GITHUB_ACTIONS"):
+        for line in render_github_annotations(report):
+            print_message(line)
+    click.get_current_context().exit(0 if verdict.is_within_limits else _TOO_MANY)

@@ -1,0 +1,56 @@
+"""`orchestrate migrate run --dry-run`."""
+
+from pathlib import Path
+from typing import Any
+
+import anyio
+
+from orchestrator.cli.output import print_alarm, print_lines, print_object
+from orchestrator.cli.progress import ProgressWatcher, choose_watcher
+from orchestrator.cli.report_files import write_report_file
+from orchestrator.cli.run_lifecycle import print_failure_as_json
+from orchestrator.domain.sandbox.unsafe_banner import UNSAFE_BANNER
+from orchestrator.errors import UsageProblem
+from orchestrator.migrate.recipe import locate_problems
+from orchestrator.migrate.scope.work_filter import WorkFilter
+from orchestrator.project.options import Options
+from orchestrator.project.recipe_trust import load_trusted_recipe
+from orchestrator.report.migration.dry_run_text import render_dry_run_lines, render_dry_run_markdown
+from orchestrator.scratch_runs.dry_run import DryRunOptions, dry_run_recipe
+
+_STDOUT = Path("-")
+
+
+def print_dry_run(options: Options, recipe: Path, asked: WorkFilter, given: dict[str, Any]) -> int:
+    """Try a recipe and say what came of it; the exit code.
+
+    Raises:
+        UsageProblem: the options contradict each other.
+        OrchestrateError: it had to stop.
+    """
+    place: Path | None = given["report"]
+    with print_failure_as_json(given["as_json"]):
+        if given["detach"]:
+            raise UsageProblem("--detach and --dry-run: a dry run leaves nothing that could go on; drop one of them")
+        if place == _STDOUT and given["as_json"]:
+            raise UsageProblem("--json and --report - both go to standard output: name a file for the report")
+        wishes = DryRunOptions(asked, verify=given["verify"], diff=given["diff"])
+        report = _tried(options, recipe, wishes)
+        if place is not None:
+            write_report_file(place, render_dry_run_markdown(report))
+    if report["unsafe"]:
+        print_alarm(UNSAFE_BANNER)
+    if given["as_json"]:
+        print_object(report)
+    elif place != _STDOUT:
+        print_lines(render_dry_run_lines(report))
+    code: int = report["exit"]
+    return code
+
+
+def _tried(options: Options, recipe: Path, wishes: DryRunOptions) -> dict[str, Any]:
+    async def run_with_watcher(watcher: ProgressWatcher) -> dict[str, Any]:
+        return await dry_run_recipe(options, load_trusted_recipe(options, recipe), wishes, watcher)
+
+    with choose_watcher() as watcher, locate_problems(recipe):
+        return anyio.run(run_with_watcher, watcher)

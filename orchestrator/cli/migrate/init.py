@@ -1,0 +1,52 @@
+"""`orchestrate migrate init`."""
+
+from pathlib import Path
+from typing import Any
+
+import anyio
+import click
+
+from orchestrator.cli.options import json_option
+from orchestrator.cli.output import print_lines, print_object
+from orchestrator.migrate.bundled import load_templates
+from orchestrator.project.options import Options
+from orchestrator.scaffold.recipe_file import RecipeRequest, write_recipe_file
+
+
+@click.command("init")
+@click.argument("file", type=click.Path(path_type=Path, dir_okay=False), required=False)
+@click.option("--from", "template", default="", metavar="NAME", help="The recipe to begin with: see --list.")
+@click.option("--goal", default="", metavar="TEXT", help="A change in words, for a model; goes with --pattern.")
+@click.option("--pattern", default="", metavar="REGEX", help="What a site looks like: the places to be changed.")
+@click.option("--list", "listing", is_flag=True, help="Show the recipes that there are.")
+@click.option("--force", is_flag=True, help="Overwrite FILE.")
+@click.option("--repo", type=click.Path(path_type=Path, file_okay=False), default=Path(), help="The repository.")
+@json_option
+def init_command(file: Path | None, listing: bool, force: bool, **given: Any) -> None:  # noqa: ANN401
+    """Write a recipe for this repository, with its test command, directories, owners and environment filled in.
+
+    \b
+    orchestrate migrate init --list
+    orchestrate migrate init --from pyupgrade
+    orchestrate migrate init --goal "use httpx in place of requests" --pattern '\\brequests\\.'
+    orchestrate migrate init mine.toml --pattern 'old_name\\('      a codemod of your own
+    """
+    if listing:
+        _list(given["as_json"])
+        return
+    wish = RecipeRequest(given["template"], given["goal"], given["pattern"])
+    started = anyio.run(write_recipe_file, Options(given["repo"]), wish, file, force)
+    if given["as_json"]:
+        print_object(started.as_object())
+    else:
+        print_lines(started.render_lines())
+
+
+def _list(as_json: bool) -> None:
+    known = load_templates().values()
+    if as_json:
+        names = ("name", "summary", "language")
+        told = [{name: getattr(one, name) for name in names} | {"needs": list(one.needs)} for one in known]
+        print_object({"schema": "orchestrate.recipes/1", "recipes": told})
+    else:
+        print_lines(f"{one.name:20} {one.summary}" for one in known)

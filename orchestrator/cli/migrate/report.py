@@ -1,0 +1,59 @@
+"""`orchestrate migrate report`."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+from orchestrator.cli.journal_reader import read_state_tolerantly
+from orchestrator.cli.migrate.status import choose_glyphs
+from orchestrator.cli.options import json_option, repository_options
+from orchestrator.cli.output import print_lines, print_object
+from orchestrator.cli.report_files import add_file_option, select_forms, write_report_file
+from orchestrator.cli.run_lookup import find_state_directory
+from orchestrator.errors import UsageProblem
+from orchestrator.report.migration.burndown_text import render_burndown_lines
+from orchestrator.report.migration.full_report import build_migration_report
+from orchestrator.report.migration.report_csv import render_files_csv, render_series_csv
+from orchestrator.report.migration.report_html import render_migration_html
+from orchestrator.report.migration.report_markdown import render_migration_markdown
+
+_FORMS: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
+    "html": render_migration_html,
+    "md": render_migration_markdown,
+    "csv": render_series_csv,
+    "files_csv": render_files_csv,
+}
+
+
+@click.command("report")
+@click.argument("run", required=False)
+@add_file_option("--html", "One page with the curve, the tables and every file")
+@add_file_option("--md", "For the body of an issue or a pull request")
+@add_file_option("--csv", "The points of the curve")
+@add_file_option("--files-csv", "A line for each file")
+@repository_options
+@json_option
+def report_command(run: str | None, repo: Path, state: str, as_json: bool, **files: Path | None) -> None:
+    """Report on the migration RUN (the latest if not named): what landed, what did not and why, how fast it goes.
+
+    \b
+    orchestrate migrate report
+    orchestrate migrate report 7f3a --html report.html --files-csv files.csv
+    orchestrate migrate report --md - | gh issue create --title Migration --body-file -
+    """
+    wanted = select_forms(files, as_json)
+    with read_state_tolerantly(find_state_directory(repo, state).find_run(run)) as found:
+        if found.run.mode != "migration":
+            raise UsageProblem(f"run {found.run.run} is no migration: orchestrate report {found.run.run}")
+        report = build_migration_report(found)
+        for form, path in wanted.items():
+            write_report_file(path, _FORMS[form](report))
+        if as_json:
+            print_object(report)
+        elif not wanted:
+            reason = f": {report['reason']}" if report["reason"] else ""
+            print_lines(
+                [f"{report['run']}  {report['outcome']}{reason}", *render_burndown_lines(report, choose_glyphs())]
+            )

@@ -1,0 +1,63 @@
+"""`orchestrate migrate resume`: as `orchestrate resume`, also by another recipe."""
+
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import anyio
+import click
+
+from orchestrator.cli.control.commands import deliver_command, find_commanded_run
+from orchestrator.cli.options import detach_option, engine_limit_options, json_option, repository_options
+from orchestrator.cli.output import print_message
+from orchestrator.cli.run.resume import add_resume_options, build_resume_options
+from orchestrator.cli.run_lifecycle import exit_with, run_with_engine
+from orchestrator.cli.run_lookup import format_location_options, has_live_engine
+from orchestrator.domain.commands.definitions import Publish
+from orchestrator.domain.run.state import RunState
+from orchestrator.migrate.recipe import load_recipe, locate_problems
+from orchestrator.project.options import Options
+from orchestrator.run_control.location import RunLocation, prepare_resume
+from orchestrator.run_control.migration_commands import build_revise_command, list_due_groups
+from orchestrator.run_control.send_command import send_command
+
+
+@click.command("resume")
+@click.argument("run", required=False)
+@repository_options
+@detach_option
+@engine_limit_options
+@add_resume_options
+@click.option(
+    "--recipe",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Go on by this edited recipe; only files that it makes a difference to are done again.",
+)
+@json_option
+def resume_command(run: str | None, recipe: Path | None, **given: Any) -> None:  # noqa: ANN401
+    """Go on with RUN (the latest if not named) from wherever it stopped, also after kill -9, or by an edited recipe.
+
+    Of a run that has ended, pull requests are opened that had to wait for others to be merged.
+
+    \b
+    orchestrate migrate resume
+    orchestrate migrate resume latest --recipe unittest-to-pytest.toml
+    """
+    place, state = find_commanded_run(run, given)
+    if recipe is not None and state.run.mode == "migration":
+        with locate_problems(recipe):
+            revise, difference = build_revise_command(place, state, load_recipe(recipe))
+        print_message(difference)
+        if has_live_engine(place.directory):
+            deliver_command(place, state, revise, wake=False, as_json=given["as_json"])
+            return
+        send_command(place.directory, revise)
+    elif state.run.mode == "migration" and (due := anyio.run(list_due_groups, place, state)):
+        send_command(place.directory, Publish(groups=due))
+    begin = partial(_begin, build_resume_options(given), place)
+    where = format_location_options(given["repo"], given["state"])
+    exit_with(run_with_engine(begin, given["as_json"], where, given["detach"]))
+
+
+def _begin(options: Options, place: RunLocation) -> tuple[RunLocation, RunState]:
+    return prepare_resume(options, place.directory.run)

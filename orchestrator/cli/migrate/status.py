@@ -1,0 +1,161 @@
+"""`orchestrate migrate status`."""
+
+import sys
+import time
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, get_args
+
+import click
+
+from orchestrator.cli.inspect.status import read_status
+from orchestrator.cli.options import json_option, repository_options
+from orchestrator.cli.output import print_alarm, print_lines, print_object
+from orchestrator.cli.run_lookup import find_state_directory
+from orchestrator.domain.sandbox.unsafe_banner import UNSAFE_BANNER
+from orchestrator.errors import JournalProblem, UsageProblem
+from orchestrator.journal.locations.run_directory import RunDirectory
+
+if TYPE_CHECKING:
+    from orchestrator.report.migration.burndown_text import BurndownGlyphs
+
+_EVERY_S = 2.0
+_ALL = 10_000
+_BY = ("owner", "dir", "rung", "reason", "shard")
+
+
+@click.command("status")
+@click.argument("run", required=False)
+@click.argument("path", required=False)
+@click.option("--by", type=click.Choice(_BY), help="A table of all owners, directories, steps, reasons or shards.")
+@click.option("--watch", is_flag=True, help="Show it again and again until the run stops.")
+@repository_options
+@json_option
+def status_command(
+    run: str | None, path: str | None, by: str | None, watch: bool, repo: Path, state: str, as_json: bool
+) -> None:
+    """Show how far the migration RUN is (the latest if not named), or one file or shard of it.
+
+    Sites and files over time, who is behind, what fails alike, when it will be through. With PATH: every site of that
+    file, what was tried on it, why it did not land or in which commit it did.
+
+    \b
+    orchestrate migrate status
+    orchestrate migrate status latest --by owner
+    orchestrate migrate status 7f3a tests/test_app.py --json
+    """
+    directory = find_state_directory(repo, state).find_run(run)
+    if sum((by is not None, path is not None, watch)) > 1:
+        raise UsageProblem("PATH, --by and --watch exclude each other")
+    if watch:
+        _watch(directory, as_json)
+    elif path is not None:
+        _show_one(directory, path, as_json)
+    elif by is not None:
+        _show_groups(directory, by, as_json)
+    else:
+        with read_status(directory) as status:
+            _show(status, as_json)
+
+
+def _show(status: Mapping[str, Any], as_json: bool) -> None:
+    _require_migration(status["mode"], status["run"])
+    if as_json:
+        print_object(status)
+        return
+    from orchestrator.report.run.status_text import render_status_lines
+
+    if status.get("unsafe"):
+        print_alarm(UNSAFE_BANNER, err=False)
+    print_lines(render_status_lines(status, choose_glyphs()))
+
+
+def _require_migration(mode: str, run: str) -> None:
+    if mode != "migration":
+        raise UsageProblem(f"run {run} is no migration: orchestrate status {run}")
+
+
+def _show_one(directory: RunDirectory, path: str, as_json: bool) -> None:
+    from orchestrator.cli.journal_reader import open_run_journal, read_state_tolerantly
+    from orchestrator.domain.migration.files import Shard
+    from orchestrator.report.migration.file_details import (
+        FileMoveLog,
+        build_file_details,
+        build_shard_details,
+        find_file_or_shard,
+        render_file_details,
+        render_shard_details,
+    )
+
+    with read_state_tolerantly(directory) as found:
+        _require_migration(found.run.mode, found.run.run)
+        one, log = find_file_or_shard(found, path), FileMoveLog(path)
+        if isinstance(one, Shard):
+            shard = build_shard_details(found, one)
+            _print(shard, render_shard_details(shard), as_json)
+            return
+        with open_run_journal(directory) as store, suppress(JournalProblem):  # `state_of` tells of it at the end
+            log.record_events(store.read_kinds(FileMoveLog.KINDS))
+        place = build_file_details(found, one, log)
+        _print(place, render_file_details(place), as_json)
+
+
+def _show_groups(directory: RunDirectory, by: str, as_json: bool) -> None:
+    from orchestrator.cli.journal_reader import read_state_tolerantly
+    from orchestrator.report.migration.burndown import build_group_objects
+    from orchestrator.report.migration.burndown_text import render_group_table
+    from orchestrator.report.migration.file_groups import GroupKind
+
+    wanted = next(one for one in get_args(GroupKind) if one == by)
+    with read_state_tolerantly(directory) as found:
+        _require_migration(found.run.mode, found.run.run)
+        groups = build_group_objects(found, wanted)
+        told = {"schema": "orchestrate.migration-groups/1", "run": found.run.run, "by": by, "groups": groups}
+        _print(told, render_group_table(by, groups, choose_glyphs(), _ALL), as_json)
+
+
+def _print(value: dict[str, Any], lines: Iterable[str], as_json: bool) -> None:
+    if as_json:
+        print_object(value)
+    else:
+        print_lines(lines)
+
+
+def _watch(directory: RunDirectory, as_json: bool) -> None:
+    """On a terminal the whole status anew each time; else a line, or an object, whenever something has changed."""
+    seen = -1
+    while True:
+        with read_status(directory) as status:
+            if status["seq"] != seen:
+                _show_change(status, as_json)
+            seen, is_over = status["seq"], status["exit"] is not None or not status["is_live"]
+        if is_over:
+            return
+        time.sleep(_EVERY_S)
+
+
+def _show_change(status: Mapping[str, Any], as_json: bool) -> None:
+    from orchestrator.report.migration.burndown_text import render_burndown_headline
+
+    _require_migration(status["mode"], status["run"])
+    if as_json or not sys.stdout.isatty():
+        _print(
+            dict(status),
+            (f"{status['outcome']}  {render_burndown_headline(status['burndown'], choose_glyphs())}",),
+            as_json,
+        )
+    else:
+        click.clear()
+        _show(status, as_json=False)
+
+
+def choose_glyphs() -> "BurndownGlyphs":
+    """Those that standard output can show."""
+    from orchestrator.report.migration.burndown_text import ASCII_GLYPHS, UNICODE_GLYPHS
+
+    try:
+        "▁▂▃▄▅▆▇█…✗".encode(sys.stdout.encoding or "ascii")
+    except UnicodeEncodeError:
+        return ASCII_GLYPHS
+    return UNICODE_GLYPHS

@@ -1,0 +1,47 @@
+"""`orchestrate engine`."""
+
+import os
+import signal
+import threading
+import time
+from functools import partial
+from pathlib import Path
+
+import anyio
+import click
+
+from orchestrator.app.run_execution import RunExit, resume_run
+from orchestrator.cli.options import repository_options
+from orchestrator.cli.output import print_message
+from orchestrator.cli.run_lifecycle import exit_with
+from orchestrator.project.options import Options
+
+_POLL_S = 0.5
+
+
+@click.command("engine")
+@click.argument("run")
+@repository_options
+@click.option("--while", "parent", type=int, hidden=True, help="Stop when this process, which started us, is gone.")
+def engine_command(run: str, repo: Path, state: str, parent: int | None) -> None:
+    """Work on RUN in this process, without a terminal: what `run` and `resume` start in the background.
+
+    For service managers and containers: SIGTERM stops it after a checkpoint, `orchestrate resume` goes on.
+
+    \b
+    orchestrate engine 7f3a
+    """
+    if parent is not None:
+        threading.Thread(target=_stop_without, args=(parent,), daemon=True).start()
+    flags = {"state": {"dir": state}} if state else {}
+    ended: RunExit = anyio.run(partial(resume_run, Options(repo, flags), run))
+    if ended.error:
+        print_message(f"{type(ended.error).__name__}: {ended.error}")
+    exit_with(ended.exit_code)
+
+
+def _stop_without(parent: int) -> None:
+    """As a SIGTERM would, once the process that started this one has died."""
+    while os.getppid() == parent:
+        time.sleep(_POLL_S)
+    os.kill(os.getpid(), signal.SIGTERM)

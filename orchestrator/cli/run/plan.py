@@ -1,0 +1,86 @@
+"""`orchestrate plan`."""
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import anyio
+import click
+
+from orchestrator.app.goal_planning import plan_goal
+from orchestrator.cli.options import (
+    add_criteria,
+    add_models,
+    config_options,
+    contract_options,
+    json_option,
+    parse_settings,
+    repository_options,
+)
+from orchestrator.cli.output import print_lines, print_object
+from orchestrator.config.flag_values import set_nested_value
+from orchestrator.domain.run.contract import Contract
+from orchestrator.domain.run.handoff import Handoff
+from orchestrator.domain.run.plan import Plan
+from orchestrator.domain.run.task import TaskDraft
+from orchestrator.domain.text.sanitization import to_one_line
+from orchestrator.project.options import Options
+
+
+@click.command("plan")
+@click.argument("goal")
+@repository_options
+@click.option("--model", "models", multiple=True, metavar="ROLE=MODEL", help="planner=MODEL.")
+@contract_options
+@config_options
+@json_option
+def plan_command(goal: str, **given: Any) -> None:  # noqa: ANN401
+    """Let the root planner plan GOAL and print the plan. Branches would be divided further during a run.
+
+    \b
+    orchestrate plan "split the settings module" --model planner=anthropic/claude-sonnet-4-5
+    """
+    flags: dict[str, Any] = parse_settings(given["settings"])
+    add_models(given["models"], flags)
+    add_criteria(given["criteria"], given["musts"], flags)
+    if given["state"]:
+        set_nested_value(flags, ("state", "dir"), given["state"])
+    print_plan(Options(given["repo"], flags, trust_project=given["trust_project"]), goal, given["as_json"])
+
+
+def print_plan(options: Options, goal: str, as_json: bool) -> None:
+    """Plan and print, as one object or for a person: the contract first, then the tasks."""
+    planned = anyio.run(partial(plan_goal, options, goal))
+    if as_json:
+        told = {"schema": "orchestrate.plan/1", "goal": goal} | planned.contract.model_dump(mode="json")
+        print_object(told | planned.plan.model_dump(mode="json"))
+    else:
+        print_lines([*_criteria(planned.contract), *_lines(planned.plan)])
+
+
+def _criteria(contract: Contract) -> Iterator[str]:
+    yield "reached when"
+    for criterion in contract.criteria:
+        command = f"  $ {to_one_line(criterion.command)}" if criterion.command else ""
+        yield f"  {criterion.id}: {to_one_line(criterion.text)}{command}"
+    yield ""
+
+
+def _lines(plan: Plan | Handoff) -> Iterator[str]:
+    if isinstance(plan, Handoff):
+        yield f"nothing to do: {plan.summary}"
+        return
+    yield plan.rationale
+    for draft in plan.tasks:
+        yield from _draft_lines(draft)
+
+
+def _draft_lines(draft: TaskDraft) -> Iterator[str]:
+    after = f"  after {', '.join(draft.depends_on)}" if draft.depends_on else ""
+    yield f"\n{draft.key} ({draft.kind}){after}  {draft.title}"
+    yield f"  {draft.outcome}"
+    yield from (f"  - {point}" for point in draft.acceptance)
+    if draft.paths:
+        yield f"  paths: {', '.join(draft.paths)}"
+    if draft.grants:
+        yield f"  may change tests and configuration: {', '.join(draft.grants)}"

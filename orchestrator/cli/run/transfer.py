@@ -1,0 +1,160 @@
+"""`orchestrate run export` and `orchestrate run import`."""
+
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import anyio
+import click
+
+from orchestrator.cli.options import json_option, repository_options
+from orchestrator.cli.output import print_lines, print_message, print_object
+from orchestrator.config.flag_values import set_nested_value
+from orchestrator.portable.run_import import ImportedRun
+from orchestrator.project.options import Options
+from orchestrator.report.text.byte_sizes import format_size
+from orchestrator.run_control.transfer import (
+    ExportedRun,
+    export_run_archive,
+    import_run_archive,
+    list_absent_paths,
+    list_foreign_settings,
+    list_replaced_settings,
+)
+
+_FILE = click.Path(path_type=Path, dir_okay=False)
+
+
+@click.command("export")
+@click.argument("run")
+@click.argument("file", type=_FILE, required=False)
+@click.option("--ref", "as_ref", is_flag=True, help="Into refs/orchestrate/RUN/journal instead of a file.")
+@click.option("--whole", is_flag=True, help="With all history, for a repository that lacks the run's base.")
+@click.option("--force", is_flag=True, help="Replace FILE if it exists.")
+@repository_options
+@json_option
+def export_command(run: str, file: Path | None, as_ref: bool, whole: bool, force: bool, **given: Any) -> None:  # noqa: ANN401
+    """Write RUN (`latest`, an id or part of one) with its journal and all its git objects to FILE.
+
+    The run may be at work meanwhile. FILE holds everything that was said in the run: keep it as private as the journal.
+    It is gzipped unless its name ends in .tar.
+
+    \b
+    orchestrate run export latest run.tar.gz
+    orchestrate run export 7f3a --ref && git push origin '+refs/orchestrate/*:refs/orchestrate/*'
+    """
+    if as_ref == (file is not None):
+        raise click.UsageError("name a FILE to write, or say --ref")
+    work = partial(export_run_archive, _options(given), run, file, is_whole=whole, may_replace=force)
+    sent = anyio.run(work)
+    if given["as_json"]:
+        print_object(_sent_object(sent))
+        return
+    manifest = sent.exported.manifest
+    print_lines([f"run {manifest.run}: {manifest.events} events, {format_size(sent.exported.size)} in {sent.place}"])
+    if sent.untaken_commands:
+        print_message(
+            f"warning: {sent.untaken_commands} commands that no engine has taken yet are not in it (see: orchestrate inbox "
+            f"{manifest.run}): give them again where the run goes on"
+        )
+    if manifest.missing:
+        print_message(
+            f"warning: {len(manifest.missing)} blobs that the journal names are lost or damaged here, so it lacks them"
+        )
+
+
+def _sent_object(sent: ExportedRun) -> dict[str, Any]:
+    manifest = sent.exported.manifest
+    return {
+        "schema": "orchestrate.export/1",
+        "run": manifest.run,
+        "place": sent.place,
+        "bytes": sent.exported.size,
+        "events": manifest.events,
+        "is_ended": manifest.is_ended,
+        "base": manifest.base,
+        "prerequisites": list(manifest.prerequisites),
+        "missing": list(manifest.missing),
+    }
+
+
+@click.command("import")
+@click.argument("file", type=_FILE, required=False)
+@click.option("--ref", metavar="RUN", help="From refs/orchestrate/RUN/journal, which you have fetched, not a file.")
+@click.option("--trust-settings", is_flag=True, help="Keep its hooks, endpoints and directories instead of yours.")
+@repository_options
+@json_option
+def import_command(file: Path | None, ref: str | None, trust_settings: bool, **given: Any) -> None:  # noqa: ANN401
+    """Take a run in from FILE, which `orchestrate run export` wrote, so that `resume` goes on with it here.
+
+    Everything in FILE is verified before anything changes. A run that has gone on here is never replaced, and the PR
+    branch only moves forward. A resume works with the settings that the run began with, but for hooks, notifications,
+    pushes, what the sandbox shows of this machine and where model calls go: those are yours, unless you trust the file.
+
+    \b
+    orchestrate run import run.tar.gz --repo ~/src/project
+    orchestrate run import --ref 20261120-101705-7f3a && orchestrate resume 7f3a
+    """
+    if (file is None) == (ref is None):
+        raise click.UsageError("name the FILE to take in, or say --ref RUN")
+    imported = anyio.run(partial(import_run_archive, _options(given), file, ref, trust_settings=trust_settings))
+    absent, foreign = (
+        list_absent_paths(imported.settings),
+        list_foreign_settings(imported.settings, trust_settings=trust_settings),
+    )
+    replaced = () if trust_settings else list_replaced_settings(imported.settings)
+    if given["as_json"]:
+        told = {"settings": list(foreign), "absent": list(absent), "replaced": list(replaced)}
+        print_object(_imported_object(imported) | told)
+        return
+    print_lines(_lines(imported))
+    if foreign and not imported.manifest.is_ended:
+        print_message("it began with settings that are not yours; a resume works with them unless --set gives others:")
+        for setting in foreign:
+            print_message(f"  {setting}")
+    if replaced and not imported.manifest.is_ended:
+        print_message(
+            "these of its settings do not count here, because only you may say such on this machine (--trust-settings):"
+        )
+        for setting in replaced:
+            print_message(f"  {setting}")
+    for setting in absent:
+        print_message(
+            f"warning: not on this machine: {setting}; give another with `orchestrate resume --set` or --read-only"
+        )
+
+
+def _imported_object(imported: ImportedRun) -> dict[str, Any]:
+    manifest = imported.manifest
+    return {
+        "schema": "orchestrate.import/1",
+        "run": manifest.run,
+        "how": imported.effect,
+        "events": manifest.events,
+        "is_ended": manifest.is_ended,
+        "pr_branch": manifest.branch,
+        "head": manifest.head,
+        "refs": list(imported.moved_refs),
+        "missing": list(manifest.missing),
+        "journal": str(imported.directory.journal),
+    }
+
+
+def _lines(imported: ImportedRun) -> list[str]:
+    manifest = imported.manifest
+    what = {"new": "is here now", "continued": "is now as far as the archive", "unchanged": "was here already"}
+    lines = [
+        f"run {manifest.run} {what[imported.effect]}: {manifest.events} events, {len(imported.moved_refs)} refs set"
+    ]
+    if manifest.head:
+        lines.append(f"branch {manifest.branch} at {manifest.head[:12]}")
+    if not manifest.is_ended:
+        lines.append(f"go on with it: orchestrate resume {manifest.run}")
+    return lines
+
+
+def _options(given: dict[str, Any]) -> Options:
+    flags: dict[str, Any] = {}
+    if given["state"]:
+        set_nested_value(flags, ("state", "dir"), given["state"])
+    return Options(given["repo"], flags)

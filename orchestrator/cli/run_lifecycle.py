@@ -1,0 +1,84 @@
+"""What all verbs do that work on a run: start its engine, watch it, say how it ended, leave with its exit code."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import click
+
+from orchestrator.cli.engine_follower import Detached, follow_engine, start_background_engine
+from orchestrator.cli.output import convert_to_user_error, print_alarm, print_message, print_object
+from orchestrator.domain.run.state import RunState
+from orchestrator.domain.sandbox.unsafe_banner import UNSAFE_BANNER
+from orchestrator.errors import OrchestrateError
+from orchestrator.report.run.result import build_failure, build_run_result
+from orchestrator.report.run.summary import render_summary_lines
+from orchestrator.run_control.location import RunLocation, needs_engine
+from worktrees.errors import GitError
+
+RunOpener = Callable[[], tuple[RunLocation, RunState]]
+"""Makes a run or finds it, and tells where it stands."""
+
+
+def run_with_engine(begin: RunOpener, as_json: bool, where: str, detach: bool = False) -> int:
+    """Have an engine work on a run, watched; the exit code of how it ended.
+
+    With `as_json` one object goes to standard output, also when the run could not be started. `where` are the options
+    with which other verbs find the run. With `detach` only the start is awaited.
+    """
+    try:
+        with print_failure_as_json(as_json):
+            place, state = begin()
+            _warn(state)
+            if needs_engine(place, state):
+                if detach:
+                    return _in_background(place, as_json, where)
+                state = follow_engine(place)
+    except Detached as hung_up:
+        if hung_up.has_terminal:
+            print_message(_goes_on(hung_up.place, where))
+        return 0
+    print_message("")
+    _warn(state)
+    for text in render_summary_lines(state, where):
+        print_message(text)
+    if as_json:
+        print_object(build_run_result(state, place.directory.journal))
+    end = state.ended or state.paused
+    return end.exit if end else 1
+
+
+@contextmanager
+def print_failure_as_json(as_json: bool) -> Iterator[None]:
+    """With `as_json`, what stops the block is told as one object on standard output before it goes on its way."""
+    try:
+        yield
+    except (OrchestrateError, GitError, OSError) as error:
+        problem = convert_to_user_error(error)
+        if as_json and problem:
+            print_object(build_failure(str(problem), problem.exit_code))
+        raise
+
+
+def _warn(state: RunState) -> None:
+    if state.is_unsafe:
+        print_alarm(UNSAFE_BANNER)
+
+
+def _in_background(place: RunLocation, as_json: bool, where: str) -> int:
+    start_background_engine(place)
+    if as_json:
+        names = {"run": place.directory.run, "journal": str(place.directory.journal)}
+        print_object({"schema": "orchestrate.started/1", "outcome": "started", **names})
+    else:
+        click.echo(place.directory.run)
+    print_message(_goes_on(place, where))
+    return 0
+
+
+def _goes_on(place: RunLocation, where: str) -> str:
+    return f"run {place.directory.run} goes on in the background; see: orchestrate status {place.directory.run}{where}"
+
+
+def exit_with(code: int) -> None:
+    """Leave the verb with a code."""
+    click.get_current_context().exit(code)

@@ -1,0 +1,50 @@
+"""Finding runs for the verbs that only read: without a git library, a subprocess or (if need be) the configuration."""
+
+import os
+import shlex
+from collections.abc import Mapping
+from pathlib import Path
+
+from orchestrator.errors import UsageProblem
+from orchestrator.journal.locations.run_directory import RunDirectory, StateDirectory
+from orchestrator.journal.locations.run_lock import find_lock_owner
+from worktrees.errors import GitError
+from worktrees.repositories.discovery import find_checkout
+
+
+def find_checkout_root(path: Path) -> Path:
+    """The top of the checkout that `path` lies in.
+
+    Raises:
+        UsageProblem: there is none.
+    """
+    try:
+        return find_checkout(path).root
+    except GitError as error:
+        raise UsageProblem(str(error)) from error
+
+
+def find_state_directory(repository: Path, state: str) -> StateDirectory:
+    """Where the runs of a repository lie; `state` is what --state said."""
+    return StateDirectory.open_for(find_checkout_root(repository), state or _configured(os.environ))
+
+
+def _configured(environ: Mapping[str, str]) -> str:
+    """What the environment or the user's own file says; the configuration is only loaded where there is such a file."""
+    base = Path(environ.get("XDG_CONFIG_HOME") or Path(environ.get("HOME", "/"), ".config"))
+    if not (base / "orchestrate" / "config.toml").exists():
+        return environ.get("ORCHESTRATE__STATE__DIR", "")
+    from orchestrator.config.layers import load_config
+
+    return load_config(None, environ=environ).config.state.dir
+
+
+def has_live_engine(directory: RunDirectory) -> bool:
+    """Whether a process holds the run's lock and gives signs of life."""
+    return find_lock_owner(directory.path) is not None
+
+
+def format_location_options(repo: Path, state: str) -> str:
+    """The options that name a repository and a state directory, where they are not the usual ones."""
+    at = f" --repo {shlex.quote(str(repo))}" if repo != Path() else ""
+    return at + (f" --state {shlex.quote(state)}" if state else "")

@@ -1,0 +1,87 @@
+"""`orchestrate config`."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from orchestrator.cli.options import config_options, json_option, parse_settings
+from orchestrator.cli.output import print_lines, print_object
+from orchestrator.cli.run_lookup import find_checkout_root
+from orchestrator.config.layers import iterate_leaf_values, load_config
+from orchestrator.config.toml_source import format_dotted_key
+from orchestrator.errors import UsageProblem
+
+
+@click.group("config")
+def config_command() -> None:
+    """Show the configuration, and the shape of what verbs print with --json.
+
+    \b
+    orchestrate config show --origin
+    orchestrate config schema status
+    """
+
+
+@config_command.command("show")
+@click.option("--repo", type=click.Path(path_type=Path, file_okay=False), default=Path(), help="The repository.")
+@click.option("--origin", is_flag=True, help="Say where each value comes from.")
+@config_options
+@json_option
+def show_command(repo: Path, origin: bool, settings: tuple[str, ...], trust_project: bool, as_json: bool) -> None:
+    """Print every value as it would be used here.
+
+    \b
+    orchestrate config show --origin
+    orchestrate config show --set run.max_workers=8 --json
+    """
+    loaded = load_config(_project(repo), parse_settings(settings), trust_project=trust_project)
+    values: dict[str, Any] = loaded.config.model_dump(mode="json", by_alias=True)
+    if as_json:
+        origins = {"origins": dict(loaded.origins)} if origin else {}
+        print_object({"schema": "orchestrate.config/1", "values": values} | origins)
+        return
+    for key, value in iterate_leaf_values(values):
+        name = format_dotted_key(key)
+        came = f"  # {loaded.origins.get(name, 'inherited')}" if origin else ""
+        click.echo(f"{name} = {value!r}{came}")
+
+
+@config_command.command("schema")
+@click.argument("name", required=False)
+@json_option
+def schema_command(name: str | None, as_json: bool) -> None:
+    """Print the JSON Schema of what a verb prints with --json; without NAME all names there are.
+
+    NAME is what the object gives as its `schema`, or the part of it between `orchestrate.` and the number.
+
+    \b
+    orchestrate config schema
+    orchestrate config schema orchestrate.result/1 > result.schema.json
+    orchestrate config schema status
+    """
+    from orchestrator.cli.schemas import SCHEMAS
+
+    if name is not None:
+        print_object(SCHEMAS[_full(name, SCHEMAS)])
+    elif as_json:
+        names = [{"name": known, "printed_by": one["description"]} for known, one in SCHEMAS.items()]
+        print_object({"schema": "orchestrate.schemas/1", "schemas": names})
+    else:
+        print_lines(f"{known:32} {one['description']}" for known, one in SCHEMAS.items())
+
+
+def _full(name: str, known: Iterable[str]) -> str:
+    """The whole name of a schema; the newest where no number is given."""
+    fits = [one for one in known if name in (one, one.removeprefix("orchestrate.").rpartition("/")[0])]
+    if not fits:
+        raise UsageProblem(f"nothing is printed under the name {name!r}: see orchestrate config schema")
+    return max(fits)
+
+
+def _project(repo: Path) -> Path | None:
+    try:
+        return find_checkout_root(repo)
+    except UsageProblem:
+        return None

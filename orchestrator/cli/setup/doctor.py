@@ -1,0 +1,79 @@
+"""`orchestrate doctor`."""
+
+from pathlib import Path
+from typing import Any
+
+import anyio
+import click
+from anyio import to_thread
+
+from orchestrator.cli.options import config_options, json_option, parse_settings, repository_options
+from orchestrator.cli.output import print_alarm, print_lines, print_object
+from orchestrator.cli.run_lifecycle import exit_with
+from orchestrator.config.flag_values import set_nested_value
+from orchestrator.doctor.checks import DoctorFinding, check_requirements
+from orchestrator.domain.sandbox.unsafe_banner import UNSAFE_BANNER
+from orchestrator.project.options import Options, load_project_context
+
+
+@click.command("doctor")
+@repository_options
+@click.option("--read-only", multiple=True, metavar="DIR", help="Bind a tool chain's directory into the sandbox.")
+@click.option("--ci", "in_ci", is_flag=True, help="And what a job of a CI system needs, as far as it can be seen here.")
+@config_options
+@json_option
+def doctor_command(
+    repo: Path,
+    state: str,
+    read_only: tuple[str, ...],
+    in_ci: bool,
+    settings: tuple[str, ...],
+    trust_project: bool,
+    as_json: bool,
+) -> None:
+    """Check what a run needs: git, repository, disk, sandbox (a real escape self-test), gate, models.
+
+    Leaves with 7 if something has to be mended first.
+
+    \b
+    orchestrate doctor
+    orchestrate doctor --ci
+    orchestrate doctor --repo ../click --read-only ~/tools --set roles.worker.model=openai/gpt-5-mini
+    """
+    flags: dict[str, Any] = parse_settings(settings)
+    if state:
+        set_nested_value(flags, ("state", "dir"), state)
+    findings = anyio.run(_examine, Options(repo, flags, read_only, trust_project), in_ci, as_json)
+    is_ok = all(finding.is_ok or finding.is_warning for finding in findings)
+    if as_json:
+        rows = [
+            {"name": f.name, "ok": f.is_ok, "warning": f.is_warning and not f.is_ok, "detail": f.detail}
+            for f in findings
+        ]
+        print_object({"schema": "orchestrate.doctor/1", "ok": is_ok, "findings": rows})
+    exit_with(0 if is_ok else 7)
+
+
+async def _examine(options: Options, in_ci: bool, is_silent: bool) -> list[DoctorFinding]:
+    findings = []
+    async for finding in check_requirements(options):
+        findings.append(finding)
+        _show(finding, is_silent)
+    if in_ci and any(finding.name == "repository" and finding.is_ok for finding in findings):
+        from orchestrator.doctor.ci_checks import check_ci_job
+
+        for finding in await to_thread.run_sync(lambda: check_ci_job(load_project_context(options))):
+            findings.append(finding)
+            _show(finding, is_silent)
+    return findings
+
+
+def _show(finding: DoctorFinding, is_silent: bool) -> None:
+    if is_silent:
+        return
+    mark = "ok  " if finding.is_ok else "warn" if finding.is_warning else "FAIL"
+    text = f"{mark}  {finding.name:18} {finding.detail}"
+    if finding.detail == UNSAFE_BANNER:
+        print_alarm(text, err=False)
+    else:
+        print_lines([text])

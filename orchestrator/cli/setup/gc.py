@@ -1,0 +1,77 @@
+"""`orchestrate gc`."""
+
+from collections.abc import Iterator
+from dataclasses import asdict
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import anyio
+import click
+
+from orchestrator.cli.options import json_option, repository_options
+from orchestrator.cli.output import print_lines, print_object
+from orchestrator.config.flag_values import set_nested_value
+from orchestrator.project.options import Options
+from orchestrator.report.text.byte_sizes import format_size
+from orchestrator.retention.garbage_collection import CollectionRequest, CollectionResult, collect_garbage
+from orchestrator.retention.policy import KeptRun
+
+_SHOWN = 8
+
+
+@click.command("gc")
+@click.option("--runs", "by_policy", is_flag=True, help="Also remove ended runs past [gc] keep_days and keep_runs.")
+@click.option("--run", "runs", multiple=True, metavar="RUN", help="Also remove this run, and work of it not landed.")
+@click.option("--dry-run", is_flag=True, help="Only say what would go.")
+@repository_options
+@json_option
+def gc_command(runs: tuple[str, ...], by_policy: bool, dry_run: bool, repo: Path, state: str, as_json: bool) -> None:
+    """Remove workspaces that nobody uses, and whole outputs and caches of runs that ended long ago.
+
+    Runs themselves go with --runs, if they are past retention and nothing of them would be lost, or by name. What a run
+    landed stays in git. A run that a process works on is never touched.
+
+    \b
+    orchestrate gc --dry-run
+    orchestrate gc --runs
+    orchestrate gc --run 20261120-101705-7f3a
+    """
+    flags: dict[str, Any] = {}
+    if state:
+        set_nested_value(flags, ("state", "dir"), state)
+    gone = anyio.run(partial(collect_garbage, Options(repo, flags), CollectionRequest(runs, by_policy, dry_run)))
+    if as_json:
+        print_object({"schema": "orchestrate.gc/1", "dry_run": dry_run} | asdict(gone))
+    else:
+        print_lines(_lines(gone, dry_run))
+
+
+def _lines(gone: CollectionResult, is_dry: bool) -> Iterator[str]:
+    verb, freed = ("would remove", "would free") if is_dry else ("removed", "freed")
+    kinds = {
+        "workspaces": gone.workspaces,
+        "runs": gone.runs,
+        "refs": gone.refs,
+        "outputs": gone.logs,
+        "caches": gone.caches,
+        "dependencies": gone.deps,
+        "stale locks": gone.locks,
+    }
+    told = [f"{len(found)} {name}" for name, found in kinds.items() if found or name in {"workspaces", "runs", "refs"}]
+    yield f"{verb} {', '.join(told)}; {freed} {format_size(gone.freed_bytes)}"
+    yield from (f"  {name}" for name in (*gone.workspaces, *gone.runs, *gone.locks))
+    yield from (f"stays locked: {text}" for text in gone.locked)
+    for kept in gone.kept:
+        yield from _kept_lines(kept)
+
+
+def _kept_lines(kept: KeptRun) -> Iterator[str]:
+    yield f"kept {kept.run}: {kept.why}"
+    for work in kept.work[:_SHOWN]:
+        keep = f"; keep it: git branch NAME {work.commit[:12]}" if work.commit else ""
+        see = "" if work.status == "landed" else f"  see it: orchestrate diff {kept.run} {work.name}"
+        yield f"  {work.status} {work.name}{see}{keep}"
+    if len(kept.work) > _SHOWN:
+        yield f"  and {len(kept.work) - _SHOWN} more"
+    yield f"  remove it all the same: orchestrate gc --run {kept.run}"

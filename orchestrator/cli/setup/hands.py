@@ -1,0 +1,148 @@
+"""`orchestrate hands`."""
+
+import json
+import shlex
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, cast
+
+import anyio
+import click
+
+from orchestrator.app.hands_exec import PolicyExplanation, open_sandbox_command
+from orchestrator.cli.options import (
+    config_options,
+    disable_sandbox,
+    json_option,
+    no_sandbox_option,
+    parse_settings,
+    repository_options,
+)
+from orchestrator.cli.output import CommandOutput, print_alarm, print_lines, print_message, print_object
+from orchestrator.cli.run_lifecycle import exit_with
+from orchestrator.config.flag_values import set_nested_value
+from orchestrator.domain.sandbox.tier import Tier
+from orchestrator.domain.sandbox.unsafe_banner import UNSAFE_BANNER
+from orchestrator.errors import UsageProblem
+from orchestrator.ports.hands import CommandEnding, CommandResult
+from orchestrator.project.options import Options
+
+_CODES = {
+    CommandEnding.TIMED_OUT: 124,
+    CommandEnding.OUTPUT_LIMIT: 125,
+    CommandEnding.LIMIT: 125,
+    CommandEnding.KILLED: 137,
+    CommandEnding.NOT_STARTED: 7,
+}
+"""How the verb leaves when the command did not end by itself; 124 and 137 as timeout(1) does."""
+
+
+@click.group("hands")
+def hands_command() -> None:
+    """Look into the sandbox that workers' commands run in.
+
+    \b
+    orchestrate hands exec -- python -m pytest -q
+    """
+
+
+@hands_command.command("exec", context_settings={"ignore_unknown_options": True})
+@click.argument("words", nargs=-1, metavar="-- CMD...", type=click.UNPROCESSED)
+@click.option("--tier", type=click.IntRange(1, 3), default=1, show_default=True, help="What it may reach.")
+@click.option("--timeout", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS", help="Longest run.")
+@click.option("--explain", is_flag=True, help="Print the policy: what stands where, variables, limits.")
+@click.option("--read-only", multiple=True, metavar="DIR", help="Bind a tool chain's directory into the sandbox.")
+@no_sandbox_option
+@repository_options
+@config_options
+@json_option
+def exec_command(
+    words: tuple[str, ...],
+    *,
+    tier: int,
+    timeout: float | None,
+    explain: bool,
+    read_only: tuple[str, ...],
+    unsafe_no_sandbox: bool,
+    repo: Path,
+    state: str,
+    settings: tuple[str, ...],
+    trust_project: bool,
+    as_json: bool,
+) -> None:
+    """Run one command exactly as a worker's would run, and leave with its exit code.
+
+    It runs in a checkout of HEAD that is thrown away afterwards. A single word is a line for the shell. Tiers: 1 no
+    network, 2 your package registries, 3 the whole network. Leaves with 124 after the time limit, 125 after too much
+    output or when it used up more than it may, 137 if it was killed, 7 if it could not be started.
+
+    \b
+    orchestrate hands exec -- ls -la ~
+    orchestrate hands exec --tier 2 -- pip download --no-deps click
+    orchestrate hands exec 'env | sort; cat /etc/passwd'
+    orchestrate hands exec --explain
+    """
+    if not words and not explain:
+        raise UsageProblem("nothing to run: write the command behind --, or ask for --explain alone")
+    flags: dict[str, Any] = parse_settings(settings)
+    if state:
+        set_nested_value(flags, ("state", "dir"), state)
+    disable_sandbox(flags, unsafe_no_sandbox)
+    line = words[0] if len(words) == 1 else shlex.join(words)
+    options = Options(repo, flags, read_only, trust_project)
+    exit_with(anyio.run(_execute, options, line, Tier(tier), timeout, explain, as_json))
+
+
+async def _execute(
+    options: Options, line: str, tier: Tier, timeout_s: float | None, explain: bool, as_json: bool
+) -> int:
+    async with open_sandbox_command(options, line, tier, timeout_s, _say) as tried:
+        if tried.explanation["unsafe"]:
+            print_alarm(UNSAFE_BANNER)
+        if explain and not as_json:
+            print_lines(_lines(tried.explanation))
+        result = None
+        if line:
+            screen = CommandOutput(sys.stderr if as_json else sys.stdout)
+            result = await tried.run(screen.write_chunk)
+            screen.finish_output()
+    if as_json:
+        print_object(_object(line, tried.explanation if explain else {}, result))
+    return _code(result) if result else 0
+
+
+async def _say(text: str) -> None:
+    print_message(text)
+
+
+def _code(result: CommandResult) -> int:
+    if result.ending == CommandEnding.EXITED and result.exit_code is not None:
+        return result.exit_code
+    print_message(f"the command was ended: {result.ending} after {result.seconds:.1f} s {result.detail}".rstrip())
+    return _CODES[result.ending]
+
+
+def _object(line: str, explained: Mapping[str, object], result: CommandResult | None) -> dict[str, object]:
+    told: dict[str, object] = {"schema": "orchestrate.hands.exec/1", "command": line}
+    if explained:
+        told["policy"] = explained
+    if result:
+        kept = result.model_dump(mode="json", include={"ending", "exit_code", "seconds", "output_bytes", "detail"})
+        told |= kept | {"exit": _CODES.get(result.ending, result.exit_code)}
+    return told
+
+
+def _lines(explained: PolicyExplanation) -> Iterator[str]:
+    yield f"repository  {explained['repository']} (a workspace stands in its place)"
+    yield f"policy      {explained['policy']}"
+    for name, text in cast(Mapping[str, str], explained["in_words"]).items():
+        yield f"{name:11} {text}"
+    yield "what stands where:"
+    for place in cast(list[dict[str, str]], explained["places"]):
+        source = f"  {place['source']}" if place["source"] not in ("", place["path"]) else ""
+        yield f"  {place['kind']:9}  {place['path']}{source}"
+    yield "variables that a command sees:"
+    yield from (f"  {name}={text}" for name, text in sorted(cast(Mapping[str, str], explained["variables"]).items()))
+    yield "rules as hashed:"
+    yield from (f"  {name} = {json.dumps(value)}" for name, value in cast(dict[str, Any], explained["rules"]).items())

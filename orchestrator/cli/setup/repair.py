@@ -1,0 +1,41 @@
+"""`orchestrate repair`."""
+
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+
+from orchestrator.cli.options import json_option, repository_options
+from orchestrator.cli.output import print_lines, print_object
+from orchestrator.cli.run_lookup import find_state_directory
+from orchestrator.journal.damage.repair import RepairResult, describe_repair, repair_journal
+
+
+@click.command("repair")
+@click.argument("run", required=False)
+@repository_options
+@json_option
+def repair_command(run: str | None, repo: Path, state: str, as_json: bool) -> None:
+    """Make the damaged journal of RUN whole again (the latest run if not named), so that it can be resumed.
+
+    The damaged file is kept aside and never deleted. The new journal holds every event before the first that is lost;
+    those after it that can be read are set aside as text. What has landed is told by git.
+
+    \b
+    orchestrate repair
+    orchestrate repair 7f3a --json
+    """
+    directory = find_state_directory(repo, state).find_run(run)
+    with directory.hold_lock():
+        result = repair_journal(directory)
+    if as_json:
+        told = {"schema": "orchestrate.repair/1", "run": directory.run, "repaired": result is not None}
+        print_object(told | (asdict(result) if result else {}))
+    else:
+        print_lines(_told(result, directory.run))
+
+
+def _told(result: RepairResult | None, run: str) -> list[str]:
+    if result is None:
+        return [f"the journal of run {run} is sound: nothing was changed"]
+    return [*describe_repair(result), f"go on with: orchestrate resume {run}"]

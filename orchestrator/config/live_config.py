@@ -1,0 +1,33 @@
+"""The configuration of a run as it stands: what it began with, and what people changed since."""
+
+from functools import reduce
+from typing import Any
+
+from orchestrator.config.layers import merge_settings
+from orchestrator.config.model import Config
+from orchestrator.domain.run.state import RunState
+
+
+def build_effective_config(state: RunState, *more: dict[str, Any]) -> Config:
+    """The run's settings with every change in order, and `more` on top.
+
+    Raises:
+        pydantic.ValidationError: they make no configuration.
+    """
+    return Config.model_validate(reduce(merge_settings, (*state.overrides, *more), state.run.settings))
+
+
+class LiveConfig:
+    """The configuration of a live run; read anew when somebody has changed it."""
+
+    def __init__(self, state: RunState) -> None:
+        self._state = state
+        self._changes: tuple[dict[str, Any], ...] | None = None
+        self._config: Config | None = None
+
+    @property
+    def current(self) -> Config:
+        """The configuration as it stands."""
+        if self._config is None or self._changes is not self._state.overrides:
+            self._config, self._changes = build_effective_config(self._state), self._state.overrides
+        return self._config

@@ -1,0 +1,122 @@
+"""TOML files with line numbers, so that an error names the file, the line and the key."""
+
+import re
+import tomllib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from orchestrator.config.schema_hints import Schema, describe_allowed_values, find_schema_node, suggest_known_keys
+from orchestrator.errors import UsageProblem
+
+TomlKey = tuple[str | int, ...]
+
+_HEADER = re.compile(r"\s*(\[\[?)([^\[\]]+)\]\]?\s*(?:#.*)?$")
+_ASSIGNMENT = re.compile(r"\s*((?:[A-Za-z0-9_-]+|\"[^\"]*\"|'[^']*')(?:\s*\.\s*(?:[A-Za-z0-9_-]+|\"[^\"]*\"))*)\s*=")
+_OF_PYTHON = {"bool_parsing", "int_parsing", "int_from_float", "float_parsing", "string_pattern_mismatch", "too_short"}
+_OF_PYTHON |= {"date_parsing", "date_from_datetime_parsing", "date_from_datetime_inexact"}
+"""Problems of which pydantic speaks in the words of Python or of regular expressions."""
+_PART = re.compile(r"[A-Za-z0-9_-]+|\"[^\"]*\"|'[^']*'")
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """The parsed file.
+
+    Raises:
+        UsageProblem: it cannot be read or is no TOML; the message names file and line.
+    """
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UsageProblem(f"cannot read {path}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise UsageProblem(f"{path} is not UTF-8 (byte {error.start})") from error
+    except tomllib.TOMLDecodeError as error:
+        raise UsageProblem(f"{path}: {error}") from error
+
+
+def find_key_line(source: str, key: TomlKey) -> int | None:
+    """The 1-based line where `key` (or, failing that, the nearest table around it) is written."""
+    lines = _key_lines(source)
+    for length in range(len(key), 0, -1):
+        if key[:length] in lines:
+            return lines[key[:length]]
+    return None
+
+
+def _key_lines(source: str) -> dict[TomlKey, int]:
+    found: dict[TomlKey, int] = {}
+    counts: dict[TomlKey, int] = {}
+    table: TomlKey = ()
+    for number, line in enumerate(source.splitlines(), start=1):
+        if header := _HEADER.match(line):
+            table = _open_table(header[1] == "[[", _parts(header[2]), counts)
+            found.setdefault(table, number)
+        elif assignment := _ASSIGNMENT.match(line):
+            found.setdefault((*table, *_parts(assignment[1])), number)
+    return found
+
+
+def _parts(text: str) -> TomlKey:
+    return tuple(part.strip("\"'") for part in _PART.findall(text))
+
+
+def _open_table(is_array: bool, name: TomlKey, counts: dict[TomlKey, int]) -> TomlKey:
+    """The table's key with the indices of the arrays it stands in."""
+    path: TomlKey = ()
+    for depth, part in enumerate(name):
+        path = (*path, part)
+        if is_array and depth == len(name) - 1:
+            counts[path] = counts.get(path, -1) + 1
+        if path in counts:
+            path = (*path, counts[path])
+    return path
+
+
+def describe_toml_errors(error: ValidationError, path: Path, source: str, model: type[BaseModel]) -> str:
+    """The problems pydantic found in a `model`, one a line: file, line, key, what is wrong, what is allowed."""
+    schema, problems = model.model_json_schema(by_alias=True), error.errors()
+    told = [problem for problem in problems if not _only_follows(problem, problems)]
+    told.sort(key=lambda problem: find_key_line(source, _key(problem)) or 0)
+    return "\n".join(_describe_one(_key(problem), problem, f"{path}", source, schema) for problem in told)
+
+
+def _key(problem: ErrorDetails) -> TomlKey:
+    """Where the problem is: its context may name a key below the table that was looked at."""
+    below: TomlKey = problem.get("ctx", {}).get("key", ())
+    return (*problem["loc"], *below)
+
+
+def _only_follows(problem: ErrorDetails, problems: Sequence[ErrorDetails]) -> bool:
+    """Whether a list is too short only because of what is wrong with its entries."""
+    key = problem["loc"]
+    inside = (other["loc"] for other in problems if len(other["loc"]) > len(key))
+    return problem["type"] == "too_short" and any(other[: len(key)] == key for other in inside)
+
+
+def _describe_one(key: TomlKey, problem: ErrorDetails, path: str, source: str, schema: Schema) -> str:
+    line = find_key_line(source, key)
+    where = f"{path}:{line}" if line else path
+    name = format_dotted_key(key)
+    node = find_schema_node(schema, key) or {}
+    allowed = describe_allowed_values(schema, node)
+    match problem["type"]:
+        case "extra_forbidden":
+            return f"{where}: unknown key {name}{suggest_known_keys(schema, key)}"
+        case "missing":
+            return f"{where}: {name} is missing{f'; it is {allowed}' if allowed else ''}"
+        case kind if allowed and (kind in _OF_PYTHON or kind.endswith("_type")):
+            return f"{where}: {name}: Input should be {allowed}"
+        case _:
+            return ": ".join(filter(None, (where, name, problem["msg"].removeprefix("Value error, "))))
+
+
+def format_dotted_key(key: Sequence[str | int]) -> str:
+    """`step[1].run` for ("step", 1, "run")."""
+    text = ""
+    for part in key:
+        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else str(part)
+    return text

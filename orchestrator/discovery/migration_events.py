@@ -1,0 +1,104 @@
+"""Looking at what a recipe is about, before there is a run."""
+
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
+from pathlib import Path
+
+from anyio import to_thread
+
+from orchestrator.discovery.previous_runs import find_previous_run_notice
+from orchestrator.domain.event.migration import FileMoved, FilesFound, ShardsPlanned
+from orchestrator.domain.event.run import Noticed
+from orchestrator.domain.ids import CommitId
+from orchestrator.errors import EnvironmentProblem
+from orchestrator.hands.local import open_local_hands
+from orchestrator.migrate.recipe import Recipe
+from orchestrator.migrate.recipe.environments import ENVIRONMENT_NAMES, select_environment
+from orchestrator.migrate.scope.inventory import resolve_base
+from orchestrator.migrate.scope.planning import needs_hands, plan_migration
+from orchestrator.migrate.scope.work_filter import EVERYTHING, WorkFilter
+from orchestrator.migrate.sites.ast_grep import list_needed_programs
+from orchestrator.ports.hands import Workspace
+from orchestrator.project.options import ProjectContext, build_grant
+from orchestrator.project.secrets import build_redactor
+from orchestrator.provisioning.dependencies import DEPS_DIRECTORY, install_dependencies, load_manifests
+from orchestrator.provisioning.setup_commands import require_setup_tier, run_setup_commands
+
+DiscoveryEvents = tuple[FilesFound | FileMoved | ShardsPlanned | Noticed, ...]
+
+
+async def discover_migration(
+    around: ProjectContext, recipe: Recipe, asked: WorkFilter = EVERYTHING
+) -> tuple[CommitId, DiscoveryEvents]:
+    """The commit that a migration starts from, and the events that it begins with, with a notice of an earlier run.
+
+    Raises:
+        UsageProblem: the recipe names no base, has no file in scope, or cannot be followed; nothing is asked for.
+        NothingToMigrate: no file in scope has a site.
+        EnvironmentProblem: it takes a sandbox or a program that this host does not have.
+    """
+    base = await resolve_base(around.repository.git, recipe, around.repository.read_head_commit())
+    found = await discover_migration_at(around, recipe, base, asked)
+    return base, (*found, *await find_previous_run_notice(around, recipe, base, found))
+
+
+async def discover_migration_at(
+    around: ProjectContext, recipe: Recipe, base: CommitId, asked: WorkFilter, store: Path | None = None
+) -> DiscoveryEvents:
+    """The events that a migration begins with at a commit; raises as `surveyed` does."""
+    git = around.repository.git
+    if not needs_hands(recipe):
+        return await plan_migration(git, base, recipe, None, asked)
+    async with open_workspace_at(around, recipe, base, store) as workspace:
+        return await plan_migration(git, base, recipe, workspace, asked)
+
+
+async def require_installable(around: ProjectContext, recipe: Recipe, base: CommitId) -> None:
+    """Make sure, while there is no run yet, of what can be told of `[env]` without installing anything.
+
+    Raises:
+        UsageProblem: an entry of `deps` cannot be understood, or what is to be installed needs a tier that nobody has.
+    """
+    granted = build_grant(around.config)
+    if entries := (*around.config.env.deps, *recipe.env.deps):
+        await load_manifests(granted, entries, around.repository, base)
+    for world in ENVIRONMENT_NAMES:
+        if (env := select_environment(recipe.env, world)).setup:
+            require_setup_tier(granted, env)
+
+
+@asynccontextmanager
+async def open_workspace_at(
+    around: ProjectContext, recipe: Recipe, commit: CommitId, store: Path | None = None
+) -> AsyncIterator[Workspace]:
+    """A workspace at a commit in which the recipe's commands find sites and name shards, as its new world has it.
+
+    What `[env]` installs is there if the recipe has such commands; it is kept in `store`, by default in the state
+    directory.
+
+    Raises:
+        UsageProblem: what the recipe installs needs a tier that nobody is granted.
+        EnvironmentProblem: there is no sandbox, or something cannot be installed.
+    """
+
+    async def ignore_notice(text: str) -> None:
+        """What is installed is told when the run begins."""
+
+    config, state, env = around.config, around.state.path, select_environment(recipe.env, "after")
+    granted = build_grant(config, env, list_needed_programs(recipe))
+    redactor = await to_thread.run_sync(build_redactor, config)
+    async with AsyncExitStack() as stack:
+        lent = stack.enter_context(ExitStack())
+        here = (around.repository, state, store or state / DEPS_DIRECTORY, commit, ignore_notice, lent)
+        if _has_commands(recipe):
+            granted = await install_dependencies(granted, (*config.env.deps, *env.deps), *here)
+            granted = await run_setup_commands(granted, env, *here)
+        hands = await stack.enter_async_context(open_local_hands(around.repository, state, granted, redactor=redactor))
+        if hands.refusal_reason:
+            raise EnvironmentProblem(hands.refusal_reason)
+        yield await hands.open_workspace(commit, "inventory")
+
+
+def _has_commands(recipe: Recipe) -> bool:
+    """Whether something of the recipe itself is run; ast-grep needs nothing of the project."""
+    return "command" in recipe.shard.by or any(site.engine == "command" for site in recipe.scope.site)

@@ -1,0 +1,88 @@
+"""Telling a person, before anything is spent, that an earlier run of a migration has landed what this one would do."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing, suppress
+
+from anyio import to_thread
+
+from orchestrator.domain.event import Event
+from orchestrator.domain.event.migration import FileMoved, FilesFound
+from orchestrator.domain.event.run import Noticed, RunStarted
+from orchestrator.domain.ids import CommitId
+from orchestrator.domain.run.state import RunState
+from orchestrator.errors import OrchestrateError
+from orchestrator.journal.locations.run_directory import RunDirectory
+from orchestrator.journal.state.derivation import derive_whole_state
+from orchestrator.journal.storage.event_reader import EventReader
+from orchestrator.migrate.landing.pr_body import EARLIER_RUN
+from orchestrator.migrate.recipe import Recipe
+from orchestrator.project.options import ProjectContext
+from worktrees.ref_store.refs import list_refs
+
+_RUNS = 50
+_URLS = 3
+
+
+async def find_previous_run_notice(
+    around: ProjectContext, recipe: Recipe, base: CommitId, events: Sequence[Event]
+) -> tuple[Noticed, ...]:
+    """A notice of the newest run of the same migration whose branch has files that are to be done again, if one has.
+
+    Such a file stands at the base as that run found it. A run whose branch is gone, or that was not to publish what it
+    landed, is passed over.
+
+    Args:
+        around: the repository and where its runs lie.
+        recipe: what is to be carried out.
+        base: the commit to start from.
+        events: what such a run begins with.
+    """
+    to_do = set(_to_do(events))
+    branches = await list_refs(around.repository.git, "refs/heads/")
+    for run in reversed(around.state.list_runs()[-_RUNS:]):
+        state = await to_thread.run_sync(_read, run, recipe.migration.id)
+        if state is None or f"refs/heads/{state.run.branch}" not in branches:
+            continue
+        again = sum((file.path, file.base) in to_do for file in state.files.values() if file.landed)
+        if again:
+            return (Noticed(level="warning", text=_told(state, base, again)),)
+    return ()
+
+
+def _to_do(events: Iterable[Event]) -> Iterator[tuple[str, str]]:
+    """Path and blob of the files that are asked for."""
+    events = list(events)
+    skipped = {event.path for event in events if isinstance(event, FileMoved)}
+    files = (file for event in events if isinstance(event, FilesFound) for file in event.files)
+    return ((file.path, file.blob) for file in files if file.path not in skipped)
+
+
+def _read(run: RunDirectory, migration: str) -> RunState | None:
+    """Where a run of this migration stands that is under way or has published; None for any other. Blocks."""
+    with suppress(OrchestrateError), closing(EventReader.open_reader(run.journal)) as reader:
+        first = next(iter(reader.read_events(until=1)), None)
+        if first is None or not isinstance(first.event, RunStarted) or _id(first.event) != migration:
+            return None
+        state = derive_whole_state(reader).state
+        return state if state.ended is None or state.pr is not None or state.prs else None
+    return None
+
+
+def _id(started: RunStarted) -> str:
+    return str((started.recipe or {}).get("migration", {}).get("id", ""))
+
+
+def _told(state: RunState, base: CommitId, again: int) -> str:
+    run, opened = state.run, [*state.prs.values()] or [one for one in (state.pr,) if one is not None]
+    urls = [one.url for one in opened if one.url]
+    more = f" and {len(urls) - _URLS} more" if len(urls) > _URLS else ""
+    shown = f" ({', '.join(urls[:_URLS])}{more})" if urls else ""
+    mend = (
+        f"go on with that one instead: orchestrate migrate resume {run.run}"
+        if state.ended is None
+        else "merge that first, or delete the branch if nobody wants it"
+    )
+    return (
+        f"{EARLIER_RUN} {run.run}, has landed {again} of these files on {run.branch}{shown}, and commit {base[:12]} "
+        f"does not have them: a further run does them again and proposes them a second time; {mend}"
+    )

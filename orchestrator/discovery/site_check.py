@@ -1,0 +1,81 @@
+"""`migrate check`: the sites of a commit against what is allowed, in the user's repository."""
+
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+from anyio import to_thread
+
+from orchestrator.discovery.migration_events import open_workspace_at
+from orchestrator.domain.ids import CommitId
+from orchestrator.errors import UsageProblem
+from orchestrator.migrate.recipe import Recipe
+from orchestrator.migrate.site_check import SiteCheckResult, SiteCount, check_site_limits, count_sites
+from orchestrator.migrate.sites.finder import find_sites, needs_workspace
+from orchestrator.project.options import Options, load_project_context, open_repository
+from orchestrator.project.scratch_directory import create_scratch_directory
+from orchestrator.provisioning.dependencies import DEPS_DIRECTORY
+from worktrees.repositories.repository import GitRepository
+from worktrees.safety.path_rules import escape_path
+
+_ALL = 10**9
+
+
+@dataclass(frozen=True)
+class SiteCheckRequest:
+    """What is asked: `ref` is counted (empty for what is checked out), `since` is what it is held against, if any.
+
+    `most` bounds all sites together; without it each kind of site has its own target.
+    """
+
+    recipe: Recipe
+    ref: str = ""
+    since: str = ""
+    most: int | None = None
+
+
+async def check_sites(options: Options, question: SiteCheckRequest) -> SiteCheckResult:
+    """Count, and compare. Only commits are looked at, never what lies about in the checkout.
+
+    Where sites are found by commands or ast-grep, they run in the sandbox in a scratch directory, which is removed.
+
+    Raises:
+        UsageProblem: there is no repository, a commit does not exist, the recipe counts no sites.
+        EnvironmentProblem: finding sites takes a sandbox or a program that this host does not have.
+    """
+    recipe = question.recipe
+    if not recipe.work_scope.site:
+        told = "the recipe counts no sites: add a [[scope.site]] with an id and a pattern to check it"
+        raise UsageProblem(told, ("scope",))
+    repository = await to_thread.run_sync(open_repository, options.repository)
+    names = [question.ref or "HEAD", *([question.since] if question.since else [])]
+    commits = [await to_thread.run_sync(_resolve, repository, name) for name in names]
+    tally, *earlier = [tally async for tally in _tallies(options, recipe, repository, commits)]
+    return check_site_limits(recipe, tally, question.most, *earlier)
+
+
+async def _tallies(
+    options: Options, recipe: Recipe, repository: GitRepository, commits: Sequence[CommitId]
+) -> AsyncIterator[SiteCount]:
+    if not needs_workspace(recipe.work_scope):
+        for commit in commits:
+            yield await count_sites(repository.git, commit, recipe.work_scope)
+        return
+    around = await to_thread.run_sync(load_project_context, options)
+    with create_scratch_directory(repository, around.state, keep=False) as place:
+        inside = replace(around, repository=place.repository, state=place.state)
+        for commit in commits:
+            async with open_workspace_at(inside, recipe, commit, around.state.path / DEPS_DIRECTORY) as workspace:
+                find = partial(find_sites, workspace=workspace)
+                yield await count_sites(repository.git, commit, recipe.work_scope, find, at_once=_ALL)
+
+
+def _resolve(repository: GitRepository, name: str) -> CommitId:
+    words = ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
+    found = repository.checkout_git.run_sync(*words, ok=(0, 1, 128))
+    if found.exit_code:
+        raise UsageProblem(
+            f"there is no commit {escape_path(name)} in {repository.root}; a shallow clone lacks old ones: fetch more of "
+            "the history (in GitHub's checkout action: fetch-depth: 0)"
+        )
+    return CommitId(found.text)

@@ -1,0 +1,169 @@
+"""`doctor`: what works here, what does not, and how to mend it."""
+
+import os
+import platform
+import shutil
+import sys
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from anyio import to_thread
+
+from orchestrator.config.roles import ModelSettings
+from orchestrator.domain.sandbox.unsafe_banner import UNSAFE_BANNER
+from orchestrator.errors import OrchestrateError
+from orchestrator.forge.factory import find_github_repository
+from orchestrator.forge.github.responses import GitHubRepository as GitHubRepository
+from orchestrator.forge.github.retry import GitHubRetryPolicy
+from orchestrator.hands.local import open_local_hands
+from orchestrator.llm.router import ModelRouter
+from orchestrator.project.options import (
+    Options,
+    ProjectContext,
+    build_grant,
+    build_provider_rules,
+    load_project_context,
+)
+from roles.model_roles import iterate_configured_models
+from worktrees.errors import GitError, LockedRepository
+from worktrees.git import read_git_version
+from worktrees.locks.git_lock_files import find_repository_locks, get_locked_ref
+
+_MIN_GIT = (2, 38)
+_ONCE = GitHubRetryPolicy(tries=2, max_total_wait_s=5.0)
+_UNUSED = "no configured model falls under this key, so its limits hold for nothing: see docs/providers.md"
+_MIN_FREE_BYTES = 2 * 1024**3
+
+
+@dataclass(frozen=True)
+class DoctorFinding:
+    """One thing that was looked at. A problem that is no more than a warning keeps nothing from working."""
+
+    name: str
+    is_ok: bool
+    detail: str
+    is_warning: bool = False
+
+
+async def check_requirements(options: Options) -> AsyncIterator[DoctorFinding]:
+    """Look at everything a run needs, one finding at a time; nothing is changed and no model is called."""
+    yield DoctorFinding("python", sys.version_info >= (3, 11), platform.python_version())
+    yield await _git()
+    try:
+        around = await to_thread.run_sync(load_project_context, options)
+    except OrchestrateError as error:
+        yield DoctorFinding("repository", False, str(error))
+        return
+    yield DoctorFinding("repository", True, f"{around.repository.root}, {around.repository.read_head_commit()[:12]}")
+    yield _disk(around.state.path)
+    yield await _locks(around)
+    for finding in await _hands(around):
+        yield finding
+    yield _gate(around)
+    for finding in await _forge(around):
+        yield finding
+    for finding in await _models(around):
+        yield finding
+
+
+async def _git() -> DoctorFinding:
+    try:
+        found = await to_thread.run_sync(read_git_version)
+    except GitError as error:
+        return DoctorFinding("git", False, f"{error}; install git with your system's package manager")
+    told = ".".join(map(str, found))
+    is_new = found >= _MIN_GIT
+    return DoctorFinding(
+        "git", is_new, told if is_new else f"{told}: 2.38 or newer is needed (merge-tree --write-tree)"
+    )
+
+
+def _disk(state: Path) -> DoctorFinding:
+    place = next(parent for parent in (state, *state.parents) if parent.exists())
+    if not os.access(place, os.W_OK | os.X_OK):
+        return DoctorFinding(
+            "state", False, f"{place} cannot be written to: name another place for {state} with --state DIR"
+        )
+    free = shutil.disk_usage(place).free
+    text = f"{free / 1024**3:.0f} GiB free for {state}"
+    return DoctorFinding("state", free > _MIN_FREE_BYTES, text, is_warning=True)
+
+
+async def _locks(around: ProjectContext) -> DoctorFinding:
+    """Locks that dead processes left: those of our refs are no problem, the others stand in everybody's way."""
+    git_dir = around.repository.common_dir
+    found = await find_repository_locks(git_dir)
+    ours = [lock for lock in found.dead if get_locked_ref(git_dir, lock).startswith("refs/orchestrate/")]
+    told = [str(LockedRepository.for_held_lock(lock.path, ())) for lock in found.dead if lock not in ours]
+    told += [str(LockedRepository.for_held_lock(lock.path, holders)) for lock, holders in found.held.items()]
+    told += [f"{lock.path} was left by a process that died: the next resume or gc removes it" for lock in ours]
+    return DoctorFinding("git locks", not told, "; ".join(told) or "none was left", is_warning=True)
+
+
+async def _hands(around: ProjectContext) -> list[DoctorFinding]:
+    """All at once: nothing may be yielded out of a task group, which a reader who goes away would leave open."""
+    try:
+        async with open_local_hands(around.repository, around.state.path, build_grant(around.config)) as hands:
+            first = DoctorFinding(
+                "sandbox", hands.refusal_reason is None, hands.refusal_reason or "the escape self-test passed"
+            )
+            if around.config.hands.without_sandbox:
+                first = DoctorFinding("sandbox", False, UNSAFE_BANNER, is_warning=True)
+            others = [
+                (name, text) for name, text in hands.policy_summary.items() if name not in {"commands", "self-test"}
+            ]
+            return [first, *(DoctorFinding(f"sandbox {name}", True, text) for name, text in others)]
+    except OrchestrateError as error:
+        return [DoctorFinding("sandbox", False, str(error))]
+
+
+def _gate(around: ProjectContext) -> DoctorFinding:
+    command = around.config.gate.command
+    text = (
+        command or 'no gate command: `run` needs --gate "COMMAND" or command under [gate]; migrations bring their own'
+    )
+    return DoctorFinding("gate", bool(command), text, is_warning=True)
+
+
+async def _forge(around: ProjectContext) -> list[DoctorFinding]:
+    """Nothing to look at where pull requests stay in the repository."""
+    if around.config.pr.forge == "local":
+        return []
+    from orchestrator.forge.github.api import open_github_api  # only who uses it pays for an HTTP client
+
+    try:
+        place = await find_github_repository(around.repository, around.config)
+        async with open_github_api(place, patience=_ONCE) as api:
+            found = await api.read_object(GitHubRepository, "")
+    except OrchestrateError as problem:
+        return [DoctorFinding("forge", False, str(problem))]
+    if found.permissions and not found.permissions.push:
+        mend = "give it contents: write and pull_requests: write"
+        return [
+            DoctorFinding(
+                "forge", False, f"the token in {place.token_variable} may not write to {found.full_name}: {mend}"
+            )
+        ]
+    return [DoctorFinding("forge", True, f"{found.full_name} by the token in {place.token_variable}")]
+
+
+async def _models(around: ProjectContext) -> list[DoctorFinding]:
+    config = around.config
+    async with ModelRouter(Path()) as router:
+        found = [await _model(router, name, settings) for name, settings in iterate_configured_models(config.roles)]
+    rules = build_provider_rules(config)
+    asked = {
+        rules.get_limits_key(settings.model, settings.api_base or None)
+        for _, settings in iterate_configured_models(config.roles)
+    }
+    unused = sorted(set(config.providers) - asked)
+    return found + [DoctorFinding(f"providers.{key}", False, _UNUSED, is_warning=True) for key in unused]
+
+
+async def _model(router: ModelRouter, name: str, settings: ModelSettings) -> DoctorFinding:
+    if not settings.model:
+        text = f"none: set roles.{name}.model, or --model {name}=MODEL; only `run` and `plan` need it"
+        return DoctorFinding(f"model {name}", False, text, is_warning=True)
+    problem = await router.find_model_problem(settings.model, settings.api_base or None, settings.api_key_env or None)
+    return DoctorFinding(f"model {name}", problem is None, problem or settings.model)

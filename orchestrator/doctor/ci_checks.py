@@ -1,0 +1,211 @@
+"""`doctor --ci`: what a job of a CI system has and lacks, by its variables and the clone. Nobody is asked."""
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from orchestrator.doctor.checks import DoctorFinding
+from orchestrator.llm.litellm_adapter.credentials import get_key_variable
+from orchestrator.project.options import ProjectContext
+from roles.model_roles import iterate_configured_models
+from worktrees.object_store.merge import COMMIT_AUTHOR
+from worktrees.repositories.repository import GitRepository
+
+_TOKENS = ("ORCHESTRATE_TOKEN", "GITHUB_TOKEN", "GH_TOKEN")
+_SUDO_S = 5.0
+_MOST_BYTES = 1024 * 1024
+_FOREIGN_EVENTS = frozenset({"pull_request_target", "workflow_run"})
+_FOREIGN_TRIGGER = re.compile(r"^[^#\n]*\b(pull_request_target|workflow_run)\b", re.MULTILINE)
+_STARTS_US = re.compile(r"^[^#\n]*\borchestrate\s+(?:ci|run|resume|migrate)\b", re.MULTILINE)
+_NAMESPACES = (
+    ("kernel.apparmor_restrict_unprivileged_userns", "1", "0"),
+    ("kernel.unprivileged_userns_clone", "0", "1"),
+    ("user.max_user_namespaces", "0", "10000"),
+)
+"""Switches of the kernel, with the value that keeps users from making namespaces, and a better one."""
+
+
+def check_ci_job(
+    around: ProjectContext, environ: Mapping[str, str] = os.environ, system: Path = Path("/")
+) -> list[DoctorFinding]:
+    """Everything that can be known offline. Blocks.
+
+    Args:
+        around: the clone and its configuration.
+        environ: the job's variables.
+        system: where `/proc` lies.
+    """
+    repository = around.repository
+    return [
+        _place(environ),
+        *_event(environ),
+        *_workflows(repository.root),
+        _history(repository),
+        _keys(around, environ),
+        _token(around, environ),
+        _credentials(around, environ),
+        DoctorFinding(
+            "identity",
+            True,
+            f"commits are {COMMIT_AUTHOR[0]} <{COMMIT_AUTHOR[1]}>'s: git's user.name and user.email do not matter",
+        ),
+        _namespaces(system),
+        _sudo(environ),
+        _outputs(environ),
+    ]
+
+
+def _place(environ: Mapping[str, str]) -> DoctorFinding:
+    if environ.get("GITHUB_ACTIONS") == "true":
+        return DoctorFinding(
+            "ci", True, f"GitHub Actions, {environ.get('GITHUB_WORKFLOW', 'a workflow without a name')}"
+        )
+    if environ.get("GITLAB_CI"):
+        return DoctorFinding("ci", True, f"GitLab CI, {environ.get('CI_JOB_NAME', 'a job without a name')}")
+    text = "neither GitHub Actions nor GitLab CI, by the variables: what they would tell is not known here"
+    return DoctorFinding("ci", False, text, is_warning=True)
+
+
+def _event(environ: Mapping[str, str]) -> Iterator[DoctorFinding]:
+    name = environ.get("GITHUB_EVENT_NAME") or environ.get("CI_PIPELINE_SOURCE", "")
+    if name in _FOREIGN_EVENTS:
+        yield DoctorFinding(
+            "event",
+            False,
+            f"{name} gives this job your secrets and a stranger's words, and often their code: start runs by hand, by "
+            "a label or by a comment (orchestrate init --ci github)",
+        )
+    elif name == "pull_request":
+        text = "pull_request: of a fork it has no secrets, so no model can be called; and what it checks out is theirs"
+        yield DoctorFinding("event", False, text, is_warning=True)
+    elif name:
+        yield DoctorFinding("event", True, name)
+
+
+def _workflows(root: Path) -> Iterator[DoctorFinding]:
+    """Workflow files that would run us on what strangers send."""
+    for file in sorted((root / ".github" / "workflows").glob("*.y*ml")):
+        if not file.is_file() or file.stat().st_size > _MOST_BYTES:
+            continue
+        text = file.read_text(encoding="utf-8", errors="replace")
+        found = _FOREIGN_TRIGGER.search(text)
+        if found and _STARTS_US.search(text):
+            told = f"{file.name} starts a run by {found[1]}, which anybody can cause: remove that trigger"
+            yield DoctorFinding("workflow", False, told)
+
+
+def _history(repository: GitRepository) -> DoctorFinding:
+    if (repository.common_dir / "shallow").exists():
+        text = (
+            "the clone is shallow: `ci run` fetches from its remote what it misses; with --handover it cannot, nor can "
+            "a run be exported: fetch-depth: 0 of actions/checkout, GIT_DEPTH: 0 of GitLab, or git fetch --unshallow"
+        )
+        return DoctorFinding("history", False, text, is_warning=True)
+    return DoctorFinding("history", True, "the clone has all of it")
+
+
+def _keys(around: ProjectContext, environ: Mapping[str, str]) -> DoctorFinding:
+    """Whether the variables for the models' keys are there; what their values are good for only a call would tell."""
+    names = _key_names(around)
+    missing = sorted(name for name in names if not environ.get(name, "").strip())
+    if missing:
+        is_empty = any(name in environ for name in missing)
+        why = "; one that is empty is a secret that does not exist, or that this event does not get" * is_empty
+        told = f"not there: {', '.join(missing)}{why}: set it for this job"
+        return DoctorFinding("secrets", False, told, is_warning=not environ.get("CI"))
+    if not names:
+        return DoctorFinding("secrets", True, "no model that is configured needs a variable of a known name")
+    return DoctorFinding("secrets", True, f"there: {', '.join(sorted(names))}")
+
+
+def _key_names(around: ProjectContext) -> set[str]:
+    models = [settings for _, settings in iterate_configured_models(around.config.roles) if settings.model]
+    named = (one.api_key_env or ("" if one.api_base else get_key_variable(one.model)) for one in models)
+    return {name for name in named if name}
+
+
+def _token(around: ProjectContext, environ: Mapping[str, str]) -> DoctorFinding:
+    """What kind of token there is, by how it begins, and whether its pull requests start workflows."""
+    name = next((name for name in _TOKENS if environ.get(name, "").strip()), "")
+    if not name:
+        text = (
+            "none here: nothing is pushed and no pull request is opened by this job (orchestrate ci publish needs one)"
+        )
+        return DoctorFinding("token", True, text)
+    kind, starts = _kind(environ[name].strip())
+    if starts is None:
+        text = (
+            f"{name} is {kind}. If it is the workflow's own, pull requests that it opens start no workflow, so checks "
+            "that are required stay pending for ever: give one of an app or a person (secret ORCHESTRATE_TOKEN)"
+        )
+        return DoctorFinding("token", False, text, is_warning=True)
+    return DoctorFinding("token", True, f"{name} is {kind}: {starts}")
+
+
+def _kind(token: str) -> tuple[str, str | None]:
+    """What a token is, and what to know of its pull requests; None where that cannot be told from the token."""
+    starting = "pull requests that it opens start workflows"
+    kinds: tuple[tuple[str, str, str | None], ...] = (
+        ("ghs_", "an app's, as the workflow's own is", None),
+        ("github_pat_", "a person's, for chosen repositories", starting),
+        ("ghp_", "a person's, for all repositories that they reach; one for this repository alone is safer", starting),
+        ("gho_", "a person's, through an application", starting),
+        ("ghu_", "a person's, through an app", starting),
+        ("glpat-", "a person's, a group's or a project's at GitLab", "merge requests that it opens start pipelines"),
+        ("glcbt-", "the job's own at GitLab", "it may not open merge requests: give a project access token"),
+    )
+    found = ((kind, told) for start, kind, told in kinds if token.startswith(start))
+    return next(found, ("of a kind that is not known here", "whether its pull requests start workflows is not known"))
+
+
+def _credentials(around: ProjectContext, environ: Mapping[str, str]) -> DoctorFinding:
+    """Whether the right to write lies beside the model's key."""
+    has_key = any(environ.get(name, "").strip() for name in _key_names(around))
+    tokens = [name for name in _TOKENS if environ.get(name, "").strip()]
+    if has_key and tokens:
+        text = f"the models' key and {', '.join(tokens)} are in one job: let one job work and another publish"
+        return DoctorFinding("separation", False, text, is_warning=True)
+    if has_key and b"extraheader" in around.repository.read_configuration().lower():
+        text = (
+            "actions/checkout left its token in the clone's configuration, beside the models' key: "
+            "persist-credentials: false"
+        )
+        return DoctorFinding("separation", False, text, is_warning=True)
+    return DoctorFinding("separation", True, "the models' key and the right to write are not seen in one job")
+
+
+def _namespaces(system: Path) -> DoctorFinding:
+    """A hint; whether the sandbox holds is found by trying it."""
+    for key, value, better in _NAMESPACES:
+        switch = system / "proc/sys" / key.replace(".", "/")
+        if switch.is_file() and switch.read_text(encoding="ascii", errors="replace").strip() == value:
+            told = f"{key} is {value}, which keeps bubblewrap from working: sudo sysctl -w {key}={better}"
+            return DoctorFinding("namespaces", False, told, is_warning=True)
+    return DoctorFinding("namespaces", True, "the kernel does not forbid those of users")
+
+
+def _sudo(environ: Mapping[str, str]) -> DoctorFinding:
+    """Asked of CI systems only: anywhere else, a wrong try is reported to an administrator."""
+    program = shutil.which("sudo", path=environ.get("PATH"))
+    if not environ.get("CI") or program is None:
+        return DoctorFinding("sudo", True, "not there" if environ.get("CI") else "not tried outside CI")
+    done = subprocess.run([program, "-n", "true"], capture_output=True, timeout=_SUDO_S, check=False)
+    if done.returncode:
+        return DoctorFinding("sudo", True, "needs a password")
+    return DoctorFinding(
+        "sudo", True, "without a password; commands of workers cannot use it, since the sandbox gains no rights"
+    )
+
+
+def _outputs(environ: Mapping[str, str]) -> DoctorFinding:
+    names = ("GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY")
+    if environ.get("GITHUB_ACTIONS") == "true" and (missing := [name for name in names if not environ.get(name)]):
+        return DoctorFinding(
+            "outputs", False, f"{', '.join(missing)} not set: the next steps will not know how it went"
+        )
+    return DoctorFinding(
+        "outputs", True, ", ".join(name for name in names if environ.get(name)) or "none: only the exit code"
+    )

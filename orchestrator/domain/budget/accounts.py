@@ -1,0 +1,132 @@
+"""How far each limit of a run is used: a projection of its state. Open calls of the journal are the reservations."""
+
+from collections.abc import Callable, Iterator
+from decimal import Decimal
+from functools import cached_property
+
+from orchestrator.domain.budget.limits import Account, Limit, RunLimits, compute_remaining
+from orchestrator.domain.budget.usage import Usage
+from orchestrator.domain.chat import Role
+from orchestrator.domain.event.work import ModelCalled
+from orchestrator.domain.ids import ROOT_TASK, TaskId
+from orchestrator.domain.run.state import RunState
+from orchestrator.domain.run.task import Task
+
+NO_USAGE = Usage()
+RemainingBudget = tuple[Decimal | None, int | None]
+
+
+class Accounts:
+    """The accounts of one run at one moment."""
+
+    def __init__(self, state: RunState, limits: RunLimits) -> None:
+        self._state = state
+        self._limits = limits
+        self._open = [intent for intent in state.open_intents.values() if isinstance(intent, ModelCalled)]
+
+    def iterate_call_accounts(self, role: Role, model: str, task: TaskId) -> Iterator[Account]:
+        """Every account with a limit that covers a call: of the run, its role, its model, its task and those above.
+
+        Limits of tasks do not hold for the judge, so that what a task has finished can be judged.
+        """
+        limits, share = self._limits, 0.0 if role == "judge" else self._limits.reserve
+        if limits.is_set:
+            yield self.get_run_account(share)
+        if role in limits.roles:
+            yield self.get_role_account(role)
+        if model in limits.models:
+            yield self.get_model_account(model, share)
+        if role != "judge":
+            yield from (
+                self.get_task_account(node)
+                for node in self._state.iterate_lineage(task)
+                if self.get_task_limit(node).is_set
+            )
+
+    def get_run_account(self, held_back: float = 0.0) -> Account:
+        """The whole run, without the share that is held back."""
+        state = self._state
+        name = f"the run{_kept(held_back)}"
+        reserved = self._reserved(lambda _: True)
+        return Account(
+            name, self._limits.reduce_by_share(held_back), state.spent, state.at_risk, reserved, state.wall_s
+        )
+
+    def get_role_account(self, role: Role) -> Account:
+        """One role."""
+        state = self._state
+        return Account(
+            f"role {role}",
+            self._limits.roles.get(role, Limit()),
+            state.spent_by_role.get(role, NO_USAGE),
+            state.at_risk_by_role.get(role, NO_USAGE),
+            self._reserved(lambda called: called.role == role),
+            state.call_s_by_role.get(role, 0.0),
+            config_path=("roles", role),
+        )
+
+    def get_model_account(self, model: str, held_back: float = 0.0) -> Account:
+        """One model, as it is configured."""
+        state = self._state
+        return Account(
+            f"model {model}{_kept(held_back)}",
+            self._limits.models.get(model, Limit()).reduce_by_share(held_back),
+            state.spent_by_model.get(model, NO_USAGE),
+            state.at_risk_by_model.get(model, NO_USAGE),
+            self._reserved(lambda called: called.model == model),
+            state.call_s_by_model.get(model, 0.0),
+            config_path=("models", model),
+        )
+
+    def get_task_account(self, task: TaskId) -> Account:
+        """One task with all below it; its time runs from when work at it began."""
+        state, spec = self._state, self._state.tasks[task].spec
+        begun_s = state.task_begun_s.get(task)
+        return Account(
+            f"task {task}",
+            self.get_task_limit(task),
+            state.spent_by_node.get(task, NO_USAGE),
+            state.at_risk_by_node.get(task, NO_USAGE),
+            Usage.sum_of(self._reserved_by_node.get(task, ())),
+            0.0 if begun_s is None else state.task_ended_s.get(task, state.wall_s) - begun_s,
+            is_task=True,
+            is_from_planner=not self._usual(spec).usd and not state.files,  # a step's limit is its recipe's
+        )
+
+    def get_task_limit(self, task: TaskId) -> Limit:
+        """The tighter of what the configuration allows a task and what its planner gave it."""
+        spec = self._state.tasks[task].spec
+        return self._usual(spec).tighten_to(spec.budget_usd, spec.budget_tokens)
+
+    def _usual(self, task: Task) -> Limit:
+        if task.id == ROOT_TASK:
+            return Limit()
+        return self._limits.leaf if task.kind == "leaf" else self._limits.branch
+
+    def get_remaining_budget(self, task: TaskId) -> RemainingBudget:
+        """Dollars and tokens that a task may still give to new children, None for no bound: the least that it and
+        everything above it has left.
+        """
+        above = [
+            self.get_run_account(self._limits.reserve),
+            *map(self.get_task_account, self._state.iterate_lineage(task)),
+        ]
+        rests = [compute_remaining(account.limit, account.booked + account.reserved) for account in above]
+        usd = [rest[0] for rest in rests if rest[0] is not None]
+        tokens = [rest[1] for rest in rests if rest[1] is not None]
+        return min(usd, default=None), min(tokens, default=None)
+
+    def _reserved(self, covers: Callable[[ModelCalled], bool]) -> Usage:
+        return Usage.sum_of(called.reserved for called in self._open if covers(called))
+
+    @cached_property
+    def _reserved_by_node(self) -> dict[TaskId, list[Usage]]:
+        found: dict[TaskId, list[Usage]] = {}
+        for called in self._open:
+            for node in self._state.iterate_lineage(called.task):
+                found.setdefault(node, []).append(called.reserved)
+        return found
+
+
+def _kept(share: float) -> str:
+    return f" ({share:.0%} of it is kept for the judge)" if share else ""

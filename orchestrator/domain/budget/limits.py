@@ -1,0 +1,185 @@
+"""Budgets as pure rules: what a limit is, and whether one more call may begin under it.
+
+A call reserves what it may cost before it begins, and is booked at what it did cost afterwards. It may begin only where
+what is booked, what calls under way have reserved, and its own reservation fit together under every limit that
+covers it.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from decimal import ROUND_FLOOR, Decimal
+from enum import Enum
+from typing import Annotated
+
+from pydantic import Field
+
+from orchestrator.domain.budget.price import format_exact_dollars
+from orchestrator.domain.budget.usage import Usage
+from orchestrator.domain.chat import Role
+from orchestrator.domain.frozen_model import FrozenModel
+
+Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Count = Annotated[int, Field(ge=0)]
+
+
+class Limit(FrozenModel):
+    """How much may be spent; 0 means no limit. `wall_s` is in seconds."""
+
+    usd: Amount = 0.0
+    tokens: Count = 0
+    calls: Count = 0
+    wall_s: Amount = 0.0
+
+    @property
+    def is_set(self) -> bool:
+        """Whether it limits anything."""
+        return bool(self.usd or self.tokens or self.calls or self.wall_s)
+
+    @property
+    def bounds_unpriced(self) -> bool:
+        """Whether it ends calls whose price nobody knows."""
+        return bool(self.tokens or self.calls or not self.usd)
+
+    def tighten_to(self, usd: float | None, tokens: int | None) -> "Limit":
+        """The tighter of this limit and what a planner gave; None gives nothing."""
+        return self.model_copy(update={"usd": _tighter(self.usd, usd), "tokens": _tighter(self.tokens, tokens)})
+
+    def reduce_by_share(self, share: float) -> "Limit":
+        """What remains for others when a share is held back; of small counts nothing is."""
+        return self.model_copy(
+            update={
+                "usd": self.usd * (1 - share),
+                "tokens": self.tokens - int(self.tokens * share),
+                "calls": self.calls - int(self.calls * share),
+                "wall_s": self.wall_s * (1 - share),
+            }
+        )
+
+
+class RunLimits(Limit):
+    """The limits of a run as a whole, and of its roles, models and tasks.
+
+    `reserve` is the share of the run's and of each model's budget that only the judge may use, so that what is finished
+    can still be judged. `leaf` and `branch` hold for every task of that kind, with all that its descendants spend;
+    the root planner's task is the run itself. For roles and models `wall_s` is how long their calls took, summed.
+    """
+
+    reserve: Annotated[float, Field(ge=0, le=0.9)] = 0.1
+    leaf: Limit = Field(default_factory=Limit)
+    branch: Limit = Field(default_factory=Limit)
+    roles: dict[Role, Limit] = Field(default_factory=dict)
+    models: dict[str, Limit] = Field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Account:
+    """One limit and how far it is used: `spent` for replies, `at_risk` for calls that were perhaps billed,
+    `reserved` by calls under way.
+    """
+
+    name: str
+    limit: Limit
+    spent: Usage
+    at_risk: Usage
+    reserved: Usage
+    wall_s: float
+    is_task: bool = False
+    is_from_planner: bool = False
+    """Whether the limit in USD is a planner's, who cannot know which models have a price."""
+    config_path: tuple[str, ...] = ()
+    """Where under [budget] the limit of the run, a role or a model stands."""
+
+    @property
+    def booked(self) -> Usage:
+        """What is gone, or must be taken for gone."""
+        return self.spent + self.at_risk
+
+
+class BudgetFit(Enum):
+    """Whether a call fits under a limit: it does, it would if calls under way cost less than reserved, it does not."""
+
+    YES = "yes"
+    LATER = "later"
+    NO = "no"
+
+
+@dataclass(frozen=True)
+class BudgetRefusal:
+    """Why a call may not begin now: `reason` in words; `fit` tells whether settling open calls may change that."""
+
+    account: Account
+    fit: BudgetFit
+    reason: str
+    is_unpriced: bool = False
+
+
+def find_budget_refusal(accounts: Iterable[Account], wanted: Usage) -> BudgetRefusal | None:
+    """Whether a call that may cost `wanted` fits under every limit that covers it; None when it does.
+
+    A limit that can never be kept again goes before one that only has to wait.
+    """
+    refusals = [refusal for account in accounts if (refusal := _refusal(account, wanted)) is not None]
+    return min(refusals, key=lambda refusal: refusal.fit is BudgetFit.LATER, default=None)
+
+
+def _refusal(account: Account, wanted: Usage) -> BudgetRefusal | None:
+    limit, booked = account.limit, account.booked
+    if limit.wall_s and account.wall_s >= limit.wall_s:
+        reason = f"the time budget of {limit.wall_s:,.0f} s for {account.name} is spent ({account.wall_s:,.0f} s)"
+        return BudgetRefusal(account, BudgetFit.NO, reason)
+    sizes = [
+        _Size("USD", Decimal(str(limit.usd)), booked.cost_usd, account.reserved.cost_usd, wanted.cost_usd),
+        _Size("token", Decimal(limit.tokens), booked.tokens, account.reserved.tokens, wanted.tokens),
+        _Size("call", Decimal(limit.calls), booked.calls, account.reserved.calls, wanted.calls),
+    ]
+    for fit in (BudgetFit.NO, BudgetFit.LATER):
+        if full := next((size for size in sizes if size.fit is fit), None):
+            return BudgetRefusal(account, fit, full.describe_refusal(account.name))
+    if account.spent.unpriced_calls and not limit.bounds_unpriced and not account.is_from_planner:
+        told = f"the USD budget of ${limit.usd:.2f} for {account.name} cannot be kept"
+        return BudgetRefusal(
+            account, BudgetFit.NO, f"{told}, since nobody knows the price of a model in use", is_unpriced=True
+        )
+    return None
+
+
+@dataclass(frozen=True)
+class _Size:
+    """One dimension of one limit."""
+
+    unit: str
+    limit: Decimal
+    booked: Decimal | int
+    reserved: Decimal | int
+    wanted: Decimal | int
+
+    @property
+    def fit(self) -> BudgetFit:
+        if not self.limit:
+            return BudgetFit.YES
+        if self.booked >= self.limit or self.booked + self.wanted > self.limit:
+            return BudgetFit.NO
+        return BudgetFit.YES if self.booked + self.reserved + self.wanted <= self.limit else BudgetFit.LATER
+
+    def describe_refusal(self, name: str) -> str:
+        amount = f"the {self.unit} budget of {self._shown(self.limit)} for {name}"
+        if self.booked >= self.limit:
+            return f"{amount} is spent ({self._shown(self.booked)})"
+        parts = f"{self._shown(self.booked)} spent, up to {self._shown(self.wanted)} wanted"
+        return f"{amount} does not cover another call ({parts})"
+
+    def _shown(self, amount: Decimal | int) -> str:
+        return format_exact_dollars(amount) if self.unit == "USD" else f"{int(amount):,}"
+
+
+def _tighter(one: float, other: float | None) -> float:
+    if not other:
+        return one
+    return min(one, other) if one else other
+
+
+def compute_remaining(limit: Limit, booked: Usage) -> tuple[Decimal | None, int | None]:
+    """Dollars and tokens that a limit leaves, never below 0; None where it sets none."""
+    usd = max(Decimal(str(limit.usd)) - booked.cost_usd, Decimal(0)) if limit.usd else None
+    tokens = max(limit.tokens - booked.tokens, 0) if limit.tokens else None
+    return (None if usd is None else usd.quantize(Decimal("0.0001"), ROUND_FLOOR)), tokens

@@ -1,0 +1,36 @@
+"""What a model charges for tokens."""
+
+from decimal import Decimal
+
+from pydantic import Field
+
+from orchestrator.domain.budget.usage import Usage
+from orchestrator.domain.frozen_model import FrozenModel
+
+MILLION = Decimal(1_000_000)
+
+
+class Price(FrozenModel):
+    """Dollars per million tokens; cached input costs as much as other input unless said otherwise."""
+
+    input_usd: Decimal = Field(ge=0)
+    output_usd: Decimal = Field(ge=0)
+    cached_usd: Decimal | None = Field(None, ge=0)
+
+    def compute_cost(self, usage: Usage) -> Decimal:
+        """What the tokens of `usage` cost, in dollars."""
+        cached_usd = self.input_usd if self.cached_usd is None else self.cached_usd
+        fresh = usage.input_tokens - usage.cached_tokens
+        total = fresh * self.input_usd + usage.cached_tokens * cached_usd + usage.output_tokens * self.output_usd
+        return total / MILLION
+
+
+def format_exact_dollars(amount: Decimal | float) -> str:
+    """`$0.42`, or `$0.0042` where cents do not tell."""
+    exact = Decimal(str(amount))
+    cents = round(exact, 2)
+    return f"${cents:.2f}" if cents == exact else f"${exact:.4f}"
+
+
+FREE_PRICE = Price(input_usd=Decimal(0), output_usd=Decimal(0))
+"""The price of a model that nobody bills."""

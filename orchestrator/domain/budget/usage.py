@@ -1,0 +1,58 @@
+"""What calls cost. An unknown price stays unknown: it is counted, never shown as zero."""
+
+from collections.abc import Iterable
+from decimal import Decimal
+
+from orchestrator.domain.frozen_model import FrozenModel, construct_model
+
+
+class Usage(FrozenModel):
+    """Tokens, calls and money; `unpriced_calls` counts the calls whose price nobody knows."""
+
+    calls: int = 0
+    input_tokens: int = 0
+    cached_tokens: int = 0
+    output_tokens: int = 0
+    cost_usd: Decimal = Decimal(0)
+    unpriced_calls: int = 0
+
+    def __add__(self, other: "Usage") -> "Usage":
+        one, more = self.__dict__, other.__dict__  # a reply is added up in seven places: that has to be fast
+        return construct_model(
+            Usage,
+            {
+                "calls": one["calls"] + more["calls"],
+                "input_tokens": one["input_tokens"] + more["input_tokens"],
+                "cached_tokens": one["cached_tokens"] + more["cached_tokens"],
+                "output_tokens": one["output_tokens"] + more["output_tokens"],
+                "cost_usd": one["cost_usd"] + more["cost_usd"],
+                "unpriced_calls": one["unpriced_calls"] + more["unpriced_calls"],
+            },
+        )
+
+    @classmethod
+    def sum_of(cls, usages: Iterable["Usage"]) -> "Usage":
+        """The sum of many, of none too."""
+        many = tuple(usages)
+        return cls(
+            calls=sum(usage.calls for usage in many),
+            input_tokens=sum(usage.input_tokens for usage in many),
+            cached_tokens=sum(usage.cached_tokens for usage in many),
+            output_tokens=sum(usage.output_tokens for usage in many),
+            cost_usd=sum((usage.cost_usd for usage in many), Decimal(0)),
+            unpriced_calls=sum(usage.unpriced_calls for usage in many),
+        )
+
+    @property
+    def tokens(self) -> int:
+        """Input and output tokens together."""
+        return self.input_tokens + self.output_tokens
+
+    @property
+    def cost_text(self) -> str:
+        """The cost in words: `$0.42`, `$0.42 + 3 unpriced calls`, or `unknown`."""
+        if not self.unpriced_calls:
+            return f"${self.cost_usd:.2f}"
+        if self.unpriced_calls == self.calls:
+            return "unknown"
+        return f"${self.cost_usd:.2f} + {self.unpriced_calls} unpriced calls"

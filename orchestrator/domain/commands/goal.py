@@ -1,0 +1,239 @@
+"""What a command does to the state of a run, and why one that makes no sense is refused."""
+
+from collections.abc import Iterator
+
+from orchestrator.domain.commands.definitions import (
+    AddCriterion,
+    Approve,
+    Cancel,
+    Command,
+    Configure,
+    Continue,
+    Deny,
+    DropCriterion,
+    Pause,
+    Retry,
+    Stop,
+    StopCall,
+)
+from orchestrator.domain.commands.migration import (
+    apply_migration_command,
+    explain_migration_refusal,
+    is_migration_command,
+)
+from orchestrator.domain.commands.stop_call import explain_stop_refusal, record_stopped_call
+from orchestrator.domain.ids import TaskId
+from orchestrator.domain.run.approval import ApprovalState
+from orchestrator.domain.run.contract import GATE_CRITERION, GOAL_CRITERION
+from orchestrator.domain.run.state import RunState, TaskState
+from orchestrator.domain.run.task import EndCause, TaskStatus
+from orchestrator.domain.transitions import TASK_TRANSITIONS, apply_transition
+
+CONTRACT_FROZEN_REFUSAL = (
+    "the contract was frozen when the run began: orchestrate criterion add RUN TEXT, or criterion drop RUN ID"
+)
+_RETRIED = {
+    *(TaskStatus.REJECTED, TaskStatus.BLOCKED, TaskStatus.SPLIT, TaskStatus.CANCELLED),
+    *(TaskStatus.RUNNING, TaskStatus.JUDGING),
+}
+
+
+_FOLLOWS = "is work on a file of a migration: have the file itself tried again, or leave it out (orchestrate migrate)"
+_GAVE_UP = {TaskStatus.REJECTED, TaskStatus.BLOCKED}
+"""How a planner's slice ends when its planner gave no plan: then it can be planned again."""
+
+
+def explain_refusal(state: RunState, command: Command) -> str:
+    """Why a command cannot be carried out now; empty when it can."""
+    if is_migration_command(command):
+        return explain_migration_refusal(state, command)
+    return _refusal(state, command)
+
+
+def _refusal(state: RunState, command: Command) -> str:
+    match command:
+        case Approve() | Deny() if state.ended is None or _is_about_recipe(state, command.item):
+            return _undecidable(state, command.item)
+        case Retry():
+            return _not_retried(state, command)
+        case Cancel() if command.task is not None:
+            return _not_cancelled(state, command.task)
+        case Continue() if state.user_pause is None:
+            return "the run is not paused"
+        case StopCall() | AddCriterion() | DropCriterion() if state.ended is None:
+            return (
+                explain_stop_refusal(state, command) if isinstance(command, StopCall) else _not_amended(state, command)
+            )
+        case Configure(is_all=False) if "contract" in command.settings:
+            return CONTRACT_FROZEN_REFUSAL
+        case Configure():
+            return ""
+    return f"the run has ended: {state.ended.outcome}" if state.ended else ""
+
+
+def _is_about_recipe(state: RunState, item: str) -> bool:
+    return item in state.approvals and state.approvals[item].is_about_recipe
+
+
+def _undecidable(state: RunState, item: str) -> str:
+    known = state.approvals.get(item)
+    if known is None:
+        waiting = ", ".join(one.approval.item for one in state.pending_approvals) or "nothing"
+        return f"nothing is asked under the name {item!r}; waiting: {waiting}"
+    return "" if known.is_open else f"{item} was answered already: {known.decision} by {known.by}"
+
+
+def _not_retried(state: RunState, command: Retry) -> str:
+    task = state.tasks.get(command.task)
+    if task is None:
+        return f"there is no task {command.task!r} in this run"
+    if state.run.mode == "migration":
+        return f"{command.task} {_FOLLOWS}"
+    if task.spec.kind == "branch" and task.status not in _GAVE_UP:
+        return f"{command.task} is a planner's slice: retry one of its tasks"
+    if task.status not in _RETRIED:
+        return f"{command.task} is {task.status}: there is nothing to try again"
+    if command.turn is None:
+        return ""
+    number = command.attempt or len(task.attempts)
+    if not 1 <= number <= len(task.attempts):
+        return f"{command.task} has no attempt {number}"
+    session = state.sessions.get(task.attempts[number - 1].session)
+    turns = session.turns if session else 0
+    if command.turn >= turns:
+        return (
+            f"attempt {number} of {command.task} has the turns 0 to {turns - 1}"
+            if turns
+            else (f"attempt {number} of {command.task} has no whole turn")
+        )
+    return ""
+
+
+def _not_cancelled(state: RunState, name: TaskId) -> str:
+    task = state.tasks.get(name)
+    if task is None:
+        return f"there is no task {name!r} in this run"
+    if state.run.mode == "migration":
+        return f"{name} {_FOLLOWS}"
+    return f"{name} is {task.status} already" if task.status.is_terminal else ""
+
+
+def _not_amended(state: RunState, command: AddCriterion | DropCriterion) -> str:
+    if state.contract is None:
+        return "it has no contract yet" if state.run.mode == "goal" else "a migration has no contract"
+    known = ", ".join(criterion.id for criterion in state.contract.criteria)
+    if isinstance(command, AddCriterion):
+        name = command.criterion.id
+        return f"the id {name} is taken; the criteria: {known}" if name in state.contract.ids else ""
+    if command.id in {GOAL_CRITERION, GATE_CRITERION}:
+        return f"every contract has the criterion {command.id}"
+    return "" if command.id in state.contract.ids else f"there is no criterion {command.id!r}; the criteria: {known}"
+
+
+def apply_command(state: RunState, command: Command, by: str) -> None:
+    """Change the state as the command says. Answers to approvals come as events of their own."""
+    if is_migration_command(command):
+        apply_migration_command(command, state, by)
+    else:
+        _obey(state, command, by)
+
+
+def _obey(state: RunState, command: Command, by: str) -> None:
+    match command:
+        case Pause():
+            state.user_pause = f"paused by {by}" + (f": {command.reason}" if command.reason else "")
+        case Continue():
+            state.user_pause = None
+        case Stop() if command.how == "drain":
+            state.is_draining = True
+        case Cancel():
+            _cancel(state, command, by)
+        case Retry():
+            _retry(state, command)
+        case StopCall():
+            record_stopped_call(state, command)
+        case Configure():
+            _configure(state, command)
+        case AddCriterion() if state.contract:
+            state.contract = state.contract.with_criteria((command.criterion,))
+            _judge_again(state)
+        case DropCriterion() if state.contract:
+            state.contract = state.contract.without_criterion(command.id)
+            _judge_again(state)
+
+
+def _configure(state: RunState, command: Configure) -> None:
+    if command.is_all:
+        state.started = state.run.model_copy(update={"settings": {}})
+        state.overrides = ()
+    state.overrides = (*state.overrides, command.settings)
+
+
+def _judge_again(state: RunState) -> None:
+    """What was or is being judged of the whole is to be judged anew, by what is asked for now."""
+    if state.iteration > 0:
+        state.iterations = state.iterations[: state.iteration - 1]
+        state.rejudge_count += 1
+
+
+def _cancel(state: RunState, command: Cancel, by: str) -> None:
+    reason = f"cancelled by {by}" + (f": {command.reason}" if command.reason else "")
+    if command.task is None:
+        state.cancel_reason = reason
+    top = state.tasks.values() if command.task is None else iterate_subtree(state, state.tasks[command.task])
+    for task in list(top):
+        if not task.status.is_terminal:
+            status = apply_transition(TASK_TRANSITIONS, f"task {task.spec.id}", task.status, TaskStatus.CANCELLED)
+            ended = {"status": status, "reason": reason, "cause": EndCause.CANCELLED}
+            state.tasks[task.spec.id] = task.model_copy(update=ended)
+
+
+def iterate_subtree(state: RunState, task: TaskState) -> Iterator[TaskState]:
+    """A task and everything under it."""
+    yield task
+    for child in state.iterate_children(task.spec.id):
+        yield from iterate_subtree(state, child)
+
+
+def _retry(state: RunState, command: Retry) -> None:
+    """The task is planned again, with a fresh count of attempts; an ended run is open again and will be judged anew.
+
+    Planners above it that were given up with it wait for it again.
+    """
+    task = state.tasks[command.task]
+    _move(state, task, TaskStatus.PLANNED, {"retry": command, "earlier_attempts": len(task.attempts)})
+    for other in [one for one in state.tasks.values() if _fell_with(state, one, command.task)]:
+        _move(state, other, TaskStatus.PLANNED, {})
+    for name in list(state.iterate_lineage(task.spec.parent)):
+        if state.tasks[name].status == TaskStatus.CANCELLED:
+            _move(state, state.tasks[name], TaskStatus.WAITING, {})
+    _judge_again(state)
+    state.ended = None
+    state.cancel_reason = ""
+
+
+def _move(state: RunState, task: TaskState, to: TaskStatus, changes: dict[str, object]) -> None:
+    status = apply_transition(TASK_TRANSITIONS, f"task {task.spec.id}", task.status, to)
+    state.tasks[task.spec.id] = task.model_copy(update={"status": status, "reason": "", "cause": None} | changes)
+
+
+def _fell_with(state: RunState, task: TaskState, needed: TaskId) -> bool:
+    """Whether a task was cancelled without a try because of one that it depends on, directly or through others."""
+    if task.status != TaskStatus.CANCELLED or task.attempts:
+        return False
+    return any(
+        name == needed or (name in state.tasks and _fell_with(state, state.tasks[name], needed))
+        for name in task.spec.depends_on
+    )
+
+
+def collect_granted_criteria(state: RunState) -> frozenset[str]:
+    """The ids of criteria that people let be added where the question holds them in words only, as in old journals."""
+    yes = (one.approval for one in state.approvals.values() if one.decision == "approve")
+    asked = (one for one in yes if one.matter == "contract" and not one.criteria)
+    return frozenset(line.partition(":")[0] for one in asked for line in one.detail)
+
+
+def build_answered_approval(state: RunState, item: str, decision: str, by: str, reason: str) -> ApprovalState:
+    """An approval with its answer."""
+    return state.approvals[item].model_copy(update={"decision": decision, "by": by, "reason": reason})

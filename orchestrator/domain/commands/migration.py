@@ -1,0 +1,234 @@
+"""What people's commands do to a migration, and why one that makes no sense is refused.
+
+An ended run is open again after any of them that leaves it something to do.
+"""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+from functools import singledispatch
+from typing import Any
+
+from orchestrator.domain.commands.definitions import (
+    Command,
+    HoldShard,
+    Publish,
+    ReleaseShard,
+    RetryFiles,
+    Revise,
+    RollbackShards,
+    SkipFiles,
+)
+from orchestrator.domain.fold.migration import restart_ladder
+from orchestrator.domain.migration.files import FileRecord, FileStatus, Shard
+from orchestrator.domain.run.state import RunState
+from orchestrator.domain.transitions import FILE_TRANSITIONS, apply_transition
+
+MIGRATION_COMMANDS = (SkipFiles, RetryFiles, HoldShard, ReleaseShard, RollbackShards, Publish, Revise)
+ALL_GROUPS = "*"
+"""What stands in `RunState.published` for all groups."""
+FIXED_RECIPE_PARTS = ("migration.id", "scope", "shard", "env")
+"""What a revision of a recipe cannot change: which files there are, how they are divided, and where they are judged."""
+_SHOWN = 5
+_RETRIED = frozenset(
+    {
+        *(FileStatus.REJECTED, FileStatus.UNCHANGED, FileStatus.NEEDS_HUMAN),
+        *(FileStatus.SKIPPED, FileStatus.REVERTED, FileStatus.NOTHING_TO_DO),
+    }
+)
+
+
+def is_migration_command(command: Command) -> bool:
+    """Whether a command makes sense for migrations only."""
+    return isinstance(command, MIGRATION_COMMANDS)
+
+
+def explain_migration_refusal(state: RunState, command: Command) -> str:
+    """Why a migration cannot do what it is told now; empty when it can."""
+    if state.run.mode != "migration":
+        return "this run carries a goal: files, shards and recipes are a migration's"
+    return _refusal(command, state)
+
+
+def find_changed_fixed_parts(old: dict[str, Any], new: dict[str, Any]) -> tuple[str, ...]:
+    """Which parts of two recipes, as plain data, differ that a revision cannot change."""
+    return tuple(part for part in FIXED_RECIPE_PARTS if _part(old, part) != _part(new, part))
+
+
+def _part(recipe: dict[str, Any], name: str) -> object:
+    found: Any = recipe
+    for key in name.split("."):
+        found = found.get(key, {})
+    return found
+
+
+@singledispatch
+def _refusal(_command: Command, _state: RunState) -> str:
+    return ""
+
+
+@_refusal.register
+def _(command: SkipFiles, state: RunState) -> str:
+    if missing := _unknown("file", command.files, state.files):
+        return missing
+    files = [state.files[path] for path in command.files]
+    if landed := [file for file in files if file.status == FileStatus.MERGED]:
+        shard = state.find_shard_of_file(landed[0].path)
+        return f"{_named(landed)} landed: take its shard back instead (migrate rollback RUN {_name(shard)})"
+    again = [file for file in files if file.status == FileStatus.SKIPPED]
+    return f"{_named(again)} was left out already" if len(again) == len(files) else ""
+
+
+@_refusal.register
+def _(command: RetryFiles, state: RunState) -> str:
+    if missing := _unknown("file", command.files, state.files):
+        return missing
+    files = [state.files[path] for path in command.files]
+    landed = [file for file in files if file.status == FileStatus.MERGED]
+    if landed:
+        return f"{_named(landed)} landed: there is nothing to try again"
+    under_way = [file for file in files if file.status not in _RETRIED]
+    return f"{_named(under_way)} is on its way ({under_way[0].status}): it has not failed yet" if under_way else ""
+
+
+@_refusal.register
+def _(command: HoldShard, state: RunState) -> str:
+    if missing := _unknown("shard", (command.shard,), state.shards):
+        return missing
+    shard = state.shards[command.shard]
+    if shard.commit is not None:
+        return f"{shard.name} has landed: take it back instead (migrate rollback RUN {shard.name})"
+    return f"{shard.name} is {shard.held}" if shard.held else ""
+
+
+@_refusal.register
+def _(command: ReleaseShard, state: RunState) -> str:
+    if missing := _unknown("shard", (command.shard,), state.shards):
+        return missing
+    return "" if state.shards[command.shard].held else f"{command.shard} is not held"
+
+
+@_refusal.register
+def _(command: RollbackShards, state: RunState) -> str:
+    if missing := _unknown("shard", command.shards, state.shards):
+        return missing
+    shards = [state.shards[name] for name in command.shards]
+    for shard in shards:
+        if shard.is_reverted:
+            return f"{shard.name} was taken back already"
+        if shard.commit is None:
+            return f"{shard.name} has not landed: hold it instead (migrate hold RUN {shard.name})"
+    return ""
+
+
+@_refusal.register
+def _(_command: Publish, state: RunState) -> str:
+    return "" if state.landings else "nothing has landed, so there is no pull request to open"
+
+
+@_refusal.register
+def _(command: Revise, state: RunState) -> str:
+    old = state.requested_recipe or state.recipe or {}
+    if command.recipe == old:
+        return "the recipe is the one that the run has"
+    if changed := find_changed_fixed_parts(old, command.recipe):
+        parts = ", ".join(f"[{part}]" if "." not in part else part for part in changed)
+        return f"a revision cannot change {parts}: begin a new run; what stays the same comes from the cache"
+    return ""
+
+
+def _unknown(what: str, names: Iterable[str], known: Iterable[str]) -> str:
+    """Which of the names there is not, with those that it may have been meant for."""
+    names, known = tuple(names), list(known)
+    if not names:
+        return f"no {what} is named"
+    wrong = next((name for name in names if name not in known), None)
+    if wrong is None:
+        return ""
+    alike = [one for one in known if one.rpartition("/")[2] == wrong.rpartition("/")[2]]
+    near = list(dict.fromkeys([*alike, *get_close_matches(wrong, known, _SHOWN, 0.5)]))[:_SHOWN]
+    some = ", ".join([*known[:_SHOWN], "…"] if len(known) > _SHOWN else known)
+    hint = f"did you mean {', '.join(near)}?" if near else f"there are {len(known)}{f': {some}' if some else ''}"
+    return f"there is no {what} {wrong!r} in this run: {hint}"
+
+
+def _named(files: list[FileRecord]) -> str:
+    more = f" (and {len(files) - 1} more)" if len(files) > 1 else ""
+    return f"{files[0].path}{more}"
+
+
+def _name(shard: Shard | None) -> str:
+    return shard.name if shard else "SHARD"
+
+
+@singledispatch
+def apply_migration_command(_command: Command, _state: RunState, _by: str) -> None:
+    """Change the state as the command says."""
+
+
+@apply_migration_command.register
+def _(command: SkipFiles, state: RunState, by: str) -> None:
+    for path in command.files:
+        file = state.files[path]
+        if file.status != FileStatus.SKIPPED:
+            status = apply_transition(FILE_TRANSITIONS, f"file {path}", file.status, FileStatus.SKIPPED)
+            told = _because("left out", command.reason, by)
+            changes = {"status": status, "reason": told, "signature": "", "is_overtaken": not file.status.is_terminal}
+            state.files[path] = file.model_copy(update=changes)
+
+
+@apply_migration_command.register
+def _(command: RetryFiles, state: RunState, _by: str) -> None:
+    restart_ladder(state, tuple(dict.fromkeys(command.files)))
+    for path in command.files:
+        fresh = {"note": command.note, "after_wave": state.current_wave_number, "is_asked_for": True}
+        state.files[path] = state.files[path].model_copy(update=fresh)
+    state.rejudge_count += 1
+    _open_again(state)
+
+
+@apply_migration_command.register
+def _(command: HoldShard, state: RunState, by: str) -> None:
+    held = _because("held", command.reason, by)
+    state.shards[command.shard] = state.shards[command.shard].model_copy(update={"held": held})
+
+
+@apply_migration_command.register
+def _(command: ReleaseShard, state: RunState, _by: str) -> None:
+    released = {"held": "", "after_wave": state.current_wave_number}
+    state.shards[command.shard] = state.shards[command.shard].model_copy(update=released)
+    _open_again(state)
+
+
+@apply_migration_command.register
+def _(command: RollbackShards, state: RunState, by: str) -> None:
+    state.requested_rollbacks = tuple(dict.fromkeys((*state.requested_rollbacks, *command.shards)))
+    state.rollback_reasons |= dict.fromkeys(command.shards, _because("taken back", command.reason, by))
+    _open_again(state)
+
+
+@apply_migration_command.register
+def _(command: Publish, state: RunState, _by: str) -> None:
+    state.requested_publications = tuple(
+        dict.fromkeys((*state.requested_publications, *(command.groups or (ALL_GROUPS,))))
+    )
+    _open_again(state)
+
+
+@apply_migration_command.register
+def _(command: Revise, state: RunState, _by: str) -> None:
+    request_revision(state, command.recipe)
+
+
+def request_revision(state: RunState, recipe: dict[str, Any]) -> None:
+    """Have the run go on by another recipe as soon as it can tell which files that concerns."""
+    state.requested_recipe = recipe
+    _open_again(state)
+
+
+def _because(what: str, reason: str, by: str) -> str:
+    return f"{what} by {by}" + (f": {reason}" if reason else "")
+
+
+def _open_again(state: RunState) -> None:
+    state.ended = None
+    state.cancel_reason = ""

@@ -1,0 +1,38 @@
+"""Calls of tools that people have stopped: which one is meant, and what is known of it afterwards."""
+
+from orchestrator.domain.commands.definitions import StopCall
+from orchestrator.domain.event.base import parse_effect_name
+from orchestrator.domain.event.work import ToolCalled
+from orchestrator.domain.ids import SessionId, TaskId
+from orchestrator.domain.run.state import RunState
+
+
+def find_running_call(state: RunState, session: SessionId) -> ToolCalled | None:
+    """The call of a tool that a conversation waits for; None if it waits for none."""
+    calls = (intent for intent in state.open_intents.values() if isinstance(intent, ToolCalled))
+    return next((call for call in calls if call.session == session), None)
+
+
+def find_running_call_of_task(state: RunState, task: TaskId) -> ToolCalled | None:
+    """The latest call of a tool that a conversation about a task waits for."""
+    calls = [intent for intent in state.open_intents.values() if isinstance(intent, ToolCalled)]
+    return next((call for call in reversed(calls) if call.task == task), None)
+
+
+def explain_stop_refusal(state: RunState, command: StopCall) -> str:
+    """Why a call cannot be stopped; empty when it can. A command that names a call means no later one."""
+    if command.session not in state.sessions:
+        return f"there is no conversation {command.session!r} in this run"
+    running = find_running_call(state, command.session)
+    if running is None:
+        return f"{command.session} is using no tool now: there is nothing to stop"
+    name = parse_effect_name(running.key)
+    if command.call not in ("", name):
+        return "the call that was meant is over; another one runs now"
+    return f"{running.name} is being stopped already" if name in state.stopped_calls else ""
+
+
+def record_stopped_call(state: RunState, command: StopCall) -> None:
+    """Note that a call is to end, and is not to be made again if it was cut off otherwise."""
+    if running := find_running_call(state, command.session):
+        state.stopped_calls[parse_effect_name(running.key)] = command.reason

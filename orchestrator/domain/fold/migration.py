@@ -1,0 +1,147 @@
+"""What the events of a migration change in the state of its run."""
+
+from functools import singledispatch
+
+from orchestrator.domain.event import migration
+from orchestrator.domain.event.base import Event
+from orchestrator.domain.event.landing import LandedPart
+from orchestrator.domain.migration.files import FileStatus, Wave
+from orchestrator.domain.run.state import RunState
+from orchestrator.domain.transitions import FILE_TRANSITIONS, apply_transition
+
+
+@singledispatch
+def apply_migration_event(event: Event, state: RunState) -> None:
+    """Apply one event of a migration."""
+
+
+@apply_migration_event.register
+def _(event: migration.FilesFound, state: RunState) -> None:
+    state.files |= {found.path: found.build_record() for found in event.files}
+
+
+@apply_migration_event.register
+def _(event: migration.StepFinished, state: RunState) -> None:
+    state.step_seconds[event.step] = round(state.step_seconds.get(event.step, 0.0) + event.seconds, 3)
+
+
+@apply_migration_event.register
+def _(event: migration.FileMoved, state: RunState) -> None:
+    file = state.files[event.path]
+    is_late = file.is_overtaken or (file.after_wave > 0 and file.after_wave == state.current_wave_number)
+    if is_late and event.status != FileStatus.MERGED:
+        state.files[event.path] = file.model_copy(update={"seconds": file.seconds + event.seconds})
+        return
+    if event.rung > file.rung:
+        state.rung_files[event.rung] += 1
+    before = FileStatus.TRANSFORMED if is_late else file.status
+    status = apply_transition(FILE_TRANSITIONS, f"file {event.path}", before, event.status)
+    changes: dict[str, object] = {
+        "status": status,
+        "is_overtaken": False,
+        "after_wave": 0,
+        "is_asked_for": False,
+        "rung": event.rung,
+        "seconds": file.seconds + event.seconds,
+    }
+    if event.rung != file.rung or event.attempt:
+        changes["attempt"] = event.attempt
+    if status in {FileStatus.TRANSFORMED, FileStatus.RESTORED}:
+        changes |= {"blob": event.blob, "left": event.left}
+    if status == FileStatus.MERGED:
+        changes["landed"] = event.blob or file.blob
+        changes["left"] = file.left if event.left is None else event.left
+    if status == FileStatus.REVERTED:
+        changes |= {"landed": event.blob, "blob": None, "left": None}
+    if event.tried is not None or status == FileStatus.EJECTED:
+        changes["tried"] = event.tried or file.blob
+    if event.reason:
+        changes |= {"reason": event.reason, "signature": event.signature}
+    state.files[event.path] = file.model_copy(update=changes)
+
+
+@apply_migration_event.register
+def _(event: migration.ShardsPlanned, state: RunState) -> None:
+    taken = {path for shard in event.shards for path in shard.files}
+    for shard in list(state.shards.values()):
+        kept = tuple(path for path in shard.files if path not in taken)
+        if kept != shard.files:
+            state.shards[shard.name] = shard.model_copy(update={"files": kept})
+    state.shards |= {shard.name: shard for shard in event.shards}
+
+
+@apply_migration_event.register
+def _(event: migration.WaveStarted, state: RunState) -> None:
+    state.waves.append(Wave(number=event.number, kind=event.wave, shards=event.shards))
+
+
+@apply_migration_event.register
+def _(event: migration.WaveEnded, state: RunState) -> None:
+    state.waves = [
+        wave.model_copy(update={"is_over": True}) if wave.number == event.number else wave for wave in state.waves
+    ]
+
+
+@apply_migration_event.register
+def _(event: migration.RecipeRevised, state: RunState) -> None:
+    state.recipe = event.recipe
+    state.requested_recipe = None
+    state.revisions.append(event)
+    restart_ladder(state, event.redo)
+    no = {"decision": "deny", "by": event.by, "reason": f"the recipe was revised to {event.revision}"}
+    overtaken = {item: asked for item, asked in state.approvals.items() if asked.is_about_recipe and asked.is_open}
+    state.approvals |= {item: asked.model_copy(update=no) for item, asked in overtaken.items()}
+
+
+@apply_migration_event.register
+def _(event: migration.ShardReverted, state: RunState) -> None:
+    shard = state.shards[event.shard]
+    state.shards[event.shard] = shard.model_copy(update={"is_reverted": True})
+    state.requested_rollbacks = tuple(name for name in state.requested_rollbacks if name != event.shard)
+    for path, blob in event.stands.items():
+        file = state.files[path]
+        state.files[path] = file.model_copy(update={"landed": None if blob == file.base else blob})
+
+
+@apply_migration_event.register
+def _(event: migration.RollbackRefused, state: RunState) -> None:
+    state.requested_rollbacks = tuple(name for name in state.requested_rollbacks if name != event.shard)
+    state.rollback_reasons[event.shard] = event.reason
+
+
+@apply_migration_event.register
+def _(event: migration.FilesFlagged, state: RunState) -> None:
+    for path in event.paths:
+        file = state.files[path]
+        flags = tuple(dict.fromkeys((*file.flags, event.flag)))
+        state.files[path] = file.model_copy(update={"flags": flags})
+
+
+def record_landed_shards(state: RunState, parts: tuple[LandedPart, ...]) -> None:
+    """Book the commits that shards landed as."""
+    for part in parts:
+        if part.name in state.shards:
+            state.shards[part.name] = state.shards[part.name].model_copy(
+                update={"commit": part.commit, "is_reverted": False}
+            )
+
+
+def restart_ladder(state: RunState, paths: tuple[str, ...], note: str = "") -> None:
+    """Let files begin the ladder anew. What of them has landed stays on the branch until something else does.
+
+    `note` is what a person says to the models on the ladder.
+    """
+    for path in paths:
+        file = state.files[path]
+        status = apply_transition(FILE_TRANSITIONS, f"file {path}", file.status, FileStatus.DISCOVERED)
+        fresh = {
+            "status": status,
+            "rung": -1,
+            "attempt": 0,
+            "blob": None,
+            "left": None,
+            "flags": (),
+            "is_overtaken": False,
+            "note": note or file.note,
+        }
+        state.files[path] = file.model_copy(update=fresh)

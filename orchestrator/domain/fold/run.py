@@ -1,0 +1,343 @@
+"""What each kind of event changes in the state of its run; `migrated` has those of migrations."""
+
+from datetime import timedelta
+from functools import singledispatch
+
+from orchestrator.domain.commands.goal import apply_command, build_answered_approval, collect_granted_criteria
+from orchestrator.domain.commands.migration import request_revision
+from orchestrator.domain.event import external, forge, landing, migration, people, run, work
+from orchestrator.domain.event.base import Event
+from orchestrator.domain.fold.deadlines import shift_deadlines
+from orchestrator.domain.fold.migration import apply_migration_event, record_landed_shards
+from orchestrator.domain.fold.spend import record_failure_cost, record_reply_cost
+from orchestrator.domain.frozen_model import copy_with_changes
+from orchestrator.domain.run.approval import ApprovalState
+from orchestrator.domain.run.contract import freeze_contract
+from orchestrator.domain.run.state import RunState, SessionState, TaskState, parse_unit_task
+from orchestrator.domain.run.task import TaskStatus
+from orchestrator.domain.sandbox.policy_violation import MAX_VIOLATIONS, find_policy_violations
+from orchestrator.domain.transitions import TASK_TRANSITIONS, apply_transition
+
+
+@singledispatch
+def apply_run_event(event: Event, state: RunState) -> None:
+    """Change a state that the caller owns as one event says. Events that only tell a story change nothing.
+
+    Raises as `fold` does.
+    """
+
+
+def _task(state: RunState, event: Event) -> TaskState:
+    if event.task is None or event.task not in state.tasks:
+        raise ValueError(f"{event.kind} names task {event.task!r}, which was never created")
+    return state.tasks[event.task]
+
+
+def _update(state: RunState, task: TaskState, status: TaskStatus | None = None, **changes: object) -> None:
+    if status is not None:
+        changes["status"] = apply_transition(TASK_TRANSITIONS, f"task {task.spec.id}", task.status, status)
+    state.tasks[task.spec.id] = task.model_copy(update=changes)
+
+
+# --- the run -------------------------------------------------------------------------------------------------------
+
+
+@apply_run_event.register
+def _(event: run.RunStarted, state: RunState) -> None:
+    state.started = event
+    state.recipe = event.recipe
+
+
+@apply_run_event.register
+def _(event: run.RepositoryMoved, state: RunState) -> None:
+    state.started = copy_with_changes(state.run, repository=event.repository)
+
+
+@apply_run_event.register
+def _(event: run.EngineStarted, state: RunState) -> None:
+    state.epoch = event.epoch
+    state.paused = None
+    state.is_draining = False
+
+
+@apply_run_event.register
+def _(event: run.Noticed, state: RunState) -> None:
+    state.notices += (event,)
+
+
+@apply_run_event.register
+def _(event: run.BaselineRecorded, state: RunState) -> None:
+    state.baseline = event.receipts
+
+
+@apply_run_event.register
+def _(event: run.CheckFinished, state: RunState) -> None:
+    state.receipts[event.receipt.key] = event.receipt
+
+
+@apply_run_event.register
+def _(event: run.FlakesSeen, state: RunState) -> None:
+    state.flaky.update(event.flaky)
+
+
+@apply_run_event.register
+def _(event: run.ContractFrozen, state: RunState) -> None:
+    state.contract = freeze_contract(state.contract, event.contract, collect_granted_criteria(state))
+
+
+@apply_run_event.register
+def _(event: run.IterationStarted, state: RunState) -> None:
+    state.iteration = event.number
+    state.iteration_reasons = event.reasons
+    if event.forget:
+        state.hidden_tasks = frozenset(state.tasks)
+
+
+@apply_run_event.register
+def _(event: run.IterationJudged, state: RunState) -> None:
+    if event.again is None or event.again == state.rejudge_count:
+        state.iterations = (*state.iterations[: event.number - 1], event.verdict)
+
+
+@apply_run_event.register
+def _(event: run.RunDraining, state: RunState) -> None:
+    state.is_draining = True
+
+
+@apply_run_event.register
+def _(event: run.RunPaused, state: RunState) -> None:
+    state.paused = event
+    state.forge_checks_since = None
+
+
+@apply_run_event.register
+def _(event: run.ClockJumped, state: RunState) -> None:
+    state.earlier_s -= event.by_s
+    shift_deadlines(state, timedelta(seconds=event.by_s))
+
+
+@apply_run_event.register
+def _(event: run.PrOpened, state: RunState) -> None:
+    state.pr = event
+    if state.forge_checks and (state.forge_checks.ref, state.forge_checks.commit) != (event.ref, event.head):
+        state.forge_checks, state.forge_checks_since = None, None
+    if event.group:
+        state.prs[event.group] = event
+        state.requested_publications = tuple(group for group in state.requested_publications if group != event.group)
+
+
+@apply_run_event.register
+def _(event: forge.PrMerging, state: RunState) -> None:
+    state.merging = event
+
+
+@apply_run_event.register
+def _(event: forge.PrMerged, state: RunState) -> None:
+    state.merged = event
+
+
+@apply_run_event.register
+def _(event: forge.PrClosed, state: RunState) -> None:
+    state.pr, state.forge_checks, state.forge_checks_since = None, None, None
+
+
+@apply_run_event.register
+def _(event: run.RunEnded, state: RunState) -> None:
+    state.ended = event
+    state.requested_publications = ()
+
+
+# --- people --------------------------------------------------------------------------------------------------------
+
+
+@apply_run_event.register
+def _(event: people.CommandTaken, state: RunState) -> None:
+    state.taken_commands[event.key] = event.refused
+    if not event.refused:
+        apply_command(state, event.command, event.by)
+
+
+@apply_run_event.register
+def _(event: people.ApprovalRequested, state: RunState) -> None:
+    state.approvals[event.approval.item] = ApprovalState(approval=event.approval)
+
+
+@apply_run_event.register
+def _(event: people.ApprovalDecided, state: RunState) -> None:
+    answer = build_answered_approval(state, event.item, event.decision, event.by, event.reason)
+    state.approvals[event.item] = answer
+    if event.decision == "approve" and answer.approval.settings:
+        state.overrides = (*state.overrides, answer.approval.settings)
+    if event.decision == "approve" and answer.approval.recipe is not None:
+        request_revision(state, answer.approval.recipe)
+    if event.decision == "approve" and state.contract:
+        state.contract = state.contract.with_criteria(answer.approval.criteria)
+
+
+# --- planning and attempts -----------------------------------------------------------------------------------------
+
+
+@apply_run_event.register
+def _(event: work.TaskCreated, state: RunState) -> None:
+    state.tasks[event.spec.id] = TaskState(spec=event.spec)
+
+
+@apply_run_event.register
+def _(event: work.PlanningStarted, state: RunState) -> None:
+    _update(state, _task(state, event), TaskStatus.PLANNING, rounds=event.round)
+
+
+@apply_run_event.register
+def _(event: work.PlanSubmitted, state: RunState) -> None:
+    _update(state, _task(state, event), TaskStatus.WAITING)
+
+
+@apply_run_event.register
+def _(event: work.PlanningEnded, state: RunState) -> None:
+    _update(state, _task(state, event), TaskStatus.DONE, handoff=event.handoff)
+
+
+@apply_run_event.register
+def _(event: work.AttemptStarted, state: RunState) -> None:
+    task = _task(state, event)
+    _update(state, task, TaskStatus.RUNNING, attempts=(*task.attempts, event.attempt), retry=None)
+
+
+@apply_run_event.register
+def _(event: work.CandidateTaken, state: RunState) -> None:
+    task = _task(state, event)
+    _update(state, task, candidates=(*task.candidates, event))
+
+
+@apply_run_event.register
+def _(event: work.AttemptEnded, state: RunState) -> None:
+    task = _task(state, event)
+    _update(state, task, TaskStatus.JUDGING, ends=(*task.ends, event), handoff=event.handoff or task.handoff)
+
+
+@apply_run_event.register
+def _(event: work.VerdictGiven, state: RunState) -> None:
+    task = _task(state, event)
+    status = TaskStatus.QUEUED if event.verdict.kind == "merge" else None
+    _update(state, task, status, verdicts=(*task.verdicts, event))
+
+
+@apply_run_event.register
+def _(event: work.TaskEnded, state: RunState) -> None:
+    _update(state, _task(state, event), event.status, reason=event.reason, cause=event.cause)
+
+
+# --- conversations -------------------------------------------------------------------------------------------------
+
+
+@apply_run_event.register
+def _(event: work.SessionStarted, state: RunState) -> None:
+    task = state.tasks.get(event.task) if event.task is not None else None
+    state.sessions[event.session] = SessionState(
+        session=event.session,
+        role=event.role,
+        task=event.task,
+        model=event.model,
+        attempt=len(task.attempts) if task is not None else 0,
+    )
+
+
+@apply_run_event.register
+def _(event: work.ModelReplied, state: RunState) -> None:
+    record_reply_cost(state, event)
+    _count_answer(state, event)
+
+
+@apply_run_event.register
+def _(event: work.ModelFailed, state: RunState) -> None:
+    record_failure_cost(state, event)
+    if event.error in {"lost", "script-exhausted"}:
+        return  # nobody answered, or nothing was asked of anybody
+    _count_answer(state, event)
+    if event.pool and event.opens_at:
+        state.provider_pauses[event.pool] = max(event.opens_at, state.provider_pauses.get(event.pool, event.opens_at))
+
+
+def _count_answer(state: RunState, event: work.ModelReplied | work.ModelFailed) -> None:
+    """Count by the model that was asked: a reply names the model that says it answered."""
+    asked = state.open_intents.get(event.key)
+    if event.task is not None:
+        model = asked.model if isinstance(asked, work.ModelCalled) else state.sessions[event.session].model
+        state.answer_counts[f"{event.role} {event.task} {model}"] += 1
+
+
+@apply_run_event.register
+def _(event: work.ToolReturned, state: RunState) -> None:
+    called, session = state.open_intents.get(event.key), state.sessions.get(event.session)
+    if not isinstance(called, work.ToolCalled) or len(state.policy_violations) >= MAX_VIOLATIONS:
+        return
+    repository = state.started.repository if state.started else ""
+    state.policy_violations += find_policy_violations(called, event, session.attempt if session else 0, repository)
+
+
+@apply_run_event.register
+def _(event: work.TurnEnded, state: RunState) -> None:
+    session = state.sessions[event.session]
+    state.sessions[event.session] = copy_with_changes(session, turns=event.turn + 1)
+
+
+@apply_run_event.register
+def _(event: work.SessionEnded, state: RunState) -> None:
+    session = state.sessions[event.session]
+    state.sessions[event.session] = copy_with_changes(session, ended=event.exit)
+
+
+# --- the queue -----------------------------------------------------------------------------------------------------
+
+
+@apply_run_event.register
+def _(event: landing.RefSetting, state: RunState) -> None:
+    if event.ref.startswith("refs/heads/"):
+        state.ref_history[event.ref] = (*state.ref_history.get(event.ref, ()), event.object)
+
+
+@apply_run_event.register
+def _(event: landing.TrialJudged, state: RunState) -> None:
+    state.trials.append(event)
+
+
+@apply_run_event.register
+def _(event: landing.UnitEjected, state: RunState) -> None:
+    state.ejections.append(event)
+    task = state.tasks.get(parse_unit_task(event.unit))
+    if task is not None:
+        _update(state, task, ejections=(*task.ejections, event))
+
+
+@apply_run_event.register
+def _(event: landing.LandingFinished, state: RunState) -> None:
+    state.landings.append(event)
+    record_landed_shards(state, event.parts)
+    for unit in event.units:
+        task = state.tasks.get(parse_unit_task(unit))
+        if task is not None:
+            _update(state, task, TaskStatus.MERGED)
+
+
+# --- migrations ----------------------------------------------------------------------------------------------------
+
+for _kind in (
+    *(migration.FilesFound, migration.StepFinished, migration.FileMoved, migration.ShardsPlanned),
+    *(migration.WaveStarted, migration.WaveEnded, migration.RecipeRevised, migration.ShardReverted),
+    *(migration.RollbackRefused, migration.FilesFlagged),
+):
+    apply_run_event.register(_kind, apply_migration_event)
+
+
+# --- notifications -------------------------------------------------------------------------------------------------
+
+
+@apply_run_event.register
+def _(event: external.NotificationSending, state: RunState) -> None:
+    if event.channel != "dir":  # at most once: begun is as good as sent
+        state.notified_through[event.channel] = event.through
+
+
+@apply_run_event.register
+def _(event: external.NotificationSent, state: RunState) -> None:
+    state.notified_through[event.channel] = max(event.through, state.notified_through.get(event.channel, 0))

@@ -1,0 +1,108 @@
+"""Booking what calls cost, as part of the fold: events hold what one call cost, only the state holds sums."""
+
+from collections.abc import MutableMapping
+from datetime import datetime
+from typing import TypeVar
+
+from orchestrator.domain.budget.usage import Usage
+from orchestrator.domain.event.base import Event
+from orchestrator.domain.event.forge import ChecksSeen
+from orchestrator.domain.event.landing import LandingFinished
+from orchestrator.domain.event.people import ApprovalDecided, ApprovalRequested
+from orchestrator.domain.event.work import (
+    AttemptStarted,
+    ModelCalled,
+    ModelFailed,
+    ModelReplied,
+    PlanningEnded,
+    PlanningStarted,
+    TaskEnded,
+)
+from orchestrator.domain.frozen_model import copy_with_changes
+from orchestrator.domain.run.state import RunState, parse_unit_task
+
+K = TypeVar("K", bound=str)
+
+TIMED_EVENTS = (AttemptStarted, PlanningStarted, TaskEnded, PlanningEnded, LandingFinished)
+"""Events at which work at a task begins or ends."""
+
+POSSIBLY_BILLED_ERRORS = frozenset({"lost", "timed-out"})
+"""Errors after which nobody knows whether the provider charged for the call, also in journals that say no more."""
+
+
+def record_reply_cost(state: RunState, event: ModelReplied) -> None:
+    """Book a reply's cost to the run, its role, model, conversation, task and the tasks above."""
+    usage, model = event.usage, _asked(state, event)
+    session = state.sessions[event.session]
+    state.sessions[event.session] = copy_with_changes(session, replies=session.replies + 1, spent=session.spent + usage)
+    state.spent += usage
+    _add(state.spent_by_role, event.role, usage)
+    _add(state.spent_by_model, model, usage)
+    state.call_s_by_role[event.role] = state.call_s_by_role.get(event.role, 0.0) + event.seconds
+    state.call_s_by_model[model] = state.call_s_by_model.get(model, 0.0) + event.seconds
+    if event.task is not None:
+        _add(state.spent_by_task, event.task, usage)
+    for node in state.iterate_lineage(event.task):
+        _add(state.spent_by_node, node, usage)
+
+
+def record_failure_cost(state: RunState, event: ModelFailed) -> None:
+    """Book a failed try: nothing, or what it had reserved where it may have been billed."""
+    if event.may_be_billed or event.error in POSSIBLY_BILLED_ERRORS:
+        _book_risk(state, event)
+    if event.error in {"lost", "script-exhausted"}:
+        return  # the try is made again, or nothing was asked of anybody
+    session = state.sessions[event.session]
+    state.sessions[event.session] = copy_with_changes(session, failures=session.failures + 1)
+
+
+def record_work_time(state: RunState, event: Event, _at: datetime) -> None:
+    """Book when work at a task begins and ends, which the events `TIMED` tell; `state` has taken it in already."""
+    match event:
+        case AttemptStarted(task=str(task)) | PlanningStarted(task=str(task)):
+            state.task_begun_s.setdefault(task, state.wall_s)
+            state.task_ended_s.pop(task, None)
+        case TaskEnded(task=str(task)) | PlanningEnded(task=str(task)):
+            state.task_ended_s[task] = state.wall_s
+        case LandingFinished():
+            state.task_ended_s.update({parse_unit_task(unit): state.wall_s for unit in event.units})
+
+
+def record_question_time(state: RunState, event: ApprovalRequested | ApprovalDecided, at: datetime) -> None:
+    """When a question was put, or answered."""
+    if isinstance(event, ApprovalRequested):
+        state.approval_asked_at[event.approval.item] = at
+    else:
+        state.approval_answered_at[event.item] = at
+
+
+def record_forge_checks(state: RunState, event: ChecksSeen, at: datetime) -> None:
+    """What the forge's checks say, and since when they are waited for."""
+    if state.forge_checks is None or (state.forge_checks.ref, state.forge_checks.commit) != (event.ref, event.commit):
+        state.forge_checks_since = None
+    state.forge_checks = event
+    state.forge_checks_since = state.forge_checks_since or at
+
+
+def _book_risk(state: RunState, event: ModelFailed) -> None:
+    state.possibly_billed_calls += 1
+    called = state.open_intents.get(event.key)
+    if not isinstance(called, ModelCalled) or not called.reserved.calls:
+        return  # a journal from before calls reserved anything
+    session, risk = state.sessions[event.session], called.reserved
+    state.sessions[event.session] = copy_with_changes(session, at_risk=session.at_risk + risk)
+    state.at_risk += risk
+    _add(state.at_risk_by_role, event.role, risk)
+    _add(state.at_risk_by_model, called.model, risk)
+    for node in state.iterate_lineage(event.task):
+        _add(state.at_risk_by_node, node, risk)
+
+
+def _asked(state: RunState, event: ModelReplied) -> str:
+    """The model as it was asked for: a reply may call it by another name."""
+    called = state.open_intents.get(event.key)
+    return called.model if isinstance(called, ModelCalled) else event.model
+
+
+def _add(sums: MutableMapping[K, Usage], key: K, usage: Usage) -> None:
+    sums[key] = sums[key] + usage if key in sums else usage

@@ -1,0 +1,185 @@
+"""Checks that the harness runs itself, and the receipts they leave."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from enum import StrEnum
+from typing import ClassVar
+
+from pydantic import Field
+
+from orchestrator.domain.frozen_model import FrozenModel
+from orchestrator.domain.ids import TreeId
+from orchestrator.domain.text.blob_text import Text
+
+
+class ReportFormat(StrEnum):
+    """How a check tells the outcome of each test."""
+
+    AUTO = "auto"
+    JUNIT = "junit"
+    TAP = "tap"
+    PYTEST_RA = "pytest-rA"
+    UNITTEST = "unittest"
+    EXIT_CODE = "exit-code"
+
+
+class TestOutcome(StrEnum):
+    """The outcome of one test. An error is a failure outside the test's own body: set-up, collection, import."""
+
+    __test__ = False  # pytest would take it for a test class
+
+    PASSED = "passed"
+    FAILED = "failed"
+    ERROR = "error"
+    SKIPPED = "skipped"
+    XFAILED = "xfailed"
+    XPASSED = "xpassed"
+
+    @property
+    def is_red(self) -> bool:
+        """Whether the test tells that something is broken."""
+        return self in {TestOutcome.FAILED, TestOutcome.ERROR}
+
+
+Outcomes = Mapping[str, TestOutcome]
+"""Test id → outcome."""
+
+
+CANARY_CHECK = "canary"
+"""The id of the check that runs the harness's own tests in place of a project's: see `orchestrator.judge.canary.runner`."""
+NEW_TESTS_CHECK = "new-tests"
+"""The id of the gate's check where it runs on a base with the tests that a change adds."""
+GATE_VARIANTS: Mapping[str, str] = {
+    CANARY_CHECK: "with tests of the harness in place of the project's: one that must pass, the others must fail",
+    NEW_TESTS_CHECK: "on the base, with the tests that the change adds",
+}
+"""How the gate's command was run where that says nothing of the candidate's own tests."""
+
+
+class CheckSpec(FrozenModel):
+    """A command with its time limit; `{report}` in it stands for the path of the report it writes."""
+
+    id: str
+    run: str
+    report: ReportFormat = ReportFormat.AUTO
+    timeout_s: float = 1_800.0
+
+
+class TestCounts(FrozenModel):
+    """How many tests ended how; expected failures count as passed, unexpected passes too."""
+
+    __test__: ClassVar[bool] = False  # pytest would take it for a test class
+
+    passed: int = 0
+    failed: int = 0
+    errors: int = 0
+    skipped: int = 0
+
+    @classmethod
+    def count_outcomes(cls, outcomes: Iterable[TestOutcome]) -> "TestCounts":
+        """Count outcomes."""
+        n = Counter(outcomes)
+        return cls(
+            passed=n[TestOutcome.PASSED] + n[TestOutcome.XFAILED] + n[TestOutcome.XPASSED],
+            failed=n[TestOutcome.FAILED],
+            errors=n[TestOutcome.ERROR],
+            skipped=n[TestOutcome.SKIPPED],
+        )
+
+    @property
+    def total(self) -> int:
+        """All tests that reported an outcome."""
+        return self.passed + self.failed + self.errors + self.skipped
+
+    def __add__(self, other: "TestCounts") -> "TestCounts":
+        return TestCounts(
+            passed=self.passed + other.passed,
+            failed=self.failed + other.failed,
+            errors=self.errors + other.errors,
+            skipped=self.skipped + other.skipped,
+        )
+
+
+class ReceiptStatus(StrEnum):
+    """How the command itself ended. Everything but `completed` is infrastructure until it repeats."""
+
+    COMPLETED = "completed"
+    TIMED_OUT = "timed-out"
+    OUTPUT_LIMIT = "output-limit"
+    KILLED = "killed"
+    NOT_STARTED = "not-started"
+
+
+class Receipt(FrozenModel):
+    """What the harness saw when it ran one check on one tree.
+
+    `tests` is the sha of a blob that holds test id → outcome as JSON, or None where the check reports only an
+    exit code; `problem` says what is wrong with the report itself, or what the command was killed for.
+    `environment` hashes what besides the tree decides the outcome. `seconds` is wall time. `argv` is the sha256 of
+    the line that the shell was given, with what the harness put before the command; old journals do not have it.
+    """
+
+    key: str
+    check: str
+    command: str
+    argv: str = ""
+    tree: TreeId
+    environment: str
+    status: ReceiptStatus
+    exit_code: int | None
+    seconds: float
+    counts: TestCounts = Field(default_factory=TestCounts)
+    tests: str | None = None
+    problem: str = ""
+    output: Text = Field(default_factory=Text)
+
+    @property
+    def kind(self) -> str:
+        """The id of its check, without the hash of what defines that."""
+        return self.check.rpartition(".")[0] or self.check
+
+
+class Difference(FrozenModel):
+    """What a candidate's outcomes lost against the baseline. Green is when nothing was lost and something ran.
+
+    `flaky` are tests that were seen both ways on this very tree. `unsettled` are those of them that are all that is
+    red, while no run was green as a whole: nobody can be blamed for them, and nothing can land.
+    """
+
+    new_failures: tuple[str, ...] = ()
+    missing_tests: tuple[str, ...] = ()
+    newly_skipped: tuple[str, ...] = ()
+    fixed: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()
+    flaky: tuple[str, ...] = ()
+    unsettled: tuple[str, ...] = ()
+
+    @property
+    def is_green(self) -> bool:
+        """Whether the candidate may land as far as the tests go."""
+        return not (self.unsettled or self.new_failures or self._is_red_otherwise)
+
+    @property
+    def is_unsettled(self) -> bool:
+        """Whether nothing is known to be wrong, and nothing to be right."""
+        return bool(self.unsettled) and not (self.new_failures or self._is_red_otherwise)
+
+    @property
+    def needs_rerun(self) -> bool:
+        """Whether tests that fail are all that is red, so that another run may see it otherwise."""
+        return bool(self.unsettled or self.new_failures) and not self._is_red_otherwise
+
+    @property
+    def _is_red_otherwise(self) -> bool:
+        return bool(self.missing_tests or self.newly_skipped or self.problems)
+
+    def __add__(self, other: "Difference") -> "Difference":
+        return Difference(
+            new_failures=self.new_failures + other.new_failures,
+            missing_tests=self.missing_tests + other.missing_tests,
+            newly_skipped=self.newly_skipped + other.newly_skipped,
+            fixed=self.fixed + other.fixed,
+            problems=self.problems + other.problems,
+            flaky=tuple(dict.fromkeys(self.flaky + other.flaky)),
+            unsettled=tuple(dict.fromkeys(self.unsettled + other.unsettled)),
+        )

@@ -1,0 +1,97 @@
+"""What the checks of a forge say of a commit, and what follows from it. Pure."""
+
+from collections.abc import Iterable, Sequence
+from typing import Literal
+
+from orchestrator.domain.frozen_model import FrozenModel
+from orchestrator.domain.text.sanitization import strip_controls, to_one_line
+
+MAX_CHECKS = 200
+"""Checks of one commit that are kept."""
+_NAME_CHARS = 200
+_SUMMARY_CHARS = 1_000
+_TOLD = 20
+"""Failed checks of which more than the name is told to models."""
+_URL_CHARS = 500
+_ORDER = ("failed", "pending", "passed")
+
+ChecksOutcome = Literal["waits", "passed", "failed", "none", "late"]
+"""What the checks of a commit mean together: not yet known; green; red; there are none; not known in time."""
+
+
+class ForgeCheck(FrozenModel):
+    """A check that the forge ran, or runs, on a commit; `summary` is what it says of itself, `url` where to read on."""
+
+    name: str
+    state: Literal["pending", "passed", "failed"]
+    summary: str = ""
+    url: str = ""
+
+
+def limit_checks(checks: Iterable[ForgeCheck]) -> tuple[ForgeCheck, ...]:
+    """The checks as they are kept: in one order, of bounded size, without control characters.
+
+    Of very many those go that passed, so that what is left never means more than all of them.
+    """
+    ordered = sorted(checks, key=lambda check: (_ORDER.index(check.state), check.name, check.url))
+    return tuple(_bounded(check) for check in ordered[:MAX_CHECKS])
+
+
+def _bounded(check: ForgeCheck) -> ForgeCheck:
+    return ForgeCheck(
+        name=to_one_line(check.name, _NAME_CHARS) or "?",
+        state=check.state,
+        summary=strip_controls(check.summary)[:_SUMMARY_CHARS],
+        url=to_one_line(check.url, _URL_CHARS),
+    )
+
+
+def compute_checks_outcome(
+    checks: Sequence[ForgeCheck], waited_s: float, *, longest_s: float, grace_s: float, is_steady: bool
+) -> ChecksOutcome:
+    """What checks mean together. Nothing is decided while one is pending, so that all that is red is known at once.
+
+    Args:
+        checks: of one commit, as they were seen last.
+        waited_s: seconds since they were looked for first.
+        longest_s: how long they are waited for.
+        grace_s: how long a forge may take to begin the first of them.
+        is_steady: whether the look before this one saw the same: a forge begins some when others have passed.
+    """
+    is_over = waited_s >= longest_s
+    states = {check.state for check in checks}
+    if not states:
+        return "none" if is_over or waited_s >= grace_s else "waits"
+    if "pending" not in states and "failed" in states:
+        return "failed"
+    if states == {"passed"} and (is_steady or is_over):
+        return "passed"
+    if not is_over:
+        return "waits"
+    return "failed" if "failed" in states else "late"
+
+
+def list_check_names(checks: Iterable[ForgeCheck], state: str) -> tuple[str, ...]:
+    """The names of those in a state."""
+    return tuple(check.name for check in checks if check.state == state)
+
+
+def list_failure_reasons(checks: Iterable[ForgeCheck]) -> tuple[str, ...]:
+    """What speaks against the work, in words for those who are to mend it; empty where no check failed."""
+    failed = [check for check in checks if check.state == "failed"]
+    more = list_check_names(failed[_TOLD:], "failed")
+    rest = [f"{len(more)} more of the forge's checks failed: {', '.join(more)}"] if more else []
+    return (*map(_red, failed[:_TOLD]), *rest)
+
+
+def _red(check: ForgeCheck) -> str:
+    where = f" ({check.url})" if check.url else ""
+    return f"the forge's check {check.name} failed{where}" + (f": {check.summary}" if check.summary else "")
+
+
+def format_check_lines(checks: Sequence[ForgeCheck]) -> tuple[str, ...]:
+    """A line for each, for a judge: what fails says why, as far as there is room."""
+    with_words = [check for check in checks if check.state == "failed" and check.summary][:_TOLD]
+    return tuple(
+        f"{check.name}: {check.state}" + (f": {check.summary}" if check in with_words else "") for check in checks
+    )

@@ -1,0 +1,108 @@
+"""Reviews: what a lens shows of a change, the points that a reviewer has to speak of, and what counts as evidence."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from enum import StrEnum
+
+from orchestrator.domain.frozen_model import FrozenModel
+from orchestrator.domain.ids import SessionId, TaskId
+from orchestrator.domain.judging.verdict import PointFinding
+from orchestrator.domain.run.task import Task
+
+FIRST_LENS = "diff"
+"""The lens whose sessions have no name of their own: for long it was the only one."""
+OUTCOME_POINT = "outcome"
+"""The id of the point that every task has."""
+_CITED = re.compile(r"(?P<path>.+?):(?P<first>[0-9]{1,9})(?:-(?P<last>[0-9]{1,9}))?")
+
+LineRange = tuple[int, int]
+"""The first and the last of some lines, counted from 1."""
+
+
+class LensView(StrEnum):
+    """diff: the change as it is. code: without comments, docstrings and hidden characters. codebase: the changed files
+    as they are now, and what lies around them.
+    """
+
+    DIFF = "diff"
+    CODE = "code"
+    CODEBASE = "codebase"
+
+
+class ReviewMaterial(FrozenModel):
+    """What a reviewer gets to see of a change.
+
+    `places` are the lines that can be cited: the shown ones of either side by path, none where the file has no lines
+    to show; then its path alone can be.
+    """
+
+    text: str
+    places: Mapping[str, tuple[LineRange, ...]]
+
+
+def build_review_session_id(task: TaskId, number: int, lens: str) -> SessionId:
+    """The name of the conversation with a lens about an attempt."""
+    return SessionId(f"review:{task}@{number}" + (f"/{lens}" if lens != FIRST_LENS else ""))
+
+
+def parse_session_lens(session: SessionId) -> str | None:
+    """The lens that a conversation is with; None if it is no review."""
+    if not session.startswith("review:"):
+        return None
+    return session.rpartition("@")[2].partition("/")[2] or FIRST_LENS
+
+
+def get_review_points(task: Task) -> Mapping[str, str]:
+    """The points of a task by id: its outcome, and `A1`, `A2`, … for its acceptance points."""
+    numbered = {f"A{number}": text for number, text in enumerate(task.acceptance, start=1)}
+    return {OUTCOME_POINT: task.outcome} | numbered
+
+
+def find_approval_problems(
+    task: Task, findings: Sequence[PointFinding], shown: ReviewMaterial, checks: Sequence[str]
+) -> tuple[str, ...]:
+    """What keeps findings from being an approval: each point needs one that says it is met, with evidence that exists.
+
+    Args:
+        task: what was asked for.
+        findings: what the reviewer says.
+        shown: what it saw.
+        checks: the ids of the checks that it was told of.
+    """
+    return tuple(_problems(get_review_points(task), findings, shown, checks))
+
+
+def _problems(
+    wanted: Mapping[str, str], findings: Sequence[PointFinding], shown: ReviewMaterial, checks: Sequence[str]
+) -> Iterator[str]:
+    ids = [finding.id for finding in findings]
+    yield from (f"there is no finding for point {name}" for name in wanted if name not in ids)
+    yield from (f"there are two findings for point {name}" for name in wanted if ids.count(name) > 1)
+    for name in dict.fromkeys(ids):
+        if name not in wanted:
+            yield f"there is no point {name}: the points are {', '.join(wanted)}"
+    for finding in findings:
+        if not finding.met:
+            yield f"approve contradicts the unmet point {finding.id}"
+        elif not finding.evidence:
+            yield f"point {finding.id} has no evidence: give path:line, or one of {', '.join(checks) or 'no check'}"
+        for text in finding.evidence:
+            if problem := _citation_problem(text, shown.places, checks):
+                yield f"point {finding.id}: {problem}"
+
+
+def _citation_problem(text: str, places: Mapping[str, tuple[LineRange, ...]], checks: Sequence[str]) -> str:
+    """Why a text is no evidence; empty if it names a check, a line that was shown, or a file without lines."""
+    if text in checks or places.get(text) == ():
+        return ""
+    cited = _CITED.fullmatch(text)
+    if cited is None:
+        return f"{text[:200]!r} is neither path:line nor one of the checks {', '.join(checks) or '(none ran)'}"
+    spans = places.get(cited["path"])
+    if spans is None:
+        return f"{cited['path'][:200]!r} is no file that you were shown"
+    first, last = int(cited["first"]), int(cited["last"] or cited["first"])
+    if any(start <= first <= last <= end for start, end in spans):
+        return ""
+    lines = ", ".join(f"{start}-{end}" for start, end in spans[:12]) or "none"
+    return f"line {first if first == last else f'{first}-{last}'} of {cited['path']} was not shown (shown: {lines})"

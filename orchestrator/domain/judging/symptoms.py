@@ -1,0 +1,51 @@
+"""What a red union shows, in parts that can be searched for one by one: symptoms.
+
+A test that newly fails is a symptom by its own id; one that is missing or newly skipped is another symptom than the
+same test failing, because whoever makes it vanish also hides that somebody else breaks it. Whatever concerns the run
+as a whole, such as a hang, is the symptom `GATE`: a run that shows it tells nothing about what it does not show.
+"""
+
+from orchestrator.domain.judging.check import Difference
+
+GATE_SYMPTOM = "(gate)"
+MISSING_SUFFIX = " (missing)"
+SKIPPED_SUFFIX = " (skipped)"
+
+
+def collect_symptoms(difference: Difference) -> frozenset[str]:
+    """Every symptom that a difference to the baseline shows."""
+    return frozenset(
+        {
+            *([GATE_SYMPTOM] if difference.problems else []),
+            *difference.new_failures,
+            *difference.unsettled,
+            *difference.flaky,
+            *(test + MISSING_SUFFIX for test in difference.missing_tests),
+            *(test + SKIPPED_SUFFIX for test in difference.newly_skipped),
+        }
+    )
+
+
+def get_symptom_test(symptom: str) -> str:
+    """The id of the test that a symptom is about; empty for the gate itself."""
+    return "" if symptom == GATE_SYMPTOM else symptom.removesuffix(MISSING_SUFFIX).removesuffix(SKIPPED_SUFFIX)
+
+
+def can_hide_symptom(seen: frozenset[str], symptom: str) -> bool:
+    """Whether a run that showed `seen`, and not `symptom`, may have failed to show it."""
+    test = get_symptom_test(symptom)
+    return symptom != GATE_SYMPTOM and (
+        GATE_SYMPTOM in seen or test + MISSING_SUFFIX in seen or test + SKIPPED_SUFFIX in seen
+    )
+
+
+def select_symptoms(difference: Difference, symptoms: frozenset[str]) -> Difference:
+    """The part of a difference that these symptoms stand for."""
+    return Difference(
+        problems=difference.problems if GATE_SYMPTOM in symptoms else (),
+        new_failures=tuple(test for test in difference.new_failures if test in symptoms),
+        unsettled=tuple(test for test in difference.unsettled if test in symptoms),
+        flaky=tuple(test for test in difference.flaky if test in symptoms),
+        missing_tests=tuple(test for test in difference.missing_tests if test + MISSING_SUFFIX in symptoms),
+        newly_skipped=tuple(test for test in difference.newly_skipped if test + SKIPPED_SUFFIX in symptoms),
+    )

@@ -1,0 +1,72 @@
+"""Verdicts: what happens to a candidate, with the reasons and the receipts it rests on."""
+
+from enum import StrEnum
+from typing import Literal
+
+from orchestrator.domain.frozen_model import FrozenModel
+from orchestrator.domain.run.task import EndCause
+
+
+class VerdictKind(StrEnum):
+    """merge: to the queue. revise: same workspace, with the evidence. restart: fresh workspace and context.
+
+    split: back to its planner, which divides it. reject: the task ends. escalate: a person or a working provider is
+    needed; it says nothing about the work.
+    """
+
+    MERGE = "merge"
+    REVISE = "revise"
+    RESTART = "restart"
+    SPLIT = "split"
+    REJECT = "reject"
+    ESCALATE = "escalate"
+
+
+class PointFinding(FrozenModel):
+    """Whether one point of a task is met, with what shows it: `path:line` of the change, or the id of a check.
+
+    `id` is `outcome`, or `A1`, `A2`, … for the task's acceptance points in their order.
+    """
+
+    id: str
+    met: bool
+    evidence: tuple[str, ...] = ()
+
+
+class LensVote(FrozenModel):
+    """One independent review of a change. `unreadable` means the reviewer's answer could not be understood."""
+
+    lens: str
+    model: str
+    decision: Literal["approve", "revise", "restart", "split", "reject", "unreadable"]
+    reasons: tuple[str, ...] = ()
+    findings: tuple[PointFinding, ...] = ()
+
+
+class Finding(FrozenModel):
+    """What a rule saw in a change; a blocking one keeps it from landing.
+
+    `is_granted` tells that it would have blocked, had the plan not granted that its file changes.
+    """
+
+    rule: str
+    text: str
+    is_blocking: bool
+    is_granted: bool = False
+
+
+class Verdict(FrozenModel):
+    """The judge's decision on one attempt; `receipts` are the keys of the receipts it rests on.
+
+    `flags` are what was noticed in the change and decided nothing: text aimed at reviewers, hidden characters, files
+    that the task did not name. `findings` are those and what blocked, by rule. `cause` names why it is no merge. Old
+    journals have neither of the two.
+    """
+
+    kind: VerdictKind
+    reasons: tuple[str, ...] = ()
+    flags: tuple[str, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    receipts: tuple[str, ...] = ()
+    votes: tuple[LensVote, ...] = ()
+    cause: EndCause | None = None

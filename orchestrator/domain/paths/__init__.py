@@ -1,0 +1,1 @@
+"""Rules about paths, without touching a disk: globs, where credentials lie, where dependencies are installed."""

@@ -1,0 +1,131 @@
+"""A whole recipe."""
+
+import hashlib
+import json
+from datetime import date
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Field, model_validator
+
+from orchestrator.domain.frozen_model import FrozenModel
+from orchestrator.domain.judging.check import CheckSpec
+from orchestrator.domain.recipe.field_types import Slug, build_key_problem
+from orchestrator.domain.recipe.merge import MergeRules, StopRules
+from orchestrator.domain.recipe.scope import RecipeEnv, Scope
+from orchestrator.domain.recipe.shard import Sample, ShardRules
+from orchestrator.domain.recipe.step import Step
+from orchestrator.domain.recipe.verify import Invariant, JudgeRules, Level, Verify
+
+
+class Migration(FrozenModel):
+    """`[migration]`: `id` names the branch `migrate/<id>/…`; title and description go into the pull request.
+
+    `base` is the commit to start from, if it is not the one that is checked out. With `atomic` all files land together
+    or none does. `deadline` draws the burndown's ideal line.
+    """
+
+    id: Slug
+    title: str = ""
+    description: str = ""
+    base: str = ""
+    owner: str = ""
+    atomic: bool = False
+    deadline: date | None = None
+
+
+class Recipe(FrozenModel):
+    """A whole recipe."""
+
+    schema_version: Annotated[Literal[1], Field(alias="schema")]
+    migration: Migration
+    scope: Scope
+    env: RecipeEnv = Field(default_factory=RecipeEnv)
+    shard: ShardRules = Field(default_factory=ShardRules)
+    sample: Sample = Field(default_factory=Sample)
+    step: Annotated[tuple[Step, ...], Field(min_length=1)]
+    verify: Verify
+    invariant: tuple[Invariant, ...] = ()
+    judge: JudgeRules = Field(default_factory=JudgeRules)
+    merge: MergeRules = Field(default_factory=MergeRules)
+    stop: StopRules = Field(default_factory=StopRules)
+
+    @model_validator(mode="after")
+    def _ids_are_unique(self) -> Self:
+        for table, ids in (
+            (("step",), [step.id for step in self.step]),
+            (("verify", "check"), [check.id for check in self.verify.check]),
+            (("scope", "site"), [site.id for site in self.scope.site]),
+        ):
+            for number, one in enumerate(ids):
+                if one in ids[:number]:
+                    raise build_key_problem(
+                        (*table, number, "id"), f"{one!r} is there already: no two have the same id"
+                    )
+        return self
+
+    @model_validator(mode="after")
+    def _hangs_together(self) -> Self:
+        if self.step[0].when == "failed":
+            raise build_key_problem(
+                ("step", 0, "when"), "'failed' takes nothing here: nothing can have failed before it"
+            )
+        sites = [site.id for site in self.scope.site]
+        for number, invariant in enumerate(self.invariant):
+            if invariant.site and invariant.site not in sites:
+                known = ", ".join(sites) or "none"
+                told = f"there is no scope.site {invariant.site!r}; there are: {known}"
+                raise build_key_problem(("invariant", number, "site"), told)
+        if self.judge.diff_review == "llm" and not any(step.kind == "llm" for step in self.step):
+            raise build_key_problem(
+                ("judge", "diff_review"), "'llm' reviews what models write, but no step has kind = 'llm'"
+            )
+        for number, step in enumerate(self.step[:-1]):
+            if step.kind == "human":
+                raise build_key_problem(("step", number, "kind"), "'human' is the last rung of the ladder")
+        return self
+
+    @property
+    def title(self) -> str:
+        """The title, or the id."""
+        return self.migration.title or self.migration.id
+
+    @property
+    def revision(self) -> str:
+        """A hash of everything in the recipe."""
+        return hashlib.sha256(json.dumps(self.dump_values(), sort_keys=True).encode()).hexdigest()[:8]
+
+    @property
+    def work_scope(self) -> Scope:
+        """The scope with the sites that have to go: without those that an invariant only wants to be there."""
+        wanted = {rule.site for rule in self.invariant if rule.kind == "sites-at-least"}
+        wanted -= {rule.site for rule in self.invariant if rule.kind == "sites-at-most"}
+        return self.scope.model_copy(update={"site": tuple(site for site in self.scope.site if site.id not in wanted)})
+
+    @property
+    def needed_roles(self) -> tuple[str, ...]:
+        """The roles whose models carrying it out takes."""
+        if not any(step.kind == "llm" for step in self.step):
+            return ()
+        return ("worker", "judge") if self.judge.diff_review == "llm" else ("worker",)
+
+    @property
+    def needs_models(self) -> bool:
+        """Whether carrying it out takes a model."""
+        return bool(self.needed_roles)
+
+    def build_checks(self, level: Level = "queue") -> tuple[CheckSpec, ...]:
+        """The checks of a level over all tests; those of `queue` are the gate."""
+        return tuple(
+            CheckSpec(
+                id=check.id,
+                run=check.run.replace("{tests}", check.all),
+                report=check.report or self.verify.report,
+                timeout_s=check.timeout_s,
+            )
+            for check in self.verify.check
+            if check.level == level
+        )
+
+    def dump_values(self) -> dict[str, Any]:
+        """As plain data, from which `Recipe.model_validate` makes the same recipe; without what is as by default."""
+        return {"schema": self.schema_version, **self.model_dump(mode="json", by_alias=True, exclude_defaults=True)}

@@ -1,0 +1,68 @@
+"""Attempts: one try at a task, how it began and how it ended."""
+
+from enum import StrEnum
+from typing import Literal
+
+from orchestrator.domain.frozen_model import FrozenModel
+from orchestrator.domain.ids import CommitId, SessionId, TaskId, TreeId
+from orchestrator.domain.run.handoff import Handoff
+
+AttemptMode = Literal["fresh", "revise", "restart", "fork"]
+
+
+class Exit(StrEnum):
+    """How an agent's session ended; each name calls for a different reaction.
+
+    `refused` is the provider's word, `vetoed` that of a hook of the user's.
+    """
+
+    FINISHED = "finished"
+    OUT_OF_TURNS = "out-of-turns"
+    OUT_OF_CONTEXT = "out-of-context"
+    OUT_OF_BUDGET = "out-of-budget"
+    STUCK = "stuck"
+    MALFORMED = "malformed"
+    REFUSED = "refused"
+    VETOED = "vetoed"
+    UNKEEPABLE = "unkeepable"
+
+    @property
+    def is_infrastructure(self) -> bool:
+        """Whether a model or its provider failed, which says nothing about the task."""
+        return self in {Exit.REFUSED, Exit.MALFORMED}
+
+    @property
+    def is_out_of_room(self) -> bool:
+        """Whether the session was too short for its task."""
+        return self in {Exit.OUT_OF_TURNS, Exit.OUT_OF_CONTEXT}
+
+
+class Fork(FrozenModel):
+    """Where a conversation leaves another: after turn `turn` (from 0) of `session`, with the workspace at `tree`."""
+
+    session: SessionId
+    turn: int
+    tree: TreeId | None
+
+
+class Attempt(FrozenModel):
+    """One try at a task. `feedback` is why the one before did not merge; `start` is the candidate it goes on from.
+
+    `note` is what a person tells the worker, `fork` the turn of an earlier attempt that a person had it go on from.
+    """
+
+    task: TaskId
+    number: int
+    mode: AttemptMode
+    base: CommitId
+    model: str
+    start: CommitId | None = None
+    feedback: tuple[str, ...] = ()
+    handoff: Handoff | None = None
+    note: str = ""
+    fork: Fork | None = None
+
+    @property
+    def session(self) -> SessionId:
+        """The worker's conversation."""
+        return SessionId(f"work:{self.task}@{self.number}")

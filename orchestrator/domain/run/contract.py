@@ -1,0 +1,90 @@
+"""The run's acceptance criteria, frozen before the first task."""
+
+from collections.abc import Collection, Iterable
+from typing import Literal
+
+from orchestrator.domain.frozen_model import FrozenModel
+
+GOAL_CRITERION, GATE_CRITERION = "goal", "gate"
+"""The criteria that every contract has: the goal itself, and that nothing which worked is lost."""
+
+
+class ContractAltered(ValueError):
+    """A frozen contract was to change without a person: a defect in the engine or a damaged journal."""
+
+
+class Criterion(FrozenModel):
+    """One thing that must hold at the end; `command` is how the harness checks it, where that is possible."""
+
+    id: str
+    text: str
+    command: str | None = None
+
+    @property
+    def check(self) -> str:
+        """The id of the check that the command is run as."""
+        return self.id if self.id == GATE_CRITERION else f"contract-{self.id}"
+
+
+class Contract(FrozenModel):
+    """All criteria of a run."""
+
+    criteria: tuple[Criterion, ...]
+
+    @property
+    def ids(self) -> frozenset[str]:
+        """The ids of the criteria."""
+        return frozenset(criterion.id for criterion in self.criteria)
+
+    def with_criteria(self, criteria: Iterable[Criterion]) -> "Contract":
+        """With more criteria at the end; none takes the place of one that is there."""
+        added = tuple(criterion for criterion in criteria if criterion.id not in self.ids)
+        return Contract(criteria=(*self.criteria, *added))
+
+    def without_criterion(self, name: str) -> "Contract":
+        """With one criterion less."""
+        return Contract(criteria=tuple(one for one in self.criteria if one.id != name))
+
+
+def freeze_contract(before: Contract | None, after: Contract, granted: Collection[str]) -> Contract:
+    """The contract once it is frozen. It is frozen once; what people change later is recorded as their words.
+
+    `granted` are ids of criteria that a person has let be added: old journals freeze the contract again for these.
+
+    Raises:
+        ContractAltered: another contract holds already.
+    """
+    if before is None or after == before:
+        return after
+    kept, added = after.criteria[: len(before.criteria)], after.criteria[len(before.criteria) :]
+    if kept != before.criteria or any(one.id in before.ids or one.id not in granted for one in added):
+        raise ContractAltered("the contract is frozen: only a person can change a criterion of a run that has begun")
+    return after
+
+
+class CriterionFinding(FrozenModel):
+    """Whether a criterion is met, with the evidence cited for it.
+
+    `receipt` is the key of the receipt of its command, which only the harness can put there.
+    """
+
+    id: str
+    met: bool
+    evidence: str
+    receipt: str = ""
+
+
+class Proposal(FrozenModel):
+    """A criterion that a judge misses in the contract. It counts for nothing unless a person adds it."""
+
+    id: str
+    text: str
+
+
+class IterationVerdict(FrozenModel):
+    """The decision at the end of an iteration, criterion by criterion."""
+
+    decision: Literal["done", "continue", "restart"]
+    findings: tuple[CriterionFinding, ...] = ()
+    reasons: tuple[str, ...] = ()
+    proposals: tuple[Proposal, ...] = ()

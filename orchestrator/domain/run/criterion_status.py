@@ -1,0 +1,52 @@
+"""Where the criteria of a run stand: what was said of each, and what its command gave."""
+
+from dataclasses import dataclass
+
+from orchestrator.domain.judging.check import Receipt, ReceiptStatus
+from orchestrator.domain.run.contract import GATE_CRITERION, Criterion, CriterionFinding
+from orchestrator.domain.run.state import RunState
+
+
+@dataclass(frozen=True)
+class CriterionStatus:
+    """One criterion. `finding` is the one of the newest verdict, None before the first; `before` and `after` are the
+    receipts of its command on the base and where the verdict was given.
+    """
+
+    criterion: Criterion
+    finding: CriterionFinding | None = None
+    before: Receipt | None = None
+    after: Receipt | None = None
+
+    @property
+    def label(self) -> str:
+        """`met`, `not met`, or that there is no verdict yet."""
+        if self.finding is None:
+            return "not judged yet"
+        return "met" if self.finding.met else "not met"
+
+    @property
+    def was_met_on_base(self) -> bool:
+        """Whether its command was green on the base."""
+        return self.before is not None and self.before.status == ReceiptStatus.COMPLETED and self.before.exit_code == 0
+
+
+def list_criterion_statuses(state: RunState) -> tuple[CriterionStatus, ...]:
+    """Every criterion of the contract; none for a migration, or before the contract is frozen."""
+    criteria = state.contract.criteria if state.contract else ()
+    newest = state.iterations[-1].findings if state.iterations else ()
+    found = {finding.id: finding for finding in newest}
+    return tuple(_standing(state, criterion, found.get(criterion.id)) for criterion in criteria)
+
+
+def _standing(state: RunState, criterion: Criterion, finding: CriterionFinding | None) -> CriterionStatus:
+    after = state.receipts.get(finding.receipt) if finding else None
+    return CriterionStatus(criterion, finding, _on_base(state, criterion), after)
+
+
+def _on_base(state: RunState, criterion: Criterion) -> Receipt | None:
+    if not criterion.command or criterion.id == GATE_CRITERION:
+        return None
+    wanted = (criterion.check, criterion.command, state.run.base_tree)
+    receipts = reversed(state.receipts.values())
+    return next((r for r in receipts if (r.kind, r.command, r.tree) == wanted), None)

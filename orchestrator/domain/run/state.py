@@ -1,0 +1,326 @@
+"""What a run is at some moment: the fold of its events. Read it, never change it; `fold` makes it."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from pydantic import Field
+
+from orchestrator.domain.budget.usage import Usage
+from orchestrator.domain.chat import Role
+from orchestrator.domain.commands.definitions import Retry
+from orchestrator.domain.event.base import Intent
+from orchestrator.domain.event.forge import ChecksSeen, PrMerged, PrMerging
+from orchestrator.domain.event.landing import LandingFinished, TrialJudged, UnitEjected
+from orchestrator.domain.event.migration import RecipeRevised
+from orchestrator.domain.event.run import Noticed, PrOpened, RunEnded, RunPaused, RunStarted
+from orchestrator.domain.event.work import AttemptEnded, CandidateTaken, VerdictGiven
+from orchestrator.domain.frozen_model import FrozenModel
+from orchestrator.domain.ids import CommitId, SessionId, TaskId, UnitId
+from orchestrator.domain.judging.check import CANARY_CHECK, Receipt
+from orchestrator.domain.migration.files import FileRecord, Shard, ShardStatus, Tick, Wave
+from orchestrator.domain.run.approval import Approval, ApprovalState
+from orchestrator.domain.run.attempt import Attempt, Exit
+from orchestrator.domain.run.contract import Contract, IterationVerdict
+from orchestrator.domain.run.handoff import Handoff
+from orchestrator.domain.run.task import EndCause, Task, TaskStatus
+from orchestrator.domain.sandbox.policy_violation import PolicyViolation
+
+
+class TaskState(FrozenModel):
+    """A task with all that happened to it. The tuples grow by attempt; `rounds` counts a planner's rounds."""
+
+    spec: Task
+    status: TaskStatus = TaskStatus.PLANNED
+    attempts: tuple[Attempt, ...] = ()
+    ends: tuple[AttemptEnded, ...] = ()
+    candidates: tuple[CandidateTaken, ...] = ()
+    verdicts: tuple[VerdictGiven, ...] = ()
+    ejections: tuple[UnitEjected, ...] = ()
+    rounds: int = 0
+    handoff: Handoff | None = None
+    reason: str = ""
+    cause: EndCause | None = None
+    retry: Retry | None = None
+    """What a person asked for, until the attempt that it leads to begins."""
+    earlier_attempts: int = 0
+    """How many attempts there were when a person last had it tried again: those count against no limit."""
+
+    @property
+    def attempt(self) -> Attempt | None:
+        """The latest attempt."""
+        return self.attempts[-1] if self.attempts else None
+
+    @property
+    def candidate(self) -> CandidateTaken | None:
+        """The candidate of the latest attempt, if it has one."""
+        latest = self.candidates[-1] if self.candidates else None
+        return latest if latest and self.attempt and latest.number == self.attempt.number else None
+
+    @property
+    def verdict(self) -> VerdictGiven | None:
+        """The verdict on the latest attempt, if there is one."""
+        latest = self.verdicts[-1] if self.verdicts else None
+        return latest if latest and self.attempt and latest.number == self.attempt.number else None
+
+    @property
+    def unit(self) -> UnitId:
+        """The name under which the latest attempt stands in the queue."""
+        return build_unit_id(self.spec.id, self.attempt.number if self.attempt else 0)
+
+    @property
+    def ejection(self) -> UnitEjected | None:
+        """Why the queue ejected the latest attempt, if it did."""
+        latest = self.ejections[-1] if self.ejections else None
+        return latest if latest and latest.unit == self.unit else None
+
+
+class SessionState(FrozenModel):
+    """A conversation: `turns` counts finished turns, `replies` answered calls, `failures` failed tries.
+
+    `attempt` is the number of the task's latest attempt when it began, 0 before the first. `spent` is what its replies
+    cost, `at_risk` what calls may have cost that ended without one.
+    """
+
+    session: SessionId
+    role: Role
+    task: TaskId | None
+    model: str
+    turns: int = 0
+    replies: int = 0
+    failures: int = 0
+    ended: Exit | None = None
+    attempt: int = 0
+    spent: Usage = Field(default_factory=Usage)
+    at_risk: Usage = Field(default_factory=Usage)
+
+
+def build_unit_id(task: TaskId, attempt: int) -> UnitId:
+    """`storage/index@2`: the second attempt at a task, as a unit of the queue."""
+    return UnitId(f"{task}@{attempt}")
+
+
+def parse_unit_task(unit: UnitId) -> TaskId:
+    """The task of a unit made by `unit_id`."""
+    return TaskId(unit.rpartition("@")[0])
+
+
+@dataclass(slots=True)
+class RunState:
+    """The projection of one journal. `seq` is the last event it has seen.
+
+    Models are named as they were asked for. `…_by_node` hold what a task and all its descendants spent; `at_risk` is
+    what calls may have cost whose end nobody knows; `begun_s` and `ended_s` are `wall_s` when work at a
+    task began and ended.
+    """
+
+    seq: int = 0
+    epoch: int = 0
+    epoch_at: datetime | None = None
+    last_at: datetime | None = None
+    earlier_s: float = 0.0
+    settled_s: float = 0.0
+    """`wall_s` when the last engine started: no clock that is set makes it less again."""
+    started: RunStarted | None = None
+    paused: RunPaused | None = None
+    ended: RunEnded | None = None
+    is_draining: bool = False
+    contract: Contract | None = None
+    iteration: int = 0
+    iteration_reasons: tuple[str, ...] = ()
+    iterations: tuple[IterationVerdict, ...] = ()
+    hidden_tasks: frozenset[TaskId] = frozenset()
+    baseline: tuple[str, ...] = ()
+    pr: PrOpened | None = None
+    """The pull request that was opened last, unless it was closed since."""
+    forge_checks: ChecksSeen | None = None
+    """What the forge's checks said last of the commit that the pull request asks to merge."""
+    forge_checks_since: datetime | None = None
+    """Since when these are waited for; None where nobody waits, or a pause ended that."""
+    merging: PrMerging | None = None
+    merged: PrMerged | None = None
+    """The merge that was begun last, and the one that was done last."""
+    notices: tuple[Noticed, ...] = ()
+    approvals: dict[str, ApprovalState] = field(default_factory=dict)
+    taken_commands: dict[str, str] = field(default_factory=dict)
+    """By key, every command that was taken from the inbox, with why it was refused."""
+    overrides: tuple[dict[str, Any], ...] = ()
+    """Settings that people changed since the run began, in order."""
+    user_pause: str | None = None
+    """Who paused the run and why; nothing begins before it is continued."""
+    cancel_reason: str = ""
+    """Who gave up the whole run and why."""
+    rejudge_count: int = 0
+    """How often a person had a task tried again: what was or is being judged of the whole is to be judged anew."""
+    tasks: dict[TaskId, TaskState] = field(default_factory=dict)
+    sessions: dict[SessionId, SessionState] = field(default_factory=dict)
+    receipts: dict[str, Receipt] = field(default_factory=dict)
+    flaky: Counter[str] = field(default_factory=Counter)
+    """How often two runs on one tree disagreed on a test, by its id."""
+    files: dict[str, FileRecord] = field(default_factory=dict)
+    shards: dict[str, Shard] = field(default_factory=dict)
+    waves: list[Wave] = field(default_factory=list)
+    recipe: dict[str, Any] | None = None
+    """The recipe as it stands: the run's first one, or the last revision."""
+    requested_rollbacks: tuple[str, ...] = ()
+    """Shards that a person wants to have taken back."""
+    rollback_reasons: dict[str, str] = field(default_factory=dict)
+    """By shard, who last wanted it back and why; if it could not be, what stands in the way."""
+    requested_recipe: dict[str, Any] | None = None
+    """The recipe that a person wants the run to go on by, until it does."""
+    requested_publications: tuple[str, ...] = ()
+    """Groups whose pull requests a person wants to have opened now."""
+    prs: dict[str, PrOpened] = field(default_factory=dict)
+    """By group, the pull requests of a run that has several."""
+    ref_history: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """By ref of a branch, the commits at which the run has put it, or was about to, in order; not its own PR branch."""
+    burndown: list[Tick] = field(default_factory=list)
+    """What remained when: the last tick is how things are. See `domain.burndown`."""
+    inventory_at: datetime | None = None
+    """When the files of a migration were found: the burndown's ticks count from then."""
+    revisions: list[RecipeRevised] = field(default_factory=list)
+    """The recipes that a migration went on by after its first one."""
+    step_seconds: dict[str, float] = field(default_factory=dict)
+    rung_files: Counter[int] = field(default_factory=Counter)
+    trials: list[TrialJudged] = field(default_factory=list)
+    ejections: list[UnitEjected] = field(default_factory=list)
+    landings: list[LandingFinished] = field(default_factory=list)
+    effect_tries: Counter[str] = field(default_factory=Counter)
+    open_intents: dict[str, Intent] = field(default_factory=dict)
+    approval_asked_at: dict[str, datetime] = field(default_factory=dict)
+    approval_answered_at: dict[str, datetime] = field(default_factory=dict)
+    """When the questions of `approvals` were put to people, and answered."""
+    stopped_calls: dict[str, str] = field(default_factory=dict)
+    """Calls of tools that people had stopped, as `tool/SESSION/TURN/INDEX`, with the reason."""
+    spent: Usage = field(default_factory=Usage)
+    spent_by_role: dict[str, Usage] = field(default_factory=dict)
+    spent_by_model: dict[str, Usage] = field(default_factory=dict)
+    spent_by_task: dict[TaskId, Usage] = field(default_factory=dict)
+    spent_by_node: dict[TaskId, Usage] = field(default_factory=dict)
+    at_risk: Usage = field(default_factory=Usage)
+    at_risk_by_role: dict[str, Usage] = field(default_factory=dict)
+    at_risk_by_model: dict[str, Usage] = field(default_factory=dict)
+    at_risk_by_node: dict[TaskId, Usage] = field(default_factory=dict)
+    call_s_by_role: dict[str, float] = field(default_factory=dict)
+    call_s_by_model: dict[str, float] = field(default_factory=dict)
+    task_begun_s: dict[TaskId, float] = field(default_factory=dict)
+    task_ended_s: dict[TaskId, float] = field(default_factory=dict)
+    possibly_billed_calls: int = 0
+    answer_counts: Counter[str] = field(default_factory=Counter)
+    """Replies and failures by `ROLE TASK MODEL`, with the model as asked."""
+    provider_pauses: dict[str, datetime] = field(default_factory=dict)
+    """Until when providers asked not to be called, by quota pool."""
+    policy_violations: list[PolicyViolation] = field(default_factory=list)
+    """What agents tried beyond their walls, in order; of very many the first."""
+    notified_through: dict[str, int] = field(default_factory=dict)
+    """Channel → the last event that needs no notification on it any more."""
+
+    @property
+    def run(self) -> RunStarted:
+        """The run's first event; every journal that is not empty has it."""
+        if self.started is None:
+            raise ValueError("the journal holds no run.started event")
+        return self.started
+
+    @property
+    def is_unsafe(self) -> bool:
+        """Whether commands of this run have, or at some time had, no sandbox around them."""
+        settings = (self.started.settings if self.started else {}, *self.overrides)
+        return any(one.get("hands", {}).get("without_sandbox") for one in settings)
+
+    @property
+    def head(self) -> CommitId | None:
+        """The last commit that landed, None while the PR branch does not exist."""
+        return self.landings[-1].new if self.landings else None
+
+    @property
+    def pending_approvals(self) -> list[ApprovalState]:
+        """The approvals that nobody has answered and that still matter, oldest first."""
+        return [one for one in self.approvals.values() if one.is_open and not self._is_moot(one.approval)]
+
+    def _is_moot(self, approval: Approval) -> bool:
+        """Whether it is about tasks that have ended, or about how things were before more was tried, landed or put."""
+        subject = approval.subject
+        match approval.matter:
+            case "sample":
+                what, has_swept = subject.partition("-")[0], any(wave.kind == "sweep" for wave in self.waves)
+                return approval.item != self._put_last(what) or (what == "sample" and has_swept)
+            case "tier":
+                return self._has_ended(TaskId(subject.rpartition("/")[0]))
+            case "plan":
+                planned = [task for task in self.tasks.values() if task.spec.approval == approval.item]
+                return bool(planned) and all(task.status.is_terminal for task in planned)
+            case "pull-request" if "/" not in subject:
+                return self.head is not None and not self.head.startswith(subject)
+        return False
+
+    def _has_ended(self, task: TaskId) -> bool:
+        return task in self.tasks and self.tasks[task].status.is_terminal
+
+    def _put_last(self, subject: str) -> str:
+        """The last of the questions whether a migration is to go on that are about this."""
+        asked = [one.approval for one in self.approvals.values() if one.approval.matter == "sample"]
+        return [one.item for one in asked if one.subject.partition("-")[0] == subject][-1]
+
+    @property
+    def unapproved_violations(self) -> list[PolicyViolation]:
+        """What agents tried beyond their walls, without asking for a tier where the user granted one."""
+        return [one for one in self.policy_violations if one.kind != "tier" or not self._was_granted(one.task)]
+
+    def _was_granted(self, task: TaskId | None) -> bool:
+        return task is not None and any(wish.decision == "approve" for wish in self.list_tier_requests(task))
+
+    def list_tier_requests(self, task: TaskId) -> list[ApprovalState]:
+        """What the workers of a task asked for in tiers, oldest first."""
+        asked = [one for one in self.approvals.values() if one.approval.matter == "tier"]
+        return [one for one in asked if one.approval.subject.rpartition("/")[0] == task]
+
+    @property
+    def landed_units(self) -> frozenset[UnitId]:
+        """Everything that has landed."""
+        return frozenset(unit for landing in self.landings for unit in landing.units)
+
+    @property
+    def wall_s(self) -> float:
+        """Seconds that processes have worked on the run, from each one's start to its last event."""
+        if self.epoch_at is None or self.last_at is None:
+            return self.earlier_s
+        return max(self.settled_s, self.earlier_s + (self.last_at - self.epoch_at).total_seconds())
+
+    @property
+    def current_wave_number(self) -> int:
+        """The number of a migration's wave that has not ended, 0 if there is none."""
+        return self.waves[-1].number if self.waves and not self.waves[-1].is_over else 0
+
+    def find_shard_of_file(self, path: str) -> Shard | None:
+        """The shard that a file of a migration is in."""
+        return next((shard for shard in self.shards.values() if path in shard.files), None)
+
+    def get_shard_status(self, shard: Shard) -> ShardStatus:
+        """Where a shard stands."""
+        return shard.compute_status(self.files[path] for path in shard.files)
+
+    def list_flaky_tests(self) -> list[tuple[str, int]]:
+        """The tests that were seen both ways on one tree, with the number of such trees, most first."""
+        return sorted(self.flaky.items(), key=lambda item: (-item[1], item[0]))
+
+    @property
+    def test_runs(self) -> int:
+        """How often the harness ran a check; runs of its own tests in place of the project's are none."""
+        return sum(receipt.kind != CANARY_CHECK for receipt in self.receipts.values())
+
+    def iterate_lineage(self, task: TaskId | None) -> Iterator[TaskId]:
+        """A task and the tasks above it, up to the root; nothing for None or a task that does not exist."""
+        while task is not None and task in self.tasks:
+            yield task
+            task = self.tasks[task].spec.parent
+
+    def iterate_children(self, parent: TaskId) -> Iterator[TaskState]:
+        """The tasks that a planner submitted, in order."""
+        return (task for task in self.tasks.values() if task.spec.parent == parent)
+
+    def get_baseline_receipts(self) -> Mapping[str, Receipt]:
+        """Check id → the receipt of that check on the base tree."""
+        return {self.receipts[key].check: self.receipts[key] for key in self.baseline}

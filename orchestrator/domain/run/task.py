@@ -1,0 +1,137 @@
+"""Tasks: nodes of the plan tree. A leaf is work for one worker, a branch a slice for one sub-planner."""
+
+from enum import StrEnum
+from typing import Literal
+
+from pydantic import Field
+
+from orchestrator.domain.frozen_model import FrozenModel
+from orchestrator.domain.ids import TaskId
+
+
+class TaskDraft(FrozenModel):
+    """What a planner writes. `key` is local to its slice; `depends_on` names keys of it."""
+
+    key: str = Field(description="Short name, unique in this slice: at most 40 lower-case letters, digits, hyphens.")
+    kind: Literal["leaf", "branch"] = Field(
+        "leaf", description="leaf: work for one worker. branch: a slice that a sub-planner owns and divides."
+    )
+    title: str = Field(description="A few words.")
+    outcome: str = Field(description="The one testable outcome, in a paragraph.")
+    acceptance: tuple[str, ...] = Field((), description="Points by which a reviewer can tell that it is reached.")
+    paths: tuple[str, ...] = Field((), description="Globs of the files it will change or create, tests included.")
+    non_goals: tuple[str, ...] = Field((), description="What this task must leave alone.")
+    depends_on: tuple[str, ...] = Field((), description="Keys, of this or earlier plans, that must have landed before.")
+    decisions: tuple[str, ...] = Field((), description="Design questions that this task alone decides.")
+    checks: tuple[str, ...] = Field((), description="For a leaf: commands that must exit 0 on the result.")
+    grants: tuple[str, ...] = Field(
+        (),
+        description="For a leaf: globs of existing tests and of test, build or CI settings that it must change; "
+        "of new tests that hold already.",
+    )
+    variant: str | None = Field(None, description="For a leaf: a worker variant by name, or null for the usual worker.")
+    budget_usd: float | None = Field(
+        None, description="Most dollars it may cost with all below it; null: no own bound."
+    )
+    budget_tokens: int | None = Field(None, description="The same in tokens, input and output together.")
+
+
+class Task(FrozenModel):
+    """A task of the run; the root planner's own task has no parent."""
+
+    id: TaskId
+    parent: TaskId | None
+    depth: int
+    kind: Literal["leaf", "branch"]
+    title: str
+    outcome: str
+    acceptance: tuple[str, ...] = ()
+    paths: tuple[str, ...] = ()
+    non_goals: tuple[str, ...] = ()
+    depends_on: tuple[TaskId, ...] = ()
+    decisions: tuple[str, ...] = ()
+    checks: tuple[str, ...] = ()
+    grants: tuple[str, ...] = ()
+    """Globs of protected files that it may change: see `orchestrator.judge.rules.protected_files`."""
+    variant: str | None = None
+    approval: str = ""
+    """The question that must be answered with yes before the task begins; empty when it needs none."""
+    budget_usd: float | None = None
+    budget_tokens: int | None = None
+
+
+class TaskStatus(StrEnum):
+    """Where a task stands; see `lifecycle` for the moves that are allowed."""
+
+    PLANNED = "planned"
+    RUNNING = "running"
+    JUDGING = "judging"
+    QUEUED = "queued"
+    PLANNING = "planning"
+    WAITING = "waiting"
+    MERGED = "merged"
+    DONE = "done"
+    REJECTED = "rejected"
+    BLOCKED = "blocked"
+    SPLIT = "split"
+    CANCELLED = "cancelled"
+
+    @property
+    def is_reached(self) -> bool:
+        """Whether what the task was to bring is there."""
+        return self in _REACHED
+
+    @property
+    def is_terminal(self) -> bool:
+        """Whether nothing more will happen to the task in this run."""
+        return self in _TERMINAL
+
+
+_REACHED = frozenset({TaskStatus.MERGED, TaskStatus.DONE})
+_TERMINAL = frozenset(
+    {
+        *_REACHED,
+        *(TaskStatus.REJECTED, TaskStatus.BLOCKED, TaskStatus.SPLIT, TaskStatus.CANCELLED),
+    }
+)
+
+
+class EndCause(StrEnum):
+    """Why a candidate did not land, or a task ended without landing: each calls for a different reaction.
+
+    What merged, and a planner's task that is done, has none. A task whose attempts are used up ends with the cause of
+    the last one; `no-attempt-left` stands where an old journal does not name that.
+    """
+
+    RED_TESTS = "red-tests"
+    RULE_BROKEN = "rule-broken"
+    UNFINISHED = "unfinished"
+    CONFLICT = "conflict"
+    RED_TOGETHER = "red-together"
+    NO_ATTEMPT_LEFT = "no-attempt-left"
+    REFUSED_BY_REVIEW = "refused-by-review"
+    REFUSED_BY_HOOK = "refused-by-hook"
+    REFUSED_BY_PERSON = "refused-by-person"
+    CANCELLED = "cancelled"
+    BUDGET_SPENT = "budget-spent"
+    TOO_LARGE = "too-large"
+    UNREADABLE_REVIEW = "unreadable-review"
+    UNSETTLED_TESTS = "unsettled-tests"
+    NOT_TESTED = "not-tested"
+    MODEL_REFUSED = "model-refused"
+    MODEL_UNREADABLE = "model-unreadable"
+    DEPENDENCY = "dependency"
+    PLANNER_FAILED = "planner-failed"
+
+    @property
+    def is_infrastructure(self) -> bool:
+        """Whether it says nothing about the work: what has to be mended is a model, its provider or the tests."""
+        return self in _INFRASTRUCTURE
+
+
+_INFRASTRUCTURE = frozenset(
+    {
+        *(EndCause.UNREADABLE_REVIEW, EndCause.UNSETTLED_TESTS, EndCause.NOT_TESTED),
+        *(EndCause.MODEL_REFUSED, EndCause.MODEL_UNREADABLE),
+    }
+)

@@ -1,0 +1,30 @@
+"""What became of a command's wish to reach a host."""
+
+from collections.abc import Iterable
+
+from orchestrator.domain.frozen_model import FrozenModel
+
+
+class NetworkDecision(FrozenModel):
+    """Whether a command got through to `host` and `port`, and why not.
+
+    Bytes are those of the command (`sent_bytes`) and of the host (`received_bytes`). Wishes that met the same end count
+    as one, `times` over.
+    """
+
+    host: str
+    port: int
+    allowed: bool
+    reason: str = ""
+    sent_bytes: int = 0
+    received_bytes: int = 0
+    times: int = 1
+
+
+def describe_refused_hosts(decisions: Iterable[NetworkDecision]) -> tuple[str, ...]:
+    """One line for each thing that a command was kept from."""
+    return tuple(f"{d.host}:{d.port}: {d.reason}" + _times(d.times) for d in decisions if not d.allowed)
+
+
+def _times(count: int) -> str:
+    return f" ({count} times)" if count > 1 else ""

@@ -1,0 +1,159 @@
+"""What an agent tried beyond its walls: told of each tool's use by its words, by what refused it, or by the kernel."""
+
+import json
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Literal
+
+from orchestrator.domain.event.work import ToolCalled, ToolReturned
+from orchestrator.domain.frozen_model import FrozenModel
+from orchestrator.domain.ids import TaskId
+from orchestrator.domain.sandbox.network import describe_refused_hosts
+from orchestrator.domain.sandbox.tier import Tier
+from orchestrator.domain.sandbox.violation_patterns import (
+    QuotedViolation,
+    ViolationKind,
+    find_command_violations,
+    find_path_violation,
+)
+from orchestrator.domain.text.encoding import decode_json
+from orchestrator.domain.text.sanitization import to_one_line
+
+ViolationEvidence = Literal["words", "refusal", "kernel"]
+MAX_VIOLATIONS = 1_000
+"""Of more in one run only the first are kept."""
+
+_WHAT_CHARS = 300
+_HEAD = re.compile(r"\A\[([^\]\n]{1,80})\]")
+_LURED = re.compile(
+    r"symbolic link, which file tools do not follow|leads out of the workspace|lies in git's own directory"
+)
+_REMEMBERED = 1_000
+"""So many shell commands are looked at once only: agents run the same ones over and over."""
+_FILE_TOOLS = frozenset({"read", "write", "edit", "list", "search"})
+
+
+class PolicyViolation(FrozenModel):
+    """One try. `attempt` is 0 for a planner; `turn` counts from 0; `what` quotes it in one line.
+
+    By `evidence` it is known: `words` means that a command or path says so and nothing else is known, `refusal` that a
+    tool did not let it happen, `kernel` that packets had no way out. `outcome` is what became of it.
+    """
+
+    task: TaskId | None
+    attempt: int
+    turn: int
+    kind: ViolationKind
+    what: str
+    outcome: str
+    evidence: ViolationEvidence
+
+
+def find_policy_violations(
+    called: ToolCalled, returned: ToolReturned, attempt: int, repository: str
+) -> Iterator[PolicyViolation]:
+    """What one use of a tool tried beyond the walls, each kind once; nothing at all for almost every use.
+
+    Args:
+        called: the tool with its arguments, of which a long text's beginning is looked at.
+        returned: what it gave back.
+        attempt: the number of the task's attempt, 0 for a planner.
+        repository: where the user's checkout lies; paths below it are no way out.
+    """
+    for kind, what, outcome, evidence in _seen(called, returned, repository):
+        yield PolicyViolation(
+            task=called.task,
+            attempt=attempt,
+            turn=called.turn,
+            kind=kind,
+            what=to_one_line(what, _WHAT_CHARS),
+            outcome=to_one_line(outcome, _WHAT_CHARS),
+            evidence=evidence,
+        )
+
+
+_Seen = tuple[ViolationKind, str, str, ViolationEvidence]
+
+
+def _seen(called: ToolCalled, returned: ToolReturned, repository: str) -> Iterator[_Seen]:
+    if called.name == "shell":
+        yield from _in_shell(called, returned)
+    elif called.name == "request_tier":
+        yield (
+            "tier",
+            f"asked for {_arguments(called)}",
+            returned.observation.head,
+            "words" if returned.ok else "refusal",
+        )
+    elif called.name in _FILE_TOOLS and not returned.ok:
+        yield from _by_file_tool(called, returned, repository)
+
+
+def _in_shell(called: ToolCalled, returned: ToolReturned) -> Iterator[_Seen]:
+    yield from (
+        ("network", told, "refused by the proxy", "refusal") for told in describe_refused_hosts(returned.network)
+    )
+    command, meant = _meant(called.arguments.head)
+    packets = returned.stray_packets
+    if not (meant or packets):
+        return
+    found = {kind: words for kind, words in meant if not _is_allowed(kind, called.tier)}
+    outcome = _ending(returned)
+    if packets and "network" not in found:
+        yield "network", command, f"{outcome}; {_packets(packets)}", "kernel"
+    for kind, words in found.items():
+        if kind == "network" and packets:
+            yield kind, words, f"{outcome}; {_packets(packets)}", "kernel"
+        else:
+            yield kind, words, outcome, "words"
+
+
+@lru_cache(_REMEMBERED)
+def _meant(arguments: str) -> tuple[str, tuple[QuotedViolation, ...]]:
+    """The command that a shell's arguments hold, and what it means to do beyond the walls."""
+    command = _argument(arguments, "command")
+    return command, find_command_violations(command)
+
+
+def _is_allowed(kind: ViolationKind, tier: Tier | None) -> bool:
+    """Whether the user granted that to this command."""
+    return tier == Tier.EVERYTHING and kind in {"network", "push"}
+
+
+def _packets(count: int) -> str:
+    return f"{count} packet{'s' * (count != 1)} had no way out"
+
+
+def _by_file_tool(called: ToolCalled, returned: ToolReturned, repository: str) -> Iterator[_Seen]:
+    path = _argument(called.arguments.head, "path") or _argument(called.arguments.head, "glob")
+    kind = find_path_violation(path, repository)
+    if kind is None and _LURED.search(returned.observation.head):
+        kind = "outside-path"
+    if kind:
+        yield kind, f"{called.name} {path}", f"refused: {returned.observation.head}", "refusal"
+
+
+def _ending(returned: ToolReturned) -> str:
+    """What the shell tool says first of how the command ended."""
+    head = _HEAD.match(returned.observation.head)
+    if head is None:
+        return "it ran behind the walls" if returned.ok else f"not run: {returned.observation.head}"
+    return f"it ran behind the walls: {head[1]}"
+
+
+def _arguments(called: ToolCalled) -> str:
+    tier, reason = _argument(called.arguments.head, "tier"), _argument(called.arguments.head, "reason")
+    return f"tier {tier}: {reason}" if tier else called.arguments.head
+
+
+def _argument(head: str, name: str) -> str:
+    """An argument as text; of arguments too long to stand in the event as a whole, what can be seen of them."""
+    for whole in (head, f'{head}"}}', f'{head[:-1]}"}}'):
+        try:
+            arguments = decode_json(whole)
+        except ValueError:
+            continue
+        value = arguments.get(name, "") if isinstance(arguments, dict) else ""
+        return value if isinstance(value, str) else json.dumps(value)
+    return head

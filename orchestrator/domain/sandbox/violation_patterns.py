@@ -1,0 +1,145 @@
+"""What a command means to do beyond its walls, by its words: a table of recognisers, kept narrow.
+
+Words prove nothing: a command may do otherwise than it reads, and none of this stops it. It is for the report, where
+a false alarm costs trust. So `env FOO=1 make`, `git remote -v`, `curl http://localhost:8000` or `grep -r "curl" docs`
+are no intentions.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Literal
+
+from orchestrator.domain.paths.credentials import CREDENTIAL_PATHS
+from orchestrator.domain.sandbox.shell_parser import SimpleCommand, split_shell_commands
+
+ViolationKind = Literal["credentials", "environment", "network", "push", "tier", "walls", "outside-path"]
+QuotedViolation = tuple[ViolationKind, str]
+
+_HOME = r"(?:~\w*|\$HOME|\$\{HOME\}|/root|/home/[\w.-]+|/Users/[\w.-]+)"
+_CONFIGS = r"\.config/(?:gh|gcloud|git|hub|op|rclone|containers|pip|npm)"
+_PLACES = "|".join(re.escape(place) for place in CREDENTIAL_PATHS if place != ".config")
+_CREDENTIALS = re.compile(
+    rf"{_HOME}[\"']?/(?:{_PLACES}|{_CONFIGS})(?![\w.-])"
+    r"|(?<![\w.-])\.ssh/(?:id_|authorized_keys|config\b)|\bid_(?:rsa|ed25519|ecdsa)\b(?!\.pub)"
+    r"|/etc/(?:g?shadow|sudoers)\b|expanduser\([\"']~[\"']\).{0,40}\.(?:ssh|aws|netrc|gnupg)"
+)
+_ENVIRON = re.compile(r"/proc/(?:self|thread-self|\d+|\*|\$\$|\$\w+|\$\{\w+\}|\[[^\]]*\]\*?)/environ\b")
+_DUMPED = re.compile(
+    r"(?:print|dumps|pprint|repr|str|list|sorted|dict)\(\s*(?:dict\()?os\.environ(?:\.items\(\))?\s*[,)]"
+)
+_SECRET_NAME = r"[A-Z0-9_]*(?:API_?KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?)[A-Z0-9_]*"
+_SECRET = re.compile(rf"\$\{{?({_SECRET_NAME})")
+_SOCKET = re.compile(
+    r"\bsocket\.(?:socket|create_connection)\(|\burlopen\(|\burlretrieve\(|\.connect\(\("
+    r"|\b(?:requests|httpx|urllib3)\.(?:get|post|put|request|Client|Session)\(|\bhttp\.client\.HTTPS?Connection\("
+    r"|\b(?:net|http|https|tls)\.(?:connect|get|request)\(|\bfetch\([\"']https?:"
+)
+_DEVICE = re.compile(r"[<>]\s*/dev/(?:tcp|udp)/")
+_LOCAL = re.compile(r"(?:localhost|127(?:\.\d+){3}|\[?::1\]?|0\.0\.0\.0)(?=[:/\s\"',)]|$)")
+_METADATA = re.compile(r"169\.254\.169\.254|metadata\.google\.internal")
+_REMOTE = re.compile(r"://|\w@[\w.-]+:")
+_WALLS = re.compile(r"/proc/sys/kernel/|/proc/sysrq-trigger|docker\.sock|/sys/fs/cgroup/\S*release_agent|/proc/1/root")
+_WRITES_OUT = re.compile(r"(?:>>?|\btee(?:\s+-a)?)\s*[\"']?/(?:etc|usr|boot|lib|bin|sbin)/[\w./-]+")
+_ONLY_ASKS = re.compile(r"\s*(?:--?(?:version|help)|-[hV])\s*")
+_INTERPRETERS = frozenset({"python", "python3", "node", "perl", "ruby", "php", "deno", "bun"})
+_EXCERPT = 200
+
+
+def find_command_violations(command: str) -> tuple[QuotedViolation, ...]:
+    """What a command line means to do beyond the walls: each kind at most once, with the words that say so."""
+    seen: dict[ViolationKind, str] = {}
+    assigned = frozenset(re.findall(r"\b([A-Z_0-9]+)=", command))
+    for one in split_shell_commands(command):
+        for kind in _kinds(one, assigned):
+            seen.setdefault(kind, one.text[:_EXCERPT])
+    return tuple(seen.items())
+
+
+def find_path_violation(path: str, repository: str) -> ViolationKind | None:
+    """What the path of a file tool means to reach beyond the workspace; None for an ordinary one.
+
+    An absolute path into the user's own checkout `repository` is only clumsy.
+    """
+    if _CREDENTIALS.search(path):
+        return "credentials"
+    if _ENVIRON.search(path):
+        return "environment"
+    is_elsewhere = path.startswith("/") and not path.startswith(f"{repository.rstrip('/')}/")
+    parts = path.split("/")
+    return "outside-path" if is_elsewhere or path.startswith("~") or ".." in parts or ".git" in parts else None
+
+
+def _kinds(one: SimpleCommand, assigned: frozenset[str]) -> Iterator[ViolationKind]:
+    for kind, pattern in _PATTERNS:
+        if pattern.search(one.reaches):
+            yield kind
+    if (found := _SECRET.search(one.text)) and found[1] not in assigned:
+        yield "environment"
+    is_code = one.program in _INTERPRETERS or one.program.startswith("python")
+    if is_code and (found := _SOCKET.search(one.text)) and not _LOCAL.search(one.text[found.start() :]):
+        yield "network"
+    if is_code and _DUMPED.search(one.text):
+        yield "environment"
+    rule = _PROGRAMS.get(one.program)
+    if rule and not _ONLY_ASKS.fullmatch(one.rest) and (told := rule(one.rest)):
+        yield told
+
+
+_PATTERNS: tuple[tuple[ViolationKind, re.Pattern[str]], ...] = (
+    ("credentials", _CREDENTIALS),
+    ("environment", _ENVIRON),
+    ("network", _METADATA),
+    ("network", _DEVICE),
+    ("walls", _WALLS),
+    ("outside-path", _WRITES_OUT),
+)
+
+
+def _prints_environment(rest: str) -> ViolationKind | None:
+    """`env` without a command, `printenv` of everything or of a secret, `export -p`, `declare -x`."""
+    words = [word for word in rest.split() if not word.startswith((">", "2>"))]
+    return "environment" if not words or any(re.fullmatch(_SECRET_NAME, word) for word in words) else None
+
+
+def _prints_variables(rest: str) -> ViolationKind | None:
+    return "environment" if rest.split() in (["-p"], ["-x"]) else None
+
+
+def _goes_out(rest: str) -> ViolationKind | None:
+    """A program of the network that is given somewhere to go, and not only this machine."""
+    where = [word for word in rest.split() if not word.startswith("-")]
+    is_local = _LOCAL.search(rest) and not re.search(r"://(?!localhost|127\.|\[::1\]|0\.0\.0\.0)", rest)
+    return "network" if where and not is_local else None
+
+
+def _copies_out(rest: str) -> ViolationKind | None:
+    return "network" if re.search(r"(?:^|\s)(?:[\w.-]+@)?[\w.-]+:(?!\\)", rest) or "://" in rest else None
+
+
+def _git(rest: str) -> ViolationKind | None:
+    words = [word for word in re.sub(r"(?:^|\s)-[cC]\s+\S+", " ", rest).split() if not word.startswith("-")]
+    if words[:1] == ["push"] or (words[:1] == ["remote"] and words[1:2] in (["add"], ["set-url"])):
+        return "push"
+    if words[:1] and words[0] in {"clone", "fetch", "pull", "ls-remote", "submodule"} and _REMOTE.search(rest):
+        return "network"
+    return None
+
+
+def _always(kind: ViolationKind) -> Callable[[str], ViolationKind | None]:
+    return lambda rest: kind if rest.strip() else None
+
+
+_PROGRAMS: Mapping[str, Callable[[str], ViolationKind | None]] = {
+    **dict.fromkeys(("env", "printenv"), _prints_environment),
+    **dict.fromkeys(("export", "declare"), _prints_variables),
+    **dict.fromkeys(
+        ("curl", "wget", "nc", "ncat", "netcat", "telnet", "ssh", "sftp", "ftp", "socat", "ping"), _goes_out
+    ),
+    **dict.fromkeys(("dig", "nslookup", "host"), _goes_out),
+    **dict.fromkeys(("scp", "rsync"), _copies_out),
+    **dict.fromkeys(("gh", "glab", "hub"), _always("push")),
+    **dict.fromkeys(
+        ("sudo", "doas", "mount", "umount", "unshare", "nsenter", "chroot", "pivot_root"), _always("walls")
+    ),
+    "git": _git,
+}

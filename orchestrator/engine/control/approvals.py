@@ -1,0 +1,140 @@
+"""Asking people: what needs an answer before it may happen, by how much of the repository it touches."""
+
+import shlex
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from math import ceil
+
+from pathspec import GitIgnoreSpec
+
+from orchestrator.config.model import ApprovalSettings
+from orchestrator.domain.budget.limits import Limit
+from orchestrator.domain.event.people import ApprovalRequested
+from orchestrator.domain.event.work import CandidateTaken
+from orchestrator.domain.run.approval import Approval, ApprovalMatter, ApprovalState
+from orchestrator.engine.context import RunContext
+from orchestrator.errors import LimitReached, PersonNeeded
+
+_SHOWN = 20
+
+
+async def ask_person(context: RunContext, approval: Approval) -> ApprovalState:
+    """The answer to a question, which is put when nobody has put it yet.
+
+    Raises:
+        PersonNeeded: there is no answer yet.
+    """
+    if approval.item not in context.state.approvals:
+        await context.journal.append(ApprovalRequested(approval=approval))
+    answer = context.state.approvals[approval.item]
+    if answer.is_open:
+        raise build_waiting_error(context)
+    return answer
+
+
+def build_waiting_error(context: RunContext) -> PersonNeeded:
+    """The error that ends an engine which has nothing to do but to wait for a person."""
+    run, waiting = context.state.run.run, context.state.pending_approvals
+    items = [one.approval.item for one in waiting]
+    item = shlex.quote(items[0]) if len(items) == 1 else "ITEM"
+    return PersonNeeded(
+        f"waits for an answer to {', '.join(items)}: orchestrate watch {run}, "
+        f"or orchestrate approve {run} {item}, or deny"
+    )
+
+
+def build_run_approval(
+    context: RunContext, matter: ApprovalMatter, subject: str, title: str, detail: Sequence[str], **more: object
+) -> Approval:
+    """An approval of the run that expires as configured."""
+    return build_expiring_approval(
+        context.config.approval, context.journal.read_clock(), matter, subject, title, detail, **more
+    )
+
+
+def build_expiring_approval(
+    rules: ApprovalSettings,
+    now: datetime,
+    matter: ApprovalMatter,
+    subject: str,
+    title: str,
+    detail: Sequence[str],
+    **more: object,
+) -> Approval:
+    """An approval that expires as configured, counted from `now`."""
+    expires = timedelta(seconds=rules.expires_s) if rules.expires_s else None
+    return Approval(
+        item=f"{matter}/{subject}",
+        matter=matter,
+        subject=subject,
+        title=title,
+        detail=tuple(detail),
+        default=rules.default,
+        expires_at=now + expires if expires else None,
+        **more,
+    )
+
+
+def build_landing_approval(context: RunContext, candidate: CandidateTaken, unit: str) -> Approval | None:
+    """What is to be asked before a candidate lands; None when it may land by itself."""
+    changed = candidate.added + candidate.removed
+    reasons = list_blast_radius_reasons(context.config.approval, candidate.paths, changed)
+    if context.config.approval.mode != "review" or not reasons:
+        return None
+    title = f"land {unit}: {len(candidate.paths)} files, +{candidate.added} −{candidate.removed} lines"
+    return build_run_approval(context, "landing", unit, title, [*reasons, *candidate.paths[:_SHOWN]])
+
+
+def list_blast_radius_reasons(settings: ApprovalSettings, paths: Sequence[str], lines: int) -> list[str]:
+    """Why a change is too large or too delicate to land unseen, in words; empty when it is not."""
+    reasons = []
+    if len(paths) > settings.max_files:
+        reasons.append(f"it changes {len(paths)} files, more than {settings.max_files}")
+    if lines > settings.max_lines:
+        reasons.append(f"it changes {lines} lines, more than {settings.max_lines}")
+    for name, globs in (("a path to be looked at", settings.paths), ("tests", settings.tests)):
+        touched = list(GitIgnoreSpec.from_lines(globs).match_files(paths))
+        if touched:
+            reasons.append(f"it changes {name}: {', '.join(touched[:3])}")
+    return reasons
+
+
+def build_budget_approval(context: RunContext, limit: LimitReached) -> Approval | None:
+    """Whether the budget that is spent may be larger; None where nobody is asked that."""
+    settings = context.config.approval
+    if settings.mode != "review" or settings.budget_factor <= 1 or limit.config_path is None:
+        return None
+    table = context.config.budget.model_dump()
+    for key in limit.config_path:
+        table = table[key]
+    limits = {name: table[name] for name in Limit.model_fields if table[name]}
+    raised = {name: _times(value, settings.budget_factor) for name, value in limits.items()}
+    changed: dict[str, object] = dict(raised)
+    for key in reversed(limit.config_path):
+        changed = {key: changed}
+    whose = "".join(f" of {key}" for key in limit.config_path[1:])
+    return build_run_approval(
+        context,
+        "budget",
+        "/".join((*limit.config_path, "+".join(f"{name}={value:.15g}" for name, value in raised.items()))),
+        f"raise the budget{whose} to " + ", ".join(f"{value:,.15g} {name}" for name, value in raised.items()),
+        [str(limit)],
+        settings={"budget": changed},
+    )
+
+
+async def ask_to_raise_limit(context: RunContext, limit: LimitReached) -> None:
+    """Ask a person whether a spent budget may be larger, where that is configured, and go on if it may.
+
+    Raises:
+        LimitReached: it may not.
+        PersonNeeded: there is no answer yet.
+    """
+    asked = build_budget_approval(context, limit)
+    if asked is None or (await ask_person(context, asked)).decision != "approve":
+        raise limit
+
+
+def _times(value: float, factor: float) -> float:
+    """A count stays one, and grows."""
+    return ceil(value * factor) if isinstance(value, int) else value * factor

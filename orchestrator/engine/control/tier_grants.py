@@ -1,0 +1,68 @@
+"""The capability ladder of a run: tiers as the user's configuration and answers grant them."""
+
+from collections.abc import Callable
+
+from orchestrator.config.model import Config
+from orchestrator.domain.chat import Role
+from orchestrator.domain.event.people import ApprovalRequested
+from orchestrator.domain.ids import TaskId
+from orchestrator.domain.sandbox.tier import Tier
+from orchestrator.engine.control.approvals import build_expiring_approval
+from orchestrator.journal.journal import Journal
+
+_ASKED = (
+    "Asked as {item}. It is not granted yet, and may never be. Go on with what you can do without it; if nothing is "
+    "left to do, use `finish` and say what remains: the task is taken up again when there is an answer."
+)
+_MOST_TEXT = 500
+
+
+class RunTierGrants:
+    """A `ports.Ladder` that asks in the run's inbox; `config` gives the settings as they stand.
+
+    A task's own grant counts before its role's.
+    """
+
+    def __init__(self, config: Callable[[], Config], journal: Journal) -> None:
+        self._config = config
+        self._journal = journal
+
+    def get_tier(self, role: Role, task: TaskId) -> Tier:
+        """The tier of a role's commands in a task."""
+        config = self._config()
+        match role:
+            case "worker":
+                return config.hands.tiers.get(task, config.roles.worker.tier)
+            case "planner":
+                return config.roles.planner.tier
+        return Tier.FILES
+
+    def get_ceiling(self) -> Tier:
+        """The highest tier that a worker may ask for."""
+        return self._config().hands.ask_tier
+
+    async def request_tier(self, task: TaskId, tier: Tier, reason: str) -> str:
+        """Put a wish for a higher tier into the user's inbox, once for each tier of a task."""
+        has, asked = self.get_tier("worker", task), self._journal.state.approvals.get(_item(task, tier))
+        if tier <= has:
+            return f"Your commands run at tier {int(has)} already: {has.description}."
+        if tier > self.get_ceiling():
+            return f"Refused: tier {int(tier)} ({tier.description}) is not to be had in this run. Do without it."
+        if asked is not None and asked.decision == "deny":
+            return f"Refused by the user before: {asked.reason or 'no reason given'}. Do without it."
+        if asked is None:
+            approval = build_expiring_approval(
+                self._config().approval,
+                self._journal.read_clock(),
+                "tier",
+                f"{task}/{int(tier)}",
+                f"let the commands of {task} run at tier {int(tier)}: {tier.description}",
+                [f"its worker says: {reason[:_MOST_TEXT]}"],
+                settings={"hands": {"tiers": {task: int(tier)}}},
+            )
+            await self._journal.append(ApprovalRequested(approval=approval))
+        return _ASKED.format(item=_item(task, tier))
+
+
+def _item(task: TaskId, tier: Tier) -> str:
+    return f"tier/{task}/{int(tier)}"

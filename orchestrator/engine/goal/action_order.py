@@ -1,0 +1,32 @@
+"""When what is due may begin: at once, unless somebody keeps to an order, as a replay does."""
+
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Protocol
+
+from orchestrator.domain.run.state import RunState
+from orchestrator.engine.goal.schedule import Action
+
+
+class ActionOrder(Protocol):
+    """Decides when an action begins."""
+
+    def wait_for_turn(self, action: Action, state: RunState) -> AbstractAsyncContextManager[Action]:
+        """Wait for the action's turn; what is to be done is the value, and done when the block is left."""
+        ...
+
+    def on_waiting(self, busy: int) -> None:
+        """The engine has begun all that is due, and waits for one of `busy` actions to end."""
+        ...
+
+
+class ImmediateOrder:
+    """Everything begins as soon as it is due."""
+
+    @asynccontextmanager
+    async def wait_for_turn(self, action: Action, state: RunState) -> AsyncIterator[Action]:
+        """The action, at once."""
+        yield action
+
+    def on_waiting(self, busy: int) -> None:
+        """Nobody needs to know."""

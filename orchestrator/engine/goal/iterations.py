@@ -1,0 +1,178 @@
+"""Iterations: the contract at the start, the verdict on it at the end."""
+
+from collections.abc import Iterator, Sequence
+
+from orchestrator.domain.event import Event
+from orchestrator.domain.event.run import ContractFrozen, IterationJudged, IterationStarted, Noticed
+from orchestrator.domain.event.work import PlanningStarted, TaskCreated
+from orchestrator.domain.ids import ROOT_TASK, CommitId
+from orchestrator.domain.judging.check import Receipt
+from orchestrator.domain.judging.forge_check import ForgeCheck, list_check_names, list_failure_reasons
+from orchestrator.domain.run.contract import Contract, Criterion, IterationVerdict
+from orchestrator.domain.run.state import RunState, TaskState
+from orchestrator.engine.context import RunContext
+from orchestrator.engine.control.approvals import ask_person, build_run_approval
+from orchestrator.engine.goal.contract import build_contract, collect_proofs, run_criteria_on_base
+from orchestrator.engine.goal.planning import build_root_task, build_task_report
+from orchestrator.engine.judging.lens_votes import summarize_receipt
+from orchestrator.engine.pull_request.forge_checks import wait_for_landed_checks
+from orchestrator.engine.pull_request.merge import close_for_restart
+from orchestrator.judge.verdict.contract import CriterionProof, settle_contract_verdict
+from orchestrator.ports.roles import CheckSummary, IterationBrief, Roles, SessionFailure, TaskReport
+from worktrees.diffs.file_diffs import diff_trees, read_diff_stat
+
+_FLAKY_SHOWN = 20
+
+
+async def begin_first_iteration(context: RunContext) -> None:
+    """Look at the base, freeze the contract and create the root planner's task.
+
+    Raises:
+        EnvironmentProblem: a command of the contract cannot be run.
+    """
+    goal = context.state.run.goal
+    own = (settings.build_criterion() for settings in context.config.contract)
+    contract = build_contract(goal, context.gate.commands, own)
+    await run_criteria_on_base(context, contract)
+    await context.journal.append(
+        ContractFrozen(contract=contract),
+        IterationStarted(number=1),
+        TaskCreated(task=ROOT_TASK, spec=build_root_task(goal)),
+    )
+
+
+async def judge_iteration(context: RunContext, roles: Roles) -> IterationVerdict | SessionFailure | None:
+    """The verdict on the whole; recorded, once, unless no answer of the judge could be understood.
+
+    None if a person had a task tried again or changed the contract meanwhile: what was judged is not the whole any
+    more. Where the forge's checks are waited for, they come first.
+
+    Raises:
+        EnvironmentProblem: a command of the contract could not be run, or the forge cannot be asked.
+        LimitReached: the forge's checks have not ended in time.
+    """
+    state = context.state
+    again, contract = state.rejudge_count, state.contract or Contract(criteria=())
+    if len(state.iterations) == state.iteration:
+        return state.iterations[-1]
+    checks = await wait_for_landed_checks(context)
+    if state.rejudge_count != again:
+        return None
+    head = await context.read_start_commit()
+    proofs = await collect_proofs(context, contract, head)
+    brief = await _brief(context, contract, head, proofs, checks)
+    if state.rejudge_count != again:
+        return None  # the conversation's name has the new count: it may not begin with what was asked before
+    answer = await roles.judge.judge_iteration(brief)
+    if isinstance(answer, IterationVerdict):
+        answer = settle_contract_verdict(
+            contract, answer, {proof.id: proof for proof in proofs}, list_failure_reasons(checks)
+        )
+        await context.journal.append(IterationJudged(number=state.iteration, verdict=answer, again=again))
+    return answer if state.rejudge_count == again else None
+
+
+async def _brief(
+    context: RunContext,
+    contract: Contract,
+    head: CommitId,
+    proofs: Sequence[CriterionProof],
+    checks: Sequence[ForgeCheck],
+) -> IterationBrief:
+    state, git = context.state, context.repository.git
+    leaves = [task for task in state.tasks.values() if task.spec.id != ROOT_TASK]
+    receipts = [state.receipts[proof.receipt] for proof in proofs]
+    changed = await diff_trees(git, state.run.base, head)
+    return IterationBrief(
+        goal=state.run.goal,
+        number=state.iteration,
+        again=state.rejudge_count,
+        contract=contract,
+        reports=tuple(map(_judged, leaves)),
+        checks=tuple(map(_named, receipts)),
+        diffstat=await read_diff_stat(git, state.run.base, head) or "nothing changed",
+        flaky=tuple(sorted(state.flaky))[:_FLAKY_SHOWN],
+        forge=tuple(checks),
+        citable=(
+            *(task.spec.id for task in leaves),
+            *_names(receipts),
+            *list_check_names(checks, "passed"),
+            *changed.paths,
+        ),
+    )
+
+
+def _names(receipts: Sequence[Receipt]) -> Iterator[str]:
+    for receipt in receipts:
+        yield from (receipt.kind, receipt.check, receipt.key)
+
+
+def _named(receipt: Receipt) -> CheckSummary:
+    """A receipt in words that begin with what it can be cited by."""
+    summary = summarize_receipt(receipt)
+    return summary.model_copy(update={"check": f"{receipt.kind} (`{summary.check}`)"})
+
+
+def _judged(task: TaskState) -> TaskReport:
+    """What became of a task, with every verdict on it."""
+    return build_task_report(task).model_copy(update={"verdicts": tuple(_verdicts(task))})
+
+
+def _verdicts(task: TaskState) -> Iterator[str]:
+    for given in task.verdicts:
+        verdict = given.verdict
+        yield f"attempt {given.number}: {verdict.kind}, {len(verdict.receipts)} receipts"
+        yield from (f"  {reason}" for reason in verdict.reasons)
+        yield from (f"  flagged: {flag}" for flag in verdict.flags)
+    yield from (f"  the queue ejected {ejection.unit}" for ejection in task.ejections)
+
+
+async def ask_to_extend_contract(context: RunContext, verdict: IterationVerdict) -> bool:
+    """Whether a person adds to the contract what the judge misses in it; then planning begins again.
+
+    Raises:
+        PersonNeeded: there is no answer yet.
+    """
+    state = context.state
+    if not verdict.proposals or state.contract is None:
+        return False
+    lines = [f"{proposal.id}: {proposal.text}" for proposal in verdict.proposals]
+    if context.config.approval.mode != "review":
+        text = f"the judge misses in the contract: {'; '.join(lines)}"
+        await context.journal.append(Noticed(level="info", text=text))
+        return False
+    title = f"add {len(lines)} to the criteria of the contract"
+    added = tuple(Criterion(id=proposal.id, text=proposal.text) for proposal in verdict.proposals)
+    asked = build_run_approval(context, "contract", _asked_as(state), title, lines, criteria=added)
+    if (await ask_person(context, asked)).decision == "deny":
+        return False
+    reasons = tuple(f"the contract now asks for {line}" for line in lines)
+    wanted = state.contract.with_criteria(added)
+    await context.journal.append(
+        *([ContractFrozen(contract=wanted)] if wanted != state.contract else ()),  # what was asked by an old version
+        *_planning(state, (*verdict.reasons, *reasons), forget=False),
+    )
+    return True
+
+
+def _asked_as(state: RunState) -> str:
+    """Another name for what is judged anew: an answer holds for what was asked, and for nothing else."""
+    return f"{state.iteration}" + (f"+{state.rejudge_count}" if state.rejudge_count else "")
+
+
+async def begin_next_iteration(context: RunContext, verdict: IterationVerdict) -> None:
+    """Wake the root planner with the verdict's reasons; a pull request of what is begun anew is closed.
+
+    Raises:
+        PersonNeeded, EnvironmentProblem: the forge does not let it be closed, or cannot be reached.
+    """
+    if verdict.decision == "restart":
+        await close_for_restart(context, verdict.reasons)
+    await context.journal.append(*_planning(context.state, verdict.reasons, forget=verdict.decision == "restart"))
+
+
+def _planning(state: RunState, reasons: tuple[str, ...], *, forget: bool) -> Sequence[Event]:
+    return (
+        IterationStarted(number=state.iteration + 1, reasons=reasons, forget=forget),
+        PlanningStarted(task=ROOT_TASK, round=state.tasks[ROOT_TASK].rounds + 1),
+    )

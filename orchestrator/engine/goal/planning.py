@@ -1,0 +1,150 @@
+"""Planning rounds: a planner gets its slice, or what became of its tasks, and plans or finishes."""
+
+from collections.abc import Sequence
+
+from orchestrator.domain.budget.accounts import Accounts
+from orchestrator.domain.event.people import ApprovalRequested
+from orchestrator.domain.event.work import (
+    PlanningEnded,
+    PlanningStarted,
+    PlanSubmitted,
+    TaskCreated,
+    TaskEnded,
+)
+from orchestrator.domain.ids import ROOT_TASK, TaskId, build_child_task_id
+from orchestrator.domain.run.approval import Approval
+from orchestrator.domain.run.contract import Contract
+from orchestrator.domain.run.criterion_status import list_criterion_statuses
+from orchestrator.domain.run.exit_causes import CAUSE_BY_EXIT
+from orchestrator.domain.run.handoff import Handoff
+from orchestrator.domain.run.plan import Plan, PlanLimits
+from orchestrator.domain.run.state import TaskState
+from orchestrator.domain.run.task import EndCause, Task, TaskDraft, TaskStatus
+from orchestrator.engine.context import RunContext
+from orchestrator.engine.control.approvals import build_run_approval
+from orchestrator.ports.roles import PlanningBrief, Roles, SessionFailure, TaskReport
+
+
+async def run_planning_round(context: RunContext, roles: Roles, task: TaskId) -> None:
+    """Let a planner have its next round, or go on with the one that was cut off."""
+    state = context.state.tasks[task]
+    if state.status != TaskStatus.PLANNING:
+        await context.journal.append(PlanningStarted(task=task, round=state.rounds + 1))
+        state = context.state.tasks[task]
+    if state.rounds > context.config.plan.max_rounds * context.state.iteration:
+        await _close(context, state)
+        return
+    workspace = await context.hands.open_workspace(await context.read_start_commit(), f"planning {task}")
+    try:
+        result = await roles.planner.plan_slice(_brief(context, state), workspace)
+    finally:
+        await workspace.close()
+    match result:
+        case Plan():
+            await _accept(context, state, result)
+        case Handoff():
+            await context.journal.append(PlanningEnded(task=task, round=state.rounds, handoff=result))
+        case _:
+            await context.journal.append(_failed(task, result))
+
+
+def _failed(task: TaskId, result: SessionFailure) -> TaskEnded:
+    """The end of a slice whose planner gave no plan; what a model or its provider failed at rejects nothing."""
+    cause = CAUSE_BY_EXIT[result.exit]
+    return TaskEnded(
+        task=task,
+        status=TaskStatus.BLOCKED if cause.is_infrastructure else TaskStatus.REJECTED,
+        reason=f"its planner ended {result.exit}: {result.detail}",
+        cause=EndCause.PLANNER_FAILED if cause == EndCause.UNFINISHED else cause,
+    )
+
+
+async def _close(context: RunContext, state: TaskState) -> None:
+    """End a planner's slice when it has planned as often as it may."""
+    summary = f"ended after {state.rounds - 1} rounds of planning, which is the limit"
+    await context.journal.append(
+        PlanningEnded(task=state.spec.id, round=state.rounds, handoff=Handoff(summary=summary))
+    )
+
+
+async def _accept(context: RunContext, state: TaskState, plan: Plan) -> None:
+    tasks = build_planned_tasks(state.spec, plan)
+    asked = _question(context, state, tasks)
+    if asked is not None:
+        tasks = [task.model_copy(update={"approval": asked.item}) for task in tasks]
+    await context.journal.append(
+        PlanSubmitted(task=state.spec.id, round=state.rounds, plan=plan),
+        *(TaskCreated(task=task.id, spec=task) for task in tasks),
+        *([ApprovalRequested(approval=asked)] if asked else ()),
+    )
+
+
+def _question(context: RunContext, state: TaskState, tasks: Sequence[Task]) -> Approval | None:
+    """What is to be asked before the tasks of a plan begin; None when they may begin at once."""
+    settings = context.config.approval
+    if settings.mode != "review" or len(tasks) <= settings.max_tasks:
+        return None
+    title = f"the plan of {state.spec.id}: {len(tasks)} tasks"
+    return build_run_approval(
+        context, "plan", f"{state.spec.id}@{state.rounds}", title, [f"{task.id}: {task.title}" for task in tasks]
+    )
+
+
+def build_planned_tasks(parent: Task, plan: Plan) -> list[Task]:
+    """The tasks that a plan makes below its planner's own task."""
+    return [_task(parent, draft) for draft in plan.tasks]
+
+
+def _task(parent: Task, draft: TaskDraft) -> Task:
+    return Task(
+        id=build_child_task_id(parent.id, draft.key),
+        parent=parent.id,
+        depth=parent.depth + 1,
+        depends_on=tuple(build_child_task_id(parent.id, key) for key in draft.depends_on),
+        **draft.model_dump(exclude={"key", "depends_on"}),
+    )
+
+
+def build_root_task(goal: str) -> Task:
+    """The root planner's own task."""
+    return Task(id=ROOT_TASK, parent=None, depth=0, kind="branch", title="The whole goal", outcome=goal)
+
+
+def build_task_report(state: TaskState) -> TaskReport:
+    """What a planner is told of a task."""
+    return TaskReport(
+        task=state.spec,
+        status=state.status,
+        reason=state.reason,
+        cause=state.cause,
+        handoff=state.handoff,
+        paths=state.candidate.paths if state.candidate else (),
+        kept=state.candidate.ref if state.candidate and state.status != TaskStatus.MERGED else "",
+    )
+
+
+def _brief(context: RunContext, state: TaskState) -> PlanningBrief:
+    run, settings = context.state, context.config.plan
+    children = list(run.iterate_children(state.spec.id))
+    told = [child for child in children if child.spec.id not in run.hidden_tasks]
+    left_usd, left_tokens = Accounts(run, context.config.budget).get_remaining_budget(state.spec.id)
+    return PlanningBrief(
+        task=state.spec,
+        goal=run.run.goal,
+        contract=run.contract or Contract(criteria=()),
+        round=state.rounds,
+        limits=PlanLimits(
+            depth=state.spec.depth,
+            max_depth=settings.max_depth,
+            max_children=settings.max_children,
+            variants=tuple(sorted(context.config.roles.worker.variants)),
+            left_usd=left_usd,
+            left_tokens=left_tokens,
+            has_prices=not run.spent.unpriced_calls,
+        ),
+        reports=tuple(map(build_task_report, told)),
+        taken=tuple(child.spec.id.rpartition("/")[2] for child in children),
+        reasons=run.iteration_reasons if state.spec.id == ROOT_TASK else (),
+        iteration=run.iteration,
+        met=tuple(one.criterion.id for one in list_criterion_statuses(run) if one.was_met_on_base),
+    )

@@ -1,0 +1,228 @@
+"""The run of a goal: one task group that does whatever is due until nothing is."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import anyio
+from anyio.abc import TaskGroup
+
+from orchestrator.domain.commands.definitions import Cancel, Command, Retry
+from orchestrator.domain.commands.goal import explain_refusal, iterate_subtree
+from orchestrator.domain.event.run import RunOutcome
+from orchestrator.domain.event.work import TaskEnded
+from orchestrator.domain.ids import ROOT_TASK, TaskId
+from orchestrator.domain.run.contract import IterationVerdict
+from orchestrator.domain.run.task import TaskStatus
+from orchestrator.engine.attempts import continue_attempt, start_attempt
+from orchestrator.engine.context import RunContext
+from orchestrator.engine.control.approvals import ask_to_raise_limit, build_waiting_error
+from orchestrator.engine.control.stop_signals import open_stoppable_group, require_not_stopping
+from orchestrator.engine.goal import iterations
+from orchestrator.engine.goal.landing import land_tasks
+from orchestrator.engine.goal.planning import run_planning_round
+from orchestrator.engine.goal.schedule import (
+    Action,
+    ContinueAttempt,
+    EndTask,
+    JudgeAttempt,
+    LandTasks,
+    PlanRound,
+    ScheduleLimits,
+    StartAttempt,
+    get_action_tasks,
+    list_due_actions,
+)
+from orchestrator.engine.judging.attempt_verdict import judge_attempt
+from orchestrator.engine.pull_request.description import format_goal_body, format_goal_title
+from orchestrator.engine.pull_request.merge import is_being_merged, merge_when_green
+from orchestrator.engine.pull_request.proposal import describe_infrastructure_stops, end_run, propose_landed_work
+from orchestrator.errors import LimitReached, PausedByPerson, PersonNeeded
+from orchestrator.ports.roles import Roles, SessionFailure
+
+
+class GoalRun:
+    """Carries one goal to its end. All it knows is the journal's state, and what it is doing right now."""
+
+    def __init__(self, context: RunContext, roles: Roles) -> None:
+        self._context = context
+        self._roles = roles
+        self._busy: dict[Action, anyio.CancelScope] = {}
+        self._withdrawn: frozenset[TaskId] = frozenset()
+        self._changed = anyio.Event()
+        self._limit: LimitReached | None = None
+        self._budget = context.config.budget
+        self._needed: PersonNeeded | None = None
+        self._halted: set[Action] = set()
+
+    async def run_to_end(self) -> None:
+        """Run to the end, or from wherever an earlier process left off.
+
+        Raises:
+            OrchestrateError: the run had to stop before its end; it can be resumed.
+        """
+        run = self._context.state.run
+        async with open_stoppable_group(self._context, self._wake, self._withdraw) as tasks:
+            require_not_stopping(self._context)
+            await self._context.gate.record_baseline(run.base, run.base_tree)
+            if self._context.state.contract is None:
+                await iterations.begin_first_iteration(self._context)
+            while self._context.state.ended is None:
+                await self._until_quiet(tasks)
+                require_not_stopping(self._context)
+                if self._context.state.pending_approvals:
+                    raise build_waiting_error(self._context)
+                await self._close_iteration()
+
+    async def _until_quiet(self, tasks: TaskGroup) -> None:
+        while True:
+            self._changed = anyio.Event()
+            for action in self._wanted():
+                self._busy[action] = anyio.CancelScope()
+                tasks.start_soon(self._perform, action)
+            self._context.action_order.on_waiting(len(self._busy))
+            if not self._busy and not self._withdrawn:
+                break
+            await self._changed.wait()
+        if self._limit is not None:
+            await ask_to_raise_limit(self._context, self._limit)
+            await self._until_quiet(tasks)
+        if self._needed is not None and self._context.state.user_pause is None:
+            raise self._needed
+
+    def _wanted(self) -> list[Action]:
+        if self._needed is not None:
+            return []
+        if self._limit is not None and self._budget != self._context.config.budget:
+            self._limit = None  # somebody changed the budget meanwhile: it is tried again
+            self._halted.clear()
+        settings = self._context.config.run
+        bounds = ScheduleLimits(settings.max_workers, settings.max_attempts, finish_only=self._limit is not None)
+        wanted = list_due_actions(self._context.state, bounds, frozenset(self._busy) | self._halted)
+        return [action for action in wanted if not self._is_withdrawn(action)]
+
+    def _is_withdrawn(self, action: Action) -> bool:
+        """Also of a task that a planner has just submitted."""
+        lineage = self._context.state.iterate_lineage
+        return any(self._withdrawn.intersection(lineage(task)) for task in get_action_tasks(action))
+
+    async def _perform(self, action: Action) -> None:
+        """Do what is due. A spent budget or a pause stops the others at their next call: one under way is paid for.
+
+        On a spent budget what is finished is still judged and landed.
+        """
+        budget = self._context.config.budget  # as it was refused: it may be raised before that is told here
+        try:
+            with self._busy[action]:
+                async with self._context.action_order.wait_for_turn(action, self._context.state) as now:
+                    await self._do(now)
+        except LimitReached as limit:
+            self._limit, self._budget = self._limit or limit, budget
+            self._halted.add(action)
+        except PausedByPerson:
+            pass  # due again when the run is continued; until then nothing is
+        except PersonNeeded as needed:
+            self._needed = needed
+        del self._busy[action]
+        self._wake()
+
+    @asynccontextmanager
+    async def _withdraw(self, command: Command) -> AsyncIterator[None]:
+        """Stop what is being done about tasks that a person cancels or has tried again, and begin nothing meanwhile."""
+        if (
+            not isinstance(command, Cancel | Retry)
+            or command.task is None
+            or explain_refusal(self._context.state, command)
+        ):
+            yield
+            return
+        state = self._context.state
+        concerned = iterate_subtree(state, state.tasks[command.task]) if command.task in state.tasks else ()
+        self._withdrawn = frozenset(task.spec.id for task in concerned)
+        try:
+            for action, scope in self._busy.items():
+                if self._withdrawn.intersection(get_action_tasks(action)):
+                    scope.cancel()
+            while any(self._withdrawn.intersection(get_action_tasks(action)) for action in self._busy):
+                await self._changed.wait()
+                await anyio.lowlevel.checkpoint()
+            yield
+        finally:
+            self._withdrawn = frozenset()
+
+    def _wake(self) -> None:
+        self._changed.set()
+
+    async def _do(self, action: Action) -> None:
+        context, roles = self._context, self._roles
+        match action:
+            case PlanRound(task):
+                await run_planning_round(context, roles, task)
+            case StartAttempt(task):
+                await start_attempt(context, roles, task)
+            case ContinueAttempt(task):
+                await continue_attempt(context, roles, task)
+            case JudgeAttempt(task):
+                await judge_attempt(context, roles, task)
+            case LandTasks(tasks):
+                await land_tasks(context, tasks)
+            case EndTask(task, status, reason, cause):
+                await context.journal.append(TaskEnded(task=task, status=status, reason=reason, cause=cause))
+
+    async def _close_iteration(self) -> None:
+        """Judge what landed; then end the run or plan again."""
+        state = self._context.state
+        if not state.landings:
+            await self._end_empty()
+            return
+        root = state.tasks[ROOT_TASK]
+        if root.status != TaskStatus.DONE:
+            await self._end("partial", f"the planner of the whole goal gave up: {root.reason}")
+            return
+        again = state.rejudge_count
+        verdict = await iterations.judge_iteration(self._context, self._roles)
+        if verdict is None:
+            return
+        if isinstance(verdict, SessionFailure):
+            await self._end("partial", f"what landed could not be judged: {verdict.exit} {verdict.detail}")
+        elif await iterations.ask_to_extend_contract(self._context, verdict) or state.rejudge_count != again:
+            return
+        elif verdict.decision == "done":
+            await self._end("done", "every criterion of the contract is met")
+        elif state.iteration >= self._context.config.run.max_iterations:
+            await self._end("partial", f"not reached after {state.iteration} iterations: {_reasons(verdict)}")
+        else:
+            await iterations.begin_next_iteration(self._context, verdict)
+
+    async def _end_empty(self) -> None:
+        state = self._context.state
+        if stopped := describe_infrastructure_stops(state):
+            reason = f"no task could land, and none because of its work: {stopped}"
+            await end_run(self._context, "blocked", f"{reason}; have them tried again: orchestrate retry")
+            return
+        if any(task.spec.kind == "leaf" for task in state.tasks.values()):
+            await end_run(self._context, "rejected", "no task could land")
+            return
+        root = state.tasks[ROOT_TASK]
+        if root.handoff:
+            await end_run(self._context, "nothing-changed", f"the planner submitted no task: {root.handoff.summary}")
+        else:
+            await end_run(self._context, "failed", f"there is no plan: {root.reason}")
+
+    async def _end(self, outcome: RunOutcome, reason: str) -> None:
+        """Open the pull request, merge it where that is asked for, and end the run.
+
+        It does not end where a person has a task tried again meanwhile.
+        """
+        context, again = self._context, self._context.state.rejudge_count
+        if not is_being_merged(context.state, await context.read_start_commit()):
+            await propose_landed_work(
+                context, format_goal_title(context.state), format_goal_body(context.state, reason)
+            )
+        if outcome == "done" and context.state.rejudge_count == again:
+            await merge_when_green(context)
+        if context.state.rejudge_count == again:
+            await end_run(context, outcome, reason)
+
+
+def _reasons(verdict: IterationVerdict) -> str:
+    return "; ".join(verdict.reasons)

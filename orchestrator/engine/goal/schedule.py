@@ -1,0 +1,205 @@
+"""What is due, as a pure function of the state. What is being done already is told by `busy`."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from orchestrator.domain.event.landing import UnitEjected
+from orchestrator.domain.ids import TaskId
+from orchestrator.domain.judging.verdict import VerdictKind
+from orchestrator.domain.run.state import RunState, TaskState
+from orchestrator.domain.run.task import EndCause, TaskStatus
+
+
+@dataclass(frozen=True)
+class ScheduleLimits:
+    """The limits a schedule obeys. `finish_only`: a budget is spent, so nothing begins but verdicts and landings."""
+
+    max_workers: int
+    max_attempts: int
+    finish_only: bool = False
+
+
+@dataclass(frozen=True)
+class PlanRound:
+    """Let a planner plan: for the first time, again, or where it was cut off."""
+
+    task: TaskId
+
+
+@dataclass(frozen=True)
+class StartAttempt:
+    """Begin the next attempt at a task."""
+
+    task: TaskId
+
+
+@dataclass(frozen=True)
+class ContinueAttempt:
+    """Go on with an attempt that was cut off."""
+
+    task: TaskId
+
+
+@dataclass(frozen=True)
+class JudgeAttempt:
+    """Give a verdict on the latest attempt."""
+
+    task: TaskId
+
+
+@dataclass(frozen=True)
+class EndTask:
+    """End a task without further work; `cause` is None where an old journal does not name it."""
+
+    task: TaskId
+    status: TaskStatus
+    reason: str
+    cause: EndCause | None = None
+
+
+@dataclass(frozen=True)
+class LandTasks:
+    """Land what is queued, in this order."""
+
+    tasks: tuple[TaskId, ...]
+
+
+Action = PlanRound | StartAttempt | ContinueAttempt | JudgeAttempt | EndTask | LandTasks
+
+_WORK = StartAttempt | ContinueAttempt
+
+
+def list_due_actions(state: RunState, bounds: ScheduleLimits, busy: frozenset[Action]) -> list[Action]:
+    """Everything that may begin now, in plan order, without what is busy and without more workers than allowed.
+
+    While the run drains or its budget is spent, only what needs no new work is due: verdicts and landings. While it is
+    paused, nothing is.
+    """
+    busy_tasks = {task for action in busy for task in get_action_tasks(action)}
+    wanted = [
+        action
+        for task in state.tasks.values()
+        if task.spec.id not in busy_tasks and (action := _next(state, task, bounds)) is not None
+    ]
+    if state.user_pause is not None:
+        return []
+    if state.is_draining or bounds.finish_only:
+        wanted = [action for action in wanted if isinstance(action, JudgeAttempt | EndTask)]
+    free = bounds.max_workers - sum(isinstance(action, _WORK) for action in busy)
+    return [*_without_excess(wanted, free), *_landing(state, busy)]
+
+
+def get_action_tasks(action: Action) -> tuple[TaskId, ...]:
+    """The tasks that an action is about."""
+    return action.tasks if isinstance(action, LandTasks) else (action.task,)
+
+
+def _without_excess(wanted: list[Action], free: int) -> Iterator[Action]:
+    for action in wanted:
+        if isinstance(action, _WORK):
+            free -= 1
+            if free < 0:
+                continue
+        yield action
+
+
+def _next(state: RunState, task: TaskState, bounds: ScheduleLimits) -> Action | None:
+    name = task.spec.id
+    match task.status:
+        case TaskStatus.PLANNED:
+            return _first(state, task)
+        case TaskStatus.PLANNING:
+            return PlanRound(name)
+        case TaskStatus.WAITING if all(child.status.is_terminal for child in state.iterate_children(name)):
+            return PlanRound(name)
+        case TaskStatus.RUNNING:
+            return ContinueAttempt(name)
+        case TaskStatus.JUDGING:
+            return JudgeAttempt(name) if task.verdict is None else _after_verdict(state, task, bounds)
+        case TaskStatus.QUEUED if task.ejection is not None:
+            return _again(state, task, bounds, "the queue ejected it", _why_ejected(task.ejection))
+        case TaskStatus.QUEUED if (reason := _denied(state, f"landing/{task.unit}")) is not None:
+            reason = f"a person did not let it land: {reason}"
+            return EndTask(name, TaskStatus.REJECTED, reason, EndCause.REFUSED_BY_PERSON)
+    return None
+
+
+def _why_ejected(ejection: UnitEjected) -> EndCause:
+    if ejection.conflict:
+        return EndCause.CONFLICT
+    return EndCause.UNSETTLED_TESTS if ejection.difference.is_unsettled else EndCause.RED_TOGETHER
+
+
+def _denied(state: RunState, item: str) -> str | None:
+    """Why a question was answered with no; None when it was not."""
+    answer = state.approvals.get(item)
+    return (answer.reason or f"denied by {answer.by}") if answer and answer.decision == "deny" else None
+
+
+def _waits(state: RunState, item: str) -> bool:
+    answer = state.approvals.get(item)
+    return answer is not None and answer.decision != "approve"
+
+
+def _first(state: RunState, task: TaskState) -> Action | None:
+    if (reason := _denied(state, task.spec.approval)) is not None:
+        reason = f"a person did not approve the plan: {reason}"
+        return EndTask(task.spec.id, TaskStatus.CANCELLED, reason, EndCause.REFUSED_BY_PERSON)
+    if _waits(state, task.spec.approval):
+        return None
+    needed = [state.tasks[name] for name in task.spec.depends_on]
+    for other in needed:
+        if other.status.is_terminal and not other.status.is_reached:
+            reason = f"it depends on {other.spec.id}, which was {other.status}"
+            return EndTask(task.spec.id, TaskStatus.CANCELLED, reason, EndCause.DEPENDENCY)
+    if not all(other.status.is_reached for other in needed):
+        return None
+    return PlanRound(task.spec.id) if task.spec.kind == "branch" else StartAttempt(task.spec.id)
+
+
+def _after_verdict(state: RunState, task: TaskState, bounds: ScheduleLimits) -> Action | None:
+    given = task.verdict
+    if given is None or given.verdict.kind == VerdictKind.MERGE:
+        return None
+    reasons, cause = "; ".join(given.verdict.reasons), given.verdict.cause
+    if given.verdict.kind in _ENDS:
+        return EndTask(task.spec.id, _ENDS[given.verdict.kind], reasons, cause)
+    return _again(state, task, bounds, reasons, cause or EndCause.NO_ATTEMPT_LEFT)
+
+
+_ENDS = {
+    VerdictKind.REJECT: TaskStatus.REJECTED,
+    VerdictKind.ESCALATE: TaskStatus.BLOCKED,
+    VerdictKind.SPLIT: TaskStatus.SPLIT,
+}
+
+
+def _again(state: RunState, task: TaskState, bounds: ScheduleLimits, reason: str, cause: EndCause) -> Action | None:
+    """The next try, once there is an answer to what the last one asked for.
+
+    Attempts that a model or its provider ended do not count against the others, but there may be no more of them.
+    """
+    if any(wish.is_open for wish in state.list_tier_requests(task.spec.id)):
+        return None
+    exits = [end.exit for end in task.ends if end.number > task.earlier_attempts]
+    tries, failed = len(task.attempts) - task.earlier_attempts, sum(ended.is_infrastructure for ended in exits)
+    if max(failed, tries - failed) < bounds.max_attempts:
+        return StartAttempt(task.spec.id)
+    text = f"no attempt of {tries} could land; the last: {reason}"
+    if failed >= bounds.max_attempts or cause == EndCause.UNSETTLED_TESTS:
+        return EndTask(task.spec.id, TaskStatus.BLOCKED, text, cause)
+    if exits and all(ended.is_out_of_room or ended.is_infrastructure for ended in exits):
+        return EndTask(task.spec.id, TaskStatus.SPLIT, text, EndCause.TOO_LARGE)
+    return EndTask(task.spec.id, TaskStatus.REJECTED, text, cause)
+
+
+def _landing(state: RunState, busy: frozenset[Action]) -> Iterator[LandTasks]:
+    if any(isinstance(action, LandTasks) for action in busy):
+        return
+    queued = [
+        task.spec.id
+        for task in state.tasks.values()
+        if task.status == TaskStatus.QUEUED and task.ejection is None and not _waits(state, f"landing/{task.unit}")
+    ]
+    if queued:
+        yield LandTasks(tuple(queued))

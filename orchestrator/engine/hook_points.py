@@ -1,0 +1,97 @@
+"""The points of a run at which hooks are asked and told, as far as the engine itself comes by them."""
+
+from orchestrator.domain.hooks import RUN_END_OCCURRENCE, HookScope
+from orchestrator.domain.ids import TaskId
+from orchestrator.domain.judging.verdict import Verdict, VerdictKind
+from orchestrator.domain.run.attempt import Attempt
+from orchestrator.domain.run.state import TaskState, build_unit_id
+from orchestrator.domain.run.task import EndCause
+from orchestrator.engine.context import RunContext
+from orchestrator.errors import PersonNeeded
+from orchestrator.ports.hooks import HookOccurrence
+
+
+async def require_run_allowed(context: RunContext) -> None:
+    """Ask whether this process may work on the run.
+
+    Raises:
+        PersonNeeded: a hook vetoes it.
+    """
+    epoch = context.state.epoch
+    veto = await context.hooks.find_veto(HookOccurrence("run", f"epoch-{epoch}", {"epoch": epoch}))
+    if veto is not None:
+        raise PersonNeeded(f"the run may not go on: {veto}; resume it when that is settled")
+
+
+async def notify_run_ended(context: RunContext) -> None:
+    """Tell how the run ended, once, whichever process comes to it."""
+    ended = context.state.ended
+    if ended is None:
+        return
+    pr = context.state.pr
+    facts = {
+        "outcome": ended.outcome,
+        "reason": ended.reason,
+        "exit": ended.exit,
+        "pr": {"forge": pr.forge, "ref": pr.ref, "url": pr.url} if pr else None,
+    }
+    await context.hooks.notify_after(HookOccurrence("run", RUN_END_OCCURRENCE, facts))
+
+
+async def find_attempt_veto(context: RunContext, state: TaskState, attempt: Attempt) -> str | None:
+    """Why an attempt may not begin."""
+    return await context.hooks.find_veto(_moment("attempt", state, attempt))
+
+
+async def notify_attempt_ended(context: RunContext, task: TaskId) -> None:
+    """Tell how the latest attempt ended."""
+    state = context.state.tasks[task]
+    end = state.ends[-1]
+    handoff = end.handoff.model_dump(mode="json") if end.handoff else None
+    told = {"exit": end.exit, "detail": end.detail, "handoff": handoff}
+    await context.hooks.notify_after(_moment("attempt", state, state.attempts[-1], **told))
+
+
+async def apply_verdict_veto(context: RunContext, task: TaskId, verdict: Verdict) -> Verdict:
+    """The verdict if it may stand. A merge that is vetoed becomes a rejection; another verdict cannot be vetoed."""
+    veto = await context.hooks.find_veto(_of_verdict(context.state.tasks[task], verdict))
+    if veto is None or verdict.kind != VerdictKind.MERGE:
+        return verdict
+    refused = {
+        "kind": VerdictKind.REJECT,
+        "reasons": (f"refused by a hook: {veto}",),
+        "cause": EndCause.REFUSED_BY_HOOK,
+    }
+    return verdict.model_copy(update=refused)
+
+
+async def notify_verdict_given(context: RunContext, task: TaskId) -> None:
+    """Tell the verdict on the latest attempt."""
+    state = context.state.tasks[task]
+    await context.hooks.notify_after(_of_verdict(state, state.verdicts[-1].verdict))
+
+
+def _of_verdict(state: TaskState, verdict: Verdict) -> HookOccurrence:
+    told = verdict.model_dump(mode="json", include={"kind", "cause", "reasons", "receipts"})
+    return _moment("verdict", state, state.attempts[-1], verdict=told)
+
+
+def _moment(scope: HookScope, state: TaskState, attempt: Attempt, **told: object) -> HookOccurrence:
+    """About an attempt: what it starts from while it has no candidate, then what it made."""
+    spec = state.spec
+    candidate = next((taken for taken in state.candidates if taken.number == attempt.number), None)
+    about = {
+        "number": attempt.number,
+        "mode": attempt.mode,
+        "model": attempt.model,
+        "base": attempt.base,
+        "candidate": candidate.commit if candidate else None,
+    }
+    return HookOccurrence(
+        scope=scope,
+        name=build_unit_id(spec.id, attempt.number),
+        facts={"task": spec.model_dump(mode="json"), "attempt": about, **told},
+        tasks=(spec.id,),
+        span=(attempt.base, candidate.commit) if candidate else None,
+        view=candidate.commit if candidate else attempt.start or attempt.base,
+    )

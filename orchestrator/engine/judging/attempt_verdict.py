@@ -1,0 +1,105 @@
+"""Gathering the evidence on an attempt and recording the verdict."""
+
+from collections.abc import Sequence
+
+from anyio import to_thread
+
+from orchestrator.domain.event.people import ApprovalRequested
+from orchestrator.domain.event.work import CandidateTaken, LensVoted, VerdictGiven
+from orchestrator.domain.ids import TaskId
+from orchestrator.domain.judging.verdict import Finding, VerdictKind
+from orchestrator.domain.run.attempt import Exit
+from orchestrator.domain.run.state import RunState, TaskState
+from orchestrator.domain.run.task import Task
+from orchestrator.engine.context import RunContext
+from orchestrator.engine.control.approvals import build_landing_approval
+from orchestrator.engine.hook_points import apply_verdict_veto, notify_verdict_given
+from orchestrator.engine.judging.candidate_changes import CandidateChanges, read_candidate_changes
+from orchestrator.engine.judging.candidate_tests import collect_test_evidence
+from orchestrator.engine.judging.gate_files import find_gate_files
+from orchestrator.engine.judging.lens_votes import collect_lens_votes
+from orchestrator.engine.judging.secret_leaks import find_secret_leaks
+from orchestrator.judge.files.classification import count_reviewed_lines
+from orchestrator.judge.rules.diff_summary import check_diff_summary
+from orchestrator.judge.rules.registry import check_change
+from orchestrator.judge.rules.task_scope import check_task_scope, list_parallel_tasks
+from orchestrator.judge.verdict.decision import VerdictEvidence, decide_verdict
+from orchestrator.ports.roles import Roles
+from worktrees.safety.path_rules import escape_path
+
+
+async def judge_attempt(context: RunContext, roles: Roles, task: TaskId) -> None:
+    """Judge the latest attempt at a task: rules, gate, its own checks, then the lenses; the first red ends it."""
+    state = context.state.tasks[task]
+    others = _beside(context.state, state)  # as they are now: whoever ends while this is judged was at work
+    evidence = await _evidence(context, roles, state, others)
+    number = len(state.attempts)
+    verdict = await apply_verdict_veto(context, task, decide_verdict(evidence))
+    asked = None
+    if verdict.kind == VerdictKind.MERGE and state.candidate is not None:
+        asked = build_landing_approval(context, state.candidate, state.unit)
+    await context.journal.append(
+        *(LensVoted(task=task, number=number, vote=vote) for vote in evidence.votes),
+        VerdictGiven(task=task, number=number, verdict=verdict),
+        *([ApprovalRequested(approval=asked)] if asked else ()),
+    )
+    await notify_verdict_given(context, task)
+
+
+def _beside(run: RunState, state: TaskState) -> tuple[Task, ...]:
+    """The tasks that are at work beside one, or still to come."""
+    specs = {name: task.spec for name, task in run.tasks.items()}
+    return list_parallel_tasks(
+        state.spec, specs, [task.spec for task in run.tasks.values() if not task.status.is_terminal]
+    )
+
+
+async def _evidence(context: RunContext, roles: Roles, state: TaskState, others: Sequence[Task]) -> VerdictEvidence:
+    end, candidate = state.ends[-1], state.candidate
+    evidence = VerdictEvidence(exit=end.exit, detail=end.detail, revisions=_revisions(state))
+    if end.exit != Exit.FINISHED or candidate is None:
+        return evidence
+    changes = await read_candidate_changes(context.repository.git, state.attempts[-1].base, candidate.commit)
+    evidence = evidence.with_changes(findings=await _findings(context, state, candidate, changes, others))
+    if any(finding.is_blocking for finding in evidence.findings):
+        return evidence
+    evidence = await collect_test_evidence(context, state, candidate, changes, evidence)
+    if not evidence.is_green:
+        return evidence
+    return evidence.with_changes(votes=await collect_lens_votes(context, roles, state, candidate, evidence))
+
+
+def _revisions(state: TaskState) -> int:
+    """How many revisions in a row led to the latest attempt."""
+    count = 0
+    for attempt in reversed(state.attempts):
+        if attempt.mode != "revise":
+            break
+        count += 1
+    return count
+
+
+async def _findings(
+    context: RunContext, state: TaskState, candidate: CandidateTaken, changes: CandidateChanges, others: Sequence[Task]
+) -> tuple[Finding, ...]:
+    grown = candidate.tree != await context.read_tree_id(state.attempts[-1].base)
+    leaked = await find_secret_leaks(
+        context.repository.git, context.journal.redactor, state.attempts[-1].base, candidate.commit
+    )
+    counted, uncounted = count_reviewed_lines(changes.files, changes.sizes)
+    plain = check_diff_summary(
+        state.spec,
+        candidate.paths,
+        counted,
+        candidate.dropped,
+        grown,
+        leaked=tuple(map(escape_path, leaked)),
+        flagged=candidate.flagged,
+        uncounted=uncounted,
+    )
+    named = await find_gate_files(context, state.attempts[-1].base, changes.files)
+    looked = await to_thread.run_sync(
+        check_change, changes.files, changes.lines, state.spec.grants, changes.hunks, named
+    )
+    found = (*plain, *check_task_scope(state.spec, changes.files, others), *looked)
+    return tuple(finding.model_copy(update={"text": escape_path(finding.text)}) for finding in found)

@@ -1,0 +1,105 @@
+"""What a candidate changed, read from git for the judge's rules, and its code under the base's own tests."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from orchestrator.domain.ids import CommitId, TreeId
+from orchestrator.judge.files.changed_file import ChangedFile, DiffHunk
+from orchestrator.judge.rules.prompt_injection import AddedLine
+from orchestrator.judge.rules.protected_files import needs_content
+from worktrees.diffs.file_diffs import Diff, diff_trees
+from worktrees.diffs.tree_changes import TreeChange, compare_trees
+from worktrees.git import Git
+from worktrees.object_store.batch_reader import read_objects
+from worktrees.object_store.merge import commit_tree
+from worktrees.object_store.tree_overlay import overlay_tree
+from worktrees.object_store.trees import read_tree_id
+from worktrees.safety.path_rules import escape_path
+
+_MOST_FILES = 2_000
+"""Of more files no content is read, which makes the change red where it would have counted: no reviewer could read
+it either."""
+
+
+@dataclass(frozen=True)
+class CandidateChanges:
+    """All that differs between a base and a candidate: files with their contents, and the lines that were added.
+
+    `sizes` are the lines that were added and removed, by path; of a binary file 0.
+    """
+
+    files: tuple[ChangedFile, ...]
+    lines: tuple[AddedLine, ...]
+    hunks: tuple[DiffHunk, ...]
+    sizes: Mapping[str, int]
+
+
+async def read_candidate_changes(git: Git, base: CommitId, candidate: CommitId) -> CandidateChanges:
+    """The changes from one commit to another; renames are a removal and an addition.
+
+    Raises:
+        GitError: one of them does not exist.
+    """
+    files = await _files(git, base, candidate, await compare_trees(git, base, candidate))
+    changed = await diff_trees(git, base, candidate)
+    sizes = {file.path: file.added + file.removed for file in changed.files}
+    return CandidateChanges(files, _added(changed), tuple(_hunks(changed)), sizes)
+
+
+async def _files(git: Git, base: str, candidate: str, delta: Sequence[TreeChange]) -> tuple[ChangedFile, ...]:
+    looked = sorted(delta, key=lambda change: not needs_content(change.path))[:_MOST_FILES]
+    old = await _contents(git, base, [c.path for c in looked if c.old_mode])
+    new = await _contents(git, candidate, [c.path for c in looked if c.new_mode])
+    return tuple(
+        ChangedFile(c.path, old.get(c.path), new.get(c.path), old_mode=c.old_mode, new_mode=c.new_mode) for c in delta
+    )
+
+
+async def _contents(git: Git, commit: str, paths: Sequence[str]) -> dict[str, bytes]:
+    names = [f"{commit}:{path}".encode("utf-8", "surrogateescape") for path in paths]
+    found = await read_objects(git, names)
+    return {path: blob.content for path, blob in zip(paths, found, strict=True) if blob and blob.kind == "blob"}
+
+
+def _added(changed: Diff) -> tuple[AddedLine, ...]:
+    return tuple(
+        AddedLine(escape_path(file.path), line.new_number or 0, line.text)
+        for file in changed.files
+        for hunk in file.hunks
+        for line in hunk.lines
+        if line.kind == "+"
+    )
+
+
+def _hunks(changed: Diff) -> Iterator[DiffHunk]:
+    for file in changed.files:
+        for hunk in file.hunks:
+            lines = hunk.lines
+            first = next((line.new_number for line in lines if line.kind == "+"), hunk.new_start)
+            removed, added = (tuple(line.text for line in lines if line.kind == kind) for kind in "-+")
+            yield DiffHunk(escape_path(file.path), first or hunk.new_start, removed, added)
+
+
+@dataclass(frozen=True)
+class RestoredCommit:
+    """A commit with some of its files as they are on another one."""
+
+    commit: CommitId
+    tree: TreeId
+
+
+async def create_restored_commit(
+    git: Git, commit: CommitId, source: CommitId, paths: Sequence[str], when: str, message: str
+) -> RestoredCommit | None:
+    """The commit with `paths` as `source` has them; None if that changes nothing."""
+    wanted = frozenset(paths)
+    back = {
+        change.path: (change.new_mode, change.oid) if change.new_mode else None
+        for change in await compare_trees(git, commit, source)
+        if change.path in wanted
+    }
+    if not back:
+        return None
+    tree = await overlay_tree(git, await read_tree_id(git, commit), back)
+    made = await commit_tree(git, tree, [commit], message, when)
+    return RestoredCommit(CommitId(made), TreeId(tree))

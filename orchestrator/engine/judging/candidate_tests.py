@@ -1,0 +1,100 @@
+"""Testing a candidate: the gate on its tree, the tests of its base on its code, the task's own checks."""
+
+from collections.abc import Sequence
+
+from orchestrator.domain.event.work import CandidateTaken
+from orchestrator.domain.judging.check import CANARY_CHECK, CheckSpec, Difference, Receipt, ReportFormat
+from orchestrator.domain.run.state import TaskState
+from orchestrator.engine.context import RunContext
+from orchestrator.engine.judging.candidate_changes import CandidateChanges, create_restored_commit
+from orchestrator.engine.judging.test_credibility import NewTestsReport, run_canaries, run_new_tests_on_base
+from orchestrator.judge.gate.baseline import describe_broken_run
+from orchestrator.judge.gate.flakiness import check_flaky_tests
+from orchestrator.judge.reports.failure_signature import extract_failure_excerpt
+from orchestrator.judge.rules.protected_files import build_grant_matcher, list_held_back_tests
+from orchestrator.judge.verdict.decision import VerdictEvidence
+from orchestrator.ports.gate import GateResult
+
+_UNDER_THE_BASE_TESTS = Difference(
+    problems=("that is how the tests of the base judge the change, without its own changes to tests",)
+)
+
+
+async def collect_test_evidence(
+    context: RunContext,
+    state: TaskState,
+    candidate: CandidateTaken,
+    changes: CandidateChanges,
+    evidence: VerdictEvidence,
+) -> VerdictEvidence:
+    """The evidence with what the tests say of a candidate; the first check that is red ends it."""
+    purpose = f"{state.spec.id} attempt {candidate.number}"
+    gate = await context.gate.judge_tree(candidate.commit, candidate.tree, purpose, reruns=context.config.gate.reruns)
+    receipts = [context.state.receipts[key] for key in gate.receipts]
+    difference = gate.difference
+    if difference.is_green and (canaries := await run_canaries(context, candidate, purpose)):
+        receipts += [context.state.receipts[key] for key in canaries.receipts]
+        difference += canaries.difference
+    if difference.is_green and (held := await _held(context, state, candidate, changes, purpose)):
+        receipts += [context.state.receipts[key] for key in held.receipts]
+        difference += _beside(difference, held.difference)
+    own = await _own(context, state, candidate, purpose) if difference.is_green else []
+    red = receipts[-1:] if not difference.is_green else [receipt for receipt, how in own if how]
+    receipts += [receipt for receipt, _ in own]
+    shown = NewTestsReport()
+    if difference.is_green and not red:
+        shown = await run_new_tests_on_base(context, state, candidate, changes, purpose)
+        receipts += shown.receipts
+    return evidence.with_changes(
+        findings=(*evidence.findings, *check_flaky_tests(difference), *shown.findings),
+        difference=difference,
+        failed_checks=tuple(how for _, how in own if how),
+        receipts=tuple(receipt.key for receipt in receipts),
+        excerpt=await _excerpt(context, difference, red),
+    )
+
+
+async def _held(
+    context: RunContext, state: TaskState, candidate: CandidateTaken, changes: CandidateChanges, purpose: str
+) -> GateResult | None:
+    """The gate's word on the candidate's code under the tests of its base; None if it left those alone."""
+    paths = list_held_back_tests(changes.files, build_grant_matcher(state.spec.grants))
+    git, base = context.repository.git, state.attempts[-1].base
+    message = "The candidate's code under the tests of its base"
+    held = await create_restored_commit(git, candidate.commit, base, paths, context.commit_date, message)
+    if held is None:
+        return None
+    purpose, reruns = f"{purpose}, tests as on its base", context.config.gate.reruns
+    return await context.gate.judge_tree(held.commit, held.tree, purpose, reruns=reruns)
+
+
+def _beside(difference: Difference, held: Difference) -> Difference:
+    """What the tests of the base, without the change's own to tests, say against a change that is green with them."""
+    if held.is_unsettled:
+        return held
+    if not held.is_green:
+        return held + _UNDER_THE_BASE_TESTS
+    if lent := sorted(set(difference.fixed) - set(held.fixed)):
+        return Difference(problems=(f"pass only together with the change's own tests: {', '.join(lent[:12])}",))
+    return Difference(flaky=held.flaky)
+
+
+async def _own(
+    context: RunContext, state: TaskState, candidate: CandidateTaken, purpose: str
+) -> list[tuple[Receipt, str]]:
+    """The receipt of each of the task's own checks, and how it failed; nothing if it did not."""
+    ran = []
+    for number, command in enumerate(state.spec.checks, start=1):
+        spec = CheckSpec(id=f"task-{number}", run=command, report=ReportFormat.EXIT_CODE, timeout_s=600)
+        receipt = await context.gate.run_extra_check(spec, candidate.commit, candidate.tree, purpose)
+        how = f"`{command}` {describe_broken_run(spec, receipt) or f'exits {receipt.exit_code}'}"
+        ran.append((receipt, how if receipt.exit_code != 0 else ""))
+    return ran
+
+
+async def _excerpt(context: RunContext, difference: Difference, red: Sequence[Receipt]) -> str:
+    """What the first receipt that speaks against the candidate holds of it."""
+    if not red or red[0].kind == CANARY_CHECK:
+        return ""
+    output = await context.journal.read_text(red[0].output)
+    return extract_failure_excerpt(output, (*difference.new_failures, *difference.unsettled, *difference.missing_tests))

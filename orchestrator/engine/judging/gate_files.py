@@ -1,0 +1,96 @@
+"""The files that a run's gate, contract and hooks name, read from the tree that a change began from."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from anyio import to_thread
+
+from orchestrator.domain.ids import CommitId
+from orchestrator.engine.context import RunContext
+from orchestrator.judge.files.changed_file import SYMLINK_MODE, ChangedFile
+from orchestrator.judge.files.path_protection import is_test_path
+from orchestrator.judge.gate_files.command_words import join_path
+from orchestrator.judge.gate_files.finder import GateFileFinder, fold_path, iterate_imported_names
+from worktrees.git import Git
+from worktrees.object_store.trees import TreeEntry, list_tree, read_blobs
+
+_HOPS = 3
+"""How far files are followed that name others."""
+_MOST_BYTES = 256 * 1024
+_MOST_READ = 500
+_Named = Mapping[str, frozenset[str]]
+
+
+async def find_gate_files(context: RunContext, base: CommitId, files: Sequence[ChangedFile]) -> frozenset[str]:
+    """Return the folded paths of what the commands name on `base`, and of what is new and would be taken for it.
+
+    Raises:
+        GitError: the base does not exist.
+    """
+    git = context.repository.git
+    tree = {entry.path: entry for entry in await list_tree(git, base) if entry.kind == "blob"}
+    links = await _read_links(git, tree)
+    imported = frozenset(name for test in await _read_tests(git, tree) for name in iterate_imported_names(test))
+    reader = GateFileFinder(tree, imported, links)
+    checks = [check.run for check in context.gate.checks]
+    named = await _named_by(git, reader, tree, [*checks, *_other_commands(context)])
+    added = GateFileFinder([*tree, *(file.path for file in files if file.is_new)], imported, links)
+    taken = [path for check in checks for path in added.find_named_files(check) if path not in tree]
+    return frozenset(map(fold_path, (*named, *taken)))
+
+
+def _other_commands(context: RunContext) -> Iterator[str]:
+    """Commands of the contract and of hooks. A file that only they name may have to be made first."""
+    contract = context.state.contract
+    yield from (one.command for one in (contract.criteria if contract else ()) if one.command)
+    yield from (hook.run for hook in context.config.hooks)
+
+
+async def _named_by(
+    git: Git, reader: GateFileFinder, tree: Mapping[str, TreeEntry], commands: Sequence[str]
+) -> set[str]:
+    named, fresh = set[str](), await to_thread.run_sync(_named_in_commands, reader, commands)
+    for _ in range(_HOPS):
+        contents = await _read(git, [tree[path] for path in fresh])
+        named |= fresh.keys()
+        found = await to_thread.run_sync(_named_in_files, reader, contents, fresh)
+        fresh = {path: words for path, words in found.items() if path not in named}
+    return named | fresh.keys()
+
+
+def _named_in_commands(reader: GateFileFinder, commands: Sequence[str]) -> _Named:
+    return _together(reader.find_named_files(command) for command in commands)
+
+
+def _named_in_files(reader: GateFileFinder, contents: Mapping[str, bytes], named: _Named) -> _Named:
+    return _together(reader.find_followed_files(path, text, named[path]) for path, text in contents.items())
+
+
+def _together(found: Iterator[_Named]) -> _Named:
+    joined: dict[str, frozenset[str]] = {}
+    for one in found:
+        for path, words in one.items():
+            joined[path] = joined.get(path, frozenset()) | words
+    return joined
+
+
+async def _read(git: Git, entries: Sequence[TreeEntry]) -> Mapping[str, bytes]:
+    """Path → content of those that are not too large, as many as are read at all."""
+    small = [one for one in entries if (one.size or 0) <= _MOST_BYTES and one.mode != SYMLINK_MODE][:_MOST_READ]
+    blobs = await read_blobs(git, [one.oid for one in small])
+    return {one.path: blobs[one.oid] for one in small}
+
+
+async def _read_tests(git: Git, tree: Mapping[str, TreeEntry]) -> Sequence[bytes]:
+    return list((await _read(git, [entry for path, entry in tree.items() if is_test_path(path)])).values())
+
+
+async def _read_links(git: Git, tree: Mapping[str, TreeEntry]) -> Mapping[str, str]:
+    links = [entry for entry in tree.values() if entry.mode == SYMLINK_MODE][:_MOST_READ]
+    blobs = await read_blobs(git, [entry.oid for entry in links])
+    found = {}
+    for entry in links:
+        folder = entry.path.rpartition("/")[0]
+        target = join_path(folder, blobs[entry.oid].decode("utf-8", "surrogateescape"))
+        if target:
+            found[entry.path] = target
+    return found

@@ -1,0 +1,85 @@
+"""Reading from git what the lenses show of a candidate."""
+
+from collections.abc import Iterable
+
+from anyio import to_thread
+
+from orchestrator.domain.ids import CommitId
+from orchestrator.domain.judging.review import LensView, ReviewMaterial
+from orchestrator.engine.context import RunContext
+from orchestrator.judge.files.changed_file import SYMLINK_MODE
+from orchestrator.judge.review.lens_views import MAX_VIEW_CHARS, build_code_view, build_codebase_view, build_diff_view
+from orchestrator.judge.review.patch_order import order_patch
+from orchestrator.judge.rules.diff_summary import join_first_items
+from orchestrator.judge.rules.prompt_injection import escape_hidden_text
+from worktrees.diffs.file_diffs import Diff, diff_trees, read_diff_text
+from worktrees.git import Git
+from worktrees.object_store.trees import TreeEntry, list_tree, read_blobs
+from worktrees.safety.path_rules import escape_path
+
+_CUT_CHARS = 20_000
+_FILE_BYTES = 1_000_000
+"""A larger file is not shown by views that need the whole of it."""
+
+
+async def read_lens_view(context: RunContext, view: LensView, base: CommitId, candidate: CommitId) -> ReviewMaterial:
+    """What a lens with this view shows of a candidate.
+
+    Raises:
+        GitError: one of the commits does not exist.
+    """
+    git = context.repository.git
+    changed = await diff_trees(git, base, candidate)
+    match view:
+        case LensView.DIFF:
+            text = escape_hidden_text(await read_diff_text(git, base, candidate))
+            text, unseen = order_patch(text, changed, MAX_VIEW_CHARS)
+            told = (
+                f"\n[not shown, or not wholly: {join_first_items([*map(escape_path, unseen)], ', ')}]" if unseen else ""
+            )
+            return build_diff_view(_bounded(context, text) + told, changed, unseen)
+        case LensView.CODE:
+            shown = await _code(git, changed, base, candidate)
+        case LensView.CODEBASE:
+            shown = await _codebase(git, changed, candidate)
+    return shown.model_copy(update={"text": _bounded(context, shown.text)})
+
+
+def _bounded(context: RunContext, text: str) -> str:
+    if len(text) <= MAX_VIEW_CHARS:
+        return text
+    shown = context.journal.redact_text(text[: MAX_VIEW_CHARS + _CUT_CHARS])[
+        :MAX_VIEW_CHARS
+    ]  # before it could be cut in two
+    return f"{shown}\n[{len(text) - MAX_VIEW_CHARS} more characters are not shown]"
+
+
+async def _code(git: Git, changed: Diff, base: CommitId, candidate: CommitId) -> ReviewMaterial:
+    texts = [file for file in changed.files if file.hunks]
+    old = await _contents(git, await _entries(git, base, (file.old_path or file.path for file in texts)))
+    new = await _contents(git, await _entries(git, candidate, (file.path for file in texts)))
+    sides = {file.path: (old.get(file.old_path or file.path), new.get(file.path)) for file in texts}
+    return await to_thread.run_sync(build_code_view, changed, sides)
+
+
+async def _codebase(git: Git, changed: Diff, candidate: CommitId) -> ReviewMaterial:
+    tree = {entry.path: entry for entry in await list_tree(git, candidate)}
+    there = [tree[path] for path in changed.paths if path in tree]
+    contents = await _contents(git, there)
+    return build_codebase_view(
+        {entry.path: contents.get(entry.path) for entry in there},
+        [path for path in changed.paths if path not in tree],
+        list(tree),
+    )
+
+
+async def _entries(git: Git, commit: CommitId, paths: Iterable[str]) -> list[TreeEntry]:
+    wanted = list(paths)
+    return [entry for entry in await list_tree(git, commit, wanted) if entry.path in wanted] if wanted else []
+
+
+async def _contents(git: Git, entries: Iterable[TreeEntry]) -> dict[str, bytes]:
+    """The contents of plain files that are not too large, by path."""
+    read = [e for e in entries if e.kind == "blob" and e.mode != SYMLINK_MODE and (e.size or 0) <= _FILE_BYTES]
+    blobs = await read_blobs(git, [entry.oid for entry in read])
+    return {entry.path: blobs[entry.oid] for entry in read}

@@ -1,0 +1,75 @@
+"""Asking reviewers: each lens gets its view of the candidate, and votes; the first that does not approve ends it."""
+
+from collections.abc import Iterator
+
+from orchestrator.config.roles import LensSettings
+from orchestrator.domain.event.work import CandidateTaken
+from orchestrator.domain.judging.check import GATE_VARIANTS, Receipt
+from orchestrator.domain.judging.review import LensView
+from orchestrator.domain.judging.verdict import LensVote
+from orchestrator.domain.run.state import TaskState
+from orchestrator.engine.context import RunContext
+from orchestrator.engine.judging.lens_views import read_lens_view
+from orchestrator.judge.rules.prompt_injection import PROMPT_INJECTION_RULES
+from orchestrator.judge.verdict.decision import VerdictEvidence
+from orchestrator.ports.roles import CheckSummary, ReviewBrief, Roles
+
+
+async def collect_lens_votes(
+    context: RunContext, roles: Roles, state: TaskState, candidate: CandidateTaken, evidence: VerdictEvidence
+) -> tuple[LensVote, ...]:
+    """The votes of the lenses on a candidate that no receipt speaks against, in the order in which they were asked."""
+    votes: list[LensVote] = []
+    for name, lens in context.config.roles.judge.active_lenses.items():
+        if _is_asked(lens, evidence):
+            votes.append(
+                await roles.judge.review_change(await _brief(context, name, lens.view, state, candidate, evidence))
+            )
+            if votes[-1].decision != "approve":
+                break
+    return tuple(votes)
+
+
+def _is_asked(lens: LensSettings, evidence: VerdictEvidence) -> bool:
+    return lens.when == "always" or any(finding.rule in PROMPT_INJECTION_RULES for finding in evidence.findings)
+
+
+async def _brief(
+    context: RunContext,
+    name: str,
+    view: LensView,
+    state: TaskState,
+    candidate: CandidateTaken,
+    evidence: VerdictEvidence,
+) -> ReviewBrief:
+    return ReviewBrief(
+        task=state.spec,
+        number=candidate.number,
+        lens=name,
+        view=view,
+        shown=await read_lens_view(context, view, state.attempts[-1].base, candidate.commit),
+        checks=tuple(map(summarize_receipt, _of_the_change(context, evidence))),
+        notes=tuple(finding.text for finding in evidence.findings),
+    )
+
+
+def _of_the_change(context: RunContext, evidence: VerdictEvidence) -> Iterator[Receipt]:
+    """The receipts that say how the change's own tests end; what was run beside them would only confuse."""
+    receipts = (context.state.receipts[key] for key in evidence.receipts)
+    return (receipt for receipt in receipts if receipt.kind not in GATE_VARIANTS)
+
+
+def summarize_receipt(receipt: Receipt) -> CheckSummary:
+    """A receipt in words."""
+    counts = receipt.counts
+    told = (
+        f"{counts.passed} passed, {counts.failed} failed, {counts.errors} errors, {counts.skipped} skipped"
+        if receipt.tests is not None
+        else f"exit code {receipt.exit_code}"
+    )
+    return CheckSummary(
+        id=receipt.kind,
+        check=receipt.command,
+        result=f"{told} ({receipt.seconds:.1f} s)",
+        receipt=receipt.key,
+    )

@@ -1,0 +1,57 @@
+"""Whether what the tests of a candidate say is to be believed, and whether its new ones show anything of the change."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from anyio import to_thread
+
+from orchestrator.domain.event.work import CandidateTaken
+from orchestrator.domain.judging.check import NEW_TESTS_CHECK, Receipt
+from orchestrator.domain.judging.verdict import Finding
+from orchestrator.domain.run.state import TaskState
+from orchestrator.engine.context import RunContext
+from orchestrator.engine.judging.candidate_changes import CandidateChanges, create_restored_commit
+from orchestrator.judge.rules.new_tests import check_new_tests, has_behaviour_change, list_new_test_files
+from orchestrator.judge.rules.protected_files import build_grant_matcher
+from orchestrator.ports.gate import GateResult
+
+
+async def run_canaries(context: RunContext, candidate: CandidateTaken, purpose: str) -> GateResult | None:
+    """What canaries say of a candidate's tree; None where there are none."""
+    if context.canaries is None or not context.config.gate.canaries:
+        return None
+    return await context.canaries.check_tree(candidate.commit, candidate.tree, purpose)
+
+
+@dataclass(frozen=True)
+class NewTestsReport:
+    """What is to be said of a candidate's new tests, and the receipts that it rests on."""
+
+    findings: tuple[Finding, ...] = ()
+    receipts: Sequence[Receipt] = ()
+
+
+async def run_new_tests_on_base(
+    context: RunContext, state: TaskState, candidate: CandidateTaken, changes: CandidateChanges, purpose: str
+) -> NewTestsReport:
+    """Run the tests that a candidate adds on its base, without its code; only where it changes both."""
+    mode = context.config.gate.new_tests
+    paths = () if mode == "off" else list_new_test_files(changes.files, build_grant_matcher(state.spec.grants))
+    if not paths or not await to_thread.run_sync(has_behaviour_change, changes.files):
+        return NewTestsReport()
+    gate, base = context.gate, state.attempts[-1].base
+    before = await gate.collect_outcomes(base, await context.read_tree_id(base), f"{purpose}, its base")
+    now = await gate.collect_outcomes(candidate.commit, candidate.tree, purpose)
+    if before is None or now is None or not now.keys() - before.keys():
+        return NewTestsReport()
+    message = "The base under the new tests of the candidate"
+    mixed = await create_restored_commit(
+        context.repository.git, base, candidate.commit, paths, context.commit_date, message
+    )
+    if mixed is None:
+        return NewTestsReport()
+    receipts, told = await gate.run_checks_under_id(
+        NEW_TESTS_CHECK, mixed.commit, mixed.tree, f"{purpose}, new tests on its base"
+    )
+    finding = check_new_tests(before, now, told, is_strict=mode == "red")
+    return NewTestsReport((finding,) if finding else (), receipts)

@@ -1,0 +1,104 @@
+"""Waiting for what the forge's checks say of the pull request, before the whole is judged."""
+
+from collections.abc import Sequence
+
+import anyio
+
+from orchestrator.domain.event.forge import ChecksSeen
+from orchestrator.domain.event.run import PrOpened
+from orchestrator.domain.ids import CommitId
+from orchestrator.domain.judging.forge_check import (
+    ChecksOutcome,
+    ForgeCheck,
+    compute_checks_outcome,
+    limit_checks,
+    list_check_names,
+)
+from orchestrator.engine.context import RunContext
+from orchestrator.engine.control.stop_signals import require_not_stopping
+from orchestrator.engine.pull_request.description import format_goal_body, format_goal_title
+from orchestrator.engine.pull_request.proposal import propose_landed_work
+from orchestrator.errors import LimitReached
+
+_GROWTH = 1.5
+_SLOWEST = 6
+"""The longest time between two looks, in times of the first; as long may a forge take to begin its first check."""
+_TICK_S = 0.5
+_SHOWN = 10
+_UNJUDGED = "Not judged yet: the checks here come first."
+
+
+async def wait_for_landed_checks(context: RunContext) -> Sequence[ForgeCheck]:
+    """What the forge's checks say of all that has landed, once they have ended; none where nobody waits for them.
+
+    Its pull request is opened for that, or updated.
+
+    Raises:
+        LimitReached: they have not ended in the time that they have; resumed, the run waits on.
+        PersonNeeded: a person has to let the pull request be opened first, or paused the run.
+        EnvironmentProblem: the forge cannot be asked.
+    """
+    if not context.config.pr.checks_wait_s:
+        return ()
+    head = await context.read_start_commit()
+    if context.state.pr is None or context.state.pr.head != head:
+        await propose_landed_work(context, format_goal_title(context.state), format_goal_body(context.state, _UNJUDGED))
+    pr = context.state.pr
+    return await _ended(context, pr) if pr is not None and pr.head == head else ()
+
+
+async def _ended(context: RunContext, pr: PrOpened) -> Sequence[ForgeCheck]:
+    """The checks, when they have ended; as they are where a person no longer waits for that."""
+    again, before, pause_s = context.state.rejudge_count, None, context.config.pr.checks_poll_s
+    while True:
+        seen = limit_checks(await context.forge.list_checks(pr.ref, CommitId(pr.head)))
+        await _book(context, pr, seen)
+        await context.journal.record_clock_jump()
+        told, is_waited_for = _told(context, seen, is_steady=seen == before), context.config.pr.checks_wait_s > 0
+        if told == "late" and is_waited_for:
+            raise _late(context, pr, seen)
+        if told != "waits" or context.state.rejudge_count != again:
+            return seen
+        await _pause(context, pause_s)
+        before, pause_s = seen, min(pause_s * _GROWTH, _SLOWEST * context.config.pr.checks_poll_s)
+
+
+async def _book(context: RunContext, pr: PrOpened, seen: tuple[ForgeCheck, ...]) -> None:
+    """Record what is seen where it is new, or where waiting begins."""
+    known = context.state.forge_checks
+    if context.state.forge_checks_since is None or known is None or known.checks != seen:
+        await context.journal.append(ChecksSeen(forge=pr.forge, ref=pr.ref, commit=CommitId(pr.head), checks=seen))
+
+
+def _told(context: RunContext, seen: Sequence[ForgeCheck], *, is_steady: bool) -> ChecksOutcome:
+    settings, now = context.config.pr, context.journal.read_clock()
+    waited_s = (now - (context.state.forge_checks_since or now)).total_seconds()
+    grace_s = _SLOWEST * settings.checks_poll_s
+    return compute_checks_outcome(
+        seen, waited_s, longest_s=settings.checks_wait_s, grace_s=grace_s, is_steady=is_steady
+    )
+
+
+async def _pause(context: RunContext, seconds: float) -> None:
+    """Let time pass, less of it where a person changed something that matters here.
+
+    Raises:
+        Interrupted: the run drains.
+        PersonNeeded: somebody paused it.
+    """
+    until, known = anyio.current_time() + seconds, (context.state.rejudge_count, context.config.pr)
+    while (left_s := until - anyio.current_time()) > 0 and known == (context.state.rejudge_count, context.config.pr):
+        require_not_stopping(context)
+        await anyio.sleep(min(left_s, _TICK_S))
+
+
+def _late(context: RunContext, pr: PrOpened, seen: Sequence[ForgeCheck]) -> LimitReached:
+    run, settings = context.state.run.run, context.config.pr
+    pending = list_check_names(seen, "pending")
+    more = f" and {len(pending) - _SHOWN} more" if len(pending) > _SHOWN else ""
+    without = "--set pr.checks_wait_s=0" + " --set pr.merge=never" * (settings.merge != "never")
+    return LimitReached(
+        f"checks of {pr.url} have not ended within {settings.checks_wait_s:g} s: {', '.join(pending[:_SHOWN])}{more}. "
+        f"Nothing is rejected: see there what holds them up, then wait on with orchestrate resume {run}, or go on "
+        f"without them: orchestrate resume {run} {without}"
+    )

@@ -1,0 +1,128 @@
+"""The end of a run: the pull request, and the one event that says how it went."""
+
+from dataclasses import dataclass
+
+from orchestrator.domain.event.run import Noticed, PrOpened, PrOpening, RunEnded, RunOutcome
+from orchestrator.domain.ids import CommitId
+from orchestrator.domain.run.approval import Approval
+from orchestrator.domain.run.state import RunState
+from orchestrator.domain.run.task import EndCause
+from orchestrator.domain.text.sanitization import sanitize_title
+from orchestrator.engine.context import RunContext
+from orchestrator.engine.control.approvals import ask_person, build_run_approval
+from orchestrator.engine.pull_request.push import push_branch
+from orchestrator.ports.effect import record_effect
+from orchestrator.ports.forge import PullRequest
+
+_FOLLOWED = frozenset({EndCause.DEPENDENCY, EndCause.CANCELLED})
+_SHOWN = 10
+OUTCOME_EXIT_CODES: dict[RunOutcome, int] = {
+    "done": 0,
+    "partial": 3,
+    "blocked": 6,
+    "rejected": 4,
+    "nothing-changed": 4,
+    "failed": 4,
+    "cancelled": 4,
+}
+
+
+@dataclass(frozen=True)
+class PullRequestProposal:
+    """A pull request to be opened for a branch that stands at `head`; `group` says which of several of the run."""
+
+    branch: str
+    head: CommitId
+    title: str
+    body: str
+    group: str = ""
+    labels: tuple[str, ...] = ()
+    draft: bool = False
+
+
+async def propose_landed_work(
+    context: RunContext, title: str, body: str, labels: tuple[str, ...] = (), *, draft: bool = False
+) -> None:
+    """Push what has landed where that is asked for, and open or update its pull request; nothing if nothing landed.
+
+    Raises:
+        PersonNeeded: somebody moved the PR branch away from what has landed, or made it red; or the remote's.
+        EnvironmentProblem: the remote cannot be reached.
+    """
+    if await context.read_branch_tip() is not None:
+        branch, head = context.state.run.branch, await context.read_start_commit()
+        await propose_pull_request(context, PullRequestProposal(branch, head, title, body, labels=labels, draft=draft))
+
+
+async def propose_pull_request(context: RunContext, proposal: PullRequestProposal) -> None:
+    """Push a branch where that is asked for, and open or update its pull request, once a person lets it be.
+
+    Raises:
+        PersonNeeded: a person has to answer first; or the remote's branch holds what this run did not make.
+        EnvironmentProblem: the remote cannot be reached.
+    """
+    await push_branch(context, proposal.head, proposal.branch)
+    if context.config.approval.mode == "pr":
+        answer = await ask_person(context, build_pull_request_approval(context, proposal))
+        if answer.decision == "deny":
+            because = f" ({answer.reason})" * bool(answer.reason)
+            await record_warning_once(context, f"no pull request was opened: denied by {answer.by}{because}")
+            return
+    await _open(context, proposal)
+
+
+async def record_warning_once(context: RunContext, text: str) -> None:
+    """Warn of something that a run may come to more than once, as after a kill."""
+    if all(notice.text != text for notice in context.state.notices):
+        await context.journal.append(Noticed(level="warning", text=text))
+
+
+def build_pull_request_approval(context: RunContext, proposal: PullRequestProposal) -> Approval:
+    """What a person is asked before a pull request is opened."""
+    subject = f"{proposal.group}/{proposal.head[:12]}" if proposal.group else proposal.head[:12]
+    commits = f"{len(context.state.landed_units)} units landed"
+    return build_run_approval(context, "pull-request", subject, f"open the pull request: {proposal.title}", [commits])
+
+
+async def _open(context: RunContext, proposal: PullRequestProposal) -> None:
+    run, group, head = context.state.run, proposal.group, proposal.head
+    key = context.journal.build_next_key(f"pr/{proposal.branch}/{head}")
+    async with record_effect(
+        context.journal, PrOpening(key=key, forge=context.forge.name, head=head, group=group)
+    ) as opening:
+        opened = await context.forge.open_pull_request(
+            PullRequest(
+                run=run.run,
+                title=sanitize_title(context.journal.redact_text(proposal.title)),
+                body=context.journal.redact_text(proposal.body),
+                head=proposal.branch,
+                commit=head,
+                base=run.base,
+                target=run.target,
+                labels=proposal.labels,
+                draft=proposal.draft,
+                group=group,
+            )
+        )
+        opening.done = PrOpened(
+            key=key, forge=opened.forge, ref=opened.ref, url=opened.url, group=group, branch=proposal.branch, head=head
+        )
+
+
+def describe_infrastructure_stops(state: RunState) -> str:
+    """What ended each task, where none of them ended for its work; empty if one did, or none was stopped at all.
+
+    Tasks that only fell with others, or that a person gave up, do not count.
+    """
+    ended = [task for task in state.tasks.values() if task.status.is_terminal and not task.status.is_reached]
+    stopped = [task for task in ended if task.cause not in _FOLLOWED]
+    if not all(task.cause and task.cause.is_infrastructure for task in stopped):
+        return ""
+    more = [f"and {len(stopped) - _SHOWN} more"] if len(stopped) > _SHOWN else []
+    return ", ".join([*(f"{task.spec.id} ({task.cause})" for task in stopped[:_SHOWN]), *more])
+
+
+async def end_run(context: RunContext, outcome: RunOutcome, reason: str) -> None:
+    """Record the end."""
+    code, head = OUTCOME_EXIT_CODES[outcome], context.state.head
+    await context.journal.append(RunEnded(outcome=outcome, reason=reason, exit=code, head=head))

@@ -1,0 +1,57 @@
+"""After a process died: compare what it had begun with what git and the journal say, and make the state whole.
+
+Every effect has an intent before and a done event after. An intent without its done is settled here, by kind:
+`orchestrator.domain.effects.EFFECTS` says what is done about each kind, and `docs/effects.md` shows it to users.
+"""
+
+from orchestrator.agent.model_calls import build_call_failure
+from orchestrator.crash import crash_point
+from orchestrator.domain.event import Event, Intent
+from orchestrator.domain.event.external import NotificationSending, NotificationSent, PushFinished, PushStarted
+from orchestrator.domain.event.landing import LandingFinished, LandingStarted
+from orchestrator.domain.event.run import EffectAbandoned
+from orchestrator.domain.event.work import ModelCalled
+from orchestrator.engine.context import RunContext
+from orchestrator.engine.pull_request.push import has_push_arrived
+from worktrees.object_store.merge import is_ancestor
+from worktrees.object_store.packs import find_existing_objects
+
+
+async def settle_open_intents(context: RunContext) -> None:
+    """Settle every open intent. The run's lock and its fence see to it that no other process is at any of them."""
+    crash_point("recovery.before")
+    for intent in list(context.state.open_intents.values()):
+        await context.journal.append(await _settled(context, intent))
+    crash_point("recovery.after")
+
+
+async def _settled(context: RunContext, intent: Intent) -> Event:
+    match intent:
+        case ModelCalled():
+            return build_call_failure(intent, "lost", "the engine died during the call; it may have been billed")
+        case LandingStarted() if await _has_landed(context, intent):
+            return LandingFinished(
+                key=intent.key,
+                branch=intent.branch,
+                new=intent.new,
+                tree=intent.tree,
+                units=intent.units,
+                parts=intent.parts,
+            )
+        case PushStarted() if await has_push_arrived(context, intent):
+            return PushFinished(key=intent.key, remote=intent.remote, branch=intent.branch, commit=intent.commit)
+        case NotificationSending() if intent.channel != "dir":
+            detail = "the engine died while it was being sent"
+            return NotificationSent(
+                key=intent.key, channel=intent.channel, through=intent.through, is_sent=None, detail=detail
+            )
+        case _:
+            return EffectAbandoned(task=intent.task, key=intent.key, reason="the engine died before it was done")
+
+
+async def _has_landed(context: RunContext, landing: LandingStarted) -> bool:
+    """No, where git has pruned the commit: the branch would have kept it."""
+    git, tip = context.repository.git, await context.branch.read_tip(landed=None)
+    if tip is None or not await find_existing_objects(git, [landing.new]):
+        return False
+    return await is_ancestor(git, landing.new, tip)

@@ -1,0 +1,105 @@
+"""Making a run's refs writable again after a process died or the power was cut, before anything is written to them."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from anyio import to_thread
+
+from orchestrator.domain.event import RecordedEvent
+from orchestrator.domain.event.landing import LandingFinished, RefSet, RefSetting
+from orchestrator.domain.event.run import Noticed
+from orchestrator.domain.event.work import CandidateTaken
+from orchestrator.domain.run.state import RunState
+from orchestrator.journal.journal import Journal
+from orchestrator.journal.storage.event_store import read_all_events
+from worktrees.git import Git
+from worktrees.locks.git_lock_files import list_lock_files
+from worktrees.object_store.packs import find_existing_objects
+from worktrees.ref_store.power_loss import (
+    find_broken_refs,
+    find_broken_refs_sync,
+    read_last_move,
+    remove_empty_objects,
+    replace_broken_ref,
+)
+from worktrees.ref_store.refs import list_refs, remove_dead_ref_locks, set_ref
+
+
+async def repair_refs(git: Git, journal: Journal) -> None:
+    """Remove dead processes' locks on the run's refs, and put back refs that have lost their content.
+
+    Only under the run's lock, and before the fence is raised: the fence is such a ref itself.
+
+    Raises:
+        LockedRepository: a living process holds one of the locks, or it cannot be removed.
+        GitError: a ref cannot be put back.
+    """
+    state = journal.state
+    prefixes = _own_refs(state)
+    told = [f"{ref} was locked by a process that died" for ref in await remove_dead_ref_locks(git, prefixes)]
+    if state.open_intents:
+        emptied = await remove_empty_objects(git, state.run.started_at.timestamp())
+        told += [f"the object {oid} had lost its content, as after a power cut, and was removed" for oid in emptied]
+    broken = await find_broken_refs(git, prefixes)
+    recorded = await to_thread.run_sync(_read_refs, journal.directory / "journal.db") if broken else {}
+    told += [await _restore(git, ref, recorded.get(ref)) for ref in broken]
+    told += await _restore_missing(git, state)
+    if told:
+        await journal.append(*(Noticed(level="warning", text=text) for text in told))
+
+
+def needs_ref_repair(git: Git, state: RunState) -> bool:
+    """Return True if a ref of the run is locked or has lost its content, perhaps since the run ended. Blocks."""
+    prefixes = _own_refs(state)
+    locks = list_lock_files(git.git_dir / prefix for prefix in prefixes)
+    return next(locks, None) is not None or bool(find_broken_refs_sync(git, prefixes))
+
+
+def _own_refs(state: RunState) -> tuple[str, ...]:
+    return (f"refs/heads/{state.run.branch}", f"refs/orchestrate/{state.run.run}", *state.ref_history)
+
+
+async def _restore(git: Git, ref: str, recorded: str | None) -> str:
+    """Put a ref back where its reflog or the journal says that it was; return what became of it."""
+    wanted = [oid for oid in (await read_last_move(git, ref), recorded) if oid]
+    known = await find_existing_objects(git, wanted)
+    found = next((oid for oid in wanted if oid in known), None)
+    await replace_broken_ref(git, ref, found)
+    if found is None:
+        return f"{ref} had lost its content, as after a power cut, and was removed: nothing is known that it held"
+    return f"{ref} had lost its content, as after a power cut: it was put back at {found[:12]}"
+
+
+async def _restore_missing(git: Git, state: RunState) -> list[str]:
+    """Put back the refs of candidates that are gone: without one git may remove the work some day."""
+    taken = {one.ref: one.commit for task in state.tasks.values() for one in task.candidates}
+    standing = await list_refs(git, f"refs/orchestrate/{state.run.run}") if taken else {}
+    missing = {ref: commit for ref, commit in taken.items() if ref not in standing}
+    known = await find_existing_objects(git, missing.values())
+    for ref, commit in missing.items():
+        if commit in known:
+            await set_ref(git, ref, commit)
+    return [f"{ref} was gone and was put back at {oid[:12]}" for ref, oid in missing.items() if oid in known]
+
+
+def _read_refs(journal: Path) -> dict[str, str]:
+    return collect_recorded_refs(read_all_events(journal))
+
+
+def collect_recorded_refs(events: Iterable[RecordedEvent]) -> dict[str, str]:
+    """Return each ref that the journal says was set, with the object that it was last set to."""
+    refs: dict[str, str] = {}
+    setting: dict[str, RefSetting] = {}
+    for recorded in events:
+        match recorded.event:
+            case RefSetting() as intent:
+                setting[intent.key] = intent
+            case RefSet(key=key) if key in setting:
+                refs[setting[key].ref] = setting[key].object
+            case CandidateTaken() as taken:
+                refs[taken.ref] = taken.commit
+            case LandingFinished() as landing:
+                refs[f"refs/heads/{landing.branch}"] = landing.new
+            case _:
+                pass
+    return refs

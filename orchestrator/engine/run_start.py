@@ -1,0 +1,97 @@
+"""The beginning of a run: its base, its branch, and what a person should know at once."""
+
+import os
+import socket
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal
+
+from orchestrator import __version__
+from orchestrator.config.model import Config
+from orchestrator.domain.event import Event
+from orchestrator.domain.event.run import EngineStarted, Noticed, RunStarted
+from orchestrator.domain.ids import CommitId, RunId, TreeId, make_slug
+from orchestrator.errors import UsageProblem
+from worktrees.object_store.trees import read_tree_id
+from worktrees.ref_store.refs import list_refs
+from worktrees.repositories.repository import GitRepository
+
+
+@dataclass(frozen=True)
+class NewRun:
+    """What a run is about. `events` are recorded with its first event, all or none.
+
+    `base` is the commit to start from (default: the one that is checked out), `target` the branch that it came from.
+    """
+
+    mode: Literal["goal", "migration"]
+    goal: str
+    branch_prefix: str
+    recipe: dict[str, Any] | None = None
+    events: Sequence[Event] = ()
+    base: CommitId | None = None
+    target: str = ""
+
+
+async def build_first_events(
+    new: NewRun, run: RunId, repository: GitRepository, config: Config, now: datetime
+) -> Sequence[Event]:
+    """The events that make a run.
+
+    Raises:
+        UsageProblem: its PR branch cannot exist beside a branch that does.
+    """
+    base = new.base or CommitId(repository.read_head_commit())
+    branch = _branch_name(new, run)
+    await _require_free(repository, branch)
+    started = RunStarted(
+        run=run,
+        mode=new.mode,
+        goal=new.goal,
+        started_at=now,
+        repository=str(repository.root),
+        base=base,
+        base_tree=TreeId(await read_tree_id(repository.git, base)),
+        branch=branch,
+        target=config.pr.target or new.target or repository.read_branch() or "",
+        settings=config.model_dump(mode="json", by_alias=True),
+        recipe=new.recipe,
+    )
+    return started, *_notices(repository, base), *new.events
+
+
+def build_engine_started(epoch: int) -> EngineStarted:
+    """This process takes the run."""
+    return EngineStarted(epoch=epoch, pid=os.getpid(), host=socket.gethostname(), version=__version__)
+
+
+def _branch_name(new: NewRun, run: RunId) -> str:
+    if new.mode == "migration":
+        return f"{new.branch_prefix}{run}"
+    return f"{new.branch_prefix}{make_slug(new.goal)}-{run.rpartition('-')[2]}"
+
+
+async def _require_free(repository: GitRepository, branch: str) -> None:
+    """Git cannot keep `a/b` beside a branch `a`."""
+    refs = await list_refs(repository.git, "refs/heads/")
+    parts = branch.split("/")
+    for length in range(1, len(parts) + 1):
+        taken = "/".join(parts[:length])
+        if f"refs/heads/{taken}" in refs:
+            raise UsageProblem(
+                f"the PR branch {branch} cannot be made beside your branch {taken}: rename that one, "
+                "or choose another [pr] prefix"
+            )
+
+
+def _notices(repository: GitRepository, base: CommitId) -> Sequence[Noticed]:
+    dirty = repository.list_dirty_paths()
+    if not dirty:
+        return ()
+    shown = ", ".join(dirty[:5]) + (f" and {len(dirty) - 5} more" if len(dirty) > 5 else "")
+    text = (
+        f"your checkout has changes that are not committed ({shown}); the run starts from commit {base[:12]} "
+        "and leaves them out and alone"
+    )
+    return (Noticed(level="warning", text=text),)

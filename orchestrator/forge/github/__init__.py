@@ -1,0 +1,1 @@
+"""Pull requests on GitHub: REST client, retries, errors, checks and comments."""

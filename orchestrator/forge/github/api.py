@@ -1,0 +1,164 @@
+"""GitHub's REST API about one repository: what is asked for as types, as patiently as it takes."""
+
+import random
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from typing import Any, TypeVar
+
+import anyio
+from pydantic import BaseModel, TypeAdapter, ValidationError
+
+from orchestrator.errors import EnvironmentProblem, ProviderDown
+from orchestrator.forge.github.endpoint import RepositoryEndpoint
+from orchestrator.forge.github.errors import UnknownOutcome, build_bad_response, build_refusal
+from orchestrator.forge.github.http_client import GitHubConnection, HttpResponse, open_connection
+from orchestrator.forge.github.responses import parse_error_message
+from orchestrator.forge.github.retry import GitHubRetryPolicy, RetryAdvice, find_retry_advice
+
+_PER_PAGE = 100
+_PAGES = 10
+_WORTH_TELLING_S = 10.0
+_Model = TypeVar("_Model", bound=BaseModel)
+
+
+async def _silent(_: str) -> None:
+    """Nobody is told."""
+
+
+class GitHubApi:
+    """What can be asked about the repository; paths are below it, such as `/pulls/1`. All of its methods raise:
+
+    Refused: GitHub understands the request and does not do it (405, 409, 422).
+    EnvironmentProblem: the token or the repository does not do, or this is no GitHub.
+    ProviderDown: it stays down, or limits for too long.
+    """
+
+    def __init__(
+        self,
+        sender: GitHubConnection,
+        place: RepositoryEndpoint,
+        patience: GitHubRetryPolicy | None = None,
+        tell: Callable[[str], Awaitable[None]] = _silent,
+    ) -> None:
+        self._exchange = sender
+        self.endpoint = place
+        self._patience = patience or GitHubRetryPolicy()
+        self._tell = tell
+
+    async def read_object(self, model: type[_Model], path: str) -> _Model:
+        """One thing; an empty path is the repository itself."""
+        return self._read(model, await self.send_request("GET", path))
+
+    async def list_objects(self, model: type[_Model], path: str, within: str = "", **query: str) -> list[_Model]:
+        """All of a list, which may stand under a key of its own; longer than anybody should read is a problem."""
+        found: list[_Model] = []
+        for page in range(1, _PAGES + 1):
+            reply = await self.send_request("GET", path, query={**query, "per_page": str(_PER_PAGE), "page": str(page)})
+            found += self._read_list(model, reply, within)
+            if not reply.has_next_page:
+                return found
+        raise EnvironmentProblem(
+            f"{self.endpoint.repository}{path} has more than {_PAGES * _PER_PAGE} entries, which is too long to read"
+        )
+
+    async def create_object(self, model: type[_Model], path: str, body: Mapping[str, Any]) -> _Model:
+        """Have something made that must not be made twice.
+
+        Raises:
+            Lost: it may have been made.
+        """
+        return self._read(model, await self.send_request("POST", path, body, is_once=True))
+
+    async def update_object(self, model: type[_Model], method: str, path: str, body: Mapping[str, Any]) -> _Model:
+        """Have something be so; done twice it is the same as once."""
+        return self._read(model, await self.send_request(method, path, body))
+
+    async def find_or_create(
+        self, find: Callable[[], Awaitable[_Model | None]], make: Callable[[], Awaitable[_Model]]
+    ) -> _Model:
+        """What is found, else what is made, however often nobody hears whether it was: then it is looked for again."""
+        lost: UnknownOutcome | None = None
+        for attempt in range(1, self._patience.tries + 1):
+            if (found := await find()) is not None:
+                return found
+            try:
+                return await make()
+            except UnknownOutcome as error:
+                lost = error
+            await anyio.sleep(self._patience.get_backoff_s(attempt, random.random()))
+        raise ProviderDown(f"{self.endpoint.host} does not say what became of it: {lost}; resume the run later")
+
+    async def send_request(
+        self,
+        method: str,
+        path: str,
+        body: Mapping[str, Any] | None = None,
+        *,
+        query: Mapping[str, str] | None = None,
+        is_once: bool = False,
+    ) -> HttpResponse:
+        """An answer that is one, after as many tries as it takes.
+
+        Raises:
+            Lost: the request `is_once`, and may have had its effect.
+        """
+        waited, why = 0.0, ""
+        for attempt in range(1, self._patience.tries + 1):
+            outcome = await self._outcome(method, path, body, query or {})
+            if isinstance(outcome, HttpResponse):
+                return outcome
+            why = outcome.why
+            if is_once and not outcome.is_without_effect:
+                raise UnknownOutcome(why)
+            pause = outcome.after_s + self._patience.get_backoff_s(attempt, random.random())
+            waited += pause
+            if attempt == self._patience.tries or waited > self._patience.max_total_wait_s:
+                break
+            await self._wait(pause, why)
+        asked = f"{method} {self.endpoint.repository}{path}"
+        raise ProviderDown(f"{self.endpoint.host} did not answer {asked}: {why}; resume the run later")
+
+    async def _outcome(
+        self, method: str, path: str, body: Mapping[str, Any] | None, query: Mapping[str, str]
+    ) -> HttpResponse | RetryAdvice:
+        reply = await self._exchange.send_request(method, path, body, query)
+        if isinstance(reply, RetryAdvice) or reply.is_success:
+            return reply
+        again = find_retry_advice(
+            reply.status, reply.headers, self.endpoint.redact_text(parse_error_message(reply.content))
+        )
+        if again is None:
+            raise build_refusal(self.endpoint, reply, method, path)
+        return again
+
+    async def _wait(self, pause_s: float, why: str) -> None:
+        if pause_s >= _WORTH_TELLING_S:
+            await self._tell(f"{self.endpoint.host}: {why}; it is asked again in {pause_s:.0f} s")
+        await anyio.sleep(pause_s)
+
+    def _read(self, model: type[_Model], reply: HttpResponse) -> _Model:
+        try:
+            return model.model_validate_json(reply.content)
+        except ValidationError as error:
+            raise build_bad_response(self.endpoint, error.errors()[0]["msg"]) from error
+
+    def _read_list(self, model: type[_Model], reply: HttpResponse, within: str) -> list[_Model]:
+        items = TypeAdapter(list[model])  # type: ignore[valid-type]
+        try:
+            if not within:
+                return items.validate_json(reply.content)
+            answer = TypeAdapter(dict[str, Any]).validate_json(reply.content)
+            return items.validate_python(answer.get(within))
+        except ValidationError as error:
+            raise build_bad_response(self.endpoint, error.errors()[0]["msg"]) from error
+
+
+@asynccontextmanager
+async def open_github_api(
+    place: RepositoryEndpoint,
+    tell: Callable[[str], Awaitable[None]] = _silent,
+    patience: GitHubRetryPolicy | None = None,
+) -> AsyncIterator[GitHubApi]:
+    """The API while the block lasts; `tell` hears of long waits."""
+    async with open_connection(place) as sender:
+        yield GitHubApi(sender, place, patience, tell)

@@ -1,0 +1,205 @@
+"""Pull requests on GitHub. Everything that is written there bears a mark, by which it is found again."""
+
+from collections.abc import Sequence
+from functools import partial
+
+import anyio
+
+from orchestrator.domain.ids import CommitId, RunId
+from orchestrator.errors import PersonNeeded
+from orchestrator.forge.github.api import GitHubApi
+from orchestrator.forge.github.checks import merge_checks
+from orchestrator.forge.github.errors import GitHubRefused, UnknownOutcome
+from orchestrator.forge.github.responses import (
+    CheckRun,
+    CommitStatus,
+    GitHubPullRequest,
+    GitHubRepository,
+    IssueComment,
+    MergeResponse,
+)
+from orchestrator.forge.markers import add_marker, build_marker, build_run_marker, has_marker
+from orchestrator.ports.forge import ForgeCheck, OpenedPullRequest, PullRequest
+
+_EXISTS = "already exists"
+_MOVING = "Base branch was modified"
+_MOVED_TRIES = 5
+_MOVED_S = 1.0
+
+
+class GitHubForge:
+    """A `ports.Forge`: the pull requests of one run in one repository.
+
+    What it did not make is never touched: of a pull request that does not bear this run's mark a person is told.
+    """
+
+    name = "github"
+
+    def __init__(self, api: GitHubApi, run: RunId) -> None:
+        self._api = api
+        self._run = run
+
+    async def open_pull_request(self, request: PullRequest) -> OpenedPullRequest:
+        """Open the pull request, or update the one of the same branch that bears this run's mark.
+
+        One that was closed or merged at this very commit stays as it is.
+
+        Raises:
+            PersonNeeded: the branch has a pull request that this run did not open, or GitHub does not take it.
+        """
+        request = await self._with_target(request)
+        own = build_marker(self._run, "pr", request.group)
+        body = add_marker(request.body, own)
+        pull = await self._api.find_or_create(partial(self._found, request), partial(self._made, request, body))
+        if pull.is_open:
+            await self._update(pull, request, body)
+        return OpenedPullRequest(
+            forge=self.name, ref=f"{self._api.endpoint.repository}#{pull.number}", url=pull.html_url
+        )
+
+    async def list_checks(self, ref: str, commit: CommitId) -> Sequence[ForgeCheck]:
+        """What apps (check runs) and others (commit statuses) say of this commit."""
+        runs = await self._api.list_objects(CheckRun, f"/commits/{commit}/check-runs", within="check_runs")
+        statuses = await self._api.list_objects(CommitStatus, f"/commits/{commit}/status", within="statuses")
+        return merge_checks(runs, statuses)
+
+    async def merge_pull_request(self, ref: str, commit: CommitId) -> CommitId:
+        """Merge the pull request if its head is still this commit; the commit that its target was brought to.
+
+        Raises:
+            PersonNeeded: GitHub does not allow it, the head has moved, there is a conflict, or it is not this run's.
+        """
+        number = self._number(ref)
+        for _ in range(_MOVED_TRIES):
+            pull = await self._own(ref, number)
+            if pull.merged_at is not None and pull.head.sha == commit:
+                return CommitId(pull.merge_commit_sha or commit)
+            _require_mergeable(ref, pull, commit)
+            try:
+                merged = await self._api.update_object(MergeResponse, "PUT", f"/pulls/{number}/merge", {"sha": commit})
+            except GitHubRefused as refused:
+                await self._require_passing(ref, number, commit, refused)
+            else:
+                return CommitId(merged.sha)
+        raise PersonNeeded(
+            f"{ref} was not merged: its target does not keep still; merge it yourself, or resume the run"
+        )
+
+    async def close_pull_request(self, ref: str, comment: str) -> None:
+        """Close the pull request unmerged, with a word why, once.
+
+        Raises:
+            PersonNeeded: it is not this run's.
+        """
+        number = self._number(ref)
+        pull = await self._own(ref, number)
+        own = build_marker(self._run, "closed")
+        text = add_marker(comment, own)
+        said = await self._api.find_or_create(partial(self._said, number, own), partial(self._say, number, text))
+        if not _same(said.body, text):
+            await self._api.update_object(IssueComment, "PATCH", f"/issues/comments/{said.id}", {"body": text})
+        if pull.is_open:
+            await self._api.update_object(GitHubPullRequest, "PATCH", f"/pulls/{number}", {"state": "closed"})
+
+    async def _with_target(self, request: PullRequest) -> PullRequest:
+        """Where the run knows no branch that it is meant for, it is the repository's own."""
+        if request.target:
+            return request
+        repository = await self._api.read_object(GitHubRepository, "")
+        return request.model_copy(update={"target": repository.default_branch})
+
+    async def _found(self, request: PullRequest) -> GitHubPullRequest | None:
+        """The pull request of the branch that is this run's: the open one, else one that ended at the same commit."""
+        pulls = await self._api.list_objects(
+            GitHubPullRequest, "/pulls", head=f"{self._api.endpoint.owner}:{request.head}", state="all"
+        )
+        pulls = [pull for pull in pulls if pull.head.ref == request.head]
+        ours = [pull for pull in pulls if has_marker(pull.body, build_run_marker(self._run))]
+        for pull in pulls:
+            if pull.is_open and pull not in ours:
+                raise PersonNeeded(
+                    f"{pull.html_url} is open for {request.head} already, and this run did not open it (its text does "
+                    f"not begin with {build_run_marker(self._run)}…): close it, or rename its branch; then resume the run"
+                )
+        ended = [pull for pull in ours if not pull.is_open and pull.head.sha == request.commit]
+        return next((pull for pull in ours if pull.is_open), ended[0] if ended else None)
+
+    async def _made(self, request: PullRequest, body: str) -> GitHubPullRequest:
+        wanted = {"title": request.title, "head": request.head, "base": request.target, "body": body}
+        try:
+            return await self._api.create_object(GitHubPullRequest, "/pulls", {**wanted, "draft": request.draft})
+        except GitHubRefused as refused:
+            if _EXISTS in refused.detail:
+                raise UnknownOutcome(refused.detail) from refused
+            raise PersonNeeded(
+                f"{self._api.endpoint.host} does not open a pull request for {request.head} into {request.target} "
+                f"({refused.detail}): mend that, then resume the run"
+            ) from refused
+
+    async def _update(self, pull: GitHubPullRequest, request: PullRequest, body: str) -> None:
+        """A draft stays one, and what is none becomes none: only a person says when it is ready."""
+        path = f"/pulls/{pull.number}"
+        try:
+            if pull.title != request.title or not _same(pull.body, body):
+                await self._api.update_object(GitHubPullRequest, "PATCH", path, {"title": request.title, "body": body})
+            missing = set(request.labels) - {label.name for label in pull.labels}
+            if missing:
+                await self._api.send_request("POST", f"/issues/{pull.number}/labels", {"labels": sorted(missing)})
+        except GitHubRefused as refused:
+            raise PersonNeeded(
+                f"{pull.html_url} cannot be updated ({refused.detail}): mend that, then resume the run"
+            ) from (refused)
+
+    async def _own(self, ref: str, number: int) -> GitHubPullRequest:
+        pull = await self._api.read_object(GitHubPullRequest, f"/pulls/{number}")
+        if not has_marker(pull.body, build_run_marker(self._run)):
+            raise PersonNeeded(
+                f"{ref} is not this run's: its text does not begin with the run's mark; see to it yourself"
+            )
+        return pull
+
+    async def _require_passing(self, ref: str, number: int, commit: CommitId, refused: GitHubRefused) -> None:
+        """Nothing, if a refused merge may go through at the next try, or has gone through unheard.
+
+        Raises:
+            PersonNeeded: neither.
+        """
+        if _MOVING in refused.detail:
+            await anyio.sleep(_MOVED_S)
+            return
+        pull = await self._own(ref, number)
+        if pull.merged_at is None:
+            raise PersonNeeded(
+                f"{ref} was not merged at {commit[:12]} ({refused.detail}): see to it at {pull.html_url}, then resume "
+                "the run"
+            ) from refused
+
+    async def _said(self, number: int, own: str) -> IssueComment | None:
+        comments = await self._api.list_objects(IssueComment, f"/issues/{number}/comments")
+        return next((comment for comment in comments if has_marker(comment.body, own)), None)
+
+    async def _say(self, number: int, text: str) -> IssueComment:
+        return await self._api.create_object(IssueComment, f"/issues/{number}/comments", {"body": text})
+
+    def _number(self, ref: str) -> int:
+        repository, _, number = ref.rpartition("#")
+        if repository != self._api.endpoint.repository or not number.isdigit():
+            raise PersonNeeded(
+                f"{ref} is no pull request of {self._api.endpoint.repository}, which [pr] names now: see to it yourself"
+            )
+        return int(number)
+
+
+def _require_mergeable(ref: str, pull: GitHubPullRequest, commit: CommitId) -> None:
+    if not pull.is_open:
+        raise PersonNeeded(f"{ref} was closed by somebody: reopen it at {pull.html_url}, then resume the run")
+    if pull.head.sha != commit:
+        raise PersonNeeded(
+            f"{ref} has moved to {pull.head.sha[:12]}, which this run did not judge: look at what was added at "
+            f"{pull.html_url}, and take it away or merge it yourself"
+        )
+
+
+def _same(one: str | None, other: str) -> bool:
+    """GitHub may have changed ends of lines."""
+    return (one or "").replace("\r\n", "\n").strip() == other.strip()

@@ -1,0 +1,127 @@
+"""One request to GitHub and its answer: bounded in time and size, and not sent again where nothing has changed."""
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import anyio
+import httpx
+
+from orchestrator import __version__
+from orchestrator.errors import EnvironmentProblem
+from orchestrator.forge.github.endpoint import RepositoryEndpoint
+from orchestrator.forge.github.retry import RetryAdvice
+
+_VERSION = "2022-11-28"
+_CONNECT_S = 15.0
+_ANSWER_S = 60.0
+_WHOLE_S = 180.0
+_LARGEST_BYTES = 16 * 1024 * 1024
+_CACHED = 64
+_NOT_MODIFIED = 304
+_UNSENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.ProxyError)
+
+
+@dataclass(frozen=True)
+class HttpResponse:
+    """An answer; header names are in lower case."""
+
+    status: int
+    headers: Mapping[str, str]
+    content: bytes
+
+    @property
+    def is_success(self) -> bool:
+        """Whether what was asked was done."""
+        return 200 <= self.status < 300
+
+    @property
+    def has_next_page(self) -> bool:
+        """Whether there is a next page."""
+        return 'rel="next"' in self.headers.get("link", "")
+
+
+class GitHubConnection:
+    """Sends requests about one repository."""
+
+    def __init__(self, client: httpx.AsyncClient, place: RepositoryEndpoint) -> None:
+        self._client = client
+        self._place = place
+        self._seen: dict[str, tuple[str, HttpResponse]] = {}
+
+    async def send_request(
+        self, method: str, path: str, body: Mapping[str, Any] | None, query: Mapping[str, str]
+    ) -> HttpResponse | RetryAdvice:
+        """What it answers, whatever that is; or that nobody answered.
+
+        Raises:
+            EnvironmentProblem: the answer has no end.
+        """
+        url = httpx.URL(f"{self._place.url}/repos/{self._place.repository}{path}", params=query)
+        try:
+            return await self._answer(method, url, body)
+        except httpx.RequestError as error:
+            why = f"{type(error).__name__} {self._place.redact_text(str(error))}".strip()
+            return RetryAdvice(0.0, why, is_without_effect=isinstance(error, _UNSENT))
+
+    async def _answer(self, method: str, url: httpx.URL, body: Mapping[str, Any] | None) -> HttpResponse:
+        """What was read before is not sent again if it has not changed, and then counts for no limit."""
+        earlier = self._seen.get(str(url)) if method == "GET" else None
+        headers = {"If-None-Match": earlier[0]} if earlier else {}
+        with anyio.move_on_after(_WHOLE_S) as deadline:
+            async with self._client.stream(method, url, json=body, headers=headers) as response:
+                content = await self._bounded(response)
+        if deadline.cancelled_caught:
+            raise httpx.ReadTimeout(f"no complete answer within {_WHOLE_S:g} s")
+        reply = HttpResponse(
+            response.status_code, {name.lower(): value for name, value in response.headers.items()}, content
+        )
+        if reply.status == _NOT_MODIFIED and earlier:
+            return earlier[1]
+        self._remember(method, str(url), reply)
+        return reply
+
+    async def _bounded(self, response: httpx.Response) -> bytes:
+        """Read an answer as it arrives: none is asked for compressed, where a few bytes could stand for any number."""
+        if encoding := response.headers.get("Content-Encoding", ""):
+            raise httpx.DecodingError(f"the answer is compressed ({encoding[:40]!r}), which was not asked for")
+        content = bytearray()
+        async for chunk in response.aiter_raw():
+            content += chunk
+            if len(content) > _LARGEST_BYTES:
+                raise EnvironmentProblem(f"{self._place.host} answers with more than {_LARGEST_BYTES // 2**20} MiB")
+        return bytes(content)
+
+    def _remember(self, method: str, url: str, reply: HttpResponse) -> None:
+        self._seen.pop(url, None)
+        if method == "GET" and reply.is_success and (tag := reply.headers.get("etag")):
+            self._seen[url] = (tag, reply)
+            if len(self._seen) > _CACHED:
+                del self._seen[next(iter(self._seen))]
+
+
+@asynccontextmanager
+async def open_connection(place: RepositoryEndpoint) -> AsyncIterator[GitHubConnection]:
+    """Connections while the block lasts. Proxies and certificates are those of the environment.
+
+    Raises:
+        EnvironmentProblem: the environment names a proxy or certificates that cannot be used.
+    """
+    headers = {
+        "Accept": "application/vnd.github+json, application/json",
+        "Accept-Encoding": "identity",
+        "Authorization": f"Bearer {place.token}",
+        "User-Agent": f"orchestrate/{__version__}",
+        "X-GitHub-Api-Version": _VERSION,
+    }
+    timeout = httpx.Timeout(_ANSWER_S, connect=_CONNECT_S)
+    try:
+        client = httpx.AsyncClient(headers=headers, timeout=timeout, follow_redirects=False)
+    except (ImportError, OSError, ValueError, httpx.InvalidURL) as error:
+        raise EnvironmentProblem(
+            f"{place.host} cannot be called with the proxy or the certificates that the environment names "
+            f"({place.redact_text(str(error))}): see to HTTPS_PROXY, ALL_PROXY and SSL_CERT_FILE"
+        ) from error
+    async with client:
+        yield GitHubConnection(client, place)

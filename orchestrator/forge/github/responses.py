@@ -1,0 +1,121 @@
+"""The parts of GitHub's answers that are read."""
+
+from pydantic import BaseModel, ConfigDict
+
+from orchestrator.domain.text.encoding import decode_json
+
+
+class _Answer(BaseModel):
+    """GitHub may add what it likes."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore", defer_build=True)
+
+
+class PullRequestEnd(_Answer):
+    """One end of a pull request."""
+
+    ref: str
+    sha: str
+
+
+class Label(_Answer):
+    """A label."""
+
+    name: str
+
+
+class GitHubPullRequest(_Answer):
+    """A pull request."""
+
+    number: int
+    html_url: str
+    title: str
+    body: str | None = None
+    state: str
+    head: PullRequestEnd
+    base: PullRequestEnd
+    labels: tuple[Label, ...] = ()
+    merged_at: str | None = None
+    merge_commit_sha: str | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it waits for somebody."""
+        return self.state == "open"
+
+
+class IssueComment(_Answer):
+    """A comment on a pull request."""
+
+    id: int
+    body: str | None = None
+
+
+class RepositoryPermissions(_Answer):
+    """What the token's owner may do in a repository."""
+
+    push: bool = False
+
+
+class GitHubRepository(_Answer):
+    """A repository. Tokens of apps are not told their rights."""
+
+    full_name: str
+    default_branch: str
+    permissions: RepositoryPermissions | None = None
+
+
+class MergeResponse(_Answer):
+    """What became of a merge."""
+
+    sha: str
+
+
+class CheckOutput(_Answer):
+    """What a check says of itself."""
+
+    title: str | None = None
+    summary: str | None = None
+
+
+class CheckRun(_Answer):
+    """A check that an app runs on a commit."""
+
+    name: str
+    status: str
+    conclusion: str | None = None
+    html_url: str | None = None
+    details_url: str | None = None
+    output: CheckOutput = CheckOutput()
+
+
+class CommitStatus(_Answer):
+    """A status that somebody set on a commit."""
+
+    context: str
+    state: str
+    description: str | None = None
+    target_url: str | None = None
+
+
+def parse_error_message(content: bytes) -> str:
+    """GitHub's words in an answer that refuses something, with what it says of single fields; empty if there are none.
+
+    Whoever shows them has to strip and redact them first.
+    """
+    try:
+        answer = decode_json(content)
+    except ValueError:
+        return ""
+    if not isinstance(answer, dict):
+        return ""
+    errors = answer.get("errors")
+    more = [_of_field(error) for error in errors] if isinstance(errors, list) else []
+    return "; ".join(filter(None, (str(answer.get("message") or ""), *more)))
+
+
+def _of_field(error: object) -> str:
+    if not isinstance(error, dict):
+        return str(error)
+    words = (error.get("field"), error.get("message") or error.get("code"))
+    return " ".join(str(word) for word in words if word)

@@ -1,0 +1,105 @@
+"""When to ask GitHub again: after what, and how long to wait. Pure: time and chance are given."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+
+_TOO_MANY = 429
+_LIMITING = (403, _TOO_MANY)
+_FAILING = (500, 502, 503, 504)
+_MINUTE_S = 60.0
+"""What GitHub asks clients to wait at least, where it limits them and does not say how long."""
+_MARGIN_S = 1.0
+
+
+@dataclass(frozen=True)
+class GitHubRetryPolicy:
+    """How often one request is tried, how long pauses are where GitHub names none, and the longest that is waited.
+
+    Attributes:
+        tries: of one request, the first included.
+        base_s: the first pause is up to so long; it doubles each time.
+        cap_s: and grows to this.
+        longest_s: all pauses of one request together. A limit that lasts longer ends the run, resumably.
+    """
+
+    tries: int = 6
+    base_s: float = 1.0
+    cap_s: float = 30.0
+    max_total_wait_s: float = 900.0
+
+    def get_backoff_s(self, attempt: int, chance: float) -> float:
+        """The pause after so many tries, with full jitter; `chance` is from 0 to 1."""
+        return float(min(self.cap_s, self.base_s * 2 ** (attempt - 1)) * chance)
+
+
+@dataclass(frozen=True)
+class RetryAdvice:
+    """That a request is to be made again: after so many seconds at least, and why.
+
+    `is_undone` says that GitHub certainly did not do what was asked.
+    """
+
+    after_s: float
+    why: str
+    is_without_effect: bool
+
+
+def find_retry_advice(status: int, headers: Mapping[str, str], said: str) -> RetryAdvice | None:
+    """What an answer of this status asks for; None if asking again would change nothing.
+
+    Args:
+        status: the HTTP status.
+        headers: names in lower case.
+        said: GitHub's own words.
+    """
+    if status in _LIMITING and (limit := _limit(status, headers, said)):
+        return limit
+    if status in _FAILING:
+        return RetryAdvice(_asked(headers) or 0.0, f"{status} {said}".strip(), is_without_effect=False)
+    return None
+
+
+def _limit(status: int, headers: Mapping[str, str], said: str) -> RetryAdvice | None:
+    """A 403 is a limit only if it says so in one of three ways; all others forbid something."""
+    asked = _asked(headers)
+    if headers.get("x-ratelimit-remaining") == "0":
+        return RetryAdvice(
+            max(asked or 0.0, _until_reset(headers)), "its rate limit is used up", is_without_effect=True
+        )
+    if asked is not None or status == _TOO_MANY or "secondary rate limit" in said.lower():
+        return RetryAdvice(
+            _MINUTE_S if asked is None else asked, "it limits how fast it is asked", is_without_effect=True
+        )
+    return None
+
+
+def _asked(headers: Mapping[str, str]) -> float | None:
+    """The seconds that `Retry-After` asks for, which may be written as a date."""
+    given = headers.get("retry-after", "").strip()
+    if given.isascii() and given.isdigit():
+        return float(given)
+    until = _date(given)
+    return None if until is None else _between(headers, until)
+
+
+def _until_reset(headers: Mapping[str, str]) -> float:
+    given = headers.get("x-ratelimit-reset", "")
+    if not (given.isascii() and given.isdigit()) or len(given) > 11:
+        return _MINUTE_S
+    return _between(headers, datetime.fromtimestamp(int(given), UTC)) + _MARGIN_S
+
+
+def _between(headers: Mapping[str, str], until: datetime) -> float:
+    """By GitHub's clock, which this machine's may not agree with."""
+    now = _date(headers.get("date", ""))
+    return _MINUTE_S if now is None else max(0.0, (until - now).total_seconds())
+
+
+def _date(text: str) -> datetime | None:
+    try:
+        found = parsedate_to_datetime(text)
+    except (TypeError, ValueError, IndexError):
+        return None
+    return found if found.tzinfo else found.replace(tzinfo=UTC)

@@ -1,0 +1,270 @@
+"""podman or docker as a backend: a container for each workspace, kept between its commands, one command at a time.
+
+Its file system, variables and user are bubblewrap's. A second command at the same time gets a container of its own.
+"""
+
+import json
+import resource
+import secrets
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from importlib import resources
+from pathlib import Path
+
+import anyio
+from anyio import to_thread
+
+from orchestrator.domain.sandbox.tier import Tier
+from orchestrator.hands.containers.engines import ContainerEngine, build_image_archive
+from orchestrator.hands.containers.run_arguments import CONTROL_FOLDER, SESSION_LABEL, STATE_LABEL, ContainerLaunch
+from orchestrator.hands.containers.running_container import Container, start_container
+from orchestrator.hands.execution.process_runner import ExecutionTerms, ProcessOutcome, run_until_exit
+from orchestrator.hands.files.directory_trees import create_private_folder
+from orchestrator.hands.limits.rlimits import wrap_in_rlimits
+from orchestrator.hands.limits.watchdog import ResourceBounds
+from orchestrator.hands.policy import Registries, SandboxPolicy
+from orchestrator.hands.sandbox.backend import ExecutionRequest, MountPlan
+from orchestrator.hands.sandbox.filesystem_layout import EXCHANGE_FOLDER, LayoutBackend, SandboxLayout, build_layout
+from orchestrator.hands.sandbox.host_paths import HostPaths
+from orchestrator.hands.sandbox.mounts import Mount, MountKind, sort_mounts
+from orchestrator.hands.sandbox.program_search import find_program
+from orchestrator.hands.seccomp.engine_profile import tighten_profile
+from orchestrator.hands.toolchain.interpreters import get_own_python
+from orchestrator.ports.hands import CommandEnding, ShellCommand
+
+_PROCESSES = 32_768
+"""Not the limit of one container, which its engine sets, or the command itself; engines may give away no more."""
+
+_MODE = 0o1777
+
+
+@dataclass
+class ContainerBackend(LayoutBackend):
+    """Containers as a `Backend`, made once per process by `build_containers`.
+
+    `root` is what names their root file system to the engine, `seccomp` a file. `idle` holds those that wait for the
+    next command of their workspace.
+    """
+
+    layout: SandboxLayout
+    engine: ContainerEngine
+    folder: Path
+    session: Path
+    root: tuple[str, ...]
+    prlimit: str
+    seccomp: str | None
+    idle: dict[tuple[MountPlan, bool], list[Container]] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """One word for it."""
+        return self.engine.kind
+
+    @property
+    def ceiling(self) -> Tier:
+        """Containers have no network at all, so no registries either."""
+        return Tier.COMMANDS
+
+    @property
+    def description(self) -> str:
+        """The program behind it, its version, and as whom commands run."""
+        who = "as yourself" if self.policy.uid is None else f"as user {self.policy.uid}"
+        runtime = f" with {self.engine.runtime}" if self.engine.runtime else ""
+        return f"{self.engine.version} at {self.engine.program}{runtime}, {who}"
+
+    def build_environment(self, command: ShellCommand, registries: Registries | None = None) -> dict[str, str]:
+        """Every variable the command sees when it starts."""
+        return self.layout.build_environment(command)
+
+    async def run_command(self, order: ExecutionRequest) -> ProcessOutcome:
+        """Run a command to its end, in a container of its workspace."""
+        key = (order.mount_plan, order.command.writable)
+        try:
+            container = await self._take(key)
+        except OSError as error:
+            return ProcessOutcome(
+                CommandEnding.NOT_STARTED, None, 0.0, 0, f"The container could not be started: {error}."
+            )
+        try:
+            return await self._give(container, order)
+        finally:
+            with anyio.CancelScope(shield=True):
+                if container.is_over:
+                    await container.remove_container()
+                else:
+                    self.idle.setdefault(key, []).append(container)
+
+    async def release_workspace(self, place: MountPlan) -> None:
+        """Remove every container of the workspace."""
+        for key in [key for key in self.idle if key[0].root == place.root]:
+            await _remove_all(self.idle.pop(key))
+
+    async def _give(self, container: Container, order: ExecutionRequest) -> ProcessOutcome:
+        command = order.command
+        are_counted = "pids" in self.engine.supported_limits
+        words = wrap_in_rlimits(
+            self.layout.build_shell_command(command), self.policy.limits, self.prlimit, are_counted=are_counted
+        )
+        told = {"words": words, "env": self.build_environment(command), "cwd": self.layout.cwd}
+        bounds = ResourceBounds(self.policy.limits, order.writable_folders)
+        begin = partial(container.start_command, told, command.stdin)
+        ended = await run_until_exit(
+            begin, order.log, ExecutionTerms(order.timeout_s, order.output_bytes, bounds, self.owner)
+        )
+        if order.exchange is not None:
+            await to_thread.run_sync(_hand_back, container.files, order.exchange, command.files.values())
+        return ended
+
+    async def _take(self, key: tuple[MountPlan, bool]) -> Container:
+        """A container for a workspace in which all stands as it should, an idle one or a new one."""
+        while waiting := self.idle.get(key):
+            if await _is_fresh(container := waiting.pop()):
+                return container
+        with anyio.CancelScope(shield=True):  # a start that is given up half-way leaves something behind
+            self.idle.setdefault(key, []).append(await self._start(*key))
+        return self.idle[key].pop()
+
+    async def _start(self, place: MountPlan, is_writable: bool) -> Container:
+        name = f"orchestrate-{self.session.name}-{secrets.token_hex(4)}"
+        folder = create_private_folder(self.folder / name)
+        control = folder / "control"
+        control.mkdir()
+        control.chmod(0o755)
+        files = create_private_folder(folder / "files", self.owner)
+        mounts = self.layout.build_mounts(place, is_writable, None)
+        await to_thread.run_sync(_prepare_root, self.folder / "root", mounts)
+        launch = ContainerLaunch(
+            name=name,
+            labels={STATE_LABEL: str(self.host_paths.state), SESSION_LABEL: str(self.session)},
+            root=self.root,
+            mounts=mounts,
+            files=str(files),
+            control=str(control),
+            user=self.layout.user,
+            limits=self.policy.limits,
+            python=str(get_own_python()),
+            script=_script(),
+            seccomp=self.seccomp,
+            supported_limits=self.engine.supported_limits,
+            hard_processes=_hard_processes(),
+        )
+        return await start_container(self.engine, launch, folder)
+
+
+async def build_container_backend(
+    policy: SandboxPolicy,
+    engine: ContainerEngine,
+    around: HostPaths,
+    session: Path,
+    folder: Path,
+    environ: Mapping[str, str],
+) -> ContainerBackend:
+    """Prepare what every container shares, in the new directory `folder`.
+
+    Raises:
+        OSError: that cannot be written, the engine is not fit for it, or commands would run as root.
+        ProgramMissing: prlimit is not installed.
+    """
+    prlimit = find_program("prlimit", environ, (around.repository, around.state), "util-linux")
+    await to_thread.run_sync(create_private_folder, folder)
+    layout = await to_thread.run_sync(build_layout, policy, around, folder / "fixtures")
+    root = create_private_folder(folder / "root")
+    nowhere = MountPlan(Path("/nonexistent"), Path("/nonexistent"), (Path("/nonexistent"),))
+    await to_thread.run_sync(_prepare_root, root, layout.build_mounts(nowhere, True, None))
+    seccomp = await to_thread.run_sync(_seccomp, engine, folder / "seccomp.json")
+    told = await _root_words(engine, root, policy)
+    return ContainerBackend(layout, engine, folder, session, told, prlimit, seccomp)
+
+
+async def _root_words(engine: ContainerEngine, root: Path, policy: SandboxPolicy) -> tuple[str, ...]:
+    """Podman takes the directory as it is, and as yourself only if your ids are mapped to themselves."""
+    if engine.is_podman:
+        own = ("--userns", "keep-id") if engine.is_rootless else ()
+        return (*own, "--rootfs", str(root))
+    image = f"orchestrate-root:{policy.sha[:16]}"
+    await engine.run_engine_command("import", "-", image, given=await to_thread.run_sync(build_image_archive, root))
+    return (image,)
+
+
+def _prepare_root(root: Path, mounts: Iterable[Mount]) -> None:
+    """Make the file system under all mounts: links, and every place that something is mounted on.
+
+    What is missing the engine would make, as a user whose files we may not be able to remove.
+    """
+    root.chmod(0o755)
+    for place in ("proc", "sys", "dev", "run", "etc", EXCHANGE_FOLDER[1:], CONTROL_FOLDER[1:]):
+        (root / place).mkdir(parents=True, exist_ok=True)
+    (root / "run" / ".containerenv").touch()
+    for mount in sort_mounts(mounts):
+        spot = root / mount.dest.lstrip("/")
+        if not spot.is_symlink() and not spot.exists():
+            spot.parent.mkdir(parents=True, exist_ok=True)
+            _make_spot(spot, mount)
+
+
+def _make_spot(spot: Path, mount: Mount) -> None:
+    if mount.kind == MountKind.LINK:
+        spot.symlink_to(mount.source)
+    elif mount.is_bind_mount and Path(mount.source).is_file():
+        spot.touch()
+    else:
+        spot.mkdir()
+    if mount.kind == MountKind.EMPTY:
+        spot.chmod(_MODE)  # directories in memory take the mode of their place
+
+
+def _seccomp(engine: ContainerEngine, target: Path) -> str | None:
+    """The engine's own system call filter, tightened; None for docker, whose own is tight enough."""
+    if not engine.is_podman:
+        return None
+    if engine.seccomp is None or not Path(engine.seccomp).is_file():
+        raise OSError(f"{engine.title} has no system call filter (seccomp profile) of its own to build on")
+    profile = json.loads(Path(engine.seccomp).read_text(encoding="utf-8"))
+    target.write_text(json.dumps(tighten_profile(profile)), encoding="utf-8")
+    return str(target)
+
+
+def _hand_back(source: Path, target: Path, names: Iterable[str]) -> None:
+    for name in names:
+        try:
+            (source / name).rename(target / name)
+        except OSError:
+            continue  # not written, or nothing that could be taken
+
+
+def _hard_processes() -> int:
+    hard = resource.getrlimit(resource.RLIMIT_NPROC)[1]
+    return _PROCESSES if hard == resource.RLIM_INFINITY else min(hard, _PROCESSES)
+
+
+def _script() -> str:
+    return resources.files("orchestrator.hands.containers").joinpath("init_process.py").read_text(encoding="utf-8")
+
+
+async def _is_fresh(container: Container) -> bool:
+    """Whether it can take the next command; otherwise it is removed."""
+    is_fresh = False
+    try:
+        is_fresh = await container.is_fresh()
+    finally:
+        if not is_fresh:
+            await _remove_all([container])
+    return is_fresh
+
+
+async def _remove_all(containers: Iterable[Container]) -> None:
+    with anyio.CancelScope(shield=True):
+        async with anyio.create_task_group() as group:
+            for container in containers:
+                group.start_soon(container.remove_container)
+
+
+async def remove_stale_containers(engine: ContainerEngine, state: Path) -> None:
+    """Remove the containers of sessions below `state` that are no more. Raises OSError if the engine fails."""
+    known = await engine.run_engine_command("ps", "--all", "--quiet", "--filter", f"label={STATE_LABEL}={state}")
+    for number in known.split():
+        form = f'{{{{index .Config.Labels "{SESSION_LABEL}"}}}}'
+        session = (await engine.run_engine_command("container", "inspect", "--format", form, number)).strip()
+        if not await to_thread.run_sync(Path(session).exists):
+            await engine.run_engine_command("rm", "--force", number)

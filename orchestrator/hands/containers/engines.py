@@ -1,0 +1,143 @@
+"""podman and docker, found where the repository being worked on cannot put its own, and how to speak with them."""
+
+import io
+import json
+import subprocess
+import tarfile
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import anyio
+
+from orchestrator.hands.sandbox.program_search import ProgramMissing, find_program, read_option_output
+
+_PASSED_ON = ("XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS", "DOCKER_HOST", "DOCKER_CONTEXT")
+_PATH = "/usr/sbin:/usr/bin:/sbin:/bin:/usr/local/sbin:/usr/local/bin"
+_PATIENCE_S = 60.0
+_RUNTIMES = ("crun", "runc")
+
+
+@dataclass(frozen=True)
+class ContainerEngine:
+    """A program that runs containers. `options` come before each of its verbs, `runtime` is the name in them.
+
+    `seccomp` is the path of its own system call filter, None where it keeps none in a file. `is_rootless` tells that it
+    has no rights of the system's root, `counts` names what it can limit for a container as a whole, of `pids` and
+    `memory`.
+    """
+
+    kind: str
+    program: str
+    version: str
+    env: Mapping[str, str]
+    options: tuple[str, ...] = ()
+    runtime: str = ""
+    seccomp: str | None = None
+    is_rootless: bool = False
+    supported_limits: frozenset[str] = frozenset()
+
+    @property
+    def is_podman(self) -> bool:
+        """Whether it takes a directory as a root file system, and podman's other options."""
+        return self.kind == "podman"
+
+    @property
+    def title(self) -> str:
+        """What to call it before people."""
+        return f"{self.kind} with {self.runtime}" if self.runtime else self.kind
+
+    async def run_engine_command(self, *words: str, given: bytes = b"") -> str:
+        """Its standard output; `given` is what it reads.
+
+        Raises:
+            OSError: it failed, in its own words, or took longer than a minute.
+        """
+        command = [self.program, *self.options, *words]
+        try:
+            with anyio.fail_after(_PATIENCE_S):
+                done = await anyio.run_process(command, input=given, check=False, env=dict(self.env), cwd="/")
+        except TimeoutError as error:
+            raise OSError(f"{self.title} did not answer within a minute") from error
+        if done.returncode != 0:
+            raise OSError(f"{self.title}: {_last_words(done.stderr)}")
+        return done.stdout.decode(errors="replace")
+
+
+def find_engines(environ: Mapping[str, str], untrusted: Iterable[Path], home: Path) -> tuple[ContainerEngine, ...]:
+    """Every way to start a container here, the likeliest first: podman with its own runtime and others, then docker.
+
+    `home` is where they keep what is the user's.
+
+    Raises:
+        ProgramMissing: neither is installed, or none starts; says what to install.
+    """
+    shunned, troubles, found = tuple(untrusted), [], list[ContainerEngine]()
+    env = {"PATH": _PATH, "HOME": str(home), **{name: environ[name] for name in _PASSED_ON if name in environ}}
+    for kind, look in (("podman", _podman), ("docker", _docker)):
+        try:
+            found.extend(look(find_program(kind, environ, shunned, kind), env, environ, shunned))
+        except ProgramMissing as error:
+            troubles.append(str(error))
+    if not found:
+        raise ProgramMissing(" ".join(troubles))
+    return tuple(found)
+
+
+def _podman(
+    program: str, env: dict[str, str], environ: Mapping[str, str], shunned: Iterable[Path]
+) -> Iterable[ContainerEngine]:
+    version = read_option_output(program, "--version", env).strip()
+    info = _info(program, env, "{{json .Host}}")
+    own = str(info.get("ociRuntime", {}).get("name", ""))
+    security = info.get("security", {})
+    seccomp = security.get("seccompProfilePath") or None
+    is_rootless = bool(security.get("rootless"))
+    is_old = is_rootless and info.get("cgroupVersion") == "v1"  # nothing is handed down to users there
+    counts = frozenset() if is_old else frozenset(info.get("cgroupControllers") or ())
+    for runtime in dict.fromkeys((own, *(name for name in _RUNTIMES if _is_there(name, environ, shunned)))):
+        options = () if runtime == own else ("--runtime", runtime)
+        yield ContainerEngine("podman", program, version, env, options, runtime, seccomp, is_rootless, counts)
+
+
+def _docker(
+    program: str, env: dict[str, str], environ: Mapping[str, str], shunned: Iterable[Path]
+) -> Iterable[ContainerEngine]:
+    version = read_option_output(program, "--version", env).strip()
+    info = _info(program, env, "{{json .}}")
+    is_rootless = "name=rootless" in (info.get("SecurityOptions") or ())
+    counts = frozenset(name for name, told in (("pids", "PidsLimit"), ("memory", "MemoryLimit")) if info.get(told))
+    yield ContainerEngine("docker", program, version, env, is_rootless=is_rootless, supported_limits=counts)
+
+
+def _is_there(name: str, environ: Mapping[str, str], shunned: Iterable[Path]) -> bool:
+    try:
+        return bool(find_program(name, environ, shunned, name))
+    except ProgramMissing:
+        return False
+
+
+def _info(program: str, env: Mapping[str, str], form: str) -> dict[str, Any]:
+    words = [program, "info", "--format", form]
+    try:
+        done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, timeout=30, env=env, check=False)
+        told = json.loads(done.stdout or b"null")
+    except (OSError, subprocess.SubprocessError, ValueError) as error:
+        raise ProgramMissing(f"{program} does not answer ({error}).") from error
+    if done.returncode != 0 or not isinstance(told, dict):
+        raise ProgramMissing(f"{program} does not answer: {_last_words(done.stderr)}.")
+    return told
+
+
+def _last_words(text: bytes) -> str:
+    lines = text.decode(errors="replace").strip().splitlines()
+    return lines[-1].removeprefix("Error: ").rstrip(". ") if lines else "it failed without a word"
+
+
+def build_image_archive(root: Path) -> bytes:
+    """A directory as an archive that an engine can import as an image."""
+    memory = io.BytesIO()
+    with tarfile.open(fileobj=memory, mode="w") as archive:
+        archive.add(root, arcname=".")
+    return memory.getvalue()

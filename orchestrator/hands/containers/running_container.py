@@ -1,0 +1,172 @@
+"""One container that was started: giving it commands, knowing when they have ended, being sure that all of it is dead.
+
+Our own program is its process 1 and calls us back on a socket before anything else runs in it. Through that socket a
+command gets its output pipe itself, so that nothing stands between the two, and when we are gone, however that came
+about, the socket closes and the container ends.
+"""
+
+import contextlib
+import json
+import os
+import signal
+import socket
+import struct
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import anyio
+from anyio import to_thread
+
+from orchestrator.hands.containers.engines import ContainerEngine
+from orchestrator.hands.containers.run_arguments import CONTROL_SOCKET, ContainerLaunch, build_run_arguments
+from orchestrator.hands.execution.sandbox_process import open_text_descriptor
+from orchestrator.hands.files.directory_trees import remove_tree
+
+_ANSWER_S = 20.0
+_DYING_S = 5.0
+_REPLY_BYTES = 4096
+
+
+@dataclass
+class Container:
+    """A running container. `channel` leads to its process 1, whose pidfd is `first`; `folder` is ours, for it alone."""
+
+    name: str
+    engine: ContainerEngine
+    folder: Path
+    channel: socket.socket
+    init_pidfd: int
+    is_over: bool = False
+
+    @property
+    def files(self) -> Path:
+        """What commands write files into that are handed back."""
+        return self.folder / "files"
+
+    async def is_fresh(self) -> bool:
+        """Whether everything in it stands as when it was started, and nothing of an earlier command is left."""
+        try:
+            self.channel.send(b"?")
+            told = await self.read_reply()
+        except OSError:
+            return False
+        return told is not None and bool(told["ready"])
+
+    async def read_reply(self) -> dict[str, Any] | None:
+        """The next thing that its process 1 says; None when that is dead."""
+        await anyio.wait_readable(self.channel)
+        with contextlib.suppress(ConnectionError):
+            if told := self.channel.recv(_REPLY_BYTES):
+                return dict(json.loads(told))
+        return None
+
+    def start_command(
+        self, order: dict[str, Any], stdin: str, writer: int, stack: contextlib.ExitStack
+    ) -> "ContainerCommand":
+        """Start a command (`words`, `env`, `cwd`) that prints to `writer`. Raises OSError if nobody is there."""
+        described = open_text_descriptor(json.dumps(order), stack)
+        given = [open_text_descriptor(stdin, stack)] if stdin else []
+        socket.send_fds(self.channel, [b"!"], [described, writer, *given])
+        return ContainerCommand(self)
+
+    async def kill_container(self) -> None:
+        """Kill it and wait until all of it is dead; a process stuck in the kernel is waited for 5 s."""
+        self.is_over = True
+        self.channel.close()
+        with contextlib.suppress(OSError):  # dead already, or another user's: hanging up was enough
+            signal.pidfd_send_signal(self.init_pidfd, signal.SIGKILL)
+        with anyio.move_on_after(_DYING_S):
+            await anyio.wait_readable(self.init_pidfd)
+
+    async def remove_container(self) -> None:
+        """Leave nothing of it in the engine's books, nor on disk."""
+        if not self.is_over:
+            await self.kill_container()
+        os.close(self.init_pidfd)
+        with contextlib.suppress(OSError):  # it removes itself, too
+            await self.engine.run_engine_command("rm", "--force", self.name)
+        await to_thread.run_sync(remove_tree, self.folder)
+
+
+@dataclass
+class ContainerCommand:
+    """A command in a container; implements `orchestrator.hands.execution.process_runner.Running`."""
+
+    container: Container
+    was_killed: bool = False
+    usage_reader: None = None
+    is_done: bool = False
+    replies: dict[str, Any] = field(default_factory=dict)
+
+    async def wait_until_started(self) -> None:
+        """Wait until process 1 has started the command, or says that it could not."""
+        await self._listen("started")
+        self.is_done = self.replies.get("started") is False
+
+    async def wait_until_exited(self) -> None:
+        """Wait until the command has ended, and everything it left behind in the container."""
+        while not self.is_done:
+            await self._listen("exit")
+
+    async def kill_command(self) -> None:
+        """A command that has not ended by itself costs the whole container."""
+        if not self.is_done or self.container.is_over:
+            self.was_killed = True
+            await self.container.kill_container()
+
+    def get_exit_code(self) -> int | None:
+        """The exit code; None if it never started or did not end by itself."""
+        code = self.replies.get("exit")
+        return None if code is None else int(code)
+
+    async def _listen(self, wanted: str) -> None:
+        told = await self.container.read_reply()
+        if told is None:
+            self.container.is_over = self.is_done = True
+        self.replies |= told or {}
+        self.is_done |= wanted == "exit" and "exit" in self.replies
+
+
+async def start_container(engine: ContainerEngine, launch: ContainerLaunch, folder: Path) -> Container:
+    """Start a container and wait for its call; `folder` holds its files.
+
+    Raises:
+        OSError: the engine refused, in its own words, or the container did not call back.
+    """
+    with contextlib.ExitStack() as stack:
+        listener = stack.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET))
+        _listen_in(Path(launch.control), listener)
+        try:
+            await engine.run_engine_command(*build_run_arguments(launch, engine.is_podman))
+            channel = await _called(listener)
+        except BaseException:
+            with anyio.CancelScope(shield=True), contextlib.suppress(OSError):
+                await engine.run_engine_command("rm", "--force", launch.name)
+            raise
+    (Path(launch.control) / CONTROL_SOCKET).unlink()
+    pid, _, _ = struct.unpack("3i", channel.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
+    return Container(launch.name, engine, folder, channel, os.pidfd_open(pid))
+
+
+def _listen_in(directory: Path, listener: socket.socket) -> None:
+    """Bind in a directory by a descriptor of it: whole paths are often too long for a socket's address."""
+    number = os.open(directory, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        listener.bind(f"/proc/self/fd/{number}/{CONTROL_SOCKET}")
+    finally:
+        os.close(number)
+    (directory / CONTROL_SOCKET).chmod(0o666)
+    listener.listen(1)
+    listener.setblocking(False)
+
+
+async def _called(listener: socket.socket) -> socket.socket:
+    try:
+        with anyio.fail_after(_ANSWER_S):
+            await anyio.wait_readable(listener)
+    except TimeoutError as error:
+        raise OSError("the container started, but nothing in it called back; is there a Python in it?") from error
+    channel, _ = listener.accept()
+    channel.setblocking(False)
+    return channel

@@ -1,0 +1,170 @@
+"""Installing what a project needs before anybody works on it, so that workers need no network.
+
+The harness does it, at tier 2 in a workspace at the run's base commit: Python packages as wheels only, npm packages
+without their scripts. So no code of a package runs, and what is installed can only be what the user's registries serve.
+The result is kept and lent read-only to every workspace.
+"""
+
+import hashlib
+import json
+import os
+import re
+import shlex
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path, PurePosixPath
+
+from anyio import to_thread
+
+from orchestrator.domain.ids import CommitId
+from orchestrator.domain.sandbox.network import describe_refused_hosts
+from orchestrator.domain.sandbox.tier import Tier
+from orchestrator.errors import EnvironmentProblem, ToolRefused
+from orchestrator.hands.deps.manifests import NODE_MODULES, VENV, Manifests
+from orchestrator.hands.deps.store import DepsStore
+from orchestrator.hands.execution.log_reader import read_log_ends
+from orchestrator.hands.execution.workspace_runner import run_command
+from orchestrator.hands.local import LocalHands
+from orchestrator.hands.workspace import LocalWorkspace
+from orchestrator.ports.hands import CommandResult, ShellCommand
+
+_TIMEOUT_S = 3600.0
+_ASKING_S = 60.0
+_TAIL_CHARS = 2_000
+_NO_WHEEL = re.compile(r"No matching distribution found for (\S+)")
+_PYTHON = "python3 -c 'import sys, platform as p; print(sys.version, sys.prefix, p.platform(), p.libc_ver())'"
+_NODE = "node --version && npm --version"
+_SPARE = f"{VENV}/.tmp"
+"""Where pip keeps what it downloads: a sandbox's own /tmp is too small for large wheels."""
+_INSTALL_PYTHON = (
+    f"python3 -m venv {VENV} && mkdir {_SPARE} && TMPDIR=$PWD/{_SPARE} {VENV}/bin/python -m pip install "
+    "--no-cache-dir --disable-pip-version-check --progress-bar off --retries 2 --only-binary :all:"
+)
+_INSTALL_NODE = "npm_config_cache=$PWD/.npm-cache npm ci --ignore-scripts --no-audit --no-fund && rm -rf .npm-cache"
+
+ReportProgress = Callable[[str], Awaitable[None]]
+
+
+@dataclass(frozen=True)
+class DependencyInstaller:
+    """One project's needs, to be met by `hands` that borrow nothing themselves and may use tier 2."""
+
+    hands: LocalHands
+    store: DepsStore
+    manifests: Manifests
+    commit: CommitId
+
+    async def install_missing(self, tell: ReportProgress, stack: ExitStack) -> dict[str, str]:
+        """Install what is not installed yet; `tell` hears of it. It stays while `stack` is open.
+
+        Returns:
+            what can be lent to workspaces: the places in the checkout, each with the directory below which it lies.
+
+        Raises:
+            EnvironmentProblem: it cannot be installed here; says why and how to mend it.
+        """
+        workspace = await self.hands.open_workspace(self.commit, "deps")
+        try:
+            key = await self._key(workspace)
+            place = await self.store.ensure_entry(key, partial(self._make, key, workspace, tell), stack)
+        finally:
+            await workspace.close()
+        return {name: str(place) for name in _found(place)}
+
+    async def _key(self, workspace: LocalWorkspace) -> str:
+        """A hash of all that decides what comes out: manifests, tools, and what tier 2 is."""
+        asked = [*([_PYTHON] if self.manifests.needs_python else []), *([_NODE] if self.manifests.folders else [])]
+        result = await run_command(workspace, ShellCommand(line=" && ".join(asked), timeout_s=_ASKING_S))
+        versions = await to_thread.run_sync(read_log_ends, result.log)
+        if not result.is_success:
+            raise EnvironmentProblem(f"deps under [env] cannot be installed: {versions.strip() or result.detail}")
+        m = self.manifests
+        how = (_INSTALL_PYTHON, _INSTALL_NODE, versions, await workspace.get_policy_hash(Tier.REGISTRIES))
+        told = [m.texts, m.files, m.lines, m.folders, how]
+        return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()[:32]
+
+    async def _make(self, key: str, workspace: LocalWorkspace, tell: ReportProgress) -> None:
+        what = ", ".join(sorted(self.manifests.texts))
+        await tell(f"deps: installing what {what} names, for all workspaces")
+        names = []
+        if self.manifests.needs_python:
+            await self._run(workspace, self._python())
+            names.append(VENV)
+        for folder in self.manifests.folders:
+            names += await self._install_node(workspace, folder)
+        try:
+            await to_thread.run_sync(self.store.move_into_entry, key, workspace.root, names)
+        except OSError as error:
+            raise EnvironmentProblem(f"deps: what was installed could not be kept: {error}") from error
+        await tell(f"deps: installed as {key}")
+
+    def _python(self) -> ShellCommand:
+        files = "".join(f" -r {shlex.quote(f'./{file}')}" for file in self.manifests.files)
+        further = " -r /dev/stdin" if self.manifests.lines else ""
+        lines = "".join(f"{line}\n" for line in self.manifests.lines)
+        line = f"{_INSTALL_PYTHON}{files}{further} && rm -r {_SPARE}"
+        return ShellCommand(line=line, stdin=lines, timeout_s=_TIMEOUT_S, tier=Tier.REGISTRIES)
+
+    async def _install_node(self, workspace: LocalWorkspace, folder: str) -> list[str]:
+        """The directories that npm has made: also below `folder`, for packages of an npm workspace."""
+        await self._run(
+            workspace, ShellCommand(line=_INSTALL_NODE, cwd=folder, timeout_s=_TIMEOUT_S, tier=Tier.REGISTRIES)
+        )
+        return await to_thread.run_sync(_modules, workspace.root, folder)
+
+    async def _run(self, workspace: LocalWorkspace, command: ShellCommand) -> CommandResult:
+        """Run a command.
+
+        Raises:
+            EnvironmentProblem: it failed.
+        """
+        try:
+            result = await run_command(workspace, command)
+        except ToolRefused as refusal:
+            raise EnvironmentProblem(f"deps under [env] cannot be installed: {refusal}") from refusal
+        if result.is_success:
+            return result
+        output = await to_thread.run_sync(read_log_ends, result.log)
+        raise EnvironmentProblem("\n".join(_failure(result, output)))
+
+
+def _failure(result: CommandResult, output: str) -> Iterator[str]:
+    """What to tell of an installation that failed, and how to mend it."""
+    how = (
+        f"exit code {result.exit_code}" if result.exit_code is not None else f"{result.ending} {result.detail}".strip()
+    )
+    yield f"deps under [env] could not be installed ({how}):"
+    yield output.strip()[-_TAIL_CHARS:]
+    refused = describe_refused_hosts(result.network)
+    for line in refused:
+        yield f"The network refused {line}. registries under [hands] names further hosts."
+    if not refused and (missing := _NO_WHEEL.search(output)):
+        yield (
+            f"There is no wheel of {missing[1]} for this Python and system in your index. Only wheels are allowed, "
+            "because a source archive runs its own code when it is built: name a version that has one, or build it "
+            "yourself and add its directory to find-links of your pip."
+        )
+
+
+def _modules(root: Path, folder: str) -> list[str]:
+    names = []
+    for place, folders, _ in os.walk(root / folder):
+        if NODE_MODULES in folders:
+            names.append(str((Path(place) / NODE_MODULES).relative_to(root)))
+            folders.remove(NODE_MODULES)
+    return sorted(names)
+
+
+def _found(place: Path) -> Iterator[str]:
+    """The names of what was installed, relative to `place`."""
+    todo = [PurePosixPath()]
+    while todo:
+        folder = todo.pop()
+        for entry in sorted((place / folder).iterdir()):
+            name = folder / entry.name
+            if entry.name in (VENV, NODE_MODULES):
+                yield str(name)
+            elif entry.is_dir() and not entry.is_symlink():
+                todo.append(name)

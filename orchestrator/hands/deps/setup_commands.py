@@ -1,0 +1,127 @@
+"""Setting a project up by commands of its own choice, before anybody works on it: once, for all workspaces.
+
+The harness runs them, one after the other in a workspace at the run's base commit. What they leave in places that git
+ignores is kept by a hash of all that decides it, and lent read-only to every workspace. Unlike `deps` they may run code
+of packages; so they have the walls of any other command, and no more of the network than the user lets commands have.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import partial
+from pathlib import PurePosixPath
+
+from anyio import to_thread
+
+from orchestrator.crash import crash_point
+from orchestrator.domain.ids import CommitId
+from orchestrator.domain.sandbox.network import describe_refused_hosts
+from orchestrator.domain.sandbox.tier import Tier
+from orchestrator.errors import EnvironmentProblem, ToolRefused
+from orchestrator.hands.deps.installer import ReportProgress
+from orchestrator.hands.deps.store import DepsStore
+from orchestrator.hands.execution.log_reader import read_log_ends
+from orchestrator.hands.execution.workspace_runner import run_command
+from orchestrator.hands.local import LocalHands
+from orchestrator.hands.workspace import LocalWorkspace
+from orchestrator.ports.hands import CommandResult, ShellCommand
+
+_TIMEOUT_S = 3600.0
+_ASKING_S = 60.0
+_TAIL_CHARS = 2_000
+_TOOLS = "python3 -VV; python3 -c 'import sys; print(sys.prefix)'; node --version; npm --version; uname -m; true"
+_CACHES = frozenset({"__pycache__", ".pytest_cache", ".ruff_cache", ".mypy_cache", ".npm", ".cache"})
+"""What tools leave by the way: nobody asked for it, and lent read-only it would only be in their way."""
+
+
+@dataclass(frozen=True)
+class ProjectSetup:
+    """Command lines that set a project up, to be run by `hands` that borrow nothing of the checkout.
+
+    `manifests` are ids of the files that say what the project needs, by path; with them the result is made anew.
+    """
+
+    hands: LocalHands
+    store: DepsStore
+    commands: Sequence[str]
+    manifests: Mapping[str, str]
+    commit: CommitId
+    tier: Tier
+
+    async def run_missing_setup(self, tell: ReportProgress, stack: ExitStack) -> dict[str, str]:
+        """Run the commands, unless what they make is there; `tell` hears of it. It stays while `stack` is open.
+
+        Returns:
+            what can be lent to workspaces: the places in the checkout, each with the directory below which it lies.
+
+        Raises:
+            EnvironmentProblem: one of them fails, or they leave nothing; says which, with its last lines.
+        """
+        workspace = await self.hands.open_workspace(self.commit, "setup")
+        try:
+            key = await self._key(workspace)
+            place = await self.store.ensure_entry(key, partial(self._make, key, workspace, tell), stack)
+        finally:
+            await workspace.close()
+        return {name: str(place) for name in await to_thread.run_sync(self.store.list_entry_paths, key)}
+
+    async def _key(self, workspace: LocalWorkspace) -> str:
+        """A hash of all that decides what comes out: commands, manifests, tools, and what their tier is."""
+        result = await run_command(workspace, ShellCommand(line=_TOOLS, timeout_s=_ASKING_S))
+        tools = await to_thread.run_sync(read_log_ends, result.log)
+        if not result.is_success:
+            raise EnvironmentProblem(f"setup under [env] cannot be run: {tools.strip() or result.detail}")
+        told = [
+            list(self.commands),
+            dict(self.manifests),
+            tools,
+            await workspace.get_policy_hash(self.tier),
+            int(self.tier),
+        ]
+        return hashlib.sha256(json.dumps(["setup", *told], sort_keys=True).encode()).hexdigest()[:32]
+
+    async def _make(self, key: str, workspace: LocalWorkspace, tell: ReportProgress) -> None:
+        for number, line in enumerate(self.commands, start=1):
+            await tell(f"setup: {line} ({number} of {len(self.commands)})")
+            await self._run(workspace, line)
+        made = [
+            name for name in await workspace.list_untracked(ignored=True) if PurePosixPath(name).name not in _CACHES
+        ]
+        others = await workspace.list_untracked(ignored=False)
+        if others:
+            shown = ", ".join(others[:5])
+            await tell(
+                f"setup: git does not ignore {shown}, so that is not kept; name it in .gitignore if it is needed"
+            )
+        if not made:
+            raise EnvironmentProblem(
+                "setup under [env] left nothing that git ignores, so there is nothing to keep: let it install into "
+                "places that .gitignore names, such as .venv or node_modules"
+            )
+        crash_point("setup.before-keep")
+        try:
+            await to_thread.run_sync(partial(self.store.move_into_entry, key, workspace.root, made, is_listed=True))
+        except OSError as error:
+            raise EnvironmentProblem(f"setup: what it made could not be kept: {error}") from error
+        crash_point("setup.after-keep")
+        await tell(f"setup: {', '.join(made)} kept as {key}")
+
+    async def _run(self, workspace: LocalWorkspace, line: str) -> None:
+        try:
+            result = await run_command(workspace, ShellCommand(line=line, timeout_s=_TIMEOUT_S, tier=self.tier))
+        except ToolRefused as refusal:
+            raise EnvironmentProblem(f"setup under [env] cannot run `{line}`: {refusal}") from refusal
+        if not result.is_success:
+            raise EnvironmentProblem(_failure(line, result, await to_thread.run_sync(read_log_ends, result.log)))
+
+
+def _failure(line: str, result: CommandResult, output: str) -> str:
+    """What to tell of a command that failed, and how to mend it."""
+    how = f"exited {result.exit_code}" if result.exit_code is not None else f"{result.ending} {result.detail}".strip()
+    refused = (
+        f"The network refused {place}. registries under [hands] names further hosts."
+        for place in describe_refused_hosts(result.network)
+    )
+    return "\n".join((f"setup under [env]: `{line}` {how}:", output.strip()[-_TAIL_CHARS:], *refused))

@@ -1,0 +1,130 @@
+"""Installed dependencies, kept by a hash of what they were made from and shared by all runs of a repository.
+
+KEY/       exists only whole: it comes by one rename; below it what was installed, at its place in the checkout,
+           and .names, which lists these places where that was asked for
+KEY.new/   is being made, under the lock KEY.making
+KEY.used   is locked by whoever uses KEY, each with a shared lock; its time is that of the last use
+"""
+
+import json
+import os
+import time
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from orchestrator.hands.files.directory_trees import clear_set_id_bits, remove_tree
+from worktrees.locks.file_lock import hold_file_lock, try_file_lock, wait_for_file_lock
+from worktrees.safety.private_directory import create_private_directory
+
+_INDEX = ".names"
+_MAKING_S = 4 * 3600.0
+"""How long is waited for another process that makes the same; each of its commands may take an hour."""
+
+
+@dataclass(frozen=True)
+class DepsStore:
+    """The store in `root`, which need not exist yet."""
+
+    root: Path
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """What is there, whole or not."""
+        names = (entry.name.partition(".")[0] for entry in self.root.iterdir()) if self.root.is_dir() else ()
+        return tuple(sorted(set(names)))
+
+    def has_entry(self, key: str) -> bool:
+        """Whether it is there, whole."""
+        return (self.root / key).is_dir()
+
+    def list_entry_paths(self, key: str) -> tuple[str, ...]:
+        """What was taken over under this key, by its places in the checkout. Blocks."""
+        return tuple(json.loads((self.root / key / _INDEX).read_text(encoding="utf-8")))
+
+    async def ensure_entry(self, key: str, make: Callable[[], Awaitable[None]], stack: ExitStack) -> Path:
+        """The directory in which it lies; `make` is awaited if nobody has made it. It stays while `stack` is open."""
+        place = stack.enter_context(self.hold_entry(key))
+        if not self.has_entry(key):
+            async with hold_file_lock(self.get_making_lock(key), patience_s=_MAKING_S):
+                if not self.has_entry(key):
+                    await make()
+        return place
+
+    @contextmanager
+    def hold_entry(self, key: str) -> Iterator[Path]:
+        """While the block lasts nobody removes it. Gives the directory in which it lies, or will lie."""
+        create_private_directory(self.root)
+        descriptor = wait_for_file_lock(self.root / f"{key}.used", is_shared=True)
+        try:
+            os.utime(descriptor)
+            yield self.root / key
+        finally:
+            os.close(descriptor)
+
+    def get_making_lock(self, key: str) -> Path:
+        """The lock file that whoever makes it has to hold."""
+        return self.root / f"{key}.making"
+
+    def move_into_entry(self, key: str, source: Path, names: Iterable[str], *, is_listed: bool = False) -> None:
+        """Take these directories and files of `source` over, all or none. Only under the lock; blocks.
+
+        With `is_listed` their names can be asked for later.
+
+        Raises:
+            OSError: one of them is not there, or cannot be moved.
+        """
+        new = self.root / f"{key}.new"
+        names = sorted(names)
+        remove_tree(new)
+        new.mkdir(parents=True)
+        for name in names:
+            if (source / name).resolve() != source.resolve() / name or not _is_plain(source / name):
+                raise OSError(
+                    f"{name} is no directory of the workspace, and no file"
+                )  # rather something else of the host's
+            (new / name).parent.mkdir(parents=True, exist_ok=True)
+            (source / name).rename(new / name)
+        if is_listed:
+            (new / _INDEX).write_text(json.dumps(names), encoding="utf-8")
+        os.sync()  # what a power cut leaves of it must not be half of it
+        clear_set_id_bits(new)
+        new.rename(self.root / key)
+
+    def list_unused_keys(self, for_s: float) -> tuple[str, ...]:
+        """What nobody uses or makes, and has not used for so long; half-made things of the dead at once. Blocks."""
+        return tuple(key for key in self.keys if self._may_go(key, for_s))
+
+    def remove_entry(self, key: str) -> None:
+        """Remove it if still nobody uses or makes it. Blocks."""
+        with self._alone(key) as is_alone:
+            if is_alone:
+                for name in (key, f"{key}.new"):
+                    remove_tree(self.root / name)
+                for name in (f"{key}.making", f"{key}.used"):
+                    (self.root / name).unlink(missing_ok=True)
+
+    def _may_go(self, key: str, for_s: float) -> bool:
+        with self._alone(key) as is_alone:
+            if not is_alone:
+                return False
+            with suppress(OSError):
+                age_s = time.time() - (self.root / f"{key}.used").stat().st_mtime
+                return not self.has_entry(key) or age_s > for_s
+            return True
+
+    @contextmanager
+    def _alone(self, key: str) -> Iterator[bool]:
+        """Whether nobody uses or makes it, and while the block lasts nobody will."""
+        tried = [try_file_lock(self.root / f"{key}.{file}") for file in ("making", "used")]
+        held = [descriptor for descriptor in tried if descriptor is not None]
+        try:
+            yield len(held) == 2
+        finally:
+            for descriptor in held:
+                os.close(descriptor)
+
+
+def _is_plain(path: Path) -> bool:
+    return path.is_dir() or path.is_file()

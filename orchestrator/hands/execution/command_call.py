@@ -1,0 +1,96 @@
+"""A command under way: asked for by id, carried out once, ended by cancelling its scope."""
+
+import hashlib
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+
+import anyio
+
+from orchestrator.domain.ids import make_slug
+from orchestrator.errors import ToolRefused
+from orchestrator.hands.files import workspace_files
+from orchestrator.ports.hands import CommandEnding, CommandResult, ShellCommand
+from worktrees.safety.private_directory import create_private_directory
+
+MAX_FILES_BYTES = 64 * 1024 * 1024
+"""Most that one command may hand back in `Command.files`, together."""
+
+
+@dataclass
+class CommandCall:
+    """One started command, its log, and its result once `done` is set."""
+
+    command: ShellCommand
+    log: Path
+    exchange: Path
+    scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
+    done: anyio.Event = field(default_factory=anyio.Event)
+    started_at: float = field(default_factory=anyio.current_time)
+    result: CommandResult | None = None
+
+    def finish_call(self) -> None:
+        """Tell those who wait; without a result it was killed."""
+        if self.result is None:
+            self.result = self._ended(CommandEnding.KILLED)
+        self.done.set()
+
+    def build_not_started_result(self, why: str) -> CommandResult:
+        """The result when the host could not start it."""
+        return self._ended(CommandEnding.NOT_STARTED, why)
+
+    def _ended(self, ending: CommandEnding, detail: str = "") -> CommandResult:
+        seconds = anyio.current_time() - self.started_at
+        size = self.log.stat().st_size
+        return CommandResult(
+            ending=ending, exit_code=None, seconds=seconds, log=self.log, output_bytes=size, detail=detail
+        )
+
+
+def create_call(call_id: str, command: ShellCommand, logs: Path, exchanges: Path) -> CommandCall:
+    """A call with an empty log; nothing is started yet."""
+    name = f"{make_slug(call_id)}-{hashlib.sha256(call_id.encode(errors='surrogateescape')).hexdigest()[:8]}"
+    create_private_directory(logs)
+    log = logs / f"{name}.log"
+    os.close(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600))
+    return CommandCall(command, log, exchanges / name)
+
+
+def check_command(command: ShellCommand) -> None:
+    """Refuse what no shell could be given.
+
+    Raises:
+        ToolRefused: a NUL character or unencodable text, a variable's or a file's name that is none.
+    """
+    for text in (command.line, command.cwd, *command.env.values()):
+        _encodable(text)
+    for name in (*command.env, *command.files):
+        _encodable(name)
+        if not name or "=" in name:
+            raise ToolRefused(f"{name!r} is no name for an environment variable.")
+    for name in command.files.values():
+        if len(PurePosixPath(name).parts) != 1 or "/" in name or name in (".", ".."):
+            raise ToolRefused(f"{name!r} is no plain file name.")
+        workspace_files.normalize_path(name)
+
+
+def _encodable(text: str) -> None:
+    try:
+        encoded = os.fsencode(text)
+    except UnicodeEncodeError as error:
+        raise ToolRefused(f"The command holds text that cannot be encoded: {text[:80]!r}.") from error
+    if b"\0" in encoded:
+        raise ToolRefused("The command holds a NUL character, which no shell takes; leave it out.")
+
+
+def collect_output_files(exchange: Path, wanted: Mapping[str, str]) -> dict[str, bytes]:
+    """What a command wrote into the files it was asked for, regular ones only, up to `FILES_BYTES` in all."""
+    found: dict[str, bytes] = {}
+    for variable, name in wanted.items():
+        room = MAX_FILES_BYTES - sum(map(len, found.values()))
+        try:
+            found[variable] = workspace_files.read_file(exchange, name, room)
+        except ToolRefused:
+            continue  # not written, or nothing that could be taken
+    return found

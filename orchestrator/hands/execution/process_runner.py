@@ -1,0 +1,204 @@
+"""Runs one sandboxed command to its end: output into a log, a time limit, an output limit, nothing left behind."""
+
+import contextlib
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Protocol
+
+import anyio
+
+from orchestrator.domain.sandbox.network import NetworkDecision
+from orchestrator.hands.execution.output_pipe import OutputPipe
+from orchestrator.hands.execution.sandbox_process import BuildCommandLine, start_bubblewrap
+from orchestrator.hands.limits.resource_usage import UsageReader
+from orchestrator.hands.limits.watchdog import ResourceBounds, wait_for_violation
+from orchestrator.ports.hands import CommandEnding
+
+_DETAIL_BYTES = 4_000
+
+
+@dataclass(frozen=True)
+class ProcessOutcome:
+    """How a command ended; `seconds` of wall time, `detail` where it did not start, was too much or the host failed it.
+
+    `network` is what it reached of that or was kept from, `stray_packets` counts those that had no way out.
+    """
+
+    ending: CommandEnding
+    exit_code: int | None
+    seconds: float
+    output_bytes: int
+    detail: str = ""
+    network: tuple[NetworkDecision, ...] = ()
+    stray_packets: int = 0
+
+
+@dataclass(frozen=True)
+class ExecutionTerms:
+    """What a command runs under, whatever it says: seconds of wall time, bytes of output, and what it may use up.
+
+    `owner` is who must be able to reopen the output from inside, `filter_file` the filter of its system calls.
+    """
+
+    timeout_s: float
+    output_bytes: int
+    bounds: ResourceBounds
+    owner: int | None = None
+    filter_file: Path | None = None
+
+
+class RunningCommand(Protocol):
+    """A command that was started behind some wall."""
+
+    @property
+    def was_killed(self) -> bool:
+        """Whether something ended it from outside."""
+        ...
+
+    @property
+    def usage_reader(self) -> UsageReader | None:
+        """What can be seen of the sandbox, from when the command started; None where it cannot be looked into."""
+        ...
+
+    async def wait_until_started(self) -> None:
+        """Wait until it is known whether the command itself started."""
+        ...
+
+    async def wait_until_exited(self) -> None:
+        """Wait until the command has ended."""
+        ...
+
+    async def kill_command(self) -> None:
+        """Kill what still lives and wait until all that it started is dead."""
+        ...
+
+    def get_exit_code(self) -> int | None:
+        """The command's exit code, 128 + n after signal n; None if it never started or was killed."""
+        ...
+
+
+StartCommand = Callable[[int, contextlib.ExitStack], RunningCommand]
+"""Starts a command that prints to a descriptor; what has to be closed afterwards goes on the stack."""
+
+
+async def run_bubblewrap(build: BuildCommandLine, log: Path, terms: ExecutionTerms, stdin: str = "") -> ProcessOutcome:
+    """Run a bubblewrap to its end, into `log`; see `attend`."""
+    return await run_until_exit(partial(_bubblewrap, build, stdin, terms), log, terms)
+
+
+def _bubblewrap(
+    build: BuildCommandLine, stdin: str, terms: ExecutionTerms, writer: int, stack: contextlib.ExitStack
+) -> RunningCommand:
+    bounds = terms.bounds
+    return start_bubblewrap(
+        lambda passed: bounds.wrap_command(build(passed)),
+        writer,
+        stack,
+        stdin,
+        terms.filter_file,
+        bounds.closely_watched,
+    )
+
+
+async def run_until_exit(begin: StartCommand, log: Path, terms: ExecutionTerms) -> ProcessOutcome:
+    """Run to its end, into `log`.
+
+    Returns only after everything is dead, also when cancelled. Must be awaited in a thread that lives as long as the
+    command may.
+
+    Raises:
+        OSError: the host could not keep a log or watch the command.
+    """
+    began = anyio.current_time()
+    with contextlib.ExitStack() as stack:
+        output = OutputPipe(log, terms.output_bytes, terms.owner)
+        stack.callback(output.close)
+        try:
+            started = begin(output.writer, stack)
+            stack.callback(_look_away, started)
+        except OSError as error:
+            return ProcessOutcome(
+                CommandEnding.NOT_STARTED, None, 0.0, 0, f"The sandbox could not be started: {error}."
+            )
+        finally:
+            output.close_writer()
+        try:
+            offence = await _watch(started, output, terms)
+        finally:
+            with anyio.CancelScope(shield=True):
+                await started.kill_command()
+                output.copy_available()
+        ended = _judge(started, output, offence or terms.bounds.format_oom_kill(), anyio.current_time() - began, log)
+        return replace(ended, stray_packets=_strays(started))
+
+
+_LATE = "late"
+
+
+async def _watch(started: RunningCommand, output: OutputPipe, terms: ExecutionTerms) -> str:
+    """Until the command ends, prints too much, is late or uses too much; the latter two in words."""
+    offence, limit = "", anyio.CancelScope()
+    try:
+        async with anyio.create_task_group() as group:
+
+            async def copy_output() -> None:
+                await output.copy_until_closed()
+                if output.is_over_limit or output.failure:
+                    group.cancel_scope.cancel()
+
+            async def stop_over_limit() -> None:
+                nonlocal offence
+                offence = await wait_for_violation(started.usage_reader, terms.bounds)
+                group.cancel_scope.cancel()
+
+            group.start_soon(copy_output)
+            await started.wait_until_started()
+            group.start_soon(stop_over_limit)
+            limit.deadline = anyio.current_time() + terms.timeout_s
+            with limit:
+                await started.wait_until_exited()
+            group.cancel_scope.cancel()
+    except ExceptionGroup as troubles:
+        of_host, others = troubles.split(OSError)
+        if of_host is None or others is not None:
+            raise
+        raise OSError(f"the command could not be watched: {of_host.exceptions[0]}") from troubles
+    return _LATE if limit.cancelled_caught and not output.is_over_limit and not offence else offence
+
+
+def _judge(started: RunningCommand, output: OutputPipe, offence: str, seconds: float, log: Path) -> ProcessOutcome:
+    code, size = started.get_exit_code(), output.size_bytes
+    if output.failure:
+        return ProcessOutcome(
+            CommandEnding.KILLED, None, seconds, size, f"Its output could not be kept: {output.failure}."
+        )
+    if output.is_over_limit:
+        return ProcessOutcome(CommandEnding.OUTPUT_LIMIT, None, seconds, size)
+    if offence == _LATE:
+        return ProcessOutcome(CommandEnding.TIMED_OUT, None, seconds, size)
+    if offence:
+        return ProcessOutcome(CommandEnding.LIMIT, None, seconds, size, offence)
+    if code is not None:
+        return ProcessOutcome(CommandEnding.EXITED, code, seconds, size)
+    if started.was_killed:
+        return ProcessOutcome(CommandEnding.KILLED, None, seconds, size)
+    return ProcessOutcome(CommandEnding.NOT_STARTED, None, seconds, size, _tail(log))
+
+
+def _strays(started: RunningCommand) -> int:
+    return 0 if started.usage_reader is None else started.usage_reader.count_stray_packets()
+
+
+def _look_away(started: RunningCommand) -> None:
+    """Also of a command that was cancelled: nobody asks what became of that."""
+    if started.usage_reader is not None:
+        started.usage_reader.close()
+
+
+def _tail(log: Path) -> str:
+    with log.open("rb") as file:
+        file.seek(max(0, log.stat().st_size - _DETAIL_BYTES))
+        words = file.read().decode(errors="replace").strip()
+    return words or "The sandbox ended before the command started, without a word."

@@ -1,0 +1,238 @@
+"""One bubblewrap that was started: knowing when it ends, ending it, and being sure that all of it is dead.
+
+What the kernel calls the first process of a pid namespace outlives all others in it, and a pidfd tells when it is
+gone. So a result is only given once nothing of the sandbox can write any more.
+"""
+
+import contextlib
+import os
+import re
+import signal
+import subprocess
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import anyio
+from anyio import to_thread
+
+from orchestrator.hands.limits.resource_usage import Resource, UsageReader
+from orchestrator.hands.sandbox.bubblewrap_arguments import BUBBLEWRAP_ENVIRONMENT
+
+_DYING_S = 5.0
+_OOM_SCORE = "800"
+_RAISED = ("/bin/sh", "-c", f'echo {_OOM_SCORE} 2>/dev/null >/proc/self/oom_score_adj; exec "$@"', "sh")
+
+
+@dataclass(frozen=True)
+class PassedDescriptors:
+    """The descriptors that a bubblewrap gets: where it reports, what opens the gate, and the filter to be read."""
+
+    info: int
+    status: int
+    gate: int
+    filter: int | None
+
+    def __iter__(self) -> Iterator[int]:
+        numbers = (self.info, self.status, self.gate, self.filter)
+        return (number for number in numbers if number is not None)
+
+
+BuildCommandLine = Callable[[PassedDescriptors], list[str]]
+"""Makes the command line."""
+
+
+@dataclass
+class SandboxProcess:
+    """The outermost bubblewrap (`popen`, and `monitor`, its pidfd) and the first process of its sandbox (`first`).
+
+    `info` and `status` are the ends of pipes on which bubblewrap reports, `gate` that of one which holds the command
+    back. `view` is what can be seen of the sandbox from outside, once it stands, `closely` what of that needs a close
+    look.
+    """
+
+    popen: subprocess.Popen[bytes]
+    bubblewrap_pidfd: int
+    info: int
+    status: int
+    gate: int
+    closely_watched: frozenset[Resource] = frozenset()
+    was_killed: bool = False
+    init_pidfd: int | None = None
+    info_report: bytes = b""
+    status_report: bytes = b""
+    usage_reader: UsageReader | None = None
+
+    async def wait_until_started(self) -> None:
+        """Wait until the sandbox stands, hold on to it, look into it, and let the command start."""
+        await self._find_first()
+        self.status_report += await _read(self.status)
+        outer, inner = _child(self.info_report), _child(self.status_report)
+        if self.init_pidfd is not None and outer is not None and inner is not None:
+            with contextlib.suppress(OSError):  # it is gone already: there is nothing to be seen
+                self.usage_reader = await to_thread.run_sync(UsageReader, outer, inner, self.closely_watched)
+        self._open_gate()
+
+    async def _find_first(self) -> None:
+        """Wait until bubblewrap has told the first process of the sandbox, and hold on to it."""
+        while chunk := await _read(self.info):
+            self.info_report += chunk
+        found = _child(self.info_report)
+        if found is not None:
+            with contextlib.suppress(OSError):  # it is gone already, or we have no descriptor left
+                self.init_pidfd = os.pidfd_open(found)
+
+    async def wait_until_exited(self) -> None:
+        """Wait until bubblewrap itself has exited."""
+        await anyio.wait_readable(self.bubblewrap_pidfd)
+
+    async def kill_command(self) -> None:
+        """Kill what still lives and wait until all of it is dead; a process stuck in the kernel is waited for 5 s."""
+        with anyio.move_on_after(_DYING_S):
+            if self.init_pidfd is None:
+                await self._find_first()
+            self._kill()
+            await self.wait_until_exited()
+            self.was_killed = self.popen.wait() < 0
+            if self.init_pidfd is not None:
+                await anyio.wait_readable(self.init_pidfd)
+        self._open_gate()
+        self._let_go()
+
+    def _kill(self) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            signal.pidfd_send_signal(
+                self.bubblewrap_pidfd if self.init_pidfd is None else self.init_pidfd, signal.SIGKILL
+            )
+
+    def _open_gate(self) -> None:
+        if self.gate >= 0:
+            os.close(self.gate)
+            self.gate = -1
+
+    def _let_go(self) -> None:
+        """Reap the first process if it became ours, as it does where we are process 1 of a container."""
+        if self.init_pidfd is None:
+            return
+        with contextlib.suppress(ChildProcessError):
+            os.waitid(os.P_PIDFD, self.init_pidfd, os.WEXITED | os.WNOHANG)
+        os.close(self.init_pidfd)
+        self.init_pidfd = None
+
+    def get_exit_code(self) -> int | None:
+        """The command's exit code, 128 + n after signal n; None if it never started or was killed with the sandbox."""
+        found = re.search(rb'"exit-code": (\d+)', self.status_report + b"".join(_available(self.status)))
+        return int(found[1]) if found else None
+
+
+def start_bubblewrap(
+    build: BuildCommandLine,
+    writer: int,
+    stack: contextlib.ExitStack,
+    stdin: str = "",
+    filter_file: Path | None = None,
+    closely: frozenset[Resource] = frozenset(),
+) -> SandboxProcess:
+    """Start a bubblewrap that reads `stdin` and prints to `writer`; its descriptors are closed with the stack.
+
+    Must be called in a thread that lives as long as the command may: the kernel ties the one's life to the other's.
+
+    Raises:
+        OSError: the host could not start it.
+    """
+    with contextlib.ExitStack() as theirs:
+        info_source, info = _pipe(stack, theirs)
+        status_source, status = _pipe(stack, theirs)
+        gate_source, gate = os.pipe()
+        theirs.callback(os.close, gate_source)
+        program = None if filter_file is None else os.open(filter_file, os.O_RDONLY | os.O_CLOEXEC)
+        passed = PassedDescriptors(info, status, gate_source, program)
+        if program is not None:
+            theirs.callback(os.close, program)
+        try:
+            popen = _popen(build(passed), open_text_descriptor(stdin, stack), writer, tuple(passed))
+        except OSError:
+            os.close(gate)
+            raise
+    try:
+        monitor = os.pidfd_open(popen.pid)
+    except OSError:
+        os.close(gate)
+        popen.kill()
+        popen.wait()
+        raise
+    stack.callback(os.close, monitor)
+    return SandboxProcess(popen, monitor, info_source, status_source, gate, closely)
+
+
+def open_text_descriptor(text: str, stack: contextlib.ExitStack) -> int:
+    """Where a text can be read: a file without a name, so that nobody has to feed a pipe."""
+    if not text:
+        return subprocess.DEVNULL
+    descriptor = os.memfd_create("stdin")
+    stack.callback(os.close, descriptor)
+    with open(descriptor, "wb", closefd=False) as file:
+        file.write(text.encode("utf-8", "surrogateescape"))
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    return descriptor
+
+
+def _popen(words: list[str], source: int, writer: int, passed: tuple[int, ...]) -> subprocess.Popen[bytes]:
+    with _expendable() as before:
+        return subprocess.Popen(
+            [*before, *words],
+            stdin=source,
+            stdout=writer,
+            stderr=writer,
+            env=BUBBLEWRAP_ENVIRONMENT,
+            cwd="/",
+            pass_fds=passed,
+            start_new_session=True,
+        )
+
+
+@contextlib.contextmanager
+def _expendable() -> Iterator[tuple[str, ...]]:
+    """What is started meanwhile is to die before we do if memory runs out: it inherits our score, for a moment high.
+
+    Where we may not change ours, because the process hides its memory from its own user, what is given raises the
+    score of the command line that comes after it.
+    """
+    score = Path("/proc/self/oom_score_adj")
+    try:
+        usual = score.read_text()
+        score.write_text(_OOM_SCORE)
+    except PermissionError:
+        yield _RAISED
+        return
+    except OSError:
+        yield ()
+        return
+    try:
+        yield ()
+    finally:
+        score.write_text(usual)
+
+
+def _pipe(ours: contextlib.ExitStack, theirs: contextlib.ExitStack) -> tuple[int, int]:
+    source, sink = os.pipe()
+    os.set_blocking(source, False)
+    ours.callback(os.close, source)
+    theirs.callback(os.close, sink)
+    return source, sink
+
+
+def _child(report: bytes) -> int | None:
+    found = re.search(rb'"child-pid": (\d+)', report)
+    return int(found[1]) if found else None
+
+
+async def _read(source: int) -> bytes:
+    await anyio.wait_readable(source)
+    return os.read(source, 4096)
+
+
+def _available(source: int) -> Iterator[bytes]:
+    with contextlib.suppress(BlockingIOError):
+        while chunk := os.read(source, 4096):
+            yield chunk

@@ -1,0 +1,81 @@
+"""Whole directories of our own: handing one to the sandbox's user, removing one that a command has had its way with."""
+
+import os
+import secrets
+import stat
+from pathlib import Path
+
+from worktrees.safety.private_directory import create_private_directory
+from worktrees.safety.removal import REMOVED_PREFIX, open_root_directory, remove_entry
+
+
+def set_tree_owner(directory: Path, owner: int | None) -> None:
+    """Make `owner` own a directory that only we have filled, and everything in it; None leaves it ours."""
+    if owner is None:
+        return
+    for folder, folders, files in os.walk(directory):
+        for name in (".", *folders, *files):
+            os.lchown(Path(folder) / name, owner, owner)
+
+
+def create_private_folder(directory: Path, owner: int | None = None) -> Path:
+    """Create an empty directory that only its owner may enter; returns it."""
+    create_private_directory(directory.parent)
+    directory.mkdir(mode=0o700)
+    set_tree_owner(directory, owner)
+    return directory
+
+
+def remove_tree(directory: Path) -> None:
+    """Remove a directory, whatever a command made of it: of any depth, unreadable, full of links that lead out.
+
+    Nothing may be at work in it any more. A missing one is no error, and neither is something else at its place.
+
+    Raises:
+        OSError: something in it may not be removed.
+    """
+    empty_tree(directory)
+    if directory.is_dir() and not directory.is_symlink():
+        directory.rmdir()
+
+
+def empty_tree(directory: Path, but: str = "") -> None:
+    """Remove everything in a directory, as `remove_tree` does, except the entry `but`.
+
+    Raises:
+        OSError: something in it may not be removed.
+    """
+    if directory.is_symlink() or not directory.is_dir():
+        return
+    inside = open_root_directory(directory)
+    try:
+        with os.scandir(inside) as entries:
+            names = [entry.name for entry in entries]
+        for name in names:
+            if name != but:
+                remove_entry(inside, name)
+    finally:
+        os.close(inside)
+
+
+def clear_set_id_bits(directory: Path) -> None:
+    """Let no file below a directory, in which nothing is at work any more, run as its owner or its group.
+
+    Raises:
+        OSError: a mode cannot be read or changed.
+    """
+    for folder, _, files in os.walk(directory):
+        for place in (Path(folder), *(Path(folder) / name for name in files)):
+            mode = place.lstat().st_mode
+            if mode & (stat.S_ISUID | stat.S_ISGID) and not stat.S_ISLNK(mode):
+                place.chmod(stat.S_IMODE(mode) & ~(stat.S_ISUID | stat.S_ISGID))
+
+
+def claim_tree(directory: Path) -> Path:
+    """Move a directory aside, so that of several who want to remove it one does; its new path.
+
+    Raises:
+        FileNotFoundError: it is gone, as somebody else was first.
+        OSError: it may not be moved.
+    """
+    return directory.rename(directory.with_name(f"{REMOVED_PREFIX}{secrets.token_hex(8)}"))

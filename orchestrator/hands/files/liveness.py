@@ -1,0 +1,75 @@
+"""Directories that last as long as the process that made them; the next process clears up after one that was killed."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from orchestrator.hands.files.directory_trees import create_private_folder, empty_tree, remove_tree
+from worktrees.locks.file_lock import try_file_lock, wait_for_file_lock
+from worktrees.safety.private_directory import create_private_directory
+
+_LOCK = "lock"
+_KEPT = "kept"
+
+
+@contextmanager
+def create_process_folder(home: Path, name: str) -> Iterator[Path]:
+    """A new directory `name` in `home`, which is made if need be; removed at the end, unless it is to be kept.
+
+    First removes what dead processes have left in `home`. Afterwards nothing of ours is in an empty `home`. Blocks.
+
+    Raises:
+        OSError: it cannot be made, or not be removed.
+    """
+    with _turn(home):
+        _sweep(home)
+        folder = create_private_folder(home / name)
+        held = try_file_lock(folder / _LOCK)
+    try:
+        yield folder
+    finally:
+        try:
+            if folder.is_dir() and not (folder / _KEPT).exists():
+                _remove(folder)
+        finally:
+            if held is not None:
+                os.close(held)
+
+
+def keep_folder(folder: Path) -> None:
+    """From now on nobody removes this directory but the user. Blocks."""
+    (folder / _KEPT).touch()
+
+
+def _remove(folder: Path) -> None:
+    """Most of it is removed under its own lock, which goes last, and while nobody looks for dead ones."""
+    empty_tree(folder, but=_LOCK)
+    with _turn(folder.parent):
+        remove_tree(folder)
+        lock = folder.parent / _LOCK
+        if list(folder.parent.iterdir()) == [lock]:
+            lock.unlink()
+
+
+@contextmanager
+def _turn(home: Path) -> Iterator[None]:
+    """One process at a time makes, looks for and removes directories in `home`."""
+    held = None
+    while held is None:
+        create_private_directory(home)
+        with suppress(FileNotFoundError):  # whoever was the last in it has just removed it
+            held = wait_for_file_lock(home / _LOCK)
+    try:
+        yield
+    finally:
+        os.close(held)
+
+
+def _sweep(home: Path) -> None:
+    for folder in home.iterdir():
+        if folder.is_dir() and not (folder / _KEPT).exists():
+            held = try_file_lock(folder / _LOCK)
+            if held is not None:
+                remove_tree(folder)
+                os.close(held)

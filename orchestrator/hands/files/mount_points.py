@@ -1,0 +1,86 @@
+"""Places in a workspace where borrowed things are mounted, made from outside so that nothing inside diverts them."""
+
+import errno
+import os
+import stat
+from collections.abc import Iterable, Mapping
+from pathlib import Path, PurePosixPath
+
+from orchestrator.errors import ToolRefused
+from orchestrator.hands.files.safe_open import open_beneath
+from orchestrator.hands.files.workspace_files import create_folders
+
+_EMPTY_FILE_FLAGS = os.O_RDONLY | os.O_NONBLOCK
+
+
+def create_mount_points(root: Path, shared: Mapping[str, Path], owner: int | None) -> dict[str, Path]:
+    """Make an empty file or directory in the workspace for each borrowed thing; returns those that can be mounted.
+
+    `shared` are their names, each with the directory in which it lies. What the workspace's own tree holds at a place
+    wins over what could be borrowed for it.
+    """
+    return {name: base for name, base in shared.items() if _prepare(root, base / name, PurePosixPath(name), owner)}
+
+
+def is_fixed_mount_point(name: str, base: Path) -> bool:
+    """Whether nothing inside a workspace can replace the mount point between its check and its use.
+
+    True of directories at the top: their parent is a mount point itself.
+    """
+    return "/" not in name and (base / name).is_dir()
+
+
+def remove_mount_points(root: Path, names: Iterable[str]) -> None:
+    """Remove the empty files that `prepare` made, before the workspace's content is looked at."""
+    base = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        for name in names:
+            _sweep(base, PurePosixPath(name))
+    finally:
+        os.close(base)
+
+
+def _prepare(root: Path, source: Path, name: PurePosixPath, owner: int | None) -> bool:
+    try:
+        if source.is_dir():
+            create_folders(root, name, owner)
+        elif source.is_file():
+            create_folders(root, name.parent, owner)
+        else:
+            return False
+        return _is_blank(root, name, source.is_dir())
+    except (ToolRefused, OSError):
+        return False  # something else stands there: a link, a file, a directory of the tree's own
+
+
+def _is_blank(root: Path, name: PurePosixPath, is_folder: bool) -> bool:
+    base = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        flags = os.O_RDONLY | os.O_DIRECTORY if is_folder else _EMPTY_FILE_FLAGS | os.O_CREAT
+        fd = open_beneath(base, name, flags, 0 if is_folder else 0o644)
+    finally:
+        os.close(base)
+    try:
+        if is_folder:
+            with os.scandir(fd) as entries:
+                return next(entries, None) is None
+        found = os.fstat(fd)
+        return stat.S_ISREG(found.st_mode) and found.st_size == 0
+    finally:
+        os.close(fd)
+
+
+def _sweep(base: int, name: PurePosixPath) -> None:
+    try:
+        parent = open_beneath(base, name.parent, os.O_RDONLY | os.O_DIRECTORY)
+    except OSError:
+        return
+    try:
+        found = os.stat(name.name, dir_fd=parent, follow_symlinks=False)
+        if stat.S_ISREG(found.st_mode) and found.st_size == 0:
+            os.unlink(name.name, dir_fd=parent)
+    except OSError as error:
+        if error.errno not in (errno.ENOENT, errno.ENOTDIR):
+            raise
+    finally:
+        os.close(parent)

@@ -1,0 +1,118 @@
+"""A throw-away git directory for each workspace, so that git works inside and nothing it does counts outside.
+
+It stands at `INSIDE` in the sandbox. Of the user's repository only the objects can be read there (and the names of
+tags are copied, which many builds derive their version from). Nobody outside ever runs git on it.
+"""
+
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from orchestrator.hands.files.directory_trees import set_tree_owner
+from worktrees.object_store.packs import find_existing_objects
+from worktrees.repositories.alternates_copy import AlternatesCopy
+from worktrees.repositories.borrowing import LENDER_LINK
+from worktrees.repositories.repository import GitRepository
+
+SHADOW_GIT_FOLDER = "/run/git"
+OBJECTS_FOLDER = "/run/objects"
+
+_CONFIG = """\
+[core]
+\trepositoryformatversion = 1
+\tbare = false
+\tlogAllRefUpdates = true
+\tautocrlf = false
+\tfileMode = true
+\tsymlinks = true
+[extensions]
+\tobjectFormat = {hash}
+[gc]
+\tauto = 0
+[maintenance]
+\tauto = false
+[user]
+\tname = Worker
+\temail = worker@sandbox.invalid
+[advice]
+\tdetachedHead = false
+"""
+
+
+@dataclass(frozen=True)
+class ShadowOrigin:
+    """What the shadows of one repository have in common: where objects are, and texts of files in a git directory.
+
+    `lent` are object directories that we ourselves let the repository borrow from. `copy` stands in for the objects of
+    a repository that borrows by itself: nothing that it names is ever mounted.
+    """
+
+    objects: Path
+    lent: tuple[Path, ...]
+    copy: AlternatesCopy | None
+    config: str
+    tags: str
+    exclude: str
+    shallow: str | None
+
+
+async def read_origin(repository: GitRepository, copies: Path | None) -> ShadowOrigin:
+    """Read from the user's repository what a shadow takes from it.
+
+    `copies` is where objects are copied to that the repository borrows; None where nothing has to be mounted.
+
+    Raises:
+        GitError: git could not read it.
+        OSError: the copy cannot be written.
+    """
+    git = repository.git
+    hash_name = await git.run_text("config", "--get", "extensions.objectFormat", ok=(0, 1))
+    form = "%(objectname) %(refname)%(if)%(*objectname)%(then)%0a^%(*objectname)%(end)"
+    tags = await git.run_text("for-each-ref", f"--format={form}", "refs/tags")
+    common = repository.common_dir
+    copy = AlternatesCopy(repository, copies) if copies and repository.is_borrowing else None
+    if copy:
+        oids = dict.fromkeys(line.partition(" ")[0] for line in tags.splitlines() if not line.startswith("^"))
+        await copy.copy_reachable(await find_existing_objects(git, oids))
+    return ShadowOrigin(
+        objects=copy.objects_directory if copy else common / "objects",
+        lent=(common / LENDER_LINK,) if repository.lender and not copy else (),
+        copy=copy,
+        config=_CONFIG.format(hash=hash_name or "sha1"),
+        tags=f"# pack-refs with: peeled fully-peeled sorted\n{tags}\n" if tags else "",
+        exclude=_text(common / "info" / "exclude") or "",
+        shallow=_text(common / "shallow"),
+    )
+
+
+def create_shadow_git(
+    directory: Path, origin: ShadowOrigin, commit: str, index: Path, owner: int | None, objects: str = OBJECTS_FOLDER
+) -> None:
+    """Create the git directory: HEAD detached at `commit`, a copy of the checkout's `index` with its file times.
+
+    `objects` is where the repository's objects stand for a command.
+    """
+    for folder in ("refs/heads", "refs/tags", "objects/info", "objects/pack", "info"):
+        (directory / folder).mkdir(parents=True)
+    texts = {
+        "HEAD": f"{commit}\n",
+        "config": origin.config,
+        "objects/info/alternates": f"{objects}\n",
+        "packed-refs": origin.tags,
+        "info/exclude": origin.exclude,
+        "shallow": origin.shallow,
+    }
+    for name, text in texts.items():
+        if text:
+            (directory / name).write_text(text, encoding="utf-8", errors="surrogateescape")
+    for file in (index, *index.parent.glob("sharedindex.*")):
+        if file.is_file():
+            shutil.copy2(file, directory / file.name)  # with its times: git compares them with those of the files
+    set_tree_owner(directory, owner)
+
+
+def _text(file: Path) -> str | None:
+    try:
+        return file.read_text(encoding="utf-8", errors="surrogateescape")
+    except OSError:
+        return None

@@ -1,0 +1,193 @@
+"""Reads and writes regular files of a workspace from outside the sandbox, which a workspace cannot lure elsewhere."""
+
+import errno
+import os
+import secrets
+import stat
+import unicodedata
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path, PurePosixPath
+
+from orchestrator.errors import ToolRefused
+from orchestrator.hands.files.safe_open import open_beneath
+
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY
+_MAX_NAME_BYTES, _MAX_PATH_BYTES = 255, 4000
+
+_REASONS = {
+    errno.ENOENT: "does not exist",
+    errno.ENOTDIR: "has a component that is not a directory",
+    errno.EISDIR: "is a directory",
+    errno.ELOOP: "is or leads through a symbolic link, which file tools do not follow",
+    errno.EXDEV: "leads out of the workspace",
+    errno.ENXIO: "is not a regular file",
+    errno.EACCES: "may not be opened",
+    errno.EPERM: "may not be opened",
+    errno.ENOSPC: "cannot be written: the disk is full",
+    errno.EAGAIN: "keeps changing; try again",
+}
+
+
+def normalize_path(path: str) -> PurePosixPath:
+    """The path relative to the workspace, without `.` components.
+
+    Raises:
+        ToolRefused: it is absolute, leaves the workspace, lies in `.git`, or has an unprintable or overlong name.
+    """
+    wanted = PurePosixPath(path)
+    if not path or wanted.is_absolute() or ".." in wanted.parts or not wanted.parts:
+        raise ToolRefused(f"{path!r} is no path in the workspace; give it relative to the repository, without `..`.")
+    if any(unicodedata.category(c) in ("Cc", "Cf") for c in path):
+        raise ToolRefused(f"{path!r} contains control or invisible characters; choose a printable name.")
+    for part in wanted.parts:
+        if is_git_name(part):
+            raise ToolRefused(f"{path!r} lies in git's own directory, which is protected; use git commands instead.")
+        if len(os.fsencode(part)) > _MAX_NAME_BYTES:
+            raise ToolRefused(f"{part[:40]!r}… is too long for a file name; use at most {_MAX_NAME_BYTES} bytes.")
+    if len(os.fsencode(path)) > _MAX_PATH_BYTES:
+        raise ToolRefused(f"The path {path[:40]!r}… is too long; use at most {_MAX_PATH_BYTES} bytes.")
+    return wanted
+
+
+def is_git_name(name: str) -> bool:
+    """Whether some file system takes the name for `.git`."""
+    plain = name.casefold().rstrip(" .").partition(":")[0]
+    return plain == ".git" or plain.startswith("git~")
+
+
+def read_file(root: Path, path: str, limit_bytes: int) -> bytes:
+    """The content of a regular file below `root`.
+
+    Raises:
+        ToolRefused: it does not exist, is no regular file, lies outside, or is larger than the limit.
+    """
+    wanted = normalize_path(path)
+    with _refusing(path), _folder(root) as base:
+        fd = open_beneath(base, wanted, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)
+        try:
+            return _content(fd, path, limit_bytes)
+        finally:
+            os.close(fd)
+
+
+def _content(fd: int, path: str, limit_bytes: int) -> bytes:
+    found = os.fstat(fd)
+    if not stat.S_ISREG(found.st_mode):
+        raise ToolRefused(f"{path} is {_kind(found.st_mode)}, not a regular file.")
+    if found.st_size <= limit_bytes:
+        with os.fdopen(fd, "rb", closefd=False) as file:
+            content = file.read(limit_bytes + 1)  # it may have grown meanwhile
+        if len(content) <= limit_bytes:
+            return content
+    size = max(found.st_size, limit_bytes + 1)
+    raise ToolRefused(f"{path} has {size:,} bytes, more than the limit of {limit_bytes:,}; read a part of it.")
+
+
+def write_file(root: Path, path: str, content: bytes, owner: int | None = None) -> None:
+    """Replace or create a regular file below `root` in one step, creating directories; an existing mode is kept.
+
+    `owner` is the uid that new files and directories get, None for our own.
+
+    Raises:
+        ToolRefused: the path is outside, protected, no regular file, or cannot be written.
+    """
+    wanted = normalize_path(path)
+    with _refusing(path), _folder(root) as base, _parent(base, wanted.parent, owner) as parent:
+        mode, kept_owner = _existing(parent, wanted.name, path)
+        temporary = f".orchestrate-{secrets.token_hex(8)}.tmp"
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+        fd = open_beneath(parent, PurePosixPath(temporary), flags, 0o600)
+        try:
+            with os.fdopen(fd, "wb") as file:
+                file.write(content)
+                _give(fd, kept_owner or owner)
+                os.fchmod(fd, mode)
+            os.rename(temporary, wanted.name, src_dir_fd=parent, dst_dir_fd=parent)
+        except BaseException:
+            with suppress(FileNotFoundError):
+                os.unlink(temporary, dir_fd=parent)
+            raise
+
+
+def create_folders(root: Path, path: PurePosixPath, owner: int | None = None) -> None:
+    """Make sure that a directory exists below `root`.
+
+    Raises:
+        ToolRefused: something else stands in its way.
+    """
+    with _refusing(str(path)), _folder(root) as base, _parent(base, path, owner):
+        return
+
+
+def _existing(parent: int, name: str, path: str) -> tuple[int, int | None]:
+    """Mode and owner for the new file; refuses to replace anything but a regular file."""
+    try:
+        found = os.stat(name, dir_fd=parent, follow_symlinks=False)
+    except FileNotFoundError:
+        return 0o644, None
+    if not stat.S_ISREG(found.st_mode):
+        raise ToolRefused(f"{path} is {_kind(found.st_mode)}, not a regular file; it is not replaced.")
+    return found.st_mode & 0o777, found.st_uid
+
+
+def _give(fd: int, owner: int | None) -> None:
+    if owner is not None and os.geteuid() == 0:
+        os.fchown(fd, owner, owner)
+
+
+@contextmanager
+def _folder(root: Path) -> Iterator[int]:
+    fd = os.open(root, _FOLDER | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        yield fd
+    finally:
+        os.close(fd)
+
+
+@contextmanager
+def _parent(base: int, path: PurePosixPath, owner: int | None) -> Iterator[int]:
+    """The directory `path` below `base`, created where it is missing."""
+    here = open_beneath(base, PurePosixPath("."), _FOLDER)
+    try:
+        for name in path.parts:
+            inner = _enter(here, name, owner)
+            os.close(here)
+            here = inner
+        yield here
+    finally:
+        os.close(here)
+
+
+def _enter(here: int, name: str, owner: int | None) -> int:
+    part = PurePosixPath(name)
+    try:
+        return open_beneath(here, part, _FOLDER)
+    except FileNotFoundError:
+        with suppress(FileExistsError):
+            os.mkdir(name, 0o755, dir_fd=here)
+    inner = open_beneath(here, part, _FOLDER)
+    _give(inner, owner)
+    return inner
+
+
+@contextmanager
+def _refusing(path: str) -> Iterator[None]:
+    """Turn the kernel's refusals into words for a model."""
+    try:
+        yield
+    except OSError as error:
+        reason = _REASONS.get(error.errno or 0, f"cannot be used: {error.strerror}")
+        raise ToolRefused(f"{path} {reason}.") from error
+
+
+def _kind(mode: int) -> str:
+    kinds = {
+        stat.S_IFDIR: "a directory",
+        stat.S_IFLNK: "a symbolic link",
+        stat.S_IFIFO: "a pipe",
+        stat.S_IFSOCK: "a socket",
+        stat.S_IFCHR: "a device",
+        stat.S_IFBLK: "a device",
+    }
+    return kinds.get(stat.S_IFMT(mode), "something special")

@@ -1,0 +1,213 @@
+"""Control groups, where the host lets us make some: the kernel then holds memory and counts CPU time by itself.
+
+With version 2 that is a session of a user under systemd, or root; with version 1, root. Anywhere else the watchdog
+holds the limits alone.
+"""
+
+import contextlib
+import itertools
+import os
+import re
+import subprocess
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from orchestrator.hands.limits.rlimits import has_namespaced_process_limit
+from orchestrator.hands.policy import CommandLimits
+
+_NAME = "orchestrate"
+_OWN_TASKS = 16
+"""How many processes bubblewrap and its like add to those of a command."""
+
+_ENTER = 'for group in $1; do echo 0 > "$group/cgroup.procs" || exit; done; shift; exec "$@"'
+_LEAVING_S = 0.5
+_numbers = itertools.count(1)
+
+
+@dataclass(frozen=True)
+class ControlGroup:
+    """The folders of one command's group: one for all, or (version 1) one for each controller."""
+
+    folders: tuple[Path, ...]
+
+    def wrap_command(self, words: Sequence[str]) -> list[str]:
+        """The command line that enters the group first, with everything it starts."""
+        return ["/bin/sh", "-c", _ENTER, "enter", " ".join(map(str, self.folders)), *words]
+
+    def read_cpu_s(self) -> float:
+        """CPU time of all that ever ran in it."""
+        if nanoseconds := self._number("cpuacct.usage", rb"^(\d+)"):
+            return nanoseconds / 1e9
+        return self._number("cpu.stat", rb"^usage_usec (\d+)") / 1e6
+
+    def has_oom_kill(self) -> bool:
+        """Whether the kernel ended a process of it for want of memory."""
+        events = rb"^oom_kill (\d+)"
+        return self._number("memory.oom_control", events) + self._number("memory.events", events) > 0
+
+    def remove_group(self) -> None:
+        """Give it back; what cannot be removed now, the next process of ours will."""
+        until = time.monotonic() + _LEAVING_S
+        for folder in self.folders:
+            while not _removed(folder) and time.monotonic() < until:
+                time.sleep(0.002)
+
+    def _number(self, name: str, pattern: bytes) -> int:
+        for folder in self.folders:
+            with contextlib.suppress(OSError):
+                found = re.search(pattern, (folder / name).read_bytes(), re.MULTILINE)
+                return int(found[1]) if found else 0
+        return 0
+
+
+@dataclass(frozen=True)
+class ControlGroupParent:
+    """Where groups can be made: `places` are directories of the kernel's, by version of the interface."""
+
+    version: int
+    parent_folders: tuple[Path, ...]
+
+    def create_group(self, limits: CommandLimits) -> ControlGroup:
+        """A new group with these limits.
+
+        Raises:
+            OSError: the host does not let us.
+        """
+        name = f"{_NAME}-{os.getpid()}-{next(_numbers)}"
+        group = ControlGroup(tuple(place / name for place in self.parent_folders))
+        try:
+            for folder in group.folders:
+                folder.mkdir()
+            for name, value in _settings(limits):
+                _set(group.folders, name, value)
+        except OSError:
+            group.remove_group()
+            raise
+        return group
+
+    def can_enter_group(self) -> bool:
+        """Whether a process can really be put into one. Blocks."""
+        try:
+            group = self.create_group(CommandLimits(memory_bytes=64 * 1024**2))
+        except OSError:
+            return False
+        try:
+            done = subprocess.run(group.wrap_command(["true"]), check=False, capture_output=True, cwd="/", env={})
+            return done.returncode == 0
+        finally:
+            group.remove_group()
+
+    def remove_stale_groups(self) -> None:
+        """Remove the groups of our processes that were killed."""
+        for folder in (found for place in self.parent_folders for found in place.glob(f"{_NAME}-*-*")):
+            if not Path(f"/proc/{folder.name.split('-')[1]}").exists():
+                _removed(folder)
+
+
+def needs_control_group(limits: CommandLimits) -> bool:
+    """Whether there is a limit that a group holds better than anything else."""
+    return limits.memory_bytes is not None or limits.cpu_s is not None or not has_namespaced_process_limit()
+
+
+def find_group_parent(mounts: str, own: str) -> ControlGroupParent | None:
+    """Where this process may make groups, by its `mountinfo` and `cgroup` in /proc; None if nowhere."""
+    paths = {names: path for _, names, path in (line.split(":", 2) for line in own.splitlines())}
+    unified, separate = _unified(mounts, paths), tuple(_separate(mounts, paths))
+    if unified:
+        return ControlGroupParent(2, (unified,))
+    return ControlGroupParent(1, separate) if len(separate) == len(_CONTROLLERS) else None
+
+
+def load_group_parent() -> ControlGroupParent | None:
+    """Where this process may make groups, after clearing up what dead ones left. Blocks."""
+    proc = Path("/proc/self")
+    try:
+        found = find_group_parent(*((proc / name).read_text(encoding="utf-8") for name in ("mountinfo", "cgroup")))
+    except (OSError, ValueError):
+        return None
+    if found:
+        found.remove_stale_groups()
+    return found
+
+
+def find_usable_group_parent(limits: CommandLimits) -> ControlGroupParent | None:
+    """Where groups for such limits can be made, tried for real; None where there is none or it takes none. Blocks."""
+    found = load_group_parent()
+    return found if found and needs_control_group(limits) and found.can_enter_group() else None
+
+
+_CONTROLLERS = ("memory", "pids", "cpuacct")
+
+
+def _unified(mounts: str, paths: dict[str, str]) -> Path | None:
+    """Version 2: the nearest group above us that hands memory and processes down, and is ours to divide."""
+    for root, place, kind, _ in _mounted(mounts):
+        if kind == "cgroup2":
+            own = _within(place, root, paths.get("", "/"))
+            chain = [own, *(parent for parent in own.parents if parent.is_relative_to(place))]
+            return next((one for one in chain if _hands_down(one) and _is_ours(one)), None)
+    return None
+
+
+def _separate(mounts: str, paths: dict[str, str]) -> Iterator[Path]:
+    """Version 1: our own group of each controller."""
+    by_controller = {name: path for names, path in paths.items() for name in names.split(",")}
+    for wanted in _CONTROLLERS:
+        for root, place, kind, options in _mounted(mounts):
+            if kind == "cgroup" and wanted in options:
+                own = _within(place, root, by_controller.get(wanted, "/"))
+                if _is_ours(own):
+                    yield own
+
+
+def _mounted(mounts: str) -> Iterator[tuple[str, Path, str, list[str]]]:
+    """Root, place, kind and options of everything mounted."""
+    for line in mounts.splitlines():
+        words, rest = (part.split() for part in line.split(" - ", 1))
+        yield words[3], Path(words[4]), rest[0], rest[2].split(",")
+
+
+def _within(place: Path, root: str, path: str) -> Path:
+    inside = path.removeprefix(root.rstrip("/")).lstrip("/")
+    return place / inside if (place / inside).is_dir() else place
+
+
+def _hands_down(folder: Path) -> bool:
+    try:
+        names = (folder / "cgroup.subtree_control").read_text(encoding="ascii").split()
+    except OSError:
+        return False
+    return {"memory", "pids"} <= set(names)
+
+
+def _is_ours(folder: Path) -> bool:
+    return os.access(folder, os.W_OK) and os.access(folder / "cgroup.procs", os.W_OK)
+
+
+def _settings(limits: CommandLimits) -> Iterator[tuple[str, int]]:
+    yield "pids.max", limits.processes + _OWN_TASKS
+    if limits.memory_bytes is not None:
+        yield "memory.limit_in_bytes", limits.memory_bytes
+        yield "memory.memsw.limit_in_bytes", limits.memory_bytes
+        yield "memory.max", limits.memory_bytes
+        yield "memory.swap.max", 0
+        yield "memory.oom.group", 1
+
+
+def _set(folders: Sequence[Path], name: str, value: int) -> None:
+    """Write a setting where there is one of this name: it depends on version and kernel."""
+    for file in (folder / name for folder in folders):
+        if file.exists():
+            file.write_text(str(value), encoding="ascii")
+
+
+def _removed(folder: Path) -> bool:
+    try:
+        folder.rmdir()
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
+    return True

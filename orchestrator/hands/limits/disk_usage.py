@@ -1,0 +1,119 @@
+"""What the writable directories of a command hold, looked at only when the file system has shrunk by a notable part."""
+
+import contextlib
+import os
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path, PurePosixPath
+
+from orchestrator.hands.files.safe_open import open_beneath
+
+_BLOCK_BYTES = 512
+_NOTABLE = 1 / 8
+_REST = 20
+"""After a walk, rest this many times as long as it took."""
+_LONGEST_S = 15.0
+"""Walk at least so often: what others free at the same time hides what is written here."""
+
+
+@dataclass(frozen=True)
+class DiskUsage:
+    """Bytes as allocated on disk, and files and directories; `is_all` unless something could not be measured."""
+
+    size_bytes: int
+    files: int
+    is_all: bool = True
+
+
+@dataclass
+class DiskUsageMeter:
+    """The directories of a command, all on one file system; `limit_bytes` and `limit_files` are what is looked out for.
+
+    `check` is called for each directory while walking, and ends the walk by raising. `unlinked` tells how many bytes of
+    the file system with this device number are in files that processes keep without a name, and whether that is all.
+    """
+
+    folders: tuple[Path, ...]
+    limit_bytes: int | None
+    limit_files: int
+    check_cancelled: Callable[[], None]
+    measure_unlinked: Callable[[int], tuple[int, bool]] = lambda _: (0, True)
+    _first: tuple[int, int] = field(init=False)
+    _free: tuple[int, int] = field(init=False)
+    _walked: float = field(init=False, default_factory=time.monotonic)
+    _took_s: float = field(init=False, default=0.0)
+
+    def __post_init__(self) -> None:
+        self._first = self._free = self._room()
+
+    def measure_if_shrunk(self) -> DiskUsage | None:
+        """What they hold, or None where nothing suggests that it is worth a walk. Blocks."""
+        rested_s = time.monotonic() - self._walked
+        if rested_s < _REST * self._took_s or not (self._has_shrunk() or rested_s > _LONGEST_S):
+            return None
+        began = time.monotonic()
+        held = measure_folders(self.folders, self.check_cancelled)
+        unlinked, is_all = self.measure_unlinked(self.folders[0].stat().st_dev)
+        held = replace(held, size_bytes=held.size_bytes + unlinked, is_all=held.is_all and is_all)
+        self._free, self._walked = self._room(), time.monotonic()
+        self._took_s = self._walked - began
+        return held if held.is_all else self._at_worst(held)
+
+    def _at_worst(self, held: DiskUsage) -> DiskUsage:
+        """Everything that the file system lost meanwhile may lie where we cannot look."""
+        size, files = (then - now for then, now in zip(self._first, self._free, strict=True))
+        return DiskUsage(max(held.size_bytes, size), max(held.files, files))
+
+    def _has_shrunk(self) -> bool:
+        size, files = self._room()
+        notable_bytes = (self.limit_bytes or size) * _NOTABLE
+        return self._free[0] - size > notable_bytes or self._free[1] - files > self.limit_files * _NOTABLE
+
+    def _room(self) -> tuple[int, int]:
+        found = os.statvfs(self.folders[0])
+        return found.f_bavail * found.f_frsize, found.f_ffree
+
+
+def measure_folders(folders: tuple[Path, ...], check: Callable[[], None]) -> DiskUsage:
+    """Count everything below, a file of several names once, without following links."""
+    size, files, is_all = 0, 0, True
+    seen: set[int] = set()
+    for found in (stat for folder in folders for stat in _walk(folder, check)):
+        if found is None:
+            is_all = False
+        elif found.st_nlink == 1 or found.st_ino not in seen:
+            seen.update([found.st_ino] if found.st_nlink > 1 else ())
+            size, files = size + found.st_blocks * _BLOCK_BYTES, files + 1
+    return DiskUsage(size, files, is_all)
+
+
+def _walk(folder: Path, check: Callable[[], None]) -> Iterator[os.stat_result | None]:
+    """Everything below, None for a directory that is closed to us or too far down. It may change all the while."""
+    base = os.open(folder, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+    todo = [PurePosixPath(".")]
+    try:
+        while todo:
+            check()
+            here = todo.pop()
+            try:
+                for entry in _entries(base, here):
+                    if entry.is_dir(follow_symlinks=False):
+                        todo.append(here / entry.name)
+                    with contextlib.suppress(FileNotFoundError):  # it went meanwhile
+                        yield entry.stat(follow_symlinks=False)
+            except (FileNotFoundError, NotADirectoryError):
+                continue
+            except OSError:
+                yield None
+    finally:
+        os.close(base)
+
+
+def _entries(base: int, here: PurePosixPath) -> Iterator[os.DirEntry[str]]:
+    place = open_beneath(base, here, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        with os.scandir(place) as entries:
+            yield from entries
+    finally:
+        os.close(place)

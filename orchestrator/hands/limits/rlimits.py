@@ -1,0 +1,40 @@
+"""Resource limits around a command, as far as this host lets us set them."""
+
+import platform
+import re
+import resource
+from collections.abc import Sequence
+
+from orchestrator.hands.policy import CommandLimits
+
+
+def wrap_in_rlimits(
+    command: Sequence[str], limits: CommandLimits, prlimit: str, *, are_counted: bool = False
+) -> tuple[str, ...]:
+    """The command under limits of its own, without dumps of memory. Ceilings of our own that are lower stay.
+
+    `are_counted` tells that its processes are limited otherwise already.
+    """
+    wanted = {
+        "core": (resource.RLIMIT_CORE, 0),
+        "nofile": (resource.RLIMIT_NOFILE, limits.open_files),
+        "fsize": (resource.RLIMIT_FSIZE, limits.file_bytes),
+        "as": (resource.RLIMIT_AS, limits.address_space_bytes),
+        "nproc": (
+            resource.RLIMIT_NPROC,
+            limits.processes if has_namespaced_process_limit() and not are_counted else None,
+        ),
+    }
+    options = [f"--{name}={_lower(kind, value)}" for name, (kind, value) in wanted.items() if value is not None]
+    return (prlimit, *options, "--", *command)
+
+
+def has_namespaced_process_limit(release: str | None = None) -> bool:
+    """Whether the kernel counts processes per user namespace, so that a limit means this sandbox alone."""
+    found = re.match(r"(\d+)\.(\d+)", platform.release() if release is None else release)
+    return found is not None and (int(found[1]), int(found[2])) >= (5, 14)
+
+
+def _lower(kind: int, value: int) -> int:
+    hard = resource.getrlimit(kind)[1]
+    return value if hard == resource.RLIM_INFINITY else min(value, hard)

@@ -1,0 +1,112 @@
+"""Looks after a command with everything it started, a few times a second, and tells when it uses more than it may.
+
+What the kernel can hold by itself it holds: processes and open files by resource limits, memory and CPU time by
+control groups where there are some. The first look comes after a moment, so that a short command pays nothing.
+"""
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import anyio
+from anyio import from_thread, to_thread
+
+from orchestrator.hands.limits.cgroup import ControlGroup
+from orchestrator.hands.limits.disk_usage import DiskUsageMeter
+from orchestrator.hands.limits.resource_usage import Resource, SandboxUsage, UsageReader
+from orchestrator.hands.limits.rlimits import has_namespaced_process_limit
+from orchestrator.hands.policy import CommandLimits
+
+_PAUSE_S = 0.1
+_REST = 20
+"""Rest this many times as long as a look took: five percent of a core at most."""
+_MIB = 1024**2
+
+
+@dataclass(frozen=True)
+class ResourceBounds:
+    """What a command may use up. `folders` are the host directories it can write to, `in_memory` those in memory."""
+
+    limits: CommandLimits
+    writable_folders: tuple[Path, ...]
+    tmpfs_folders: tuple[str, ...] = ()
+    group: ControlGroup | None = None
+
+    @property
+    def closely_watched(self) -> frozenset[Resource]:
+        """What has a limit that no control group holds."""
+        wanted = {Resource.CPU: self.limits.cpu_s, Resource.MEMORY: self.limits.memory_bytes}
+        return frozenset(one for one, limit in wanted.items() if limit is not None and self.group is None)
+
+    def wrap_command(self, words: list[str]) -> list[str]:
+        """The command line, in its group if it has one."""
+        return self.group.wrap_command(words) if self.group else words
+
+    def format_oom_kill(self) -> str:
+        """In words, what the kernel has ended the command or a part of it for; empty if nothing."""
+        return _memory(self.limits) if self.group and self.group.has_oom_kill() else ""
+
+
+async def wait_for_violation(view: UsageReader | None, bounds: ResourceBounds) -> str:
+    """Wait until the command uses more than it may; says what, in words. Without a `view` only disk is looked at."""
+    limits = bounds.limits
+    disk = DiskUsageMeter(bounds.writable_folders, limits.disk_bytes, limits.files, from_thread.check_cancelled)
+    if view is not None:
+        disk.measure_unlinked = partial(view.measure_unlinked_bytes, in_memory=bounds.tmpfs_folders)
+    pause = _PAUSE_S
+    while True:
+        await anyio.sleep(pause)
+        began = time.monotonic()
+        if words := await to_thread.run_sync(_look, view, bounds, disk):
+            return words
+        pause = max(_PAUSE_S, _REST * (time.monotonic() - began))
+
+
+def _look(view: UsageReader | None, bounds: ResourceBounds, disk: DiskUsageMeter) -> str:
+    return next((words for words in _offences(view, bounds, disk) if words), "")
+
+
+def _offences(view: UsageReader | None, bounds: ResourceBounds, disk: DiskUsageMeter) -> Iterator[str]:
+    """What is over its limit, the cheapest to find first; empty where all is well."""
+    limits = bounds.limits
+    yield bounds.format_oom_kill()
+    if view is not None:
+        yield from _offences_inside(view, bounds)
+    held = disk.measure_if_shrunk()
+    if held is not None and limits.disk_bytes is not None and held.size_bytes > limits.disk_bytes:
+        yield f"It filled its workspace with more than {limits.disk_bytes / _MIB:,.0f} MiB."
+    if held is not None and held.files > limits.files:
+        yield f"It has more than {limits.files:,} files in its workspace."
+
+
+def _offences_inside(view: UsageReader, bounds: ResourceBounds) -> Iterator[str]:
+    usage, files = view.read_usage(), bounds.limits.files
+    if usage is not None:
+        yield _used(view, usage, bounds)
+    if sum(view.measure_tmpfs(place)[1] for place in bounds.tmpfs_folders) > files:
+        yield f"It made more than {files:,} files in memory."
+
+
+def _used(view: UsageReader, usage: SandboxUsage, bounds: ResourceBounds) -> str:
+    limits, group = bounds.limits, bounds.group
+    cpu_s = group.read_cpu_s() if group else usage.cpu_s
+    if limits.cpu_s is not None and cpu_s > limits.cpu_s:
+        return f"It used more than {limits.cpu_s} s of CPU time."
+    if limits.processes < usage.tasks and not has_namespaced_process_limit():
+        return f"It started more than {limits.processes} processes."
+    if limits.memory_bytes is not None and group is None and _is_over(limits.memory_bytes, view, usage, bounds):
+        return _memory(limits)
+    return ""
+
+
+def _is_over(limit: int, view: UsageReader, usage: SandboxUsage, bounds: ResourceBounds) -> bool:
+    return (
+        view.estimate_max_memory_bytes(usage.resident_bytes) > limit
+        and view.measure_memory_bytes(bounds.tmpfs_folders) > limit
+    )
+
+
+def _memory(limits: CommandLimits) -> str:
+    return f"It used more than {(limits.memory_bytes or 0) / _MIB:,.0f} MiB of memory."

@@ -1,0 +1,111 @@
+"""The way out of one command at tier 2: a directory for the sandbox with the proxy's socket, and what leads to it."""
+
+import secrets
+import shutil
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+
+from anyio import to_thread
+
+from orchestrator.domain.sandbox.network import NetworkDecision
+from orchestrator.hands.files.directory_trees import remove_tree
+from orchestrator.hands.network.allowlist import EgressAllowlist, split_host_port
+from orchestrator.hands.network.egress_proxy import (
+    PROXY_SOCKET,
+    EgressProxy,
+    ResolveHost,
+    resolve_addresses,
+    serve_proxy,
+)
+from orchestrator.hands.network.registries import NPMRC, PIP_CONF, REGISTRIES_FOLDER
+from orchestrator.hands.policy import Registries
+from orchestrator.hands.toolchain.interpreters import get_own_python
+
+FORWARDER_PORT = 3128
+_ADDRESS = f"http://127.0.0.1:{FORWARDER_PORT}"
+_LOOPBACK = ("localhost", "127.0.0.1", "::1")
+_FORWARDER = "forwarder.py"
+
+
+@dataclass(frozen=True)
+class Egress:
+    """Open for one command. `folder` is to be bound read-only at `INSIDE`, `words` put before the command's own.
+
+    `env` is to be set for it; `decisions` are complete when the way is closed.
+    """
+
+    folder: Path
+    registries: Registries
+    proxy: EgressProxy
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """What starts the forwarder and then becomes the command; needs our own Python inside, at its own path."""
+        return (
+            str(get_own_python()),
+            "-I",
+            "-S",
+            f"{REGISTRIES_FOLDER}/{_FORWARDER}",
+            f"{REGISTRIES_FOLDER}/{PROXY_SOCKET}",
+            str(FORWARDER_PORT),
+        )
+
+    @property
+    def env(self) -> Mapping[str, str]:
+        """The variables by which package tools find their configuration, and all tools the proxy."""
+        return build_proxy_environment(self.registries)
+
+    @property
+    def decisions(self) -> tuple[NetworkDecision, ...]:
+        """What the command reached of the network, and what it was kept from."""
+        return self.proxy.decisions
+
+
+def build_proxy_environment(registries: Registries) -> dict[str, str]:
+    """What a command at tier 2 sees in its environment beside the usual variables."""
+    hosts = {found[0].strip("[]") for place in registries.hosts if (found := split_host_port(place))}
+    direct = ",".join(name for name in _LOOPBACK if name not in hosts)
+    lower = {"http_proxy": _ADDRESS, "https_proxy": _ADDRESS, "no_proxy": direct}
+    upper = {name.upper(): value for name, value in lower.items()}
+    return {
+        **lower,
+        **upper,
+        "PIP_CONFIG_FILE": f"{REGISTRIES_FOLDER}/{PIP_CONF}",
+        "npm_config_userconfig": f"{REGISTRIES_FOLDER}/{NPMRC}",
+    }
+
+
+@asynccontextmanager
+async def open_egress(
+    registries: Registries, parent: Path, resolve: ResolveHost = resolve_addresses
+) -> AsyncIterator[Egress]:
+    """Open a way to these registries while the block lasts, in a new directory below `parent`.
+
+    Raises:
+        OSError: the host could not prepare it.
+    """
+    folder = parent / secrets.token_hex(8)
+    reach = EgressAllowlist(frozenset(registries.hosts), frozenset(registries.private), frozenset(registries.plain))
+    proxy = EgressProxy(reach, registries.budget_bytes, resolve)
+    try:
+        await to_thread.run_sync(_fill, folder, registries)
+        async with serve_proxy(folder, proxy):
+            yield Egress(folder, registries, proxy)
+    finally:
+        remove_tree(folder)
+
+
+def _fill(folder: Path, registries: Registries) -> None:
+    """Everybody may read what is in it; only who may enter its parent directory comes so far."""
+    folder.mkdir(parents=True)
+    folder.chmod(0o755)
+    script = resources.files("orchestrator.hands.network").joinpath(_FORWARDER).read_text(encoding="utf-8")
+    for name, text in {**registries.settings, _FORWARDER: script}.items():
+        (folder / name).write_text(text, encoding="utf-8")
+        (folder / name).chmod(0o644)
+    for name, source in registries.certificates.items():
+        shutil.copyfile(source, folder / name)
+        (folder / name).chmod(0o644)

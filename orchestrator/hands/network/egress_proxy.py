@@ -1,0 +1,322 @@
+"""The only way out of a sandbox at tier 2: a host-side proxy on a unix socket that answers CONNECT, and little of it.
+
+It decides by exact host and port, resolves each name once, dials exactly what it looked at, and counts bytes. Of what
+it tunnels it reads the greeting alone: a TLS client has to ask for the host of the CONNECT, and where a registry is not
+configured for plain http there has to be TLS.
+"""
+
+import os
+import re
+import socket
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import anyio
+from anyio.abc import ByteStream, SocketListener, SocketStream, TaskGroup
+
+from orchestrator.domain.sandbox.network import NetworkDecision
+from orchestrator.domain.text.sanitization import to_one_line
+from orchestrator.hands.network.allowlist import EgressAllowlist, split_host_port, strip_brackets
+from orchestrator.hands.network.client_hello import HelloRefused
+from orchestrator.hands.network.tls_handshake import HELLO_TIMEOUT_S, SendBytes, TunnelHandshake
+
+PROXY_SOCKET = "proxy.sock"
+_HEAD_BYTES = 8 * 1024
+_HEAD_S = 10.0
+_DIAL_S = 15.0
+_LEAVE_S = 1.0
+_CHUNK_BYTES = 64 * 1024
+_MOST_TUNNELS = 64
+_FULL_PAUSE_S = 0.1
+_MOST_DECISIONS = 100
+_HOST_CHARS = 255
+_CONNECT = re.compile(r"CONNECT (\S{1,512}) HTTP/1\.[01]")
+_BROKEN = (OSError, anyio.BrokenResourceError, anyio.ClosedResourceError, anyio.EndOfStream)
+
+ResolveHost = Callable[[str, int], Awaitable[Sequence[str]]]
+"""Finds the addresses of a host; raises OSError if there are none."""
+
+
+class _Refused(Exception):
+    """The wish is not granted; the text says why."""
+
+
+@dataclass
+class _Traffic:
+    sent: int = 0
+    received: int = 0
+
+
+@dataclass
+class _Way:
+    """One direction of a tunnel; `first` was read from its source already."""
+
+    source: ByteStream
+    sink: ByteStream
+    pass_on: SendBytes
+    first: bytes = b""
+
+    async def relay_bytes(self) -> None:
+        """Move all that comes, to the end of the source."""
+        chunk = self.first or await self.source.receive(_CHUNK_BYTES)
+        while True:
+            await self.pass_on(chunk)
+            chunk = await self.source.receive(_CHUNK_BYTES)
+
+
+@dataclass
+class EgressProxy:
+    """The proxy of one command. `budget_bytes` counts both directions of all tunnels; `decisions` grow meanwhile.
+
+    `hello_s` is how long a client may take, in seconds, to say whom it asks for.
+    """
+
+    allowlist: EgressAllowlist
+    budget_bytes: int
+    resolve: ResolveHost
+    hello_timeout_s: float = HELLO_TIMEOUT_S
+    _spent: int = 0
+    _made: dict[tuple[str, int, bool, str], NetworkDecision] = field(default_factory=dict)
+
+    @property
+    def decisions(self) -> tuple[NetworkDecision, ...]:
+        """What was decided so far; complete when nothing is being served any more."""
+        return tuple(self._made.values())
+
+    async def serve_client(self, client: ByteStream) -> None:
+        """Answer one connection from inside, to its end."""
+        async with client:
+            with suppress(*_BROKEN):
+                await self._answer(client)
+
+    async def _answer(self, client: ByteStream) -> None:
+        host, port = "-", 0
+        try:
+            line, rest = await _head(client)
+            host, port = _target(line)
+            addresses = await self._admitted(host, port)
+        except _Refused as refused:
+            self._note(host, port, str(refused))
+            await _say(client, "403 Forbidden", str(refused))
+            return
+        try:
+            server = await _dial(addresses, port)
+        except OSError as error:
+            self._note(host, port, f"it did not answer: {error}", is_allowed=True)
+            await _say(client, "502 Bad Gateway", f"{host}:{port} did not answer: {error}")
+            return
+        await self._tunnel(client, server, (host, port), rest)
+
+    async def _admitted(self, host: str, port: int) -> Sequence[str]:
+        """The addresses to dial, in order.
+
+        Raises:
+            _Refused: it may not be reached.
+        """
+        if objection := self.allowlist.find_name_objection(host, port):
+            raise _Refused(objection)
+        if self._spent >= self.budget_bytes:
+            raise _Refused(self._over())
+        try:
+            with anyio.fail_after(_DIAL_S):
+                addresses = await self.resolve(strip_brackets(host), port)
+        except (OSError, UnicodeError) as error:
+            raise _Refused(f"its name does not resolve: {error}") from error
+        for address in addresses:
+            if objection := self.allowlist.find_address_objection(address, host, port):
+                raise _Refused(objection)
+        return addresses
+
+    async def _tunnel(self, client: ByteStream, server: SocketStream, place: tuple[str, int], rest: bytes) -> None:
+        traffic, is_refused = _Traffic(), False
+
+        async def send_to_server(chunk: bytes) -> None:
+            traffic.sent += self._spend(chunk)
+            await server.send(chunk)
+
+        async def send_to_client(chunk: bytes) -> None:
+            traffic.received += self._spend(chunk)
+            await client.send(chunk)
+
+        opening = TunnelHandshake(
+            *(client, server, send_to_server, send_to_client),
+            strip_brackets(place[0]),
+            self.allowlist.is_plaintext_allowed(*place),
+            self.hello_timeout_s,
+        )
+        try:
+            async with server:
+                await client.send(b"HTTP/1.1 200 Connection established\r\n\r\n")
+                rest = await opening.relay_handshake(rest)
+                await self._relay(_Way(client, server, send_to_server, rest), _Way(server, client, send_to_client))
+        except (_Refused, HelloRefused) as refused:
+            is_refused = True
+            self._note(*place, str(refused))
+        finally:
+            if traffic.sent or traffic.received or not is_refused:
+                self._note(*place, is_allowed=True, traffic=traffic)
+
+    async def _relay(self, *ways: "_Way") -> None:
+        """Both directions until both have ended.
+
+        Raises:
+            _Refused: the bytes that the command may move are used up.
+        """
+        over: list[_Refused] = []
+        async with anyio.create_task_group() as group:
+
+            async def relay_direction(way: _Way) -> None:
+                with suppress(*_BROKEN):
+                    try:
+                        await way.relay_bytes()
+                    except _Refused as refused:
+                        over.append(refused)
+                        group.cancel_scope.cancel()
+                with suppress(*_BROKEN):
+                    await way.sink.send_eof()
+
+            for way in ways:
+                group.start_soon(relay_direction, way)
+        if over:
+            raise over[0]
+
+    def _spend(self, chunk: bytes) -> int:
+        """Count bytes before they are moved; return how many.
+
+        Raises:
+            _Refused: that would be more than the command may move.
+        """
+        if self._spent + len(chunk) > self.budget_bytes:
+            self._spent = self.budget_bytes
+            raise _Refused(self._over())
+        self._spent += len(chunk)
+        return len(chunk)
+
+    def _over(self) -> str:
+        return f"the command has moved its {self.budget_bytes:,} bytes (registry_mb under [hands])"
+
+    def _note(
+        self, host: str, port: int, reason: str = "", *, is_allowed: bool = False, traffic: _Traffic | None = None
+    ) -> None:
+        """Keep a decision; a command that asks without end is told of in sum."""
+        key = (to_one_line(host, _HOST_CHARS), port, is_allowed, to_one_line(reason))
+        if key not in self._made and len(self._made) >= _MOST_DECISIONS:
+            key = ("others", 0, is_allowed, "there were too many to list")
+        moved = traffic or _Traffic()
+        made = self._made.get(key)
+        self._made[key] = NetworkDecision(
+            host=key[0],
+            port=key[1],
+            allowed=is_allowed,
+            reason=key[3],
+            sent_bytes=moved.sent + (made.sent_bytes if made else 0),
+            received_bytes=moved.received + (made.received_bytes if made else 0),
+            times=1 + (made.times if made else 0),
+        )
+
+
+async def resolve_addresses(host: str, port: int) -> Sequence[str]:
+    """The addresses of a host as this machine resolves it.
+
+    Raises:
+        OSError: there are none.
+    """
+    found = await anyio.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return tuple(dict.fromkeys(str(entry[4][0]) for entry in found))
+
+
+@asynccontextmanager
+async def serve_proxy(folder: Path, proxy: EgressProxy) -> AsyncIterator[None]:
+    """While the block lasts, `proxy` answers on the socket `SOCKET` in the existing directory `folder`.
+
+    Every tunnel is closed and every decision made when the block has ended.
+
+    Raises:
+        OSError: there can be no socket.
+    """
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:  # by way of the descriptor: a socket's path may have no more than 107 bytes
+        listener = await anyio.create_unix_listener(f"/proc/self/fd/{handle}/{PROXY_SOCKET}", mode=0o666)
+    finally:
+        os.close(handle)
+    tasks = anyio.create_task_group()
+    await tasks.__aenter__()
+    try:
+        tasks.start_soon(_admit, listener, proxy, tasks)
+        yield
+    finally:
+        tasks.cancel_scope.cancel()
+        try:
+            await tasks.__aexit__(None, None, None)
+        finally:
+            with anyio.CancelScope(shield=True):
+                await listener.aclose()
+
+
+async def _admit(listener: SocketListener, proxy: EgressProxy, tasks: TaskGroup) -> None:
+    """Take no more connections than are served: those that wait in the kernel cost us no descriptor."""
+    room = anyio.Semaphore(_MOST_TUNNELS)
+
+    async def serve_and_release(client: SocketStream) -> None:
+        try:
+            await proxy.serve_client(client)
+        finally:
+            room.release()
+
+    while True:
+        await room.acquire()
+        try:
+            client = await listener.accept()
+        except anyio.BrokenResourceError:  # we have no descriptor left for it
+            room.release()
+            await anyio.sleep(_FULL_PAUSE_S)
+        else:
+            tasks.start_soon(serve_and_release, client)
+
+
+async def _head(client: ByteStream) -> tuple[str, bytes]:
+    """The request line, and what came after the head."""
+    found = b""
+    try:
+        with anyio.fail_after(_HEAD_S):
+            while b"\r\n\r\n" not in found:
+                if len(found) > _HEAD_BYTES:
+                    raise _Refused("the request's head is too long")
+                found += await client.receive(4096)
+    except TimeoutError as error:
+        raise _Refused("no whole request came in time") from error
+    head, _, rest = found.partition(b"\r\n\r\n")
+    return head.partition(b"\r\n")[0].decode("latin-1"), rest
+
+
+def _target(line: str) -> tuple[str, int]:
+    found = _CONNECT.fullmatch(line)
+    if found is None:
+        raise _Refused(f"only CONNECT host:port is answered here, not {to_one_line(line, 100)!r}")
+    place = split_host_port(found[1])
+    if place is None:
+        raise _Refused(f"{to_one_line(found[1], 100)!r} is no host:port")
+    return place
+
+
+async def _dial(addresses: Sequence[str], port: int) -> SocketStream:
+    trouble = OSError("no address")
+    for address in addresses:
+        try:
+            with anyio.fail_after(_DIAL_S):
+                return await anyio.connect_tcp(address, port)
+        except OSError as error:
+            trouble = error
+    raise trouble
+
+
+async def _say(client: ByteStream, status: str, reason: str) -> None:
+    body = f"{to_one_line(reason)}\n".encode()
+    head = f"HTTP/1.1 {status}\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: {len(body)}\r\n"
+    await client.send(f"{head}Connection: close\r\n\r\n".encode() + body)
+    await client.send_eof()
+    with anyio.move_on_after(_LEAVE_S):  # what is closed with something unread in it takes the answer along
+        for _ in range(_HEAD_BYTES // 1024):
+            await client.receive(_CHUNK_BYTES)

@@ -1,0 +1,177 @@
+"""What commands at tier 2 reach: the package registries that the user's own pip and npm are configured for.
+
+Never the repository's files: they may name other registries, and the proxy refuses those.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from os.path import normpath
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import anyio
+from anyio import to_thread
+
+from orchestrator.hands.network import package_file_hosts
+from orchestrator.hands.network.package_file_hosts import get_url_host_port, strip_credentials
+from orchestrator.hands.network.pip_npm_settings import NpmSettings, PipSettings, read_npm_settings, read_pip_settings
+from orchestrator.hands.policy import Registries, RegistryGrant
+from orchestrator.hands.sandbox.host_paths import HostPaths
+
+REGISTRIES_FOLDER = "/run/registries"
+_PLAIN_PORT = ":80"
+PIP_CONF, NPMRC, PIP_CA, NPM_CA = "pip.conf", "npmrc", "pip-authorities.pem", "npm-authorities.pem"
+
+
+@dataclass
+class RegistrySource:
+    """Finds the registries when they are first wanted: asking takes a second, and most runs never want them."""
+
+    grant: RegistryGrant
+    host_paths: HostPaths
+    environ: Mapping[str, str]
+    _found: Registries | None = None
+    _turn: anyio.Lock = field(default_factory=anyio.Lock)
+
+    async def get_registries(self) -> Registries:
+        """The same at every call."""
+        async with self._turn:
+            if self._found is None:
+                self._found = await find_registries(self.grant, self.host_paths, self.environ)
+            return self._found
+
+
+async def find_registries(wish: RegistryGrant, around: HostPaths, environ: Mapping[str, str]) -> Registries:
+    """What tier 2 reaches for this user; whatever could not be found out is left out and told in `notes`."""
+    untrusted = (around.repository, around.state)
+    asked: dict[str, PipSettings | NpmSettings | None] = {}
+
+    async def read_settings(name: str, how: Callable[..., PipSettings | NpmSettings | None]) -> None:
+        asked[name] = await to_thread.run_sync(how, environ, untrusted)
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(read_settings, "pip", read_pip_settings)
+        group.start_soon(read_settings, "npm", read_npm_settings)
+    pip, npm = asked["pip"] or PipSettings(), asked["npm"]
+    assert isinstance(pip, PipSettings) and not isinstance(npm, PipSettings)
+    found = _Found(around, wish)
+    await found.collect_hosts(pip, npm)
+    return found.build_registries(pip, npm)
+
+
+@dataclass
+class _Found:
+    host_paths: HostPaths
+    grant: RegistryGrant
+    hosts: dict[str, None] = field(default_factory=dict)
+    plain: set[str] = field(default_factory=set)
+    folders: dict[str, None] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+    async def collect_hosts(self, pip: PipSettings, npm: NpmSettings | None) -> None:
+        """Hosts and directories of all addresses, and where those hosts keep their files."""
+        if npm and "registry" not in npm.registries:
+            self._note("npm does not tell its registry (its address may hold credentials): name it under registries")
+        of_npm = tuple(npm.registries.values()) if npm else ()
+        for url in (*pip.indexes, *pip.find_links, *of_npm):
+            self._take(url, is_index=url not in pip.find_links)
+        self.plain |= {place.lower() for place in self.grant.plain}
+        if self.grant.named:
+            self.hosts = dict.fromkeys(place.lower() for place in self.grant.named)
+            return
+        async with anyio.create_task_group() as group:
+            for url in pip.indexes:
+                group.start_soon(self._learn, package_file_hosts.find_index_file_hosts, url, pip.certificate)
+            for url in of_npm:
+                group.start_soon(
+                    self._learn, package_file_hosts.find_npm_file_hosts, url, npm.certificate if npm else ""
+                )
+
+    def build_registries(self, pip: PipSettings, npm: NpmSettings | None) -> Registries:
+        """All of it, with configuration files that say the same to pip and npm inside."""
+        certificates = {PIP_CA: pip.certificate, NPM_CA: npm.certificate if npm else ""}
+        readable = {name: path for name, path in certificates.items() if Path(path).is_file()}
+        return Registries(
+            hosts=tuple(sorted(self.hosts)),
+            private=tuple(sorted(place.lower() for place in self.grant.private)),
+            plain=tuple(sorted(place for place in self.hosts if place in self.plain or place.endswith(_PLAIN_PORT))),
+            budget_bytes=self.grant.budget_bytes,
+            folders=tuple(sorted(self.folders)),
+            settings={PIP_CONF: _pip_conf(pip, readable), NPMRC: _npmrc(npm or NpmSettings(), readable)},
+            certificates=readable,
+            notes=tuple(sorted(self.notes)),
+        )
+
+    def _take(self, url: str, *, is_index: bool) -> None:
+        if url != strip_credentials(url):
+            self._note(
+                f"the credentials in the address of {get_url_host_port(url)} never reach a sandbox: it is asked without"
+            )
+        if place := get_url_host_port(url):
+            self.hosts[place] = None
+            self.plain |= {place} if package_file_hosts.is_plaintext_url(url) else set()
+        elif folder := _folder(url, self.host_paths):
+            self._bind(folder.parent if is_index and folder.name == "simple" else folder)
+
+    def _bind(self, folder: Path) -> None:
+        """An index keeps its files beside its directory `simple`."""
+        objection = self.host_paths.find_bind_objection(folder) if folder.exists() else "it does not exist"
+        if objection:
+            self._note(f"the packages in {folder} are not to be had in a sandbox: {objection}")
+        else:
+            self.folders[str(folder)] = None
+
+    async def _learn(self, how: Callable[[str, str], Mapping[str, bool]], url: str, certificate: str) -> None:
+        if get_url_host_port(url) is None:
+            return
+        try:
+            places = await to_thread.run_sync(how, url, certificate)
+        except package_file_hosts.RegistryUnreachable as error:
+            self._note(f"{get_url_host_port(url)} could not be asked where it keeps its files: {error}")
+            return
+        self.hosts |= dict.fromkeys(places)
+        self.plain |= {place for place, is_plain in places.items() if is_plain}
+
+    def _note(self, text: str) -> None:
+        self.notes.append(text)
+
+
+def _folder(url: str, around: HostPaths) -> Path | None:
+    """The directory (or page of links) on this machine that a setting names, as pip takes it."""
+    parts = urlsplit(url)
+    if parts.scheme == "file":
+        return Path(normpath(unquote(parts.path)))
+    if parts.scheme:
+        return None
+    text = str(around.home) + url[1:] if url == "~" or url.startswith("~/") else url
+    return Path(normpath(text)) if Path(text).is_absolute() else None
+
+
+def _pip_conf(pip: PipSettings, certificates: Iterable[str]) -> str:
+    clean = [strip_credentials(url) for url in pip.indexes]
+    values = {
+        "index-url": clean[:1],
+        "extra-index-url": clean[1:],
+        "no-index": [] if clean else ["true"],
+        "find-links": [strip_credentials(url) for url in pip.find_links],
+        "trusted-host": list(pip.trusted_hosts),
+        "timeout": [pip.timeout] if pip.timeout else [],
+        "cert": [f"{REGISTRIES_FOLDER}/{PIP_CA}"] if PIP_CA in certificates else [],
+        "disable-pip-version-check": ["true"],
+        "no-input": ["true"],
+    }
+    lines = (f"{key} = " + "\n    ".join(given) for key, given in values.items() if given)
+    return "".join(f"{line}\n" for line in ("[global]", *lines))
+
+
+def _npmrc(npm: NpmSettings, certificates: Iterable[str]) -> str:
+    return "".join(f"{line}\n" for line in _npm_lines(npm, certificates))
+
+
+def _npm_lines(npm: NpmSettings, certificates: Iterable[str]) -> Iterator[str]:
+    yield from ("audit=false", "fund=false", "update-notifier=false")
+    yield from (f"{name}={strip_credentials(url)}" for name, url in sorted(npm.registries.items()))
+    if NPM_CA in certificates:
+        yield f"cafile={REGISTRIES_FOLDER}/{NPM_CA}"
+    if not npm.is_strict:
+        yield "strict-ssl=false"

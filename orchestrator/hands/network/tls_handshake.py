@@ -1,0 +1,101 @@
+"""The opening of a tunnel: nothing goes on to the server before the client has named, in the clear, the right one."""
+
+from collections.abc import Awaitable, Callable, Collection, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import anyio
+from anyio.abc import ByteStream
+
+from orchestrator.hands.network.client_hello import (
+    HANDSHAKE_RECORD,
+    MAX_HELLO_BYTES,
+    RECORDS_BEFORE_SECOND_HELLO,
+    RECORDS_BEFORE_SERVER_HELLO,
+    HelloRefused,
+    check_server_name,
+    is_hello_retry_request,
+    parse_handshake_message,
+)
+
+HELLO_TIMEOUT_S = 30.0
+_CHUNK_BYTES = 16 * 1024
+
+SendBytes = Callable[[bytes], Awaitable[None]]
+"""Sends bytes to one side, and counts them."""
+
+
+@dataclass
+class TunnelHandshake:
+    """Leads a tunnel up to where its bytes need no reading any more.
+
+    `host` is that of the CONNECT, an address without brackets. With `is_plain` the client may speak something else
+    than TLS; TLS is held to the host there as well. `hello_s` bounds each of the client's greetings, in seconds.
+    """
+
+    client: ByteStream
+    server: ByteStream
+    send_to_server: SendBytes
+    send_to_client: SendBytes
+    host: str
+    is_plain: bool
+    hello_timeout_s: float = HELLO_TIMEOUT_S
+
+    async def relay_handshake(self, rest: bytes) -> bytes:
+        """Pass on both sides' greetings; return what the client has sent beyond that, which is still to be sent.
+
+        A server that asks for another greeting gets none that names another host: some servers obey the second.
+
+        Raises:
+            HelloRefused: the client greets somebody else, or not in time; it was not passed on.
+            anyio.EndOfStream: one side ended before its greeting did.
+        """
+        rest = rest or await self._first_bytes()
+        if self.is_plain and rest[0] != HANDSHAKE_RECORD:
+            return rest
+        rest = await self._pass_hello(rest)
+        if await self._is_asked_again():
+            rest = await self._pass_hello(rest, RECORDS_BEFORE_SECOND_HELLO)
+        return rest
+
+    async def _first_bytes(self) -> bytes:
+        with _fail_after(self.hello_timeout_s):
+            return await self.client.receive(_CHUNK_BYTES)
+
+    async def _pass_hello(self, found: bytes, skipped: Collection[int] = ()) -> bytes:
+        with _fail_after(self.hello_timeout_s):
+            while (message := parse_handshake_message(found, skipped)) is None:
+                _require_size(found)
+                found += await self.client.receive(_CHUNK_BYTES)
+        check_server_name(message.content, self.host)
+        await self.send_to_server(found[: message.end])
+        return found[message.end :]
+
+    async def _is_asked_again(self) -> bool:
+        """Pass on the server's first message. The client is not heard meanwhile: it could greet before it is asked."""
+        found = b""
+        while True:
+            chunk = await self.server.receive(_CHUNK_BYTES)
+            await self.send_to_client(chunk)
+            found += chunk
+            try:
+                _require_size(found)
+                message = parse_handshake_message(found, RECORDS_BEFORE_SERVER_HELLO)
+            except HelloRefused:  # a server that answers something else does not go on with a handshake
+                return False
+            if message is not None:
+                return is_hello_retry_request(message.content)
+
+
+def _require_size(found: bytes) -> None:
+    if len(found) > MAX_HELLO_BYTES:
+        raise HelloRefused(f"no whole TLS message came within {MAX_HELLO_BYTES:,} bytes")
+
+
+@contextmanager
+def _fail_after(seconds: float) -> Iterator[None]:
+    try:
+        with anyio.fail_after(seconds):
+            yield
+    except TimeoutError as error:
+        raise HelloRefused(f"no whole TLS greeting came within {seconds:g} s") from error

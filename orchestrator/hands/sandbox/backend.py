@@ -1,0 +1,102 @@
+"""What runs commands on a host: one interface for bubblewrap, containers and whatever else can hold a command."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from orchestrator.domain.sandbox.tier import Tier
+from orchestrator.hands.execution.process_runner import ProcessOutcome
+from orchestrator.hands.policy import Registries, SandboxPolicy
+from orchestrator.hands.sandbox.host_paths import HostPaths
+from orchestrator.hands.sandbox.mounts import Mount
+from orchestrator.ports.hands import ShellCommand
+
+
+@dataclass(frozen=True)
+class MountPlan:
+    """A workspace as a sandbox sees it: its checkout `root`, its shadow git directory, and what it borrows.
+
+    `shared` are names of things in the checkout, each with the host directory in which it lies under the same name.
+    """
+
+    root: Path
+    git: Path
+    objects: tuple[Path, ...] = ()
+    shared: Mapping[str, Path] = field(default_factory=dict, hash=False)
+
+
+@dataclass(frozen=True)
+class ExecutionRequest:
+    """A command to be run in a place, its whole output into `log`.
+
+    `exchange` is a host directory for `command.files`. `timeout_s` of wall time and `output_bytes` count, not what the
+    command says of them. `registries` are given with a command at tier 2, and are all it may reach.
+    """
+
+    command: ShellCommand
+    mount_plan: MountPlan
+    log: Path
+    timeout_s: float
+    output_bytes: int
+    exchange: Path | None = None
+    registries: Registries | None = None
+
+    @property
+    def writable_folders(self) -> tuple[Path, ...]:
+        """The host directories that the command can write to."""
+        return (self.mount_plan.root, self.mount_plan.git, *([self.exchange] if self.exchange else []))
+
+
+class Backend(Protocol):
+    """Runs commands behind walls. Made once per process and tried by the self-test before any command of a model."""
+
+    @property
+    def name(self) -> str:
+        """One word for it."""
+        ...
+
+    @property
+    def host_paths(self) -> HostPaths:
+        """What lies around the work on the host."""
+        ...
+
+    @property
+    def policy(self) -> SandboxPolicy:
+        """What commands run under."""
+        ...
+
+    @property
+    def owner(self) -> int | None:
+        """Whom files must belong to that commands are to use; None for ourselves."""
+        ...
+
+    @property
+    def ceiling(self) -> Tier:
+        """The highest tier that it can offer."""
+        ...
+
+    @property
+    def description(self) -> str:
+        """The program behind it, its version, and as whom commands run."""
+        ...
+
+    def build_mounts(self, place: MountPlan) -> tuple[Mount, ...]:
+        """What stands where for a command in a place; nothing where there are no walls."""
+        ...
+
+    def build_environment(self, command: ShellCommand, registries: Registries | None = None) -> dict[str, str]:
+        """Every variable the command sees when it starts."""
+        ...
+
+    async def run_command(self, order: ExecutionRequest) -> ProcessOutcome:
+        """Run a command to its end; returns only when everything it started is dead, also when cancelled.
+
+        Raises:
+            OSError: the host could not keep a log or watch the command.
+        """
+        ...
+
+    async def release_workspace(self, place: MountPlan) -> None:
+        """The workspace is about to be closed: end what is kept for it between commands."""
+        ...

@@ -1,0 +1,98 @@
+"""The backends that commands could run on here, in the order in which they are tried, and why each does not hold."""
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from anyio import to_thread
+
+from orchestrator.hands.containers.container_backend import build_container_backend, remove_stale_containers
+from orchestrator.hands.containers.engines import ContainerEngine, find_engines
+from orchestrator.hands.policy import BackendChoice, SandboxPolicy
+from orchestrator.hands.sandbox.backend import Backend
+from orchestrator.hands.sandbox.bubblewrap import build_bubblewrap_backend
+from orchestrator.hands.sandbox.host_paths import HostPaths
+from orchestrator.hands.sandbox.program_search import ProgramMissing, find_sandbox_programs
+from orchestrator.hands.selftest.escape_test import run_self_test
+
+
+@dataclass(frozen=True)
+class BackendTrial:
+    """A backend that was tried: it either holds, or there is a trouble. `name` is for people."""
+
+    name: str
+    backend: Backend | None = None
+    trouble: str = ""
+    facts: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class TrialContext:
+    """What every candidate is tried for; its files lie in the directory `session`."""
+
+    policy: SandboxPolicy
+    host_paths: HostPaths
+    environ: Mapping[str, str]
+    session: Path
+
+    @property
+    def untrusted_folders(self) -> tuple[Path, Path]:
+        """Where no program is taken from."""
+        return self.host_paths.repository, self.host_paths.state
+
+
+async def iterate_backend_trials(trial: TrialContext, wanted: BackendChoice) -> AsyncIterator[BackendTrial]:
+    """Each one tried by a real attempt to break out of it."""
+    if wanted in (BackendChoice.AUTO, BackendChoice.BUBBLEWRAP):
+        yield await _bubblewrap(trial)
+    if wanted in (BackendChoice.AUTO, BackendChoice.CONTAINER):
+        async for candidate in _containers(trial):
+            yield candidate
+
+
+async def _bubblewrap(trial: TrialContext) -> BackendTrial:
+    policy = trial.policy
+    try:
+        programs = await to_thread.run_sync(
+            find_sandbox_programs, trial.environ, trial.untrusted_folders, policy.uid is not None
+        )
+        fixtures = trial.session / "fixtures"
+        sandbox = await to_thread.run_sync(build_bubblewrap_backend, policy, programs, trial.host_paths, fixtures)
+    except ProgramMissing as error:
+        return BackendTrial("bubblewrap", trouble=str(error))
+    except OSError as error:
+        return BackendTrial("bubblewrap", trouble=f"The sandbox could not be prepared: {error}.")
+    return await _attacked("bubblewrap", sandbox, trial)
+
+
+async def _containers(trial: TrialContext) -> AsyncIterator[BackendTrial]:
+    try:
+        engines = await to_thread.run_sync(find_engines, trial.environ, trial.untrusted_folders, trial.host_paths.home)
+    except ProgramMissing as error:
+        yield BackendTrial("container", trouble=str(error))
+        return
+    for engine in {engine.kind: engine for engine in engines}.values():
+        with suppress(OSError):  # whoever cannot be asked is found out in a moment
+            await remove_stale_containers(engine, trial.host_paths.state)
+    for number, engine in enumerate(engines):
+        yield await _container(engine, trial, trial.session / f"containers-{number}")
+
+
+async def _container(engine: ContainerEngine, trial: TrialContext, folder: Path) -> BackendTrial:
+    try:
+        backend = await build_container_backend(
+            trial.policy, engine, trial.host_paths, trial.session, folder, trial.environ
+        )
+    except ProgramMissing as error:
+        return BackendTrial(engine.title, trouble=str(error))
+    except OSError as error:
+        return BackendTrial(engine.title, trouble=f"No container could be prepared: {error}.")
+    return await _attacked(engine.title, backend, trial)
+
+
+async def _attacked(name: str, backend: Backend, trial: TrialContext) -> BackendTrial:
+    report = await run_self_test(backend, trial.session / "probe")
+    if report.trouble:
+        return BackendTrial(name, trouble=report.trouble, facts=report.facts)
+    return BackendTrial(name, backend, facts=report.facts)

@@ -1,0 +1,155 @@
+"""Bubblewrap: one sandbox design for all commands of this process, built anew for each of them."""
+
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import anyio
+from anyio import to_thread
+
+from orchestrator.domain.sandbox.tier import Tier
+from orchestrator.hands.execution import process_runner
+from orchestrator.hands.execution.process_runner import ExecutionTerms, ProcessOutcome
+from orchestrator.hands.execution.sandbox_process import BuildCommandLine
+from orchestrator.hands.limits.cgroup import (
+    ControlGroup,
+    ControlGroupParent,
+    find_usable_group_parent,
+    needs_control_group,
+)
+from orchestrator.hands.limits.rlimits import wrap_in_rlimits
+from orchestrator.hands.limits.watchdog import ResourceBounds
+from orchestrator.hands.network.egress import Egress, build_proxy_environment, open_egress
+from orchestrator.hands.network.registries import REGISTRIES_FOLDER
+from orchestrator.hands.policy import Registries, SandboxPolicy
+from orchestrator.hands.sandbox import etc_files
+from orchestrator.hands.sandbox.backend import ExecutionRequest, MountPlan
+from orchestrator.hands.sandbox.bubblewrap_arguments import BubblewrapLaunch, build_bubblewrap_arguments
+from orchestrator.hands.sandbox.filesystem_layout import LayoutBackend, SandboxLayout, build_layout
+from orchestrator.hands.sandbox.host_paths import HostPaths
+from orchestrator.hands.sandbox.mounts import Mount, build_read_only_mount
+from orchestrator.hands.sandbox.program_search import SandboxPrograms
+from orchestrator.hands.seccomp import bpf_filter
+from orchestrator.ports.hands import ShellCommand
+
+
+@dataclass(frozen=True)
+class BubblewrapBackend(LayoutBackend):
+    """Bubblewrap as a `Backend`, made once per process by `build_sandbox`.
+
+    `filter_file` holds the filter of system calls, None on machines whose calls we do not know; `groups` makes control
+    groups where the limits need some.
+    """
+
+    layout: SandboxLayout
+    programs: SandboxPrograms
+    filter_file: Path | None = None
+    group_parent: ControlGroupParent | None = None
+
+    @property
+    def name(self) -> str:
+        """One word for it."""
+        return "bubblewrap"
+
+    @property
+    def ceiling(self) -> Tier:
+        """The highest tier that it can offer."""
+        return Tier.EVERYTHING
+
+    @property
+    def description(self) -> str:
+        """The program behind it, its version, and as whom commands run."""
+        who = "as yourself" if self.policy.uid is None else f"as user {self.policy.uid}"
+        calls = "system calls filtered" if self.filter_file else "system calls not filtered on this machine"
+        return f"{self.programs.version} at {self.programs.bwrap}, {who}, {calls}{self._held}"
+
+    @property
+    def _held(self) -> str:
+        if not needs_control_group(self.policy.limits):
+            return ""
+        version = self.group_parent.version if self.group_parent else 0
+        return f", limits held by cgroups v{version}" if version else ", limits watched by sampling"
+
+    def build_environment(self, command: ShellCommand, registries: Registries | None = None) -> dict[str, str]:
+        """Every variable the command sees when it starts."""
+        return self.layout.build_environment(command, build_proxy_environment(registries) if registries else {})
+
+    async def run_command(self, order: ExecutionRequest) -> ProcessOutcome:
+        """Run a command to its end, in a sandbox of its own."""
+        if order.command.tier != Tier.REGISTRIES or order.registries is None:
+            return await self._run(order)
+        async with open_egress(order.registries, self.layout.fixtures.parent / "network") as way:
+            ended = await self._run(order, way)
+        return replace(ended, network=way.decisions)
+
+    async def _run(self, order: ExecutionRequest, way: Egress | None = None) -> ProcessOutcome:
+        build = self.build_command_line(order.command, order.mount_plan, order.exchange, way)
+        async with self._group() as group:
+            bounds = ResourceBounds(
+                self.policy.limits, order.writable_folders, ("/tmp", "/dev/shm", self.layout.user.home), group
+            )
+            terms = ExecutionTerms(order.timeout_s, order.output_bytes, bounds, self.owner, self.filter_file)
+            return await process_runner.run_bubblewrap(build, order.log, terms, order.command.stdin)
+
+    @asynccontextmanager
+    async def _group(self) -> AsyncIterator[ControlGroup | None]:
+        """A control group of the command's own, where the limits need one and there can be one."""
+        if self.group_parent is None:
+            yield None
+            return
+        with anyio.CancelScope(shield=True):
+            group = await to_thread.run_sync(self.group_parent.create_group, self.policy.limits)
+        try:
+            yield group
+        finally:
+            with anyio.CancelScope(shield=True):
+                await to_thread.run_sync(group.remove_group)
+
+    async def release_workspace(self, place: MountPlan) -> None:
+        """Nothing is kept between commands."""
+
+    def build_command_line(
+        self, command: ShellCommand, place: MountPlan, exchange: Path | None = None, way: Egress | None = None
+    ) -> BuildCommandLine:
+        """The command line for a command in a place; `exchange` is a host directory for `command.files`.
+
+        Without a `way` out a command at tier 2 has no network.
+        """
+        words = (*(way.words if way else ()), *self.layout.build_shell_command(command))
+        launch = BubblewrapLaunch(
+            mounts=(*self.layout.build_mounts(place, command.writable, exchange), *_network(command.tier, way)),
+            env=self.build_environment(command, way.registries if way else None),
+            cwd=self.layout.cwd,
+            command=wrap_in_rlimits(words, self.policy.limits, self.programs.prlimit),
+            shm_bytes=self.policy.limits.tmpfs_bytes,
+            shares_network=command.tier == Tier.EVERYTHING,
+        )
+        programs, uid = self.programs, self.policy.uid
+        return lambda fds: build_bubblewrap_arguments(launch, programs, uid, fds.info, fds.status, fds.gate, fds.filter)
+
+
+def build_bubblewrap_backend(
+    policy: SandboxPolicy, programs: SandboxPrograms, around: HostPaths, fixtures: Path
+) -> BubblewrapBackend:
+    """Prepare the files that every sandbox shares, in the new directory `fixtures`.
+
+    Raises:
+        OSError: they cannot be written, or commands would run as root.
+    """
+    layout = build_layout(policy, around, fixtures)
+    filter_file = bpf_filter.write_filter(fixtures / "filter")
+    return BubblewrapBackend(layout, programs, filter_file, find_usable_group_parent(policy.limits))
+
+
+def _network(tier: Tier, way: Egress | None) -> Iterable[Mount]:
+    if way:
+        yield build_read_only_mount(way.folder, REGISTRIES_FOLDER)
+        yield from (build_read_only_mount(folder) for folder in way.registries.folders)
+    if tier == Tier.EVERYTHING:
+        files = ((Path("/etc") / name).resolve() for name in etc_files.RESOLVER_FILES)
+        yield from (
+            build_read_only_mount(file, f"/etc/{name}")
+            for name, file in zip(etc_files.RESOLVER_FILES, files, strict=True)
+            if file.is_file()
+        )

@@ -1,0 +1,114 @@
+"""The command lines that build a sandbox. Pure: what stands on the host is decided by the caller.
+
+A normal user starts one bubblewrap. Root starts two: the outer one, still root, stages what is to be bound where a
+user without rights can read it and drops to that user; the inner one is the sandbox. Never is bubblewrap itself the
+sandbox as root: root could write to /proc/sys, and limits on processes do not hold for it.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from orchestrator.hands.sandbox.etc_files import HOST_NAME
+from orchestrator.hands.sandbox.host_paths import is_system_folder
+from orchestrator.hands.sandbox.mounts import Mount, MountKind, sort_mounts
+from orchestrator.hands.sandbox.program_search import SandboxPrograms
+
+STAGING_FOLDER = "/run/stage"
+
+WHOLE_PROC = "/run/proc"
+"""Only where the host's own /proc can be seen uncovered does the kernel let the inner one mount its own."""
+
+BUBBLEWRAP_ENVIRONMENT = {"PATH": "/usr/bin:/bin"}
+"""What bubblewrap itself is started with: as process 1 of the sandbox it keeps its environment readable there."""
+
+
+@dataclass(frozen=True)
+class BubblewrapLaunch:
+    """One command in one sandbox. `env` is all the command sees; `cwd` and `command` are meant inside.
+
+    Only with `shares_network` does it have the host's network; else it has none but a loopback of its own.
+    """
+
+    mounts: tuple[Mount, ...]
+    env: Mapping[str, str]
+    cwd: str
+    command: tuple[str, ...]
+    shm_bytes: int
+    shares_network: bool = False
+
+
+def build_bubblewrap_arguments(
+    launch: BubblewrapLaunch,
+    programs: SandboxPrograms,
+    uid: int | None,
+    info_fd: int,
+    status_fd: int,
+    gate_fd: int | None = None,
+    filter_fd: int | None = None,
+) -> list[str]:
+    """The whole command line; `uid` is whom to drop to when started by root, None when started by a normal user.
+
+    The first process of the sandbox is told on `info_fd`, as a pid of the caller's; that of the inner one (the same
+    if there is but one) and how the command ended on `status_fd`, as pids of who starts it. The command starts when
+    `gate_fd` can be read, under the filter of system calls that is read from `filter_fd`.
+    """
+    mounts = sort_mounts(launch.mounts)
+    reports = [*_fd("--json-status-fd", status_fd), *_fd("--block-fd", gate_fd), *_fd("--seccomp", filter_fd)]
+    if uid is None:
+        return [programs.bwrap, *_fd("--info-fd", info_fd), *_sandbox(launch, mounts, programs, reports)]
+    bound = [mount for mount in mounts if mount.is_bind_mount and not _is_public(mount)]
+    places = {mount.dest: f"{STAGING_FOLDER}/{number}" for number, mount in enumerate(bound)}
+    staged = tuple(Mount(m.kind, m.dest, places.get(m.dest, m.source), m.size_bytes) for m in mounts)
+    drop = (str(programs.setpriv), "--reuid", str(uid), "--regid", str(uid), "--clear-groups")
+    outer = (programs.bwrap, *_fd("--info-fd", info_fd), *_staging(bound, places))
+    return [*outer, "--", *drop, programs.bwrap, *_sandbox(launch, staged, programs, reports)]
+
+
+def _is_public(mount: Mount) -> bool:
+    """Whether any user can reach the source: the system's own directories, and what is bound of its /etc."""
+    return mount.source == mount.dest and (is_system_folder(Path(mount.source)) or mount.source.startswith("/etc/"))
+
+
+def _staging(bound: Iterable[Mount], places: Mapping[str, str]) -> list[str]:
+    """The outer one: the host read-only, so that nothing in a workspace can trick the inner one into writing to it."""
+    host = ["--ro-bind", "/", "/", "--dev-bind", "/dev", "/dev", "--proc", "/proc"]
+    stage = ["--tmpfs", "/run", "--dir", STAGING_FOLDER, "--bind", "/proc", WHOLE_PROC]
+    binds = [word for m in bound for word in (_BIND[m.kind], m.source, places[m.dest])]
+    return [*host, *stage, *binds, "--chdir", "/", "--unshare-pid", "--die-with-parent"]
+
+
+def _sandbox(
+    launch: BubblewrapLaunch, mounts: Iterable[Mount], programs: SandboxPrograms, reports: Iterable[str]
+) -> list[str]:
+    walls = ["--unshare-all", "--unshare-user", "--cap-drop", "ALL", "--die-with-parent", "--new-session"]
+    if launch.shares_network:
+        walls.append("--share-net")
+    if programs.has_option("--disable-userns"):
+        walls.append("--disable-userns")
+    variables = [word for name, value in sorted(launch.env.items()) for word in ("--setenv", name, value)]
+    system = [*_devices(launch, programs), "--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys"]
+    places = [word for mount in mounts for word in _words(mount, programs)]
+    end = ["--remount-ro", "/", "--chdir", launch.cwd, *reports, "--", *launch.command]
+    return [*walls, "--hostname", HOST_NAME, "--clearenv", *variables, *system, *places, *end]
+
+
+def _devices(launch: BubblewrapLaunch, programs: SandboxPrograms) -> list[str]:
+    shm = _words(Mount(MountKind.EMPTY, "/dev/shm", size_bytes=launch.shm_bytes), programs)
+    return ["--dev", "/dev", *shm, "--remount-ro", "/dev"]
+
+
+_BIND = {MountKind.READ_ONLY: "--ro-bind", MountKind.WRITABLE: "--bind"}
+
+
+def _words(mount: Mount, programs: SandboxPrograms) -> list[str]:
+    if mount.kind == MountKind.LINK:
+        return ["--symlink", mount.source, mount.dest]
+    if mount.kind == MountKind.EMPTY:
+        size = ["--size", str(mount.size_bytes)] if mount.size_bytes and programs.has_option("--size") else []
+        return [*size, "--tmpfs", mount.dest]
+    return [_BIND[mount.kind], mount.source, mount.dest]
+
+
+def _fd(option: str, number: int | None) -> list[str]:
+    return [] if number is None else [option, str(number)]

@@ -1,0 +1,168 @@
+"""What stands where inside a sandbox, and what a command sees when it starts: the same behind every backend."""
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from types import MappingProxyType
+
+from orchestrator.hands.files import shadow_git
+from orchestrator.hands.policy import SandboxPolicy
+from orchestrator.hands.sandbox import etc_files
+from orchestrator.hands.sandbox.backend import MountPlan
+from orchestrator.hands.sandbox.etc_files import SandboxUser
+from orchestrator.hands.sandbox.host_paths import SYSTEM_FOLDERS, HostPaths, is_system_folder
+from orchestrator.hands.sandbox.mounts import (
+    Mount,
+    build_link_mount,
+    build_read_only_mount,
+    build_tmpfs_mount,
+    build_writable_mount,
+    sort_mounts,
+)
+from orchestrator.ports.hands import ShellCommand
+
+EXCHANGE_FOLDER = "/run/files"
+_SPARE_HOME = "/home/agent"
+
+
+@dataclass(frozen=True)
+class SandboxLayout:
+    """The file system and the variables of every command of this process.
+
+    `etc` names what of the host's is mounted, `fixtures` are our own files.
+    """
+
+    policy: SandboxPolicy
+    host_paths: HostPaths
+    user: SandboxUser
+    user_name: str
+    etc: tuple[str, ...]
+    fixtures: Path
+
+    @property
+    def cwd(self) -> str:
+        """Where a workspace stands inside: at the path of the user's own checkout."""
+        return str(self.host_paths.repository)
+
+    def build_mounts(self, place: MountPlan, is_writable: bool, exchange: Path | None) -> tuple[Mount, ...]:
+        """Everything that stands inside for a command in a place; `exchange` is a host directory for its files."""
+        return (*self._system(), *self._workspace(place, is_writable), *_exchange(exchange))
+
+    def _system(self) -> Iterable[Mount]:
+        size = self.policy.limits.tmpfs_bytes
+        yield from (_as_on_host(Path("/") / name) for name in SYSTEM_FOLDERS if os.path.lexists(Path("/") / name))
+        yield build_read_only_mount(self.fixtures / "etc", "/etc")
+        yield from (build_read_only_mount(f"/etc/{place}") for place in self.etc)
+        yield from (
+            build_tmpfs_mount("/tmp", size),
+            build_link_mount("/var/tmp", "/tmp"),
+            build_tmpfs_mount(self.user.home, size),
+        )
+        yield from (build_read_only_mount(place) for place in (*self.policy.read_only, *self.policy.programs))
+        for hidden in map(Path, self.policy.masked):
+            yield (
+                build_tmpfs_mount(hidden, 4096)
+                if hidden.is_dir()
+                else build_read_only_mount(self.fixtures / "blank", hidden)
+            )
+
+    def _workspace(self, place: MountPlan, is_writable: bool) -> Iterable[Mount]:
+        here = self.host_paths.repository
+        yield build_writable_mount(place.root, here) if is_writable else build_read_only_mount(place.root, here)
+        yield from (build_read_only_mount(base / name, here / name) for name, base in place.shared.items())
+        yield build_read_only_mount(self.fixtures / "gitfile", here / ".git")
+        yield build_writable_mount(place.git, shadow_git.SHADOW_GIT_FOLDER)
+        if place.objects:
+            yield build_read_only_mount(place.objects[0], shadow_git.OBJECTS_FOLDER)
+            yield from (build_read_only_mount(other) for other in place.objects[1:] if not other.is_relative_to(here))
+
+    def build_shell_command(self, command: ShellCommand) -> Sequence[str]:
+        """The words that carry out a command, in the directory that it asks for."""
+        shell = self.user.shell
+        if PurePosixPath(command.cwd) == PurePosixPath("."):
+            return (shell, "-c", command.line)
+        return (shell, "-c", 'cd -- "$1" && exec "$0" -c "$2"', shell, command.cwd, command.line)
+
+    def build_environment(
+        self, command: ShellCommand, network: Mapping[str, str] = MappingProxyType({})
+    ) -> dict[str, str]:
+        """Every variable the command sees when it starts; `network` are those that lead to the network it has."""
+        base = {
+            "PATH": ":".join(self.policy.path),
+            "HOME": self.user.home,
+            "USER": self.user_name,
+            "LOGNAME": self.user_name,
+            "SHELL": self.user.shell,
+            "TMPDIR": "/tmp",
+            "LANG": "C.UTF-8",
+            "TERM": "dumb",
+            "CI": "1",
+        }
+        files = {variable: f"{EXCHANGE_FOLDER}/{name}" for variable, name in command.files.items()}
+        return base | dict(network) | self.policy.env | command.env | files
+
+
+class LayoutBackend:
+    """What backends have in common whose walls are built around a `layout`."""
+
+    layout: SandboxLayout
+
+    @property
+    def policy(self) -> SandboxPolicy:
+        """What commands run under."""
+        return self.layout.policy
+
+    @property
+    def host_paths(self) -> HostPaths:
+        """What lies around the work on the host."""
+        return self.layout.host_paths
+
+    @property
+    def owner(self) -> int | None:
+        """Whom files must belong to that commands are to use; None for ourselves."""
+        return self.policy.uid
+
+    def build_mounts(self, place: MountPlan) -> tuple[Mount, ...]:
+        """What stands where for a command in a place."""
+        return sort_mounts(self.layout.build_mounts(place, True, None))
+
+
+def build_layout(policy: SandboxPolicy, around: HostPaths, fixtures: Path) -> SandboxLayout:
+    """Prepare the files that every sandbox shares, in the new directory `fixtures`.
+
+    Raises:
+        OSError: they cannot be written, or commands would run as root.
+    """
+    if os.geteuid() == 0 and policy.uid is None:
+        raise PermissionError("commands never run as root; grant a user to drop to")
+    fixtures.mkdir(mode=0o700)
+    uid = os.geteuid() if policy.uid is None else policy.uid
+    gid = os.getegid() if policy.uid is None else policy.uid
+    shell = "/bin/bash" if Path("/bin/bash").exists() else "/bin/sh"
+    user = SandboxUser(uid, gid, _home(around), shell)
+    name = etc_files.create_etc(fixtures / "etc", user)
+    for file, text in (("blank", ""), ("gitfile", f"gitdir: {shadow_git.SHADOW_GIT_FOLDER}\n")):
+        (fixtures / file).write_text(text, encoding="utf-8")
+        (fixtures / file).chmod(0o444)
+        os.chown(fixtures / file, uid, gid)
+    return SandboxLayout(policy, around, user, name, etc_files.list_etc_mounts(), fixtures)
+
+
+def _home(around: HostPaths) -> str:
+    """The user's own home path, where nothing else stands: tool chains below it stay where they are."""
+    home = around.home
+    taken = around.repository.is_relative_to(home) and around.repository == home
+    is_odd = not home.is_absolute() or is_system_folder(home) or len(home.parts) < 2 or home.parts[1] in _ODD
+    return _SPARE_HOME if taken or is_odd or home.is_relative_to(around.repository) else str(home)
+
+
+_ODD = ("etc", "dev", "proc", "sys", "run", "nonexistent")
+
+
+def _as_on_host(place: Path) -> Mount:
+    return build_link_mount(place, place.readlink()) if place.is_symlink() else build_read_only_mount(place)
+
+
+def _exchange(exchange: Path | None) -> Iterable[Mount]:
+    return () if exchange is None else (build_writable_mount(exchange, EXCHANGE_FOLDER),)

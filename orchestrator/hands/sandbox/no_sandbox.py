@@ -1,0 +1,207 @@
+"""No walls at all: commands run beside us, in the worktree itself. Only `--unsafe-no-sandbox` leads here.
+
+What is still kept: an environment built from scratch, limits on time and output, a git directory that is thrown away
+where the command does not look for another, and that what a command leaves running is killed as far as possible.
+"""
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import anyio
+
+from orchestrator.domain.sandbox.tier import Tier
+from orchestrator.domain.sandbox.unsafe_banner import UNSAFE_BANNER
+from orchestrator.errors import UsageProblem
+from orchestrator.hands.execution.process_runner import ExecutionTerms, ProcessOutcome, run_until_exit
+from orchestrator.hands.execution.sandbox_process import open_text_descriptor
+from orchestrator.hands.limits.rlimits import wrap_in_rlimits
+from orchestrator.hands.limits.watchdog import ResourceBounds
+from orchestrator.hands.policy import Registries, SandboxPolicy
+from orchestrator.hands.sandbox.backend import ExecutionRequest, MountPlan
+from orchestrator.hands.sandbox.host_paths import WORKTREES_FOLDER, HostPaths
+from orchestrator.hands.sandbox.mounts import Mount
+from orchestrator.hands.sandbox.no_sandbox_in_ci import refuse_in_ci
+from orchestrator.hands.sandbox.program_search import find_program
+from orchestrator.hands.toolchain.interpreters import get_own_python
+from orchestrator.ports.hands import ShellCommand
+from worktrees.safety.private_directory import create_private_directory
+
+_DYING_S = 5.0
+
+
+@dataclass(frozen=True)
+class NoSandboxBackend:
+    """No sandbox as a `Backend`. Made by `build_unconfined`."""
+
+    policy: SandboxPolicy
+    host_paths: HostPaths
+    prlimit: str
+
+    @property
+    def name(self) -> str:
+        """One word for it."""
+        return "none"
+
+    @property
+    def owner(self) -> int | None:
+        """Whom files must belong to that commands are to use; None for ourselves."""
+        return self.policy.uid
+
+    @property
+    def ceiling(self) -> Tier:
+        """Nothing is held back."""
+        return Tier.EVERYTHING
+
+    @property
+    def description(self) -> str:
+        """That there is none."""
+        return UNSAFE_BANNER
+
+    def build_mounts(self, place: MountPlan) -> tuple[Mount, ...]:
+        """Nothing: there are no walls."""
+        return ()
+
+    def build_environment(self, command: ShellCommand, registries: Registries | None = None) -> dict[str, str]:
+        """Every variable the command sees when it starts, but for those that name places of its workspace."""
+        base = {
+            "PATH": ":".join(self.policy.path),
+            "HOME": str(self.host_paths.home),
+            "SHELL": "/bin/sh",
+            "TMPDIR": "/tmp",
+            "LANG": "C.UTF-8",
+            "TERM": "dumb",
+            "CI": "1",
+        }
+        return base | self.policy.env | command.env
+
+    async def run_command(self, order: ExecutionRequest) -> ProcessOutcome:
+        """Run a command to its end, as a child process."""
+        bounds = ResourceBounds(self.policy.limits, order.writable_folders)
+        begin = partial(_begin, self._told(order), order.command.stdin)
+        return await run_until_exit(
+            begin, order.log, ExecutionTerms(order.timeout_s, order.output_bytes, bounds, self.owner)
+        )
+
+    async def release_workspace(self, place: MountPlan) -> None:
+        """Nothing is kept between commands."""
+
+    def _told(self, order: ExecutionRequest) -> dict[str, Any]:
+        command, place = order.command, order.mount_plan
+        shell = "/bin/bash" if Path("/bin/bash").exists() else "/bin/sh"
+        words = wrap_in_rlimits((shell, "-c", command.line), self.policy.limits, self.prlimit, are_counted=True)
+        git = {"GIT_DIR": str(place.git), "GIT_WORK_TREE": str(place.root)}
+        files = {variable: f"{order.exchange}/{name}" for variable, name in command.files.items()}
+        return {
+            "words": words,
+            "env": self.build_environment(command) | git | files,
+            "cwd": str(place.root / command.cwd),
+            "user": self.owner,
+        }
+
+
+@dataclass
+class _Beside:
+    """A command that runs beside us; implements `orchestrator.hands.execution.process_runner.Running`."""
+
+    popen: subprocess.Popen[bytes]
+    supervisor_pidfd: int
+    control: int
+    status: int
+    was_killed: bool = False
+    usage_reader: None = None
+    outcome: dict[str, Any] = field(default_factory=dict)
+
+    async def wait_until_started(self) -> None:
+        """There is nothing to wait for."""
+
+    async def wait_until_exited(self) -> None:
+        """Wait until the command has ended and what it left has been killed."""
+        await anyio.wait_readable(self.supervisor_pidfd)
+
+    async def kill_command(self) -> None:
+        """Hang up, which has everything killed; whoever does not answer to that is killed alone."""
+        if self.control >= 0:
+            os.close(self.control)
+            self.control = -1
+        with anyio.move_on_after(_DYING_S) as limit:
+            await self.wait_until_exited()
+        if limit.cancelled_caught:
+            signal.pidfd_send_signal(self.supervisor_pidfd, signal.SIGKILL)
+        self.was_killed = self.popen.wait() < 0
+        self.outcome = json.loads(os.read(self.status, 4096) or b"{}")
+        self.was_killed |= not {"exit", "started"} & self.outcome.keys()
+
+    def get_exit_code(self) -> int | None:
+        """The command's exit code; None if it never started or was killed."""
+        code = self.outcome.get("exit")
+        return None if code is None else int(code)
+
+
+def _begin(told: dict[str, Any], stdin: str, writer: int, stack: contextlib.ExitStack) -> _Beside:
+    heard, control = os.pipe()
+    status, said = os.pipe()
+    os.set_blocking(status, False)
+    stack.callback(os.close, status)
+    script = resources.files("orchestrator.hands.sandbox").joinpath("supervisor.py").read_text(encoding="utf-8")
+    words = [str(get_own_python()), "-I", "-S", "-X", "utf8", "-c", script]
+    words.append(json.dumps(told | {"control": heard, "status": said}))
+    source = open_text_descriptor(stdin, stack)
+    try:
+        passed = (heard, said)
+        popen = subprocess.Popen(words, stdin=source, stdout=writer, stderr=writer, env={}, cwd="/", pass_fds=passed)
+    except OSError:
+        os.close(control)
+        raise
+    finally:
+        os.close(heard)
+        os.close(said)
+    monitor = os.pidfd_open(popen.pid)
+    stack.callback(os.close, monitor)
+    return _Beside(popen, monitor, control, status)
+
+
+def build_no_sandbox(
+    policy: SandboxPolicy, around: HostPaths, session: Path, environ: Mapping[str, str]
+) -> NoSandboxBackend:
+    """What commands run on where somebody asked for no sandbox; `session` is our directory for this process.
+
+    Raises:
+        UsageProblem: this is CI, or commands would run as root, or as a user who cannot reach the worktrees.
+        ProgramMissing: prlimit is not installed.
+    """
+    refuse_in_ci(environ)
+    if os.geteuid() == 0 and policy.uid is None:
+        raise UsageProblem("--unsafe-no-sandbox is refused to root: start as a normal user, or set uid under [hands]")
+    if policy.uid is not None:
+        _let_through(session, around.state, policy.uid)
+    return NoSandboxBackend(
+        policy, around, find_program("prlimit", environ, (around.repository, around.state), "util-linux")
+    )
+
+
+def _let_through(session: Path, state: Path, uid: int) -> None:
+    """Let the user of commands pass through our own directories, and nobody else; not into what they do not need.
+
+    What lies above our directories is not ours to open.
+    """
+    for room in state.iterdir():
+        if room.is_dir() and not room.is_symlink():
+            room.chmod(0o700)
+    for folder in (create_private_directory(state / WORKTREES_FOLDER), session, session.parent, state):
+        os.chown(folder, -1, uid)
+        folder.chmod(0o710)
+    closed = next((folder for folder in state.parents if not folder.stat().st_mode & 0o001), None)
+    if closed is not None:
+        raise UsageProblem(
+            f"--unsafe-no-sandbox: started by root, commands run as another user, who cannot pass through {closed}: "
+            "name a place elsewhere with --state DIR, or start as a normal user"
+        )

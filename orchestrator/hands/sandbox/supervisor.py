@@ -1,0 +1,78 @@
+"""Runs one command without any walls around it, and ends what it started with it, as far as that can be done.
+
+Run as a script of its own between the harness and the command: standard library only, orders as JSON in the first
+argument. Whatever the command starts and leaves behind becomes a child of this process, which kills its children until
+there are none. It begins with that when the command has ended or when the harness hangs up. A command that kills this
+process first, or starts something as another user, gets away with it.
+"""
+
+import ctypes
+import json
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+_PR_SET_CHILD_SUBREAPER = 36
+_PATIENCE_S = 3.0
+_PAUSE_S = 0.002
+
+
+def supervise_command(
+    words: list[str], env: dict[str, str], cwd: str, user: int | None, control: int
+) -> dict[str, Any]:
+    """Run a command to its end, or until `control` closes, as `user` if that is not None; what became of it."""
+    ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    wake, sink = socket.socketpair()
+    sink.setblocking(False)
+    signal.set_wakeup_fd(sink.fileno(), warn_on_full_buffer=False)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    try:
+        drop: dict[str, Any] = {} if user is None else {"user": user, "group": user, "extra_groups": []}
+        popen = subprocess.Popen(words, env=env, cwd=cwd, start_new_session=True, **drop)
+    except OSError as error:
+        sys.stderr.write(str(error))
+        return {"started": False}
+    while (code := popen.poll()) is None:
+        readable, _, _ = select.select([control, wake.fileno()], [], [])
+        if control in readable:
+            break
+        wake.recv(4096)
+    _kill_all()
+    return {} if code is None else {"exit": code if code >= 0 else 128 - code}
+
+
+def _kill_all() -> None:
+    """Kill every descendant until none is left, for three seconds."""
+    until = time.monotonic() + _PATIENCE_S
+    while time.monotonic() < until:
+        for pid in _below(os.getpid()):
+            with suppress(OSError):
+                os.kill(pid, signal.SIGKILL)
+        try:
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
+        except ChildProcessError:
+            return
+        time.sleep(_PAUSE_S)
+
+
+def _below(pid: int) -> Iterator[int]:
+    for listing in Path(f"/proc/{pid}/task").glob("*/children"):
+        with suppress(OSError):
+            for child in map(int, listing.read_text(encoding="ascii").split()):
+                yield child
+                yield from _below(child)
+
+
+if __name__ == "__main__":
+    told = json.loads(sys.argv[1])
+    done = supervise_command(told["words"], told["env"], told["cwd"], told["user"], told["control"])
+    os.write(told["status"], json.dumps(done).encode())

@@ -1,0 +1,1 @@
+"""System call rules, the BPF filter that bubblewrap installs, and the seccomp profile of container engines."""

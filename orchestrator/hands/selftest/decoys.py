@@ -1,0 +1,107 @@
+"""Things on the host that must stay out of a sandbox's reach, put out for the self-test."""
+
+import os
+import secrets
+import socket
+import subprocess
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from orchestrator.hands.sandbox.host_paths import HostPaths
+from orchestrator.hands.selftest.escape_attempts import EscapeTargets
+
+_SHELL_SETS = frozenset({"PWD", "OLDPWD", "SHLVL", "_"})
+
+
+@dataclass(frozen=True)
+class Decoys:
+    """A secret in files, in a process's variables and arguments; places to write to; sockets to reach."""
+
+    token: str
+    secret: str
+    files: tuple[Path, ...]
+    targets: tuple[Path, ...]
+    port: int
+    abstract: str
+
+    def build_escape_targets(self) -> EscapeTargets:
+        """What the attack is told. The secret is not among it."""
+        read, write = [str(f) for f in self.files], [str(t) for t in self.targets]
+        return EscapeTargets(token=self.token, read=read, write=write, port=self.port, abstract=self.abstract)
+
+    def find_escapes(self, seen: Mapping[str, list[str]], given: frozenset[str]) -> Iterator[str]:
+        """Each wall that did not hold, by what came out and by what is left on the host; `given` names variables."""
+        if any(self.secret in text for text in seen["read"]):
+            yield "a file outside could be read"
+        if any(self.secret in text for text in seen["environ"]) or _ours(seen["environ"], given):
+            yield "the environment of a process outside could be read"
+        if any(self.secret in text for text in seen["cmdline"]):
+            yield "processes outside could be seen"
+        if any(target.exists() for target in self.targets):
+            yield "a file outside the workspace could be written"
+        if seen["kernel"]:
+            yield f"a kernel setting could be opened for writing ({', '.join(seen['kernel'])})"
+        if seen["connected"]:
+            yield f"a socket outside could be reached ({', '.join(seen['connected'])})"
+
+
+@contextmanager
+def place_decoys(folder: Path, around: HostPaths) -> Iterator[Decoys]:
+    """Bait in `folder`, in the home directory, beside the repository and in a process of its own, while it lasts."""
+    token, secret = secrets.token_hex(16), secrets.token_hex(16)
+    with ExitStack() as stack:
+        files = [folder / "canary"]
+        files[0].write_text(secret, encoding="ascii")
+        if not folder.is_relative_to(around.home):
+            files.extend(_in_home(around.home, secret, stack))
+        targets = (folder / "written", Path(f"/etc/{token}"), around.repository.parent / f".{token}")
+        for target in targets:
+            stack.callback(_remove, target)
+        stack.enter_context(_process(secret))
+        port = stack.enter_context(_listener(socket.AF_INET, ("127.0.0.1", 0))).getsockname()[1]
+        stack.enter_context(_listener(socket.AF_UNIX, f"\0orchestrate-{token}"))
+        yield Decoys(token, secret, tuple(files), targets, port, f"orchestrate-{token}")
+
+
+def _ours(entries: list[str], given: frozenset[str]) -> bool:
+    """Whether a variable of ours that no command is given shows up inside, name and value."""
+    ours = {f"{name}={value}" for name, value in os.environ.items() if name not in given | _SHELL_SETS}
+    return not ours.isdisjoint(entries)
+
+
+def _in_home(home: Path, secret: str, stack: ExitStack) -> list[Path]:
+    """A file with the secret in the home directory, where that can be written."""
+    with suppress(OSError):
+        number, name = tempfile.mkstemp(dir=home, prefix=".orchestrate-canary-")
+        stack.callback(_remove, Path(name))
+        with os.fdopen(number, "w", encoding="ascii") as file:
+            file.write(secret)
+        return [Path(name)]
+    return []
+
+
+@contextmanager
+def _process(secret: str) -> Iterator[None]:
+    """A process outside with the secret among its variables and its arguments."""
+    words = ["/bin/sh", "-c", "read -r _", secret]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, env={"CANARY": secret}) as process:
+        try:
+            yield
+        finally:
+            process.kill()
+
+
+@contextmanager
+def _listener(family: socket.AddressFamily, address: str | tuple[str, int]) -> Iterator[socket.socket]:
+    with socket.socket(family) as listener:
+        listener.bind(address)
+        listener.listen()
+        yield listener
+
+
+def _remove(target: Path) -> None:
+    with suppress(OSError):
+        target.unlink()

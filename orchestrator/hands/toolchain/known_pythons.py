@@ -1,0 +1,97 @@
+"""The Python installations that are found from the user's side, whatever an environment in the repository says.
+
+A virtual environment names the installation that it needs. One that lies in the checkout, or was made by `deps` or
+`setup`, may have been written by strangers: what it names is only followed where the user has it anyway.
+"""
+
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import takewhile
+from pathlib import Path
+
+from orchestrator.hands.sandbox.host_paths import PACKAGE_STORES, HostPaths, is_system_folder
+from orchestrator.hands.toolchain.interpreters import follow_links, get_installation
+
+_BELOW_HOME = (
+    *(".pyenv/versions", ".local/share/uv/python", ".local/share/mise/installs", ".local/share/rtx/installs"),
+    *(".asdf/installs", ".rye/py", ".conda/envs", ".local/share/hatch/pythons"),
+)
+_CONDA = ("miniconda3", "anaconda3", "miniforge3", "mambaforge", "micromamba", "miniconda", "anaconda")
+_NAMED = {
+    "PYENV_ROOT": "versions",
+    "UV_PYTHON_INSTALL_DIR": "",
+    "XDG_DATA_HOME": "uv/python",
+    "MISE_DATA_DIR": "installs",
+    "ASDF_DATA_DIR": "installs",
+    "MAMBA_ROOT_PREFIX": "envs",
+}
+"""Variables of version managers, each with where installations lie below what it names."""
+_SYSTEM = Path("/opt")
+
+
+@dataclass(frozen=True)
+class KnownPythons:
+    """Installations that the user has: exactly those of `prefixes`, and whatever lies below `roots`."""
+
+    prefixes: frozenset[Path]
+    roots: tuple[Path, ...]
+
+    def has_installation(self, prefix: Path) -> bool:
+        """Return True if the installation is one of the user's; one in a directory for all users must be complete."""
+        place = Path(os.path.normpath(prefix))
+        if place in self.prefixes:
+            return True
+        if any(root in place.parents for root in self.roots):
+            return True
+        return _SYSTEM in place.parents and _has_standard_library(place)
+
+
+def find_known_pythons(around: HostPaths, environ: Mapping[str, str]) -> KnownPythons:
+    """Look where the user's PATH, version managers and conda keep Python; never inside the repository or our state."""
+    conda = [Path(environ[name]) for name in ("CONDA_PREFIX", "MAMBA_ROOT_PREFIX") if environ.get(name)]
+    conda += [Path(environ["CONDA_EXE"]).parent.parent] if environ.get("CONDA_EXE") else []
+    conda += [around.home / name for name in _CONDA]
+    roots = [around.home / name for name in _BELOW_HOME]
+    roots += [Path(environ[name], below) for name, below in _NAMED.items() if environ.get(name)]
+    roots += [prefix / "envs" for prefix in conda]
+    prefixes = {Path(sys.base_prefix), *conda, *_on_path(around, environ)}
+    is_outside = _Outside(around)
+    known = frozenset(Path(os.path.normpath(prefix)) for prefix in prefixes if is_outside(prefix))
+    return KnownPythons(known, (*PACKAGE_STORES, *(Path(os.path.normpath(root)) for root in roots if is_outside(root))))
+
+
+def is_complete_python(prefix: Path) -> bool:
+    """Return True if the directory holds a whole Python with its standard library, or an environment made from one."""
+    return (prefix / "pyvenv.cfg").is_file() or _has_standard_library(prefix)
+
+
+def _has_standard_library(prefix: Path) -> bool:
+    return any((folder / "os.py").is_file() for folder in (*prefix.glob("lib/python3*"), *prefix.glob("lib/pypy3*")))
+
+
+def _on_path(around: HostPaths, environ: Mapping[str, str]) -> Iterator[Path]:
+    """The installations of the interpreters on PATH, by every link on the way to them that lies outside."""
+    is_outside = _Outside(around)
+    for name in dict.fromkeys(environ.get("PATH", "").split(os.pathsep)):
+        directory = Path(name)
+        if not directory.is_absolute() or is_system_folder(directory) or not is_outside(directory):
+            continue
+        for program in sorted(directory.glob("python*")):
+            if program.is_file() and os.access(program, os.X_OK):
+                links = takewhile(is_outside, follow_links(program))
+                yield from map(get_installation, (program, *links))
+
+
+class _Outside:
+    """Tells places that lie neither in the checkout nor in our state, as written and with links resolved."""
+
+    def __init__(self, around: HostPaths) -> None:
+        self._ours = [here for one in (around.repository, around.state) for here in (one, one.resolve())]
+
+    def __call__(self, place: Path) -> bool:
+        if not place.is_absolute():
+            return False
+        spellings = (Path(os.path.normpath(place)), Path(os.path.realpath(place)))
+        return not any(spelling.is_relative_to(here) for spelling in spellings for here in self._ours)

@@ -1,0 +1,132 @@
+"""Which git-ignored things of the user's checkout a workspace borrows: environments and packages.
+
+A fresh checkout lacks them. They are only ever shown read-only, at the same path.
+"""
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
+from pathlib import Path, PurePosixPath
+
+from orchestrator.domain.paths.credentials import is_secret_path
+from orchestrator.domain.paths.dependencies import is_dependency_pattern
+from orchestrator.hands.toolchain.interpreters import is_virtual_environment
+from worktrees.repositories.repository import GitRepository
+
+_WILDCARDS = frozenset("*?[")
+
+
+async def find_shared_paths(repository: GitRepository, patterns: Sequence[str]) -> tuple[str, ...]:
+    """The ignored paths that match, relative to the repository's root, sorted.
+
+    A pattern without `/` is matched against the last name of a path, any other (`/build`, `web/dist`) against the
+    whole path.
+
+    Raises:
+        GitError: git could not list the ignored files.
+    """
+    return select_shared_paths(repository.root, await list_ignored(repository), patterns)
+
+
+async def list_ignored(repository: GitRepository) -> list[str]:
+    """Return the ignored paths of the checkout; of a directory that is ignored as a whole its own alone.
+
+    Raises:
+        GitError: git could not list them.
+    """
+    # started in the git directory, which mostly lies inside the checkout, git would list that directory alone
+    listing = (
+        "-C",
+        str(repository.root),
+        "ls-files",
+        "--others",
+        "--ignored",
+        "--exclude-standard",
+        "--directory",
+        "-z",
+    )
+    return [name.rstrip("/") for name in (await repository.checkout_git.run_text(*listing)).split("\0") if name]
+
+
+def select_shared_paths(root: Path, ignored: Iterable[str], patterns: Sequence[str]) -> tuple[str, ...]:
+    """Return those of the ignored paths that match a pattern, exist, and lead nowhere else.
+
+    What is known for secrets by its name is only taken where a pattern without wildcards names it.
+    """
+    known = frozenset(ignored)
+    literal = [pattern for pattern in patterns if not _WILDCARDS.intersection(pattern)]
+    wanted = (name for name in known if is_shared_name(name, literal if _may_be_secret(root, name) else patterns))
+    wanted = (name for name in wanted if not _is_secret(root / name))
+    chosen = {name for name in wanted if _stays(root, name, known)}
+    return tuple(sorted(name for name in chosen if not any(str(p) in chosen for p in PurePosixPath(name).parents)))
+
+
+def find_confidential_files(shared: Mapping[str, Path]) -> tuple[Path, ...]:
+    """Return what workspaces borrow and may not copy into a commit: single files, and what is known for secrets.
+
+    Blocks. `shared` are names, each with the directory below which it lies. Dependencies are everybody's.
+    """
+    found: list[Path] = []
+    for name, base in shared.items():
+        if (base / name).is_file():
+            found.append(base / name)
+        elif not is_dependency_pattern(PurePosixPath(name).name):
+            found += _secrets_in(base / name)
+    return tuple(found)
+
+
+def _secrets_in(folder: Path) -> Iterator[Path]:
+    for place, _, files in os.walk(folder):
+        for file in files:
+            path = Path(place, file)
+            if is_secret_path(path.relative_to(folder).as_posix()):
+                yield path
+
+
+def merge_borrowed_paths(found: Iterable[str], lent: Mapping[str, str], root: Path) -> dict[str, Path]:
+    """All that a workspace borrows, by name, each with the directory below which it lies: `root` for what was `found`.
+
+    What is `lent` goes before whatever of the checkout stands at, below or around its place.
+    """
+    chosen = {name: root for name in found if not any(_touch(name, other) for other in lent)}
+    return dict(sorted((chosen | {name: Path(base) for name, base in lent.items()}).items()))
+
+
+def _touch(one: str, other: str) -> bool:
+    first, second = PurePosixPath(one), PurePosixPath(other)
+    return first.is_relative_to(second) or second.is_relative_to(first)
+
+
+def is_shared_name(name: str, patterns: Iterable[str]) -> bool:
+    """Return True if one of the patterns of `[env] share` means a path."""
+    last = PurePosixPath(name).name
+    return any(fnmatchcase(name if "/" in p.rstrip("/") else last, p.strip("/")) for p in patterns)
+
+
+def _may_be_secret(root: Path, name: str) -> bool:
+    return is_secret_path(name) and not is_virtual_environment(root / name)
+
+
+def _is_secret(path: Path) -> bool:
+    """Whether it is a file of variables (`.env`, `.env.local`); an environment may be called so as well."""
+    is_named = path.name in (".env", ".envrc") or path.name.startswith(".env.")
+    return is_named and not is_virtual_environment(path)
+
+
+def _stays(root: Path, name: str, ignored: frozenset[str]) -> bool:
+    """Whether the path exists and is where it seems to be; a link must name another ignored thing of the checkout."""
+    path = root / name
+    here = root.resolve()
+    if not path.exists() or path.parent.resolve() != here / PurePosixPath(name).parent:
+        return False
+    if not path.is_symlink():
+        return path.is_dir() or path.is_file()
+    target = path.resolve()
+    if not target.is_relative_to(here) or _is_secret(target):
+        return False
+    return any(str(place) in ignored for place in _lineage(target.relative_to(here)))
+
+
+def _lineage(path: Path) -> Iterator[Path]:
+    yield path
+    yield from path.parents

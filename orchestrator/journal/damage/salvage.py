@@ -1,0 +1,132 @@
+"""What can be saved from a damaged journal file: the events up to the first that is lost, and those after it."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+from pydantic import ValidationError
+
+from orchestrator.domain.event import UnknownEventError, parse_event
+from orchestrator.journal.damage.sqlite_pages import RecordPosition, SqlitePages, SqliteValue, list_page_sizes
+from orchestrator.journal.storage.checksums import INITIAL_SUM, EventColumns, chain_sum
+
+_COLUMNS = 8
+_LOOK_AT = 100
+
+
+@dataclass(frozen=True)
+class SalvagedEvent:
+    """An event as it lies in the file; `is_sound` when its sum follows from the event before."""
+
+    row: EventColumns
+    is_sound: bool
+
+
+class JournalSalvage:
+    """The events of a damaged file. The file is only read, and SQLite has no part in it.
+
+    An event of a file with sums is taken for sound if its sum follows from the one before; in a file of schema 1, which
+    has none, if it has the shape of its kind.
+
+    Args:
+        path: the file.
+        noted: the last event that was noted as durable, 0 if nobody knows; what is above it must be sound.
+        until: the last event that may be kept, because nothing can go on from the one after it.
+    """
+
+    def __init__(self, path: Path, noted: int, until: int | None = None) -> None:
+        tries = [_Try(path, size, noted, until) for size in list_page_sizes(path)]
+        self._best = max(tries, key=lambda tried: tried.last)
+
+    @property
+    def last_sound_seq(self) -> int:
+        """The last event before the first that is lost; 0 if not even the first can be read."""
+        return self._best.last
+
+    def read_sound_rows(self) -> Iterator[EventColumns]:
+        """Every event before the first that is lost, in order."""
+        return self._best.read_sound_rows()
+
+    def read_later_events(self) -> Iterator[SalvagedEvent]:
+        """What can be read after it, in order."""
+        return self._best.read_later_events()
+
+
+class _Try:
+    """The file read with one page size."""
+
+    def __init__(self, path: Path, size: int, noted: int, until: int | None) -> None:
+        self._noted = noted
+        self._until = until
+        self._pages = SqlitePages(path, size)
+        self.places: dict[int, list[RecordPosition]] = {}
+        for seq, place in self._pages.iterate_cells():
+            self.places.setdefault(seq, []).append(place)
+        newest = sorted(self.places)[-_LOOK_AT:]
+        self._has_sums = any(total for seq in newest for _, total in self._candidates(seq))
+        self.last = 0
+        for row in self.read_sound_rows():
+            self.last = row[0]
+
+    def read_sound_rows(self) -> Iterator[EventColumns]:
+        previous: bytes | None = INITIAL_SUM
+        last = len(self.places) if self._until is None else self._until
+        for seq in range(1, last + 1):
+            row, previous = self._sound(seq, previous)
+            if row is None:
+                return
+            yield row
+
+    def read_later_events(self) -> Iterator[SalvagedEvent]:
+        previous: bytes | None = None
+        for seq in sorted(self.places):
+            if seq <= self.last + 1:
+                continue
+            row, total = self._sound(seq, previous) if previous else (None, None)
+            if row is not None:
+                previous = total
+                yield SalvagedEvent(row, is_sound=True)
+                continue
+            is_possible = not self._noted or seq <= self._noted
+            candidates = self._candidates(seq) if is_possible else iter(())
+            found = next(((row, total) for row, total in candidates if _has_shape(row)), None)
+            previous = found[1] if found else None
+            if found:
+                yield SalvagedEvent(found[0], is_sound=False)
+
+    def _sound(self, seq: int, previous: bytes | None) -> tuple[EventColumns | None, bytes | None]:
+        """The event that follows the one with the sum `previous`, and its own sum."""
+        for row, total in self._candidates(seq):
+            if not self._has_sums:
+                if _has_shape(row):
+                    return row, INITIAL_SUM
+            elif total == chain_sum(previous or b"", row):
+                return row, total
+        return None, None
+
+    def _candidates(self, seq: int) -> Iterator[tuple[EventColumns, bytes | None]]:
+        """What lies in the file under this seq and may be an event, with its sum if it has one."""
+        for place in self.places.get(seq, ()):
+            values = self._pages.read_record(place)
+            if values and values[0] is None and _fits(values):
+                total = values[_COLUMNS] if len(values) > _COLUMNS else None
+                yield cast(EventColumns, (seq, *values[1:_COLUMNS])), cast(bytes | None, total)
+
+
+def _fits(values: list[SqliteValue]) -> bool:
+    if len(values) not in {_COLUMNS, _COLUMNS + 1} or not isinstance(values[3], int):
+        return False
+    needed = [values[index] for index in (1, 2, 7)]
+    optional = [values[index] for index in (4, 5, 6, *range(_COLUMNS, len(values)))]
+    return all(isinstance(value, bytes) for value in needed) and not any(isinstance(value, int) for value in optional)
+
+
+def _has_shape(row: EventColumns) -> bool:
+    try:
+        parse_event(row[2].decode(), row[3], row[7])
+    except UnknownEventError:
+        return True  # of another version of this program
+    except (ValidationError, ValueError):
+        return False
+    return True

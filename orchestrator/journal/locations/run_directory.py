@@ -1,0 +1,165 @@
+"""Where runs lie on disk, how they are named and found, and the lock that says who works on one."""
+
+import hashlib
+import logging
+import os
+import secrets
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from orchestrator.domain.ids import RunId, make_slug
+from orchestrator.errors import EnvironmentProblem, UsageProblem
+from orchestrator.journal.locations.run_lock import RunLock, hold_run_lock
+from worktrees.errors import DirectoryNotPrivate
+from worktrees.safety.path_rules import escape_path
+from worktrees.safety.private_directory import secure_directory
+
+if TYPE_CHECKING:
+    from orchestrator.journal.inbox import Inbox
+
+
+_LOG = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class RunDirectory:
+    """One run on disk: its journal, blobs, command logs and lock."""
+
+    path: Path
+
+    @property
+    def run(self) -> RunId:
+        """The run's id."""
+        return RunId(self.path.name)
+
+    @property
+    def journal(self) -> Path:
+        """The journal file."""
+        return self.path / "journal.db"
+
+    @property
+    def blobs(self) -> Path:
+        """The directory of blobs."""
+        return self.path / "blobs"
+
+    @property
+    def logs(self) -> Path:
+        """Whole outputs of commands; may be deleted without losing a fact."""
+        return self.path / "logs"
+
+    @property
+    def inbox(self) -> "Inbox":
+        """Where people leave commands for the run."""
+        from orchestrator.journal.inbox import Inbox  # the verbs that only read should not wait for it
+
+        return Inbox(self.path / "inbox")
+
+    @property
+    def engine_log(self) -> Path:
+        """What a detached engine printed."""
+        return self.path / "engine.log"
+
+    def hold_lock(self) -> AbstractContextManager[RunLock]:
+        """Hold the run for this process, see `lock.hold`.
+
+        Raises:
+            RunLocked: another process holds it and has given a sign of life within its lease.
+            EnvironmentProblem: the state directory cannot be written.
+        """
+        return hold_run_lock(self.path, f"run {self.run}")
+
+
+@dataclass(frozen=True)
+class StateDirectory:
+    """All that is kept for one repository, which is known where the directory was looked for by it."""
+
+    path: Path
+    repository: Path | None = None
+
+    @classmethod
+    def locate_for(
+        cls, repository: Path, configured: str = "", environ: Mapping[str, str] = os.environ
+    ) -> "StateDirectory":
+        """`<state>/<repository name>-<hash of its path>`; `configured` overrides `$XDG_STATE_HOME/orchestrate`."""
+        base = _base(configured, environ)
+        digest = hashlib.sha256(os.fsencode(repository.resolve())).hexdigest()[:8]
+        return cls(base.resolve() / f"{make_slug(repository.name)}-{digest}", repository)
+
+    @classmethod
+    def open_for(
+        cls, repository: Path, configured: str = "", environ: Mapping[str, str] = os.environ
+    ) -> "StateDirectory":
+        """Locate the state directory, which need not exist, and see to it that nobody else can enter or replace it.
+
+        One that other users could read until now, as earlier versions made it, is closed, and that is logged.
+
+        Raises:
+            EnvironmentProblem: it is another user's, or others can write to it or change the way to it.
+        """
+        state = cls.locate_for(repository, configured, environ)
+        try:
+            was_open = secure_directory(_base(configured, environ).absolute() / state.path.name)
+        except DirectoryNotPrivate as error:
+            raise EnvironmentProblem(f"the state directory cannot be used: {error}") from error
+        if was_open:
+            place = escape_path(str(state.path))
+            _LOG.warning("other users could read %s until now; it is closed to them (mode 0700)", place)
+        return state
+
+    def build_run_directory(self, now: datetime) -> RunDirectory:
+        """A directory for a new run; its id sorts by time."""
+        return self.get_run(RunId(f"{now:%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"))
+
+    def get_run(self, run: RunId) -> RunDirectory:
+        """The directory of a run, whether or not it exists."""
+        return RunDirectory(self.path / "runs" / run)
+
+    def list_runs(self) -> list[RunDirectory]:
+        """All runs, oldest first."""
+        root = self.path / "runs"
+        names = (
+            sorted(entry.name for entry in root.iterdir() if (entry / "journal.db").exists()) if root.exists() else []
+        )
+        return [self.get_run(RunId(name)) for name in names]
+
+    def find_run(self, wanted: str | None) -> RunDirectory:
+        """The run with this id, or whose id begins or ends with it; the latest for `latest` or None.
+
+        Raises:
+            UsageProblem: there is none, or more than one.
+        """
+        runs = self.list_runs()
+        if not runs:
+            raise UsageProblem(
+                f"no run of this repository is known (looked in {self.path / 'runs'}); "
+                "begin one with orchestrate run or migrate run, or say where runs lie with --repo or --state"
+                f"{self._moved()}"
+            )
+        if wanted in (None, "latest"):
+            return runs[-1]
+        found = [run for run in runs if run.run == wanted] or [
+            run for run in runs if run.run.startswith(wanted) or run.run.endswith(wanted)
+        ]
+        if len(found) != 1:
+            known = ", ".join(run.run for run in (found or runs)[-8:])
+            problem = "fits more than one run" if found else "is no run of this repository"
+            raise UsageProblem(f"{wanted!r} {problem}: {known}{'' if found else self._moved()}")
+        return found[0]
+
+    def _moved(self) -> str:
+        """Return the way on where the repository was elsewhere when its runs were begun."""
+        from orchestrator.journal.locations.moved_repository import describe_moved_runs, find_moved_runs
+
+        moved = find_moved_runs(self.path, self.repository) if self.repository else None
+        return f"; {describe_moved_runs(self.path, moved)}" if moved else ""
+
+
+def _base(configured: str, environ: Mapping[str, str]) -> Path:
+    if configured:
+        return Path(configured).expanduser()
+    home = environ.get("XDG_STATE_HOME") or str(Path(environ.get("HOME", "/")) / ".local" / "state")
+    return Path(home) / "orchestrate"

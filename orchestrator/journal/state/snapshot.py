@@ -1,0 +1,126 @@
+"""A run's state as it was at some event, kept beside the journal: a cache, so that a long journal opens at once.
+
+A snapshot counts only for the very journal it was taken of (it names the sum of its last event) and for the very code
+that folds (it names a digest of the domain's sources). Whatever is missing, damaged or alien is derived anew.
+It is written field by field and in pieces, so that a thread that writes it never holds the others up for long.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import fields, replace
+from functools import cache
+from hashlib import blake2b
+from itertools import islice
+from pathlib import Path
+from typing import Any, get_type_hints
+
+import pydantic
+from pydantic import TypeAdapter, ValidationError
+
+from orchestrator import domain
+from orchestrator.domain.event import UnknownEventError, format_event_body, parse_event
+from orchestrator.domain.run import state as state_module
+from orchestrator.domain.run.state import RunState
+
+SNAPSHOT_FILE = "snapshot.jsonl"
+_PIECE = 500
+
+
+def copy_state(state: RunState) -> RunState:
+    """A copy that does not change when the state goes on; what it holds is immutable."""
+    grown: dict[str, Any] = {
+        field.name: value.copy()
+        for field in fields(state)
+        if isinstance(value := getattr(state, field.name), dict | list | Counter)
+    }
+    return replace(state, **grown)
+
+
+def save_snapshot(directory: Path, state: RunState, total: bytes) -> None:
+    """Keep a state that nobody changes any more; `total` is the sum of its last event.
+
+    Raises:
+        OSError: it could not be written.
+    """
+    new = directory / f"{SNAPSHOT_FILE}.new"
+    digest = blake2b()
+    with new.open("wb") as file:
+        for line in _lines(state):
+            digest.update(line)
+            file.write(line)
+        file.write(_seal(state.seq, total.hex(), digest.hexdigest()))
+    new.replace(directory / SNAPSHOT_FILE)
+
+
+def load_snapshot(directory: Path) -> tuple[RunState, bytes] | None:
+    """The kept state and the sum of its last event; None if there is none that this program would have made."""
+    try:
+        lines = (directory / SNAPSHOT_FILE).read_bytes().splitlines(keepends=True)
+        seq, total, code, digest = json.loads(lines.pop())
+        if code != compute_code_digest() or blake2b(b"".join(lines)).hexdigest() != digest:
+            return None
+        state = _state(lines)
+        return (state, bytes.fromhex(total)) if state.seq == seq else None
+    except (OSError, ValueError, IndexError, TypeError, ValidationError, UnknownEventError):
+        return None
+
+
+@cache
+def compute_code_digest() -> str:
+    """A digest of everything that decides what events fold to."""
+    digest = blake2b(f"{pydantic.VERSION}\n".encode(), digest_size=16)
+    root = Path(domain.__file__).parent
+    for path in sorted(root.rglob("*.py")):
+        digest.update(f"{path.relative_to(root)}\n".encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def _seal(seq: int, total: str, digest: str) -> bytes:
+    return json.dumps([seq, total, compute_code_digest(), digest]).encode() + b"\n"
+
+
+@cache
+def _adapters() -> dict[str, TypeAdapter[Any]]:
+    hints = get_type_hints(RunState, vars(state_module))
+    return {field.name: TypeAdapter(hints[field.name]) for field in fields(RunState) if field.name != "open_intents"}
+
+
+def _lines(state: RunState) -> Iterator[bytes]:
+    """Each field, long ones in pieces, as a line of its name and its JSON."""
+    for name, adapter in _adapters().items():
+        for piece in _pieces(getattr(state, name)):
+            yield b"%b %b\n" % (name.encode(), adapter.dump_json(piece))
+    for key, intent in state.open_intents.items():
+        body = [key, intent.kind, intent.v, format_event_body(intent)]
+        yield b"open_intents %b\n" % json.dumps(body).encode()
+
+
+def _pieces(value: Any) -> Iterable[Any]:  # noqa: ANN401
+    if isinstance(value, dict):
+        items = iter(value.items())
+        return (type(value)(piece) for piece in iter(lambda: dict(islice(items, _PIECE)), {}))
+    if isinstance(value, list):
+        return (value[start : start + _PIECE] for start in range(0, len(value), _PIECE))
+    return (value,)
+
+
+def _state(lines: Iterable[bytes]) -> RunState:
+    state = RunState()
+    adapters = _adapters()
+    for line in lines:
+        name, _, text = line.partition(b" ")
+        field = name.decode()
+        if field == "open_intents":
+            key, kind, version, body = json.loads(text)
+            state.open_intents[key] = parse_event(kind, version, body)  # type: ignore[assignment]
+            continue
+        value, grown = adapters[field].validate_json(text), getattr(state, field)
+        if isinstance(grown, dict):
+            dict.update(grown, value)  # a Counter would add
+        elif isinstance(grown, list):
+            grown.extend(value)
+        else:
+            setattr(state, field, value)
+    return state

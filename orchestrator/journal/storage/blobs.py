@@ -1,0 +1,102 @@
+"""Long contents beside the journal, each in a file named by its sha256, so that equal contents are kept once."""
+
+import hashlib
+import os
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+
+from orchestrator.errors import BlobLost, JournalProblem
+from worktrees.safety.private_directory import create_private_directory
+
+_LOST = ".lost"
+_ADVICE = (
+    "put it back from a backup, or let `orchestrate repair` go on without it: "
+    "only the long text that it held is lost, the events are sound"
+)
+
+
+class BlobStore:
+    """A directory of blobs. A blob is durable before its name is handed out."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+
+    def write_blob(self, content: bytes) -> str:
+        """Store the content and return its sha256.
+
+        Raises:
+            JournalProblem: it could not be written.
+        """
+        sha = hashlib.sha256(content).hexdigest()
+        path = self.get_blob_path(sha)
+        if not path.exists():
+            try:
+                self._write(path, content)
+            except OSError as error:
+                raise JournalProblem(f"cannot write {path}: {error.strerror}; free some disk space") from error
+        return sha
+
+    def read_blob(self, sha: str) -> bytes:
+        """The content.
+
+        Raises:
+            BlobLost: it was given up by `lose`.
+            JournalProblem: the blob is missing or damaged.
+        """
+        path = self.get_blob_path(sha)
+        try:
+            content = path.read_bytes()
+        except FileNotFoundError as error:
+            if path.with_name(f"{sha}{_LOST}").exists():
+                raise BlobLost(f"blob {path} was lost") from error
+            raise JournalProblem(f"blob {path} is missing; {_ADVICE}") from error
+        except OSError as error:
+            raise JournalProblem(f"blob {path} cannot be read: {error.strerror}; {_ADVICE}") from error
+        if hashlib.sha256(content).hexdigest() != sha:
+            raise JournalProblem(f"blob {path} is damaged: its content has another sha256; {_ADVICE}")
+        return content
+
+    def is_intact(self, sha: str) -> bool:
+        """Whether a blob can be read, or was given up before."""
+        try:
+            self.read_blob(sha)
+        except BlobLost:
+            return True
+        except JournalProblem:
+            return False
+        return True
+
+    def discard_blob(self, sha: str, aside: Path) -> None:
+        """Give up a blob that cannot be read; what is left of it goes to the directory `aside`."""
+        path = self.get_blob_path(sha)
+        create_private_directory(path.parent)
+        path.with_name(f"{sha}{_LOST}").touch()
+        if path.exists():
+            create_private_directory(aside)
+            path.replace(aside / sha)
+
+    def get_blob_path(self, sha: str) -> Path:
+        """Where a blob lies, if there is one."""
+        return self._root / sha[:2] / sha
+
+    def _write(self, path: Path, content: bytes) -> None:
+        create_private_directory(path.parent)
+        with NamedTemporaryFile(dir=path.parent, delete=False) as file:
+            try:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+                Path(file.name).replace(path)
+            except BaseException:
+                Path(file.name).unlink(missing_ok=True)
+                raise
+        sync_directory(path.parent)
+
+
+def sync_directory(path: Path) -> None:
+    """Make what was renamed in a directory durable."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,147 @@
+"""The event table in SQLite: append-only by trigger, WAL with synchronous=FULL, one writer, readers in any process.
+
+Every event has a sum that is chained to the one before (`sums`), and every write is fenced: it goes through only while
+the process that writes is the last one that claimed the journal.
+"""
+
+import os
+import socket
+import sqlite3
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from datetime import UTC
+from pathlib import Path
+from types import MappingProxyType
+
+from orchestrator.domain.event import RecordedEvent, format_event_body
+from orchestrator.domain.event.run import EngineStarted
+from orchestrator.errors import JournalProblem, RunTakenOver
+from orchestrator.journal.storage import schema
+from orchestrator.journal.storage.bulk_write import INSERT_EVENT, decode_column
+from orchestrator.journal.storage.checksums import EventColumns, chain_sum, compute_text_sum
+from orchestrator.journal.storage.event_reader import EventReader, read_all_events
+from orchestrator.journal.storage.high_water_mark import HighWaterMark
+from orchestrator.journal.storage.problems import DamagedJournal, translate_sqlite_errors
+from orchestrator.journal.storage.transaction import open_transaction
+
+__all__ = ["EventStore", "read_all_events"]
+
+
+class EventStore(EventReader):
+    """One journal file. There is one writer (the run's lock and the fence see to that); readers may be many."""
+
+    def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
+        super().__init__(path, connection)
+        self._epoch: int | None = None
+
+    @classmethod
+    def open_writer(cls, path: Path) -> "EventStore":
+        """Open for writing, creating the file if it does not exist and migrating it if its schema is an older one.
+
+        Raises:
+            Damaged: events that were recorded are missing.
+            JournalProblem: the file cannot be opened or was written by a newer version of this program.
+        """
+        with translate_sqlite_errors(path):
+            if path.exists():
+                with closing(EventReader.open_reader(path)) as reader:
+                    reader.check_high_water_mark()  # before a writer folds into the file what is left of a damaged WAL
+            else:
+                HighWaterMark(path).path.unlink(missing_ok=True)
+                schema.create_journal_file(path)
+            connection = sqlite3.connect(path, check_same_thread=False, isolation_level=None)
+            connection.text_factory = bytes
+            try:
+                connection.execute("PRAGMA journal_mode = WAL")
+                connection.execute("PRAGMA synchronous = FULL")
+                schema.migrate_schema(connection, path)
+                return cls(path, connection)
+            except BaseException:
+                connection.close()
+                raise
+
+    def claim_writer(self) -> int:
+        """Become the one process that may write, durably; whoever claimed before can write nothing more.
+
+        Returns:
+            The new epoch: above that of the fence and of every engine that ever started.
+
+        Raises:
+            JournalProblem: the claim could not be written.
+            RunLocked: another process is in the middle of writing.
+        """
+        with translate_sqlite_errors(self.path), open_transaction(self._connection):
+            engines = self._rows("kind = 'engine.started'")
+            epochs = [event.epoch for *_, event in map(self._parse, engines) if isinstance(event, EngineStarted)]
+            fence = self._one("SELECT epoch FROM fence")
+            epoch = max(fence, *epochs, 0) + 1
+            holder = f"process {os.getpid()} on {socket.gethostname()}"
+            self._connection.execute("UPDATE fence SET epoch = ?, holder = ?", (epoch, holder))
+        self._epoch = epoch
+        return epoch
+
+    def insert_events(
+        self, batch: Sequence[RecordedEvent], projections: Mapping[str, str] = MappingProxyType({})
+    ) -> None:
+        """Write events in one durable transaction, and with them what is derived from all events up to the last one.
+
+        A projection (name → text) is a cache for readers: it may be missing or stale, and nothing depends on it.
+
+        Raises:
+            Replaced: another process has claimed the journal since; nothing was written.
+            JournalProblem: nothing of the batch was written.
+        """
+        with translate_sqlite_errors(self.path), open_transaction(self._connection):
+            seq, previous = self._fenced()
+            rows: list[tuple[object, ...]] = []
+            for recorded in batch:
+                if recorded.seq != seq + 1:
+                    raise JournalProblem(f"{self.path}: event {recorded.seq} cannot follow event {seq}")
+                columns = _columns(recorded)
+                seq, previous = recorded.seq, chain_sum(previous, columns)
+                rows.append((*(decode_column(column) for column in columns), previous))
+            self._connection.executemany(INSERT_EVENT, rows)
+            self._connection.execute("UPDATE fence SET seq = ?, sum = ?", (seq, previous))
+            at = _at(batch[-1])
+            derived = [
+                (name, seq, at, body, compute_text_sum(name, seq, at, body)) for name, body in projections.items()
+            ]
+            self._connection.executemany("INSERT OR REPLACE INTO projection VALUES(?, ?, ?, ?, ?)", derived)
+        self._head.record_seq(seq)
+
+    def _fenced(self) -> tuple[int, bytes]:
+        """The last event's seq and sum, inside a transaction, if this process may still write."""
+        row = self._connection.execute("SELECT epoch, holder, seq, sum FROM fence").fetchone()
+        if row is None or list(map(type, row)) != [int, bytes, int, bytes]:
+            raise DamagedJournal(self.path, 0, "its fence is gone")
+        epoch, holder, seq, total = row
+        if self._epoch is None:
+            raise RuntimeError("a store writes only after it has claimed its journal")
+        if epoch != self._epoch:
+            raise RunTakenOver(
+                f"{holder.decode('utf-8', 'replace') or 'another process'} took over run {self.path.parent.name}; "
+                "this one stops and records nothing more"
+            )
+        return seq, total
+
+
+def _at(recorded: RecordedEvent) -> str:
+    return recorded.at.astimezone(UTC).isoformat(timespec="microseconds")
+
+
+def _columns(recorded: RecordedEvent) -> EventColumns:
+    event = recorded.event
+    return (
+        recorded.seq,
+        _at(recorded).encode(),
+        event.kind.encode(),
+        event.v,
+        _bytes(event.task),
+        _bytes(getattr(event, "session", None)),
+        _bytes(getattr(event, "key", None)),
+        format_event_body(event).encode(),
+    )
+
+
+def _bytes(text: str | None) -> bytes | None:
+    return None if text is None else text.encode()

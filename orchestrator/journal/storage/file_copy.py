@@ -1,0 +1,112 @@
+"""Journals as files that travel: a consistent copy of one, the examination of one that came from elsewhere.
+
+Everything goes through SQLite's backup, which reads a journal as of one moment also while an engine writes to it, and
+replaces one in a single transaction. Nothing here knows the columns of a table.
+"""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+from orchestrator.errors import JournalProblem
+from orchestrator.journal.storage.event_store import EventStore
+
+CACHE_TABLES = ("projection",)
+"""Tables that are derived from the events; they never travel, because nobody could tell whether they are true."""
+
+
+def copy_journal(source: Path, target: Path) -> None:
+    """Make `target`, which must not exist, a copy of a journal as of now, in one file and without caches.
+
+    Raises:
+        JournalProblem: there is no journal, it is damaged, or the copy cannot be written.
+    """
+    if not source.exists():
+        raise JournalProblem(f"there is no journal at {source}")
+    with _explained(source), closing(_reader(source)) as read, closing(sqlite3.connect(target)) as written:
+        read.backup(written)
+        written.isolation_level = None
+        written.execute("PRAGMA journal_mode = DELETE")
+        for table in CACHE_TABLES:
+            if _has_table(written, table):
+                written.execute(f"DELETE FROM {table}")
+        written.execute("VACUUM")
+
+
+def check_journal_file(path: Path, scratch: Path) -> None:
+    """Make sure that a file of unknown origin is a sound journal, brought to this program's version.
+
+    Args:
+        path: the file; it is changed only by what opening for writing does to an older version.
+        scratch: a directory in which a journal can be made for comparison.
+
+    Raises:
+        JournalProblem: it is damaged, newer than this program, or holds anything that no journal holds.
+    """
+    with _explained(path), closing(_reader(path)) as connection:
+        found = [str(row[0]) for row in connection.execute("PRAGMA integrity_check(3)")]
+        if found != ["ok"]:
+            raise JournalProblem(f"the journal {path} is damaged: {'; '.join(found)}")
+    _pattern(scratch / "pattern.db")
+    _require_like(path, scratch / "pattern.db")
+    EventStore.open_writer(path).close()
+    with _explained(path), closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("PRAGMA journal_mode = DELETE")
+        for table in CACHE_TABLES:
+            if _has_table(connection, table):
+                connection.execute(f"DELETE FROM {table}")
+
+
+def replace_journal(target: Path, source: Path) -> None:
+    """Give the journal `target` the content of `source` in one transaction; the caller holds the run's lock.
+
+    Raises:
+        JournalProblem: nothing was changed.
+    """
+    with _explained(target), closing(_reader(source)) as read, closing(sqlite3.connect(target)) as written:
+        written.execute("PRAGMA synchronous = FULL")
+        read.backup(written)
+
+
+def _pattern(path: Path) -> None:
+    EventStore.open_writer(path).close()
+
+
+def _require_like(path: Path, pattern: Path) -> None:
+    """A journal of this program's version has exactly its tables, indices and triggers; an older one has no others."""
+    (version, found), (current, usual) = _schema(path), _schema(pattern)
+    strange = found.keys() - usual.keys()
+    if version == current:
+        strange |= {name for name in usual if found.get(name) != usual[name]}
+    if strange:
+        names = ", ".join(sorted(f"{kind} {name}" for kind, name in strange))
+        raise JournalProblem(f"{path} is no journal of a run: its {names} is not what a journal has")
+
+
+def _schema(path: Path) -> tuple[int, dict[tuple[str, str], str | None]]:
+    with _explained(path), closing(_reader(path)) as connection:
+        version = connection.execute("PRAGMA user_version").fetchone()[0]
+        rows = connection.execute("SELECT type, name, sql FROM sqlite_master").fetchall()
+    return int(version), {(kind, name): sql for kind, name, sql in rows}
+
+
+def _reader(path: Path) -> sqlite3.Connection:
+    """Read-only, and trusting nothing that the file says of itself."""
+    connection = sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)
+    connection.execute("PRAGMA trusted_schema = OFF")
+    connection.execute("PRAGMA cell_size_check = ON")
+    return connection
+
+
+def _has_table(connection: sqlite3.Connection, name: str) -> bool:
+    asked = "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = ?"
+    return bool(connection.execute(asked, (name,)).fetchone()[0])
+
+
+@contextmanager
+def _explained(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise JournalProblem(f"the journal {path} cannot be copied: {error}") from error

@@ -1,0 +1,55 @@
+"""Reading what the engine derived from the journal last, without loading any event type: for verbs in a hurry."""
+
+import sqlite3
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from orchestrator.journal.storage.checksums import compute_text_sum
+from orchestrator.journal.storage.high_water_mark import HighWaterMark
+
+
+@dataclass(frozen=True)
+class StoredProjection:
+    """A derived text as of event `seq`, and how far the journal is by now."""
+
+    body: str
+    seq: int
+    at: datetime
+    last_seq: int
+
+    @property
+    def is_current(self) -> bool:
+        """Whether nothing was recorded since."""
+        return self.seq == self.last_seq
+
+    @property
+    def age_s(self) -> float:
+        """Seconds since it was derived."""
+        return (datetime.now(UTC) - self.at).total_seconds()
+
+
+def read_projection(journal: Path, name: str) -> StoredProjection | None:
+    """The projection of this name; None if there is none, for whatever reason: it can be derived anew."""
+    noted = HighWaterMark(journal).read_seq()
+    try:
+        connection = sqlite3.connect(f"{journal.as_uri()}?mode=ro", uri=True)
+    except sqlite3.Error:
+        return None
+    try:
+        row = connection.execute(
+            "SELECT body, seq, at, (SELECT max(seq) FROM event), sum FROM projection WHERE name = ?", (name,)
+        ).fetchone()
+        return _checked(name, row, noted) if row else None
+    except (sqlite3.Error, ValueError, TypeError):
+        return None
+    finally:
+        connection.close()
+
+
+def _checked(name: str, row: tuple[str, int, str, int, bytes], noted: int) -> StoredProjection | None:
+    """A projection that is what was written, of a journal that holds at least what is noted beside it."""
+    body, seq, at, last, total = row
+    if compute_text_sum(name, seq, at, body) != total or last < noted:
+        return None
+    return StoredProjection(body, seq, datetime.fromisoformat(at), last)

@@ -1,0 +1,179 @@
+"""Whether the outcomes that a tree reports are to be believed: tests of the harness in place of its own tell.
+
+Code of a tree runs in the same process as its tests, and can make them say anything. So the gate runs once more with
+tests of which it is known beforehand how they end. They cost no more than collecting: none of the project's runs.
+"""
+
+import re
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import suppress
+
+import anyio
+from anyio import to_thread
+
+from orchestrator.domain.event.run import Noticed
+from orchestrator.domain.ids import CommitId, TreeId
+from orchestrator.domain.judging.check import (
+    CANARY_CHECK,
+    CheckSpec,
+    Difference,
+    Outcomes,
+    Receipt,
+    ReceiptStatus,
+    ReportFormat,
+    TestOutcome,
+)
+from orchestrator.errors import BlobLost
+from orchestrator.judge.gate.check_runner import CheckRunner, build_check_key
+from orchestrator.judge.gate.flakiness import read_outcomes
+from orchestrator.judge.gate.injection import CANARY_MODULE, build_canary_injection
+from orchestrator.judge.reports import is_test_id
+from orchestrator.judge.reports.pytest_text import count_tests_of_runs
+from orchestrator.ports.gate import GateResult
+from orchestrator.ports.ledger import Ledger
+
+CANARY_TESTS: Mapping[str, str] = {
+    "must_pass": "that must pass",
+    "must_fail_by_assert": "that must fail by `assert`",
+    "must_fail_by_raise": "that must fail by an exception",
+    "must_fail_by_unittest": "that must fail by `assertEqual`",
+    "must_fail_by_raises": "that must fail by `pytest.raises`",
+    "must_fail_by_approx": "that must fail by `pytest.approx`",
+}
+"""The tests of `canary_plugin`, in words."""
+_KINDS = {name.replace("_", "-"): words for name, words in CANARY_TESTS.items()}
+_ID = re.compile(rf"({CANARY_MODULE}_\d+)::(must-[a-z-]+)\Z")
+_MUST_PASS = "must-pass"
+_ENDED = {
+    TestOutcome.PASSED: "passed",
+    TestOutcome.FAILED: "failed",
+    TestOutcome.ERROR: "could not be run, or failed beside its own code",
+    TestOutcome.SKIPPED: "was skipped",
+    TestOutcome.XFAILED: "was expected to fail",
+    TestOutcome.XPASSED: "passed unexpectedly",
+}
+_TRIES = 2
+_UNBELIEVABLE = (
+    "what this tree says of its tests cannot be believed: the harness ran tests of its own in their place, and {}. "
+    "Take out whatever ends the run, or changes what tests report, compare or raise"
+)
+
+
+class CanaryRunner:
+    """Canary runs of a check. On the base they show first that they behave there; else they are off for the run.
+
+    Outcomes that can be believed are not proven: code that reads the plugin in its own process can play along.
+    """
+
+    def __init__(self, runner: CheckRunner, ledger: Ledger, check: CheckSpec) -> None:
+        self._runner = runner
+        self._ledger = ledger
+        self._gate = check
+        self._spec = check.model_copy(update={"id": CANARY_CHECK, "report": ReportFormat.JUNIT})
+        self._trial = anyio.Lock()
+
+    async def check_tree(self, commit: CommitId, tree: TreeId, purpose: str) -> GateResult | None:
+        """Green if the canaries end on this tree as they have to, and as they did on the base; None if they are off.
+
+        Raises:
+            EnvironmentProblem: they could not be run at all.
+        """
+        base = await self._on_base()
+        if base is None:
+            return None
+        receipt, doubt = await self._settled(commit, tree, f"{purpose}, canaries", base.exit_code)
+        problems = (_UNBELIEVABLE.format(doubt),) if doubt else ()
+        return GateResult(tree=tree, difference=Difference(problems=problems), receipts=(receipt.key,))
+
+    async def _on_base(self) -> Receipt | None:
+        """The receipt of canaries that behave on the base; None if they do not, which people are told once."""
+        run = self._ledger.state.run
+        async with self._trial:
+            if not await self._is_pytest():
+                await self._tell_off("the gate's runner does not seem to be pytest")
+                return None
+            receipt, doubt = await self._settled(run.base, run.base_tree, "canaries on the base", None)
+            if doubt:
+                await self._tell_off(f"on the base, {doubt}")
+        return None if doubt else receipt
+
+    async def _is_pytest(self) -> bool:
+        """Whether it is worth a try: by the gate's words, or by what it printed on the base."""
+        if "pytest" in self._gate.run or "py.test" in self._gate.run:
+            return True
+        known = self._ledger.state.get_baseline_receipts().get(build_check_key(self._gate))
+        return known is not None and bool(count_tests_of_runs(await self._ledger.read_text(known.output)))
+
+    async def _tell_off(self, why: str) -> None:
+        text = f"no canaries in this run, so outcomes that code has forged may go unseen: {why}"
+        if text not in (notice.text for notice in self._ledger.state.notices):
+            await self._ledger.append(Noticed(level="info", text=text))
+
+    async def _settled(
+        self, commit: CommitId, tree: TreeId, purpose: str, exit_code: int | None
+    ) -> tuple[Receipt, str]:
+        """The last receipt, and what is wrong with it. A run that came out wrong has a second one: it may be chance."""
+        known = [found async for found in self._known(tree)]
+        for number in range(_TRIES):
+            if number < len(known):
+                receipt, outcomes = known[number]
+            else:
+                planted = await to_thread.run_sync(build_canary_injection, CANARY_TESTS)
+                receipt = await self._runner.run_check(self._spec, commit, tree, purpose, planted)
+                outcomes = await self._outcomes(receipt)
+            doubt = find_canary_doubt(receipt, outcomes, exit_code)
+            if not doubt:
+                break
+        return receipt, doubt
+
+    async def _known(self, tree: TreeId) -> AsyncIterator[tuple[Receipt, Outcomes]]:
+        """Earlier runs on a tree, in order; without those whose outcomes a damaged journal lost."""
+        wanted = (build_check_key(self._spec), tree, self._runner.environment)
+        for receipt in list(self._ledger.state.receipts.values()):
+            if (receipt.check, receipt.tree, receipt.environment) == wanted:
+                with suppress(BlobLost):
+                    yield receipt, await self._outcomes(receipt)
+
+    async def _outcomes(self, receipt: Receipt) -> Outcomes:
+        return await read_outcomes(self._ledger, receipt) or {}
+
+
+def find_canary_doubt(receipt: Receipt, outcomes: Outcomes, exit_code: int | None) -> str:
+    """What is wrong with a canary run, in words that go on from "the harness ran tests of its own, and"; or empty.
+
+    Args:
+        receipt: of the run.
+        outcomes: what it reported; what names no test, such as a module that cannot be imported, is left to the gate.
+        exit_code: how the same run ended on the base; None if this is the run on the base.
+    """
+    if receipt.status != ReceiptStatus.COMPLETED:
+        return f"that run did not end by itself ({receipt.status})"
+    return next(_doubts(receipt, outcomes, exit_code), "")
+
+
+def _doubts(receipt: Receipt, outcomes: Outcomes, exit_code: int | None) -> Iterator[str]:
+    if receipt.problem or not outcomes:
+        yield f"{receipt.problem or 'no test was reported'} (exit code {receipt.exit_code})"
+    told: dict[str, dict[str, TestOutcome]] = {}
+    for test, outcome in outcomes.items():
+        if found := _ID.match(test):
+            told.setdefault(found[1], {})[found[2]] = outcome
+        elif is_test_id(test):
+            yield f"an outcome came of {test}, which did not run"
+    if not told:
+        yield f"no canary was reported (exit code {receipt.exit_code})"
+    for group in told.values():
+        yield from _wrong(group)
+    if exit_code is not None and receipt.exit_code != exit_code:
+        yield f"the run exits with {receipt.exit_code}; on the base, where the same tests fail, with {exit_code}"
+
+
+def _wrong(group: Outcomes) -> Iterator[str]:
+    """What is wrong in one set of canaries."""
+    for kind, words in _KINDS.items():
+        wanted = TestOutcome.PASSED if kind == _MUST_PASS else TestOutcome.FAILED
+        outcome = group.get(kind)
+        if outcome is None:
+            yield f"nothing was reported of the one {words}"
+        elif outcome != wanted:
+            yield f"the one {words} {_ENDED[outcome]}"

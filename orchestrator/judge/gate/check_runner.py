@@ -1,0 +1,139 @@
+"""Running one check on one tree, in a fresh workspace, into a receipt."""
+
+import hashlib
+import json
+from pathlib import Path
+
+from anyio import to_thread
+
+from orchestrator.domain.event.run import CheckFinished, CheckStarted
+from orchestrator.domain.ids import CommitId, TreeId
+from orchestrator.domain.judging.check import CheckSpec, Receipt, ReceiptStatus, ReportFormat, TestCounts, TestOutcome
+from orchestrator.domain.text.blob_text import Text
+from orchestrator.hands.execution.log_reader import read_log_ends
+from orchestrator.hands.execution.workspace_runner import run_command
+from orchestrator.judge.gate.flakiness import find_new_flakes
+from orchestrator.judge.gate.injection import NO_INJECTION, REPORT_VARIABLE, SandboxInjection
+from orchestrator.judge.reports import ParsedReport, parse_report
+from orchestrator.ports.effect import record_effect
+from orchestrator.ports.hands import CommandEnding, CommandResult, Hands, ShellCommand
+from orchestrator.ports.ledger import Ledger
+
+_ENDS_CHARS = 64 * 1024
+_KEPT_BYTES = 1024 * 1024
+
+
+class CheckRunner:
+    """Runs checks in the hands of this host and books each run in the ledger."""
+
+    def __init__(self, hands: Hands, ledger: Ledger, output_bytes: int) -> None:
+        self._hands = hands
+        self._ledger = ledger
+        self._output_bytes = output_bytes
+
+    @property
+    def environment(self) -> str:
+        """What besides the tree decides an outcome, as a hash."""
+        return self._hands.environment_hash
+
+    async def run_check(
+        self, spec: CheckSpec, commit: CommitId, tree: TreeId, purpose: str, planted: SandboxInjection = NO_INJECTION
+    ) -> Receipt:
+        """Run the check on a clean checkout of `commit`, whose tree is `tree`, with something `planted` beside it.
+
+        Raises:
+            EnvironmentProblem: no workspace or sandbox could be had.
+        """
+        key = self._ledger.build_next_key(f"check/{build_check_key(spec)}/{tree}")
+        async with record_effect(
+            self._ledger, CheckStarted(key=key, check=spec.id, tree=tree, purpose=purpose)
+        ) as check:
+            workspace = await self._hands.open_workspace(commit, purpose)
+            command = self._command(spec, planted)
+            try:
+                result = await run_command(workspace, command)
+            finally:
+                await workspace.close()
+            receipt = await self._receipt(key, spec, tree, command, result, planted)
+            check.done = CheckFinished(key=key, receipt=receipt)
+            check.extra_events = await find_new_flakes(self._ledger, receipt)
+        return receipt
+
+    def _command(self, spec: CheckSpec, planted: SandboxInjection) -> ShellCommand:
+        line = spec.run.replace("{report}", f'"${REPORT_VARIABLE}"')
+        if spec.report in {ReportFormat.AUTO, ReportFormat.JUNIT} and line == spec.run:
+            line = f'export PYTEST_ADDOPTS="${{PYTEST_ADDOPTS:-}} --junitxml=${REPORT_VARIABLE}"\n{line}'
+        return ShellCommand(
+            line=planted.before + line,
+            stdin=planted.stdin,
+            timeout_s=spec.timeout_s,
+            output_bytes=self._output_bytes,
+            files={REPORT_VARIABLE: "report.xml"},
+        )
+
+    async def _receipt(
+        self,
+        key: str,
+        spec: CheckSpec,
+        tree: TreeId,
+        command: ShellCommand,
+        result: CommandResult,
+        planted: SandboxInjection,
+    ) -> Receipt:
+        report = await to_thread.run_sync(_report, spec, result)
+        outcomes = None if report.outcomes is None else planted.hide_drawn_test_ids(report.outcomes)
+        counts = TestCounts.count_outcomes(outcomes.values()) if outcomes is not None else TestCounts()
+        return Receipt(
+            key=key,
+            check=build_check_key(spec),
+            command=spec.run,
+            argv=hashlib.sha256(command.line.encode("utf-8", "surrogateescape")).hexdigest(),
+            tree=tree,
+            environment=self.environment,
+            status=ReceiptStatus(_STATUS[result.ending]),
+            exit_code=result.exit_code,
+            seconds=round(result.seconds, 3),
+            counts=counts,
+            tests=None if outcomes is None else await self._ledger.store_bytes(_dump(outcomes)),
+            problem=result.detail if result.ending in _TOLD else report.problem,
+            output=await self._keep_output(result, planted),
+        )
+
+    async def _keep_output(self, result: CommandResult, planted: SandboxInjection) -> Text:
+        text = planted.hide_drawn_names(await to_thread.run_sync(_read_output, result.log))
+        return await self._ledger.store_text(f"{text}\n{result.detail}" if result.detail else text)
+
+
+_STATUS = {
+    CommandEnding.EXITED: "completed",
+    CommandEnding.TIMED_OUT: "timed-out",
+    CommandEnding.OUTPUT_LIMIT: "output-limit",
+    CommandEnding.KILLED: "killed",
+    CommandEnding.LIMIT: "killed",
+    CommandEnding.NOT_STARTED: "not-started",
+}
+_TOLD = frozenset({CommandEnding.LIMIT, CommandEnding.NOT_STARTED})
+"""Endings of which the sandbox itself says why."""
+
+
+def build_check_key(spec: CheckSpec) -> str:
+    """The check's id with a hash of everything that defines it, so that receipts of another definition never count."""
+    definition = json.dumps(spec.model_dump(mode="json"), sort_keys=True)
+    return f"{spec.id}.{hashlib.sha256(definition.encode()).hexdigest()[:8]}"
+
+
+def _report(spec: CheckSpec, result: CommandResult) -> ParsedReport:
+    if result.ending != CommandEnding.EXITED:
+        return ParsedReport()
+    return parse_report(spec.report, result.log, result.files.get(REPORT_VARIABLE), result.exit_code)
+
+
+def _dump(outcomes: dict[str, TestOutcome]) -> bytes:
+    return json.dumps(outcomes, sort_keys=True, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def _read_output(log: Path) -> str:
+    """The whole output if it is moderate, else its ends."""
+    if log.stat().st_size <= _KEPT_BYTES:
+        return log.read_bytes().decode("utf-8", "replace")
+    return read_log_ends(log, _ENDS_CHARS)

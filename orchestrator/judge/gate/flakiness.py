@@ -1,0 +1,100 @@
+"""Tests that were seen both ways on one tree: they blame nobody, and what they are is learnt over the run."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+
+from orchestrator.domain.event.run import FlakesSeen
+from orchestrator.domain.judging.check import Difference, Outcomes, Receipt, ReceiptStatus, TestOutcome
+from orchestrator.domain.judging.verdict import Finding
+from orchestrator.domain.run.state import RunState
+from orchestrator.errors import BlobLost
+from orchestrator.ports.ledger import Ledger
+
+UNSETTLED_TESTS_TEXT = "tests seen both to pass and to fail on this very tree, of which no run was green as a whole"
+MAX_DOUBTED_TESTS = 20
+"""With more red tests than this in one run it is not chance, and the tree is not tested again."""
+
+
+def list_runs_like(state: RunState, receipt: Receipt) -> list[Receipt]:
+    """Every receipt of the same check on the same tree in the same environment that came to its end, oldest first."""
+    same = (receipt.check, receipt.tree, receipt.environment)
+    receipts = (one for one in state.receipts.values() if one.status == ReceiptStatus.COMPLETED)
+    return [one for one in receipts if (one.check, one.tree, one.environment) == same]
+
+
+async def read_outcomes(ledger: Ledger, receipt: Receipt) -> Mapping[str, TestOutcome] | None:
+    """Test id → outcome of a receipt, None where the check tells only its exit code.
+
+    Raises:
+        BlobLost: a damaged journal has lost them.
+    """
+    if receipt.tests is None:
+        return None
+    stored = json.loads(await ledger.read_bytes(receipt.tests))
+    return {test: TestOutcome(outcome) for test, outcome in stored.items()}
+
+
+async def read_known_outcomes(ledger: Ledger, receipts: Iterable[Receipt]) -> list[Outcomes]:
+    """The outcomes of those receipts that tell any and still have them."""
+    found: list[Outcomes] = []
+    for receipt in receipts:
+        try:
+            outcomes = await read_outcomes(ledger, receipt)
+        except BlobLost:
+            continue
+        if outcomes is not None:
+            found.append(outcomes)
+    return found
+
+
+def find_tests_seen_both_ways(runs: Sequence[Outcomes]) -> frozenset[str]:
+    """The tests that were red in one run and ran without being red in another."""
+    red = {test for run in runs for test, outcome in run.items() if outcome.is_red}
+    return frozenset(test for test in red if any(test in run and not run[test].is_red for run in runs))
+
+
+async def find_new_flakes(ledger: Ledger, receipt: Receipt) -> tuple[FlakesSeen, ...]:
+    """What a receipt that is about to be recorded shows to be flaky and no earlier one of its tree did."""
+    earlier = list_runs_like(ledger.state, receipt)
+    if not earlier or receipt.status != ReceiptStatus.COMPLETED:
+        return ()
+    before = await read_known_outcomes(ledger, earlier)
+    new = find_tests_seen_both_ways(
+        [*before, *await read_known_outcomes(ledger, [receipt])]
+    ) - find_tests_seen_both_ways(before)
+    if not new:
+        return ()
+    keys = (earlier[-1].key, receipt.key)
+    return (FlakesSeen(check=receipt.check, tree=receipt.tree, flaky=tuple(sorted(new)), receipts=keys),)
+
+
+def exclude_flaky_failures(last: Difference, both_ways: frozenset[str]) -> Difference:
+    """What the newest run of a tree says, given what was seen both ways in all of its runs.
+
+    A test that is red in one run alone blames nobody. Where such tests are all that is red, nothing is settled.
+    """
+    blamed = tuple(test for test in last.new_failures if test not in both_ways)
+    doubted = tuple(test for test in last.new_failures if test in both_ways)
+    rest = last.model_copy(update={"new_failures": blamed, "flaky": tuple(sorted(both_ways))})
+    return rest.model_copy(update={"unsettled": doubted}) if rest.is_green else rest
+
+
+def count_runs_allowed(state: RunState, difference: Difference, reruns: int) -> int:
+    """How often in all a tree may be tested of which this is known: `reruns` times more than once if tests are all that
+    is red, and still once more if each of them is known as flaky from another tree.
+    """
+    red = (*difference.new_failures, *difference.unsettled)
+    if not difference.needs_rerun or len(red) > MAX_DOUBTED_TESTS or not reruns:
+        return 0
+    is_known = all(state.flaky[test] > (test in difference.flaky) for test in red)
+    return 1 + reruns + is_known
+
+
+def check_flaky_tests(difference: Difference, shown: int = 12) -> tuple[Finding, ...]:
+    """What reviewers are told of tests that are flaky on a candidate: nobody but them may see why."""
+    tests = difference.flaky
+    if not tests:
+        return ()
+    more = f" and {len(tests) - shown} more" if len(tests) > shown else ""
+    text = f"seen both ways on this tree: {', '.join(tests[:shown])}{more}; it may be this change that makes them so"
+    return (Finding(rule="flaky", text=text, is_blocking=False),)

@@ -1,0 +1,201 @@
+"""Which files of a repository its gate's commands run, or are configured by. Pure.
+
+Only names are read, so this errs on the side of too many files; what the project's own tests import is left out, since
+it is what they judge.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from itertools import pairwise
+from pathlib import PurePosixPath
+
+from orchestrator.domain.paths.globs import is_glob, matches_glob
+from orchestrator.judge.gate_files.build_files import iterate_command_lines
+from orchestrator.judge.gate_files.command_words import (
+    iterate_simple_commands,
+    iterate_written_paths,
+    join_path,
+    list_program_names,
+)
+
+_IMPLIED: Mapping[str, tuple[str, ...]] = {
+    **dict.fromkeys(("make", "gmake"), ("GNUmakefile", "makefile", "Makefile")),
+    **dict.fromkeys(("npm", "yarn", "pnpm", "bun"), ("package.json",)),
+    **dict.fromkeys(("invoke", "inv"), ("tasks.py",)),
+    **dict.fromkeys(
+        ("docker-compose", "compose"),
+        ("compose.yaml", "compose.yml", "docker-compose.yml", "docker-compose.yaml", "docker-compose.override.yml"),
+    ),
+    "tox": ("tox.ini", "tox.toml"),
+    "nox": ("noxfile.py",),
+    "just": ("justfile", ".justfile"),
+    "task": ("Taskfile.yml", "Taskfile.yaml"),
+    "rake": ("Rakefile",),
+    "gulp": ("gulpfile.js",),
+    "grunt": ("Gruntfile.js",),
+}
+"""What programs read without being told to, by their names."""
+_LOOKS_ONLY = frozenset(
+    {"test", "[", "[[", "grep", "egrep", "rg", "ls", "find", "stat", "wc", "echo", "printf", "git"}
+    | {"rm", "mkdir", "touch", "cp", "mv", "tar", "zip", "rsync", "chmod"}
+)
+"""Programs that judge nothing by what stands in the files that they are given, or that say so in the command."""
+_EXAMINES = frozenset(
+    {"pytest", "py.test", "unittest", "doctest", "nose2", "ruff", "mypy", "pyright", "flake8", "pylint", "black"}
+    | {"isort", "bandit", "vulture", "py_compile", "compileall", "eslint", "prettier", "tsc", "jest", "vitest"}
+    | {"mocha", "ava", "tap", "shellcheck", "rubocop", "rspec", "gofmt", "rustfmt", "biome", "--test"}
+)
+"""Programs to which files are handed to be tested or looked at, and not to decide."""
+_LOADS = frozenset(
+    {"-p", "-c", "-r", "--require", "--import", "--loader", "--config", "--config-file", "--rcfile", "--plugin"}
+)
+"""Options of those whose value they run or are configured by."""
+_SETTINGS = frozenset({".ini", ".cfg", ".toml", ".json", ".yml", ".yaml", ".conf", ".rc"})
+_CODE = frozenset({".py", ".js", ".mjs", ".cjs", ".jsx", ".ts", ".tsx", ".rb", ".go", ".rs", ".java", ".php"})
+_SCRIPTS = _CODE | {".sh", ".bash", ".zsh", ".mk", ".just", ".pl", ".ps1"}
+_SAYS_WHAT_IT_RUNS = frozenset({".sh", ".bash", ".zsh", ".ksh", ".mk", ".just", ".json", ".ini", ""})
+_MOST_FILES = 500
+"""Of one pattern; one that fits more files names none of them in particular."""
+_CHANGES_FOLDER = frozenset({"cd", "pushd"})
+_IN_FOLDER = frozenset({"-C", "--directory", "--prefix", "--cwd", "--project-directory", "--rootdir"})
+_SOURCES = ("src", "lib")
+_TOOLING = frozenset({"scripts", "script", "tools", "tool", "ci", ".ci", "bin", "build", "hack", "dev", "etc"})
+_IMPORT = re.compile(rb"^\s*(?:from|import)\s+([A-Za-z_]\w*)", re.MULTILINE)
+_RELATIVE = re.compile(rb"""["'](?:\.\.?/)+([\w./-]+)["']""")
+
+
+def fold_path(path: str) -> str:
+    """Return what a path is compared by, so that no file system takes two for one."""
+    return unicodedata.normalize("NFKC", path).casefold()
+
+
+def iterate_imported_names(test: bytes) -> Iterator[str]:
+    """Yield the top-level names that a test file imports in Python, and the stems of files that it requires."""
+    yield from (found.decode() for found in _IMPORT.findall(test))
+    yield from (PurePosixPath(found.decode()).stem for found in _RELATIVE.findall(test))
+
+
+def _is_loaded(option: str, word: str) -> bool:
+    """Return True if a program that examines files is configured by this word, the one after `option`."""
+    name, _, value = word.partition("=")
+    given = value if name.startswith("-") else word if option.startswith("-") else ""
+    return option in _LOADS or name in _LOADS or word.startswith("@") or PurePosixPath(given).suffix in _SETTINGS
+
+
+class GateFileFinder:
+    """Finds the files of a repository that commands name.
+
+    `paths` are those that exist, `imported` what its tests import, `links` the targets of its symbolic links as paths
+    of the repository.
+    """
+
+    def __init__(
+        self, paths: Iterable[str], imported: Iterable[str] = (), links: Mapping[str, str] | None = None
+    ) -> None:
+        self._paths = frozenset(paths)
+        self._imported = frozenset(imported)
+        self._links = dict(links or {})
+
+    def find_named_files(self, command: str, folder: str = "") -> Mapping[str, frozenset[str]]:
+        """Return each file that a command line names, with the words of the command that does.
+
+        `folder` is where it may stand beside the top; what it changes into counts as well.
+        """
+        found: dict[str, frozenset[str]] = {}
+        here = folder
+        for words in iterate_simple_commands(command):
+            if words[0] in _CHANGES_FOLDER and len(words) > 1:
+                here = next(self._known_folders(words[1], (here, folder, "")), here)
+            folders = tuple(dict.fromkeys(("", folder, here, *self._given_folders(words, ("", here)))))
+            for path in self._named(words, folders):
+                found[path] = found.get(path, frozenset()) | frozenset(words)
+        return found
+
+    def find_followed_files(self, path: str, content: bytes, words: frozenset[str]) -> Mapping[str, frozenset[str]]:
+        """Return what a file names that a command with these words names."""
+        found: dict[str, frozenset[str]] = {}
+        if self._is_product(path):
+            return found
+        name = PurePosixPath(path)
+        says_what_it_runs = name.suffix.casefold() in _SAYS_WHAT_IT_RUNS
+        folder = "" if name.parent == PurePosixPath(".") else str(name.parent)
+        for line in iterate_command_lines(path, content.decode("utf-8", "replace"), words):
+            for file, told in self.find_named_files(line, folder).items():
+                if says_what_it_runs or PurePosixPath(file).suffix in _SCRIPTS:
+                    found[file] = found.get(file, frozenset()) | told
+        return found
+
+    @cached_property
+    def _folders(self) -> frozenset[str]:
+        return frozenset(str(parent) for path in self._paths for parent in PurePosixPath(path).parents)
+
+    @cached_property
+    def _by_fold(self) -> Mapping[str, str]:
+        return {fold_path(path): path for path in self._paths}
+
+    def _named(self, words: Sequence[str], folders: Sequence[str]) -> Iterator[str]:
+        names = list_program_names(words)
+        for name in dict.fromkeys(names):
+            yield from self._existing(join_path(folder, file) for file in _IMPLIED.get(name, ()) for folder in folders)
+        for at, word in enumerate(words):
+            before = frozenset(names[:at])
+            if before & _LOOKS_ONLY:
+                continue
+            option = words[at - 1] if at else ""
+            if before & _EXAMINES and not _is_loaded(option, word):
+                continue
+            found = self._word(word, folders, is_module=option in {"-m", "-p"})
+            yield from (path for path in found if not self._is_product(path))
+
+    def _word(self, word: str, folders: Sequence[str], *, is_module: bool) -> Iterator[str]:
+        for text in iterate_written_paths(word):
+            for folder in folders:
+                yield from self._fitting(folder, text)
+                if is_module:
+                    yield from self._module(folder, text)
+
+    def _fitting(self, folder: str, text: str) -> Iterator[str]:
+        path = join_path(folder, text)
+        if not path:
+            return
+        yield from self._existing((path, join_path(path, "__main__.py")))
+        if any(char in path for char in "*?[") and path[0] not in "*?[" and is_glob(path):
+            fitting = [known for known in self._paths if matches_glob(path, known)]
+            yield from fitting if len(fitting) <= _MOST_FILES else ()
+
+    def _module(self, folder: str, text: str) -> Iterator[str]:
+        """The files that `python -m` or a runner's `-p` may find for a module's name."""
+        inside = text.replace(".", "/")
+        ends = (f"{inside}.py", f"{inside}/__main__.py", f"{inside}/__init__.py")
+        roots = dict.fromkeys((folder, *_SOURCES))
+        yield from self._existing(join_path(root, end) for root in roots for end in ends)
+
+    def _existing(self, paths: Iterable[str | None]) -> Iterator[str]:
+        """The paths that exist as they are spelt or on a file system that takes them for others; links with targets."""
+        for path in paths:
+            known = self._by_fold.get(fold_path(path)) if path else None
+            if known:
+                yield known
+            for link, target in self._links.items():
+                if path and (path == link or path.startswith(f"{link}/")):
+                    led = self._by_fold.get(fold_path(f"{target}{path[len(link) :]}"))
+                    yield from (led,) if led else ()
+
+    def _known_folders(self, text: str, folders: Sequence[str]) -> Iterator[str]:
+        for path in iterate_written_paths(text):
+            yield from (place for folder in folders if (place := join_path(folder, path)) in self._folders and place)
+
+    def _given_folders(self, words: Sequence[str], folders: Sequence[str]) -> Iterator[str]:
+        for option, word in pairwise(("", *words)):
+            if option in _IN_FOLDER or word.partition("=")[0] in _IN_FOLDER:
+                yield from self._known_folders(word, folders)
+
+    def _is_product(self, path: str) -> bool:
+        """Return True for code of the project that its own tests import, or that lies where sources do."""
+        parts = PurePosixPath(path).parts
+        if PurePosixPath(path).suffix not in _CODE or parts[0] in _TOOLING:
+            return False
+        top = parts[1:] if parts[0] in _SOURCES and len(parts) > 1 else parts
+        return len(top) < len(parts) or PurePosixPath(top[0]).stem in self._imported

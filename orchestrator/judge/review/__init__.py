@@ -1,0 +1,1 @@
+"""What reviewers are shown of a change, through each lens and in which order."""

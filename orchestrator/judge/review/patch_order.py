@@ -1,0 +1,41 @@
+"""In which order a patch is shown of which a reviewer cannot see all: code first, and the short before the long."""
+
+import re
+
+from orchestrator.judge.files.classification import is_document, is_lock_file, is_sample
+from orchestrator.judge.files.path_protection import is_test_path
+from worktrees.diffs.file_diffs import Diff
+
+_FILE = re.compile(r"^(?=diff --git )", re.MULTILINE)
+
+
+def order_patch(patch: str, changed: Diff, most_chars: int) -> tuple[str, tuple[str, ...]]:
+    """The patch, and the files of which its first `most_chars` characters do not hold everything.
+
+    One that is short enough stays as it is. Of others code comes first, then tests, then what is read least, each from
+    the shortest file to the longest.
+
+    Args:
+        patch: git's, of all files.
+        changed: the same change, its files in the same order.
+        most_chars: how much of it is shown.
+    """
+    if len(patch) <= most_chars:
+        return patch, ()
+    pieces = [piece for piece in _FILE.split(patch) if piece]
+    if len(pieces) != len(changed.files):  # git ended early: of the last files there is nothing
+        return patch, changed.paths
+    paths = [file.path for file in changed.files]
+    ordered = sorted(zip(paths, pieces, strict=True), key=lambda one: (_rank(one[0]), len(one[1])))
+    unseen, end = [], 0
+    for path, piece in ordered:
+        end += len(piece)
+        if end > most_chars:
+            unseen.append(path)
+    return "".join(piece for _, piece in ordered), tuple(unseen)
+
+
+def _rank(path: str) -> int:
+    if is_lock_file(path) or is_sample(path) or is_document(path):
+        return 2
+    return 1 if is_test_path(path) else 0

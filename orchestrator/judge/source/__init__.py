@@ -1,0 +1,1 @@
+"""Source code read without running it: syntax, names, test functions, assertions, comments."""

@@ -1,0 +1,76 @@
+"""What a call cost: by the user's own price, by the provider's word, or by litellm's price list; else unknown."""
+
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Any
+
+from orchestrator.domain.budget.price import MILLION, Price
+from orchestrator.llm.litellm_adapter.credentials import SIGN_IN_PROVIDERS
+
+STATED_COST_HEADER = "llm_provider-x-litellm-response-cost"
+
+
+def find_stated_cost(response: object) -> Decimal | None:
+    """The cost that a gateway reports with its reply, in dollars; None when it reports none."""
+    hidden = getattr(response, "_hidden_params", None) or {}
+    in_header = (hidden.get("additional_headers") or {}).get(STATED_COST_HEADER)
+    return _positive(getattr(getattr(response, "usage", None), "cost", None)) or _positive(in_header)
+
+
+def find_listed_cost(litellm: Any, model: str, response: Any) -> Decimal | None:  # noqa: ANN401  a module, and theirs
+    """The cost by litellm's price list, in dollars; None unless the list has exactly this model with a price.
+
+    litellm by itself answers 0 for models without a price, prices a model by the name that its reply claims, and
+    takes the price of a namesake at another provider.
+    """
+    provider = str((getattr(response, "_hidden_params", None) or {}).get("custom_llm_provider") or "")
+    prefix, _, rest = model.partition("/")
+    name = rest if rest and provider.startswith(prefix) else model
+    prices: Mapping[str, Mapping[str, object]] = litellm.model_cost
+    entry = prices.get(f"{provider}/{name}") or prices.get(name)
+    if not provider or entry is None or not str(entry.get("litellm_provider", "")).startswith(provider):
+        return None
+    try:
+        halves = litellm.cost_calculator.cost_per_token(
+            model=name, custom_llm_provider=provider, usage_object=response.usage, call_type="completion"
+        )
+    except Exception:  # noqa: BLE001  a fault in the price list must not lose the reply; the price is then unknown
+        return None
+    return _positive(sum(halves))
+
+
+def find_listed_price(litellm: Any, model: str) -> Price | None:  # noqa: ANN401  a module
+    """The price by litellm's list before anything was asked; None unless the list has exactly this model with one.
+
+    Where a provider charges more for long requests, it is the price of short ones.
+    """
+    if model.split("/", 1)[0] in SIGN_IN_PROVIDERS:
+        return None
+    try:
+        name, provider, *_ = litellm.get_llm_provider(model=model)
+    except Exception:  # noqa: BLE001  a name that nobody knows has no price; the call itself will say what is wrong
+        return None
+    prices: Mapping[str, Mapping[str, object]] = litellm.model_cost
+    entry = prices.get(f"{provider}/{name}") or prices.get(name)
+    if not provider or entry is None or not str(entry.get("litellm_provider", "")).startswith(provider):
+        return None
+    read, wrote = (_positive(entry.get(f"{side}_cost_per_token")) for side in ("input", "output"))
+    cached = _positive(entry.get("cache_read_input_token_cost"))
+    if read is None and wrote is None:
+        return None
+    return Price(
+        input_usd=(read or Decimal(0)) * MILLION,
+        output_usd=(wrote or Decimal(0)) * MILLION,
+        cached_usd=None if cached is None else cached * MILLION,
+    )
+
+
+def _positive(value: object) -> Decimal | None:
+    """Dollars as a Decimal of at most 12 places; zero, negative and senseless values are no price."""
+    if not isinstance(value, int | float | str | Decimal) or isinstance(value, bool):
+        return None
+    try:
+        usd = round(Decimal(str(value)), 12)
+    except ArithmeticError:
+        return None
+    return usd if usd.is_finite() and usd > 0 else None

@@ -1,0 +1,90 @@
+"""litellm's response → our Reply, whatever a provider left out."""
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import Any
+
+from orchestrator.domain.budget.usage import Usage
+from orchestrator.domain.chat import Reply, Request, ToolCall
+from orchestrator.llm.errors import ReplyTooLarge, Unavailable
+
+CHARS_PER_TOKEN = 4
+MAX_TOOL_CALLS = 1_000
+MAX_TOKENS = 1_000_000_000
+"""More than any call has; a count beyond is senseless, and arithmetic with it may be too."""
+
+
+def build_reply(response: Any, request: Request, cost_usd: Decimal | None, seconds: float) -> Reply:  # noqa: ANN401  theirs
+    """The reply; `cost_usd` None books the call as unpriced.
+
+    Raises:
+        ReplyTooLarge: it has more tool calls than anybody would make.
+        Unavailable: the response has no choice to read.
+    """
+    choices = getattr(response, "choices", None)
+    if not choices:
+        raise Unavailable(f"{request.model}: the reply holds no choice")
+    message = choices[0].message
+    if len(message.tool_calls or ()) > MAX_TOOL_CALLS:
+        raise ReplyTooLarge(f"{request.model}: the provider's reply has more than {MAX_TOOL_CALLS:,} tool calls")
+    calls = _calls(message.tool_calls or (), f"call_{request.turn}")
+    reply = Reply(
+        text=_whole(message.content or ""),
+        tool_calls=calls,
+        model=response.model or request.model,
+        finish_reason=choices[0].finish_reason or "",
+        seconds=seconds,
+    )
+    spent = find_counted_usage(response) or estimate_reply_usage(request, reply)
+    priced = spent.model_copy(
+        update={"cost_usd": cost_usd or Decimal(0), "unpriced_calls": 1 if cost_usd is None else 0}
+    )
+    return reply.model_copy(update={"usage": priced})
+
+
+def find_counted_usage(response: Any) -> Usage | None:  # noqa: ANN401  theirs
+    """The tokens that the provider counted; None when it counted none, or numbers that cannot be."""
+    usage = getattr(response, "usage", None)
+    counts = [
+        getattr(usage, "prompt_tokens", None) or 0,
+        getattr(getattr(usage, "prompt_tokens_details", None), "cached_tokens", None) or 0,
+        getattr(usage, "completion_tokens", None) or 0,
+    ]
+    if not all(isinstance(count, int) and 0 <= count <= MAX_TOKENS for count in counts):
+        return None
+    read, cached, wrote = counts
+    counted = Usage(calls=1, input_tokens=read, cached_tokens=min(cached, read), output_tokens=wrote)
+    return counted if counted.tokens else None
+
+
+def estimate_reply_usage(request: Request, reply: Reply) -> Usage:
+    """Four characters a token, for servers that do not count: a token budget must not see such calls as free."""
+    sent = sum(len(message.text) + _length(message.tool_calls) for message in request.messages)
+    received = len(reply.text) + _length(reply.tool_calls)
+    return Usage(calls=1, input_tokens=-(-sent // CHARS_PER_TOKEN), output_tokens=-(-received // CHARS_PER_TOKEN))
+
+
+def _length(calls: tuple[ToolCall, ...]) -> int:
+    return sum(len(call.name) + len(call.arguments) for call in calls)
+
+
+def _calls(calls: Sequence[Any], fallback_id: str) -> tuple[ToolCall, ...]:
+    """The calls, each with an id of its own: some servers give none, or the same to all."""
+    seen = Counter(call.id for call in calls)
+    return tuple(
+        _call(call, call.id if call.id and seen[call.id] == 1 else f"{fallback_id}_{n}") for n, call in enumerate(calls)
+    )
+
+
+def _call(call: Any, call_id: str) -> ToolCall:  # noqa: ANN401  theirs
+    arguments = call.function.arguments
+    if not isinstance(arguments, str):
+        arguments = "" if arguments is None else json.dumps(arguments)
+    return ToolCall(id=call_id, name=_whole(call.function.name or ""), arguments=_whole(arguments))
+
+
+def _whole(text: str) -> str:
+    """The text with halves of surrogate pairs, which no file, journal or provider takes, as replacement characters."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

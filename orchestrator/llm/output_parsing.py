@@ -1,0 +1,122 @@
+"""What a model wrote → a typed value, or words that tell the model exactly what is wrong with it."""
+
+from typing import TypeVar
+
+from pydantic import BaseModel, JsonValue, ValidationError
+from pydantic_core import ErrorDetails
+
+from orchestrator.errors import MalformedReply
+from orchestrator.llm.lenient_json import NotJson, may_hold_json, parse_lenient_json
+
+T = TypeVar("T", bound=BaseModel)
+
+MAX_PROBLEMS = 6
+MAX_CHARS = 2_000
+SHOWN_CHARS = 80
+CONTAINER_ERRORS = frozenset(
+    {"list_type", "tuple_type", "set_type", "frozen_set_type", "dict_type", "mapping_type", "model_type"}
+)
+
+
+def parse_json_object(text: str) -> dict[str, JsonValue]:
+    """The JSON object that `text` holds; an empty text holds the empty object.
+
+    Raises:
+        MalformedReply: it holds none.
+    """
+    if not text.strip():
+        return {}
+    try:
+        value = parse_lenient_json(text)
+    except NotJson as problem:
+        raise MalformedReply(_bounded(str(problem))) from problem
+    if not isinstance(value, dict):
+        raise MalformedReply(f"expected a JSON object, got {_shown(value)}")
+    return value
+
+
+def parse_arguments(text: str, model_type: type[T]) -> T:
+    """A tool call's arguments as a `model_type`.
+
+    Raises:
+        MalformedReply: what is wrong, where, and what was expected; at most 2,000 characters, fit for the model.
+    """
+    return _validated(parse_json_object(text), model_type)
+
+
+def _validated(value: dict[str, JsonValue], model_type: type[T]) -> T:
+    try:
+        return model_type.model_validate(value)
+    except ValidationError as problem:
+        if _unpack_strings(value, problem.errors(include_url=False)):
+            return _validated(value, model_type)
+        raise MalformedReply(_explain(problem, model_type)) from problem
+
+
+def _unpack_strings(value: dict[str, JsonValue], errors: list[ErrorDetails]) -> bool:
+    """Replace a string that holds the list or object expected in its place; whether there was one."""
+    return any(error["type"] in CONTAINER_ERRORS and _unpack_string(value, error["loc"]) for error in errors)
+
+
+def _unpack_string(value: JsonValue, location: tuple[int | str, ...]) -> bool:
+    for part in location[:-1]:
+        value = _item(value, part)
+    inner = _item(value, location[-1]) if location else None
+    if not isinstance(inner, str) or not may_hold_json(inner):
+        return False
+    try:
+        unpacked = parse_lenient_json(inner)
+    except NotJson:
+        return False
+    match value, location[-1]:
+        case dict(), str(key):
+            value[key] = unpacked
+        case list(), int(place):
+            value[place] = unpacked
+    return not isinstance(unpacked, str)
+
+
+def _item(value: JsonValue, key: int | str) -> JsonValue:
+    if isinstance(value, dict) and isinstance(key, str):
+        return value.get(key)
+    if isinstance(value, list) and isinstance(key, int) and key < len(value):
+        return value[key]
+    return None
+
+
+def _explain(problem: ValidationError, model_type: type[BaseModel]) -> str:
+    errors = problem.errors(include_url=False)
+    lines = [f"- {_path(error['loc'])}: {_complaint(error, model_type)}" for error in errors[:MAX_PROBLEMS]]
+    if len(errors) > MAX_PROBLEMS:
+        lines.append(f"- and {len(errors) - MAX_PROBLEMS} more problems")
+    return _bounded("\n".join(("the values do not fit:", *lines)))
+
+
+def _complaint(error: ErrorDetails, model_type: type[BaseModel]) -> str:
+    if error["type"] == "missing":
+        return "is required and missing"
+    if error["type"] == "extra_forbidden":
+        known = f"; known here: {', '.join(model_type.model_fields)}" if len(error["loc"]) == 1 else ""
+        return f"is not a known field{known}"
+    message = error["msg"].removeprefix("Value error, ").removeprefix("Input ")
+    return f"{message}; got {_shown(error['input'])}"
+
+
+def _path(location: tuple[int | str, ...]) -> str:
+    path = ""
+    for part in location:
+        path += f"[{part}]" if isinstance(part, int) else f".{part}" if path else part
+    return path or "the object as a whole"
+
+
+def _shown(value: object) -> str:
+    names = {dict: "an object", list: "a list", str: "the string", bool: "the boolean", type(None): "null"}
+    name = names.get(type(value), "the number")
+    if isinstance(value, dict | list):
+        return f"{name} of {len(value)}"
+    text = repr(value)
+    return name if value is None else f"{name} {text if len(text) <= SHOWN_CHARS else text[:SHOWN_CHARS] + '…'}"
+
+
+def _bounded(text: str) -> str:
+    return text if len(text) <= MAX_CHARS else text[: MAX_CHARS - 1] + "…"

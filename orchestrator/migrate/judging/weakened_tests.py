@@ -1,0 +1,36 @@
+"""Tests that ask for less than they did: where a codemod made them so they land, and reviewers are told."""
+
+from collections.abc import Collection
+
+from anyio import to_thread
+
+from orchestrator.domain.event.migration import FilesFlagged
+from orchestrator.domain.ids import CommitId
+from orchestrator.engine.context import RunContext
+from orchestrator.judge.files.changed_file import ChangedFile
+from orchestrator.judge.files.path_protection import is_test_path
+from orchestrator.judge.rules.weakened_assertions import check_weakened_assertions
+from orchestrator.migrate.judging.uncovered_changes import list_changed_python
+from worktrees.object_store.trees import read_blobs
+
+WEAKENED = "weakened"
+"""The flag of such a file."""
+
+
+async def flag_weakened_tests(context: RunContext, commit: CommitId) -> None:
+    """Flag the changed test files in which assertions, cases or whole tests are gone or weaker; it is never red.
+
+    Only Python files can be told. What a model makes of a test is held to the same before it lands.
+    """
+    files = context.state.files
+    changed = {path: oid for path, oid in (await list_changed_python(context, commit)).items() if is_test_path(path)}
+    bases = {path: files[path].base for path in changed}
+    blobs = await read_blobs(context.repository.git, [*changed.values(), *bases.values()])
+    made = [ChangedFile(p, blobs[bases[p]], blobs[oid], files[p].mode, files[p].mode) for p, oid in changed.items()]
+    if weakened := await to_thread.run_sync(_weakened, made):
+        await context.journal.append(FilesFlagged(flag=WEAKENED, paths=tuple(sorted(weakened))))
+
+
+def _weakened(files: Collection[ChangedFile]) -> Collection[str]:
+    found = [finding.text for finding in check_weakened_assertions([*files], lambda _path: True)]
+    return {file.path for file in files if any(text.startswith(f"{file.path}:") for text in found)}

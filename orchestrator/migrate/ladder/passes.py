@@ -1,0 +1,108 @@
+"""The ladder as pure rules: which steps belong together, and which files a step takes."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from orchestrator.domain.migration.files import FileRecord, FileStatus
+from orchestrator.migrate.recipe import Recipe, Step
+
+NOTHING_CHANGED = "it has sites, and no step changed it"
+"""Why a file is left over on which nothing failed."""
+
+
+@dataclass(frozen=True)
+class Pass:
+    """Steps, by their places in the ladder, that run one after the other before the queue does.
+
+    `attempt` is which try of its model steps it is; the first one is 1.
+    """
+
+    rungs: tuple[int, ...]
+    attempt: int = 1
+
+    def is_behind(self, file: FileRecord) -> bool:
+        """Whether a file has come further than this pass: what stands of it lands with a later one."""
+        return file.rung > max(self.rungs) or (file.rung in self.rungs and file.attempt > self.attempt)
+
+
+def list_passes(recipe: Recipe) -> list[Pass]:
+    """The ladder as passes. A step for failed files, and a person, begins a pass of its own; a step that asks a model
+    has another one for each further attempt, so that what failed in the queue comes back with the evidence.
+    """
+    found: list[Pass] = []
+    for rungs in _groups(recipe):
+        found.append(Pass(rungs))
+        models = [rung for rung in rungs if recipe.step[rung].kind == "llm"]
+        found += [Pass((rung,), n) for rung in models for n in range(2, recipe.step[rung].attempts + 1)]
+    return found
+
+
+def _groups(recipe: Recipe) -> list[tuple[int, ...]]:
+    groups: list[tuple[int, ...]] = []
+    for index, step in enumerate(recipe.step):
+        is_apart = step.when == "failed" or step.kind == "human"
+        if is_apart or not groups or recipe.step[groups[-1][-1]].when == "failed":
+            groups.append(())
+        groups[-1] = (*groups[-1], index)
+    return groups
+
+
+def can_take_file(
+    step: Step, index: int, file: FileRecord, sites_now: int, counts_sites: bool, attempt: int = 1
+) -> bool:
+    """Whether a step takes a file.
+
+    Args:
+        step: the step.
+        index: its place in the ladder; a file takes each rung once, and one that asks a model once an attempt.
+        file: the file as it stands.
+        sites_now: its sites at present.
+        counts_sites: whether the recipe counts sites at all.
+        attempt: which try of the step it is.
+    """
+    if file.status.is_terminal:
+        return False
+    if attempt > 1:
+        return file.rung == index and file.attempt < attempt and file.status.is_failed
+    if file.rung >= index or (file.status.is_failed and not _is_meant(step, file)):
+        return False
+    if step.when == "failed" or file.status.is_failed:
+        return file.status.is_failed and (step.when == "failed" or step.kind == "human")
+    if step.kind == "human":
+        return find_final_status(file) == FileStatus.UNCHANGED
+    if step.when == "always" or not counts_sites:
+        return True
+    return sites_now > 0 if step.when == "sites-left" else file.sites > 0
+
+
+def _is_meant(step: Step, file: FileRecord) -> bool:
+    """Whether a file failed in the way that the step is for."""
+    return not step.on_signature or any(re.search(step.on_signature, told) for told in (file.signature, file.reason))
+
+
+def list_files_to_queue(files: Iterable[FileRecord]) -> list[FileRecord]:
+    """The files whose changes wait for the queue, in landing order."""
+    return sorted((file for file in files if is_changed(file)), key=lambda file: file.path)
+
+
+def is_changed(file: FileRecord) -> bool:
+    """Whether a file has a new content that has not landed."""
+    return file.status == FileStatus.TRANSFORMED and file.blob not in (None, file.branch_blob)
+
+
+def is_already_landed(file: FileRecord) -> bool:
+    """Whether a file that had landed climbed again, and what was made of it is what stands already."""
+    return file.status == FileStatus.TRANSFORMED and file.blob is not None and file.blob == file.landed
+
+
+def find_final_status(file: FileRecord) -> FileStatus | None:
+    """What becomes of a file that still stands on the ladder when it has ended; None if it has its end already."""
+    match file.status:
+        case FileStatus.EJECTED:
+            return FileStatus.REJECTED
+        case FileStatus.RESTORED:
+            return FileStatus.REJECTED if file.tried else FileStatus.UNCHANGED
+        case FileStatus.DISCOVERED | FileStatus.TRANSFORMED:
+            return FileStatus.UNCHANGED if file.sites else FileStatus.NOTHING_TO_DO
+    return None

@@ -1,0 +1,221 @@
+"""Pull requests of a migration: one for all that landed, or one for each group, green on its own."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from orchestrator.domain.commands.migration import ALL_GROUPS
+from orchestrator.domain.event.landing import RefSet, RefSetting
+from orchestrator.domain.event.people import ApprovalRequested
+from orchestrator.domain.event.run import Noticed
+from orchestrator.domain.ids import CommitId, TreeId
+from orchestrator.domain.run.state import RunState
+from orchestrator.engine.context import RunContext
+from orchestrator.engine.control.approvals import build_waiting_error
+from orchestrator.engine.pull_request.proposal import (
+    PullRequestProposal,
+    build_pull_request_approval,
+    propose_landed_work,
+    propose_pull_request,
+)
+from orchestrator.migrate.landing.group_commits import GroupCommits
+from orchestrator.migrate.landing.pr_body import render_migration_body
+from orchestrator.migrate.landing.pr_groups import (
+    PullRequestGroup,
+    format_pr_title,
+    get_group_branch,
+    group_shards,
+    list_group_files,
+    merge_groups,
+)
+from orchestrator.migrate.recipe import Recipe
+from orchestrator.ports.effect import record_effect
+from orchestrator.ports.gate import Gate
+from orchestrator.queue.pr_branch import PrBranch
+from worktrees.git import Git
+from worktrees.object_store.merge import is_ancestor
+from worktrees.object_store.trees import list_tree, read_tree_id
+from worktrees.ref_store.refs import read_ref
+
+
+@dataclass(frozen=True)
+class _Ready:
+    """A group whose branch is to stand at `head`, which is green on its own; `old` is where it stands."""
+
+    group: PullRequestGroup
+    branch: str
+    old: CommitId | None
+    head: CommitId
+
+
+async def publish_pull_requests(context: RunContext, recipe: Recipe, gate: Gate, reason: str) -> tuple[str, ...]:
+    """Open or update the pull requests of what has landed; nothing if nothing landed.
+
+    Groups that are not green alone are opened as one, and if that is not green either, there is one pull request for
+    everything; with `merge.mode = "pr-only"` they are kept back.
+
+    At most `max_open_prs` are open at a time, but for those that a person asks for; the others wait.
+
+    Args:
+        context: the run.
+        recipe: as it stands now.
+        gate: judges each group's branch as the queue's unions are judged.
+        reason: how the migration went, in words.
+
+    Returns:
+        The groups that are kept back.
+
+    Raises:
+        PersonNeeded: a person has to answer first, or somebody moved a branch.
+        EnvironmentProblem: the gate could not run, or the remote cannot be reached.
+    """
+    if await context.read_branch_tip() is None:
+        return ()
+    groups = group_shards(context.state, recipe) if recipe.merge.has_groups else ()
+    alone, red = await _judged(context, gate, groups)
+    kept = tuple(group.name for group in red) if recipe.merge.mode == "pr-only" else ()
+    ready = await _together(context, gate, alone, red) if red and not kept else alone
+    if ready:
+        await _open_some(context, recipe, ready, reason)
+    elif not kept:
+        title = format_pr_title(recipe, "", sum(file.landed is not None for file in context.state.files.values()))
+        body = render_migration_body(context.state, recipe, reason)
+        await propose_landed_work(context, title, body, recipe.merge.labels, draft=recipe.merge.draft)
+    return kept
+
+
+async def _judged(
+    context: RunContext, gate: Gate, groups: Sequence[PullRequestGroup]
+) -> tuple[list[_Ready], list[PullRequestGroup]]:
+    """The groups that are green on their own, and those that are not."""
+    ready: list[_Ready] = []
+    red: list[PullRequestGroup] = []
+    for group in groups:
+        if list_group_files(context.state, group) or group.name in context.state.prs:
+            found = await _green(context, gate, group)
+            ready += [found] if found else []
+            red += [] if found else [group]
+    return ready, red
+
+
+async def _together(
+    context: RunContext, gate: Gate, ready: Sequence[_Ready], red: Sequence[PullRequestGroup]
+) -> Sequence[_Ready]:
+    """Those that are ready, and the red ones as one; none if everything has to go together."""
+    together = await _green(context, gate, merge_groups(red, context.state)) if len(red) > 1 else None
+    names = ", ".join(group.name for group in red)
+    how = "they are opened as one" if together else "there is one pull request for everything"
+    await context.journal.append(Noticed(level="info", text=f"not green on their own: {names}; {how}"))
+    return [*ready, together] if together else []
+
+
+async def _green(context: RunContext, gate: Gate, group: PullRequestGroup) -> _Ready | None:
+    """The group with its commits, if they pass the gate, at the second look if need be."""
+    branch = get_group_branch(context.state, group)
+    head = await GroupCommits(context).commit_group(group)
+    tree = TreeId(await read_tree_id(context.repository.git, head))
+    for is_second_look in (False, True):
+        result = await gate.judge_tree(head, tree, f"pull request {group.name}", fresh=is_second_look)
+        if result.difference.is_green:
+            old = await read_ref(context.repository.git, f"refs/heads/{branch}")
+            return _Ready(group, branch, CommitId(old) if old else None, head)
+    return None
+
+
+async def _open_some(context: RunContext, recipe: Recipe, ready: Sequence[_Ready], reason: str) -> None:
+    """Open as many as may be open; every one that is open already is brought up to date."""
+    chosen = await _chosen(context, recipe, ready)
+    waiting = [one.group.name for one in ready if one not in chosen and one.group.name not in context.state.prs]
+    if waiting:
+        text = f"{len(waiting)} pull requests wait until others are merged: {', '.join(waiting[:10])}"
+        await context.journal.append(Noticed(level="info", text=f"{text}; open them now with migrate publish"))
+    proposals = [_proposal(context, recipe, one, reason) for one in chosen if await _moved(context, one)]
+    answered = await _answered(context, proposals)
+    for proposal in answered:
+        await propose_pull_request(context, proposal)
+    if len(answered) < len(proposals):
+        raise build_waiting_error(context)
+
+
+async def _answered(context: RunContext, proposals: Sequence[PullRequestProposal]) -> Sequence[PullRequestProposal]:
+    """Those that no question stands before; the questions are put all at once."""
+    if context.config.approval.mode != "pr":
+        return proposals
+    asked = {one.group: build_pull_request_approval(context, one) for one in proposals}
+    known = context.state.approvals
+    await context.journal.append(*(ApprovalRequested(approval=one) for one in asked.values() if one.item not in known))
+    return [one for one in proposals if not known[asked[one.group].item].is_open]
+
+
+async def _chosen(context: RunContext, recipe: Recipe, ready: Sequence[_Ready]) -> list[_Ready]:
+    state, remote = context.state, context.config.pr.push
+    git, known = context.repository.git, state.prs
+    free = set(await list_openable_groups(git, state, recipe, remote, [one.group for one in ready]))
+    chosen = []
+    for one in ready:
+        name = one.group.name
+        is_stale = name in known and known[name].head != one.head
+        is_wished = {name, ALL_GROUPS} & set(state.requested_publications)
+        if (
+            name in free
+            or is_stale
+            or is_wished
+            or (name in known and not await is_merged(git, state, remote, one.group))
+        ):
+            chosen.append(one)
+    return chosen
+
+
+async def list_openable_groups(
+    git: Git, state: RunState, recipe: Recipe, remote: str, groups: Sequence[PullRequestGroup] | None = None
+) -> tuple[str, ...]:
+    """The groups without a pull request for which one may be opened, as far as others have been merged."""
+    groups = group_shards(state, recipe) if groups is None else groups
+    opened = [group for group in groups if group.name in state.prs]
+    is_open = [not await is_merged(git, state, remote, group) for group in opened]
+    new = [group.name for group in groups if group.name not in state.prs and list_group_files(state, group)]
+    most = recipe.merge.max_open_prs
+    return tuple(new[: max(most - sum(is_open), 0)] if most else new)
+
+
+async def is_merged(git: Git, state: RunState, remote: str, group: PullRequestGroup) -> bool:
+    """Whether the target holds what the group's pull request asks for: its commit, or each of its files as it is."""
+    wanted = {(file.path, file.landed) for file in list_group_files(state, group)}
+    for ref in (f"refs/heads/{state.run.target}", f"refs/remotes/{remote}/{state.run.target}"):
+        target = await read_ref(git, ref) if state.run.target else None
+        if target is None:
+            continue
+        if await is_ancestor(git, state.prs[group.name].head, target):
+            return True
+        if wanted and wanted <= {(entry.path, entry.oid) for entry in await list_tree(git, target)}:
+            return True
+    return False
+
+
+async def _moved(context: RunContext, one: _Ready) -> bool:
+    """Have the group's branch stand at its commits; no if somebody has put it elsewhere, which is told."""
+    git = context.repository.git
+    if one.old == one.head:
+        return True
+    if one.old and not await is_ancestor(git, one.old, one.head):
+        text = f"the branch {one.branch} was moved by somebody and is left as it is; delete it to have it made anew"
+        await context.journal.append(Noticed(level="warning", text=text))
+        return False
+    branch = PrBranch(context.repository, one.branch, context.state.run.base, context.landing_fence)
+    setting = RefSetting(key=context.journal.build_next_key(f"ref/{branch.ref}"), ref=branch.ref, object=one.head)
+    async with record_effect(context.journal, setting) as happening:
+        await branch.move_to_commit(one.old, one.head, f"orchestrate: pull request {one.group.name}")
+        happening.done = RefSet(key=setting.key)
+    return True
+
+
+def _proposal(context: RunContext, recipe: Recipe, one: _Ready, reason: str) -> PullRequestProposal:
+    name, files = one.group.name, list_group_files(context.state, one.group)
+    return PullRequestProposal(
+        branch=one.branch,
+        head=one.head,
+        title=format_pr_title(recipe, name, len(files)),
+        body=render_migration_body(context.state, recipe, reason, shards=one.group.shards),
+        group=name,
+        labels=recipe.merge.labels,
+        draft=recipe.merge.draft,
+    )

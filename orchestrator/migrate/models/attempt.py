@@ -1,0 +1,205 @@
+"""One attempt of a model at one file: its task, the worker's conversation, the verdict, the file's new status."""
+
+import anyio
+
+from orchestrator.domain.budget.accounts import Accounts
+from orchestrator.domain.budget.price import format_exact_dollars
+from orchestrator.domain.event import Event
+from orchestrator.domain.event.migration import FileMoved
+from orchestrator.domain.event.run import Noticed
+from orchestrator.domain.event.work import AttemptStarted, LensVoted, TaskEnded, VerdictGiven
+from orchestrator.domain.ids import CommitId, TaskId
+from orchestrator.domain.judging.verdict import Verdict, VerdictKind
+from orchestrator.domain.migration.files import FileRecord, FileStatus
+from orchestrator.domain.run.attempt import Attempt, Exit
+from orchestrator.domain.run.exit_causes import CAUSE_BY_EXIT
+from orchestrator.domain.run.state import TaskState
+from orchestrator.domain.run.task import EndCause, TaskStatus
+from orchestrator.engine.attempts import continue_attempt
+from orchestrator.engine.context import RunContext
+from orchestrator.engine.hook_points import apply_verdict_veto, find_attempt_veto, notify_verdict_given
+from orchestrator.judge.reports.failure_signature import build_failure_signature
+from orchestrator.migrate.models.context import ModelPass, build_file_brief, choose_model_blob
+from orchestrator.migrate.models.file_tasks import (
+    build_file_task_events,
+    build_step_task_id,
+    find_open_file_task,
+    list_file_tasks,
+)
+from orchestrator.migrate.models.review import AttemptReview, AttemptReviewer, ExtraCheck
+from orchestrator.migrate.sites.finder import count_remaining_sites
+from orchestrator.ports.roles import Roles
+from worktrees.object_store.merge import commit_tree
+from worktrees.object_store.trees import overlay_tree, read_blobs
+from worktrees.safety.path_rules import escape_path
+
+_STRAYS = 8
+
+
+class FileAttempt:
+    """Takes one file through one attempt, from wherever an earlier process left it."""
+
+    def __init__(self, context: RunContext, roles: Roles, at: ModelPass, file: FileRecord, further: ExtraCheck) -> None:
+        self._context = context
+        self._roles = roles
+        self._at = at
+        self._file = file
+        self._further = further
+        self._begun_s = anyio.current_time()
+
+    async def run_attempt(self) -> None:
+        """Afterwards the file has a new status, with the reason if it failed.
+
+        Raises:
+            LimitReached, Paused, ProviderDown: no model can be asked now; the attempt goes on from there later.
+        """
+        task = find_open_file_task(self._context.state, self._at.step, self._file.path, self._at.attempt)
+        if spent := self._spent(task):
+            await self._context.journal.append(self._untried(spent))
+            return
+        task = task or await self._new_leaf()
+        if task.attempt is None or task.verdict is not None:
+            if not await self._start(task):
+                return
+        elif task.status == TaskStatus.RUNNING:
+            await self._go_on(task.spec.id)
+        await self._judge(task.spec.id)
+
+    def _spent(self, task: TaskState | None) -> str:
+        """Why nothing is to begin: what the step may cost is gone. One that has begun is ended by its next call."""
+        if task is not None and task.status in {TaskStatus.RUNNING, TaskStatus.JUDGING} and task.verdict is None:
+            return ""
+        account = Accounts(self._context.state, self._context.config.budget).get_task_account(
+            build_step_task_id(self._at.step)
+        )
+        limit, booked = account.limit, account.booked
+        is_spent = (limit.usd and booked.cost_usd >= limit.usd) or (limit.tokens and booked.tokens >= limit.tokens)
+        return (
+            f"the budget of step {self._at.step.id} is spent ({format_exact_dollars(booked.cost_usd)})"
+            if is_spent
+            else ""
+        )
+
+    async def _new_leaf(self) -> TaskState:
+        state, step, path = self._context.state, self._at.step, self._file.path
+        await self._context.journal.append(*build_file_task_events(state, self._at.recipe, step, path))
+        return list_file_tasks(state, step, path)[-1]
+
+    async def _start(self, task: TaskState) -> bool:
+        """Begin the next attempt and carry it out; false if a hook refuses it, which ends the file's attempt."""
+        attempt = Attempt(
+            task=task.spec.id,
+            number=len(task.attempts) + 1,
+            mode="restart" if task.attempts else "fresh",
+            base=self._at.start,
+            model=self._roles.worker.get_model_name(None),
+            start=await self._start_commit(),
+            note=self._file.note,
+        )
+        if veto := await find_attempt_veto(self._context, task, attempt):
+            reason = f"refused by a hook: {veto}"
+            ended = TaskEnded(
+                task=task.spec.id, status=TaskStatus.BLOCKED, reason=reason, cause=EndCause.REFUSED_BY_HOOK
+            )
+            await self._context.journal.append(ended, self._failed(reason, self._file.tried))
+            return False
+        await self._context.journal.append(AttemptStarted(task=task.spec.id, attempt=attempt))
+        await self._go_on(task.spec.id)
+        return True
+
+    async def _start_commit(self) -> CommitId | None:
+        """The pass's start with the file as the step is given it; None if it stands there so."""
+        git, start = self._context.repository.git, self._at.start
+        blob = await choose_model_blob(git, self._at.step, self._file)
+        if blob == self._file.branch_blob:
+            return None
+        tree = await overlay_tree(
+            git, await self._context.read_tree_id(start), {self._file.path: (self._file.mode, blob)}
+        )
+        message = f"{escape_path(self._file.path)} as step {self._at.step.id} is given it\n"
+        return CommitId(await commit_tree(git, tree, [start], message, self._context.commit_date))
+
+    async def _go_on(self, task: TaskId) -> None:
+        brief = await build_file_brief(self._context, self._at, self._file, self._context.state.tasks[task])
+        await continue_attempt(self._context, self._roles, task, brief)
+
+    async def _judge(self, task: TaskId) -> None:
+        """Weigh the result; verdict and the file's new status are recorded together."""
+        state = self._context.state.tasks[task]
+        weighing = AttemptReviewer(self._context, self._roles, self._at, self._file, self._further)
+        weighed = await weighing.review_attempt(state)
+        verdict = await apply_verdict_veto(self._context, task, _verdict(weighed, state))
+        number = len(state.attempts)
+        await self._context.journal.append(
+            *(LensVoted(task=task, number=number, vote=vote) for vote in weighed.votes),
+            VerdictGiven(task=task, number=number, verdict=verdict),
+            *self._told_of(weighed),
+            await self._moved(state, weighed, verdict),
+        )
+        await notify_verdict_given(self._context, task)
+
+    async def _moved(self, state: TaskState, weighed: AttemptReview, verdict: Verdict) -> FileMoved:
+        if verdict.kind != VerdictKind.MERGE:
+            reason = "; ".join(verdict.reasons)
+            if state.ends[-1].exit == Exit.OUT_OF_BUDGET:
+                return self._untried(reason)
+            return self._failed(reason, weighed.blob if weighed.blob != self._file.branch_blob else self._file.tried)
+        return FileMoved(
+            path=self._file.path,
+            status=FileStatus.TRANSFORMED,
+            rung=self._at.rung,
+            blob=weighed.blob,
+            seconds=self._seconds,
+            attempt=self._at.attempt,
+            left=await self._sites(weighed.blob or ""),
+        )
+
+    async def _sites(self, blob: str) -> int | None:
+        scope = self._at.recipe.scope
+        if not scope.site:
+            return None
+        by_regex = tuple(site for site in scope.site if site.engine == "regex")
+        content = (await read_blobs(self._context.repository.git, [blob]))[blob]
+        path = self._file.path
+        return (await count_remaining_sites(scope.model_copy(update={"site": by_regex}), {path: content}))[path]
+
+    def _failed(self, reason: str, tried: str | None) -> FileMoved:
+        return FileMoved(
+            path=self._file.path,
+            status=FileStatus.RESTORED,
+            rung=self._at.rung,
+            tried=tried,
+            reason=reason,
+            signature=build_failure_signature(reason),
+            seconds=self._seconds,
+            attempt=self._at.attempt,
+        )
+
+    def _untried(self, why: str) -> FileMoved:
+        """Nothing was made of the file, which says nothing about it: what it failed on before stays its reason."""
+        before = f"; before: {self._file.reason}" if self._file.reason else ""
+        sign = self._file.signature or "the budget is spent"
+        moved = self._failed(f"{why}{before}", self._file.tried)
+        return moved.model_copy(update={"signature": sign})
+
+    @property
+    def _seconds(self) -> float:
+        return round(anyio.current_time() - self._begun_s, 3)
+
+    def _told_of(self, weighed: AttemptReview) -> list[Event]:
+        if not weighed.strays:
+            return []
+        more = len(weighed.strays) - _STRAYS
+        shown = ", ".join(weighed.strays[:_STRAYS]) + (f" and {more} more" if more > 0 else "")
+        text = f"the worker of {escape_path(self._file.path)} also changed {shown}; that was left out"
+        return [Noticed(level="warning", text=text)]
+
+
+def _verdict(weighed: AttemptReview, state: TaskState) -> Verdict:
+    """No receipt speaks for it yet: the queue tests what may go there."""
+    said = {"flags": weighed.flags, "findings": weighed.findings, "votes": weighed.votes}
+    if not weighed.reasons:
+        return Verdict(kind=VerdictKind.MERGE, **said)
+    end = state.ends[-1].exit
+    cause = CAUSE_BY_EXIT.get(end) or (EndCause.REFUSED_BY_REVIEW if weighed.votes else EndCause.RULE_BROKEN)
+    return Verdict(kind=VerdictKind.RESTART, reasons=weighed.reasons, cause=cause, **said)

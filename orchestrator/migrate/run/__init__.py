@@ -1,0 +1,1 @@
+"""Run a migration: waves, passes of the ladder, recipe revisions, from inventory to pull request."""

@@ -1,0 +1,223 @@
+"""A migration from inventory to pull request. Like the engine, it knows nothing but the journal's state."""
+
+from orchestrator.domain.event.migration import FileMoved, ShardsPlanned, WaveEnded
+from orchestrator.domain.event.run import Noticed
+from orchestrator.domain.migration.files import FileStatus, Wave
+from orchestrator.domain.recipe.verify import JudgeRules
+from orchestrator.engine.context import RunContext
+from orchestrator.engine.control.approvals import ask_person, build_run_approval
+from orchestrator.engine.control.stop_signals import open_stoppable_group, require_not_stopping
+from orchestrator.engine.pull_request.proposal import end_run
+from orchestrator.migrate.judging.final_check import run_final_check
+from orchestrator.migrate.judging.gate import MigrationGate, build_gate
+from orchestrator.migrate.judging.invariants import TREE_KINDS
+from orchestrator.migrate.judging.uncovered_changes import flag_uncovered_files
+from orchestrator.migrate.judging.weakened_tests import flag_weakened_tests
+from orchestrator.migrate.ladder.passes import Pass, list_passes
+from orchestrator.migrate.ladder.run_outcome import build_atomic_moves, build_last_moves, summarize_outcome
+from orchestrator.migrate.ladder.stop_rules import explain_failure_limit, explain_sample_failure, group_failures
+from orchestrator.migrate.ladder.waves import (
+    choose_next_wave,
+    find_current_wave,
+    find_sample_wave,
+    is_requested_again,
+    list_wave_files,
+    list_wave_shards,
+    plan_remaining_shards,
+)
+from orchestrator.migrate.landing.pull_requests import publish_pull_requests
+from orchestrator.migrate.landing.rollback import roll_back_shards
+from orchestrator.migrate.landing.wave_lander import WaveLander
+from orchestrator.migrate.models.file_tasks import build_task_ends
+from orchestrator.migrate.recipe import Recipe
+from orchestrator.migrate.run.pass_runner import PassRunner
+from orchestrator.migrate.run.recipe_proposals import apply_wished_recipe, propose_recipe
+from orchestrator.migrate.scope.planning import divide_files
+from worktrees.object_store.trees import list_tree
+
+_SHOWN = 10
+
+
+class MigrationRunner:
+    """Takes the files in scope up the recipe's ladder, wave by wave, through the queue, into pull requests."""
+
+    def __init__(self, context: RunContext, slots: int) -> None:
+        self._context = context
+        self._slots = slots
+        self._paths: frozenset[str] = frozenset()
+        self._gates: dict[str, MigrationGate] = {}
+
+    @property
+    def _recipe(self) -> Recipe:
+        """The recipe as it stands: people may revise it."""
+        return Recipe.model_validate(self._context.state.recipe)
+
+    @property
+    def _gate(self) -> MigrationGate:
+        """The gate of the recipe as it stands."""
+        recipe = self._recipe
+        if recipe.revision not in self._gates:
+            self._gates[recipe.revision] = build_gate(self._context, recipe, self._paths)
+        return self._gates[recipe.revision]
+
+    @property
+    def _landings(self) -> WaveLander:
+        return WaveLander(self._context, self._gate)
+
+    async def run_migration(self) -> None:
+        """Run to the end, or from wherever an earlier process left off.
+
+        Raises:
+            OrchestrateError: the run had to stop before its end; it can be resumed.
+        """
+        context, run = self._context, self._context.state.run
+        if context.state.ended is not None:
+            return  # another process ended it after this one had found it open
+        async with open_stoppable_group(context, lambda: None):
+            require_not_stopping(context)
+            self._paths = frozenset(entry.path for entry in await list_tree(context.repository.git, run.base))
+            await self._gate.record_baseline()
+            await self._divide()
+            while context.state.ended is None:
+                while (wave := await self._wave()) is not None:
+                    await self._carry(wave)
+                await self._finish()
+
+    async def _divide(self) -> None:
+        """The shards of a run that began without them, before there were any."""
+        state, git = self._context.state, self._context.repository.git
+        if not state.shards:
+            shards = await divide_files(git, state.run.base, self._recipe, list(state.files.values()))
+            await self._context.journal.append(ShardsPlanned(shards=shards))
+
+    async def _wave(self) -> Wave | None:
+        """The wave under way, or the next one; None when nothing is left to begin."""
+        await apply_wished_recipe(self._context, self._recipe)
+        if self._context.state.requested_rollbacks:
+            await self._roll_back()
+        if find_current_wave(self._context.state) is None:
+            await self._regroup()
+            await self._look_back()
+            begun = choose_next_wave(self._context.state, self._recipe)
+            if begun is None:
+                return None
+            await self._context.journal.append(begun)
+        return find_current_wave(self._context.state)
+
+    async def _roll_back(self) -> None:
+        """Take back what people want back. That sites come back with it breaks no rule."""
+        rules = tuple(rule for rule in self._recipe.invariant if rule.kind in TREE_KINDS)
+        recipe = self._recipe.model_copy(
+            update={"invariant": rules, "judge": JudgeRules(diff_review="none", reject_if=())}
+        )
+        await roll_back_shards(self._context, recipe, build_gate(self._context, recipe, self._paths))
+
+    async def _carry(self, wave: Wave) -> None:
+        """Let the files of a wave climb, and land what may land."""
+        for number, group in enumerate(list_passes(self._recipe), start=1):
+            await PassRunner(self._context, self._recipe, self._gate, self._slots).run_pass(wave, group)
+            await self._land(wave, f"wave {wave.number} pass {number}", group)
+        require_not_stopping(self._context)
+        files = list_wave_files(self._context.state, wave)
+        moves = build_atomic_moves(files) if self._recipe.migration.atomic else build_last_moves(files)
+        await self._context.journal.append(*moves, WaveEnded(number=wave.number))
+
+    async def _land(self, wave: Wave, name: str, group: Pass) -> None:
+        is_atomic = self._recipe.migration.atomic
+        files = list_wave_files(self._context.state, wave)
+        if is_atomic and any(file.status.is_failed or group.is_behind(file) for file in files):
+            return  # nothing lands while something fails, or belongs to a later pass, which lands it all
+        await self._regroup()
+        await self._landings.land_wave(name, wave, group, is_atomic=is_atomic)
+        await self._context.journal.append(*build_task_ends(self._context.state, self._recipe))
+        await self._regroup()
+
+    async def _regroup(self) -> None:
+        """What is to come of files whose shard has landed goes on as a shard of its own."""
+        rest = plan_remaining_shards(self._context.state)
+        if rest is not None:
+            await self._context.journal.append(rest)
+
+    async def _look_back(self) -> None:
+        """Between two waves: whether the next may begin, and by which recipe. What a person wants done again may.
+
+        Raises:
+            PersonNeeded: too much fails, or fails alike, and nobody has said yet what is to be done.
+        """
+        state, recipe = self._context.state, self._recipe
+        if not state.waves:
+            return
+        coming = choose_next_wave(state, recipe)
+        if coming is not None and is_requested_again(state, coming):
+            return
+        goes_on = coming is not None
+        await propose_recipe(self._context, recipe, waits=goes_on)
+        if goes_on and (sample := find_sample_wave(state)):
+            await self._judge_sample(sample)
+        if goes_on and (why := explain_failure_limit(state, recipe.stop)):
+            await self._ask_whether_to_go_on("breaker", why)
+
+    async def _judge_sample(self, wave: Wave) -> None:
+        files = [self._context.state.files[path] for path in self._sampled(wave)]
+        why = explain_sample_failure(files, self._recipe.sample)
+        if why or self._recipe.sample.gate == "human":
+            landed = sum(file.status == FileStatus.MERGED for file in files)
+            await self._ask_whether_to_go_on("sample", why or f"{landed} of {len(files)} files of the sample landed")
+
+    def _sampled(self, wave: Wave) -> list[str]:
+        return [path for shard in list_wave_shards(self._context.state, wave) for path in shard.files]
+
+    async def _ask_whether_to_go_on(self, subject: str, why: str) -> None:
+        """Ask a person; a no leaves out what was not begun."""
+        context = self._context
+        detail = [one.summary for one in group_failures(context.state.files.values())[:_SHOWN]]
+        again = f"-{context.state.rejudge_count + 1}" if context.state.rejudge_count else ""
+        answer = await ask_person(
+            context, build_run_approval(context, "sample", f"{subject}{again}", f"go on although {why}?", detail)
+        )
+        if answer.decision == "deny":
+            reason = f"not begun: {answer.reason or f'denied by {answer.by}'}"
+            rest = [file for file in context.state.files.values() if not file.status.is_terminal]
+            await context.journal.append(
+                *(FileMoved(path=f.path, status=FileStatus.SKIPPED, rung=f.rung, reason=reason) for f in rest)
+            )
+
+    async def _finish(self) -> None:
+        context = self._context
+        state, published = context.state, set(context.state.requested_publications)
+        held = [shard for shard in state.shards.values() if shard.held]
+        kept_back = {path for shard in held for path in shard.files}  # they go on where they stand once released
+        await context.journal.append(*build_last_moves([f for f in state.files.values() if f.path not in kept_back]))
+        await context.journal.append(*build_task_ends(context.state, self._recipe))
+        outcome, reason = summarize_outcome(list(context.state.files.values()))
+        if held:
+            text = f"held back: {', '.join(shard.name for shard in held)}"
+            await context.journal.append(Noticed(level="warning", text=text))
+        if red := await self._last_look():
+            outcome, reason = "partial", f"{reason}; nothing is published: {red}"
+        else:
+            kept = await publish_pull_requests(context, self._recipe, self._gate, reason)
+            if kept:
+                outcome, reason = "partial", f"{reason}; not opened, as they are not green alone: {', '.join(kept)}"
+        if not (self._is_wanted_more() or set(context.state.requested_publications) - published):
+            await end_run(context, outcome, reason)
+
+    def _is_wanted_more(self) -> bool:
+        """Whether a person has asked for something while the run came to its end."""
+        state = self._context.state
+        return (
+            bool(state.requested_rollbacks)
+            or state.requested_recipe is not None
+            or choose_next_wave(state, self._recipe) is not None
+        )
+
+    async def _last_look(self) -> str:
+        """Why nothing of what landed may be published; empty if it may. Flags what reviewers should look at."""
+        context, head = self._context, self._context.state.head
+        if head is None:
+            return ""
+        final = await run_final_check(context, self._gate, head)
+        if not final.reason:
+            await flag_weakened_tests(context, head)
+            await flag_uncovered_files(context, self._recipe, head)
+        return final.reason

@@ -1,0 +1,1 @@
+"""Divide files into shards: import graph, file pairs, sample, order."""

@@ -1,0 +1,43 @@
+"""Files that change together, by the pairs of a recipe: `src/x.py` with `tests/test_x.py`."""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+
+from orchestrator.domain.recipe.shard import PAIR_SEPARATOR
+
+
+def build_blocks(paths: Sequence[str], pairs: Sequence[str]) -> tuple[tuple[str, ...], ...]:
+    """The paths in blocks that are never divided, sorted by their first members; most have one path.
+
+    What is paired with one and the same file is in one block. The first member of a block is one that a pattern
+    fits, if there is such a one: it stands for the block where blocks are divided by their paths.
+    """
+    known, lead = set(paths), {path: path for path in paths}
+
+    def find_leader(path: str) -> str:
+        while lead[path] != path:
+            lead[path] = lead[lead[path]]
+            path = lead[path]
+        return path
+
+    named = set()
+    for one, other in _found(sorted(known), pairs):
+        if other in known and one != other:
+            named.add(one)
+            first, second = sorted((find_leader(one), find_leader(other)))
+            lead[second] = first
+    members = defaultdict(list)
+    for path in sorted(known):
+        members[find_leader(path)].append(path)
+    return tuple(sorted(tuple(sorted(block, key=lambda path: (path not in named, path))) for block in members.values()))
+
+
+def _found(paths: Sequence[str], pairs: Sequence[str]) -> Iterator[tuple[str, str]]:
+    for pair in pairs:
+        pattern, _, template = pair.partition(PAIR_SEPARATOR)
+        compiled = re.compile(pattern.strip())
+        for path in paths:
+            match = compiled.fullmatch(path)
+            if match:
+                yield path, match.expand(template.strip())

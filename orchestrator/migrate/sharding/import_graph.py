@@ -1,0 +1,146 @@
+"""Which file imports which, read from the contents alone: Python, JavaScript and TypeScript."""
+
+from collections import defaultdict, deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import PurePosixPath
+
+from orchestrator.migrate.sharding.javascript_imports import SCRIPT_SUFFIXES, parse_script_imports
+from orchestrator.migrate.sharding.python_imports import ModuleIndex, parse_python_imports
+
+PYTHON_SUFFIXES = (".py", ".pyi")
+
+
+@dataclass(frozen=True)
+class ImportGraph:
+    """Direct imports among the files that were read: path to the paths it imports.
+
+    `packages` has for each package file (`__init__.py`) what imports anything below the package, since that runs the
+    package file too. It does not stand in `imports`, or nearly everything would hang together.
+    """
+
+    imports: Mapping[str, frozenset[str]]
+    packages: Mapping[str, frozenset[str]] = field(default_factory=dict)
+
+    @cached_property
+    def importers(self) -> Mapping[str, frozenset[str]]:
+        """Path to the paths that import it directly."""
+        found: dict[str, set[str]] = defaultdict(set)
+        for path, imported in self.imports.items():
+            for other in imported:
+                found[other].add(path)
+        return {path: frozenset(others) for path, others in found.items()}
+
+    def find_dependents(self, paths: Iterable[str]) -> set[str]:
+        """The paths and everything that imports one of them, directly or not."""
+        start = set(paths)
+        start |= {importer for path in start for importer in self.packages.get(path, ())}
+        waiting, seen = deque(start), set(start)
+        while waiting:
+            fresh = self.importers.get(waiting.popleft(), frozenset()) - seen
+            seen |= fresh
+            waiting.extend(fresh)
+        return seen
+
+    @cached_property
+    def cycles(self) -> tuple[tuple[str, ...], ...]:
+        """All files in groups, mostly of one, that import each other in a circle; each after what it imports."""
+        return tuple(tuple(sorted(group)) for group in _components(self.imports))
+
+    @property
+    def leaves_first(self) -> tuple[str, ...]:
+        """All files, each after what it imports; files of one circle stand together."""
+        return tuple(path for group in self.cycles for path in group)
+
+    def cluster_paths(self, paths: Sequence[str], limit: int) -> tuple[tuple[str, ...], ...]:
+        """The paths in groups of at most `limit` that have to do with each other; a circle may be larger.
+
+        Files that import each other in a circle are together. Groups join along imports, those of what few others
+        import first, as long as they stay within the limit.
+        """
+        wanted = set(paths)
+        joined = _Joined([group for cycle in self.cycles if (group := tuple(p for p in cycle if p in wanted))])
+        ties = ((len(self.importers.get(other, ())), other, path) for path in wanted for other in self.imports[path])
+        for _, other, path in sorted(ties):
+            if other in wanted:
+                joined.join_groups(path, other, limit)
+        return joined.list_groups()
+
+
+def build_import_graph(contents: Mapping[str, bytes]) -> ImportGraph:
+    """The imports among these files, by path; files of other languages and files that do not parse import nothing."""
+    paths = sorted(contents)
+    modules = ModuleIndex([path for path in paths if path.endswith(PYTHON_SUFFIXES)])
+    packages: dict[str, set[str]] = defaultdict(set)
+    imports: dict[str, frozenset[str]] = {}
+    for path in paths:
+        found: set[str] = set()
+        if path.endswith(PYTHON_SUFFIXES):
+            found, through = parse_python_imports(path, contents[path], modules)
+            for package in through - found:
+                packages[package].add(path)
+        elif PurePosixPath(path).suffix in SCRIPT_SUFFIXES:
+            found = parse_script_imports(path, contents[path], contents)
+        imports[path] = frozenset(found - {path})
+    return ImportGraph(imports, {path: frozenset(others - {path}) for path, others in packages.items()})
+
+
+class _Joined:
+    """Groups that grow together."""
+
+    def __init__(self, groups: Sequence[tuple[str, ...]]) -> None:
+        self._members = {number: [*group] for number, group in enumerate(groups)}
+        self._of = {path: number for number, group in enumerate(groups) for path in group}
+
+    def join_groups(self, one: str, other: str, limit: int) -> None:
+        first, second = sorted((self._of[one], self._of[other]))
+        if first == second or len(self._members[first]) + len(self._members[second]) > limit:
+            return
+        for path in self._members.pop(second):
+            self._of[path] = first
+            self._members[first].append(path)
+
+    def list_groups(self) -> tuple[tuple[str, ...], ...]:
+        return tuple(sorted(tuple(sorted(members)) for members in self._members.values()))
+
+
+def _components(edges: Mapping[str, frozenset[str]]) -> list[list[str]]:
+    """Strongly connected components, each after those it leads to (Tarjan's algorithm, without recursion)."""
+    walk = _Walk()
+    for root in sorted(edges):
+        if root in walk.low:
+            continue
+        work = [walk.enter_node(root, edges)]
+        while work:
+            node, rest = work[-1]
+            child = next(rest, None)
+            if child is None:
+                work.pop()
+                walk.leave_node(node, work[-1][0] if work else node)
+            elif child not in walk.low:
+                work.append(walk.enter_node(child, edges))
+            elif child in walk.open:
+                walk.low[node] = min(walk.low[node], walk.number[child])
+    return walk.found
+
+
+@dataclass
+class _Walk:
+    number: dict[str, int] = field(default_factory=dict)
+    low: dict[str, int] = field(default_factory=dict)
+    open: dict[str, None] = field(default_factory=dict)
+    found: list[list[str]] = field(default_factory=list)
+
+    def enter_node(self, node: str, edges: Mapping[str, frozenset[str]]) -> tuple[str, Iterator[str]]:
+        self.number[node] = self.low[node] = len(self.number)
+        self.open[node] = None
+        return node, iter(sorted(edges[node]))
+
+    def leave_node(self, node: str, parent: str) -> None:
+        self.low[parent] = min(self.low[parent], self.low[node])
+        if self.low[node] == self.number[node]:
+            group: list[str] = []
+            while not group or group[-1] != node:
+                group.append(self.open.popitem()[0])
+            self.found.append(group)

@@ -1,0 +1,184 @@
+"""The ratchet: how many sites a commit has, and which of them are new, without a run and without any state."""
+
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from pathspec import GitIgnoreSpec
+
+from orchestrator.domain.ids import CommitId
+from orchestrator.domain.migration.files import SitePlace
+from orchestrator.migrate.recipe import Recipe, Scope
+from orchestrator.migrate.sites.finder import FoundSites, find_sites
+from worktrees.git import Git
+from worktrees.object_store.trees import TreeEntry, list_tree, read_blobs
+from worktrees.safety.path_rules import escape_path
+
+SiteFinder = Callable[[Scope, Mapping[str, bytes]], Awaitable[FoundSites]]
+"""Finds the sites of files that are given by their paths."""
+
+SCHEMA = "orchestrate.ratchet/1"
+_FILE = {"100644", "100755"}
+_LINE_CHARS = 200
+_AT_ONCE = 500
+
+
+@dataclass(frozen=True)
+class SiteHit:
+    """One site: `line` and `column` count from 1, `text` is its line. `news` tells what `--since` found, if asked."""
+
+    path: str
+    line: int
+    column: int
+    site: str
+    text: str
+    news: str = ""
+
+
+@dataclass
+class SiteCount:
+    """The sites of one commit, and what could not be looked at, in words. `by_file` counts sites of each kind."""
+
+    commit: CommitId
+    files: int = 0
+    hits: list[SiteHit] = field(default_factory=list)
+    skipped: list[str] = field(default_factory=list)
+
+    @property
+    def counts_by_file(self) -> Counter[tuple[str, str]]:
+        """(path, site) → how many."""
+        return Counter((hit.path, hit.site) for hit in self.hits)
+
+    @property
+    def counts_by_site(self) -> Counter[str]:
+        """Site → how many."""
+        return Counter(hit.site for hit in self.hits)
+
+
+async def count_sites(
+    git: Git, commit: CommitId, scope: Scope, find: SiteFinder = find_sites, at_once: int = _AT_ONCE
+) -> SiteCount:
+    """All sites of a commit, sorted by path and place.
+
+    Args:
+        git: the repository.
+        commit: the one to look at.
+        scope: which files, and which sites.
+        find: finds the sites in files.
+        at_once: how many files it is given at a time; a command should get all.
+
+    Raises:
+        GitError: the commit cannot be read.
+        OrchestrateError: as `find` does.
+    """
+    inside = GitIgnoreSpec.from_lines(scope.include)
+    outside = GitIgnoreSpec.from_lines(scope.exclude)
+    entries = [entry for entry in await list_tree(git, commit) if entry.mode in _FILE]
+    entries = [entry for entry in entries if inside.match_file(entry.path) and not outside.match_file(entry.path)]
+    tally = SiteCount(commit, files=len(entries))
+    small = [entry for entry in entries if _is_small(entry, scope, tally)]
+    for start in range(0, len(small), at_once):
+        some = small[start : start + at_once]
+        blobs = await read_blobs(git, [entry.oid for entry in some])
+        contents = {entry.path: blobs[entry.oid] for entry in some}
+        found = await find(scope, contents)
+        tally.skipped += map(escape_path, found.notices)
+        for path, places in found.places.items():
+            tally.hits += _hits(path, contents[path], places)
+    tally.hits.sort(key=lambda hit: (hit.path, hit.line, hit.column, hit.site))
+    return tally
+
+
+def _is_small(entry: TreeEntry, scope: Scope, tally: SiteCount) -> bool:
+    if (entry.size or 0) <= scope.max_file_kb * 1024:
+        return True
+    tally.skipped.append(f"{escape_path(entry.path)} was not looked at: larger than max_file_kb = {scope.max_file_kb}")
+    return False
+
+
+def _hits(path: str, content: bytes, places: Sequence[SitePlace]) -> Iterator[SiteHit]:
+    lines = content.split(b"\n")
+    for place in places:
+        line = lines[place.line - 1] if place.line <= len(lines) else b""
+        text = line.decode(errors="replace").strip()[:_LINE_CHARS]
+        yield SiteHit(escape_path(path), place.line, place.column, place.site, text)
+
+
+@dataclass(frozen=True)
+class SiteCheckResult:
+    """Whether the ratchet holds: `limits` by kind of site, or one (named "") for all of them together.
+
+    `hits` are all sites, with what is new about them where an earlier commit was named.
+    """
+
+    tally: SiteCount
+    hits: tuple[SiteHit, ...]
+    limits: Mapping[str, int]
+    earlier: SiteCount | None = None
+
+    @property
+    def excess_counts(self) -> dict[str, int]:
+        """Kind of site (or "") → how many there are, where that is more than allowed."""
+        counts = self.tally.counts_by_site
+        counts[""] = len(self.tally.hits)
+        return {site: counts[site] for site, limit in self.limits.items() if counts[site] > limit}
+
+    @property
+    def is_within_limits(self) -> bool:
+        """Whether there are no more sites than allowed."""
+        return not self.excess_counts
+
+
+def check_site_limits(
+    recipe: Recipe, tally: SiteCount, most: int | None, earlier: SiteCount | None = None
+) -> SiteCheckResult:
+    """The verdict; without `most` each kind of site may have as many as its target says."""
+    limits = {site.id: site.target for site in recipe.work_scope.site} if most is None else {"": most}
+    return SiteCheckResult(tally, tuple(_with_news(tally.hits, earlier)), limits, earlier)
+
+
+def _with_news(hits: Sequence[SiteHit], earlier: SiteCount | None) -> Iterator[SiteHit]:
+    """Which sites are new since the earlier commit: by their line's text, since lines move.
+
+    `came back`: the file had none of this kind then. `new`: it had some, but not this one.
+    """
+    if earlier is None:
+        yield from hits
+        return
+    before, had = Counter((hit.path, hit.site, hit.text) for hit in earlier.hits), earlier.counts_by_file
+    for hit in hits:
+        key = (hit.path, hit.site, hit.text)
+        if before[key] > 0:
+            before[key] -= 1
+            yield hit
+        else:
+            news = "new" if had[hit.path, hit.site] else "came back"
+            yield SiteHit(hit.path, hit.line, hit.column, hit.site, hit.text, news)
+
+
+def build_site_report(recipe: Recipe, verdict: SiteCheckResult, since: str) -> dict[str, Any]:
+    """The verdict as data. `is_over` tells of a site that there are too many of its kind, or of all."""
+    over, counts = verdict.excess_counts, verdict.tally.counts_by_site
+    return {
+        "schema": SCHEMA,
+        "migration": recipe.migration.id,
+        "commit": verdict.tally.commit,
+        "since": since,
+        "files": verdict.tally.files,
+        "found": len(verdict.hits),
+        "allowed": verdict.limits.get("", sum(verdict.limits.values())),
+        "holds": verdict.is_within_limits,
+        "exit": 0 if verdict.is_within_limits else 3,
+        "limits": [
+            {
+                "site": site.id,
+                "pattern": site.pattern or site.run,
+                "found": counts[site.id],
+                "allowed": verdict.limits.get(site.id),
+            }
+            for site in recipe.work_scope.site
+        ],
+        "sites": [asdict(hit) | {"is_over": "" in over or hit.site in over} for hit in verdict.hits],
+        "skipped": list(verdict.tally.skipped),
+    }

@@ -1,0 +1,162 @@
+"""Sites that commands find in a workspace: by ast-grep, or by the recipe's own command."""
+
+import json
+import re
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+from typing import Any, NamedTuple
+
+from anyio import to_thread
+
+from orchestrator.domain.recipe.field_types import MISSING_TOOL
+from orchestrator.domain.text.sanitization import to_one_line
+from orchestrator.errors import EnvironmentProblem, UsageProblem
+from orchestrator.hands.execution.log_reader import read_log_ends
+from orchestrator.hands.execution.workspace_runner import run_command
+from orchestrator.migrate.recipe import Site
+from orchestrator.migrate.sites.ast_grep import NO_MATCH_EXIT, build_search_command
+from orchestrator.ports.hands import CommandEnding, CommandResult, ShellCommand, Workspace
+
+_TIMEOUT_S = 600.0
+_ARGUMENT_BYTES = 60_000
+_NOT_FOUND = 127
+_PRINTED = "ORCHESTRATE_PRINTED"
+_LINE = re.compile(r"(?P<path>.+?):(?P<line>[1-9]\d{0,8})(?::(?P<column>[1-9]\d{0,8}))?(?::.*)?")
+_SHOWN = 5
+
+Places = dict[str, list[tuple[int, int]]]
+"""Lines and columns by path, both from 1."""
+
+
+@dataclass(frozen=True)
+class EngineMatches:
+    """What one engine found of one kind of site."""
+
+    places: Places
+    notices: tuple[str, ...] = field(default=())
+
+
+class CommandSource(NamedTuple):
+    """What asks a command, for messages, and the key of the recipe under which the command stands."""
+
+    name: str
+    key: tuple[str, ...]
+
+
+async def search_sites(site: Site, files: Sequence[str], workspace: Workspace) -> EngineMatches:
+    """The sites of one kind in these files of the workspace.
+
+    Raises:
+        UsageProblem: the command or the pattern cannot be used, or something else than sites was printed.
+        EnvironmentProblem: the command could not be started, or its program does not exist.
+    """
+    if site.engine == "command":
+        what = CommandSource(f"site {site.id}", ("scope", "site", site.id, "run"))
+        return parse_places(site.id, await read_command_output(what, site.run, workspace), frozenset(files))
+    places: Places = defaultdict(list)
+    for chunk in split_for_command_line(files):
+        for path, where in await _ast_grep(site, chunk, workspace):
+            places[path].append(where)
+    return EngineMatches(dict(places))
+
+
+async def read_command_output(what: CommandSource, line: str, workspace: Workspace, stdin: str = "") -> str:
+    """What a command of the recipe's prints on its standard output. Exit code 1 is taken for "found nothing".
+
+    Raises:
+        UsageProblem: it failed otherwise, or printed what is no UTF-8.
+        EnvironmentProblem: it could not be started, or its program does not exist.
+    """
+    result = await _run(f'{{ {line}\n}} > "${_PRINTED}"', workspace, stdin)
+    await _require_done(what, result)
+    if _PRINTED not in result.files:
+        raise UsageProblem(f"{what.name}: its command printed more than can be taken in", what.key)
+    try:
+        return result.files[_PRINTED].decode()
+    except UnicodeDecodeError as error:
+        told = f"{what.name}: its command printed bytes that are not UTF-8: {error}"
+        raise UsageProblem(told, what.key) from error
+
+
+def parse_places(site: str, printed: str, files: Collection[str]) -> EngineMatches:
+    """Sites from lines `path:line[:column]`; more may follow after a colon, as linters have it.
+
+    Raises:
+        UsageProblem: names a line that is none.
+    """
+    places: dict[str, dict[tuple[int, int], None]] = defaultdict(dict)
+    foreign: dict[str, None] = {}
+    for number, text in enumerate(printed.split("\n"), start=1):
+        if not text.strip():
+            continue
+        found = _LINE.fullmatch(text.rstrip("\r"))
+        if found is None:
+            line = to_one_line(text)[:200]
+            told = f"site {site}: line {number} of what its command printed is no path:line[:column]: {line!r}"
+            raise UsageProblem(told, ("scope", "site", site, "run"))
+        path = str(PurePosixPath(found["path"]))
+        if path in files:
+            places[path][int(found["line"]), int(found["column"] or 1)] = None
+        else:
+            foreign[path] = None
+    return EngineMatches({path: list(where) for path, where in places.items()}, tuple(_foreign(site, list(foreign))))
+
+
+def split_for_command_line(files: Sequence[str]) -> Iterator[Sequence[str]]:
+    """The files in pieces that fit on a command line."""
+    piece: list[str] = []
+    size = 0
+    for path in files:
+        size += len(path.encode()) + 3
+        if piece and size > _ARGUMENT_BYTES:
+            yield piece
+            piece, size = [], len(path.encode()) + 3
+        piece.append(path)
+    if piece:
+        yield piece
+
+
+def _foreign(site: str, paths: Sequence[str]) -> Iterator[str]:
+    if paths:
+        shown = ", ".join(to_one_line(path)[:200] for path in paths[:_SHOWN])
+        more = f" and {len(paths) - _SHOWN} more" if len(paths) > _SHOWN else ""
+        yield f"site {site}: its command named files that are not in scope, which was ignored: {shown}{more}"
+
+
+async def _ast_grep(site: Site, files: Sequence[str], workspace: Workspace) -> list[tuple[str, tuple[int, int]]]:
+    result = await _run(f'{build_search_command(site, files)} > "${_PRINTED}"', workspace)
+    if (
+        _PRINTED not in result.files and result.ending == CommandEnding.EXITED and len(files) > 1
+    ):  # more than is taken in
+        half = len(files) // 2
+        return [*await _ast_grep(site, files[:half], workspace), *await _ast_grep(site, files[half:], workspace)]
+    what = CommandSource(f"site {site.id}", ("scope", "site", site.id, "pattern"))
+    await _require_done(what, result)
+    if _PRINTED not in result.files:
+        told = f"{what.name}: ast-grep found more in {files[0]} than can be taken in: narrow the pattern"
+        raise UsageProblem(told, what.key)
+    lines = result.files[_PRINTED].decode("utf-8", "replace").split("\n")
+    return [_match(json.loads(line)) for line in lines if line]
+
+
+def _match(told: dict[str, Any]) -> tuple[str, tuple[int, int]]:
+    """A match as ast-grep prints it; it counts lines and columns from 0."""
+    start = told["range"]["start"]
+    return str(PurePosixPath(told["file"])), (start["line"] + 1, start["column"] + 1)
+
+
+async def _run(line: str, workspace: Workspace, stdin: str = "") -> CommandResult:
+    command = ShellCommand(line=line, timeout_s=_TIMEOUT_S, files={_PRINTED: "printed"}, stdin=stdin)
+    return await run_command(workspace, command)
+
+
+async def _require_done(what: CommandSource, result: CommandResult) -> None:
+    if result.ending == CommandEnding.EXITED and result.exit_code in {0, NO_MATCH_EXIT}:
+        return
+    said = to_one_line(" ".join((await to_thread.run_sync(read_log_ends, result.log)).split()))[:600]
+    if result.ending == CommandEnding.NOT_STARTED or result.exit_code == _NOT_FOUND:
+        raise EnvironmentProblem(f"{what.name}: {result.detail or said}. {MISSING_TOOL}")
+    ended = f"exited {result.exit_code}" if result.exit_code is not None else f"was ended: {result.ending}"
+    raise UsageProblem(f"{what.name}: its command {ended}{f': {said}' if said else ''}", what.key)

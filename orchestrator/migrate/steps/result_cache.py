@@ -1,0 +1,169 @@
+"""Results of steps that are already known: a step is not run again on what it has been run on before.
+
+There is no store of its own. Every result stands in some run's journal as the event that told of it, under a key that
+names everything the result rests on; contents are blobs of the repository. What git no longer has is no result.
+
+A key holds the step (all but when it is taken), what its program says of its version, the environment of the sandbox,
+the files of the repository that the step's line names or that the recipe says it reads, and the file: its content and
+its whole path, because a program sees the path it is given, and may look around itself from there.
+"""
+
+import hashlib
+import json
+import re
+import shlex
+import sys
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pathspec import GitIgnoreSpec
+
+from orchestrator.domain.event.migration import FileMoved
+from orchestrator.domain.migration.files import FileStatus
+from orchestrator.errors import OrchestrateError
+from orchestrator.journal.locations.run_directory import RunDirectory
+from orchestrator.journal.storage.event_reader import EventReader
+from orchestrator.migrate.recipe import Step
+from orchestrator.migrate.steps.file_outcomes import StepInput
+from worktrees.git import Git
+from worktrees.object_store.packs import find_existing_objects
+
+_DESIGN = 1
+"""Raised when a step comes to do its work in another way."""
+_RUNS = 50
+_ASSIGNED = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=.*", re.DOTALL)
+_PROGRAM = re.compile(r"[A-Za-z0-9_./+-]+")
+
+
+def parse_program(run: str) -> str:
+    """The first word of a command line that is no assignment; empty if that is no plain name."""
+    word = next((word for word in _words(run) if not _ASSIGNED.fullmatch(word)), "")
+    return word if _PROGRAM.fullmatch(word) else ""
+
+
+def _words(run: str) -> list[str]:
+    found = shlex.shlex(run, posix=True, punctuation_chars=True)
+    found.commenters = ""
+    with suppress(ValueError):
+        return list(found)
+    return run.split()
+
+
+def select_input_files(step: Step, tree: Mapping[str, str]) -> dict[str, str]:
+    """The files of the repository that decide a step's result beside the one it works on: path → blob.
+
+    Those its line names, programs and settings, and those that `reads` says.
+    """
+    spec = GitIgnoreSpec.from_lines(step.reads)
+    named = {word.removeprefix("./") for word in _words(step.run)}
+    return {path: oid for path, oid in tree.items() if path in named or (step.reads and spec.match_file(path))}
+
+
+@dataclass(frozen=True)
+class ResultKeys:
+    """Names of results of one step: a name is a hash of everything the result rests on."""
+
+    step: Step
+    version: str
+    environment: str
+    others: Mapping[str, str]
+
+    def build_file_key(self, path: str, blob: str) -> str:
+        """The key of what a step makes of a file by itself."""
+        return self._key([[path, blob]])
+
+    def build_shard_keys(self, files: Sequence[tuple[str, str]]) -> list[str]:
+        """The keys of what it makes of each of these files (path, blob) when it gets them at once."""
+        whole = self._key(sorted(list(file) for file in files))
+        return [_sha([whole, path]) for path, _ in files]
+
+    def _key(self, files: list[list[str]]) -> str:
+        settings = {"id": self.step.id, "timeout_s": self.step.timeout_s, "idempotent": self.step.idempotent}
+        others = sorted(self.others.items())
+        python = list(sys.version_info[:2])  # it says what parses
+        return _sha(
+            [
+                _DESIGN,
+                python,
+                self.step.dump_result_settings() | settings,
+                self.version,
+                self.environment,
+                others,
+                files,
+            ]
+        )
+
+
+def _sha(value: object) -> str:
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+@dataclass(frozen=True)
+class CachedResult:
+    """What a step made of a file: a new blob, or a failure with its reason; neither if it changed nothing."""
+
+    blob: str = ""
+    tried: str = ""
+    reason: str = ""
+    signature: str = ""
+
+    @classmethod
+    def from_event(cls, moved: Mapping[str, Any]) -> "CachedResult":
+        """The result that an event's body tells."""
+        if reason := moved.get("reason"):
+            return cls(tried=moved.get("tried") or "", reason=reason, signature=moved.get("signature", ""))
+        return cls(blob=moved.get("blob") or "") if moved["status"] == FileStatus.TRANSFORMED else cls()
+
+    def build_event(self, given: StepInput, rung: int) -> FileMoved:
+        """The event that tells of it anew."""
+        changes: dict[str, object] = {"status": given.file.status, "blob": given.file.blob}
+        if self.reason:
+            failed = {"tried": self.tried or None, "reason": self.reason, "signature": self.signature}
+            changes = {"status": FileStatus.RESTORED, **failed}
+        elif self.blob and self.blob != given.blob:
+            changes = {"status": FileStatus.TRANSFORMED, "blob": self.blob}
+        event = FileMoved(path=given.path, status=given.file.status, rung=rung, cache_key=given.key, is_cached=True)
+        return event.model_copy(update=changes)
+
+
+class StepCache:
+    """Results by key; those of a run are taken in while it goes on."""
+
+    def __init__(self, results: Mapping[str, CachedResult] | None = None) -> None:
+        self._results = dict(results or {})
+
+    @classmethod
+    def from_runs(cls, runs: Iterable[RunDirectory]) -> "StepCache":
+        """What the newest of these runs of one repository know; a journal that cannot be read knows nothing. Blocks."""
+        results: dict[str, CachedResult] = {}
+        for run in list(runs)[-_RUNS:]:
+            with suppress(OrchestrateError):
+                results |= _read(run.journal)
+        return cls(results)
+
+    def record_results(self, events: Iterable[FileMoved]) -> None:
+        """Remember what was just recorded."""
+        self._results |= {
+            event.cache_key: CachedResult.from_event(event.model_dump(mode="json"))
+            for event in events
+            if event.cache_key
+        }
+
+    async def find_results(self, git: Git, keys: Collection[str]) -> dict[str, CachedResult]:
+        """The known results whose contents git still has, by key."""
+        found = {key: self._results[key] for key in keys if key in self._results}
+        wanted = {oid for result in found.values() for oid in (result.blob, result.tried) if oid}
+        there = await find_existing_objects(git, sorted(wanted))
+        return {key: one for key, one in found.items() if {one.blob, one.tried} - {""} <= there.keys()}
+
+
+def _read(journal: Path) -> dict[str, CachedResult]:
+    reader = EventReader.open_reader(journal)
+    try:
+        bodies = (json.loads(body) for body in reader.read_bodies("file.moved", '"cache_key"'))
+        return {body["cache_key"]: CachedResult.from_event(body) for body in bodies}
+    finally:
+        reader.close()

@@ -1,0 +1,73 @@
+"""What a journal names outside itself: blobs, and objects of git that no ref may hold."""
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from orchestrator.domain.event import RecordedEvent, format_event_body
+from orchestrator.domain.fold.projection import apply_recorded_event
+from orchestrator.domain.run.state import RunState
+from worktrees.object_store.packs import OBJECT_ID
+
+_SPOKEN = frozenset({"arguments", "tool_calls", "settings", "recipe"})
+"""What models and people wrote: a name in there names nothing."""
+_TEXT = {"head", "size", "sha"}
+_SHA256_CHARS = 64
+
+
+@dataclass
+class JournalReferences:
+    """`texts` are blobs that must exist; `others` may be ids of git objects, names of blobs, or neither."""
+
+    required_blobs: set[str] = field(default_factory=set)
+    other_ids: set[str] = field(default_factory=set)
+
+    def add_event(self, recorded: RecordedEvent) -> None:
+        """All names in an event."""
+        for key, name in _names("", json.loads(format_event_body(recorded.event))):
+            is_text = key in {"sha", "tests"} and len(name) == _SHA256_CHARS
+            (self.required_blobs if is_text else self.other_ids).add(name)
+
+    @property
+    def blobs(self) -> set[str]:
+        """What can be a blob."""
+        return self.required_blobs | {name for name in self.other_ids if len(name) == _SHA256_CHARS}
+
+
+@dataclass
+class JournalHistory:
+    """What a journal says, read once and not kept: the state at its end, and all that is named in it."""
+
+    state: RunState = field(default_factory=RunState)
+    references: JournalReferences = field(default_factory=JournalReferences)
+    events: int = 0
+
+    @classmethod
+    def from_events(cls, events: Iterable[RecordedEvent]) -> "JournalHistory":
+        """The history that these events make; `events` counts those that stand where they should.
+
+        Raises:
+            IllegalMove, ValueError, KeyError: they are no history of a run.
+        """
+        history = cls()
+        for recorded in events:
+            apply_recorded_event(history.state, recorded)
+            history.references.add_event(recorded)
+            history.events += recorded.seq == history.events + 1
+        return history
+
+
+def _names(key: str, value: Any) -> Iterator[tuple[str, str]]:  # noqa: ANN401
+    match value:
+        case str() if OBJECT_ID.fullmatch(value):
+            yield key, value
+        case dict() if value.keys() == _TEXT:
+            yield from _names("sha", value["sha"])
+        case dict():
+            for inner, content in value.items():
+                if inner not in _SPOKEN:
+                    yield from _names(inner, content)
+        case list():
+            for content in value:
+                yield from _names(key, content)

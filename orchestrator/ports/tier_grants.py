@@ -1,0 +1,44 @@
+"""Which tier a task's commands run at, and asking the user for a higher one."""
+
+from typing import Protocol
+
+from orchestrator.domain.chat import Role
+from orchestrator.domain.ids import TaskId
+from orchestrator.domain.sandbox.tier import Tier
+
+
+class TierGrants(Protocol):
+    """What the user grants, as it stands: a grant may come while a task is worked on."""
+
+    def get_tier(self, role: Role, task: TaskId) -> Tier:
+        """The tier of a role's commands in a task."""
+        ...
+
+    def get_ceiling(self) -> Tier:
+        """The highest tier that a worker may ask for."""
+        ...
+
+    async def request_tier(self, task: TaskId, tier: Tier, reason: str) -> str:
+        """Put a wish for a higher tier into the user's inbox.
+
+        Returns:
+            what became of it, in words for the model that asked.
+        """
+        ...
+
+
+class _AsShipped:
+    """Planners read, workers run commands, and nobody may ask for more."""
+
+    def get_tier(self, role: Role, task: TaskId) -> Tier:
+        return Tier.COMMANDS if role == "worker" else Tier.FILES
+
+    def get_ceiling(self) -> Tier:
+        return Tier.FILES
+
+    async def request_tier(self, task: TaskId, tier: Tier, reason: str) -> str:
+        return "Refused: there is nobody to ask."
+
+
+DEFAULT_TIER_GRANTS = _AsShipped()
+"""The ladder where nobody can be asked: tests of a role on its own, replays of one answer."""

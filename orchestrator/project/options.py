@@ -1,0 +1,190 @@
+"""What a caller asks for, and the configuration that makes of it."""
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from orchestrator.config.layers import LoadedConfig, load_config
+from orchestrator.config.model import Config
+from orchestrator.domain.budget.price import Price
+from orchestrator.errors import UsageProblem
+from orchestrator.hands.policy import BackendChoice, CommandLimits, GrantedFolder, RegistryGrant, SandboxGrant
+from orchestrator.hands.sandbox.no_sandbox_in_ci import refuse_in_ci
+from orchestrator.journal.locations.run_directory import StateDirectory
+from orchestrator.llm.litellm_adapter.client import LiteLLMClient
+from orchestrator.llm.retry import RetryPolicy
+from orchestrator.llm.throttling.providers import ProviderRules
+from orchestrator.migrate.recipe import RecipeEnv
+from worktrees.errors import GitError
+from worktrees.repositories.repository import GitRepository
+from worktrees.safety.path_rules import escape_path
+
+_SCRIPTED = "scripted:"
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the command line says. `flags` are nested configuration values; `read_only` are directories to bind."""
+
+    repository: Path
+    flags: Mapping[str, Any] = field(default_factory=dict)
+    read_only: tuple[str, ...] = ()
+    trust_project: bool = False
+
+
+@dataclass(frozen=True)
+class ProjectContext:
+    """The repository, its configuration and where its runs lie."""
+
+    repository: GitRepository
+    loaded: LoadedConfig
+    state: StateDirectory
+
+    @property
+    def config(self) -> Config:
+        """The resolved configuration."""
+        return self.loaded.config
+
+
+def load_project_context(options: Options) -> ProjectContext:
+    """Open the repository and resolve its configuration. Blocks.
+
+    Raises:
+        UsageProblem: it is no repository, has no commit, or its configuration is wrong.
+    """
+    repository = open_repository(options.repository)
+    flags = dict(options.flags)
+    if options.read_only:
+        hands = dict(flags.get("hands", {}))
+        flags["hands"] = hands | {"read_only": [str(Path(d).expanduser().absolute()) for d in options.read_only]}
+    loaded = load_config(repository.root, flags, trust_project=options.trust_project)
+    config = resolve_script_paths(loaded.config)
+    if config.hands.without_sandbox:
+        refuse_in_ci(os.environ)
+    state = open_state_directory(repository, config.state.dir)
+    return ProjectContext(repository, LoadedConfig(config, loaded.origins, loaded.layers), state)
+
+
+def open_repository(path: Path) -> GitRepository:
+    """The repository that `path` lies in.
+
+    Raises:
+        UsageProblem: there is none that can be worked on.
+    """
+    try:
+        repository = GitRepository.open(path)
+        str(repository.root).encode()
+    except GitError as error:
+        raise UsageProblem(str(error)) from error
+    except UnicodeEncodeError as error:
+        name = escape_path(str(repository.root))
+        raise UsageProblem(f"the path {name} is not UTF-8, so it cannot be recorded: rename the directory") from error
+    return repository
+
+
+def open_state_directory(repository: GitRepository, configured: str) -> StateDirectory:
+    """Where the runs of a repository lie; `configured` is empty for the usual place.
+
+    Raises:
+        UsageProblem: it would lie inside the checkout, which is never touched.
+        EnvironmentProblem: other users could change it.
+    """
+    state = StateDirectory.open_for(repository.root, configured)
+    if state.path.is_relative_to(repository.root):
+        raise UsageProblem(
+            f"the state directory {state.path} would lie inside the checkout {repository.root}, where git and tests "
+            "would find it: name another place with --state DIR or dir under [state]"
+        )
+    return state
+
+
+def resolve_script_paths(config: Config) -> Config:
+    """The configuration with scripted models named by absolute paths, so that a resume finds them from anywhere."""
+
+    def resolve_script(model: str) -> str:
+        if not model.startswith(_SCRIPTED):
+            return model
+        return _SCRIPTED + str(Path(model.removeprefix(_SCRIPTED)).expanduser().absolute())
+
+    def resolve_settings(settings: dict[str, Any]) -> None:
+        if "model" in settings:
+            settings["model"] = resolve_script(settings["model"])
+        for fallback in settings.get("fallbacks", ()):
+            resolve_settings(fallback)
+
+    values = config.model_dump(mode="json", by_alias=True)
+    for role in values["roles"].values():
+        resolve_settings(role)
+        for own in (*role.get("variants", {}).values(), *role.get("lenses", {}).values()):
+            resolve_settings(own)
+    values["budget"]["models"] = {resolve_script(model): limit for model, limit in values["budget"]["models"].items()}
+    return Config.model_validate(values)
+
+
+def build_grant(config: Config, recipe: RecipeEnv | None = None, programs: Sequence[str] = ()) -> SandboxGrant:
+    """What the user allows in the sandbox: the configuration's share and the recipe's, and programs of our own."""
+    hands, extra = config.hands, recipe or RecipeEnv()
+    given = [GrantedFolder(path=path) for path in hands.read_only]
+    given += [GrantedFolder(path=path, origin="env.read_only of the recipe") for path in extra.read_only]
+    return SandboxGrant(
+        read_only=tuple(given),
+        programs=tuple(programs),
+        share=(*config.env.share, *extra.share),
+        env={**config.env.vars, **extra.vars},
+        uid=hands.uid,
+        backend=BackendChoice(hands.backend),
+        without_sandbox=hands.without_sandbox,
+        ceiling=max(hands.ask_tier, config.roles.worker.tier, config.roles.planner.tier, *hands.tiers.values()),
+        registries=RegistryGrant(
+            named=hands.registries,
+            private=hands.private_registries,
+            plain=hands.plain_registries,
+            budget_bytes=hands.registry_mb * 1024 * 1024,
+        ),
+        limits=CommandLimits(
+            address_space_bytes=hands.memory_mb * 1024 * 1024 or None,
+            file_bytes=hands.file_mb * 1024 * 1024,
+            processes=hands.processes,
+            output_bytes=hands.output_mb * 1024 * 1024,
+            memory_bytes=hands.total_memory_mb * 1024 * 1024 or None,
+            cpu_s=hands.cpu_s or None,
+            disk_bytes=hands.disk_mb * 1024 * 1024 or None,
+        ),
+    )
+
+
+def build_prices(config: Config) -> dict[str, Price]:
+    """`[prices]` by model."""
+    return {model: settings.build_price() for model, settings in config.prices.items()}
+
+
+def build_litellm_client(config: Config) -> LiteLLMClient:
+    """Return a client for every model that is not scripted, with the user's prices and bounds."""
+    return LiteLLMClient(build_prices(config), max_reply_mb=config.retry.max_reply_mb)
+
+
+def build_retry_policy(config: Config) -> RetryPolicy:
+    """`[retry]` as the retries take it."""
+    return RetryPolicy(**config.retry.model_dump(include=set(RetryPolicy.model_fields)))
+
+
+def build_provider_rules(config: Config) -> ProviderRules:
+    """`[providers]`, and what `[retry]` says of providers, as the limits take it."""
+    retry = config.retry
+    rules = ProviderRules(
+        by_key=config.providers,
+        concurrency=retry.concurrency,
+        breaker_failures=retry.breaker_failures,
+        breaker_pause_s=retry.breaker_pause_s,
+        patience_s=retry.retry_after_cap_s,
+    )
+    judge = config.roles.judge
+    asked = (judge, *(judge.get_lens_settings(name) for name in judge.active_lenses))
+    judges = (
+        rules.get_limits_key(model.model, model.api_base or None)
+        for settings in asked
+        for model in settings.list_fallback_chain()
+    )
+    return rules.model_copy(update={"judge_keys": frozenset(judges)})

@@ -1,0 +1,59 @@
+"""Which secrets a process of ours holds, as far as the configuration and the environment tell."""
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from orchestrator.config.model import Config
+from orchestrator.config.roles import ModelSettings
+from orchestrator.domain.event import Event
+from orchestrator.domain.event.run import RunStarted
+from orchestrator.errors import UsageProblem
+from orchestrator.redact.redactor import Redactor
+from orchestrator.redact.secret_sources import collect_secrets
+
+
+def build_redactor(config: Config, environ: Mapping[str, str] = os.environ, home: Path | None = None) -> Redactor:
+    """Takes out what this process knows and what the configuration names. Blocks to read the user's files."""
+    names = tuple(
+        dict.fromkeys((*config.redact.env, *_key_variables(config), config.notify.webhook_env, config.pr.token_env))
+    )
+    return Redactor(collect_secrets(environ, home or Path.home(), names), config.redact.patterns)
+
+
+def require_secret_free_event(event: Event, redactor: Redactor) -> None:
+    """Settings and recipe stand in the journal to the letter, because a run works with them: they may hold no secret.
+
+    Raises:
+        UsageProblem: they hold the value of a known one.
+    """
+    if isinstance(event, RunStarted):
+        require_secret_free_values("configuration", event.settings, redactor)
+        require_secret_free_values("recipe", event.recipe, redactor)
+
+
+def require_secret_free_values(what: str, values: Mapping[str, Any] | None, redactor: Redactor) -> None:
+    """Make sure that values which are recorded to the letter hold no secret; `what` they are, for the message.
+
+    Raises:
+        UsageProblem: they hold the value of a known one.
+    """
+    held = redactor.find_secrets(json.dumps(values, ensure_ascii=False).encode("utf-8", "surrogatepass"))
+    if held:
+        raise UsageProblem(
+            f"the {what} holds the value of {', '.join(held)}, and would be recorded: name the variable there, "
+            "or let a command read it, in place of the value"
+        )
+
+
+def _key_variables(config: Config) -> Iterator[str]:
+    roles = config.roles
+    lenses = (roles.judge.get_lens_settings(name) for name in roles.judge.lenses)
+    usual: tuple[ModelSettings, ...] = (
+        *(roles.planner, roles.worker, roles.judge),
+        *(*roles.worker.variants.values(), *lenses),
+    )
+    for settings in usual:
+        yield from (one.api_key_env for one in settings.list_fallback_chain() if one.api_key_env)

@@ -1,0 +1,91 @@
+"""`[env] deps`: a run's dependencies, installed before anybody works on it."""
+
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import ExitStack
+from os.path import normpath
+from pathlib import Path
+
+from orchestrator.domain.ids import CommitId
+from orchestrator.domain.sandbox.tier import Tier
+from orchestrator.errors import EnvironmentProblem, UsageProblem
+from orchestrator.hands.deps.installer import DependencyInstaller
+from orchestrator.hands.deps.manifests import Manifests, read_manifests
+from orchestrator.hands.deps.store import DepsStore
+from orchestrator.hands.local import open_local_hands
+from orchestrator.hands.policy import GrantedFolder, SandboxGrant
+from worktrees.git import Git
+from worktrees.object_store.trees import list_tree, read_blob
+from worktrees.repositories.repository import GitRepository
+
+DEPS_DIRECTORY = "deps"
+"""Where they lie, below the state directory."""
+
+
+async def install_dependencies(
+    granted: SandboxGrant,
+    entries: Sequence[str],
+    repository: GitRepository,
+    state: Path,
+    store: Path,
+    commit: CommitId,
+    tell: Callable[[str], Awaitable[None]],
+    stack: ExitStack,
+) -> SandboxGrant:
+    """The grant with what the entries name lent to every workspace; it stays while `stack` is open.
+
+    They go before what the user's own checkout has in these places: it may be of another commit. Nothing is installed
+    where the user grants nobody tier 2: a repository may name deps as well.
+
+    Raises:
+        UsageProblem: an entry cannot be understood, or tier 2 is granted to nobody.
+        EnvironmentProblem: something cannot be installed.
+    """
+    if not entries:
+        return granted
+    manifests = await load_manifests(granted, entries, repository, commit)
+    alone = granted.model_copy(
+        update={"share": (), "read_only": tuple(iterate_outside_directories(granted, repository.root))}
+    )
+    async with open_local_hands(repository, state, alone) as hands:
+        if hands.refusal_reason:
+            raise EnvironmentProblem(hands.refusal_reason)
+        lent = await DependencyInstaller(hands, DepsStore(store), manifests, commit).install_missing(tell, stack)
+    if hidden := [name for name in lent if (repository.root / name).exists()]:
+        await tell(f"deps: {', '.join(hidden)} of your checkout is not used; what deps installed stands in its place")
+    return granted.model_copy(update={"lent": lent})
+
+
+async def load_manifests(
+    granted: SandboxGrant, entries: Sequence[str], repository: GitRepository, commit: CommitId
+) -> Manifests:
+    """What the entries name, if it may be installed.
+
+    Raises:
+        UsageProblem: an entry cannot be understood, or tier 2 is granted to nobody.
+    """
+    if granted.ceiling < Tier.REGISTRIES:
+        told = (
+            f"deps under [env] need tier 2, and nothing here may have more than {int(granted.ceiling)}: set ask_tier "
+            "under [hands] to 2, or remove deps"
+        )
+        raise UsageProblem(told, ("env", "deps"))
+
+    async def read_text_at_commit(path: str) -> str | None:
+        return await _text(repository.git, commit, path)
+
+    return await read_manifests(entries, read_text_at_commit)
+
+
+def iterate_outside_directories(granted: SandboxGrant, root: Path) -> Iterator[GrantedFolder]:
+    """What was given of the host beside the checkout: there nothing is about to be installed."""
+    for given in granted.read_only:
+        if given.path.startswith("~") or not Path(normpath(root / given.path)).is_relative_to(root):
+            yield given
+
+
+async def _text(git: Git, commit: CommitId, path: str) -> str | None:
+    """A regular file's text in a commit; None if there is none."""
+    found = [entry for entry in await list_tree(git, commit, [path]) if entry.path == path]
+    if not found or not found[0].mode.startswith("100"):
+        return None
+    return (await read_blob(git, found[0].oid)).decode("utf-8", "surrogateescape")

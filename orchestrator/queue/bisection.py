@@ -1,0 +1,79 @@
+"""Which union of units to try next, as a pure reducer.
+
+Greedy halving: try what is accepted plus a group. Green accepts the group, red splits it, and a group of one that
+stays red when it is tried again is guilty. Every accepted union has itself been green, so the last one may land.
+A unit may have been red only for want of one that was accepted later, so at the end the guilty are tried once more on
+top of everything accepted since: no unit that is green on top of what lands is left behind.
+Units are named in landing order, and the same answers always lead to the same trials: a search that was interrupted
+is found again by asking it anew with the receipts that exist.
+"""
+
+from collections.abc import Mapping
+
+from pydantic import Field
+
+from orchestrator.domain.frozen_model import FrozenModel
+from orchestrator.domain.ids import UnitId
+
+Units = tuple[UnitId, ...]
+
+
+class HalvingTrial(FrozenModel):
+    """A union to test. `fresh` asks for a new run even if this tree has been judged: the second look at a red one."""
+
+    units: Units
+    group: Units
+    fresh: bool = False
+
+
+class HalvingSearch(FrozenModel):
+    """A search under way: `pending` are groups still to try, next first.
+
+    `blamed` holds, for each unit that was ever found guilty, how many were accepted when it was last tried.
+    """
+
+    accepted: Units = ()
+    guilty: Units = ()
+    blamed: Mapping[UnitId, int] = Field(default_factory=dict)
+    pending: tuple[Units, ...] = ()
+    is_second_look: bool = False
+
+    @classmethod
+    def begin_with(cls, units: Units) -> "HalvingSearch":
+        """A search that begins with all units together."""
+        return cls(pending=(units,) if units else ())
+
+    def get_next_trial(self) -> HalvingTrial | None:
+        """What to test now; None when every unit is accepted or guilty."""
+        if not self.pending:
+            return None
+        group = self.pending[0]
+        return HalvingTrial(units=(*self.accepted, *group), group=group, fresh=self.is_second_look)
+
+    def apply_answer(self, is_green: bool) -> "HalvingSearch":
+        """The search after the answer to `next_trial`."""
+        group, rest = self.pending[0], self.pending[1:]
+        if is_green:
+            return self._with(accepted=(*self.accepted, *group), pending=rest)
+        if len(group) > 1:
+            middle = (len(group) + 1) // 2
+            return self._with(pending=(group[:middle], group[middle:], *rest))
+        if not self.is_second_look and group[0] not in self.blamed:
+            return self._with(is_second_look=True)
+        blamed = {**self.blamed, group[0]: len(self.accepted)}
+        return self._with(guilty=(*self.guilty, *group), blamed=blamed, pending=rest)
+
+    def drop_unit(self, unit: UnitId) -> "HalvingSearch":
+        """The search when a unit turned out not to be composable with what is accepted."""
+        pending = tuple(tuple(u for u in group if u != unit) for group in self.pending)
+        return self._with(pending=tuple(group for group in pending if group))
+
+    def _with(self, **changes: object) -> "HalvingSearch":
+        search = self.model_copy(update={"is_second_look": False} | changes)
+        return search if search.pending else search._again()
+
+    def _again(self) -> "HalvingSearch":
+        """With the guilty on trial again that have not been tried on top of all that is accepted."""
+        doubtful = [unit for unit in self.guilty if self.blamed[unit] < len(self.accepted)]
+        guilty = tuple(unit for unit in self.guilty if unit not in doubtful)
+        return self.model_copy(update={"guilty": guilty, "pending": tuple((unit,) for unit in doubtful)})

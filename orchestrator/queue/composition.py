@@ -1,0 +1,153 @@
+"""Putting units together on top of what landed: merges for tasks, replaced blobs for files. No worktree is needed."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol
+
+from orchestrator.domain.event.landing import LandedPart
+from orchestrator.domain.frozen_model import FrozenModel
+from orchestrator.domain.ids import CommitId, TreeId, UnitId
+from worktrees.git import Git
+from worktrees.object_store.batch_reader import read_objects
+from worktrees.object_store.merge import MergeConflict, commit_tree, merge_commits
+from worktrees.object_store.tree_overlay import overlay_tree
+from worktrees.object_store.trees import read_tree_id
+
+BlobChange = tuple[str, str] | None
+"""A file's new mode and blob; None if it goes."""
+UnionParts = Sequence[tuple[str, Sequence[UnitId]]]
+"""Named parts of a union, in the order in which they are committed."""
+
+
+def build_single_part(units: Sequence[UnitId]) -> UnionParts:
+    """Everything together, under the name `all`."""
+    return [("all", units)]
+
+
+class ComposedUnion(FrozenModel):
+    """A commit that holds all units asked for, on top of the head it was asked for.
+
+    `parts` are the commits up to it, where a landing consists of several.
+    """
+
+    commit: CommitId
+    tree: TreeId
+    parts: tuple[LandedPart, ...] = ()
+
+
+class UnitConflict(FrozenModel):
+    """`unit` conflicts textually in `paths` with what stands before it; `with_head` when with the head itself."""
+
+    unit: UnitId
+    paths: tuple[str, ...]
+    with_head: bool
+
+
+class Composer(Protocol):
+    """One way to put units together. The same arguments always give the same commit."""
+
+    async def compose_union(self, head: CommitId, units: Sequence[UnitId]) -> ComposedUnion | UnitConflict:
+        """All units on top of `head`, for a test."""
+        ...
+
+    async def compose_landing(self, head: CommitId, units: Sequence[UnitId], tested: ComposedUnion) -> ComposedUnion:
+        """The commit that lands if `tested`, composed of the same, is green. Its tree is the one that was tested."""
+        ...
+
+
+class MergeComposer:
+    """Units are commits; each is merged in turn, with a merge commit of its own."""
+
+    def __init__(
+        self, git: Git, candidates: Mapping[UnitId, CommitId], message: Callable[[UnitId], str], when: str
+    ) -> None:
+        self._git = git
+        self._candidates = candidates
+        self._message = message
+        self._when = when
+
+    async def compose_union(self, head: CommitId, units: Sequence[UnitId]) -> ComposedUnion | UnitConflict:
+        """Merge the units' commits in order."""
+        tip, tree = head, TreeId(await read_tree_id(self._git, head))
+        for unit in units:
+            merged = await merge_commits(self._git, tip, self._candidates[unit])
+            if isinstance(merged, MergeConflict):
+                return UnitConflict(unit=unit, paths=merged.paths, with_head=await self._clashes_with(head, unit))
+            tree = TreeId(merged.tree)
+            parents = [tip, self._candidates[unit]]
+            tip = CommitId(await commit_tree(self._git, tree, parents, self._message(unit), self._when))
+        return ComposedUnion(commit=tip, tree=tree)
+
+    async def compose_landing(self, _head: CommitId, _units: Sequence[UnitId], tested: ComposedUnion) -> ComposedUnion:
+        """The very commit that was tested."""
+        return tested
+
+    async def _clashes_with(self, head: CommitId, unit: UnitId) -> bool:
+        return isinstance(await merge_commits(self._git, head, self._candidates[unit]), MergeConflict)
+
+
+class OverlayComposer:
+    """Units are files with new contents. A landing has a commit for each part, in the order of the parts.
+
+    A file that somebody has changed on the branch meanwhile is not overwritten: it clashes.
+    """
+
+    def __init__(
+        self,
+        git: Git,
+        changes: Mapping[UnitId, BlobChange],
+        message: Callable[[str, Sequence[UnitId]], str],
+        when: str,
+        parts: Callable[[Sequence[UnitId]], UnionParts] = build_single_part,
+        expected: Mapping[UnitId, str] | None = None,
+    ) -> None:
+        """Set up.
+
+        Args:
+            git: of the repository.
+            changes: what becomes of each unit, a path: mode and blob, or None to delete it.
+            message: makes the message of the commit that holds these units of the part of this name.
+            when: the commits' date.
+            parts: divides units into named parts; each unit into one.
+            expected: the blob that must stand at a unit's path before it is replaced; "" for none. Units that are
+                not in it are replaced whatever stands there.
+        """
+        self._git = git
+        self._changes = changes
+        self._message = message
+        self._when = when
+        self._parts = parts
+        self._expected = expected or {}
+
+    async def compose_union(self, head: CommitId, units: Sequence[UnitId]) -> ComposedUnion | UnitConflict:
+        """Replace the units' blobs in the head's tree, in one commit that is good for testing."""
+        base = await read_tree_id(self._git, head)
+        if not units:
+            return ComposedUnion(commit=head, tree=TreeId(base))
+        if clash := await self._clash(base, units):
+            return clash
+        name = ", ".join(name for name, _ in self._parts(units))
+        return await self._committed(base, head, name, units)
+
+    async def compose_landing(self, head: CommitId, units: Sequence[UnitId], tested: ComposedUnion) -> ComposedUnion:
+        """The same tree by one commit a part; the units must be those that `tested` was composed of."""
+        tip, base, parts = head, await read_tree_id(self._git, head), []
+        for name, members in self._parts(units):
+            made = await self._committed(base, tip, name, members)
+            parts.append(LandedPart(name=name, commit=made.commit, units=tuple(members)))
+            tip, base = made.commit, made.tree
+        if base != tested.tree:
+            raise ValueError(f"the parts of a landing make the tree {base}, tested was {tested.tree}")
+        return ComposedUnion(commit=tip, tree=tested.tree, parts=tuple(parts))
+
+    async def _clash(self, tree: str, units: Sequence[UnitId]) -> UnitConflict | None:
+        paths = [unit for unit in units if unit in self._expected]
+        objects = await read_objects(self._git, [f"{tree}:{path}".encode("utf-8", "surrogateescape") for path in paths])
+        for path, found in zip(paths, objects, strict=True):
+            if (found.oid if found else "") != self._expected[path]:
+                return UnitConflict(unit=path, paths=(str(path),), with_head=True)
+        return None
+
+    async def _committed(self, base: str, parent: CommitId, name: str, units: Sequence[UnitId]) -> ComposedUnion:
+        tree = await overlay_tree(self._git, base, {str(unit): self._changes[unit] for unit in units})
+        commit = await commit_tree(self._git, tree, [parent], self._message(name, units), self._when)
+        return ComposedUnion(commit=CommitId(commit), tree=TreeId(tree))

@@ -1,0 +1,166 @@
+"""One round of landing against one value of the branch."""
+
+from dataclasses import dataclass
+
+import anyio
+
+from orchestrator.domain.event.landing import LandingFinished, LandingStarted, TrialJudged, UnitEjected
+from orchestrator.domain.ids import CommitId, UnitId
+from orchestrator.domain.judging.check import Difference
+from orchestrator.domain.run.state import parse_unit_task
+from orchestrator.ports.effect import record_effect
+from orchestrator.ports.gate import Gate, GateResult
+from orchestrator.ports.hooks import HookOccurrence, Hooks
+from orchestrator.ports.ledger import Ledger
+from orchestrator.queue.bisection import HalvingSearch, Units
+from orchestrator.queue.composition import ComposedUnion, Composer, UnitConflict
+from orchestrator.queue.foreign_commits import require_green_tip
+from orchestrator.queue.pr_branch import PrBranch
+
+
+@dataclass(frozen=True)
+class LandingResult:
+    """The end of one round: what landed and what was ejected. The rest waits for the next round."""
+
+    landed: Units
+    ejected: tuple[UnitEjected, ...]
+
+
+@dataclass(frozen=True)
+class LandingTools:
+    """What every round works with."""
+
+    ledger: Ledger
+    gate: Gate
+    branch: PrBranch
+    hooks: Hooks
+
+
+@dataclass(frozen=True)
+class CulpritSearchResult:
+    """How a search ended: the last union that was green, and whom the rest is blamed on."""
+
+    accepted: Units
+    guilty: Units
+
+
+class LandingRound:
+    """A round that searches by greedy halving: see `orchestrator.queue.bisection`."""
+
+    def __init__(self, bench: LandingTools, composer: Composer, name: str) -> None:
+        self._ledger = bench.ledger
+        self._gate = bench.gate
+        self._branch = bench.branch
+        self._hooks = bench.hooks
+        self._composer = composer
+        self._name = name
+        self._green: ComposedUnion | None = None
+        self._blame: dict[UnitId, GateResult] = {}
+        self._partners: dict[UnitId, Units] = {}
+        self._clashes: list[UnitConflict] = []
+        self._vetoed: set[Units] = set()
+
+    async def run(self, units: Units, *, atomic: bool, moves: bool = True) -> LandingResult:
+        """Search, move the branch, tell of the ejected; with `atomic` move it only if all units are green together.
+
+        Without `moves` the branch stays where it is, and `landed` is what could have landed.
+
+        Raises:
+            worktrees.errors.RefMoved: somebody else moved the branch; nothing was landed or told.
+        """
+        landed = self._ledger.state.head
+        old = await self._branch.read_tip(landed)
+        if old and old != landed:
+            await require_green_tip(self._gate, self._branch, old)
+        found = await self._search(old or self._branch.base, units)
+        lands = self._green is not None and bool(found.accepted) and not (atomic and set(found.accepted) != set(units))
+        if self._green and lands and moves:
+            await self._move(old, self._green, found.accepted)
+        ejected = self._ejected(found.guilty)
+        await self._ledger.append(*ejected)
+        return LandingResult(landed=found.accepted if lands else (), ejected=ejected)
+
+    async def _search(self, head: CommitId, units: Units) -> CulpritSearchResult:
+        return await self._halve(head, [(unit,) for unit in units])
+
+    async def _halve(self, head: CommitId, groups: list[Units]) -> CulpritSearchResult:
+        """Greedy halving over groups of units that stay together; each is named by its first unit."""
+        members = {group[0]: group for group in groups}
+        search = HalvingSearch.begin_with(tuple(members))
+        while trial := search.get_next_trial():
+            units = _all_of(members, trial.units)
+            composed = await self._composer.compose_union(head, units)
+            if isinstance(composed, UnitConflict):
+                self._clashes.append(composed)
+                search = search.drop_unit(next(name for name, group in members.items() if composed.unit in group))
+                continue
+            result = await self._judged(head, units, composed, fresh=trial.fresh)
+            if not result.difference.is_green and len(trial.group) == 1:
+                self._blame |= dict.fromkeys(members[trial.group[0]], result)
+            search = search.apply_answer(result.difference.is_green)
+        return CulpritSearchResult(_all_of(members, search.accepted), _all_of(members, search.guilty))
+
+    async def _judged(
+        self, head: CommitId, units: Units, composed: ComposedUnion, *, fresh: bool, reruns: int = 0
+    ) -> GateResult:
+        """The word of the whole gate and of the hooks; a green union is what lands unless a larger one is green."""
+        fresh = fresh and units not in self._vetoed
+        result = await self._gate.judge_tree(composed.commit, composed.tree, f"queue {self._name}", fresh, reruns)
+        if result.difference.is_green:
+            composed = await self._composer.compose_landing(head, units, composed)
+            if veto := await self._hooks.find_veto(self._moment(head, units, composed)):
+                self._vetoed.add(units)
+                refused = Difference(problems=(f"refused by a hook: {veto}",))
+                result = result.model_copy(update={"difference": refused})
+        await self._ledger.append(
+            TrialJudged(
+                round=self._name,
+                units=units,
+                tree=result.tree,
+                difference=result.difference,
+                cached=result.cached,
+                is_second_look=fresh,
+            )
+        )
+        if result.difference.is_green:
+            self._green = composed
+        return result
+
+    async def _move(self, old: CommitId | None, green: ComposedUnion, units: Units) -> None:
+        key = self._ledger.build_next_key(f"land/{green.commit}")
+        name, new, tree = self._branch.name, green.commit, green.tree
+        started = LandingStarted(key=key, branch=name, old=old, new=new, tree=tree, units=units, parts=green.parts)
+        with anyio.CancelScope(shield=True):  # whoever is stopped now must know whether it has landed
+            async with record_effect(self._ledger, started) as landing:
+                await self._branch.move_to_commit(old, new, f"orchestrate: land {len(units)}")
+                landing.done = LandingFinished(key=key, branch=name, new=new, tree=tree, units=units, parts=green.parts)
+        await self._hooks.notify_after(self._moment(old or self._branch.base, units, green))
+
+    def _moment(self, head: CommitId, units: Units, composed: ComposedUnion) -> HookOccurrence:
+        commit = composed.commit
+        tasks = tuple(task for task in dict.fromkeys(map(parse_unit_task, units)) if task in self._ledger.state.tasks)
+        landing = {"old": head, "new": commit, "tree": composed.tree, "units": list(units)}
+        return HookOccurrence("landing", commit, {"landing": landing}, tasks, span=(head, commit), view=commit)
+
+    def _ejected(self, guilty: Units) -> tuple[UnitEjected, ...]:
+        red = [
+            UnitEjected(
+                round=self._name,
+                unit=unit,
+                difference=result.difference,
+                receipts=result.receipts,
+                partners=self._partners.get(unit, ()),
+            )
+            for unit, result in self._blame.items()
+            if unit in guilty
+        ]
+        clashing = [
+            UnitEjected(round=self._name, unit=clash.unit, conflict=clash.paths)
+            for clash in self._clashes
+            if clash.with_head
+        ]
+        return (*red, *clashing)
+
+
+def _all_of(members: dict[UnitId, Units], names: Units) -> Units:
+    return tuple(unit for name in names for unit in members[name])

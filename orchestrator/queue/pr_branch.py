@@ -1,0 +1,81 @@
+"""The PR branch: one ref, moved only by compare-and-swap, never while somebody has it checked out."""
+
+from dataclasses import dataclass
+
+from anyio import to_thread
+
+from orchestrator.domain.ids import CommitId
+from orchestrator.errors import PersonNeeded, RunTakenOver
+from worktrees.errors import RefMoved
+from worktrees.object_store.merge import is_ancestor
+from worktrees.ref_store.refs import move_ref, read_ref
+from worktrees.repositories.repository import GitRepository
+
+
+@dataclass(frozen=True)
+class LandingFence:
+    """The run's fence in git: a ref that names the process which may land. It is verified with every landing."""
+
+    ref: str
+    object: str
+
+
+@dataclass(frozen=True)
+class PrBranch:
+    """`name` without `refs/heads/`. Until something has landed the branch does not exist and its head is the base."""
+
+    repository: GitRepository
+    name: str
+    base: CommitId
+    landing_fence: LandingFence
+
+    @property
+    def ref(self) -> str:
+        """The full ref."""
+        return f"refs/heads/{self.name}"
+
+    async def read_tip(self, landed: CommitId | None) -> CommitId | None:
+        """The commit the branch points at, None while it does not exist.
+
+        Args:
+            landed: what the run landed last; the branch must hold it, or later work would land beside it.
+
+        Raises:
+            PersonNeeded: somebody deleted the branch, or moved it away from what has landed or from the base.
+        """
+        commit = await read_ref(self.repository.git, self.ref)
+        if commit is None and landed is None:
+            return None
+        needed = landed or self.base
+        if commit is None or not await is_ancestor(self.repository.git, needed, commit):
+            what = "was deleted" if commit is None else f"stands at {commit[:12]}, which does not hold what it should"
+            raise PersonNeeded(
+                f"the PR branch {self.name} {what}: put it back with `git branch --force {self.name} {needed}`, "
+                "then resume the run"
+            )
+        return CommitId(commit)
+
+    async def move_to_commit(self, old: CommitId | None, new: CommitId, reason: str) -> None:
+        """Move the branch from `old` (None: it must not exist) to `new`.
+
+        Raises:
+            worktrees.errors.RefMoved: it did not stand at `old`.
+            Replaced: another process has taken the run over; nothing was moved.
+            PersonNeeded: somebody has the branch checked out; moving it would make their checkout look changed.
+        """
+        place = (await to_thread.run_sync(self.repository.list_checked_out_branches)).get(self.name)
+        if place is not None:
+            raise PersonNeeded(
+                f"the PR branch {self.name} is checked out in {place}, so nothing can land on it: "
+                f"switch that checkout to another branch, then resume the run"
+            )
+        try:
+            await move_ref(
+                self.repository.git, self.ref, new, old, reason, {self.landing_fence.ref: self.landing_fence.object}
+            )
+        except RefMoved:
+            if await read_ref(self.repository.git, self.landing_fence.ref) != self.landing_fence.object:
+                raise RunTakenOver(
+                    "another process has taken over the run; this one stops and lands nothing more"
+                ) from None
+            raise

@@ -1,0 +1,112 @@
+"""Looking at unions of units for symptoms, as often as a hunt asks for it."""
+
+from collections.abc import Mapping, Sequence
+
+from orchestrator.domain.event.landing import TrialJudged
+from orchestrator.domain.ids import CommitId, UnitId
+from orchestrator.domain.judging.symptoms import collect_symptoms
+from orchestrator.ports.gate import GateResult
+from orchestrator.queue.bisection import Units
+from orchestrator.queue.composition import Composer, UnitConflict
+from orchestrator.queue.culprit_search import CulpritSearch, SymptomCause, UnionProbe
+from orchestrator.queue.landing_round import LandingTools
+from orchestrator.queue.symptom_search import UnionResult
+
+_MOST_PROBES = 200
+"""A hunt that has asked so often is going round in circles, as tests that come and go can make it do."""
+
+
+class UnionTester:
+    """Groups of units as bits, in landing order, on top of one head; with everything that was seen of their unions.
+
+    `standing` are groups of what stands on the head already: of those a union takes back what it does not hold, by a
+    composer for which each of their units means just that.
+    """
+
+    def __init__(
+        self,
+        bench: LandingTools,
+        composer: Composer,
+        name: str,
+        head: CommitId,
+        groups: Sequence[Units],
+        standing: Sequence[Units] = (),
+    ) -> None:
+        self._ledger = bench.ledger
+        self._gate = bench.gate
+        self._composer = composer
+        self._name = name
+        self._head = head
+        self._groups = [*groups, *standing]
+        self._new = (1 << len(groups)) - 1
+        self.results: list[UnionResult] = []
+
+    @property
+    def full_union(self) -> int:
+        """The union of all groups."""
+        return (1 << len(self._groups)) - 1
+
+    async def find_causes(
+        self,
+        union: int,
+        targets: Sequence[str],
+        primes: Mapping[str, int],
+        flaky: frozenset[str] = frozenset(),
+        most: int = _MOST_PROBES,
+    ) -> tuple[tuple[SymptomCause, ...], dict[int, GateResult]]:
+        """The causes in `union` of the symptoms `targets`, none after `most` probes, and each union's last probe."""
+        probes: dict[int, GateResult] = {}
+        for _ in range(most):
+            hunt = CulpritSearch(
+                union=union, targets=tuple(targets), results=tuple(self.results), prime_suspects=primes, flaky=flaky
+            )
+            step = hunt.choose_next_step()
+            if not isinstance(step, UnionProbe):
+                return step, probes
+            probes[step.members] = await self.probe_union(step)
+        return (), probes
+
+    async def probe_union(self, ask: UnionProbe) -> GateResult:
+        """Look at a union for some symptoms.
+
+        Raises:
+            ValueError: its units do not go together, although those of a larger union did.
+        """
+        units, taken_back = self.list_units(ask.members & self._new), self.list_units(~ask.members & ~self._new)
+        composed = await self._composer.compose_union(self._head, (*units, *taken_back))
+        if isinstance(composed, UnitConflict):
+            why = f"{composed.unit} clashes with a part of what it did not clash with as a whole"
+            raise ValueError(why)  # noqa: TRY004 (what the composer says is wrong, not of which type it is)
+        look = sum(one.members == ask.members for one in self.results)
+        purpose = f"queue {self._name}"
+        result = await self._gate.probe_tree(composed.commit, composed.tree, purpose, ask.symptoms, look)
+        seen = collect_symptoms(result.difference)
+        told = None if result.is_whole else frozenset(ask.symptoms)
+        self.results.append(UnionResult(members=ask.members, symptoms=seen, searched=told))
+        await self._ledger.append(
+            TrialJudged(
+                round=self._name,
+                units=units,
+                taken_back=len(taken_back),
+                tree=result.tree,
+                difference=result.difference,
+                cached=result.cached,
+                is_second_look=ask.fresh,
+                symptoms=ask.symptoms,
+                seen=tuple(sorted(seen.intersection(ask.symptoms))),
+            )
+        )
+        return result
+
+    def list_groups(self, union: int) -> list[Units]:
+        """The groups of a union."""
+        return [group for place, group in enumerate(self._groups) if union >> place & 1]
+
+    def list_units(self, union: int) -> Units:
+        """The units of a union."""
+        return tuple(unit for group in self.list_groups(union) for unit in group)
+
+    def build_union(self, units: Sequence[UnitId]) -> int:
+        """The union of the groups of these units."""
+        wanted = set(units)
+        return sum(1 << place for place, group in enumerate(self._groups) if wanted.intersection(group))

@@ -1,0 +1,115 @@
+"""Holding what came of a replay against what came of the recorded run: landings, verdicts, files, the end."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+
+from orchestrator.domain.event import Event, RecordedEvent
+from orchestrator.domain.event.landing import LandingFinished, UnitEjected
+from orchestrator.domain.event.migration import FileMoved
+from orchestrator.domain.event.run import IterationJudged, RunEnded
+from orchestrator.domain.event.work import CandidateTaken, PlanSubmitted, TaskEnded, VerdictGiven
+from orchestrator.domain.frozen_model import FrozenModel
+from orchestrator.domain.migration.files import FileStatus
+from orchestrator.domain.run.state import RunState
+from orchestrator.replay.comparison.requests import Divergence
+
+
+class LandingPair(FrozenModel):
+    """One landing: its units, the tree that was recorded and the one that the replay made; None where it is missing."""
+
+    number: int
+    units: tuple[str, ...]
+    recorded: str | None
+    replayed: str | None
+    is_same_commit: bool
+
+    @property
+    def is_same(self) -> bool:
+        """Whether the trees are equal."""
+        return self.recorded == self.replayed
+
+
+def pair_landings(then: RunState, now: RunState) -> tuple[LandingPair, ...]:
+    """The landings side by side. What a replay landed beyond a recording that was cut off is left out."""
+    count = max(len(then.landings), len(now.landings)) if then.ended else len(then.landings)
+    return tuple(_pair(number, _at(then.landings, number), _at(now.landings, number)) for number in range(1, count + 1))
+
+
+def get_final_tree(state: RunState) -> str:
+    """The tree of what has landed; the base's while nothing has."""
+    return state.landings[-1].tree if state.landings else state.run.base_tree
+
+
+def find_changed_facts(then: Sequence[RecordedEvent], now: Sequence[RecordedEvent]) -> Iterator[Divergence]:
+    """Facts of the recording that the replay has otherwise, in recorded order; what it has not come to is left out."""
+    told = {(name, time): value for _, name, time, value in _timed(now)}
+    seen: set[str] = set()
+    for recorded, name, time, value in _timed(then):
+        if name not in seen and (other := told.get((name, time), value)) != value:
+            seen.add(name)
+            yield Divergence(seq=recorded.seq, what=f"{name}: {value} recorded, {other} replayed")
+
+
+def find_missing_facts(then: Sequence[RecordedEvent], now: Sequence[RecordedEvent]) -> Iterator[Divergence]:
+    """Facts of the recording that the replay, which has ended, never came to."""
+    told = {name for recorded in now for name, _ in _facts(recorded.event)}
+    for recorded, name, _, value in _timed(then):
+        if name not in told:
+            yield Divergence(seq=recorded.seq, what=f"{name}: {value} recorded, nothing replayed")
+
+
+def _timed(events: Sequence[RecordedEvent]) -> Iterator[tuple[RecordedEvent, str, int, str]]:
+    """Every fact with which time it is that there is one of this name: a file may be ejected before it lands."""
+    times: Counter[str] = Counter()
+    for recorded in events:
+        for name, value in _facts(recorded.event):
+            times[name] += 1
+            yield recorded, name, times[name], value
+
+
+def _facts(event: Event) -> Iterator[tuple[str, str]]:
+    match event:
+        case CandidateTaken():
+            yield f"tree of attempt {event.number} at {event.task}", event.tree
+        case VerdictGiven():
+            yield f"verdict on attempt {event.number} at {event.task}", event.verdict.kind
+        case TaskEnded():
+            yield f"end of task {event.task}", event.status
+        case PlanSubmitted():
+            keys = ", ".join(draft.key for draft in event.plan.tasks)
+            yield f"plan {event.round} of {event.task}", keys
+        case IterationJudged():
+            yield f"verdict on iteration {event.number}", event.verdict.decision
+        case UnitEjected():
+            yield f"queue's word on {event.unit}", "ejected"
+        case LandingFinished():
+            yield from ((f"queue's word on {unit}", "landed") for unit in event.units)
+        case FileMoved(status=FileStatus.MERGED | FileStatus.REJECTED | FileStatus.UNCHANGED | FileStatus.NEEDS_HUMAN):
+            yield f"end of {event.path}", f"{event.status} {event.blob or ''}".strip()
+        case RunEnded():
+            yield "outcome", event.outcome
+
+
+def _pair(number: int, then: LandingFinished | None, now: LandingFinished | None) -> LandingPair:
+    one = then or now
+    return LandingPair(
+        number=number,
+        units=tuple(one.units) if one else (),
+        recorded=then.tree if then else None,
+        replayed=now.tree if now else None,
+        is_same_commit=then is not None and now is not None and then.new == now.new,
+    )
+
+
+def _at(landings: Sequence[LandingFinished], number: int) -> LandingFinished | None:
+    return landings[number - 1] if number <= len(landings) else None
+
+
+def has_same_environment(then: RunState, now: RunState) -> bool:
+    """Whether tool chains and policy were on the base what they are now, as far as both have tested it."""
+    before, after = _environments(then), _environments(now)
+    return all(before[name] == after[name] for name in before.keys() & after.keys())
+
+
+def _environments(state: RunState) -> Mapping[str, str]:
+    return {name: receipt.environment for name, receipt in state.get_baseline_receipts().items()}

@@ -1,0 +1,179 @@
+"""What a replay found: as one object, and as lines for a person."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from orchestrator.domain.budget.usage import Usage
+from orchestrator.domain.event import RecordedEvent
+from orchestrator.domain.frozen_model import FrozenModel
+from orchestrator.domain.run.state import RunState
+from orchestrator.replay.comparison.outcomes import (
+    LandingPair,
+    find_changed_facts,
+    find_missing_facts,
+    get_final_tree,
+    has_same_environment,
+    pair_landings,
+)
+from orchestrator.replay.comparison.requests import Divergence
+from orchestrator.replay.reask import RepeatedCall
+
+REPLAY_SCHEMA = "orchestrate.replay/1"
+
+
+class RepeatedRole(FrozenModel):
+    """A role that was asked again: on which models, how each call came out, and what it cost."""
+
+    role: str
+    models: tuple[str, ...]
+    calls: tuple[RepeatedCall, ...]
+    spent: Usage
+
+
+class ReplayReport(FrozenModel):
+    """A replay held against its recording. `divergences` are in recorded order.
+
+    `is_whole` tells whether the recorded run came to its end; `kept` is the directory that was kept on demand.
+    """
+
+    run: str
+    mode: str
+    is_whole: bool
+    same_bytes: int
+    same_steadied: int
+    divergences: tuple[Divergence, ...]
+    landings: tuple[LandingPair, ...]
+    recorded_tree: str
+    replayed_tree: str
+    recorded_outcome: str
+    replayed_outcome: str
+    has_same_environment: bool
+    prompts: tuple[str, ...] = ()
+    asking: RepeatedRole | None = None
+    kept: Path | None = None
+
+    @property
+    def is_same(self) -> bool:
+        """Whether nothing diverged: where a role was asked again, whether it decided the same and nothing else did."""
+        return not self.unexpected and (self.asking is None or all(call.is_same for call in self.asking.calls))
+
+    @property
+    def unexpected(self) -> tuple[Divergence, ...]:
+        """The divergences, without the changed requests of a role that is asked again with other prompts."""
+        expected = self.asking.role if self.asking and self.prompts else None
+        return tuple(one for one in self.divergences if one.role is None or one.role != expected)
+
+    @property
+    def exit_code(self) -> int:
+        """0 when nothing diverged, else 1."""
+        return 0 if self.is_same else 1
+
+
+def find_fact_divergences(
+    then: RunState, recorded: Sequence[RecordedEvent], now: RunState, replayed: Sequence[RecordedEvent]
+) -> Iterator[Divergence]:
+    """Every divergence that shows in what came of the two, but for the requests."""
+    yield from find_changed_facts(recorded, replayed)
+    if now.ended:
+        yield from find_missing_facts(recorded, replayed)
+    for pair, landing in zip(pair_landings(then, now), _landings(recorded), strict=False):
+        if pair.replayed is not None and not pair.is_same:
+            yield Divergence(seq=landing.seq, what=f"landing {pair.number}: tree {pair.recorded}, now {pair.replayed}")
+
+
+def build_report(
+    then: RunState,
+    now: RunState,
+    divergences: Sequence[Divergence],
+    counts: tuple[int, int],
+    **more: Any,  # noqa: ANN401
+) -> ReplayReport:
+    """The report on a replay; `counts` are the requests that were the same in bytes, and the same but for times."""
+    return ReplayReport(
+        run=then.run.run,
+        mode=then.run.mode,
+        is_whole=then.ended is not None,
+        same_bytes=counts[0],
+        same_steadied=counts[1],
+        divergences=tuple(sorted(divergences, key=lambda one: one.seq)),
+        landings=pair_landings(then, now),
+        recorded_tree=get_final_tree(then),
+        replayed_tree=get_final_tree(now),
+        recorded_outcome=_outcome(then),
+        replayed_outcome=_outcome(now),
+        has_same_environment=has_same_environment(then, now),
+        **more,
+    )
+
+
+def build_report_object(report: ReplayReport) -> dict[str, Any]:
+    """The report as `docs/replay.md` describes it."""
+    first = next(iter((*report.unexpected, *report.divergences)), None)
+    return {
+        "schema": REPLAY_SCHEMA,
+        "run": report.run,
+        "mode": report.mode,
+        "same": report.is_same,
+        "exit": report.exit_code,
+        "whole": report.is_whole,
+        "requests": {
+            "same_bytes": report.same_bytes,
+            "same_but_for_times": report.same_steadied,
+            "different": sum(one.session is not None for one in report.divergences),
+        },
+        "landings": [
+            {**pair.model_dump(mode="json", exclude={"is_same_commit"}), "same": pair.is_same}
+            | {"same_commit": pair.is_same_commit}
+            for pair in report.landings
+        ],
+        "final_tree": {
+            "recorded": report.recorded_tree,
+            "replayed": report.replayed_tree,
+            "same": report.recorded_tree == report.replayed_tree,
+        },
+        "outcome": {"recorded": report.recorded_outcome, "replayed": report.replayed_outcome},
+        "divergences": len(report.divergences),
+        "first_divergence": first.model_dump(mode="json") if first else None,
+        "environment_same": report.has_same_environment,
+        "prompts": list(report.prompts),
+        "asked_again": _asking_object(report.asking) if report.asking else None,
+        "kept": str(report.kept) if report.kept else None,
+    }
+
+
+def _asking_object(asking: RepeatedRole) -> dict[str, Any]:
+    same = sum(call.is_same for call in asking.calls)
+    failed = sum(call.new is None for call in asking.calls)
+    return {
+        "role": asking.role,
+        "models": list(asking.models),
+        "calls": [_call_object(call) for call in asking.calls],
+        "same": same,
+        "different": len(asking.calls) - same - failed,
+        "failed": failed,
+        "spent": {
+            "usd": float(asking.spent.cost_usd) if not asking.spent.unpriced_calls else None,
+            "tokens": asking.spent.tokens,
+            "calls": asking.spent.calls,
+        },
+    }
+
+
+def _call_object(call: RepeatedCall) -> dict[str, Any]:
+    parting = dict(zip(("at", "recorded", "new"), call.parting, strict=True)) if call.parting else None
+    return {
+        **call.model_dump(mode="json", exclude={"parting"}),
+        "same": call.is_same,
+        "first_difference": parting,
+    }
+
+
+def _landings(events: Sequence[RecordedEvent]) -> list[RecordedEvent]:
+    return [recorded for recorded in events if recorded.event.kind == "landing.finished"]
+
+
+def _outcome(state: RunState) -> str:
+    if state.ended:
+        return state.ended.outcome
+    return "stopped"

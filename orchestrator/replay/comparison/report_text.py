@@ -1,0 +1,102 @@
+"""The report on a replay as lines for a person."""
+
+import json
+from collections.abc import Iterator, Sequence
+
+from orchestrator.domain.text.sanitization import to_one_line
+from orchestrator.replay.comparison.outcomes import LandingPair
+from orchestrator.replay.comparison.report import RepeatedRole, ReplayReport
+from orchestrator.replay.comparison.requests import Divergence
+from orchestrator.replay.reask import RepeatedCall
+
+_SHOWN = 60
+
+
+def render_report(report: ReplayReport) -> Iterator[str]:
+    """What a person reads, most important first."""
+    yield f"replay of {report.run}: {_verdict(report)}"
+    expected = [one for one in report.divergences if one not in report.unexpected]
+    if report.unexpected:
+        yield from _divergence("divergence", report.unexpected)
+    elif expected:
+        yield from _divergence("changed prompt", expected)
+    if report.mode == "goal":
+        yield f"  requests    {_requests(report)}"
+    for pair in report.landings:
+        yield f"  landing {pair.number:<3} {_pair(pair)}"
+    yield f"  final tree  {_trees(report.recorded_tree, report.replayed_tree)}"
+    yield f"  outcome     {_outcome(report)}"
+    if not report.has_same_environment:
+        yield "  note        tools or policy are not those of the recording: commands may do something else"
+    if report.asking:
+        yield from _asking(report.asking)
+    if report.kept:
+        yield f"  kept        {report.kept}"
+
+
+def _verdict(report: ReplayReport) -> str:
+    so_far = "" if report.is_whole else ", as far as the recording goes"
+    if report.asking:
+        run = "the run is the same" if not report.unexpected else "it diverges"
+        return f"{run}{so_far}; the {report.asking.role} was asked again"
+    return f"it diverges{so_far}" if report.divergences else f"the same{so_far}"
+
+
+def _divergence(what: str, found: Sequence[Divergence]) -> Iterator[str]:
+    first, more = found[0], f" ({len(found) - 1} more follow)" if len(found) > 1 else ""
+    where = f"{first.role} session {first.session}, turn {first.turn}: " if first.session else ""
+    yield f"  first {what}, at event {first.seq}{more}"
+    yield f"    {where}{first.what}"
+    yield from (f"      {line}" for line in first.diff)
+
+
+def _requests(report: ReplayReport) -> str:
+    different = sum(one.session is not None for one in report.divergences)
+    parts = [f"{report.same_bytes} the same byte for byte"]
+    if report.same_steadied:
+        parts.append(f"{report.same_steadied} but for times and made-up names")
+    if different:
+        parts.append(f"{different} different")
+    return ", ".join(parts)
+
+
+def _pair(pair: LandingPair) -> str:
+    units = ", ".join(pair.units[:4]) + (f" and {len(pair.units) - 4} more" if len(pair.units) > 4 else "")
+    commit = "" if pair.is_same_commit or not pair.is_same else ", other commit"
+    return f"{_trees(pair.recorded, pair.replayed)}{commit}  {units}"
+
+
+def _trees(then: str | None, now: str | None) -> str:
+    if then == now:
+        return f"{(then or '')[:12]} the same"
+    return f"{(then or 'nothing')[:12]} recorded, {(now or 'nothing')[:12]} replayed"
+
+
+def _outcome(report: ReplayReport) -> str:
+    if report.recorded_outcome == report.replayed_outcome:
+        return f"{report.recorded_outcome}, as recorded"
+    return f"{report.recorded_outcome} recorded, {report.replayed_outcome} replayed"
+
+
+def _asking(asking: RepeatedRole) -> Iterator[str]:
+    yield f"the {asking.role} on {', '.join(asking.models)}"
+    for call in asking.calls:
+        yield from _call(call)
+    same = sum(call.is_same for call in asking.calls)
+    failed = sum(call.new is None for call in asking.calls)
+    told = f"{same} of {len(asking.calls)} calls decide the same" + (f", {failed} failed" if failed else "")
+    yield f"  {told}; asking again cost {asking.spent.cost_text} ({asking.spent.tokens:,} tokens)"
+
+
+def _call(call: RepeatedCall) -> Iterator[str]:
+    sign = "=" if call.is_same else "!"
+    now = f"failed: {call.error}" if call.new is None else "the same" if call.is_same else call.new
+    yield f"  {sign} {call.session} turn {call.turn}: {to_one_line(call.recorded, 120)} → {to_one_line(now, 120)}"
+    if call.parting and not call.is_same:
+        path, then, new = call.parting
+        yield f"      at {path}: {_short(then)} → {_short(new)}"
+
+
+def _short(value: object) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"

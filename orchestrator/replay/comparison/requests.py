@@ -1,0 +1,97 @@
+"""Holding what a replay asks its models against what was asked when the run was recorded."""
+
+from dataclasses import dataclass, field
+
+from orchestrator.config.model import Config
+from orchestrator.config.roles import ModelSettings
+from orchestrator.domain.chat import Message, Request
+from orchestrator.domain.frozen_model import FrozenModel
+from orchestrator.domain.judging.review import parse_session_lens
+from orchestrator.domain.run.state import RunState
+from orchestrator.llm.recorded_model import CallPosition
+from orchestrator.llm.request_digest import hash_messages, hash_request
+from orchestrator.replay.comparison.diffs import find_changed_message
+from orchestrator.replay.recording import RecordedCall, RecordedRun
+
+
+class Divergence(FrozenModel):
+    """A place where the replay is not the recorded run.
+
+    `seq` is the event of the recording, `what` says in words what differs, `diff` shows it. `session` and `turn` name
+    the call, where it is one.
+    """
+
+    seq: int
+    what: str
+    diff: tuple[str, ...] = ()
+    session: str | None = None
+    turn: int | None = None
+    role: str | None = None
+    task: str | None = None
+
+
+@dataclass
+class RequestComparison:
+    """All requests so far: how many were the same byte for byte, or but for times and made-up names, and the others."""
+
+    recording: RecordedRun
+    config: Config
+    same_bytes: int = 0
+    same_steadied: int = 0
+    divergences: list[Divergence] = field(default_factory=list)
+
+    async def compare_request(self, request: Request) -> None:
+        """Compare a request; one that was never made in the recording is somebody else's to tell of."""
+        place: CallPosition = (request.session, request.turn)
+        call = self.recording.calls.get(place)
+        if call is None:
+            return
+        then = await self.find_recorded_messages(request)
+        if then == request.messages and call.called.request in {"", hash_request(request)}:
+            self.same_bytes += 1
+        elif _is_same(call, then, request):
+            self.same_steadied += 1
+        else:
+            self.divergences.append(_divergence(call, then, request))
+
+    async def find_recorded_messages(self, request: Request) -> tuple[Message, ...]:
+        """What was asked at this place when it was recorded; nothing if its session never came so far."""
+        tokens = get_model_settings(self.config, self.recording.state, request).context_tokens
+        return await self.recording.find_messages((request.session, request.turn), tokens) or ()
+
+
+def get_model_settings(config: Config, state: RunState, request: Request) -> ModelSettings:
+    """How the role of a request speaks with its model: of a worker, the variant that its task asks for; of a judge, the
+    lens that its session is with.
+    """
+    roles = config.roles
+    if request.role != "worker":
+        return (
+            roles.planner
+            if request.role == "planner"
+            else roles.judge.get_lens_settings(parse_session_lens(request.session))
+        )
+    task = state.tasks.get(request.task)
+    return roles.worker.get_variant(task.spec.variant if task else None)
+
+
+def _is_same(call: RecordedCall, then: tuple[Message, ...], request: Request) -> bool:
+    if call.called.request:
+        return call.called.request == hash_request(request)
+    return hash_messages(then) == hash_messages(request.messages)
+
+
+def _divergence(call: RecordedCall, then: tuple[Message, ...], request: Request) -> Divergence:
+    what, diff = find_changed_message(then, request.messages) or (
+        "the tools on offer, or the rules of comparison (the messages are the same)",
+        (),
+    )
+    return Divergence(
+        seq=call.seq,
+        what=what,
+        diff=diff,
+        session=request.session,
+        turn=request.turn,
+        role=request.role,
+        task=request.task,
+    )

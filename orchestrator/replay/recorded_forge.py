@@ -1,0 +1,46 @@
+"""A forge as a replay needs it: pull requests are opened in the scratch directory, checks say what they said then."""
+
+from collections.abc import Sequence
+
+from orchestrator.domain.event import RecordedEvent
+from orchestrator.domain.event.forge import ChecksSeen, PrMerged
+from orchestrator.domain.ids import CommitId
+from orchestrator.ports.forge import Forge, ForgeCheck, OpenedPullRequest, PullRequest
+from orchestrator.replay.sequence.milestone_order import ReplayStopped
+
+
+class RecordedForge:
+    """A `ports.Forge` that opens on another one, and knows of all else what was recorded."""
+
+    def __init__(self, forge: Forge, events: Sequence[RecordedEvent]) -> None:
+        told = [recorded.event for recorded in events]
+        self._forge = forge
+        self._seen = {event.commit: event.checks for event in told if isinstance(event, ChecksSeen)}
+        self._merged = {event.commit: event.new for event in told if isinstance(event, PrMerged)}
+
+    @property
+    def name(self) -> str:
+        """The name of the forge that opens."""
+        return self._forge.name
+
+    async def open_pull_request(self, request: PullRequest) -> OpenedPullRequest:
+        """Open it there."""
+        return await self._forge.open_pull_request(request)
+
+    async def list_checks(self, ref: str, commit: CommitId) -> Sequence[ForgeCheck]:
+        """What was seen last of this commit.
+
+        Raises:
+            ReplayStopped: the recording does not say how its checks ended.
+        """
+        seen = self._seen.get(commit)
+        if seen is None or any(check.state == "pending" for check in seen):
+            raise ReplayStopped(None, [f"the checks of {commit[:12]}"])
+        return seen
+
+    async def merge_pull_request(self, ref: str, commit: CommitId) -> CommitId:
+        """Nothing is merged; where the target was brought to then."""
+        return self._merged.get(commit, commit)
+
+    async def close_pull_request(self, ref: str, comment: str) -> None:
+        """Nothing to do: what is opened here is thrown away."""

@@ -1,0 +1,108 @@
+"""Keeping an engine to a recorded order: its actions wait for their turn, its journal tells what has happened."""
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from orchestrator.domain.event import Event
+from orchestrator.domain.event.landing import LandingStarted
+from orchestrator.domain.event.people import ApprovalDecided
+from orchestrator.domain.run.state import RunState, parse_unit_task
+from orchestrator.domain.run.task import TaskStatus
+from orchestrator.engine.goal.schedule import Action, LandTasks, PlanRound, StartAttempt
+from orchestrator.ports.ledger import Clock
+from orchestrator.replay.sequence import milestones
+from orchestrator.replay.sequence.milestone_order import MilestoneOrder
+from orchestrator.replay.sequence.schedule import QueueRound
+from orchestrator.replay.sequence.stopped_calls import RecordedStop, StoppingJournal
+
+_NEVER = "a further round of the queue"
+
+
+class RecordedActionOrder:
+    """An `engine.pace.Pace` that begins things in the recorded order."""
+
+    def __init__(self, order: MilestoneOrder, rounds: tuple[QueueRound, ...]) -> None:
+        self._order = order
+        self._rounds = rounds
+
+    @asynccontextmanager
+    async def wait_for_turn(self, action: Action, state: RunState) -> AsyncIterator[Action]:
+        """The action when its turn has come; the queue's rounds take the units that they took then.
+
+        Raises:
+            ReplayStopped: its turn cannot come.
+        """
+        try:
+            yield await self._in_turn(action, state)
+        finally:
+            self._order.set_busy_count(None)
+
+    def on_waiting(self, busy: int) -> None:
+        """Nothing else begins before one of `busy` actions has ended."""
+        self._order.set_busy_count(busy)
+
+    async def _in_turn(self, action: Action, state: RunState) -> Action:
+        match action:
+            case PlanRound(task):
+                planner = state.tasks[task]
+                is_begun = planner.status == TaskStatus.PLANNING
+                await self._order.wait_for_turn(
+                    milestones.name_planning_round(task, planner.rounds + (0 if is_begun else 1))
+                )
+            case StartAttempt(task):
+                await self._order.wait_for_turn(milestones.name_attempt(task, len(state.tasks[task].attempts) + 1))
+            case LandTasks():
+                return await self._round(action, state)
+        return action
+
+    async def _round(self, wanted: LandTasks, state: RunState) -> Action:
+        coming = next((one for one in self._rounds if not self._order.has_happened(one.name)), None)
+        await self._order.wait_for_turn(coming.name if coming else _NEVER)
+        if coming is None:
+            return wanted
+        self._order.record_milestone(coming.name)
+        queued = {task.unit: task for task in state.tasks.values() if task.status == TaskStatus.QUEUED}
+        units = [unit for unit in coming.units if unit in queued and queued[unit].ejection is None]
+        return LandTasks(tuple(parse_unit_task(unit) for unit in units)) if units else wanted
+
+
+class OrderedJournal(StoppingJournal):
+    """A journal that tells an order what has happened, and in which a landing waits for its turn.
+
+    It says what people answered then to wishes for a tier as soon as that comes next.
+    """
+
+    def __init__(
+        self,
+        directory: Path,
+        clock: Clock,
+        stops: Mapping[str, RecordedStop],
+        order: MilestoneOrder,
+        answers: Sequence[ApprovalDecided] = (),
+    ) -> None:
+        super().__init__(directory, clock, stops)
+        self._order = order
+        self._answers = {milestones.name_tier_answer(answer.item): answer for answer in answers}
+        self._namer = milestones.MilestoneNamer()
+
+    async def append(self, *events: Event) -> None:
+        """Make the events durable, and take them down as happened.
+
+        Raises:
+            JournalProblem: they could not be written.
+            ReplayStopped: a landing's turn cannot come.
+        """
+        await self._answer()
+        names = [self._namer.find_milestone(event) for event in events]
+        for event, name in zip(events, names, strict=True):
+            if isinstance(event, LandingStarted) and name:
+                await self._order.wait_for_turn(name)
+        await super().append(*events)
+        for name in filter(None, names):
+            self._order.record_milestone(name)
+        await self._answer()
+
+    async def _answer(self) -> None:
+        if answer := self._answers.pop(self._order.next_milestone or "", None):
+            await self.append(answer)

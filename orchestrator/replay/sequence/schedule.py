@@ -1,0 +1,109 @@
+"""From a recording to the order that a replay keeps to."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from orchestrator.domain.event import RecordedEvent
+from orchestrator.domain.event.landing import LandingFinished, LandingStarted
+from orchestrator.domain.event.work import AttemptStarted, ModelFailed, PlanningStarted, WorkspaceLeasing
+from orchestrator.domain.ids import CommitId, UnitId
+from orchestrator.replay.recording import RecordedRun
+from orchestrator.replay.sequence.milestone_order import MilestoneOrder
+from orchestrator.replay.sequence.milestones import MilestoneNamer
+from orchestrator.replay.sequence.queue_rounds import list_rounds
+
+
+@dataclass(frozen=True)
+class QueueRound:
+    """A round of the queue: the milestone that is its beginning, and its units in landing order."""
+
+    name: str
+    units: tuple[UnitId, ...]
+
+
+@dataclass(frozen=True)
+class ReplaySchedule:
+    """What a replay follows. `places` tells which event each milestone was."""
+
+    names: tuple[str, ...]
+    seq_by_name: Mapping[str, int]
+    rounds: tuple[QueueRound, ...]
+    superseded: Mapping[str, frozenset[str]]
+
+    def build_order(self) -> MilestoneOrder:
+        """A new order, of which nothing has happened yet."""
+        return MilestoneOrder(self.names, self.superseded)
+
+
+@dataclass(frozen=True)
+class _Landing:
+    begun: int
+    ended: int
+    commit: CommitId
+
+
+def build_schedule(recording: RecordedRun) -> ReplaySchedule:
+    """The order of what matters in a recording."""
+    landings = list(_landings(recording.events))
+    effective = {landing.begun for landing in landings}
+    namer, named = MilestoneNamer(), dict[str, tuple[float, int]]()
+    by_seq: dict[int, str] = {}
+    for recorded in recording.events:
+        if not _counts(recorded, recording, effective):
+            continue
+        name = namer.find_milestone(recorded.event)
+        if name is not None and name not in named:
+            named[name] = (_position(recorded, recording, landings), recorded.seq)
+            by_seq[recorded.seq] = name
+    rounds, superseded = [], {}
+    for number, one in enumerate(list_rounds(recording.events), start=1):
+        name = f"round {number} of the queue"
+        named[name] = (one.first_seq - 0.25, one.first_seq)
+        rounds.append(QueueRound(name, tuple(one.units)))
+        superseded[name] = frozenset(by_seq[seq] for seq in one.result_seqs if seq in by_seq)
+    ordered = sorted(named, key=lambda name: named[name])
+    return ReplaySchedule(tuple(ordered), {name: seq for name, (_, seq) in named.items()}, tuple(rounds), superseded)
+
+
+def _counts(recorded: RecordedEvent, recording: RecordedRun, effective: set[int]) -> bool:
+    """Leaves out what a killed process began and did not end, and tries that were followed by others."""
+    event = recorded.event
+    if isinstance(event, LandingStarted):
+        return recorded.seq in effective
+    if isinstance(event, ModelFailed):
+        call = recording.calls.get((event.session, event.turn))
+        return call is not None and call.seq == recorded.seq
+    return True
+
+
+def _landings(events: Sequence[RecordedEvent]) -> Iterator[_Landing]:
+    begun: dict[CommitId, int] = {}
+    for recorded in events:
+        if isinstance(recorded.event, LandingStarted):
+            begun[recorded.event.new] = recorded.seq
+        elif isinstance(recorded.event, LandingFinished) and recorded.event.new in begun:
+            yield _Landing(begun[recorded.event.new], recorded.seq, recorded.event.new)
+
+
+def _position(recorded: RecordedEvent, recording: RecordedRun, landings: Sequence[_Landing]) -> float:
+    """The event's place in the order. What starts from the branch's tip stands where it looked at it."""
+    base: CommitId | None = None
+    match recorded.event:
+        case AttemptStarted(attempt=attempt) if attempt.start is None:
+            base = attempt.base
+        case PlanningStarted(task=task):
+            base = next(_leased(recording.events[recorded.seq :], f"planning {task}"), None)
+    tips = [recording.state.run.base, *(landing.commit for landing in landings)]
+    return _beside(recorded.seq, tips.index(base), landings) if base in tips else recorded.seq
+
+
+def _leased(events: Sequence[RecordedEvent], purpose: str) -> Iterator[CommitId]:
+    return (e.commit for _, _, e in events if isinstance(e, WorkspaceLeasing) and e.purpose == purpose)
+
+
+def _beside(seq: int, landed: int, landings: Sequence[_Landing]) -> float:
+    """After the first `landed` landings, and before the next one."""
+    if landed and seq < landings[landed - 1].ended:
+        return landings[landed - 1].ended + 0.5
+    is_late = landed < len(landings) and landings[landed].begun < seq
+    return landings[landed].begun - 0.5 if is_late else seq

@@ -1,0 +1,1 @@
+"""What a run cost, and how far its budgets are used."""

@@ -1,0 +1,154 @@
+"""What a run cost: by task, role, model and attempt, and by what was wasted. A projection of its journal."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import ClassVar, Literal
+
+from orchestrator.domain.budget.usage import Usage
+from orchestrator.domain.event import RecordedEvent, work
+from orchestrator.domain.ids import TaskId
+from orchestrator.domain.run.state import RunState, SessionState, TaskState
+from orchestrator.report.task.attempt_fates import get_attempt_fates, get_task_fate
+
+NO_USAGE = Usage()
+_NO_WASTE = frozenset({"landed", "open"})
+CostMeasure = Literal["usd", "tokens", "calls"]
+
+
+@dataclass(frozen=True)
+class CostEntry:
+    """One line: what `spent` went to. `at_risk` is what calls may have cost whose end nobody knows."""
+
+    name: str
+    spent: Usage
+    at_risk: Usage = NO_USAGE
+    count: int = 1
+    detail: str = ""
+
+
+@dataclass(frozen=True)
+class CostBreakdown:
+    """A run's cost from every side. `tasks` are with all below them, in the order of the tree."""
+
+    total: CostEntry
+    measure: CostMeasure
+    tasks: tuple[CostEntry, ...]
+    roles: tuple[CostEntry, ...]
+    models: tuple[CostEntry, ...]
+    attempts: tuple[CostEntry, ...]
+    waste: tuple[CostEntry, ...]
+
+    @property
+    def wasted(self) -> Usage:
+        """All that went into work that did not land."""
+        return Usage.sum_of(entry.spent for entry in self.waste)
+
+    def get_share(self, usage: Usage) -> float:
+        """Which part of the whole an amount is, from 0 to 1: in dollars where every price is known, else in tokens."""
+        whole = _size(self.total.spent, self.measure)
+        return float(_size(usage, self.measure) / whole) if whole else 0.0
+
+
+class RefusedPlanLog:
+    """Watches a journal go by and sums, by planner's task, the replies whose plan was refused."""
+
+    def __init__(self) -> None:
+        self.spent: dict[TaskId, list[Usage]] = {}
+        self._latest: dict[TaskId, Usage] = {}
+
+    KINDS: ClassVar = ("model.replied", "plan.refused")
+
+    def record_events(self, events: Iterable[RecordedEvent]) -> None:
+        """Take in events, of which only those of `KINDS` matter."""
+        for recorded in events:
+            event = recorded.event
+            if isinstance(event, work.ModelReplied) and event.role == "planner" and event.task is not None:
+                self._latest[event.task] = event.usage
+            elif isinstance(event, work.PlanRefused) and event.task in self._latest:
+                self.spent.setdefault(event.task, []).append(self._latest.pop(event.task))
+
+
+def build_cost_breakdown(state: RunState, refused: RefusedPlanLog) -> CostBreakdown:
+    """The cost of a run; `refused` has watched the events that `state` was folded from."""
+    tasks = tuple(_in_tree_order(state))
+    sessions: dict[tuple[TaskId | None, int], list[SessionState]] = {}
+    for session in state.sessions.values():
+        if session.role != "planner":
+            sessions.setdefault((session.task, session.attempt), []).append(session)
+    attempts = {task.spec.id: tuple(_attempts(task, sessions)) for task in tasks}
+    return CostBreakdown(
+        total=CostEntry("run", state.spent, state.at_risk, state.spent.calls),
+        measure=_measure(state.spent),
+        tasks=tuple(
+            CostEntry(
+                task.spec.id,
+                state.spent_by_node.get(task.spec.id, NO_USAGE),
+                state.at_risk_by_node.get(task.spec.id, NO_USAGE),
+                len(task.attempts),
+                task.status.value,
+            )
+            for task in tasks
+        ),
+        roles=tuple(_entries(state.spent_by_role, state.at_risk_by_role)),
+        models=tuple(_entries(state.spent_by_model, state.at_risk_by_model)),
+        attempts=tuple(attempt for task in tasks for attempt in attempts[task.spec.id]),
+        waste=tuple(_waste(state, attempts, refused)),
+    )
+
+
+def _in_tree_order(state: RunState) -> Iterator[TaskState]:
+    below: dict[TaskId | None, list[TaskState]] = {}
+    for task in state.tasks.values():
+        below.setdefault(task.spec.parent, []).append(task)
+    stack = list(reversed(below.get(None, [])))
+    while stack:
+        task = stack.pop()
+        yield task
+        stack.extend(reversed(below.get(task.spec.id, [])))
+
+
+def _entries(spent: Mapping[str, Usage], at_risk: Mapping[str, Usage]) -> Iterator[CostEntry]:
+    for name in sorted({*spent, *at_risk}):
+        usage = spent.get(name, NO_USAGE)
+        yield CostEntry(name, usage, at_risk.get(name, NO_USAGE), usage.calls)
+
+
+def _attempts(task: TaskState, sessions: Mapping[tuple[TaskId | None, int], list[SessionState]]) -> Iterator[CostEntry]:
+    """Each attempt with its reviews."""
+    for number, fate in get_attempt_fates(task).items():
+        own = sessions.get((task.spec.id, number), [])
+        yield CostEntry(
+            f"{task.spec.id}@{number}",
+            Usage.sum_of(session.spent for session in own),
+            Usage.sum_of(session.at_risk for session in own),
+            detail=fate,
+        )
+
+
+def _waste(
+    state: RunState, attempts: Mapping[TaskId, tuple[CostEntry, ...]], refused: RefusedPlanLog
+) -> Iterator[CostEntry]:
+    """By cause: attempts that did not land, planning of branches that came to nothing, plans that were refused."""
+    causes: dict[str, list[Usage]] = {}
+    for name, tried in attempts.items():
+        for attempt in tried:
+            if attempt.detail not in _NO_WASTE:
+                causes.setdefault(f"{attempt.detail} attempts", []).append(attempt.spent)
+        end = get_task_fate(state.tasks[name])
+        if state.tasks[name].spec.kind == "branch" and end not in _NO_WASTE:
+            causes.setdefault(f"planning of {end} branches", []).append(state.spent_by_task.get(name, NO_USAGE))
+        elif name in refused.spent:
+            causes.setdefault("refused plans", []).extend(refused.spent[name])
+    for cause, amounts in sorted(causes.items()):
+        yield CostEntry(cause, Usage.sum_of(amounts), count=len(amounts))
+
+
+def _measure(spent: Usage) -> CostMeasure:
+    if spent.cost_usd and not spent.unpriced_calls:
+        return "usd"
+    return "tokens" if spent.tokens else "calls"
+
+
+def _size(usage: Usage, measure: CostMeasure) -> Decimal:
+    return usage.cost_usd if measure == "usd" else Decimal(usage.tokens if measure == "tokens" else usage.calls)

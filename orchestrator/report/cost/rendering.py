@@ -1,0 +1,103 @@
+"""The cost of a run as data, and in lines for a person."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import Any
+
+from orchestrator.domain.budget.usage import Usage
+from orchestrator.domain.ids import TaskId
+from orchestrator.domain.run.state import RunState
+from orchestrator.domain.text.sanitization import strip_controls
+from orchestrator.report.cost.breakdown import NO_USAGE, CostBreakdown, CostEntry
+from orchestrator.report.cost.budgets import build_accounts, build_budgets, build_usage_amount
+from orchestrator.report.log.event_lines import shorten_model_name
+
+SCHEMA = "orchestrate.cost/1"
+_NAME = 40
+
+
+def build_cost_report(state: RunState, cost: CostBreakdown) -> dict[str, Any]:
+    """The cost as data. Every amount has `usd` (None if part of it is unknown), `usd_known`, `unpriced_calls`,
+    `tokens` and `calls`; `share` is its part of the whole, measured in `share_of`.
+    """
+
+    def build_entry(entry: CostEntry) -> dict[str, Any]:
+        spent = build_usage_amount(entry.spent) | {"share": round(cost.get_share(entry.spent), 4)}
+        return {"name": entry.name, **spent, "at_risk": build_usage_amount(entry.at_risk)}
+
+    return {
+        "schema": SCHEMA,
+        "run": state.run.run,
+        "share_of": cost.measure,
+        "total": build_usage_amount(state.spent),
+        "at_risk": build_usage_amount(state.at_risk) | {"possibly_billed_calls": state.possibly_billed_calls},
+        "reserved": build_usage_amount(build_accounts(state).get_run_account().reserved),
+        "budget": build_budgets(state),
+        "tasks": [
+            build_entry(entry)
+            | {"own": build_usage_amount(state.spent_by_task.get(TaskId(entry.name), NO_USAGE)), "status": entry.detail}
+            | state.tasks[TaskId(entry.name)].spec.model_dump(include={"parent", "depth"})
+            for entry in cost.tasks
+        ],
+        "roles": [build_entry(entry) for entry in cost.roles],
+        "models": [build_entry(entry) for entry in cost.models],
+        "attempts": [build_entry(entry) | {"fate": entry.detail} for entry in cost.attempts],
+        "wasted": build_usage_amount(cost.wasted) | {"share": round(cost.get_share(cost.wasted), 4)},
+        "waste": [build_entry(entry) | {"count": entry.count} for entry in cost.waste],
+    }
+
+
+def render_cost_lines(state: RunState, cost: CostBreakdown) -> Iterator[str]:
+    """The same for a person."""
+    spent = state.spent
+    yield f"run {state.run.run}: {spent.cost_text}, {spent.tokens:,} tokens in {spent.calls:,} model calls"
+    yield from _budget(state)
+    if state.at_risk.calls:
+        yield f"  at risk: up to {_amount(state.at_risk)} for calls whose end nobody knows; budgets count it as spent"
+    if not spent.calls:
+        return
+    yield f"\n{'':{_NAME}} {'cost':>22} {'tokens':>12} {'calls':>7} {'share':>6}   (share of {_WORDS[cost.measure]})"
+    yield from _table("by task, with all below it", cost, (_indented(state, entry) for entry in cost.tasks))
+    yield from _table("by role", cost, cost.roles)
+    yield from _table("by model", cost, (_renamed(entry, shorten_model_name(entry.name)) for entry in cost.models))
+    yield from _table("by attempt, with its reviews", cost, cost.attempts)
+    wasted = _renamed(CostEntry("", cost.wasted), "all that was wasted")
+    yield from _table("wasted", cost, (*(_renamed(e, f"{e.name} ({e.count})") for e in cost.waste), wasted))
+
+
+_WORDS = {"usd": "the dollars", "tokens": "the tokens", "calls": "the calls"}
+
+
+def _budget(state: RunState) -> Iterator[str]:
+    account = build_accounts(state).get_run_account()
+    limit = account.limit
+    parts = [
+        f"${limit.usd:.2f}" if limit.usd else "",
+        f"{limit.tokens:,} tokens" if limit.tokens else "",
+        f"{limit.calls:,} calls" if limit.calls else "",
+        f"{limit.wall_s:,.0f} s" if limit.wall_s else "",
+    ]
+    if limit.is_set:
+        yield f"  budget: {', '.join(filter(None, parts))}"
+    if account.reserved.calls:
+        yield f"  reserved: {_amount(account.reserved)} by calls under way"
+
+
+def _amount(usage: Usage) -> str:
+    return f"{usage.cost_text} ({usage.calls:,} calls, {usage.tokens:,} tokens)"
+
+
+def _table(title: str, cost: CostBreakdown, entries: Iterable[CostEntry]) -> Iterator[str]:
+    yield title
+    for entry in entries:
+        used = entry.spent
+        numbers = f"{used.cost_text:>22} {used.tokens:>12,} {used.calls:>7,} {cost.get_share(used):>6.1%}"
+        yield f"{f'  {strip_controls(entry.name)}':{_NAME}} {numbers}   {entry.detail}".rstrip()
+
+
+def _indented(state: RunState, entry: CostEntry) -> CostEntry:
+    return _renamed(entry, "  " * state.tasks[TaskId(entry.name)].spec.depth + entry.name)
+
+
+def _renamed(entry: CostEntry, name: str) -> CostEntry:
+    return replace(entry, name=name)

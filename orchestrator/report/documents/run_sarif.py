@@ -1,0 +1,85 @@
+"""What the judge found in a run as SARIF 2.1.0, for code scanning services and editors."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from orchestrator.domain.text.sanitization import strip_controls
+from orchestrator.report.documents.judge_findings import FindingLevel, JudgeFinding, iterate_judge_findings
+from orchestrator.report.documents.sarif import build_sarif_location, build_sarif_log
+
+MOST_RESULTS = 5_000
+"""What GitHub shows of one log; of more, those that are excused are left out first, then those that weigh least."""
+_CHARS = 2_000
+_LEVELS: Sequence[FindingLevel] = ("error", "warning", "note")
+_RULES: Mapping[str, str] = {
+    "addressed": "text in a change that speaks to whoever reviews it",
+    "binary": "a file whose content no diff shows",
+    "conflict": "a change that conflicts with what has landed",
+    "contract": "a criterion of the run's contract that is not met",
+    "credential": "what looks like a token or a private key",
+    "dropped": "files that were left out of a change",
+    "empty": "an attempt that changed nothing",
+    "flagged": "files that a reviewer should know of",
+    "flaky": "a test that passed and failed on one tree",
+    "forgery": "code that could change how a test run ends, or what it says",
+    "hidden-text": "characters that a reader does not see",
+    "identifier": "names that look alike and are not",
+    "layout": "a change in how a file is laid out, in which another could hide",
+    "linter": "what linters or type checkers ask for, changed",
+    "new-tests": "new tests that prove nothing",
+    "noticed": "what was noticed of a change and decided nothing",
+    "protected": "tests or settings that were changed without a grant",
+    "red-tests": "tests that fail, are missing or skipped, and were not on the base",
+    "red-together": "tests that fail together with other changes",
+    "rule-broken": "a rule for changes that was broken",
+    "scope": "changes outside of the paths that the task named",
+    "secret": "a secret of the user's",
+    "size": "a change that is too large to be read",
+    "suppression": "a tool that is silenced",
+    "unfinished": "an attempt that ended before it was done",
+    "unreadable": "code that is nested too deeply for any rule to look into",
+    "weakened": "a test that asks for less than before",
+}
+
+
+def build_run_sarif(report: Mapping[str, Any], version: str) -> dict[str, Any]:
+    """The log, made of what `report.run_report.run_report` gives; `version` is this program's.
+
+    What the plan granted, and what was found in work that is not on the branch, is there as suppressed. Findings
+    whose words name no file have no location.
+    """
+    found = sorted(iterate_judge_findings(report), key=lambda one: (bool(one.excuse), _LEVELS.index(one.level)))
+    kept = found[:MOST_RESULTS]
+    rules = dict.fromkeys(sorted(one.rule for one in kept))
+    return build_sarif_log(
+        version,
+        ((rule, _described(rule)) for rule in rules),
+        [_result(one) for one in kept],
+        automationDetails={"id": f"orchestrate/{report['run']}"},
+        properties={name: report[name] for name in ("run", "outcome", "base", "head")}
+        | {"resultsLeftOut": len(found) - len(kept)},
+    )
+
+
+def _described(rule: str) -> str:
+    if rule.startswith("review/"):
+        return f"what the reviewer `{rule.partition('/')[2]}` found wrong"
+    return _RULES.get(rule, rule.replace("-", " "))
+
+
+def _result(one: JudgeFinding) -> dict[str, Any]:
+    text = strip_controls(one.text)
+    result: dict[str, Any] = {
+        "ruleId": one.rule,
+        "level": one.level,
+        "message": {"text": text if len(text) <= _CHARS else f"{text[:_CHARS]}…"},
+        "properties": {"task": one.task, "attempt": one.attempt},
+    }
+    places = [build_sarif_location(*where) for where in one.places]
+    if places:
+        result["locations"] = places[:1]
+    if places[1:]:
+        result["relatedLocations"] = places[1:]
+    if one.excuse:
+        result["suppressions"] = [{"kind": "external", "justification": one.excuse}]
+    return result

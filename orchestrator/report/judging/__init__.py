@@ -1,0 +1,1 @@
+"""What judging came to over runs: verdicts, causes, and how lenses' votes held."""

@@ -1,0 +1,121 @@
+"""What judging came to, as data and in lines for a person. Every rate stands beside what it was counted from."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from orchestrator.domain.ids import TaskId
+from orchestrator.domain.text.sanitization import to_one_line
+from orchestrator.report.cost.budgets import build_usage_amount
+from orchestrator.report.judging.lens_accuracy import ESCAPES, LEAST_BASIS, VETOES, LensRecord, build_lens_records
+from orchestrator.report.judging.totals import JudgingTotals
+from orchestrator.report.log.event_lines import shorten_model_name
+
+SCHEMA = "orchestrate.report/1"
+_SHOWN = 20
+
+
+def build_judging_report(judging: JudgingTotals, task: TaskId | None = None) -> dict[str, Any]:
+    """The report as data; docs/judging.md has every field. A rate is None where its basis is too small."""
+    each = judging.attempts_per_merged_task
+    return {
+        "schema": SCHEMA,
+        "runs": list(judging.runs),
+        "task": task,
+        "least_basis": LEAST_BASIS,
+        "lenses": [_lens(record) for record in build_lens_records(judging.vote_outcomes)],
+        "verdicts": {"kinds": dict(sorted(judging.kinds.items())), "causes": dict(sorted(judging.causes.items()))},
+        "ends": [
+            {"status": status, "cause": cause or None, "tasks": count}
+            for (status, cause), count in sorted(judging.ends.items())
+        ],
+        "attempts": {
+            "per_merged_task": None if each is None else round(each, 2),
+            "merged_tasks": {str(number): count for number, count in sorted(judging.attempts.items())},
+        },
+        "receipts": {"run": judging.receipts, "reused": judging.reused, "seconds": round(judging.seconds, 1)},
+        "flaky": [{"test": test, "seen": seen} for test, seen in judging.flaky.most_common()],
+    }
+
+
+def _lens(record: LensRecord) -> dict[str, Any]:
+    spent = build_usage_amount(record.spent)
+    usd = spent["usd"]
+    return {
+        "lens": record.lens,
+        "model": record.model,
+        "votes": record.votes,
+        "approvals": record.approvals,
+        "vetoes": {name: record.decisions[name] for name in VETOES},
+        "unreadable": record.decisions["unreadable"],
+        "undecided": record.undecided,
+        "escaped": record.escaped,
+        "escapes": {name: record.escapes[name] for name in ESCAPES},
+        "escape_rate": _rounded(record.escape_rate),
+        "false_vetoes": record.false_vetoes,
+        "false_veto_rate": _rounded(record.false_veto_rate),
+        "spent": spent,
+        "usd_per_vote": None if usd is None or not record.votes else round(usd / record.votes, 6),
+    }
+
+
+def _rounded(rate: float | None) -> float | None:
+    return None if rate is None else round(rate, 4)
+
+
+def render_judging_lines(judging: JudgingTotals) -> Iterator[str]:
+    """The same for a person."""
+    yield f"{len(judging.runs)} runs" if len(judging.runs) != 1 else f"run {judging.runs[0]}"
+    yield from _verdicts(judging)
+    records = build_lens_records(judging.vote_outcomes)
+    for record in records:
+        yield from _lens_lines(record)
+    if not records:
+        yield "no lens has voted"
+    yield f"receipts: {judging.receipts} made in {judging.seconds:.1f} s, {judging.reused} times one was reused"
+    for test, seen in judging.flaky.most_common(_SHOWN):
+        yield f"  flaky: {to_one_line(test)}, seen both ways {seen} times"
+    if len(judging.flaky) > _SHOWN:
+        yield f"  … and {len(judging.flaky) - _SHOWN} more flaky tests"
+
+
+def _verdicts(judging: JudgingTotals) -> Iterator[str]:
+    if judging.kinds:
+        yield f"verdicts: {_counts(judging.kinds)}"
+    if judging.causes:
+        yield f"  for: {_counts(judging.causes)}"
+    for (status, cause), count in sorted(judging.ends.items()):
+        yield f"  tasks {status}{f', {cause}' if cause else ''}: {count}"
+    if (each := judging.attempts_per_merged_task) is not None:
+        yield f"  attempts per merged task: {each:.2f} (n = {judging.attempts.total()})"
+
+
+def _counts(counts: dict[str, int]) -> str:
+    return ", ".join(f"{count} {name}" for name, count in sorted(counts.items()))
+
+
+def _lens_lines(record: LensRecord) -> Iterator[str]:
+    vetoes = {name: record.decisions[name] for name in VETOES if record.decisions[name]}
+    name = f"{to_one_line(record.lens)} on {to_one_line(shorten_model_name(record.model))}"
+    yield f"lens {name}: {record.votes} votes, {_cost(record)}"
+    unreadable = f", {count} unreadable" if (count := record.decisions["unreadable"]) else ""
+    yield f"  {record.approvals} approved, {record.vetoes} vetoed{_signs(vetoes)}{unreadable}"
+    signs = {name: record.escapes[name] for name in ESCAPES if record.escapes[name]}
+    open_ = f"; {record.undecided} not decided yet" if record.undecided else ""
+    yield f"  escaped: {_rate(record.escape_rate, record.escaped, record.approvals)}{_signs(signs)}{open_}"
+    yield f"  vetoed and landed after all: {_rate(record.false_veto_rate, record.false_vetoes, record.vetoes)}"
+
+
+def _signs(signs: dict[Any, int]) -> str:
+    return f" ({_counts(signs)})" if signs else ""
+
+
+def _rate(rate: float | None, count: int, basis: int) -> str:
+    told = "no basis yet" if rate is None else f"{rate:.1%}"
+    return f"{count} of {basis}, {told}"
+
+
+def _cost(record: LensRecord) -> str:
+    spent = record.spent
+    if spent.unpriced_calls or not record.votes:
+        return f"{spent.cost_text}, {spent.tokens:,} tokens"
+    return f"{spent.cost_text}, ${spent.cost_usd / record.votes:.4f} each"

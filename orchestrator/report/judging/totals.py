@@ -1,0 +1,78 @@
+"""What judging came to, in one run or in many: verdicts, causes, attempts, receipts, tests that cannot be relied on."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from orchestrator.domain.ids import RunId, TaskId
+from orchestrator.domain.run.state import RunState, TaskState
+from orchestrator.domain.run.task import TaskStatus
+from orchestrator.report.judging.lens_accuracy import VoteLog, VoteOutcome
+
+
+@dataclass
+class JudgingTotals:
+    """Sums over runs. `ends` counts leaf tasks by status and cause, `attempts` merged tasks by how many they took.
+
+    `reused` counts how often a receipt that existed stood for a run of its check; `seconds` is what all runs took.
+    """
+
+    runs: list[RunId] = field(default_factory=list)
+    kinds: Counter[str] = field(default_factory=Counter)
+    causes: Counter[str] = field(default_factory=Counter)
+    ends: Counter[tuple[str, str]] = field(default_factory=Counter)
+    attempts: Counter[int] = field(default_factory=Counter)
+    receipts: int = 0
+    reused: int = 0
+    seconds: float = 0.0
+    flaky: Counter[str] = field(default_factory=Counter)
+    vote_outcomes: list[VoteOutcome] = field(default_factory=list)
+
+    @property
+    def attempts_per_merged_task(self) -> float | None:
+        """Attempts per merged task; None where none merged."""
+        merged = self.attempts.total()
+        return sum(number * count for number, count in self.attempts.items()) / merged if merged else None
+
+    def add_run(self, state: RunState, votes: VoteLog, top: TaskId | None = None) -> None:
+        """Count a run, or of it only a task with all below it; `votes` has watched the same events."""
+
+        def is_counted(task: TaskId) -> bool:
+            return top is None or top in state.iterate_lineage(task)
+
+        self.runs.append(state.run.run)
+        tasks = [task for name, task in state.tasks.items() if is_counted(name)]
+        for task in tasks:
+            self._add_task(task)
+        keys = [key for task in tasks for given in task.verdicts for key in given.verdict.receipts]
+        made = {key: state.receipts[key] for key in dict.fromkeys(keys)} if top else state.receipts
+        self.receipts += len(made)
+        self.seconds += sum(receipt.seconds for receipt in made.values())
+        self.reused += _again(keys, () if top else state.baseline) + (0 if top else _cached(state))
+        self.flaky.update(state.flaky)
+        self.vote_outcomes.extend(votes.iterate_vote_outcomes(state, is_counted))
+
+    def _add_task(self, task: TaskState) -> None:
+        verdicts = [given.verdict for given in task.verdicts]
+        self.kinds.update(verdict.kind.value for verdict in verdicts)
+        self.causes.update(verdict.cause.value for verdict in verdicts if verdict.cause)
+        if task.spec.kind == "leaf" and task.status.is_terminal:
+            self.ends[task.status.value, task.cause.value if task.cause else ""] += 1
+        if task.status == TaskStatus.MERGED:
+            self.attempts[len(task.attempts)] += 1
+
+
+def _again(keys: Iterable[str], before: Iterable[str]) -> int:
+    """How many of the keys had been there before."""
+    return sum(_repeats(keys, {*before}))
+
+
+def _repeats(keys: Iterable[str], seen: set[str]) -> Iterator[bool]:
+    for key in keys:
+        yield key in seen
+        seen.add(key)
+
+
+def _cached(state: RunState) -> int:
+    """How many trials of the queue ran nothing."""
+    return sum(trial.cached for trial in state.trials)

@@ -1,0 +1,1 @@
+"""Events in words: lines of `logs`, lines of a run without a terminal, and the last event of a conversation."""

@@ -1,0 +1,45 @@
+"""A tool call in a few words: what a person wants to know first of its arguments."""
+
+import json
+from typing import Any
+
+from orchestrator.domain.text.encoding import decode_json
+from orchestrator.domain.text.sanitization import to_one_line
+
+_FIRST = ("command", "path", "pattern", "query", "reason", "summary")
+_SHOWN = 300
+
+
+def format_tool_call(name: str, arguments: str) -> str:
+    """`shell  pytest -q tests`, `edit  src/log.py`: the tool and the argument that says most.
+
+    `arguments` is JSON as a model wrote it, perhaps cut off or no JSON at all.
+    """
+    return f"{name}  {to_one_line(_most_telling(arguments), _SHOWN)}".rstrip()
+
+
+def parse_arguments(text: str) -> dict[str, Any] | None:
+    """The arguments of a call by name; None if a model wrote no such JSON, or nested it deeper than anybody reads."""
+    try:
+        found = decode_json(text)
+    except ValueError:
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _most_telling(arguments: str) -> str:
+    found = parse_arguments(arguments)
+    if found is None:
+        return arguments[:_SHOWN]
+    for key in _FIRST:
+        if isinstance(found.get(key), str):
+            return str(found[key])
+    return ", ".join(f"{key}={format_argument_value(value)}" for key, value in found.items())
+
+
+def format_argument_value(value: Any) -> str:  # noqa: ANN401
+    """The value of an argument: a text as it is, anything else as JSON."""
+    try:
+        return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    except RecursionError:
+        return "…"

@@ -1,0 +1,1 @@
+"""A migration: burndown, groups of files, one file in full, and its report in every format."""

@@ -1,0 +1,1 @@
+"""Rows that verbs and the dashboard share: the fleet, files, questions and the queue, with their filter."""

@@ -1,0 +1,115 @@
+"""Files of a migration as rows: those of a group, of a shard, or those that failed alike."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from orchestrator.domain.budget.usage import Usage
+from orchestrator.domain.ids import TaskId
+from orchestrator.domain.migration.burndown import counts_sites, get_remaining_weight
+from orchestrator.domain.migration.files import FileRecord, FileStatus
+from orchestrator.domain.run.state import RunState
+from orchestrator.domain.text.sanitization import to_one_line
+from orchestrator.report.migration.file_groups import (
+    GroupKind,
+    build_group_namer,
+    get_failure_key,
+    has_failed,
+    list_step_names,
+)
+from orchestrator.report.rows.activity import Activity
+from orchestrator.report.rows.row_filter import FilterValue
+from orchestrator.report.text.prices import format_price
+
+FILE_KEYS = ("path", "state", "status", "owner", "step", "sites", "attempts", "cost", "reason", "signature", "flags")
+"""What files can be filtered by."""
+ACTIVITY_BY_STATUS: Mapping[FileStatus, Activity] = {
+    FileStatus.DISCOVERED: Activity.QUEUE,
+    FileStatus.TRANSFORMED: Activity.MERGE,
+    FileStatus.RESTORED: Activity.RETRY,
+    FileStatus.EJECTED: Activity.RETRY,
+    FileStatus.MERGED: Activity.DONE,
+    FileStatus.NOTHING_TO_DO: Activity.DONE,
+    FileStatus.REJECTED: Activity.FAIL,
+    FileStatus.UNCHANGED: Activity.FAIL,
+    FileStatus.NEEDS_HUMAN: Activity.FAIL,
+    FileStatus.SKIPPED: Activity.STOP,
+    FileStatus.REVERTED: Activity.STOP,
+}
+"""Where a file stands, in the words of all things of a run."""
+_CHARS = 300
+_NOTHING = Usage()
+_ORDER = [Activity.FAIL, Activity.RETRY, Activity.MERGE, Activity.QUEUE, Activity.STOP, Activity.DONE]
+
+
+@dataclass(frozen=True)
+class FileRow:
+    """A file: `left` are its weighted sites that remain, `step` is the last step that was tried on it."""
+
+    path: str
+    activity: Activity
+    status: FileStatus
+    owner: str
+    step: str
+    attempt: int
+    left: float
+    seconds: float
+    spent: Usage
+    reason: str
+    signature: str
+    flags: tuple[str, ...]
+
+    @property
+    def price(self) -> str:
+        """What model calls for it cost; empty if there were none."""
+        return format_price(self.spent) if self.spent.calls else ""
+
+    def get_filter_values(self) -> Mapping[str, FilterValue]:
+        """What it can be filtered by."""
+        return {
+            "path": self.path,
+            "state": self.activity.value,
+            "status": self.status.value,
+            "owner": self.owner,
+            "step": self.step,
+            "sites": self.left,
+            "attempts": float(self.attempt),
+            "cost": None if self.spent.unpriced_calls else float(self.spent.cost_usd),
+            "reason": self.reason,
+            "signature": self.signature,
+            "flags": " ".join(self.flags),
+        }
+
+
+def build_file_rows(state: RunState, files: Iterable[FileRecord]) -> list[FileRow]:
+    """What failed first, then what is on its way, then the rest; by path."""
+    steps, has_sites = list_step_names(state.recipe), counts_sites(state.recipe)
+    rows = [_row(state, file, steps, has_sites) for file in files]
+    return sorted(rows, key=lambda row: (_ORDER.index(row.activity), row.path))
+
+
+def _row(state: RunState, file: FileRecord, steps: list[str], has_sites: bool) -> FileRow:
+    return FileRow(
+        path=file.path,
+        activity=ACTIVITY_BY_STATUS[file.status],
+        status=file.status,
+        owner=file.owner,
+        step=steps[file.rung] if 0 <= file.rung < len(steps) else "",
+        attempt=file.attempt,
+        left=get_remaining_weight(file, has_sites),
+        seconds=file.seconds,
+        spent=state.spent_by_task.get(TaskId(file.path), _NOTHING),
+        reason=to_one_line(file.reason, _CHARS),
+        signature=to_one_line(file.signature, _CHARS),
+        flags=file.flags,
+    )
+
+
+def list_group_files(state: RunState, by: GroupKind, name: str) -> list[FileRecord]:
+    """The files of one of `report.groups.groups`."""
+    name_of = build_group_namer(state, by)
+    return [file for file in state.files.values() if file.status != FileStatus.NOTHING_TO_DO and name_of(file) == name]
+
+
+def list_files_by_signature(state: RunState, signature: str) -> list[FileRecord]:
+    """The files that failed of one thing, see `report.burndown.signatures`."""
+    return [file for file in state.files.values() if has_failed(file) and get_failure_key(file) == signature]

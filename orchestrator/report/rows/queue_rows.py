@@ -1,0 +1,171 @@
+"""The queue of a goal's run as rows: what is at the gates, waits to land, is being tried, has landed or was ejected."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import chain, islice
+
+from orchestrator.domain.event import RecordedEvent
+from orchestrator.domain.event.landing import LandingFinished, TrialJudged, UnitEjected
+from orchestrator.domain.ids import TaskId, UnitId
+from orchestrator.domain.run.state import RunState, TaskState, parse_unit_task
+from orchestrator.domain.run.task import TaskStatus
+from orchestrator.domain.text.sanitization import to_one_line
+from orchestrator.report.rows.activity import Activity
+from orchestrator.report.rows.queue_gates import GATE_NAMES, GateName, GateStatus, TaskGates
+from orchestrator.report.rows.row_filter import FilterValue
+from orchestrator.report.rows.task_activities import TaskActivities
+
+QUEUE_KEYS = ("unit", "task", "state", "attempt", "title", "reason")
+"""What a queue can be filtered by."""
+MOST_ENDED = 200
+"""So many of what landed are listed, and as many of what was ejected and of what was refused."""
+_CHARS = 300
+
+
+@dataclass(frozen=True)
+class QueueRow:
+    """A unit of the queue. `place` counts from 1 in the order of landing, 0 for what is not queued.
+
+    `at` is when it landed, was ejected or refused, as far as that is recent enough to be known.
+    """
+
+    unit: UnitId
+    task: TaskId
+    title: str
+    attempt: int
+    activity: Activity
+    place: int
+    gates: Mapping[GateName, GateStatus]
+    note: str = ""
+    at: datetime | None = None
+
+    def get_filter_values(self) -> Mapping[str, FilterValue]:
+        """What it can be filtered by."""
+        return {
+            "unit": self.unit,
+            "task": self.task,
+            "state": self.activity.value,
+            "attempt": float(self.attempt),
+            "title": self.title,
+            "reason": self.note,
+        }
+
+
+def build_queue_rows(state: RunState, recent: Iterable[RecordedEvent] = ()) -> list[QueueRow]:
+    """First what is being tried and waits, then what is at the gates, then what has its end, newest first."""
+    made = _Queue(state)
+    ends = _ends_at(recent)
+    ended = (made.iterate_landed(ends), made.iterate_ejected(ends), made.iterate_refused())
+    return [*made.iterate_queued(), *made.iterate_judging(), *chain(*(islice(rows, MOST_ENDED) for rows in ended))]
+
+
+def render_queue_line(state: RunState) -> str:
+    """`branch x at 4be21aa  3 landings  2 ejected  union of 3: red`."""
+    head = f"branch {state.run.branch} " + (f"at {state.head[:10]}" if state.head else "not made yet: nothing landed")
+    counts = [
+        f"{sum(len(landing.units) for landing in state.landings)} landed" if state.landings else "",
+        f"{len(state.ejections)} ejected" if state.ejections else "",
+        _trial_words(state.trials[-1]) if state.trials else "",
+    ]
+    return "  ".join(part for part in (head, *counts) if part)
+
+
+def _trial_words(trial: TrialJudged) -> str:
+    word = "green" if trial.difference.is_green else "red"
+    return f"last union of {len(trial.units)}: {word}{' (known)' if trial.cached else ''}"
+
+
+class _Queue:
+    """One look at a state."""
+
+    def __init__(self, state: RunState) -> None:
+        self._state = state
+        self._standing = TaskActivities(state)
+        self._gates = TaskGates(state, self._standing)
+
+    def iterate_queued(self) -> Iterator[QueueRow]:
+        """What the judge let through and has not landed."""
+        queued = [task for task in self._state.tasks.values() if task.status == TaskStatus.QUEUED]
+        for place, task in enumerate(queued, 1):
+            doing = Activity.TEST if self._gates.is_testing else self._standing.get_activity(task)
+            yield self._row(task, Activity.RETRY if task.ejection else doing, place)
+
+    def iterate_judging(self) -> Iterator[QueueRow]:
+        """What is being judged, longest under way first."""
+        for task in self._state.tasks.values():
+            if task.status == TaskStatus.JUDGING and task.attempt is not None:
+                yield self._row(task, self._standing.get_activity(task), 0, _reasons(task))
+
+    def iterate_landed(self, at: Mapping[str, datetime]) -> Iterator[QueueRow]:
+        """What landed, newest first."""
+        for landing in reversed(self._state.landings):
+            for unit in landing.units:
+                yield self._end(unit, Activity.DONE, f"landed at {landing.new[:10]}", at.get(unit))
+
+    def iterate_ejected(self, at: Mapping[str, datetime]) -> Iterator[QueueRow]:
+        """What was ejected, newest first; a task may stand here for several of its attempts."""
+        for ejection in reversed(self._state.ejections):
+            yield self._end(ejection.unit, Activity.FAIL, describe_ejection(ejection), at.get(ejection.unit))
+
+    def iterate_refused(self) -> Iterator[QueueRow]:
+        """The tasks that a verdict or a person ended."""
+        for task in self._state.tasks.values():
+            if task.status.is_terminal and not task.status.is_reached and task.verdict and not task.ejection:
+                yield self._row(task, self._standing.get_activity(task), 0, task.reason or _reasons(task))
+
+    def _end(self, unit: UnitId, doing: Activity, note: str, at: datetime | None) -> QueueRow:
+        task = self._state.tasks.get(parse_unit_task(unit))
+        if task is None:
+            return QueueRow(unit, parse_unit_task(unit), "", 0, doing, 0, {}, note, at)
+        row = self._row(task, doing, 0, note)
+        number = unit.rpartition("@")[2]
+        union = GateStatus("ok" if doing == Activity.DONE else "bad")
+        gates: dict[GateName, GateStatus] = {step: GateStatus("ok") for step in GATE_NAMES if step != "person"}
+        if row.unit == unit:
+            gates = dict(row.gates)
+        gates["union"] = union
+        return QueueRow(
+            unit, row.task, row.title, int(number) if number.isdecimal() else 0, doing, 0, gates, row.note, at
+        )
+
+    def _row(self, task: TaskState, doing: Activity, place: int, note: str = "") -> QueueRow:
+        return QueueRow(
+            unit=task.unit,
+            task=task.spec.id,
+            title=to_one_line(task.spec.title, _CHARS),
+            attempt=task.attempt.number if task.attempt else 0,
+            activity=doing,
+            place=place,
+            gates=self._gates.get_gate_statuses(task),
+            note=to_one_line(note, _CHARS),
+        )
+
+
+def describe_ejection(ejection: UnitEjected) -> str:
+    """Why a unit did not land, in one line."""
+    if ejection.conflict:
+        return f"conflicts in {', '.join(ejection.conflict)}"
+    found = ejection.difference
+    lost = [*found.problems, *found.new_failures, *found.missing_tests, *found.unsettled]
+    beside = f" together with {', '.join(ejection.partners)}" if ejection.partners else ""
+    count = len(found.new_failures) + len(found.missing_tests)
+    told = f"breaks {count} test{'s' * (count != 1)}{beside}: " if count else f"red{beside}: "
+    return told + ", ".join(lost[:5])
+
+
+def _reasons(task: TaskState) -> str:
+    if task.verdict is None:
+        return ""
+    verdict = task.verdict.verdict
+    return f"{verdict.kind}: {'; '.join(verdict.reasons)}".rstrip(": ")
+
+
+def _ends_at(recent: Iterable[RecordedEvent]) -> Mapping[str, datetime]:
+    found: dict[str, datetime] = {}
+    for recorded in recent:
+        if isinstance(recorded.event, LandingFinished):
+            found |= dict.fromkeys(recorded.event.units, recorded.at)
+        elif isinstance(recorded.event, UnitEjected):
+            found[recorded.event.unit] = recorded.at
+    return found

@@ -1,0 +1,96 @@
+"""Where tasks stand, in the few words that a dashboard has glyphs for, and what they wait for."""
+
+from collections.abc import Mapping
+from functools import cached_property
+
+from orchestrator.domain.event.run import CheckStarted
+from orchestrator.domain.ids import TaskId, UnitId
+from orchestrator.domain.run.state import RunState, TaskState, parse_unit_task
+from orchestrator.domain.run.task import EndCause, TaskStatus
+from orchestrator.report.rows.activity import Activity
+
+_DOING: Mapping[TaskStatus, Activity] = {
+    TaskStatus.PLANNED: Activity.QUEUE,
+    TaskStatus.RUNNING: Activity.RUN,
+    TaskStatus.JUDGING: Activity.JUDGE,
+    TaskStatus.QUEUED: Activity.MERGE,
+    TaskStatus.PLANNING: Activity.THINK,
+    TaskStatus.WAITING: Activity.RUN,
+    TaskStatus.MERGED: Activity.DONE,
+    TaskStatus.DONE: Activity.DONE,
+    TaskStatus.REJECTED: Activity.FAIL,
+    TaskStatus.BLOCKED: Activity.FAIL,
+    TaskStatus.SPLIT: Activity.STOP,
+    TaskStatus.CANCELLED: Activity.STOP,
+}
+
+
+class TaskActivities:
+    """Looks at one state; make a new one when it has changed."""
+
+    def __init__(self, state: RunState) -> None:
+        self._state = state
+
+    def get_activity(self, task: TaskState) -> Activity:
+        """What it is doing; whether it stalls is seen of conversations only."""
+        if task.status.is_terminal:
+            return _DOING[task.status]
+        if self._state.ended is not None:
+            return Activity.STOP
+        if task.spec.id in self.questions_by_task:
+            return Activity.ASK
+        if task.status == TaskStatus.JUDGING and task.spec.id in self.checks_by_task:
+            return Activity.TEST
+        if task.status == TaskStatus.JUDGING and task.verdict is not None:
+            return Activity.RETRY
+        if task.status == TaskStatus.PLANNED and task.retry is not None:
+            return Activity.RETRY
+        if self._state.user_pause and task.status == TaskStatus.PLANNED:
+            return Activity.PAUSE
+        return _DOING[task.status]
+
+    def list_unmet_dependencies(self, task: TaskState) -> tuple[TaskId, ...]:
+        """What has to land before it begins and has not."""
+        if task.status != TaskStatus.PLANNED:
+            return ()
+        tasks = self._state.tasks
+        return tuple(name for name in task.spec.depends_on if name not in tasks or not tasks[name].status.is_reached)
+
+    def is_blocked(self, task: TaskState) -> bool:
+        """Whether it cannot go on by itself: something must land first, someone must answer, or it was given up."""
+        is_over = task.status == TaskStatus.BLOCKED or task.cause == EndCause.DEPENDENCY
+        return is_over or self.get_activity(task) == Activity.ASK or bool(self.list_unmet_dependencies(task))
+
+    @cached_property
+    def questions_by_task(self) -> Mapping[TaskId, str]:
+        """The tasks that wait for a person, each with the question's item."""
+        found: dict[TaskId, str] = {}
+        plans = set()
+        for one in self._state.pending_approvals:
+            approval = one.approval
+            if approval.matter == "tier":
+                found[TaskId(approval.subject.rpartition("/")[0])] = approval.item
+            elif approval.matter == "landing" and "@" in approval.subject:
+                found[parse_unit_task(UnitId(approval.subject))] = approval.item
+            elif approval.matter == "plan":
+                plans.add(approval.item)
+        for task in self._state.tasks.values() if plans else ():
+            if task.spec.approval in plans:
+                found[task.spec.id] = task.spec.approval
+        return found
+
+    @cached_property
+    def checks_by_task(self) -> Mapping[TaskId, tuple[str, ...]]:
+        """The tasks of whose candidates checks are running, with the checks' names."""
+        checks: dict[str, tuple[str, ...]] = {}
+        for intent in self._state.open_intents.values():
+            if isinstance(intent, CheckStarted):
+                checks[intent.tree] = (*checks.get(intent.tree, ()), intent.check)
+        if not checks:
+            return {}
+        judged = (task for task in self._state.tasks.values() if task.status == TaskStatus.JUDGING)
+        return {
+            task.spec.id: checks[task.candidate.tree]
+            for task in judged
+            if task.candidate is not None and task.candidate.tree in checks
+        }

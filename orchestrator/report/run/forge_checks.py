@@ -1,0 +1,86 @@
+"""What the forge's checks say of a run's pull request, and whether it is merged: in words and as objects."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from orchestrator.domain.event.forge import ChecksSeen, PrClosed, PrClosing, PrMerged, PrMerging
+from orchestrator.domain.ids import ROOT_TASK
+from orchestrator.domain.judging.forge_check import ForgeCheck, list_check_names
+from orchestrator.domain.run.state import RunState
+from orchestrator.domain.run.task import TaskStatus
+from orchestrator.domain.text.sanitization import to_one_line
+
+_SHOWN = 5
+
+
+def render_checks_line(checks: Sequence[ForgeCheck]) -> str:
+    """`2 checks passed, waits for lint, types`; what failed comes first."""
+    if not checks:
+        return "no check has begun"
+    failed, pending = list_check_names(checks, "failed"), list_check_names(checks, "pending")
+    passed = len(checks) - len(failed) - len(pending)
+    parts = (
+        f"failed: {_some(failed)}" if failed else "",
+        f"waits for {_some(pending)}" if pending else "",
+        f"{passed} check{'s' * (passed != 1)} passed" if passed else "",
+    )
+    return "; ".join(part for part in parts if part)
+
+
+def describe_pull_request_event(event: ChecksSeen | PrMerging | PrMerged | PrClosing | PrClosed) -> str:
+    """What became of a pull request, to be read after its name."""
+    match event:
+        case ChecksSeen():
+            return f"at {event.commit[:12]}: {render_checks_line(event.checks)}"
+        case PrMerging():
+            return f"is being merged at {event.commit[:12]}"
+        case PrMerged():
+            return f"is merged: its target stands at {event.new[:12]}"
+        case PrClosing():
+            return f"is being closed: {event.reason}"
+    return "is closed, not merged"
+
+
+def _some(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return to_one_line(", ".join(names[:_SHOWN])) + more
+
+
+def is_waiting_for_checks(state: RunState) -> bool:
+    """Whether a run is at nothing but waiting for checks."""
+    if state.forge_checks is None or state.forge_checks_since is None or state.ended or state.paused:
+        return False
+    root, is_judged = state.tasks.get(ROOT_TASK), len(state.iterations) == state.iteration
+    if is_judged or root is None or root.status != TaskStatus.DONE:
+        return False
+    return all(session.ended is not None for session in state.sessions.values() if session.role == "judge")
+
+
+def render_forge_lines(state: RunState) -> Iterator[str]:
+    """What there is to say of checks and merging, in the last words of a run."""
+    if state.forge_checks is not None and state.pr is not None:
+        yield f"checks of {state.forge_checks.forge}: {render_checks_line(state.forge_checks.checks)}"
+        for check in state.forge_checks.checks[:_SHOWN]:
+            if check.state == "failed":
+                yield f"  ✗ {to_one_line(check.name)}  {to_one_line(check.url)}".rstrip()
+    if state.merged is not None:
+        yield f"merged: {state.run.target or 'its target'} on {state.merged.forge} stands at {state.merged.new[:12]}"
+
+
+def build_forge_checks(state: RunState) -> dict[str, Any] | None:
+    """The checks as they were seen last, in words as well; None where nobody waited for them."""
+    seen = state.forge_checks
+    if seen is None:
+        return None
+    return {
+        "commit": seen.commit,
+        "words": render_checks_line(seen.checks),
+        "waiting": is_waiting_for_checks(state),
+        "checks": [check.model_dump(mode="json") for check in seen.checks],
+    }
+
+
+def build_merge_result(state: RunState) -> dict[str, Any] | None:
+    """What was merged and where its target stands since; None if nothing was."""
+    merged = state.merged
+    return {"ref": merged.ref, "commit": merged.commit, "target": merged.new} if merged else None

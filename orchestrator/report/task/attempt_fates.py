@@ -1,0 +1,62 @@
+"""What became of attempts: which work landed, and why the rest did not."""
+
+from typing import Literal
+
+from orchestrator.domain.run.attempt import Attempt
+from orchestrator.domain.run.state import TaskState, build_unit_id
+from orchestrator.domain.run.task import TaskStatus
+
+Fate = Literal["landed", "open", "rejected", "blocked", "split", "cancelled", "restarted", "ejected", "superseded"]
+"""`superseded`: another attempt began afresh without a verdict on this one. `open`: nothing is decided yet."""
+
+_ENDS: dict[TaskStatus, Fate] = {
+    TaskStatus.MERGED: "landed",
+    TaskStatus.REJECTED: "rejected",
+    TaskStatus.BLOCKED: "blocked",
+    TaskStatus.SPLIT: "split",
+    TaskStatus.CANCELLED: "cancelled",
+}
+
+
+def get_attempt_fates(task: TaskState) -> dict[int, Fate]:
+    """Attempt number → what became of its work. Work that a later attempt went on from has that one's fate."""
+    found: dict[int, Fate] = {}
+    later: Fate | None = None
+    for place in reversed(range(len(task.attempts))):
+        number = task.attempts[place].number
+        if later is None:
+            later = _last(task, number)
+        elif not _goes_on(task, task.attempts[place + 1]):
+            later = _given_up(task, number)
+        found[number] = later
+    return dict(sorted(found.items()))
+
+
+def get_task_fate(task: TaskState) -> Fate:
+    """What became of a task as a whole."""
+    return _ENDS.get(task.status, "landed" if task.status == TaskStatus.DONE else "open")
+
+
+def _goes_on(task: TaskState, attempt: Attempt) -> bool:
+    """Whether an attempt begins with the files of an earlier one. A model step of a migration begins each attempt with
+    what the ladder gives it.
+    """
+    if attempt.start is None or attempt.mode != "restart":
+        return attempt.start is not None
+    return attempt.start in {candidate.commit for candidate in task.candidates}
+
+
+def _last(task: TaskState, number: int) -> Fate:
+    fate = get_task_fate(task)
+    return "ejected" if fate == "rejected" and _was_ejected(task, number) else fate
+
+
+def _given_up(task: TaskState, number: int) -> Fate:
+    if _was_ejected(task, number):
+        return "ejected"
+    return "restarted" if any(given.number == number for given in task.verdicts) else "superseded"
+
+
+def _was_ejected(task: TaskState, number: int) -> bool:
+    unit = build_unit_id(task.spec.id, number)
+    return any(ejection.unit == unit for ejection in task.ejections)

@@ -1,0 +1,207 @@
+"""What `show` prints of a task or of a file of a migration."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from orchestrator.domain.event.landing import UnitEjected
+from orchestrator.domain.ids import ROOT_TASK, TaskId
+from orchestrator.domain.judging.check import Receipt
+from orchestrator.domain.judging.verdict import LensVote, Verdict
+from orchestrator.domain.migration.files import FileRecord
+from orchestrator.domain.run.state import RunState, TaskState
+from orchestrator.domain.text.sanitization import strip_controls, to_one_line
+from orchestrator.errors import UsageProblem
+from orchestrator.report.run.contract import build_contract, iterate_contract_receipts, render_iteration_lines
+from orchestrator.report.task.receipt import (
+    CheckLog,
+    ReadBlob,
+    build_rerun_command,
+    find_difference,
+    quote_text,
+    render_receipt_lines,
+)
+
+_TITLE_CHARS = 8_000
+_EVIDENCE_CHARS = 300
+_NOTHING = CheckLog()
+
+
+def get_task(state: RunState, name: str) -> TaskState:
+    """The task of this id.
+
+    Raises:
+        UsageProblem: there is none; names those that exist.
+    """
+    if TaskId(name) not in state.tasks:
+        raise UsageProblem(f"run {state.run.run} has no task {name!r}; its tasks: {', '.join(state.tasks) or 'none'}")
+    return state.tasks[TaskId(name)]
+
+
+def get_file_record(state: RunState, path: str) -> FileRecord:
+    """The file of this path in a migration.
+
+    Raises:
+        UsageProblem: the migration does not cover it.
+    """
+    if path not in state.files:
+        raise UsageProblem(f"migration {state.run.run} does not cover {path!r}: it has {len(state.files)} files")
+    return state.files[path]
+
+
+def build_task_details(state: RunState, task: TaskState, log: CheckLog, read_blob: ReadBlob) -> dict[str, Any]:
+    """The task with everything that happened to it, as data.
+
+    Each receipt has its `purpose`, its `difference` to the base (None without one) and how to run it `again` (None for
+    canaries). The root has the `contract` and each verdict on it (`iterations`); of other tasks they are empty.
+    """
+    is_root = task.spec.id == ROOT_TASK
+    return {
+        "schema": "orchestrate.task/1",
+        "task": task.model_dump(mode="json"),
+        "contract": build_contract(state) if is_root else [],
+        "iterations": [given.model_dump(mode="json") for given in state.iterations] if is_root else [],
+        "receipts": [_receipt_object(state, receipt, log, read_blob) for receipt in list_task_receipts(state, task)],
+        "attempted": [one.model_dump(mode="json") for one in state.unapproved_violations if one.task == task.spec.id],
+        "spent": state.spent_by_task[task.spec.id].model_dump(mode="json")
+        if task.spec.id in state.spent_by_task
+        else None,
+    }
+
+
+def _receipt_object(state: RunState, receipt: Receipt, log: CheckLog, read_blob: ReadBlob) -> dict[str, Any]:
+    difference = find_difference(state, receipt, log, read_blob)
+    return receipt.model_dump(mode="json") | {
+        "purpose": log.purposes.get(receipt.key, ""),
+        "difference": difference.model_dump(mode="json") if difference else None,
+        "again": build_rerun_command(receipt),
+    }
+
+
+def render_task_details(
+    state: RunState, task: TaskState, read_blob: ReadBlob, log: CheckLog = _NOTHING
+) -> Iterator[str]:
+    """The same for a person: what was asked, each attempt with its verdict, each receipt with how to rerun it."""
+    yield from render_task_history(state, task)
+    for receipt in list_task_receipts(state, task):
+        yield ""
+        yield from render_receipt_lines(receipt, state, log, read_blob)
+
+
+def render_task_history(state: RunState, task: TaskState) -> Iterator[str]:
+    """What was asked of a task, and each attempt with its verdict and why."""
+    spec = task.spec
+    yield f"{spec.id}  {task.status}  {to_one_line(spec.title, _TITLE_CHARS)}"
+    yield f"  {quote_text(spec.outcome)}"
+    yield from (f"  - {quote_text(point)}" for point in spec.acceptance)
+    if spec.grants:
+        yield f"  may change tests and configuration: {strip_controls(', '.join(spec.grants))}"
+    if task.reason:
+        yield f"  ended{f', {task.cause}' if task.cause else ''}: {quote_text(task.reason)}"
+    for attempt in task.attempts:
+        yield f"\nattempt {attempt.number} ({attempt.mode}) on {attempt.model}, base {attempt.base[:12]}"
+        yield from _attempt_lines(task, attempt.number)
+        yield from _overstep_lines(state, task, attempt.number)
+    if spec.id == ROOT_TASK:
+        yield from (f"  {line}" for line in render_iteration_lines(state))
+
+
+def _attempt_lines(task: TaskState, number: int) -> Iterator[str]:
+    for end in task.ends:
+        if end.number == number:
+            last = end.handoff.summary if end.handoff else end.detail
+            yield f"  {end.exit}: {quote_text(last)}"
+    for candidate in task.candidates:
+        if candidate.number == number:
+            yield f"  candidate {candidate.commit[:12]} +{candidate.added} -{candidate.removed}: "
+            yield from (f"    {to_one_line(path)}" for path in candidate.paths)
+    for given in task.verdicts:
+        if given.number == number:
+            yield from _verdict_lines(given.verdict)
+
+
+def _verdict_lines(verdict: Verdict) -> Iterator[str]:
+    yield f"  verdict: {verdict.kind}{f' ({verdict.cause})' if verdict.cause else ''}"
+    yield from (f"    {quote_text(reason)}" for reason in verdict.reasons)
+    yield from (f"    flagged: {quote_text(flag)}" for flag in verdict.flags)
+    for vote in verdict.votes:
+        yield from _vote_lines(vote)
+    yield from (f"    rests on receipt {key}" for key in verdict.receipts)
+
+
+def _vote_lines(vote: LensVote) -> Iterator[str]:
+    """A reviewer's word, and what it found point by point, with what shows it."""
+    yield f"    {vote.lens} ({vote.model}): {vote.decision}"
+    yield from (f"      {quote_text(reason)}" for reason in vote.reasons)
+    for finding in vote.findings:
+        evidence = to_one_line(", ".join(finding.evidence), _EVIDENCE_CHARS) or "no evidence"
+        yield f"      {'✓' if finding.met else '✗'} {to_one_line(finding.id)}: {evidence}"
+
+
+def _overstep_lines(state: RunState, task: TaskState, number: int) -> Iterator[str]:
+    """What an attempt tried beyond its walls."""
+    for one in state.unapproved_violations:
+        if one.task == task.spec.id and one.attempt == number:
+            yield f"  tried beyond its walls, {_BY[one.evidence]}: {one.kind}, turn {one.turn + 1}"
+            yield f"    {quote_text(one.what)}"
+            yield f"    → {quote_text(one.outcome)}"
+
+
+_BY = {"words": "by its words", "refusal": "and was refused", "kernel": "as the kernel counted"}
+
+
+def list_task_receipts(state: RunState, task: TaskState) -> list[Receipt]:
+    """The receipts that verdicts on a task and its ejections rest on, in order."""
+    keys = [key for given in task.verdicts for key in given.verdict.receipts]
+    keys += [key for ejection in task.ejections for key in ejection.receipts]
+    keys += iterate_contract_receipts(state) if task.spec.id == ROOT_TASK else ()
+    return [state.receipts[key] for key in dict.fromkeys(keys)]
+
+
+def list_file_receipts(state: RunState, file: FileRecord) -> list[Receipt]:
+    """The receipts for which a file of a migration was ejected."""
+    ejection = _ejection(state, file)
+    return [state.receipts[key] for key in ejection.receipts] if ejection else []
+
+
+def build_file_evidence(state: RunState, file: FileRecord, log: CheckLog, read_blob: ReadBlob) -> dict[str, Any]:
+    """A file of a migration, as data; its receipts as in `task_object`."""
+    ejection = _ejection(state, file)
+    keys = ejection.receipts if ejection else ()
+    return {
+        "schema": "orchestrate.file/1",
+        "file": file.model_dump(mode="json"),
+        "difference": ejection.difference.model_dump(mode="json") if ejection else None,
+        "receipts": [_receipt_object(state, state.receipts[key], log, read_blob) for key in keys],
+    }
+
+
+def _ejection(state: RunState, file: FileRecord) -> UnitEjected | None:
+    """Why the queue refused a file, the last time that it did."""
+    return next((event for event in reversed(state.ejections) if event.unit == file.path), None)
+
+
+def render_file_evidence(
+    state: RunState, file: FileRecord, read_blob: ReadBlob, log: CheckLog = _NOTHING
+) -> Iterator[str]:
+    """The same for a person."""
+    yield f"{file.path}  {file.status}"
+    if file.reason:
+        yield f"  {strip_controls(file.reason)}"
+    if file.signature:
+        yield f"  signature: {strip_controls(file.signature)}"
+    yield from render_ejection_evidence(state, file, read_blob, log)
+
+
+def render_ejection_evidence(
+    state: RunState, file: FileRecord, read_blob: ReadBlob, log: CheckLog = _NOTHING
+) -> Iterator[str]:
+    """The tests for which a file was ejected, and the receipts that show it."""
+    ejection = _ejection(state, file)
+    if ejection is None:
+        return
+    yield from (f"  fails: {test}" for test in ejection.difference.new_failures)
+    yield from (f"  passes and fails on one tree: {test}" for test in ejection.difference.unsettled)
+    yield from (f"  missing: {test}" for test in ejection.difference.missing_tests)
+    for key in ejection.receipts:
+        yield ""
+        yield from render_receipt_lines(state.receipts[key], state, log, read_blob)

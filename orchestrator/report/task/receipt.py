@@ -1,0 +1,141 @@
+"""A receipt for a person: what ran on which tree and for what, what it gave against the base, how to run it again."""
+
+import json
+import shlex
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import ClassVar
+
+from orchestrator.domain.event import RecordedEvent
+from orchestrator.domain.event.run import CheckStarted, FlakesSeen
+from orchestrator.domain.judging.check import CANARY_CHECK, GATE_VARIANTS, Difference, Outcomes, Receipt, TestOutcome
+from orchestrator.domain.run.state import RunState
+from orchestrator.domain.text.blob_text import Text
+from orchestrator.domain.text.sanitization import strip_controls, to_one_line
+from orchestrator.domain.text.truncation import truncate_text
+from orchestrator.judge.gate.difference import compare_outcomes
+
+_OUTPUT_CHARS = 4_000
+_SAID_CHARS = 8_000
+_SHOWN = 12
+ReadBlob = Callable[[str], bytes]
+Key = tuple[str, str]
+"""A check's name with a tree."""
+
+
+class CheckLog:
+    """Watches a journal go by for what receipts do not hold: what each was made for, and tests seen both ways."""
+
+    KINDS: ClassVar = ("check.started", "flakes.seen")
+
+    def __init__(self) -> None:
+        self.purposes: dict[str, str] = {}
+        self.flaky: dict[Key, tuple[str, ...]] = {}
+
+    def record_events(self, events: Iterable[RecordedEvent]) -> None:
+        """Take in events, of which only those of `KINDS` matter."""
+        for recorded in events:
+            event = recorded.event
+            if isinstance(event, CheckStarted):
+                self.purposes[event.key] = event.purpose
+            elif isinstance(event, FlakesSeen):
+                key = (event.check, event.tree)
+                self.flaky[key] = tuple(sorted({*self.flaky.get(key, ()), *event.flaky}))
+
+
+def find_difference(state: RunState, receipt: Receipt, log: CheckLog, read_blob: ReadBlob) -> Difference | None:
+    """What a receipt's tests lost against the base; None for a check without a baseline or without outcomes."""
+    baseline = state.get_baseline_receipts().get(receipt.check)
+    if baseline is None or baseline.key == receipt.key:
+        return None
+    before, now = _outcomes(baseline, read_blob), _outcomes(receipt, read_blob)
+    if before is None or now is None:
+        return None
+    found = compare_outcomes(before, baseline.exit_code, now, receipt.exit_code)
+    return found.model_copy(update={"flaky": log.flaky.get((receipt.check, receipt.tree), ())})
+
+
+def _outcomes(receipt: Receipt, read_blob: ReadBlob) -> Outcomes | None:
+    """Test id → outcome; None where there are none, or nobody can read them any more."""
+    if receipt.tests is None:
+        return None
+    try:
+        stored: Mapping[str, str] = json.loads(read_blob(receipt.tests))
+    except ValueError:
+        return None
+    return {test: TestOutcome(outcome) for test, outcome in stored.items()}
+
+
+def render_receipt_lines(receipt: Receipt, state: RunState, log: CheckLog, read_blob: ReadBlob) -> Iterator[str]:
+    """The receipt in lines, each list and text bounded."""
+    counts = receipt.counts
+    yield f"receipt {receipt.key}"
+    if purpose := log.purposes.get(receipt.key):
+        yield f"  for {to_one_line(purpose)}"
+    yield f"  $ {quote_text(receipt.command)}"
+    if how := GATE_VARIANTS.get(receipt.kind):
+        yield f"  {how}"
+    yield f"  {receipt.status}, exit {receipt.exit_code}, {receipt.seconds:.1f} s, tree {receipt.tree[:12]}"
+    argv = f", command line {receipt.argv[:12]}" if receipt.argv else ""
+    yield f"  environment {receipt.environment[:12]}{argv}"
+    if receipt.tests is not None:
+        yield f"  {counts.passed} passed, {counts.failed} failed, {counts.errors} errors, {counts.skipped} skipped"
+    if receipt.problem:
+        yield f"  its report: {quote_text(receipt.problem)}"
+    if difference := find_difference(state, receipt, log, read_blob):
+        yield from render_difference_lines(difference)
+    output = strip_controls(truncate_text(_whole(receipt.output, read_blob), _OUTPUT_CHARS).text)
+    yield from (f"  | {line}" for line in output.splitlines())
+    if line := build_rerun_command(receipt):
+        yield f"  again: {line}"
+
+
+def render_difference_lines(difference: Difference) -> Iterator[str]:
+    """What differs from the base, kind by kind; a line that nothing does."""
+    kinds = {
+        "fails now": difference.new_failures,
+        "missing": difference.missing_tests,
+        "skipped now": difference.newly_skipped,
+        "fixed": difference.fixed,
+        "seen both ways": difference.flaky,
+    }
+    if not any(kinds.values()) and not difference.problems:
+        yield "  against the base: no test differs"
+    for what, tests in kinds.items():
+        if tests:
+            more = f" and {len(tests) - _SHOWN} more" if len(tests) > _SHOWN else ""
+            yield f"  {what} ({len(tests)}): {', '.join(map(to_one_line, tests[:_SHOWN]))}{more}"
+    yield from (f"  problem: {quote_text(problem)}" for problem in difference.problems[:_SHOWN])
+
+
+def build_rerun_command(receipt: Receipt) -> str | None:
+    """A line for a shell in the repository that runs the check on a copy of its tree: without the sandbox around it.
+
+    None for canaries, which the harness alone can plant.
+    """
+    if receipt.kind == CANARY_CHECK:
+        return None
+    command = receipt.command.replace("{report}", "report.xml")
+    top = 'cd "$(git rev-parse --show-toplevel)" && d=$(mktemp -d) && export GIT_INDEX_FILE="$d/index"'
+    copy = f'git read-tree {receipt.tree} && git checkout-index -a --prefix="$d/tree/" && unset GIT_INDEX_FILE'
+    return f'({top} && {copy} && cd "$d/tree" && "$(command -v bash || echo sh)" -c {_word(command)})'
+
+
+def _word(text: str) -> str:
+    """The text as one word of a shell in one line that a terminal shows whole."""
+    if text.isprintable():
+        return shlex.quote(text)
+    octal = "".join(chr(byte) if byte in _PLAIN else f"\\0{byte:03o}" for byte in text.encode("utf-8", "replace"))
+    return f"\"$(printf '%b' '{octal}')\""
+
+
+_PLAIN = frozenset(range(0x20, 0x7F)) - set(b"'\\")
+
+
+def quote_text(text: str) -> str:
+    """Somebody's words: bounded, and with every further line further in, so that none can pass for one of ours."""
+    lines = strip_controls(truncate_text(text, _SAID_CHARS).text).splitlines()
+    return "\n        ".join(lines)
+
+
+def _whole(text: Text, read_blob: ReadBlob) -> str:
+    return text.head if text.sha is None else read_blob(text.sha).decode("utf-8", "replace")

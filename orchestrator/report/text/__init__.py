@@ -1,0 +1,1 @@
+"""How prices, sizes, Markdown and HTML are written, whatever document they stand in."""

@@ -1,0 +1,1 @@
+"""Garbage collection: what `gc` removes, and which runs it has to keep."""

@@ -1,0 +1,295 @@
+"""`gc`: what may go. Work that did not land stays unless its run is named.
+
+A kill at any moment is harmless. A run that is to go is first moved out of the runs in one step; the place it is moved
+to tells the next `gc` what is left to remove.
+"""
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from anyio import to_thread
+
+from orchestrator.domain.fold.projection import fold_events
+from orchestrator.domain.ids import RunId
+from orchestrator.errors import EnvironmentProblem, JournalProblem, RunLocked
+from orchestrator.hands.deps.store import DepsStore
+from orchestrator.hands.files.directory_trees import remove_tree
+from orchestrator.hands.files.session_folder import find_old_logs
+from orchestrator.hands.local import build_worktree_pool
+from orchestrator.journal.locations.disk_usage import measure_tree_bytes
+from orchestrator.journal.locations.run_directory import RunDirectory, StateDirectory
+from orchestrator.journal.storage.event_store import read_all_events
+from orchestrator.project.options import Options, ProjectContext, load_project_context
+from orchestrator.provisioning.dependencies import DEPS_DIRECTORY
+from orchestrator.retention.policy import KeptRun, find_reason_to_keep, select_expired_runs
+from worktrees.errors import LockedRepository
+from worktrees.locks.file_lock import try_file_lock
+from worktrees.locks.git_lock_files import find_repository_locks, get_locked_ref, remove_lock
+from worktrees.ref_store.refs import delete_refs, list_refs
+from worktrees.safety.private_directory import create_private_directory
+
+_REFS = "refs/orchestrate"
+_DAY_S = 24 * 3600.0
+_CACHES = ("search.db", "snapshot")
+"""How the names of files beside a journal begin that can be derived from it anew."""
+
+
+@dataclass(frozen=True)
+class CollectionRequest:
+    """What is asked for: named runs go whatever is in them, others only by policy and if nothing would be lost."""
+
+    named: tuple[str, ...] = ()
+    by_policy: bool = False
+    is_dry: bool = False
+
+
+@dataclass
+class CollectionResult:
+    """What was removed, or would be. `kept` are the runs past retention that stay, and why.
+
+    `locks` are refs of ours that dead processes had locked, `locked` tells of the lock files that stay and the way on.
+    """
+
+    workspaces: tuple[str, ...] = ()
+    runs: tuple[str, ...] = ()
+    refs: tuple[str, ...] = ()
+    logs: tuple[str, ...] = ()
+    caches: tuple[str, ...] = ()
+    locks: tuple[str, ...] = ()
+    locked: tuple[str, ...] = ()
+    deps: tuple[str, ...] = ()
+    kept: tuple[KeptRun, ...] = ()
+    freed_bytes: int = 0
+
+
+async def collect_garbage(options: Options, wish: CollectionRequest) -> CollectionResult:
+    """Remove idle workspaces, old outputs and caches, and the runs that may go.
+
+    Raises:
+        RunLocked: a process works on a named run, or another `gc` is at work; nothing was removed.
+        UsageProblem: there is no such run.
+    """
+    around = await to_thread.run_sync(load_project_context, options)
+    named = {around.state.find_run(run).run for run in wish.named}
+    _require_idle([around.state.get_run(run) for run in named])
+    with _alone(around.state):
+        collection = _Collection(around, named, wish.is_dry)
+        await collection.finish_removals()
+        await collection.sweep_locks()
+        await collection.drop_workspaces()
+        await collection.drop_leftovers()
+        await collection.drop_runs(by_policy=wish.by_policy or around.config.gc.runs)
+        return collection.result
+
+
+def _require_idle(runs: Sequence[RunDirectory]) -> None:
+    with ExitStack() as held:
+        for run in runs:
+            held.enter_context(run.hold_lock())
+
+
+@contextmanager
+def _alone(state: StateDirectory) -> Iterator[None]:
+    try:
+        create_private_directory(state.path)
+        lock = try_file_lock(state.path / "gc.lock")
+    except OSError as error:
+        raise EnvironmentProblem(f"cannot write {state.path}: {error.strerror}") from error
+    if lock is None:
+        raise RunLocked(f"another `orchestrate gc` is at work in {state.path}: wait for it")
+    try:
+        yield
+    finally:
+        os.close(lock)
+
+
+class _Collection:
+    """One `gc`: what it has removed so far, or would have, stands in `gone`."""
+
+    def __init__(self, around: ProjectContext, named: set[RunId], is_dry: bool) -> None:
+        self.result = CollectionResult()
+        self._git = around.repository.git
+        self._pool = build_worktree_pool(around.repository, around.state.path)
+        self._state = around.state
+        self._limits = around.config.gc
+        self._named = named
+        self._is_dry = is_dry
+        self._past = select_expired_runs(_last_records(around.state), datetime.now(UTC), around.config.gc)
+
+    async def finish_removals(self) -> None:
+        """Go on with the runs that an earlier `gc` had begun to remove when it was killed."""
+        for place in sorted(_children(self._removed)):
+            run = self._state.get_run(RunId(place.name))
+            await self._remove_all_of(run, place, has_refs=not run.journal.exists())
+
+    async def sweep_locks(self) -> None:
+        """Remove dead processes' locks on refs of ours, but of runs that a process works on; tell of all others."""
+        found = await find_repository_locks(self._git.git_dir)
+        for lock in found.dead:
+            ref = get_locked_ref(self._git.git_dir, lock)
+            if not (ref.startswith(f"{_REFS}/") and self._is_idle(ref)):
+                self.result.locked += (str(LockedRepository.for_held_lock(lock.path, ())),)
+            elif self._is_dry or remove_lock(lock):
+                self.result.locks += (ref,)
+        self.result.locked += tuple(
+            str(LockedRepository.for_held_lock(lock.path, who)) for lock, who in found.held.items()
+        )
+
+    def _is_idle(self, ref: str) -> bool:
+        """Return True if no process works on the run that a ref belongs to."""
+        return all(_is_idle(run) for run in self._known_runs({ref.split("/")[2]}))
+
+    async def drop_workspaces(self) -> None:
+        """The worktrees that nobody leases."""
+        idle = await to_thread.run_sync(self._pool.list_idle_worktrees)
+        sizes = {
+            name: await to_thread.run_sync(measure_tree_bytes, self._state.path / "worktrees" / name) for name in idle
+        }
+        self.result.workspaces = idle if self._is_dry else await self._pool.remove_idle_worktrees()
+        self.result.freed_bytes += sum(sizes.get(name, 0) for name in self.result.workspaces)
+
+    async def drop_leftovers(self) -> None:
+        """Whole outputs and caches of what ended long ago, and directories of runs that never became one."""
+        if self._limits.keep_days:
+            logs = await to_thread.run_sync(find_old_logs, self._state.path, self._limits.keep_days * _DAY_S)
+            await self._drop(logs)
+            self.result.logs = tuple(folder.name for folder in logs)
+            await self._drop_deps(DepsStore(self._state.path / DEPS_DIRECTORY), self._limits.keep_days * _DAY_S)
+        for run in self._known_runs(self._past - self._named):
+            await self._drop_caches(run)
+        for place in _children(self._state.path / "runs"):
+            await self._drop_unborn(RunDirectory(place))
+
+    async def _drop_deps(self, store: DepsStore, unused_s: float) -> None:
+        """Installed dependencies that no run has used for so long."""
+        for key in await to_thread.run_sync(store.list_unused_keys, unused_s):
+            held = [place for place in (store.root / key, store.root / f"{key}.new") if place.exists()]
+            self.result.deps += (key,) if held else ()
+            for place in held:
+                self.result.freed_bytes += await to_thread.run_sync(measure_tree_bytes, place)
+            if not self._is_dry:
+                await to_thread.run_sync(store.remove_entry, key)
+
+    async def drop_runs(self, *, by_policy: bool) -> None:
+        """The named runs, and by policy those past retention that hold nothing that would be lost."""
+        for run in self._known_runs(self._named | (self._past if by_policy else set())):
+            try:
+                with run.hold_lock():
+                    kept = None if run.run in self._named else await self._why_kept(run)
+                    if kept is None:
+                        await self._drop_run(run)
+            except RunLocked as locked:
+                if run.run in self._named:
+                    raise
+                kept = KeptRun(run.run, str(locked).partition(" is ")[2])
+            if kept is not None:
+                self.result.kept += (kept,)
+
+    @property
+    def _removed(self) -> Path:
+        return self._state.path / "removed"
+
+    def _known_runs(self, wanted: set[str] | set[RunId]) -> list[RunDirectory]:
+        return [run for run in self._state.list_runs() if run.run in wanted]
+
+    async def _why_kept(self, run: RunDirectory) -> KeptRun | None:
+        try:
+            state = await to_thread.run_sync(lambda: fold_events(read_all_events(run.journal)))
+        except JournalProblem as problem:
+            return KeptRun(run.run, f"its journal cannot be read: {problem}")
+        return await find_reason_to_keep(self._git, state) if state.started else None
+
+    async def _drop_run(self, run: RunDirectory) -> None:
+        """Only while holding the run's lock, which moves along with the run."""
+        self.result.runs += (run.run,)
+        if self._is_dry:
+            await self._remove_all_of(run, run.path, has_refs=True)
+            return
+        place = self._removed / run.run
+        await to_thread.run_sync(_move_durably, run.path, place)
+        await self._remove_all_of(run, place, has_refs=True)
+
+    async def _remove_all_of(self, run: RunDirectory, place: Path, *, has_refs: bool) -> None:
+        refs = list(await list_refs(self._git, f"{_REFS}/{run.run}")) if has_refs else []
+        self.result.refs += tuple(refs)
+        if not self._is_dry:
+            await delete_refs(self._git, refs)
+        await self._drop([place])
+
+    async def _drop_caches(self, run: RunDirectory) -> None:
+        """Only of a run that has ended; a reader that has such a file open keeps it until it closes it."""
+        files = [file for file in _children(run.path) if file.name.startswith(_CACHES)]
+        logs = [run.logs] if run.logs.is_dir() else []
+        if not (files or logs) or not _is_idle(run) or not await to_thread.run_sync(_has_ended, run):
+            return
+        await self._drop([*files, *logs])
+        self.result.caches += tuple(f"{run.run}/{file.name}" for file in files)
+        self.result.logs += tuple(f"{run.run}/{folder.name}" for folder in logs)
+
+    async def _drop_unborn(self, run: RunDirectory) -> None:
+        """What an import or a start left that was killed before there was a journal."""
+        if run.journal.exists() or datetime.now(UTC).timestamp() - run.path.stat().st_mtime < _DAY_S:
+            return
+        with suppress(RunLocked), run.hold_lock():
+            if not run.journal.exists():
+                await self._drop([run.path])
+
+    async def _drop(self, places: Sequence[Path]) -> None:
+        for place in places:
+            self.result.freed_bytes += await to_thread.run_sync(measure_tree_bytes, place)
+            if not self._is_dry:
+                await to_thread.run_sync(_remove, place)
+
+
+def _last_records(state: StateDirectory) -> list[tuple[RunId, datetime | None]]:
+    """Every run, oldest first, with when its journal was last written."""
+    return [(run.run, _written(run)) for run in state.list_runs()]
+
+
+def _written(run: RunDirectory) -> datetime | None:
+    files = [run.journal, run.journal.with_name("journal.db-wal")]
+    times = [file.stat().st_mtime for file in files if file.exists()]
+    return datetime.fromtimestamp(max(times), UTC) if times else None
+
+
+def _has_ended(run: RunDirectory) -> bool:
+    try:
+        return fold_events(read_all_events(run.journal)).ended is not None
+    except JournalProblem:
+        return False
+
+
+def _is_idle(run: RunDirectory) -> bool:
+    try:
+        with run.hold_lock():
+            return True
+    except RunLocked:
+        return False
+
+
+def _children(place: Path) -> list[Path]:
+    return sorted(place.iterdir()) if place.is_dir() else []
+
+
+def _move_durably(source: Path, target: Path) -> None:
+    """Rename, and be sure that it stays renamed before anything else is removed."""
+    create_private_directory(target.parent)
+    _remove(target)
+    source.rename(target)
+    for directory in (target.parent, source.parent):
+        descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def _remove(place: Path) -> None:
+    if place.is_dir() and not place.is_symlink():
+        remove_tree(place)
+    else:
+        place.unlink(missing_ok=True)

@@ -1,0 +1,91 @@
+"""Which runs `gc` may remove: past retention, ended, and with nothing in them that did not land. Pure but for git."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from orchestrator.config.model import GcSettings
+from orchestrator.domain.ids import RunId
+from orchestrator.domain.migration.files import FileStatus
+from orchestrator.domain.run.state import RunState
+from orchestrator.domain.run.task import TaskStatus
+from worktrees.git import Git
+from worktrees.object_store.packs import find_existing_objects
+
+
+@dataclass(frozen=True)
+class UnlandedWork:
+    """Something that would be lost with a run: a task's candidate, or what was made of a migration's file.
+
+    `commit` is None where no commit of its own holds it.
+    """
+
+    name: str
+    status: str
+    commit: str | None
+
+
+@dataclass(frozen=True)
+class KeptRun:
+    """A run that is past retention and stays: why, and the work that would be lost."""
+
+    run: RunId
+    why: str
+    work: tuple[UnlandedWork, ...] = ()
+
+
+def select_expired_runs(ends: Sequence[tuple[RunId, datetime | None]], now: datetime, limits: GcSettings) -> set[RunId]:
+    """The runs that `[gc]` does not ask to keep.
+
+    Args:
+        ends: every run, oldest first, with when something was last recorded in it; None if that is unknown.
+        now: aware.
+        limits: a run goes when it is older than `keep_days`, or not among the `keep_runs` newest; 0 is no limit.
+    """
+    beyond = {run for run, _ in ends[: -limits.keep_runs]} if limits.keep_runs else set()
+    oldest = now - timedelta(days=limits.keep_days)
+    aged = {run for run, at in ends if at is not None and at < oldest} if limits.keep_days else set()
+    return beyond | aged
+
+
+def list_unlanded_work(state: RunState) -> tuple[UnlandedWork, ...]:
+    """What the journal knows to have been made and not landed; a task that landed at last has left nothing."""
+    tasks = [
+        UnlandedWork(task.spec.id, task.status.value, task.candidates[-1].commit)
+        for task in state.tasks.values()
+        if task.status != TaskStatus.MERGED and task.candidates and task.candidates[-1].paths
+    ]
+    lost = {FileStatus.TRANSFORMED, FileStatus.EJECTED, FileStatus.REJECTED}
+    files = [
+        UnlandedWork(file.path, file.status.value, None)
+        for file in state.files.values()
+        if file.status in lost and (file.blob or file.tried) not in (None, file.base)
+    ]
+    return (*tasks, *files)
+
+
+async def find_reason_to_keep(git: Git, state: RunState) -> KeptRun | None:
+    """Why a run that nobody works on may not be removed unless it is named; None if nothing would be lost.
+
+    Work that a branch, a tag or a remote's branch holds would not be lost.
+    """
+    run = state.run.run
+    if state.ended is None:
+        return KeptRun(run, "it has not ended", await _not_held(git, list_unlanded_work(state)))
+    work = await _not_held(git, list_unlanded_work(state))
+    if work:
+        return KeptRun(run, "work of it has not landed", work)
+    landed = await _not_held(git, (UnlandedWork(state.run.branch, "landed", state.head),) if state.head else ())
+    return (
+        KeptRun(run, f"what it landed is on no branch any more, {state.run.branch} being gone", landed)
+        if landed
+        else None
+    )
+
+
+async def _not_held(git: Git, work: Sequence[UnlandedWork]) -> tuple[UnlandedWork, ...]:
+    commits = await find_existing_objects(git, [one.commit for one in work if one.commit])
+    options = ("rev-list", "--no-walk=unsorted", "--stdin", "--not", "--branches", "--tags", "--remotes")
+    asked = "".join(f"{commit}\n" for commit in commits)
+    lonely = set((await git.run_text(*options, stdin=asked.encode())).split()) if asked else set()
+    return tuple(one for one in work if one.commit is None or one.commit in lonely)

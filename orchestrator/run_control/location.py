@@ -1,0 +1,121 @@
+"""A run as its callers find it: where it is, where it stands, and whether anybody should work on it."""
+
+import os
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import ValidationError
+
+from orchestrator.config.layers import load_config
+from orchestrator.config.live_config import build_effective_config
+from orchestrator.domain.commands.definitions import Configure, Continue
+from orchestrator.domain.commands.goal import CONTRACT_FROZEN_REFUSAL, apply_command, explain_refusal
+from orchestrator.domain.run.state import RunState
+from orchestrator.engine.recovery.ref_repair import needs_ref_repair
+from orchestrator.errors import RunLocked, UsageProblem
+from orchestrator.hands.sandbox.no_sandbox_in_ci import refuse_in_ci
+from orchestrator.journal.locations.run_directory import RunDirectory, StateDirectory
+from orchestrator.journal.locations.run_lock import find_lock_owner
+from orchestrator.journal.state.derivation import read_state
+from orchestrator.project.options import Options, open_repository, open_state_directory, resolve_script_paths
+from orchestrator.project.secrets import build_redactor, require_secret_free_values
+from orchestrator.run_control.notifications import has_pending_notifications
+from orchestrator.run_control.send_command import send_command
+from worktrees.repositories.repository import GitRepository
+
+
+@dataclass(frozen=True)
+class RunLocation:
+    """Where a run is: its repository, what is kept for that, and the run's own directory."""
+
+    repository: GitRepository
+    state: StateDirectory
+    directory: RunDirectory
+
+
+def find_run(options: Options, wanted: str | None) -> tuple[RunLocation, RunState]:
+    """A run of a repository and where it stands. Blocks.
+
+    Raises:
+        UsageProblem: there is no such run, or it stopped before its first event.
+    """
+    repository = open_repository(options.repository)
+    state = open_state_directory(
+        repository, load_config(None, {"state": options.flags.get("state", {})}).config.state.dir
+    )
+    place = RunLocation(repository, state, state.find_run(wanted))
+    found = read_state(place.directory.journal)
+    if found.started is None:
+        raise UsageProblem(f"run {place.directory.run} stopped before its first event: start it anew")
+    return place, found
+
+
+def prepare_resume(options: Options, wanted: str | None) -> tuple[RunLocation, RunState]:
+    """A run that is to be gone on with, and where it stands. Blocks.
+
+    What `options.flags` say of its settings holds from now on.
+
+    Raises:
+        UsageProblem: there is no such run, or the settings are wrong.
+        RunLocked: an engine works on it, which has been told of the settings.
+    """
+    place, state = find_run(options, wanted)
+    if "contract" in options.flags:
+        raise UsageProblem(CONTRACT_FROZEN_REFUSAL)
+    if state.is_unsafe and state.ended is None:
+        refuse_in_ci(os.environ)
+    settings = {key: value for key, value in options.flags.items() if key != "state"}
+    after = predict_state(place, state)
+    if settings and (working := find_lock_owner(place.directory.path)) is not None:
+        send_command(place.directory, Configure(settings=_sound(state, settings)))
+        told = f"run {place.directory.run} is being worked on by {working}, which takes the settings given here"
+        raise RunLocked(told)
+    if after.ended is None and after.user_pause is not None:
+        send_command(place.directory, Continue())
+    if after.ended is None and settings:
+        send_command(place.directory, Configure(settings=_sound(state, settings)))
+    return place, state
+
+
+def predict_state(place: RunLocation, state: RunState) -> RunState:
+    """The state of a run once the next engine has taken what waits in its inbox. Blocks."""
+    waiting = [sent for _, sent in place.directory.inbox.iterate_commands() if sent.key not in state.taken_commands]
+    if not waiting:
+        return state
+    after = read_state(place.directory.journal)
+    for sent in waiting:
+        if not explain_refusal(after, sent.command):
+            apply_command(after, sent.command, sent.by)
+    return after
+
+
+def _sound(state: RunState, settings: dict[str, Any]) -> dict[str, Any]:
+    """Settings that make a configuration together with the run's, with scripts named by absolute paths."""
+    try:
+        config = build_effective_config(state, settings)
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise UsageProblem(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from error
+    if config.hands.without_sandbox and not state.is_unsafe:
+        raise UsageProblem("hands.without_sandbox: a run that began with a sandbox goes on with one; begin another run")
+    require_secret_free_values("configuration", settings, build_redactor(config))
+    if state.run.recipe is None and not config.gate.build_checks():
+        raise UsageProblem("gate.command: a run without a gate could not be judged: name another command")
+    if "roles" in settings:
+        roles = resolve_script_paths(config).model_dump(mode="json", by_alias=True)["roles"]
+        return settings | {"roles": {name: roles[name] for name in settings["roles"]}}
+    return settings
+
+
+def needs_engine(place: RunLocation, state: RunState) -> bool:
+    """Return True if there is anything for an engine to do.
+
+    A run that has ended may still owe somebody a word, and have refs that a power cut has left broken. Blocks.
+    """
+    if (
+        state.ended is None
+        or any(place.directory.inbox.iterate_commands())
+        or needs_ref_repair(place.repository.git, state)
+    ):
+        return True
+    return has_pending_notifications(build_effective_config(state), state, place.directory.journal)

@@ -1,0 +1,144 @@
+"""What people mean when they tell a migration something: which files, shards and groups."""
+
+import posixpath
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+
+from orchestrator.config.live_config import build_effective_config
+from orchestrator.domain.commands.definitions import Publish, Revise
+from orchestrator.domain.commands.goal import explain_refusal
+from orchestrator.domain.commands.migration import find_changed_fixed_parts
+from orchestrator.domain.migration.files import FileRecord, FileStatus
+from orchestrator.domain.run.state import RunState
+from orchestrator.errors import UsageProblem
+from orchestrator.migrate.landing.pr_groups import TOGETHER, group_shards
+from orchestrator.migrate.landing.pull_requests import list_openable_groups
+from orchestrator.migrate.recipe import Recipe
+from orchestrator.migrate.recipe.toml_writer import diff_recipes
+from orchestrator.run_control.location import RunLocation, predict_state
+
+_FAILED = frozenset({FileStatus.REJECTED, FileStatus.UNCHANGED, FileStatus.NEEDS_HUMAN})
+
+
+@dataclass(frozen=True)
+class FileSelection:
+    """Which files a person means: these paths, or all that failed, of either only what fits the rest.
+
+    `reason` and `signature` are parts of what the files failed of, in any case.
+    """
+
+    paths: Sequence[str] = ()
+    failed: bool = False
+    reason: str = ""
+    signature: str = ""
+    shard: str = ""
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether it selects by nothing at all."""
+        return not (self.paths or self.failed or self.reason or self.signature or self.shard)
+
+
+def select_files(place: RunLocation, state: RunState, wish: FileSelection) -> tuple[str, ...]:
+    """The paths that a person means.
+
+    Raises:
+        UsageProblem: nothing is said, no file fits, or there is no such shard.
+    """
+    if wish.is_empty:
+        raise UsageProblem("say which files: PATH…, --failed, --reason TEXT, --signature TEXT or --shard SHARD")
+    shard = _shard(state, wish.shard) if wish.shard else None
+    paths = resolve_tracked_paths(place, state, wish.paths)
+    unknown = [path for path in paths if path not in state.files]
+    if unknown:
+        return tuple(unknown)  # whoever takes the command names what is like it
+    takes = _FAILED | {FileStatus.REVERTED, FileStatus.SKIPPED} if wish.shard and not wish.failed else _FAILED
+    among = [state.files[path] for path in paths] or [file for file in state.files.values() if file.status in takes]
+    fits: tuple[Callable[[FileRecord], bool], ...] = (
+        lambda file: shard is None or file.path in shard,
+        lambda file: not wish.failed or file.status in _FAILED,
+        lambda file: wish.reason.lower() in file.reason.lower(),
+        lambda file: wish.signature.lower() in file.signature.lower(),
+    )
+    found = tuple(file.path for file in among if all(fit(file) for fit in fits))
+    if not found:
+        failed = sum(file.status in _FAILED for file in state.files.values())
+        raise UsageProblem(f"no file is meant by that; {failed} of {len(state.files)} files have failed")
+    return found
+
+
+def resolve_tracked_paths(place: RunLocation, state: RunState, paths: Sequence[str]) -> tuple[str, ...]:
+    """Paths as the repository has them, where they were given as seen from the current directory."""
+    return tuple(_as_tracked(place, state, path) for path in paths)
+
+
+def _as_tracked(place: RunLocation, state: RunState, path: str) -> str:
+    plain = posixpath.normpath(path)
+    here = Path.cwd() / path
+    if plain not in state.files and here.is_relative_to(place.repository.root):
+        from_here = posixpath.normpath(here.relative_to(place.repository.root).as_posix())
+        return from_here if from_here in state.files else plain
+    return plain
+
+
+def _shard(state: RunState, name: str) -> frozenset[str]:
+    if name not in state.shards:
+        raise UsageProblem(_unknown("shard", name, list(state.shards)))
+    return frozenset(state.shards[name].files)
+
+
+def list_landed_shards(state: RunState) -> tuple[str, ...]:
+    """Every shard that can be taken back.
+
+    Raises:
+        UsageProblem: there is none.
+    """
+    names = tuple(shard.name for shard in state.shards.values() if shard.commit and not shard.is_reverted)
+    if not names:
+        raise UsageProblem("no shard has landed that could be taken back")
+    return names
+
+
+def build_publish_command(state: RunState, groups: Sequence[str]) -> Publish:
+    """The command to open these groups' pull requests, or those of all.
+
+    Raises:
+        UsageProblem: there is no such group.
+    """
+    if groups and state.recipe is not None:
+        known = [group.name for group in group_shards(state, Recipe.model_validate(state.recipe))]
+        wrong = next((name for name in groups if name not in (*known, TOGETHER)), None)
+        if wrong is not None:
+            raise UsageProblem(_unknown("group of landed shards", wrong, known))
+    return Publish(groups=tuple(groups))
+
+
+def _unknown(what: str, name: str, known: list[str]) -> str:
+    near = get_close_matches(name, known, 5, 0.5) or known[:10]
+    hint = f"did you mean {', '.join(near)}?" if near else "there is none"
+    return f"there is no {what} {name!r} in this run: {hint}"
+
+
+def build_revise_command(place: RunLocation, state: RunState, recipe: Recipe) -> tuple[Revise, str]:
+    """The command to go on by another recipe, and the difference it makes, as a diff. Blocks.
+
+    Raises:
+        UsageProblem: the run cannot go on by it.
+    """
+    command = Revise(recipe=recipe.dump_values())
+    after = predict_state(place, state)
+    if why := explain_refusal(after, command):
+        changed = find_changed_fixed_parts(after.requested_recipe or after.recipe or {}, command.recipe)
+        raise UsageProblem(why, tuple(changed[0].split(".")) if changed else ())
+    return command, diff_recipes(Recipe.model_validate(state.recipe), recipe)
+
+
+async def list_due_groups(place: RunLocation, state: RunState) -> tuple[str, ...]:
+    """The groups of an ended migration whose pull requests have waited and may be opened by now."""
+    recipe = Recipe.model_validate(state.recipe)
+    is_one = state.pr is not None and not state.pr.group
+    if state.ended is None or not recipe.merge.has_groups or is_one or TOGETHER in state.prs:
+        return ()
+    return await list_openable_groups(place.repository.git, state, recipe, build_effective_config(state).pr.push)

@@ -1,0 +1,193 @@
+"""Moving runs between machines: `run export` and `run import`."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from anyio import to_thread
+
+from orchestrator.config.layers import is_user_only_key, iterate_leaf_values, load_config, merge_settings
+from orchestrator.config.model import Config
+from orchestrator.config.toml_source import format_dotted_key
+from orchestrator.domain.run.state import RunState
+from orchestrator.errors import UsageProblem
+from orchestrator.hands.files.session_folder import open_session
+from orchestrator.journal.locations.run_directory import StateDirectory
+from orchestrator.migrate.recipe import Recipe
+from orchestrator.portable import archive_ref
+from orchestrator.portable.run_export import ArchiveExport, export_run
+from orchestrator.portable.run_import import ImportedRun, import_run
+from orchestrator.project.options import Options, open_repository, open_state_directory
+from orchestrator.project.recipe_trust import iterate_exposed_paths
+from worktrees.repositories.repository import GitRepository
+
+_NOT_RESUMED = {"state", "gc"}
+"""Tables that are this machine's business, whatever a run began with."""
+
+
+@dataclass(frozen=True)
+class ExportedRun:
+    """An exported run, and the file or ref that it is in now. `left_behind` counts commands that no engine has taken:
+    they are no part of its history yet.
+    """
+
+    exported: ArchiveExport
+    place: str
+    untaken_commands: int = 0
+
+
+async def export_run_archive(
+    options: Options, wanted: str, target: Path | None, *, is_whole: bool = False, may_replace: bool = False
+) -> ExportedRun:
+    """Export a run into a file, or into its own ref `journal` where `target` is None.
+
+    Raises:
+        UsageProblem: there is no such run, or the file exists and may not be replaced.
+    """
+    repository, state = await to_thread.run_sync(_places, options)
+    if target is not None and not may_replace:
+        _require_free(target)
+    run = state.find_run(wanted)
+    with _scratch(state) as scratch:
+        file = target or scratch / "archive.tar.gz"
+        exported = await export_run(repository.git, run, file, scratch, is_whole=is_whole)
+        place = str(target) if target else await archive_ref.write_archive_ref(repository.git, exported.manifest, file)
+    waiting = await to_thread.run_sync(lambda: list(run.inbox.iterate_commands()))
+    return ExportedRun(exported, place, len(waiting))
+
+
+async def import_run_archive(
+    options: Options,
+    source: Path | None,
+    ref: str | None,
+    *,
+    trust_settings: bool = False,
+    own: Config | None = None,
+    trust_recipe: bool = False,
+) -> ImportedRun:
+    """Import a run from a file, or from the ref `journal` of the run that `ref` names.
+
+    Unless its settings are trusted, what of them acts as the user, opens places of this machine or decides where keys
+    are sent is replaced by this user's `own`, see `own_instead`. A recipe cannot be replaced: unless it is trusted, it
+    may show commands nothing of this machine but dependencies of the checkout.
+
+    Raises:
+        UsageProblem: there is no such file or ref, it is not sound, it does not fit what is here, or its recipe opens
+            places of this machine.
+    """
+    repository, state = await to_thread.run_sync(_places, options)
+    instead = None if trust_settings else partial(replace_foreign_settings, own=own)
+    require = None if trust_settings or trust_recipe else _require_closed_recipe
+    if source is not None:
+        return await import_run(repository, state, source, instead, require)
+    with _scratch(state) as scratch:
+        archive = scratch / "archive.tar.gz"
+        await archive_ref.read_archive_ref(repository.git, ref or "", archive)
+        return await import_run(repository, state, archive, instead, require)
+
+
+def _require_closed_recipe(state: RunState) -> None:
+    """Refuse a run whose recipe opens places of this machine: nobody here has said that commands may see them."""
+    stands = state.requested_recipe or state.recipe
+    opened = list(iterate_exposed_paths(Recipe.model_validate(stands).env)) if stands else []
+    if opened:
+        named = ", ".join(f"{key} = {value!r}" for key, value in opened)
+        raise UsageProblem(
+            f"the run's recipe would show commands places of this machine by its [env] ({named}); nothing was changed. "
+            "Import it with --trust-settings if you trust who wrote it"
+        )
+
+
+def replace_foreign_settings(settings: Mapping[str, Any], own: Config | None = None) -> dict[str, Any]:
+    """The settings that hold instead of those that came with a run: this user's own for what is not somebody else's.
+
+    Those are what runs or reaches out as the user (hooks, notifications, pushes), what the sandbox shows of this
+    machine and of the checkout, and where model calls and their keys go. A tier may be lower than the user's own and
+    never higher, and what is a secret for either of them is one. Without `own` the user's own are those of no project.
+    """
+    ours = (own or load_config(None).config).model_dump(mode="json", by_alias=True)
+    roles = {}
+    for name, theirs in settings["roles"].items():
+        place = {key: ours["roles"][name][key] for key in ("api_base", "api_key_env", "fallbacks")}
+        roles[name] = place | _places_within(theirs, place) | _lower_tier(theirs, ours["roles"][name])
+    own_tables = {key: ours[key] for key in ("hooks", "notify", "hands")}
+    others = {key: value for key, value in settings.items() if key not in own_tables}
+    outside = ("push", "forge", "url", "repository", "token_env", "checks_wait_s", "checks_poll_s", "merge")
+    own_keys = {
+        "pr": {key: ours["pr"][key] for key in outside},
+        "roles": roles,
+        "env": {"share": ours["env"]["share"]},
+        "redact": {key: _united(ours["redact"][key], settings["redact"][key]) for key in ours["redact"]},
+    }
+    return merge_settings(others, own_keys) | own_tables
+
+
+def _lower_tier(theirs: Mapping[str, Any], ours: Mapping[str, Any]) -> dict[str, Any]:
+    return {"tier": min(theirs["tier"], ours["tier"])} if "tier" in theirs and "tier" in ours else {}
+
+
+def _united(ours: Sequence[str], theirs: Sequence[str]) -> list[str]:
+    return list(dict.fromkeys((*ours, *theirs)))
+
+
+def _places_within(role: Mapping[str, Any], place: Mapping[str, Any]) -> dict[str, Any]:
+    """A place for all variants of a role, and for what lenses name of their own: the rest they inherit."""
+    variants = dict.fromkeys(role.get("variants", {}), place)
+    lenses = {
+        lens: {key: value for key, value in place.items() if key in named}
+        for lens, named in role.get("lenses", {}).items()
+    }
+    return ({"variants": variants} if variants else {}) | ({"lenses": lenses} if lenses else {})
+
+
+def list_foreign_settings(settings: Mapping[str, Any], *, trust_settings: bool = False) -> tuple[str, ...]:
+    """What a resume would work with although only users may set it, and this one has not: `key = value`."""
+    if not trust_settings:
+        settings = replace_foreign_settings(settings)
+    own = dict(iterate_leaf_values(load_config(None).config.model_dump(mode="json", by_alias=True)))
+    found = (
+        (key, value)
+        for key, value in iterate_leaf_values(settings)
+        if is_user_only_key(key) and key[0] not in _NOT_RESUMED
+    )
+    return tuple(f"{format_dotted_key(key)} = {json.dumps(value)}" for key, value in found if own.get(key) != value)
+
+
+def list_replaced_settings(settings: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return what of an imported run's settings does not count here, since only users say such: `key = value`."""
+    kept = dict(iterate_leaf_values(replace_foreign_settings(settings)))
+    found = ((key, value) for key, value in iterate_leaf_values(settings) if key[0] not in _NOT_RESUMED)
+    return tuple(f"{format_dotted_key(key)} = {json.dumps(value)}" for key, value in found if kept.get(key) != value)
+
+
+def list_absent_paths(settings: Mapping[str, Any]) -> tuple[str, ...]:
+    """Settings of an imported run that name files which this machine does not have, as `key = path`."""
+    found = [("hands.read_only", path) for path in settings.get("hands", {}).get("read_only", ())]
+    for role, values in settings.get("roles", {}).items():
+        model = values.get("model", "")
+        if model.startswith("scripted:"):
+            found.append((f"roles.{role}.model", model.removeprefix("scripted:")))
+    return tuple(f"{key} = {path}" for key, path in found if not Path(path).exists())
+
+
+def _require_free(target: Path) -> None:
+    if target.exists():
+        raise UsageProblem(f"{target} exists: name another file, or replace it with --force")
+
+
+def _places(options: Options) -> tuple[GitRepository, StateDirectory]:
+    repository = open_repository(options.repository)
+    configured = load_config(None, {"state": options.flags.get("state", {})}).config.state.dir
+    return repository, open_state_directory(repository, configured)
+
+
+@contextmanager
+def _scratch(state: StateDirectory) -> Iterator[Path]:
+    with open_session(state.path) as session:
+        place = session / "moving"
+        place.mkdir()
+        yield place

@@ -1,0 +1,1 @@
+"""Write the files that `init` and `migrate init` begin a project with."""

@@ -1,0 +1,78 @@
+"""`migrate run --dry-run`: a migration as far as its first queue, in a scratch directory that is removed."""
+
+import os
+from dataclasses import dataclass, replace
+from typing import Any
+
+from anyio import to_thread
+
+from orchestrator.app.run_creation import build_world_grants, create_new_run
+from orchestrator.app.wiring import RunOverrides, RunWatcher, open_run
+from orchestrator.config.layers import merge_settings
+from orchestrator.config.model import Config
+from orchestrator.discovery.migration_events import discover_migration_at
+from orchestrator.discovery.previous_runs import find_previous_run_notice
+from orchestrator.domain.ids import CommitId
+from orchestrator.engine.run_start import NewRun
+from orchestrator.migrate.dry_run.report import build_dry_run_report
+from orchestrator.migrate.dry_run.runner import DryRunner
+from orchestrator.migrate.recipe import Recipe
+from orchestrator.migrate.scope.inventory import resolve_base
+from orchestrator.migrate.scope.work_filter import EVERYTHING, WorkFilter
+from orchestrator.migrate.steps.process_cache import get_process_cache
+from orchestrator.project.options import Options, ProjectContext, load_project_context
+from orchestrator.project.scratch_directory import ScratchDirectory, create_scratch_directory
+from orchestrator.provisioning.dependencies import DEPS_DIRECTORY
+from orchestrator.run_control.location import RunLocation
+
+_ALONE = {"pr": {"push": "", "forge": "local"}, "approval": {"mode": "auto", "expires_s": 0}}
+_LEFT_OUT = {"hooks", "notify"}
+"""Nobody outside is asked or told anything."""
+
+
+@dataclass(frozen=True)
+class DryRunOptions:
+    """What is asked for; with `verify` the gate is run as well, with `diff` the report has the unified diff."""
+
+    asked: WorkFilter = EVERYTHING
+    verify: bool = False
+    diff: bool = False
+
+
+async def dry_run_recipe(
+    options: Options, recipe: Recipe, wishes: DryRunOptions, watcher: RunWatcher | None = None
+) -> dict[str, Any]:
+    """Try a recipe, and report: `orchestrate.dry-run/1`.
+
+    Repository, checkout, refs, objects and runs stay as they are. Results of steps are taken from earlier runs where
+    they are known. What `[env]` installs is kept in the state directory, as for every run.
+
+    Raises:
+        OrchestrateError: as `begin_migration` does, or it had to stop.
+    """
+    around = await to_thread.run_sync(load_project_context, options)
+    base = await resolve_base(around.repository.git, recipe, around.repository.read_head_commit())
+    with create_scratch_directory(around.repository, around.state, keep=False) as place:
+        run = await _begun(_inside(around, place), around, wishes.asked.apply_sample(recipe), base, wishes.asked)
+        async with open_run(run, watcher, RunOverrides(deps=around.state.path / DEPS_DIRECTORY)) as context:
+            get_process_cache(context).earlier_runs = around.state.list_runs()
+            slots = context.config.hands.slots or len(os.sched_getaffinity(0))
+            only_sample = bool(wishes.asked.sample)
+            tried = await DryRunner(context, slots, only_sample=only_sample, verify=wishes.verify).run_to_queue()
+            return await build_dry_run_report(place.repository.git, context.state, tried, wants_diff=wishes.diff)
+
+
+def _inside(around: ProjectContext, place: ScratchDirectory) -> ProjectContext:
+    """The same in the scratch directory, with settings that reach nobody outside."""
+    settings = around.config.model_dump(mode="json", by_alias=True, exclude=_LEFT_OUT)
+    config = Config.model_validate(merge_settings(settings, _ALONE))
+    return ProjectContext(place.repository, replace(around.loaded, config=config), place.state)
+
+
+async def _begun(
+    inside: ProjectContext, around: ProjectContext, recipe: Recipe, base: CommitId, asked: WorkFilter
+) -> RunLocation:
+    found = await discover_migration_at(inside, recipe, base, asked, around.state.path / DEPS_DIRECTORY)
+    found = (*found, *await find_previous_run_notice(around, recipe, base, found))
+    new = NewRun("migration", recipe.title, f"migrate/{recipe.migration.id}/", recipe.dump_values(), found, base)
+    return await create_new_run(inside, new, *build_world_grants(inside.config, recipe))

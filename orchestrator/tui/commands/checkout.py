@@ -1,0 +1,72 @@
+"""A checkout of what somebody works at, for a person to look into: fresh, beside all others, and removed afterwards."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from anyio import CancelScope, to_thread
+
+from orchestrator.domain.ids import TaskId, format_task_ref
+from orchestrator.domain.run.state import RunState
+from orchestrator.journal.locations.run_directory import RunDirectory
+from orchestrator.tui.commands import builders
+from orchestrator.tui.subject import Subject
+from worktrees.checkouts.pool import WorktreePool
+from worktrees.errors import GitError
+from worktrees.git import Git
+from worktrees.object_store.trees import find_commit
+from worktrees.ref_store.refs import list_refs
+from worktrees.repositories.repository import GitRepository
+
+CHECKOUTS_DIRECTORY = "looks"
+"""The directory of such checkouts in the state directory; the workspaces of agents lie elsewhere."""
+
+
+@asynccontextmanager
+async def open_checkout(state: RunState, directory: RunDirectory, subject: Subject | None) -> AsyncIterator[Path]:
+    """The top of a checkout of what a subject stands for, while the block lasts.
+
+    That is the latest candidate of its task, else the content of its workspace after the last whole turn, else the tip
+    of the PR branch. Nothing that is done in it reaches the run.
+
+    Raises:
+        GitError: it could not be made.
+    """
+    repository = await to_thread.run_sync(GitRepository.open, Path(state.run.repository))
+    pool = WorktreePool(repository, directory.path.parents[1] / CHECKOUTS_DIRECTORY)
+    await pool.remove_idle_worktrees()  # of dashboards that were killed
+    worktree = await pool.lease_worktree(await resolve_commit(repository.git, state, subject))
+    try:
+        yield worktree.root
+    finally:
+        with CancelScope(shield=True):
+            await pool.release_worktree(worktree)
+            await pool.remove_idle_worktrees()
+
+
+async def resolve_commit(git: Git, state: RunState, subject: Subject | None) -> str:
+    """The commit that a subject stands for.
+
+    Raises:
+        GitError: git has no such commit any more.
+    """
+    task = state.tasks.get(TaskId(builders.find_task_of_subject(subject, state))) if subject else None
+    if task is not None and task.candidate is not None:
+        return task.candidate.commit
+    kept = await _kept(git, state, task.spec.id) if task is not None else None
+    wanted = kept or state.head or state.run.base
+    if await find_commit(git, wanted) is None:
+        raise GitError(f"the commit {wanted[:12]} is no longer in the repository")
+    return wanted
+
+
+async def _kept(git: Git, state: RunState, task: TaskId) -> str | None:
+    """Where the workspace of the task's latest attempt stood after its last whole turn."""
+    prefix = f"refs/orchestrate/{state.run.run}/wip/{format_task_ref(task)}/"
+    found = await list_refs(git, prefix)
+    return found[max(found, key=_number)] if found else None
+
+
+def _number(ref: str) -> int:
+    number = ref.rpartition("/")[2]
+    return int(number) if number.isdigit() else -1

@@ -1,0 +1,278 @@
+"""What a dashboard does to a run: from a key or a typed command to the run's inbox, with a moment to think better."""
+
+import logging
+from collections.abc import Callable, Sequence
+from time import monotonic
+from typing import TYPE_CHECKING, Literal, cast
+
+from anyio import to_thread
+from textual.app import SuspendNotSupported
+
+from orchestrator.domain.commands.definitions import Command, Pause, RollbackShards, Stop, StopCall
+from orchestrator.domain.commands.goal import explain_refusal
+from orchestrator.domain.run.state import RunState
+from orchestrator.errors import OrchestrateError, UsageProblem
+from orchestrator.journal.locations.run_directory import RunDirectory
+from orchestrator.tui.commands import builders
+from orchestrator.tui.commands.checkout import open_checkout
+from orchestrator.tui.commands.descriptions import describe_command, describe_with_consequence, is_dangerous
+from orchestrator.tui.commands.key_actions import KEY_ACTIONS
+from orchestrator.tui.commands.parser import parse_commands
+from orchestrator.tui.commands.review_comments import LineComment, ReviewComments
+from orchestrator.tui.commands.undo_queue import CommandOutcome, UndoQueue
+from orchestrator.tui.screens.command_dialogs import ConfirmationDialog, NoteDialog
+from orchestrator.tui.subject import Subject
+from orchestrator.tui.terminal.suspend import suspend_dashboard
+from orchestrator.tui.view_model import Connection
+from orchestrator.tui.widgets.styled_line import StyledLine
+from worktrees.errors import GitError
+
+if TYPE_CHECKING:
+    from orchestrator.tui.app import Dashboard
+
+_TICK_S = 1 / 4
+_WAKE_S = 20.0
+"""Until a command is taken, an engine is looked for so often; one needs some seconds to come up."""
+_WAKES_NOBODY = (Pause, Stop, StopCall)
+_MOST_WAKES = 3
+CopyOpener = Literal["editor", "shell"]
+RECORDING_REFUSAL = "this is a recording: nothing is sent"
+NO_ENGINE_WARNING = "no engine takes what was sent: it waits in the inbox; orchestrate resume RUN tells what is wrong"
+READ_ONLY_REFUSAL = "read-only: nothing is sent; start without --read-only to act"
+
+
+class CommandBar(StyledLine):
+    """The line above the keys that shows what is held or sent and not taken yet. It is not there while nothing is."""
+
+    DEFAULT_CSS = "CommandBar { display: none; background: $panel; } CommandBar.-holds { display: block; }"
+
+    def __init__(self) -> None:
+        super().__init__(id="acts")
+        self.clock: Callable[[], float] = monotonic
+        self._pending = UndoQueue(self._send)
+        self._comments = ReviewComments()
+        self._woken: float | None = None
+        self._wakes = 0
+        self._is_lent = False
+
+    @property
+    def is_suspended(self) -> bool:
+        """Whether another program has the terminal."""
+        return self._is_lent
+
+    @property
+    def _host(self) -> "Dashboard":
+        return cast("Dashboard", self.app)
+
+    def on_mount(self) -> None:
+        """From now on what is due is sent; what is held when the dashboard is left is sent then."""
+        self._host.exit_hooks.append(self.send_held_commands)
+        self.set_interval(_TICK_S, self.send_due_commands)
+
+    # --- what is wanted ----------------------------------------------------------------------------------------------
+
+    def run_key_action(self, name: str) -> None:
+        """Do what a key stands for (a name in `KEY_ACTIONS`) to what is chosen, or say why not."""
+        state = self._state()
+        if state is None:
+            return
+        view, deed = self._host.view_stack.current_view, KEY_ACTIONS[name]
+        chosen = tuple(view.selected_subjects) if view else ()
+        wish = deed.get_note_policy(state)
+        if not wish or not self._is_possible(deed.build_commands, chosen, state):
+            self._do(deed.build_commands, chosen, "")
+            return
+
+        def run_with_note(note: str | None) -> None:
+            if note is not None:
+                self._do(deed.build_commands, chosen, note)
+
+        self.app.push_screen(NoteDialog(deed.title, is_required=wish == "must"), run_with_note)
+
+    def _is_possible(self, choice: builders.CommandBuilder, chosen: Sequence[Subject], state: RunState) -> bool:
+        """Whether there is any sense in asking for a note."""
+        try:
+            return any(not explain_refusal(state, command) for command in choice(chosen, state, "a note"))
+        except UsageProblem:
+            return False
+
+    def _do(self, choice: builders.CommandBuilder, chosen: Sequence[Subject], note: str) -> None:
+        state = self._state()
+        if state is None:
+            return
+        try:
+            self.submit_commands(choice(chosen, state, note))
+        except OrchestrateError as problem:
+            self._host.show_message(str(problem), is_problem=True)
+
+    def run_typed_command(self, text: str) -> None:
+        """Do what a typed command says.
+
+        Raises:
+            UsageProblem: it cannot be done, for the reason that the command line would give.
+        """
+        state = self._state()
+        if state is not None:
+            view = self._host.view_stack.current_view
+            self.submit_commands(parse_commands(text, tuple(view.selected_subjects) if view else (), state))
+
+    def add_line_comment(self, path: str, line: int, text: str) -> None:
+        """Keep what somebody says of a line of the change in front, until `submit_review`."""
+        view = self._host.view_stack.current_view
+        if self._state() is None or view is None or not view.selected_subjects:
+            return
+        self._comments.add_comment(LineComment(view.selected_subjects[0], path, line, text))
+        count = len(self._comments)
+        self._host.show_message(f"{count} line{'s' * (count != 1)} commented; S sends all to the worker")
+
+    def submit_review(self) -> None:
+        """Have each task tried again whose lines were commented, with all comments as its note."""
+        state = self._state()
+        if state is None:
+            return
+        try:
+            commands = self._comments.build_retry_commands(state)
+            self.submit_commands(commands)
+        except OrchestrateError as problem:
+            self._host.show_message(str(problem), is_problem=True)
+            return
+        self._comments.mark_submitted([one for one in commands if not explain_refusal(state, one)], state)
+
+    def open_copy(self, how: CopyOpener) -> None:
+        """Open a copy of what is chosen in the user's editor or a shell, which has the terminal until it ends."""
+        state, moment = self._state(), self._host.view_model
+        if state is None or moment is None:
+            return
+        view = self._host.view_stack.current_view
+        chosen = view.selected_subjects[0] if view and view.selected_subjects else None
+        if not self._is_lent:
+            self.run_worker(self._open(how, state, moment.directory, chosen), group="opening", exclusive=True)
+
+    async def _open(self, how: CopyOpener, state: RunState, directory: RunDirectory, subject: Subject | None) -> None:
+        doors = self._host.actions
+        try:
+            async with open_checkout(state, directory, subject) as root:
+                path = root / subject.id if subject and subject.kind == "file" else root
+                place = root if how == "shell" or not path.exists() else path
+                with suspend_dashboard(self.app):
+                    self._is_lent = True
+                    await to_thread.run_sync(doors.open_shell if how == "shell" else doors.open_editor, place)
+        except SuspendNotSupported:
+            self._host.show_message("this terminal cannot be lent to another program", is_problem=True)
+        except (OrchestrateError, GitError, OSError) as problem:
+            self._host.show_message(str(problem), is_problem=True)
+        else:
+            self._host.show_message("that was a copy; it is gone, with all that was changed in it")
+        finally:
+            self._is_lent = False
+
+    def submit_commands(self, commands: Sequence[Command]) -> None:
+        """Hold commands, after a confirmation where they end something.
+
+        Raises:
+            UsageProblem: none of them can be carried out now.
+        """
+        state = self._state()
+        if state is None:
+            return
+        refused = {id(one): explain_refusal(state, one) for one in commands}
+        possible = [one for one in commands if not refused[id(one)]]
+        if not possible:
+            raise UsageProblem("; ".join(refused.values()))
+        for why in filter(None, refused.values()):
+            self._host.show_message(why, is_problem=True)
+        if any(map(is_dangerous, possible)):
+            self.call_later(self._ask, possible)  # whatever the command was typed into is shut by then
+        else:
+            self._hold(possible)
+
+    def _ask(self, commands: Sequence[Command]) -> None:
+        sure = ConfirmationDialog([describe_with_consequence(one) for one in commands], sum(map(_count, commands)))
+        self.app.push_screen(sure, lambda is_sure: self._hold(commands) if is_sure else None)
+
+    def _state(self) -> RunState | None:
+        """The run, if something may be done to it."""
+        moment = self._host.view_model
+        if moment is None or moment.state.started is None:
+            return None
+        if moment.is_read_only:
+            self._host.show_message(READ_ONLY_REFUSAL, is_problem=True)
+            return None
+        if moment.connection == Connection.REPLAY:
+            self._host.show_message(RECORDING_REFUSAL, is_problem=True)
+            return None
+        return moment.state
+
+    # --- what is held ------------------------------------------------------------------------------------------------
+
+    def _hold(self, commands: Sequence[Command]) -> None:
+        if not self._pending.hold_commands([(one, describe_command(one)) for one in commands], self.clock()):
+            self._host.show_message("that is on its way already")
+        self._paint()
+
+    def undo_last_commands(self) -> None:
+        """Take back what was given last."""
+        undone = self._pending.undo_last_batch()
+        for one in undone:
+            self._comments.restore_comments(one.command)
+        words = ", ".join(one.description for one in undone)
+        self._host.show_message(f"not sent: {words}" if undone else "there is nothing to take back")
+        self._paint()
+
+    def send_due_commands(self) -> None:
+        """Send what is due, and say what became of what was sent."""
+        self._tell(self._pending.send_due_commands(self.clock()))
+        self._wake()
+        if (moment := self._host.view_model) is not None:
+            self._tell(self._pending.collect_outcomes(moment.state))
+        self._paint()
+
+    def send_held_commands(self) -> None:
+        """Send all that is held: the dashboard is being left."""
+        for told in self._pending.flush_commands():
+            logging.getLogger(__name__).warning(told.message)
+        self._woken = None
+        self._wake()
+
+    def _send(self, command: Command) -> str:
+        self._wakes = 0
+        return self._host.actions.send_command(command)
+
+    def _wake(self) -> None:
+        """Have an engine take what was sent; again after some seconds, as one that was about to leave takes nothing."""
+        if all(isinstance(one.command, _WAKES_NOBODY) for one in self._pending.sent_commands):
+            self._woken = None
+            return
+        if self._woken is not None and self.clock() - self._woken < _WAKE_S:
+            return
+        self._woken = self.clock()
+        self._wakes += 1
+        if self._wakes > _MOST_WAKES:
+            if self._wakes == _MOST_WAKES + 1:
+                self._tell([CommandOutcome(NO_ENGINE_WARNING, is_problem=True)])
+            return
+        try:
+            self._host.actions.wake_engine()
+        except OrchestrateError as problem:
+            self._tell([CommandOutcome(str(problem), is_problem=True)])
+
+    def _tell(self, told: Sequence[CommandOutcome]) -> None:
+        for one in told:
+            self._host.show_message(one.message, is_problem=one.is_problem)
+
+    def _paint(self) -> None:
+        held, sent = self._pending.held_commands, self._pending.sent_commands
+        self.set_class(bool(held or sent), "-holds")
+        if held:
+            left_s = max(held[-1].due_at - self.clock(), 0)
+            more = f" and {len(held) - 1} more" if len(held) > 1 else ""
+            in_s = f"  in {left_s:.0f} s  "
+            self.show_spans([(f" {held[-1].description}{more}", "warn"), (in_s, "dim"), ("u", "key"), (" undo", "dim")])
+        elif sent:
+            more = f" and {len(sent) - 1} more" if len(sent) > 1 else ""
+            self.show_spans([(f" sent: {sent[-1].description}{more}", "warn"), ("  until an engine takes it", "dim")])
+
+
+def _count(command: Command) -> int:
+    """How many things a command is about."""
+    return len(command.shards) if isinstance(command, RollbackShards) else 1

@@ -1,0 +1,80 @@
+"""What people said of lines of a change, collected until all of it goes back to the worker as one note."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from orchestrator.domain.commands.definitions import Command
+from orchestrator.domain.run.state import RunState
+from orchestrator.errors import UsageProblem
+from orchestrator.tui.commands import builders
+from orchestrator.tui.subject import Subject
+
+_ABOVE = "A person looked at the change and says of these lines:"
+
+
+@dataclass(frozen=True)
+class LineComment:
+    """Something said of a line, counted from 1, of the change that a subject stands for."""
+
+    subject: Subject
+    path: str
+    line: int
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}: {self.text}"
+
+
+class ReviewComments:
+    """The comments that were not sent yet. Those of a command that is taken back are there again."""
+
+    def __init__(self) -> None:
+        self._waiting: list[LineComment] = []
+        self._given: list[tuple[Command, list[LineComment]]] = []
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    def add_comment(self, comment: LineComment) -> None:
+        """Keep a comment until all are sent; another one on the same line takes the place of the first."""
+        place = (comment.subject, comment.path, comment.line)
+        self._waiting = [one for one in self._waiting if (one.subject, one.path, one.line) != place]
+        if comment.text.strip():
+            self._waiting.append(comment)
+
+    def build_retry_commands(self, state: RunState) -> list[Command]:
+        """One further try for each task, or for each file of a migration, with all that was said of it.
+
+        Raises:
+            UsageProblem: nothing was said yet.
+        """
+        if not self._waiting:
+            raise UsageProblem("nothing was said of any line yet: c on a line of a diff")
+        about = list(dict.fromkeys(one.subject for one in self._waiting))
+        return [command for subject in about for command in self._about(subject, state)]
+
+    def _about(self, subject: Subject, state: RunState) -> Sequence[Command]:
+        said = [one for one in self._waiting if one.subject == subject]
+        return builders.build_retries([subject], state, format_note(said))
+
+    def mark_submitted(self, commands: Sequence[Command], state: RunState) -> None:
+        """These commands were given: what they say is not said again."""
+        for command in commands:
+            mine = [one for one in self._waiting if command in self._about(one.subject, state)]
+            if mine:
+                self._given.append((command, mine))
+        gone = {id(one) for _, mine in self._given for one in mine}
+        self._waiting = [one for one in self._waiting if id(one) not in gone]
+
+    def restore_comments(self, command: Command) -> None:
+        """A command will not be sent after all."""
+        for given, mine in self._given:
+            if given == command:
+                self._waiting += mine
+        self._given = [(given, mine) for given, mine in self._given if given != command]
+
+
+def format_note(comments: Sequence[LineComment]) -> str:
+    """All comments as one note to a worker: `path:line: text`, in the order of the files."""
+    ordered = sorted(comments, key=lambda one: (one.path, one.line))
+    return "\n".join([_ABOVE, *map(str, ordered)])

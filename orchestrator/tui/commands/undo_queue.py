@@ -1,0 +1,100 @@
+"""Commands that were given and are not sent yet: for some seconds they can be taken back, then each is sent once."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from orchestrator.domain.commands.definitions import Command
+from orchestrator.domain.run.state import RunState
+from orchestrator.errors import OrchestrateError
+
+UNDO_WINDOW_S = 5.0
+SendCommand = Callable[[Command], str]
+
+
+@dataclass(frozen=True)
+class PendingCommand:
+    """A command with what it does in words, when it is to be sent, and with which others it was given."""
+
+    command: Command
+    description: str
+    due_at: float
+    batch: int
+
+
+@dataclass(frozen=True)
+class CommandOutcome:
+    """What became of a command; `is_problem` if it does not do what was wanted."""
+
+    message: str
+    is_problem: bool = False
+
+
+class UndoQueue:
+    """Holds commands for `held_s` seconds by the caller's clock. A command that is on its way is not taken twice."""
+
+    def __init__(self, send: SendCommand, held_s: float = UNDO_WINDOW_S) -> None:
+        """`send` gives the key under which a command lies in the inbox; it raises OrchestrateError."""
+        self._send, self._held_s = send, held_s
+        self._held: list[PendingCommand] = []
+        self._sent: dict[str, PendingCommand] = {}
+        self._batches = 0
+
+    @property
+    def held_commands(self) -> tuple[PendingCommand, ...]:
+        """What can still be taken back, oldest first."""
+        return tuple(self._held)
+
+    @property
+    def sent_commands(self) -> tuple[PendingCommand, ...]:
+        """What was sent and no engine has taken yet."""
+        return tuple(self._sent.values())
+
+    def hold_commands(self, commands: Sequence[tuple[Command, str]], now: float) -> int:
+        """Take commands, with their words, that are given at once.
+
+        Returns:
+            how many of them are new: neither held already, nor sent without any engine having taken them yet.
+        """
+        self._batches += 1
+        before = len(self._held)
+        for command, words in commands:
+            if not any(one.command == command for one in (*self._held, *self._sent.values())):
+                self._held.append(PendingCommand(command, words, now + self._held_s, self._batches))
+        return len(self._held) - before
+
+    def undo_last_batch(self) -> list[PendingCommand]:
+        """Take back what was given last, all of it, so that it is never sent; nothing if nothing is held."""
+        last = [one for one in self._held if one.batch == self._held[-1].batch]
+        self._held = [one for one in self._held if one not in last]
+        return last
+
+    def send_due_commands(self, now: float) -> list[CommandOutcome]:
+        """Send what has been held for long enough."""
+        return self._send_all([one for one in self._held if one.due_at <= now])
+
+    def flush_commands(self) -> list[CommandOutcome]:
+        """Send all that is held, at once: nobody is there any more to take it back."""
+        return self._send_all(list(self._held))
+
+    def _send_all(self, due: list[PendingCommand]) -> list[CommandOutcome]:
+        """Forgets a command before it is sent: whatever happens then, it is not sent again."""
+        told = []
+        for one in due:
+            self._held.remove(one)
+            try:
+                self._sent[self._send(one.command)] = one
+            except OrchestrateError as problem:
+                told.append(CommandOutcome(f"{one.description}: not sent: {problem}", is_problem=True))
+        return told
+
+    def collect_outcomes(self, state: RunState) -> list[CommandOutcome]:
+        """What engines have made of what was sent, each told once."""
+        taken = [(key, one) for key, one in self._sent.items() if key in state.taken_commands]
+        for key, _ in taken:
+            del self._sent[key]
+        return [
+            CommandOutcome(f"{one.description}: refused: {refused}", is_problem=True)
+            if refused
+            else CommandOutcome(f"{one.description}: taken")
+            for refused, one in ((state.taken_commands[key], one) for key, one in taken)
+        ]

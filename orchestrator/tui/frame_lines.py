@@ -1,0 +1,106 @@
+"""The frame around every view: the line of the run, the line of tabs with the filter, the line of keys."""
+
+from collections.abc import Sequence
+
+from rich.cells import cell_len
+
+from orchestrator.domain.migration.files import FileStatus
+from orchestrator.domain.run.state import RunState
+from orchestrator.domain.run.task import TaskStatus
+from orchestrator.tui.rows.header_line import HeaderPart, Span, build_header_parts, fit_header_parts
+from orchestrator.tui.run_feed.playback_clock import PlaybackClock
+from orchestrator.tui.tabs import Tab
+from orchestrator.tui.view_model import Connection, ViewModel
+from orchestrator.tui.widgets.styled_line import Spans
+
+SMALL_TERMINAL = (80, 20)
+"""Below so many columns or lines a terminal is called small."""
+_CONNECTED = {
+    Connection.LIVE: ("LIVE", "good"),
+    Connection.IDLE: ("NO PROCESS", "dim"),
+    Connection.ENDED: ("ENDED", "dim"),
+    Connection.REPLAY: ("REPLAY", "accent"),
+}
+
+
+def build_header_line(
+    moment: ViewModel, width: int, replay: PlaybackClock | None = None, *, is_ascii: bool = False
+) -> list[Span]:
+    """Which run, how far, what it took; at its end whether one may act, and where all this comes from."""
+    is_at_work = moment.is_at_work and moment.state.ended is None
+    parts = build_header_parts(moment.state, moment.now, is_at_work=is_at_work, is_ascii=is_ascii)
+    parts.append(HeaderPart("RO", "warn", 1) if moment.is_read_only else HeaderPart("RW", "dim", 12))
+    parts.append(build_connection_part(moment, replay))
+    return fit_header_parts(parts, width)
+
+
+def build_connection_part(moment: ViewModel, replay: PlaybackClock | None = None) -> HeaderPart:
+    """`LIVE`, `STALE 3s`, `NO PROCESS`, `ENDED`, `REPLAY 20x` or `REPLAY HELD`."""
+    if replay is not None:
+        return HeaderPart("REPLAY HELD" if replay.is_paused else f"REPLAY {replay.speed:g}x", "accent")
+    if moment.connection == Connection.STALE:
+        return HeaderPart(f"STALE {moment.stale_s:.0f}s", "warn")
+    return HeaderPart(*_CONNECTED[moment.connection])
+
+
+def count_waiting(state: RunState) -> dict[str, int]:
+    """By the key of a tab, how many things wait on it: in the merge queue, and for a person."""
+    if state.started is not None and state.run.mode == "migration":
+        queued = sum(file.status == FileStatus.TRANSFORMED and file.is_pending for file in state.files.values())
+    else:
+        queued = sum(task.status == TaskStatus.QUEUED for task in state.tasks.values())
+    return {"3": queued, "4": len(state.pending_approvals)}
+
+
+class TabLine:
+    """The tabs as spans that fit a width, and which of them a click has hit."""
+
+    def __init__(self, tabs: Sequence[Tab], front: str, counts: dict[str, int], right: str, width: int) -> None:
+        self._tabs, self._front, self._counts = tabs, front, counts
+        names = self._names(are_short=False)
+        if sum(map(cell_len, names)) + cell_len(right) + 1 > width:
+            names = self._names(are_short=True)
+        room = width - sum(map(cell_len, names))
+        told = right if cell_len(right) < room else right[: max(room - 2, 0)] + "…" * (room > 1)
+        gap = max(room - cell_len(told), 0)
+        self.spans: Spans = [*zip(names, map(self._style, tabs), strict=True), (" " * gap, ""), (told, "accent")]
+
+    def find_tab_key(self, span: int) -> str | None:
+        """The key of the tab that a span shows."""
+        return self._tabs[span].key if span < len(self._tabs) else None
+
+    def _names(self, *, are_short: bool) -> list[str]:
+        return [self._name(tab, is_short=are_short and tab.key != self._front) for tab in self._tabs]
+
+    def _name(self, tab: Tab, *, is_short: bool) -> str:
+        count = f"({self._counts[tab.key]})" if self._counts.get(tab.key) else ""
+        return f" {tab.key}{count} " if is_short else f" {tab.key} {tab.title}{count} "
+
+    def _style(self, tab: Tab) -> str:
+        return (
+            "chosen" if tab.key == self._front else ("ask" if self._counts.get(tab.key) and tab.key == "4" else "dim")
+        )
+
+
+def build_key_line(own: Sequence[tuple[str, str]], common: Sequence[tuple[str, str]], width: int, height: int) -> Spans:
+    """The keys of the view in front as far as they fit, then those that always hold, at the right.
+
+    In a small terminal it says that that is why there is one column only, and `common` are only the last two.
+    """
+    is_small = width < SMALL_TERMINAL[0] or height < SMALL_TERMINAL[1]
+    right = _key_spans(common[-2:] if is_small else common)
+    room = width - _cells(right)
+    left: list[Span] = [("small terminal  ", "warn")] if is_small else []
+    for key in own:
+        if _cells([*left, *_key_spans([key])]) > room:
+            break
+        left += _key_spans([key])
+    return [*left, (" " * max(room - _cells(left), 0), ""), *right]
+
+
+def _key_spans(keys: Sequence[tuple[str, str]]) -> list[Span]:
+    return [span for key, words in keys for span in ((key, "key"), (f" {words}  ", "dim"))]
+
+
+def _cells(spans: Spans) -> int:
+    return sum(cell_len(text) for text, _ in spans)

@@ -1,0 +1,1 @@
+"""The panes of the worker view: transcript, diff, files, texts."""

@@ -1,0 +1,140 @@
+"""Text about one thing that is made anew when what it is about has changed: tests, information, a file's record."""
+
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import closing
+from typing import Any
+
+from anyio import to_thread
+from textual.app import ComposeResult
+from textual.containers import Vertical
+
+from orchestrator.domain.judging.check import Receipt
+from orchestrator.domain.run.state import RunState
+from orchestrator.errors import JournalProblem
+from orchestrator.journal.locations.run_directory import RunDirectory
+from orchestrator.journal.storage.event_reader import EventReader
+from orchestrator.report.migration.file_details import (
+    FileMoveLog,
+    build_file_details,
+    render_file_history,
+    render_file_location,
+    render_site_lines,
+)
+from orchestrator.report.task.details import (
+    get_file_record,
+    list_file_receipts,
+    list_task_receipts,
+    render_ejection_evidence,
+)
+from orchestrator.report.task.receipt import CheckLog
+from orchestrator.tui.rows.check_lines import copy_state_for_receipts, render_check_lines
+from orchestrator.tui.rows.subject_details import ResolvedSubject
+from orchestrator.tui.run_feed.conversation_reader import build_blob_reader
+from orchestrator.tui.view_model import ViewModel
+from orchestrator.tui.widgets.text_pager import LineList, TextPager
+
+Styled = tuple[str, str]
+
+
+class TextPane(Vertical):
+    """Lines that are replaced as a whole; the cursor stays on its line."""
+
+    DEFAULT_CSS = "TextPane { height: 1fr; }"
+
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
+        super().__init__(id=id)
+        self._listed = LineList()
+        self._known: object = None
+        self._is_reading = False
+
+    def compose(self) -> ComposeResult:
+        """The lines."""
+        yield TextPager(self._listed, wrap=True)
+
+    def show_lines(self, lines: Iterable[Styled]) -> None:
+        """Show these lines from now on."""
+        new = [(part, style) for line, style in lines for part in line.split("\n")]
+        if new != self._listed.lines:
+            self._listed.lines = new
+            self.query_one(TextPager).invalidate_lines(0)
+
+    def reload_if_changed(self, known: object, read: Callable[[], Sequence[Styled]]) -> None:
+        """Show what a thread reads, if what it rests on is another thing than before."""
+        if known != self._known and not self._is_reading:
+            self._known, self._is_reading = known, True
+            self.run_worker(self._read(read), group="text")
+
+    async def _read(self, read: Callable[[], Sequence[Styled]]) -> None:
+        try:
+            self.show_lines(await to_thread.run_sync(read))
+        except JournalProblem as problem:
+            self.show_lines([(str(problem), "bad")])
+        finally:
+            self._is_reading = False
+
+
+def show_checks(pane: TextPane, moment: ViewModel, whole: ResolvedSubject) -> None:
+    """The checks of a task or a file, before and after its change."""
+    receipts = tuple(_receipts(moment.state, whole))
+    if not receipts:
+        pane.show_lines([("no check ran for it yet", "dim")])
+        return
+    part, directory = copy_state_for_receipts(moment.state, receipts), moment.directory
+
+    def read_checks() -> list[Styled]:
+        log = CheckLog()
+        _watch(directory, log)
+        return list(render_check_lines(part, receipts, log, build_blob_reader(directory)))
+
+    pane.reload_if_changed(tuple(receipt.key for receipt in receipts), read_checks)
+
+
+def _receipts(state: RunState, whole: ResolvedSubject) -> Sequence[Receipt]:
+    if whole.path is not None and whole.path in state.files:
+        return list_file_receipts(state, state.files[whole.path])
+    task = state.tasks.get(whole.task) if whole.task else None
+    return list_task_receipts(state, task) if task is not None else ()
+
+
+def show_record(pane: TextPane, moment: ViewModel, path: str) -> None:
+    """The record of a migration's file: the rungs it climbed, what failed and why, with what its sites are below."""
+    state, directory = moment.state, moment.directory
+    file = get_file_record(state, path)
+    part = copy_file_state(state, path)
+
+    def read_record() -> list[Styled]:
+        moves, log = FileMoveLog(path), CheckLog()
+        _watch(directory, moves)
+        _watch(directory, log)
+        place = build_file_details(part, file, moves)
+        evidence = render_ejection_evidence(part, file, build_blob_reader(directory), log)
+        lines = (*render_file_location(place), *render_file_history(place), *evidence, "", *render_site_lines(place))
+        return [(line, _style(line)) for line in lines]
+
+    pane.reload_if_changed(file, read_record)
+
+
+def copy_file_state(state: RunState, path: str) -> RunState:
+    """As much of a migration as one file's record needs: a copy that a thread may read."""
+    file, shard = state.files[path], state.find_shard_of_file(path)
+    ejections = [one for one in state.ejections if one.unit == path]
+    return RunState(
+        started=state.started,
+        recipe=state.recipe,
+        files={path: file},
+        shards={shard.name: shard} if shard else {},
+        ejections=ejections,
+        receipts=dict(state.receipts),
+        baseline=state.baseline,
+    )
+
+
+def _watch(directory: RunDirectory, log: Any) -> None:  # noqa: ANN401
+    with closing(EventReader.open_reader(directory.journal)) as reader:
+        log.record_events(reader.read_kinds(log.KINDS))
+
+
+def _style(line: str) -> str:
+    if line and not line.startswith(" "):
+        return "title"
+    return "bad" if line.startswith(("  reason:", "  signature:", "  fails", "  missing")) else ""

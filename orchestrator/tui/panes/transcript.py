@@ -1,0 +1,234 @@
+"""A conversation on the screen: followed as it goes on, opened item by item, searched whole."""
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+import anyio
+from anyio import to_thread
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.message import Message
+
+from orchestrator.domain.event import RecordedEvent
+from orchestrator.domain.ids import SessionId
+from orchestrator.errors import JournalProblem
+from orchestrator.report.rows.row_filter import RowFilter
+from orchestrator.tui.rows.transcript import Transcript
+from orchestrator.tui.rows.transcript_items import TranscriptLevel
+from orchestrator.tui.run_feed.conversation_reader import FIRST_READ_EVENTS, ConversationReader
+from orchestrator.tui.terminal.clipboard import copy_text
+from orchestrator.tui.view_model import ViewModel
+from orchestrator.tui.widgets.styled_text import Cell
+from orchestrator.tui.widgets.text_pager import LineList, TextPager
+from orchestrator.tui.widgets.text_search import LineSource
+
+_TYPING_S = 0.15
+"""So long nobody must have typed before a long text is searched."""
+
+
+class TranscriptPane(Vertical):
+    """The transcript of one conversation. `last` bounds how many of its events are shown, for a preview."""
+
+    KEYS: ClassVar[Sequence[tuple[str, str]]] = (
+        ("enter", "open/close"),
+        ("v", "level"),
+        ("E", "open all"),
+        ("F", "follow"),
+        ("W", "wrap"),
+        ("n/N", "next hit"),
+        ("Y", "copy whole"),
+    )
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("v", "level", "Level", show=False, id="transcript.level"),
+        Binding("E", "open_all", "Open all", show=False, id="transcript.open-all"),
+        Binding("Y", "copy_block", "Copy whole", show=False, id="transcript.copy"),
+    ]
+    DEFAULT_CSS = "TranscriptPane { height: 1fr; }"
+
+    class StatusChanged(Message):
+        """What is told of it beside its lines is another thing now."""
+
+    def __init__(self, *, last: int | None = None, is_ascii: bool = False, id: str | None = None) -> None:  # noqa: A002
+        super().__init__(id=id)
+        self._last, self._is_ascii = last, is_ascii
+        self._of: ConversationReader | None = None
+        self._transcript: Transcript | None = None
+        self._level = TranscriptLevel.NORMAL
+        self._known = -1
+        self._until = 0
+        self._is_reading = False
+        self._are_all_open = False
+        self._is_all = False
+        self._opened: list[int] = []
+        self._everything: Transcript | None = None
+
+    def compose(self) -> ComposeResult:
+        """The lines."""
+        yield TextPager(follow=True, empty="nothing was said yet")
+
+    @property
+    def pager(self) -> TextPager:
+        """The widget that shows them."""
+        return self.query_one(TextPager)
+
+    @property
+    def transcript(self) -> Transcript | None:
+        """What is shown; None before anything was read."""
+        return self._transcript
+
+    @property
+    def status_text(self) -> str:
+        """How it is shown: `FOLLOW  level:normal  find: vendor 3/17`."""
+        found = self.pager.search_position
+        parts = [
+            "FOLLOW" if self.pager.is_following else "",
+            "wrap" if self.pager.wrap else "",
+            f"level:{self._level.name.lower()}",
+            f"find: {found.text} {found.rank}/{found.total}" if found else "",
+        ]
+        return "  ".join(part for part in parts if part)
+
+    def show_session(self, moment: ViewModel, session: SessionId | None) -> None:
+        """Show a conversation as it is at a moment; nothing is read that is known."""
+        wanted = ConversationReader(moment.directory, session, self._is_ascii) if session is not None else None
+        if wanted != self._of or moment.seq < self._until:
+            self._of, self._transcript, self._everything, self._known = wanted, None, None, -1
+            self.pager.show_text(LineList())
+        seen = moment.last_session_events.get(session) if session is not None else None
+        known = hash((seen, moment.state.sessions.get(session))) if session is not None and seen else moment.seq
+        self._until = moment.seq
+        if self._of is not None and known != self._known and not self._is_reading:
+            self._known, self._is_reading = known, True
+            self.run_worker(self._read(self._of, moment.seq), group="read", exit_on_error=True)
+
+    async def _read(self, of: ConversationReader, until: int) -> None:
+        try:
+            if self._transcript is None:
+                await self._begin(of, until)
+            else:
+                after = self._transcript.seq
+                self._go_on(of, await to_thread.run_sync(of.read_since, after, until))
+        except JournalProblem as problem:
+            self.pager.show_text(LineList([(str(problem), "bad")]))
+        finally:
+            self._is_reading = False
+
+    async def _begin(self, of: ConversationReader, until: int) -> None:
+        """Its end first, which is looked at; then, behind that, all of it."""
+        end, is_all = await to_thread.run_sync(of.read_end, until, self._level, self._last or FIRST_READ_EVENTS)
+        if of != self._of:
+            return
+        self._put(end)
+        self._is_all = is_all
+        if is_all or self._last:
+            return
+        whole = await to_thread.run_sync(of.read_all, until, self._level)
+        if of == self._of and self._transcript is end:
+            place, is_following = self.pager.cursor + len(whole) - len(end), self.pager.is_following
+            whole.set_level(self._level)
+            self._is_all = True
+            self._put(whole)
+            if not is_following:
+                self.pager.move_to(place)
+
+    def _go_on(self, of: ConversationReader, events: Sequence[RecordedEvent]) -> None:
+        if of == self._of and self._transcript is not None and events:
+            if self._everything is not None:
+                self._everything.extend(events)
+            before = len(self._transcript)
+            changed = self._transcript.extend(events)
+            if changed < before:
+                self.pager.invalidate_lines(changed)
+            else:
+                self.pager.update_length()
+
+    def _put(self, transcript: Transcript) -> None:
+        self._transcript, self._opened = transcript, []
+        self.pager.show_text(_Shown(transcript), at_end=True)
+        self.post_message(self.StatusChanged())
+
+    def get_all_lines(self) -> LineSource | None:
+        """All lines of the conversation with all texts, as it goes on; None while it has not been read."""
+        if self._transcript is None or not self._is_all:
+            return None
+        self._everything = self._transcript.copy_with_all_open()
+        return _Settled(self._everything)
+
+    def apply_filter(self, wanted: RowFilter) -> None:
+        """Look for words, also in what is closed; nothing any more if there are none."""
+        self.pager.find_text("")
+        if self._transcript is not None:
+            self.run_worker(self._find(self._transcript, wanted.text), group="find", exclusive=True)
+
+    async def _find(self, transcript: Transcript, text: str) -> None:
+        """What was opened for the words before is closed again; whoever is still typing is waited for."""
+        await anyio.sleep(_TYPING_S if text else 0)
+        if self._opened:
+            transcript.open_items(self._opened, is_open=False)
+        self._opened = await to_thread.run_sync(transcript.find_closed_items, text) if text else []
+        if transcript is self._transcript:
+            transcript.open_items(self._opened)
+            self.pager.invalidate_lines(0)
+            self.pager.find_text(text)
+
+    def on_text_pager_search_finished(self, event: TextPager.SearchFinished) -> None:
+        """How many hits there are is told beside the tabs."""
+        event.stop()
+        self.post_message(self.StatusChanged())
+
+    def on_text_pager_line_opened(self, event: TextPager.LineOpened) -> None:
+        """Open or close what the cursor is on."""
+        event.stop()
+        if self._transcript is not None:
+            head = self._transcript.toggle_item(event.index)
+            self.pager.invalidate_lines(head)
+            self.pager.move_to(head)
+
+    def action_level(self) -> None:
+        """Show more, or the least again."""
+        self._level = TranscriptLevel((self._level + 1) % len(TranscriptLevel))
+        if self._transcript is not None:
+            self._transcript.set_level(self._level)
+            self.pager.invalidate_lines(0)
+        self.post_message(self.StatusChanged())
+
+    def action_open_all(self) -> None:
+        """Open all that is shown, or close it."""
+        self._are_all_open = not self._are_all_open
+        if self._transcript is not None:
+            self._transcript.open_all(self._are_all_open)
+            self.pager.invalidate_lines(0)
+
+    def action_copy_block(self) -> None:
+        """Copy all of what the cursor is on, as it was said."""
+        if self._transcript:
+            self.notify(copy_text(self.app, self._transcript.get_item_text(self.pager.cursor)), markup=False)
+
+
+class _Shown:
+    """A transcript's lines with their styles."""
+
+    def __init__(self, transcript: Transcript) -> None:
+        self._transcript = transcript
+
+    def __len__(self) -> int:
+        return len(self._transcript)
+
+    def get_line(self, index: int) -> Cell:
+        """One line."""
+        return self._transcript.get_styled_line(index)
+
+
+class _Settled:
+    """The lines of a transcript that will never change, for printing them once."""
+
+    def __init__(self, transcript: Transcript) -> None:
+        self._transcript = transcript
+
+    def __len__(self) -> int:
+        return self._transcript.settled_count
+
+    def get_line(self, index: int) -> Cell:
+        """One line."""
+        return self._transcript.get_line(index)

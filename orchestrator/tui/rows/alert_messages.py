@@ -1,0 +1,57 @@
+"""What a person who watches a run should be called for: each thing with a name, so that nobody is called twice."""
+
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+
+from orchestrator.domain.ids import SessionId
+from orchestrator.domain.run.state import RunState
+from orchestrator.domain.text.sanitization import to_one_line
+from orchestrator.report.cost.budgets import get_budget_limits
+from orchestrator.report.log.last_event import LastSessionEvent
+from orchestrator.report.rows.activity import Activity
+from orchestrator.report.rows.fleet import build_fleet_rows
+
+_CHARS = 120
+_SHARES = (1.0, 0.8)
+"""Parts of a budget at which a person is called; only the greatest that is reached counts."""
+
+
+def collect_alert_messages(
+    state: RunState, seen: Mapping[SessionId, LastSessionEvent], now: datetime, *, is_at_work: bool
+) -> Mapping[str, str]:
+    """What calls for a person as things stand: name → words, one line without control characters."""
+    if state.started is None:
+        return {}
+    found = [*_asked(state), *_over(state), *_spent(state), *_stalled(state, seen, now, is_at_work)]
+    return {name: to_one_line(words, _CHARS) for name, words in found}
+
+
+def _asked(state: RunState) -> Iterator[tuple[str, str]]:
+    for one in state.pending_approvals:
+        yield f"ask/{one.approval.item}", f"asks: {one.approval.title}"
+
+
+def _over(state: RunState) -> Iterator[tuple[str, str]]:
+    if state.ended is not None:
+        yield f"ended/{state.epoch}/{state.ended.outcome}", f"ended {state.ended.outcome}: {state.ended.reason}"
+    elif state.paused is not None:
+        yield f"paused/{state.epoch}", f"stopped: {state.paused.reason}"
+
+
+def _spent(state: RunState) -> Iterator[tuple[str, str]]:
+    limits = get_budget_limits(state)
+    for what, spent, most in (
+        ("usd", float(state.spent.cost_usd), limits.usd),
+        ("tokens", float(state.spent.tokens), float(limits.tokens)),
+    ):
+        share = next((share for share in _SHARES if most and spent >= share * most), None)
+        if share is not None:
+            yield f"budget/{what}/{most:g}/{share}", f"{spent / most:.0%} of the budget of {most:,g} {what} is spent"
+
+
+def _stalled(
+    state: RunState, seen: Mapping[SessionId, LastSessionEvent], now: datetime, is_at_work: bool
+) -> Iterator[tuple[str, str]]:
+    for row in build_fleet_rows(state, seen, now, is_at_work=is_at_work, is_whole=False):
+        if row.activity == Activity.STALL:
+            yield f"stall/{row.key}", f"nothing is heard of {row.name}: {row.last}"

@@ -1,0 +1,140 @@
+"""The burndown as a chart in characters: what remained over time, or what had become of the files by then."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Literal
+
+from orchestrator.domain.migration.burndown import counts_sites, get_found_weight
+from orchestrator.domain.migration.files import FileStatus, Tick
+from orchestrator.domain.run.state import RunState
+from orchestrator.report.migration.eta import format_duration
+from orchestrator.tui.rows.text_plots import ASCII_BARS, BARS, Span, plot_area, plot_stacked_areas, sample_step_curve
+
+BurndownMeasure = Literal["sites", "files"]
+_AXIS = 7
+"""Cells for the numbers at the left and the line beside them."""
+_LEAST_WIDTH, _LEAST_HEIGHT = 16, 4
+_PARTS: Mapping[str, tuple[FileStatus, ...]] = {
+    "landed": (FileStatus.MERGED,),
+    "failed": (
+        *(FileStatus.REJECTED, FileStatus.UNCHANGED, FileStatus.NEEDS_HUMAN),
+        *(FileStatus.RESTORED, FileStatus.EJECTED),
+    ),
+    "left out": (FileStatus.SKIPPED, FileStatus.REVERTED),
+    "changed": (FileStatus.TRANSFORMED,),
+    "to come": (FileStatus.DISCOVERED,),
+}
+"""The parts of the files, from the bottom up; those with nothing to do are in none."""
+_LOOKS: Mapping[str, tuple[str, str, str]] = {
+    "landed": ("█", "#", "state-done"),
+    "failed": ("▒", "x", "state-fail"),
+    "left out": ("╱", "/", "state-stop"),
+    "changed": ("▓", "+", "state-merge"),
+    "to come": ("░", ".", "state-queue"),
+}
+
+
+@dataclass(frozen=True)
+class BurndownSeries:
+    """What a chart is made of: the ticks, and the end of the time axis in seconds.
+
+    `top` is how much there was in the beginning; `unit` what is counted.
+    """
+
+    ticks: Sequence[Tick]
+    end: float
+    top: float
+    unit: str
+
+
+def build_burndown_series(state: RunState) -> BurndownSeries:
+    """The series of a run as it stands; without a tick there is nothing to draw."""
+    has_sites = counts_sites(state.recipe)
+    ticks = state.burndown
+    end = max(ticks[-1].at if ticks else 0.0, 1.0)
+    top = max(
+        [tick.sites for tick in ticks] + [sum(get_found_weight(file, has_sites) for file in state.files.values()), 1.0]
+    )
+    return BurndownSeries(ticks, end, top, "sites" if has_sites else "files")
+
+
+def render_burndown_chart(
+    series: BurndownSeries, what: BurndownMeasure, width: int, height: int, *, is_ascii: bool = False
+) -> list[list[Span]]:
+    """Rows of spans from top to bottom, none wider than `width` and `height` of them at most.
+
+    The last but one is the time axis with a sign at each mark of a tick, the last one names what is drawn. Nothing is
+    drawn where there is too little room or no tick.
+    """
+    columns, rows = width - _AXIS, height - 2
+    if not series.ticks or columns < _LEAST_WIDTH or rows < _LEAST_HEIGHT - 2:
+        return []
+    body = _sites(series, columns, rows, is_ascii) if what == "sites" else _files(series, columns, rows, is_ascii)
+    top = series.top if what == "sites" else float(sum(_parts(series.ticks[-1]).values()))
+    labels = _labels(top, rows)
+    line = "|" if is_ascii else "│"
+    drawn = [[(f"{label:>{_AXIS - 1}}{line}", "dim"), *row] for label, row in zip(labels, body, strict=True)]
+    return [*drawn, _axis(series, columns, is_ascii), _legend(series, what, width, is_ascii)]
+
+
+def _sites(series: BurndownSeries, columns: int, rows: int, is_ascii: bool) -> list[list[Span]]:
+    times, values = [tick.at for tick in series.ticks], [tick.sites for tick in series.ticks]
+    drawn = plot_area(
+        sample_step_curve(times, values, columns, series.end), rows, series.top, ASCII_BARS if is_ascii else BARS
+    )
+    return [[(row, "state-run")] for row in drawn]
+
+
+def _files(series: BurndownSeries, columns: int, rows: int, is_ascii: bool) -> list[list[Span]]:
+    times = [tick.at for tick in series.ticks]
+    places = sample_step_curve(times, list(map(float, range(len(times)))), columns, series.end)
+    looks = {name: (look[is_ascii], look[2]) for name, look in _LOOKS.items()}
+    return plot_stacked_areas([_parts(series.ticks[int(place)]) for place in places], looks, rows)
+
+
+def _parts(tick: Tick) -> Mapping[str, float]:
+    return {name: float(sum(tick.files.get(status.value, 0) for status in of)) for name, of in _PARTS.items()}
+
+
+def _labels(top: float, rows: int) -> list[str]:
+    """The highest value at the top, half of it in the middle, nothing beside the rest."""
+    labels = [""] * rows
+    labels[0] = _short(top)
+    if rows >= 6 and top >= 2:
+        labels[rows // 2] = _short(round(top / 2))
+    return labels
+
+
+def _short(value: float) -> str:
+    if value >= 100_000:
+        return f"{value / 1_000:,.0f}k"
+    return f"{value:,.0f}" if value == round(value) else f"{value:,.1f}"
+
+
+def _axis(series: BurndownSeries, columns: int, is_ascii: bool) -> list[Span]:
+    """The line below, with a sign where something happened that people should see."""
+    corner, line, sign = ("+", "-", "^") if is_ascii else ("└", "─", "┴")
+    marked = {round(tick.at / series.end * (columns - 1)) for tick in series.ticks if tick.mark}
+    cells = ((sign, "title") if column in marked else (line, "dim") for column in range(columns))
+    grouped = [("".join(text for text, _ in run), style) for style, run in groupby(cells, key=lambda cell: cell[1])]
+    return [(f"{'0':>{_AXIS - 1}}{corner}", "dim"), *grouped]
+
+
+def _legend(series: BurndownSeries, what: BurndownMeasure, width: int, is_ascii: bool) -> list[Span]:
+    what_remains = f"{series.unit} that remain" if what == "sites" else "files"
+    told: list[Span] = [(" " * _AXIS, ""), (f"{what_remains}, over {format_duration(series.end)}  ", "dim")]
+    if what == "files":
+        now = _parts(series.ticks[-1])
+        told += [
+            (f"{_LOOKS[name][is_ascii]} {name} {count:.0f}  ", _LOOKS[name][2]) for name, count in now.items() if count
+        ]
+    return list(_cut(told, width))
+
+
+def _cut(spans: Sequence[Span], width: int) -> Iterator[Span]:
+    for text, style in spans:
+        if width <= 0:
+            return
+        yield text[:width], style
+        width -= len(text)

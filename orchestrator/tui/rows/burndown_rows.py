@@ -1,0 +1,116 @@
+"""The burndown's tables as rows: groups of files by owner or directory, and failures that are alike."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from statistics import median
+
+from orchestrator.domain.run.state import RunState
+from orchestrator.domain.text.sanitization import to_one_line
+from orchestrator.report.migration.burndown import BurndownBounds, build_burndown, build_failure_signatures
+from orchestrator.report.migration.burndown_text import (
+    ASCII_GLYPHS,
+    UNICODE_GLYPHS,
+    render_burndown_headline,
+    render_files_line,
+    render_waiting_lines,
+)
+from orchestrator.report.migration.file_groups import FileGroup, GroupKind, build_file_groups
+from orchestrator.report.rows.row_filter import FilterValue
+from orchestrator.report.text.prices import UNKNOWN_PRICE, format_dollars
+
+GROUP_KEYS = ("name", "files", "done", "left", "failed", "cost", "reason")
+"""What groups can be filtered by."""
+SIGNATURE_KEYS = ("reason", "files", "left", "step")
+"""What failures that are alike can be filtered by."""
+_HEAD = BurndownBounds(points=48, groups=0, signatures=0)
+_CHARS = 300
+
+
+@dataclass(frozen=True)
+class GroupRow:
+    """Files of one owner or directory. `left` are weighted sites; `seconds` what a file took, None if none took any."""
+
+    name: str
+    files: int
+    done: int
+    left: float
+    failed: int
+    prs: int
+    seconds: float | None
+    price: str
+    reason: str
+
+    def get_filter_values(self) -> Mapping[str, FilterValue]:
+        """What it can be filtered by."""
+        return {
+            "name": self.name,
+            "files": float(self.files),
+            "done": float(self.done),
+            "left": self.left,
+            "failed": float(self.failed),
+            "cost": None if self.price in {"", UNKNOWN_PRICE} else float(self.price.strip("$+").replace(",", "")),
+            "reason": self.reason,
+        }
+
+
+@dataclass(frozen=True)
+class SignatureRow:
+    """Files that failed alike: `signature` is what of, `left` their weighted sites, `steps` the last that was tried."""
+
+    signature: str
+    files: int
+    left: float
+    steps: tuple[str, ...]
+    examples: tuple[str, ...]
+
+    def get_filter_values(self) -> Mapping[str, FilterValue]:
+        """What it can be filtered by."""
+        return {
+            "reason": self.signature,
+            "files": float(self.files),
+            "left": self.left,
+            "step": " ".join(self.steps),
+        }
+
+
+def build_group_rows(state: RunState, by: GroupKind) -> list[GroupRow]:
+    """Groups, those with most left first."""
+    return [_group(group) for group in build_file_groups(state, by)]
+
+
+def _group(group: FileGroup) -> GroupRow:
+    reason = group.reasons.most_common(1)[0][0] if group.reasons else ""
+    return GroupRow(
+        name=group.name,
+        files=group.files,
+        done=group.done,
+        left=group.left,
+        failed=group.rejected,
+        prs=group.prs,
+        seconds=median(group.seconds) if group.seconds else None,
+        price=_price(group),
+        reason=to_one_line(reason, _CHARS),
+    )
+
+
+def _price(group: FileGroup) -> str:
+    """Empty where no model was asked, as far as is known."""
+    if group.unpriced:
+        return f"{format_dollars(group.usd)}+" if group.usd else UNKNOWN_PRICE
+    return format_dollars(group.usd) if group.usd else ""
+
+
+def build_signature_rows(state: RunState) -> list[SignatureRow]:
+    """Failures that are alike, those of most files first."""
+    return [
+        SignatureRow(row["signature"], row["files"], row["sites"], tuple(row["steps"]), tuple(row["examples"]))
+        for row in build_failure_signatures(state)
+    ]
+
+
+def render_burndown_head(state: RunState, *, is_ascii: bool = False) -> Iterator[str]:
+    """How far it is, when it will be through, what it cost, and what waits for a person."""
+    told = build_burndown(state, _HEAD)
+    yield render_burndown_headline(told, ASCII_GLYPHS if is_ascii else UNICODE_GLYPHS)
+    yield render_files_line(told).strip()
+    yield from (line.strip() for line in render_waiting_lines(told))

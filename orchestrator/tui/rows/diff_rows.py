@@ -1,0 +1,221 @@
+"""A change as rows for a screen: one below the other or side by side, with where each row stands in the files."""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Container, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import zip_longest
+from typing import Literal
+
+from orchestrator.domain.text.sanitization import strip_controls
+from worktrees.diffs.file_diffs import FileDiff
+from worktrees.diffs.hunks import Hunk, HunkLine
+
+Span = tuple[str, str]
+_LINE_CHARS = 4_000
+_NUMBER = 5
+_STYLES = {"+": "added", "-": "removed", " ": ""}
+
+
+@dataclass(frozen=True)
+class DiffRow:
+    """A file's head, a hunk's head, a remark, or a line. `old` and `new` are the line on either side, if it is there.
+
+    Side by side, both may be different lines.
+    """
+
+    kind: Literal["file", "hunk", "note", "line"]
+    path: str
+    text: str = ""
+    old: HunkLine | None = None
+    new: HunkLine | None = None
+
+    @property
+    def number(self) -> int | None:
+        """The line's number after the change, before it if it is gone; None for heads and remarks."""
+        if self.new is not None:
+            return self.new.new_number
+        return self.old.old_number if self.old is not None else None
+
+
+@dataclass(frozen=True)
+class DiffOptions:
+    """`is_wide` puts what was before and what is now side by side; `ignores_space` hides changes of white space."""
+
+    is_wide: bool = False
+    ignores_space: bool = False
+
+
+DEFAULT_OPTIONS = DiffOptions()
+
+
+class DiffRows:
+    """The rows of a change."""
+
+    def __init__(
+        self, files: Sequence[FileDiff], how: DiffOptions = DEFAULT_OPTIONS, unloaded: Container[str] = ()
+    ) -> None:
+        """`unloaded` are the paths of files whose hunks have not been read yet."""
+        self.options = how
+        self._rows = [row for file in files for row in _file_rows(file, how, file.path in unloaded)]
+        self._heads = {
+            kind: [index for index, row in enumerate(self._rows) if row.kind == kind] for kind in ("file", "hunk")
+        }
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def get_row(self, index: int) -> DiffRow:
+        """One row, from 0 on."""
+        return self._rows[index]
+
+    def find_next_head(self, kind: Literal["file", "hunk"], index: int, by: int) -> int:
+        """The next head after a row, or the one before it if `by` is negative; the row itself if there is none."""
+        heads = self._heads[kind]
+        place = bisect_right(heads, index) if by > 0 else bisect_left(heads, index) - 1
+        return heads[place] if 0 <= place < len(heads) else index
+
+    def find_file_row(self, path: str) -> int:
+        """The row at which a file begins; 0 if there is none."""
+        return next((index for index in self._heads["file"] if self._rows[index].path == path), 0)
+
+    def find_nearest_row(self, row: DiffRow) -> int:
+        """Where the line of a row stands here, whose rows may be other ones; else its file's head."""
+        start = self.find_file_row(row.path)
+        for index in range(start, len(self)):
+            other = self._rows[index]
+            if other.path != row.path:
+                break
+            if other.kind == row.kind and (
+                other.number == row.number if row.kind == "line" else other.text == row.text
+            ):
+                return index
+        return start
+
+    def render_row(self, index: int, width: int) -> list[Span]:
+        """A row as texts with the names of their styles; side by side, `width` cells are shared."""
+        row = self._rows[index]
+        if row.kind == "file":
+            return [(row.text, "title")]
+        if row.kind != "line":
+            return [(row.text, "dim")]
+        return _beside(row, width) if self.options.is_wide else _below(row)
+
+
+def _file_rows(file: FileDiff, how: DiffOptions, is_unloaded: bool) -> Iterator[DiffRow]:
+    yield DiffRow("file", file.path, render_file_head(file))
+    yield from (DiffRow("note", file.path, f"  {remark}") for remark in _remarks(file, is_unloaded))
+    for hunk in file.hunks:
+        groups = list(_groups(hunk, ignores_space=how.ignores_space))
+        if any(gone or came for gone, came in groups if not _is_same(gone, came)):
+            yield DiffRow("hunk", file.path, _hunk_head(hunk))
+            yield from (row for gone, came in groups for row in _rows(file.path, gone, came, how.is_wide))
+
+
+def _remarks(file: FileDiff, is_unloaded: bool) -> Iterator[str]:
+    if file.old_mode and file.new_mode and file.old_mode != file.new_mode:
+        yield f"mode {file.old_mode} -> {file.new_mode}"
+    if file.is_binary:
+        yield "a binary file"
+    if file.is_opaque:
+        yield "too large to be shown: orchestrate diff prints it"
+    if is_unloaded:
+        yield f"{file.added + file.removed:,} lines: enter shows them"
+
+
+def render_file_head(file: FileDiff) -> str:
+    """`src/log.py  modified  +44 -12`."""
+    name = f"{file.old_path} -> {file.path}" if file.old_path else file.path
+    return f"{_shown(name)}  {file.status}  +{file.added} -{file.removed}"
+
+
+def _hunk_head(hunk: Hunk) -> str:
+    spans = f"-{hunk.old_start},{hunk.old_length} +{hunk.new_start},{hunk.new_length}"
+    return f"@@ {spans} @@ {_shown(hunk.section)}".rstrip()
+
+
+_Group = tuple[tuple[HunkLine, ...], tuple[HunkLine, ...]]
+"""Lines that were removed and those that came in their place; one line on both sides is no change."""
+
+
+def _groups(hunk: Hunk, *, ignores_space: bool) -> Iterator[_Group]:
+    gone: list[HunkLine] = []
+    came: list[HunkLine] = []
+    for line in hunk.lines:
+        if line.kind == " " or (line.kind == "-" and came):
+            yield from _settled(gone, came, ignores_space)
+            gone, came = [], []
+        if line.kind == " ":
+            yield (line,), (line,)
+        else:
+            (gone if line.kind == "-" else came).append(line)
+    yield from _settled(gone, came, ignores_space)
+
+
+def _settled(gone: Sequence[HunkLine], came: Sequence[HunkLine], ignores_space: bool) -> Iterator[_Group]:
+    if ignores_space and [_squeezed(line) for line in gone] == [_squeezed(line) for line in came]:
+        for old, new in zip(gone, came, strict=True):
+            same = replace(new, kind=" ", old_number=old.old_number)
+            yield (same,), (same,)
+    elif gone or came:
+        yield tuple(gone), tuple(came)
+
+
+def _squeezed(line: HunkLine) -> str:
+    return "".join(line.text.split())
+
+
+def _is_same(gone: tuple[HunkLine, ...], came: tuple[HunkLine, ...]) -> bool:
+    return gone == came
+
+
+def _rows(path: str, gone: tuple[HunkLine, ...], came: tuple[HunkLine, ...], is_wide: bool) -> Iterator[DiffRow]:
+    if is_wide or _is_same(gone, came):
+        yield from (DiffRow("line", path, old=old, new=new) for old, new in zip_longest(gone, came))
+    else:
+        yield from (DiffRow("line", path, old=line) for line in gone)
+        yield from (DiffRow("line", path, new=line) for line in came)
+
+
+def _below(row: DiffRow) -> list[Span]:
+    line = row.new or row.old
+    assert line is not None
+    old, new = (line.old_number if row.old else None), (line.new_number if row.new else None)
+    numbers = f"{_number(old)} {_number(new)} "
+    return [(numbers, "dim"), (f"{line.kind} {_text(line)}", _STYLES[line.kind])]
+
+
+def _beside(row: DiffRow, width: int) -> list[Span]:
+    half = max((width - 3) // 2, _NUMBER + 4)
+    left = _half(row.old, row.old.old_number if row.old else None)
+    right = _half(row.new, row.new.new_number if row.new else None)
+    room = half - sum(len(text) for text, _ in left)
+    return [*_fitted(left, half), (" " * max(room, 0), ""), (" | ", "dim"), *right]
+
+
+def _half(line: HunkLine | None, number: int | None) -> list[Span]:
+    if line is None:
+        return []
+    return [(f"{_number(number)} ", "dim"), (f"{line.kind} {_text(line)}", _STYLES[line.kind])]
+
+
+def _fitted(spans: Sequence[Span], width: int) -> list[Span]:
+    found = []
+    for text, style in spans:
+        found.append((text[:width], style))
+        width -= len(found[-1][0])
+    return found
+
+
+def _number(number: int | None) -> str:
+    return f"{number if number is not None else '':>{_NUMBER}}"
+
+
+def _text(line: HunkLine) -> str:
+    text = line.text[:_LINE_CHARS]
+    more = f" [{len(line.text) - len(text):,} more characters]" if len(line.text) > len(text) else ""
+    ending = "" if line.ends_with_newline else "  (no line end)"
+    return f"{_shown(text)}{more}{ending}"
+
+
+def _shown(text: str) -> str:
+    return strip_controls(text).expandtabs(4).replace("\n", " ")

@@ -1,0 +1,60 @@
+"""The rows of the fleet as somebody looks at them: in some order, narrowed by a filter, what is done as one row."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from orchestrator.report.rows.activity import Activity
+from orchestrator.report.rows.agent_row import AgentRow
+from orchestrator.report.rows.row_filter import NO_FILTER, RowFilter
+
+_BIGGEST_FIRST: Mapping[str, Callable[[AgentRow], float]] = {
+    "age": lambda row: row.age_s or 0.0,
+    "cost": lambda row: row.usd or 0.0,
+    "tokens": lambda row: row.spent.tokens,
+    "change": lambda row: sum(row.changed_lines or (0, 0)),
+}
+FLEET_ORDERS: Sequence[str] = ("attention", *_BIGGEST_FIRST, "task")
+"""What rows can be sorted by."""
+DONE_ROW_ID = "done"
+"""The id of the row that stands for all that is done."""
+
+
+@dataclass(frozen=True)
+class FleetViewOptions:
+    """How somebody looks at the fleet. `is_whole` shows what is done row by row."""
+
+    wanted: RowFilter = NO_FILTER
+    order: str = "attention"
+    is_reversed: bool = False
+    is_whole: bool = False
+
+    @property
+    def needs_every_file(self) -> bool:
+        """Whether every file of a migration needs a row: a filter may fit any of them."""
+        return self.is_whole or bool(self.wanted.terms)
+
+    def select_rows(self, rows: Sequence[AgentRow]) -> list[AgentRow]:
+        """The rows to show, of all there are, which are sorted by attention."""
+        fitting = (
+            [row for row in rows if self.wanted.matches_row(row.get_filter_values())]
+            if self.wanted.terms
+            else list(rows)
+        )
+        return self._sorted(fitting if self.needs_every_file else _collapsed(fitting))
+
+    def _sorted(self, rows: list[AgentRow]) -> list[AgentRow]:
+        if self.order in _BIGGEST_FIRST:
+            rows = sorted(rows, key=_BIGGEST_FIRST[self.order], reverse=True)
+        elif self.order == "task":
+            rows = sorted(rows, key=lambda row: (row.task, row.id))
+        return rows[::-1] if self.is_reversed else rows
+
+
+def _collapsed(rows: Sequence[AgentRow]) -> list[AgentRow]:
+    """Without what is done, which is counted in a row at the end."""
+    kept = [row for row in rows if row.activity is not Activity.DONE or row.kind == "count"]
+    done = len(rows) - len(kept)
+    if not done:
+        return kept
+    counted = AgentRow("count", DONE_ROW_ID, "-", Activity.DONE, title=f"{done} task{'s' * (done != 1)}", count=done)
+    return [*kept, counted]

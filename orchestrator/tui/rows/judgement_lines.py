@@ -1,0 +1,134 @@
+"""Why a candidate may land or may not: verdict, votes, the queue's word, and the tests before and after, in lines."""
+
+from collections.abc import Iterator
+
+from orchestrator.domain.event.landing import UnitEjected
+from orchestrator.domain.event.work import VerdictGiven
+from orchestrator.domain.ids import UnitId
+from orchestrator.domain.judging.check import Receipt
+from orchestrator.domain.judging.review import get_review_points
+from orchestrator.domain.judging.verdict import LensVote
+from orchestrator.domain.run.state import RunState, TaskState, build_unit_id
+from orchestrator.domain.text.sanitization import to_one_line
+from orchestrator.report.rows.queue_rows import describe_ejection
+from orchestrator.report.task.receipt import CheckLog, ReadBlob, quote_text, render_receipt_lines
+
+_POINT_CHARS = 200
+
+
+def render_judge_lines(
+    state: RunState, task: TaskState, number: int, log: CheckLog, read_blob: ReadBlob
+) -> Iterator[str]:
+    """All that was found of one attempt, what matters first.
+
+    Args:
+        state: the run's.
+        task: whose attempt it is.
+        number: the attempt's.
+        log: what it knows of purposes and flaky tests is told as well.
+        read_blob: outcomes and outputs are read by it; empty bytes stand for what cannot be read.
+    """
+    unit = build_unit_id(task.spec.id, number)
+    given = next((one for one in reversed(task.verdicts) if one.number == number), None)
+    ejection = next((one for one in reversed(task.ejections) if one.unit == unit), None)
+    yield f"{unit}  {to_one_line(task.spec.title, _POINT_CHARS)}"
+    yield from _candidate(task, number)
+    yield ""
+    yield from _verdict(given)
+    yield from _person(state, unit)
+    yield from _queue(state, unit, ejection)
+    if given:
+        for vote in given.verdict.votes:
+            yield ""
+            yield from _vote(task, vote)
+    yield from _before(state)
+    for receipt in list_judged_receipts(state, task, number):
+        yield ""
+        yield from render_receipt_lines(receipt, state, log, read_blob)
+
+
+def list_judged_receipts(state: RunState, task: TaskState, number: int) -> list[Receipt]:
+    """The receipts that the verdict and the ejection of an attempt rest on."""
+    unit = build_unit_id(task.spec.id, number)
+    keys = [key for given in task.verdicts if given.number == number for key in given.verdict.receipts]
+    keys += [key for ejection in task.ejections if ejection.unit == unit for key in ejection.receipts]
+    return [state.receipts[key] for key in dict.fromkeys(keys) if key in state.receipts]
+
+
+def _candidate(task: TaskState, number: int) -> Iterator[str]:
+    taken = next((one for one in reversed(task.candidates) if one.number == number), None)
+    if taken is None:
+        yield "no candidate was taken of this attempt"
+        return
+    yield f"candidate {taken.commit[:12]}: {len(taken.paths)} files +{taken.added} -{taken.removed}"
+    yield from (f"  flagged: {quote_text(flag)}" for flag in taken.flagged)
+    yield from (f"  left out: {quote_text(path)}" for path in taken.dropped)
+
+
+def _verdict(given: VerdictGiven | None) -> Iterator[str]:
+    if given is None:
+        yield "no verdict yet"
+        return
+    verdict = given.verdict
+    yield f"verdict: {verdict.kind}{f', {verdict.cause}' if verdict.cause else ''}"
+    yield from (f"  why: {quote_text(reason)}" for reason in verdict.reasons)
+    yield from (f"  flagged: {quote_text(flag)}" for flag in verdict.flags)
+    if verdict.kind != "merge":
+        yield f"  next: {_NEXT[verdict.kind]}"
+
+
+_NEXT = {
+    "revise": "the same worker goes on in its workspace with these reasons",
+    "restart": "another worker begins afresh with these reasons",
+    "split": "its planner divides the task",
+    "reject": "the task has ended; retry it to have it tried again",
+    "escalate": "a person or a working provider is needed; retry it when that is mended",
+}
+
+
+def _person(state: RunState, unit: UnitId) -> Iterator[str]:
+    answer = state.approvals.get(f"landing/{unit}")
+    if answer is None:
+        return
+    if answer.is_open:
+        yield f"waits for your answer: {answer.approval.item}"
+    else:
+        yield f"{to_one_line(answer.by)} answered {answer.decision}{f': {quote_text(answer.reason)}' if answer.reason else ''}"
+
+
+def _queue(state: RunState, unit: UnitId, ejection: UnitEjected | None) -> Iterator[str]:
+    trials = [trial for trial in state.trials if unit in trial.units]
+    if trials:
+        yield f"tried in {len(trials)} union{'s' * (len(trials) != 1)}"
+    for trial in trials[-5:]:
+        word = "green" if trial.difference.is_green else "red"
+        look = ", second look" * trial.is_second_look + ", known" * trial.cached
+        yield f"  {trial.round}: {word} with {len(trial.units) - 1} others{look}"
+    if ejection is not None:
+        yield f"ejected: {quote_text(describe_ejection(ejection))}"
+    landing = next((one for one in state.landings if unit in one.units), None)
+    if landing is not None:
+        yield f"landed at {landing.new[:12]} on {to_one_line(landing.branch)}"
+
+
+def _vote(task: TaskState, vote: LensVote) -> Iterator[str]:
+    """What a reviewer said, and point by point what it found, with its evidence."""
+    asked = get_review_points(task.spec)
+    yield f"{to_one_line(vote.lens)} lens ({to_one_line(vote.model)}): {vote.decision}"
+    yield from (f"  {quote_text(reason)}" for reason in vote.reasons)
+    for finding in vote.findings:
+        evidence = to_one_line(", ".join(finding.evidence), _POINT_CHARS) or "no evidence"
+        yield f"  {'met' if finding.met else 'NOT met'}  {to_one_line(asked.get(finding.id, finding.id), _POINT_CHARS)}"
+        yield f"      shown by {evidence}"
+
+
+def _before(state: RunState) -> Iterator[str]:
+    """What the gate said of the base."""
+    receipts = state.get_baseline_receipts().values()
+    if not receipts:
+        return
+    yield ""
+    for receipt in receipts:
+        counts = receipt.counts
+        told = f"{counts.passed} passed, {counts.failed + counts.errors} failed, {counts.skipped} skipped"
+        yield f"before, on the base: {receipt.kind}: {told if counts.total else f'exit {receipt.exit_code}'}"

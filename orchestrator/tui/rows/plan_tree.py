@@ -1,0 +1,190 @@
+"""The plan tree as rows: which tasks there are, how far each is with all below it, what it waits for, what it cost."""
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+
+from orchestrator.domain.budget.usage import Usage
+from orchestrator.domain.ids import TaskId
+from orchestrator.domain.run.state import RunState, TaskState
+from orchestrator.domain.run.task import TaskStatus
+from orchestrator.domain.text.sanitization import to_one_line
+from orchestrator.report.log.event_lines import shorten_model_name
+from orchestrator.report.rows.activity import Activity
+from orchestrator.report.rows.row_filter import NO_FILTER, FilterValue, RowFilter
+from orchestrator.report.rows.task_activities import TaskActivities
+from orchestrator.report.text.prices import format_price
+
+PLAN_KEYS = ("task", "title", "state", "status", "kind", "cause", "reason", "model", "attempts", "cost")
+"""What a plan can be filtered by."""
+_CHARS = 300
+_NOTHING = Usage()
+
+
+@dataclass(frozen=True)
+class PlanRow:
+    """A task in the tree. `done` of `total` are the leaves at and below it, without those that were divided anew.
+
+    `depth` is 0 for the root. `needs` are the tasks that must land first. `note` says why it stands where it does.
+    """
+
+    id: TaskId
+    depth: int
+    is_branch: bool
+    is_folded: bool
+    activity: Activity
+    status: TaskStatus
+    title: str
+    done: int
+    total: int
+    attempts: int
+    model: str
+    needs: tuple[TaskId, ...]
+    cause: str
+    note: str
+    spent: Usage
+
+    @property
+    def key(self) -> str:
+        """What its planner calls it: the last part of its id."""
+        return self.id.rpartition("/")[2]
+
+    @property
+    def price(self) -> str:
+        """What it cost with all below it; empty if nothing was asked of any model."""
+        return format_price(self.spent) if self.spent.calls else ""
+
+    @property
+    def blocked_text(self) -> str:
+        """`needs storage, cli`; empty if it waits for no other task."""
+        return f"needs {', '.join(self.needs)}" if self.needs else ""
+
+    def get_filter_values(self) -> Mapping[str, FilterValue]:
+        """What it can be filtered by."""
+        return {
+            "task": self.id,
+            "title": self.title,
+            "state": self.activity.value,
+            "status": self.status.value,
+            "kind": "branch" if self.is_branch else "leaf",
+            "cause": self.cause,
+            "reason": self.note,
+            "model": self.model,
+            "attempts": float(self.attempts),
+            "cost": None if self.spent.unpriced_calls else float(self.spent.cost_usd),
+        }
+
+
+class PlanTree:
+    """Looks at one state; make a new one when it has changed. Of a folded branch nothing below is made."""
+
+    def __init__(self, state: RunState) -> None:
+        self._state = state
+        self._standing = TaskActivities(state)
+        self._below: dict[TaskId | None, list[TaskState]] = {}
+        for task in state.tasks.values():
+            parent = task.spec.parent if task.spec.parent in state.tasks else None
+            self._below.setdefault(parent, []).append(task)
+        self._counts = self._counted()
+
+    def build_rows(
+        self,
+        folded: Collection[TaskId] = (),
+        wanted: RowFilter = NO_FILTER,
+        *,
+        only_blocked: bool = False,
+    ) -> list[PlanRow]:
+        """The tree from top to bottom.
+
+        Args:
+            folded: the branches whose tasks are hidden; of no effect when only some tasks are wanted.
+            wanted: which tasks are shown, each below all those above it.
+            only_blocked: only those that cannot go on by themselves.
+        """
+        if not wanted.terms and not only_blocked:
+            return [self._row(task, depth, task.spec.id in folded) for task, depth in self._walk(folded)]
+        rows = [(self._row(task, depth, False), task) for task, depth in self._walk(())]
+        fits = [
+            row
+            for row, task in rows
+            if wanted.matches_row(row.get_filter_values()) and not (only_blocked and not self._is_blocked(task))
+        ]
+        shown = {name for row in fits for name in self._state.iterate_lineage(row.id)}
+        return [row for row, _ in rows if row.id in shown]
+
+    def count_activities(self) -> Counter[Activity]:
+        """How many leaves do what."""
+        leaves = (task for task in self._state.tasks.values() if task.spec.kind == "leaf")
+        return Counter(self._standing.get_activity(task) for task in leaves)
+
+    def list_branches(self) -> frozenset[TaskId]:
+        """The tasks that have others below them."""
+        return frozenset(name for name in self._below if name is not None)
+
+    def _is_blocked(self, task: TaskState) -> bool:
+        return self._standing.is_blocked(task)
+
+    def _walk(self, folded: Collection[TaskId]) -> Iterator[tuple[TaskState, int]]:
+        stack = [(task, 0) for task in reversed(self._below.get(None, []))]
+        while stack:
+            task, depth = stack.pop()
+            yield task, depth
+            if task.spec.id not in folded:
+                stack.extend((one, depth + 1) for one in reversed(self._below.get(task.spec.id, [])))
+
+    def _counted(self) -> Mapping[TaskId, tuple[int, int]]:
+        """Task → its leaves that are done, and all of them."""
+        counts: dict[TaskId, tuple[int, int]] = {}
+        for task, _ in reversed(list(self._walk(()))):
+            if task.spec.kind == "leaf":
+                done, total = int(task.status.is_reached), int(task.status != TaskStatus.SPLIT)
+            else:
+                done, total = 0, 0
+            for one in self._below.get(task.spec.id, ()):
+                done, total = done + counts[one.spec.id][0], total + counts[one.spec.id][1]
+            counts[task.spec.id] = done, total
+        return counts
+
+    def _row(self, task: TaskState, depth: int, is_folded: bool) -> PlanRow:
+        done, total = self._counts[task.spec.id]
+        has_below = task.spec.id in self._below
+        return PlanRow(
+            id=task.spec.id,
+            depth=depth,
+            is_branch=task.spec.kind == "branch" or has_below,
+            is_folded=is_folded and has_below,
+            activity=self._standing.get_activity(task),
+            status=task.status,
+            title=to_one_line(task.spec.title, _CHARS),
+            done=done,
+            total=total,
+            attempts=len(task.attempts),
+            model=shorten_model_name(task.attempt.model) if task.attempt else "",
+            needs=self._standing.list_unmet_dependencies(task),
+            cause=task.cause.value if task.cause and task.status.is_terminal else "",
+            note=to_one_line(_note(task, self._standing), _CHARS),
+            spent=self._state.spent_by_node.get(task.spec.id, _NOTHING),
+        )
+
+
+def _note(task: TaskState, standing: TaskActivities) -> str:
+    if task.status.is_terminal:
+        return "" if task.status.is_reached else task.reason
+    if item := standing.questions_by_task.get(task.spec.id):
+        return f"waits for your answer: {item}"
+    if task.retry is not None:
+        return f"a person has it tried again: {task.retry.note}".rstrip(": ")
+    if checks := standing.checks_by_task.get(task.spec.id):
+        return f"testing: {', '.join(checks)}"
+    if task.attempt is not None and task.attempt.feedback:
+        return f"after attempt {task.attempt.number - 1}: {'; '.join(task.attempt.feedback)}"
+    if task.status == TaskStatus.QUEUED:
+        return "waits to land"
+    return f"{task.verdict.verdict.kind}: {'; '.join(task.verdict.verdict.reasons)}" if task.verdict else ""
+
+
+def render_plan_line(state: RunState, counts: Mapping[Activity, int]) -> str:
+    """`88 tasks  61 done  14 run  9 queue  3 fail`: the leaves, by what they are doing, most done first."""
+    told = [f"{counts[doing]} {doing}" for doing in (Activity.DONE, *Activity) if counts.get(doing)]
+    iteration = [f"iteration {state.iteration}"] if state.iteration > 1 else []
+    return "  ".join((f"{sum(counts.values())} tasks", *dict.fromkeys(told), *iteration))

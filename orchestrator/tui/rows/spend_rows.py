@@ -1,0 +1,132 @@
+"""What a run cost as rows: by task, role, model, outcome and waste, each with its part of the whole."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from orchestrator.domain.budget.usage import Usage
+from orchestrator.domain.ids import TaskId
+from orchestrator.domain.run.state import RunState
+from orchestrator.report.cost.breakdown import CostBreakdown, CostEntry
+from orchestrator.report.cost.budgets import build_accounts
+from orchestrator.report.log.event_lines import shorten_model_name
+from orchestrator.report.migration.eta import format_duration
+from orchestrator.report.rows.agent_row import format_tokens
+from orchestrator.report.rows.row_filter import FilterValue
+from orchestrator.report.text.prices import UNKNOWN_PRICE, format_dollars, format_price
+from orchestrator.tui.rows.spending import (
+    forecast_cost,
+    get_cached_share,
+    get_cost_per_landed,
+    get_hourly_cost,
+    sum_usage_by_fate,
+)
+
+SPEND_KEYS = ("name", "status", "attempts", "cost", "tokens", "calls")
+"""What the rows can be filtered by."""
+SpendSide = Literal["task", "role", "model", "outcome", "waste"]
+SPEND_SIDES: tuple[SpendSide, ...] = ("task", "role", "model", "outcome", "waste")
+"""The sides from which a cost can be looked at."""
+
+
+@dataclass(frozen=True)
+class SpendRow:
+    """One line. `share` is its part of the whole, from 0 to 1; `detail` is a task's status, else a count in words.
+
+    `depth` is that of a task in the tree, whose amounts are with all below it.
+    """
+
+    name: str
+    spent: Usage
+    share: float
+    detail: str = ""
+    attempts: int = 0
+    depth: int = 0
+
+    @property
+    def price(self) -> str:
+        """What it cost."""
+        return format_price(self.spent) if self.spent.calls else ""
+
+    def get_filter_values(self) -> Mapping[str, FilterValue]:
+        """What it can be filtered by."""
+        return {
+            "name": self.name,
+            "status": self.detail,
+            "attempts": float(self.attempts),
+            "cost": None if self.spent.unpriced_calls else float(self.spent.cost_usd),
+            "tokens": float(self.spent.tokens),
+            "calls": float(self.spent.calls),
+        }
+
+
+def build_spend_rows(state: RunState, cost: CostBreakdown, by: SpendSide) -> list[SpendRow]:
+    """The rows of one side: tasks in the order of the tree, everything else with the largest first."""
+    if by == "task":
+        return [_task(state, cost, entry) for entry in cost.tasks]
+    rows = [SpendRow(name, spent, cost.get_share(spent), detail) for name, spent, detail in _entries(state, cost, by)]
+    return sorted(rows, key=lambda row: (-row.share, row.name))
+
+
+def _task(state: RunState, cost: CostBreakdown, entry: CostEntry) -> SpendRow:
+    depth = state.tasks[TaskId(entry.name)].spec.depth
+    return SpendRow(entry.name, entry.spent, cost.get_share(entry.spent), entry.detail, entry.count, depth)
+
+
+def _entries(state: RunState, cost: CostBreakdown, by: SpendSide) -> Iterator[tuple[str, Usage, str]]:
+    if by == "outcome":
+        yield from ((name, spent, "") for name, spent in sum_usage_by_fate(state, cost).items())
+        return
+    entries = {"role": cost.roles, "model": cost.models, "waste": cost.waste}[by]
+    for entry in entries:
+        name = shorten_model_name(entry.name) if by == "model" else entry.name
+        yield name, entry.spent, f"{entry.count} times" if by == "waste" else ""
+
+
+def render_spend_lines(state: RunState, cost: CostBreakdown) -> Iterator[str]:
+    """Some lines that sum up, the most important first."""
+    spent, account = state.spent, build_accounts(state).get_run_account()
+    limit = f" of {format_dollars(account.limit.usd)}" if account.limit.usd else ""
+    used = float(spent.cost_usd) / account.limit.usd if account.limit.usd and not spent.unpriced_calls else None
+    yield "   ".join(
+        part
+        for part in (
+            f"spent {format_price(spent)}{limit}{f' ({used:.0%})' if used is not None else ''}",
+            _forecast(state),
+            f"reserved {format_price(account.reserved)}" if account.reserved.calls else "",
+            f"at risk {format_price(state.at_risk)}" if state.at_risk.calls else "",
+            f"{spent.unpriced_calls:,} calls of unknown price" if spent.unpriced_calls else "",
+        )
+        if part
+    )
+    hourly, each = get_hourly_cost(state), get_cost_per_landed(state)
+    wasted = cost.wasted
+    yield "   ".join(
+        (
+            f"per merged {'file' if state.run.mode == 'migration' else 'task'} {format_dollars(each)}",
+            f"wasted {format_price(wasted)} ({cost.get_share(wasted):.0%} of the {_MEASURES[cost.measure]})"
+            if wasted.calls
+            else "nothing wasted",
+            f"burn {format_dollars(hourly)}{'/h' if hourly is not None else ''} over {format_duration(state.wall_s)} of work",
+        )
+    )
+    cached = f" (cache {get_cached_share(spent):.0%})" if spent.cached_tokens else ""
+    out = f"out {format_tokens(spent.output_tokens)}"
+    yield f"tokens in {format_tokens(spent.input_tokens)}{cached} {out}   {spent.calls:,} model calls"
+
+
+_MEASURES = {"usd": "dollars", "tokens": "tokens", "calls": "calls"}
+
+
+def _forecast(state: RunState) -> str:
+    if state.ended is not None or not state.spent.calls:
+        return ""
+    found = forecast_cost(state)
+    if found is None:
+        return f"forecast {UNKNOWN_PRICE}"
+    return f"forecast {format_dollars(found.usd)} ({format_dollars(found.low)} to {format_dollars(found.high)})"
+
+
+def render_top_rows(rows: list[SpendRow], most: int = 4) -> str:
+    """`worker $14.05  judge $3.17  planner $1.20`: the first rows in one line."""
+    return "  ".join(f"{row.name} {row.price or '-'}" for row in rows[:most])

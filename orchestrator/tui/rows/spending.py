@@ -1,0 +1,121 @@
+"""Where a run's money goes over time: what was spent when, how much it will be in the end, what a merged task costs."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from statistics import fmean, stdev
+from typing import ClassVar
+
+from orchestrator.domain.budget.usage import Usage
+from orchestrator.domain.event import RecordedEvent, work
+from orchestrator.domain.migration.burndown import counts_sites, get_remaining_weight
+from orchestrator.domain.run.state import RunState
+from orchestrator.report.cost.breakdown import NO_USAGE, CostBreakdown, RefusedPlanLog
+from orchestrator.report.migration.eta import estimate_eta
+
+BIN_S = 600
+"""Seconds of the clock that are summed as one."""
+MOST_BINS = 1_000
+_LEAST_ENDED = 2
+_LEAST_WORK_S = 1.0
+
+
+class SpendLog:
+    """Watches a journal go by for what was spent when, and on plans that were refused."""
+
+    KINDS: ClassVar = RefusedPlanLog.KINDS
+
+    def __init__(self) -> None:
+        self.refused_plans = RefusedPlanLog()
+        self._bins: dict[int, Usage] = {}
+
+    def record_events(self, events: Iterable[RecordedEvent]) -> None:
+        """Take in events, of which only those of `KINDS` matter."""
+        for recorded in events:
+            self.refused_plans.record_events((recorded,))
+            if isinstance(recorded.event, work.ModelReplied):
+                place = int(recorded.at.timestamp()) // BIN_S
+                self._bins[place] = self._bins.get(place, NO_USAGE) + recorded.event.usage
+
+    def list_bins(self, now: datetime) -> list[Usage]:
+        """What was spent in each stretch of ten minutes from the first call up to `now`, with the empty ones between;
+        of very many the latest.
+        """
+        if not self._bins:
+            return []
+        end = max(int(now.timestamp()) // BIN_S, *self._bins)
+        begin = max(min(self._bins), end - MOST_BINS + 1)
+        return [self._bins.get(place, NO_USAGE) for place in range(begin, end + 1)]
+
+
+@dataclass(frozen=True)
+class CostForecast:
+    """What a run will have cost in the end, in dollars, with a range."""
+
+    usd: float
+    low: float
+    high: float
+
+
+def forecast_cost(state: RunState) -> CostForecast | None:
+    """What it will come to; None where that cannot be told: a price is unknown, too little is done, or it has ended.
+
+    Of a goal, every task that is still open costs what those did on average that have ended; the range is one standard
+    deviation of their sum. A migration goes on at its pace in dollars until it is through, see `report.eta`.
+    """
+    if state.ended is not None or not state.spent.calls or state.spent.unpriced_calls:
+        return None
+    return _of_migration(state) if state.run.mode == "migration" else _of_goal(state)
+
+
+def _of_goal(state: RunState) -> CostForecast | None:
+    leaves = [task for task in state.tasks.values() if task.spec.kind == "leaf"]
+    by_task = {task.spec.id: float(state.spent_by_node.get(task.spec.id, NO_USAGE).cost_usd) for task in leaves}
+    ended = [by_task[task.spec.id] for task in leaves if task.status.is_terminal and task.attempts]
+    spent = [by_task[task.spec.id] for task in leaves if not task.status.is_terminal]
+    if len(ended) < _LEAST_ENDED:
+        return None
+    to_come = sum(max(fmean(ended) - already, 0.0) for already in spent)
+    spread = stdev(ended) * len(spent) ** 0.5
+    now = float(state.spent.cost_usd)
+    return CostForecast(now + to_come, now + max(to_come - spread, 0.0), now + to_come + spread)
+
+
+def _of_migration(state: RunState) -> CostForecast | None:
+    has_sites = counts_sites(state.recipe)
+    climbing = (file for file in state.files.values() if not file.status.is_terminal)
+    judged = estimate_eta(state.burndown, sum(get_remaining_weight(file, has_sites) for file in climbing))
+    rate = get_hourly_cost(state)
+    if judged is None or rate is None:
+        return None
+    now, per_s = float(state.spent.cost_usd), rate / 3_600
+    return CostForecast(*(now + per_s * seconds for seconds in (judged.seconds, judged.low_s, judged.high_s)))
+
+
+def get_hourly_cost(state: RunState) -> float | None:
+    """Dollars per hour of work so far; None where a price is unknown or no work was done."""
+    if state.spent.unpriced_calls or not state.spent.calls or state.wall_s < _LEAST_WORK_S:
+        return None
+    return float(state.spent.cost_usd) / state.wall_s * 3_600
+
+
+def get_cost_per_landed(state: RunState) -> float | None:
+    """Dollars of the whole run for each task, or file of a migration, that landed; None where that is not known."""
+    landed = len(state.landed_units)
+    return float(state.spent.cost_usd) / landed if landed and not state.spent.unpriced_calls else None
+
+
+def sum_usage_by_fate(state: RunState, cost: CostBreakdown) -> Mapping[str, Usage]:
+    """What went into attempts by what became of them, most first, and what into everything else: `planning`."""
+    found: dict[str, Usage] = {}
+    for attempt in cost.attempts:
+        found[attempt.detail] = found.get(attempt.detail, NO_USAGE) + attempt.spent
+    sums = {name: usage for name, usage in found.items() if usage.calls}
+    ordered = dict(sorted(sums.items(), key=lambda item: (-item[1].cost_usd, -item[1].tokens, item[0])))
+    planner = state.spent_by_role.get("planner", NO_USAGE)
+    return ordered | ({"planning": planner} if planner.calls else {})
+
+
+def get_cached_share(usage: Usage) -> float:
+    """Which part of the input came from the provider's cache, from 0 to 1."""
+    return usage.cached_tokens / usage.input_tokens if usage.input_tokens else 0.0

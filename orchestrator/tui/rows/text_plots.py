@@ -1,0 +1,95 @@
+"""Curves and stacked areas in characters: pure text, a list of rows from top to bottom, the same width each."""
+
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+
+Span = tuple[str, str]
+"""Words with the name of their style."""
+BARS = "▁▂▃▄▅▆▇█"
+ASCII_BARS = "_.:-=+*#"
+
+
+def sample_step_curve(times: Sequence[float], values: Sequence[float], width: int, end: float) -> list[float]:
+    """The value of a step curve at `width` times from 0 to `end`: what held last before each.
+
+    Args:
+        times: ascending, as many as values.
+        values: what holds from each time on.
+        width: how many.
+        end: the last time that is looked at; not negative.
+    """
+    if not times or width <= 0:
+        return []
+    places = (end * column / max(width - 1, 1) for column in range(width))
+    return [values[max(bisect_right(times, place) - 1, 0)] for place in places]
+
+
+def plot_area(values: Sequence[float], height: int, top: float, bars: str = BARS) -> list[str]:
+    """A filled curve, a column for each value; what is above zero is seen, however small.
+
+    Args:
+        values: not negative.
+        height: in rows.
+        top: the value that fills a column; what is above it is cut.
+        bars: the steps by which a cell fills, the last one full.
+    """
+    steps = len(bars)
+    levels = [_level(value, top, height * steps) for value in values]
+    return ["".join(_cell(level - row * steps, bars) for level in levels) for row in reversed(range(height))]
+
+
+def _level(value: float, top: float, full: int) -> int:
+    if value <= 0 or top <= 0:
+        return 0
+    return max(1, round(min(value / top, 1.0) * full))
+
+
+def _cell(level: int, bars: str) -> str:
+    return " " if level <= 0 else bars[min(level, len(bars)) - 1]
+
+
+def plot_stacked_areas(
+    columns: Sequence[Mapping[str, float]], looks: Mapping[str, Span], height: int
+) -> list[list[Span]]:
+    """Parts of a whole over time: each column is full, each part has its share of it, the first one at the bottom.
+
+    Args:
+        columns: the sizes of the parts at each time; parts without a look are left out.
+        looks: by part, from the bottom up, the character that it is drawn with, and its style.
+        height: in rows.
+    """
+    drawn = [_column(column, looks, height) for column in columns]
+    return [_joined([column[row] for column in drawn]) for row in reversed(range(height))]
+
+
+def _column(parts: Mapping[str, float], looks: Mapping[str, Span], height: int) -> list[Span]:
+    """Its cells from the bottom up."""
+    whole = sum(parts.get(name, 0.0) for name in looks)
+    if whole <= 0:
+        return [(" ", "")] * height
+    cells: list[Span] = []
+    reached = 0.0
+    for name, look in looks.items():
+        reached += parts.get(name, 0.0)
+        cells += [look] * (round(reached / whole * height) - len(cells))
+    return cells
+
+
+def _joined(cells: Sequence[Span]) -> list[Span]:
+    """Neighbours of one style as one span."""
+    spans: list[Span] = []
+    for text, style in cells:
+        if spans and spans[-1][1] == style:
+            spans[-1] = (spans[-1][0] + text, style)
+        else:
+            spans.append((text, style))
+    return spans
+
+
+def plot_sparkline(values: Sequence[float], width: int, bars: str = BARS) -> str:
+    """One line, a character for each value or for the sum of several neighbours; a blank stands for zero."""
+    if not values or width <= 0:
+        return ""
+    each = -(-len(values) // width)
+    sums = [sum(values[place : place + each]) for place in range(0, len(values), each)]
+    return plot_area(sums, 1, max(sums), bars)[0]

@@ -1,0 +1,209 @@
+"""A conversation as lines, made only when they are looked at: a hundred thousand of them are there at once.
+
+The same lines serve the dashboard, line mode, the stream on a plain terminal and the report of a run.
+"""
+
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from functools import lru_cache
+from itertools import accumulate
+
+from orchestrator.domain.event import RecordedEvent, work
+from orchestrator.tui.rows.transcript_items import (
+    ReadBlob,
+    TranscriptItem,
+    TranscriptLevel,
+    build_item,
+    read_whole_text,
+)
+
+_INDENT = "      "
+_KEPT = 64
+_NOWHERE: tuple[int, int, tuple[str, ...], tuple[str, str]] = (0, 0, (), ("", ""))
+
+
+class Transcript:
+    """The lines of one conversation at a level. Items can be opened and closed; then lines below them move.
+
+    Long texts are read from blobs only when an item is open and one of its lines is wanted.
+    """
+
+    def __init__(
+        self,
+        read_blob: ReadBlob,
+        level: TranscriptLevel = TranscriptLevel.NORMAL,
+        *,
+        is_ascii: bool = False,
+        opens_all: bool = False,
+    ) -> None:
+        """`opens_all` shows everything open that comes in."""
+        self.level = level
+        self._opens_all = opens_all
+        self.seq = 0
+        self._read_blob = read_blob
+        self._is_ascii = is_ascii
+        self._items: list[TranscriptItem] = []
+        self._tools: dict[str, TranscriptItem] = {}
+        self._shown: list[TranscriptItem] = []
+        self._ends: list[int] = []
+        self._near = _NOWHERE
+        self._body = lru_cache(_KEPT)(self._lines_below)
+
+    # --- what there is -----------------------------------------------------------------------------------------------
+
+    def extend(self, events: Iterable[RecordedEvent]) -> int:
+        """Take in what came since, in order; gives the first line that may look different now."""
+        changed = len(self._shown)
+        for recorded in events:
+            self.seq = recorded.seq
+            event = recorded.event
+            if isinstance(event, work.ToolReturned) and (item := self._tools.pop(event.key, None)):
+                item.add_result(event)
+                item.is_open = item.is_open or (self._opens_all and item.can_open)
+                if item.level <= self.level:
+                    changed = min(changed, self._place(item))
+                continue
+            item = build_item(len(self._items) + 1, recorded)
+            item.is_open = item.is_open or (self._opens_all and item.can_open)
+            self._items.append(item)
+            if isinstance(event, work.ToolCalled):
+                self._tools[event.key] = item
+            if item.level <= self.level:
+                self._shown.append(item)
+        self._count(changed)
+        return self._start(changed) if changed < len(self._shown) else len(self)
+
+    def set_level(self, level: TranscriptLevel) -> None:
+        """Show more or less from now on."""
+        self.level = level
+        self._shown = [item for item in self._items if item.level <= level]
+        self._count(0)
+
+    def open_all(self, is_open: bool) -> None:
+        """Open or close all that is shown."""
+        for item in self._shown:
+            item.is_open = is_open and item.can_open
+        self._count(0)
+
+    def find_closed_items(self, wanted: str) -> list[int]:
+        """The numbers of closed items that are shown and have a text below their heads that holds some words.
+
+        Nothing is changed by it, so that it can go on in a thread while the lines are drawn.
+        """
+        needle = wanted.lower()
+        closed = [item for item in list(self._shown) if not item.is_open]
+        return [
+            item.number for item in closed if item.may_contain(needle, self._read_blob) and self._is_below(item, needle)
+        ]
+
+    def _is_below(self, item: TranscriptItem, needle: str) -> bool:
+        return any(needle in line.lower() for line in item.iterate_body_lines(self._read_blob))
+
+    def open_items(self, numbers: Iterable[int], *, is_open: bool = True) -> None:
+        """Open some items, or close them."""
+        for number in numbers:
+            item = self._items[number - 1]
+            item.is_open = is_open and item.can_open
+        self._count(0)
+
+    def toggle_item(self, line: int) -> int:
+        """Open what a line belongs to, or close it; gives the line of its head."""
+        place = self._at(line)
+        item = self._shown[place]
+        item.is_open = not item.is_open and item.can_open
+        self._count(place)
+        return self._start(place)
+
+    def copy_with_all_open(self) -> "Transcript":
+        """Another one of the same conversation with all that was recorded, which goes on with all being opened."""
+        other = Transcript(self._read_blob, TranscriptLevel.VERBOSE, is_ascii=self._is_ascii, opens_all=True)
+        for item in self._items:
+            copied = replace(item, events=list(item.events), is_open=True)
+            copied.is_open = copied.can_open
+            other._items.append(copied)
+        other._tools = {key: other._items[item.number - 1] for key, item in self._tools.items()}
+        other.seq = self.seq
+        other.set_level(TranscriptLevel.VERBOSE)
+        return other
+
+    @property
+    def settled_count(self) -> int:
+        """How many of the first lines will never change: of a tool that is at work there is more to come."""
+        last = self._items[-1] if self._items else None
+        is_at_work = last is not None and last in self._tools.values() and last.level <= self.level
+        return self._start(len(self._shown) - 1) if is_at_work else len(self)
+
+    # --- lines -------------------------------------------------------------------------------------------------------
+
+    def __len__(self) -> int:
+        return self._ends[-1] if self._ends else 0
+
+    def get_line(self, index: int) -> str:
+        """One line, from 0 on."""
+        return self.get_styled_line(index)[0]
+
+    def get_styled_line(self, index: int) -> tuple[str, str]:
+        """One line with the name of its style."""
+        start, end, lines, below = self._near
+        if not start <= index < end:  # lines are mostly asked for one after the other
+            start, end, lines, below = self._near = self._around(index)
+        return lines[index - start], below[index > start]
+
+    def _around(self, index: int) -> tuple[int, int, tuple[str, ...], tuple[str, str]]:
+        """The first line of the item at a line, that of the next one, its lines, and the styles of head and text."""
+        place = self._at(index)
+        item, start = self._shown[place], self._start(place)
+        head = item.render_head(self._is_ascii)
+        lines = (head, *self._body(item.number, len(item.events))) if item.is_open else (head,)
+        return (
+            start,
+            self._ends[place],
+            lines,
+            (item.style, "" if isinstance(item.last_event, work.ModelReplied) else "dim"),
+        )
+
+    def get_item_text(self, index: int) -> str:
+        """All of what a line belongs to, as it was said, for copying."""
+        item = self._shown[self._at(index)]
+        texts = [read_whole_text(text, self._read_blob) for _, text in item.texts]
+        return "\n".join(texts) if texts else item.render_summary()
+
+    # --- where lines are ---------------------------------------------------------------------------------------------
+
+    def _at(self, line: int) -> int:
+        """The place of the item that a line belongs to."""
+        if not 0 <= line < len(self):
+            raise IndexError(line)
+        return bisect_right(self._ends, line)
+
+    def _start(self, place: int) -> int:
+        return self._ends[place - 1] if place else 0
+
+    def _place(self, item: TranscriptItem) -> int:
+        """The place of an item that is shown; they stand in the order of their numbers."""
+        low, high = 0, len(self._shown)
+        while low < high:
+            middle = (low + high) // 2
+            low, high = (middle + 1, high) if self._shown[middle].number < item.number else (low, middle)
+        return low
+
+    def _count(self, place: int) -> None:
+        """Count the lines anew from an item on."""
+        del self._ends[place:]
+        self._near = _NOWHERE
+        before = self._ends[-1] if self._ends else 0
+        counts = (item.count_lines(self._read_blob) for item in self._shown[place:])
+        self._ends.extend(list(accumulate(counts, initial=before))[1:])
+
+    def _lines_below(self, number: int, _events: int) -> tuple[str, ...]:
+        return tuple(f"{_INDENT}{line}" for line in self._items[number - 1].iterate_body_lines(self._read_blob))
+
+
+def render_transcript_lines(
+    events: Iterable[RecordedEvent], read_blob: ReadBlob, level: TranscriptLevel = TranscriptLevel.VERBOSE
+) -> Iterator[str]:
+    """All lines of a conversation with all texts, each once."""
+    lines = Transcript(read_blob, level, opens_all=True)
+    lines.extend(events)
+    yield from (lines.get_line(index) for index in range(len(lines)))

@@ -1,0 +1,65 @@
+"""Reading a conversation from a journal for a screen: its end first, the rest behind it, what comes as it comes."""
+
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import dataclass
+
+from orchestrator.domain.event import RecordedEvent
+from orchestrator.domain.ids import SessionId
+from orchestrator.errors import JournalProblem
+from orchestrator.journal.locations.run_directory import RunDirectory
+from orchestrator.journal.storage.blobs import BlobStore
+from orchestrator.journal.storage.event_reader import EventReader
+from orchestrator.tui.rows.transcript import Transcript
+from orchestrator.tui.rows.transcript_items import TranscriptLevel
+
+FIRST_READ_EVENTS = 2_000
+"""How many events are read before anything is shown."""
+
+
+def build_blob_reader(directory: RunDirectory) -> Callable[[str], bytes]:
+    """Gives blobs; words in place of one that cannot be read."""
+    blobs = BlobStore(directory.blobs)
+
+    def read_blob(sha: str) -> bytes:
+        try:
+            return blobs.read_blob(sha)
+        except JournalProblem as problem:
+            return f"[this text cannot be read: {problem}]".encode()
+
+    return read_blob
+
+
+@dataclass(frozen=True)
+class ConversationReader:
+    """One conversation of a run. Everything here blocks: it is for threads."""
+
+    directory: RunDirectory
+    session: SessionId
+    is_ascii: bool = False
+
+    def read_end(self, until: int, level: TranscriptLevel, last: int = FIRST_READ_EVENTS) -> tuple[Transcript, bool]:
+        """Its last events up to a seq as a transcript, and whether that is all of it.
+
+        Raises:
+            JournalProblem: the journal cannot be read.
+        """
+        events = self._read(until=until, last=last)
+        return self._transcript(events, level), len(events) < last
+
+    def read_all(self, until: int, level: TranscriptLevel) -> Transcript:
+        """All of it up to a seq; raises as `read_end` does."""
+        return self._transcript(self._read(until=until), level)
+
+    def read_since(self, after: int, until: int) -> list[RecordedEvent]:
+        """What came after a seq, up to another one; raises as `read_end` does."""
+        return self._read(after=after, until=until)
+
+    def _read(self, **within: int) -> list[RecordedEvent]:
+        with closing(EventReader.open_reader(self.directory.journal)) as reader:
+            return reader.read_session_part(self.session, **within)
+
+    def _transcript(self, events: list[RecordedEvent], level: TranscriptLevel) -> Transcript:
+        transcript = Transcript(build_blob_reader(self.directory), level, is_ascii=self.is_ascii)
+        transcript.extend(events)
+        return transcript

@@ -1,0 +1,88 @@
+"""What a candidate changes, read from git for a screen. What is read here blocks: it is for threads."""
+
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+import anyio
+
+from orchestrator.domain.event import work
+from orchestrator.domain.ids import SessionId
+from orchestrator.domain.run.state import RunState
+from orchestrator.journal.locations.run_directory import RunDirectory
+from orchestrator.journal.storage.event_reader import EventReader
+from orchestrator.tui.rows.subject_details import ResolvedSubject
+from worktrees.diffs.file_diffs import Diff, diff_trees
+from worktrees.object_store.tree_overlay import overlay_tree
+from worktrees.repositories.repository import GitRepository
+
+_LOOKED_AT = 100
+
+
+@dataclass(frozen=True)
+class DiffEndpoints:
+    """What is compared: commits or trees, with a word for what it is compared with.
+
+    With `blob`, what is now is the tree `old` with one file replaced (path, mode, id). Without `new`, it is what the
+    workspace of `session` was when it was kept last.
+    """
+
+    base_label: str
+    repository: Path
+    old: str
+    new: str = ""
+    blob: tuple[str, str, str] | None = None
+    session: SessionId | None = None
+
+    def read_diff(self, directory: RunDirectory, paths: tuple[str, ...] = (), *, has_hunks: bool = True) -> Diff:
+        """The change, limited to `paths` if there are any.
+
+        Raises:
+            GitError: git does not have one of them any more.
+            JournalProblem: the journal cannot be read.
+        """
+        git = GitRepository.open(self.repository).git
+
+        async def compute_diff() -> Diff:
+            new = self.new or _kept_last(directory, self.session) or self.old
+            if self.blob is not None:
+                path, mode, oid = self.blob
+                new = await overlay_tree(git, self.old, {path: (mode, oid)})
+            return await diff_trees(git, self.old, new, paths, has_hunks=has_hunks)
+
+        return anyio.run(compute_diff)
+
+
+def _kept_last(directory: RunDirectory, session: SessionId | None) -> str:
+    """The tree that a conversation's workspace was kept as last; empty if there is none among its last events."""
+    if session is None:
+        return ""
+    with closing(EventReader.open_reader(directory.journal)) as reader:
+        events = reader.read_session_part(session, last=_LOOKED_AT)
+    trees = [
+        recorded.event.tree for recorded in events if isinstance(recorded.event, work.SnapshotTaken | work.TurnEnded)
+    ]
+    return next((tree for tree in reversed(trees) if tree), "")
+
+
+def list_diff_endpoints(state: RunState, whole: ResolvedSubject) -> list[DiffEndpoints]:
+    """Everything that something can be compared with, the usual first; nothing where there is no change to see."""
+    repository = Path(state.run.repository)
+    file = state.files.get(whole.path) if whole.path else None
+    if file is not None:
+        blob = file.blob or file.tried
+        changed = (file.path, file.mode, blob) if blob else None
+        return [DiffEndpoints("base", repository, state.run.base_tree, blob=changed)] if changed else []
+    task = state.tasks.get(whole.task) if whole.task else None
+    if task is None or not task.attempts:
+        return [DiffEndpoints("the run's base", repository, state.run.base, state.head)] if state.head else []
+    attempt = next((one for one in task.attempts if one.number == whole.attempt), task.attempts[-1])
+    candidates = {one.number: one.commit for one in task.candidates}
+    new = candidates.get(attempt.number, "")
+    earlier = [commit for number, commit in candidates.items() if number < attempt.number]
+    wanted = [
+        ("task base", attempt.base),
+        ("PR branch", state.head),
+        ("previous attempt", earlier[-1] if earlier else None),
+    ]
+    return [DiffEndpoints(word, repository, old, new, session=attempt.session) for word, old in wanted if old]

@@ -1,0 +1,162 @@
+"""The dashboard's knowledge of a run: read in a thread, folded in the dashboard's own, a little at a time.
+
+A watcher decides nothing and writes nothing. Whatever is wrong with a journal is told, and what could be read is shown.
+"""
+
+import gc
+import time
+from collections import deque
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+import anyio
+
+from orchestrator.domain.event import RecordedEvent
+from orchestrator.domain.fold.projection import apply_recorded_event
+from orchestrator.domain.run.state import RunState
+from orchestrator.journal.locations.run_directory import RunDirectory
+from orchestrator.tui.run_feed.journal_tail import RECENT_EVENTS, JournalReset, JournalTail
+from orchestrator.tui.run_feed.last_session_events import LastSessionEvents
+from orchestrator.tui.run_feed.playback_clock import PlaybackClock
+from orchestrator.tui.view_model import Connection, ViewModel
+
+__all__ = ["PlaybackClock", "RunFeed", "relax_garbage_collector"]
+
+_SLICE_S = 0.008
+_BETWEEN_S = 0.002
+_IDLE_S = 0.05
+_LOOK_AT_CLOCK = 16
+_THRESHOLDS = (50_000, 20, 50)
+_STALE_S = 5.0
+"""An engine gives a sign of life every second."""
+
+
+def relax_garbage_collector() -> None:
+    """Let the garbage collector run more seldom, for a process that does nothing but watch.
+
+    Events are made by the ten thousand and die young, without cycles; looking for those costs as much as parsing.
+    """
+    gc.freeze()
+    gc.set_threshold(*_THRESHOLDS)
+
+
+class RunFeed:
+    """A source of moments. All of it is called in the dashboard's thread; nothing else ever reads the state.
+
+    `fold_until_closed` has to run beside the dashboard, or `fold_waiting_events` has to be called now and then.
+    """
+
+    def __init__(
+        self, directory: RunDirectory, *, replay: PlaybackClock | None = None, is_read_only: bool = False
+    ) -> None:
+        self.directory = directory
+        self.replay = replay
+        self._is_read_only = is_read_only
+        self._tail = JournalTail(directory, from_start=replay is not None)
+        self._state = RunState()
+        self._latest = LastSessionEvents()
+        self._recent: deque[RecordedEvent] = deque(maxlen=RECENT_EVENTS)
+        self._waiting: deque[RecordedEvent] = deque()
+        self._problem = ""
+
+    def start(self) -> None:
+        """Begin to read."""
+        self._tail.start_reading()
+
+    def close(self) -> None:
+        """Read no more."""
+        self._tail.stop_reading()
+
+    async def fold_until_closed(self) -> None:
+        """Take in what is read, in slices of a few milliseconds, until the feed is closed."""
+        while not self._tail.is_closed:  # noqa: ASYNC110 what there is comes from a thread
+            await anyio.sleep(_BETWEEN_S if self.fold_waiting_events() else _IDLE_S)
+
+    def fold_waiting_events(self, seconds: float = _SLICE_S) -> bool:
+        """Fold what is there for at most so long; true if more waits."""
+        until = time.perf_counter() + seconds
+        for count, recorded in enumerate(self._due(), 1):
+            self._fold(recorded)
+            if count % _LOOK_AT_CLOCK == 0 and time.perf_counter() > until:
+                return True
+        return False
+
+    @property
+    def problem(self) -> str:
+        """What keeps the dashboard from knowing more, and how to mend it; empty if nothing does."""
+        return self._problem or self._tail.problem
+
+    @property
+    def is_caught_up(self) -> bool:
+        """Whether all that there is at present, or that can be read of it, has been taken in."""
+        is_read = self._tail.is_at_end or bool(self._tail.problem)
+        return is_read and not self._tail.batches and not self._waiting
+
+    def get_view_model(self) -> ViewModel | None:
+        """The run as far as it is known by now; None before anything is."""
+        if self._state.started is None:
+            return None
+        connection, stale_s = self._connection()
+        return ViewModel(
+            directory=self.directory,
+            state=self._state,
+            now=self._now(),
+            connection=connection,
+            seq=self._state.seq,
+            stale_s=stale_s,
+            last_session_events=self._latest,
+            recent=self._recent,
+            is_read_only=self._is_read_only or self.replay is not None,
+            problem=self.problem,
+        )
+
+    def _connection(self) -> tuple[Connection, float]:
+        """Where things come from, and for how many seconds the engine has been silent if that is long."""
+        if self.replay is not None:
+            return Connection.REPLAY, 0.0
+        silence_s = self._tail.engine_silence_s
+        if silence_s is None:
+            return (Connection.ENDED if self._state.ended else Connection.IDLE), 0.0
+        return (Connection.STALE, silence_s) if silence_s > _STALE_S else (Connection.LIVE, 0.0)
+
+    def _now(self) -> datetime:
+        if self.replay is None:
+            return datetime.now(UTC)
+        if self.is_caught_up and self._state.last_at is not None:
+            self.replay.stop_at(self._state.last_at)
+        return self.replay.now or datetime.now(UTC)
+
+    def _due(self) -> Iterator[RecordedEvent]:
+        """Events to take in, as long as there are any whose time has come."""
+        while self._waiting or self._tail.batches:
+            if not self._waiting:
+                handed = self._tail.batches.popleft()
+                if isinstance(handed, JournalReset):
+                    self._begin(handed)
+                else:
+                    self._waiting.extend(handed)
+            elif self.replay is None or self.replay.is_due(self._waiting[0].at):
+                yield self._waiting.popleft()
+            else:
+                return
+
+    def _begin(self, fresh: JournalReset) -> None:
+        self._state, self._latest, self._problem = fresh.state, LastSessionEvents(), ""
+        self._recent.clear()
+        self._recent.extend(fresh.recent_events)
+        for recorded in (*fresh.quiet_events, *fresh.recent_events):
+            self._latest.record_event(recorded)
+        if self.replay is not None:
+            self.replay.reset_clock()
+
+    def _fold(self, recorded: RecordedEvent) -> None:
+        if self._problem:
+            return  # what follows an event that cannot have happened means nothing
+        try:
+            apply_recorded_event(self._state, recorded)
+        except (ValueError, KeyError) as error:
+            what = f"event {recorded.seq} cannot have happened after those before it ({error})"
+            self._problem = f"{self.directory.journal}: {what}; see orchestrate repair"
+            return
+        self._recent.append(recorded)
+        self._latest.record_event(recorded)

@@ -1,0 +1,45 @@
+"""What was last heard of each conversation, put into words only when somebody looks."""
+
+from collections.abc import Iterator, Mapping
+from functools import cache
+
+from orchestrator.domain.event import Event, RecordedEvent
+from orchestrator.domain.ids import SessionId
+from orchestrator.report.log.last_event import SILENT_KINDS, LastSessionEvent, find_last_session_event
+
+
+class LastSessionEvents(Mapping[SessionId, LastSessionEvent]):
+    """By conversation, its last event. It costs as good as nothing to add one that nobody looks at."""
+
+    def __init__(self) -> None:
+        self._heard: dict[SessionId, tuple[RecordedEvent, ...]] = {}
+        self._words: dict[SessionId, tuple[int, LastSessionEvent]] = {}
+
+    def record_event(self, recorded: RecordedEvent) -> None:
+        """Take an event in, if it is one of a conversation."""
+        event = recorded.event
+        if not _has_session(type(event)):
+            return
+        session: SessionId = event.session  # type: ignore[attr-defined]
+        before = self._heard.get(session, ()) if event.kind in SILENT_KINDS else ()
+        self._heard[session] = (*before[:1], recorded)
+
+    def __getitem__(self, session: SessionId) -> LastSessionEvent:
+        events = self._heard[session]
+        known = self._words.get(session)
+        if known is None or known[0] != events[-1].seq:
+            seen = find_last_session_event(events)
+            assert seen is not None
+            known = self._words[session] = (events[-1].seq, seen)
+        return known[1]
+
+    def __iter__(self) -> Iterator[SessionId]:
+        return iter(self._heard)
+
+    def __len__(self) -> int:
+        return len(self._heard)
+
+
+@cache
+def _has_session(kind: type[Event]) -> bool:
+    return "session" in kind.model_fields

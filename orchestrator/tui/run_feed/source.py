@@ -1,0 +1,36 @@
+"""Where a dashboard's moments come from, as the dashboard sees it: a `RunFeed`, or what a test has in its place."""
+
+from typing import Protocol
+
+from orchestrator.tui.run_feed.playback_clock import PlaybackClock
+from orchestrator.tui.view_model import ViewModel
+
+
+class ViewModelSource(Protocol):
+    """Moments of one run. All of it is called in the dashboard's own thread."""
+
+    @property
+    def replay(self) -> PlaybackClock | None:
+        """The clock by which a recording is played; None where the run is seen as it happens."""
+        ...
+
+    @property
+    def problem(self) -> str:
+        """What keeps the dashboard from knowing more, and how to mend it; empty if nothing does."""
+        ...
+
+    def start(self) -> None:
+        """Begin to read."""
+        ...
+
+    async def fold_until_closed(self) -> None:
+        """Take in what is read, a little at a time, until it is closed."""
+        ...
+
+    def get_view_model(self) -> ViewModel | None:
+        """The run as far as it is known by now; None before anything is."""
+        ...
+
+    def close(self) -> None:
+        """Read no more."""
+        ...

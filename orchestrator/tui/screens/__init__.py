@@ -1,0 +1,1 @@
+"""The modal screens of the dashboard: help, command palette, dialogs, reports."""

@@ -1,0 +1,120 @@
+"""Questions before something is done: a note, a yes, or a yes that has to be typed. Esc: nothing is done."""
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.screen import ModalScreen
+from textual.widgets import Input
+
+from orchestrator.tui.widgets.styled_line import Spans, StyledLine
+
+_CSS = """
+    {name} { align: center middle; }
+    {name} > Vertical { width: 76; max-width: 100%; height: auto; max-height: 100%; background: $panel; padding: 1 2; }
+    {name} Input { height: 1; border: none; padding: 0; background: $background; }
+"""
+_SHOWN = 8
+_NOTHING = (("esc", "key"), (" does nothing", "dim"))
+
+
+class NoteDialog(ModalScreen[str | None]):
+    """Asks for a line of words: what the worker, or whoever asked, is to know. None if nothing is to be done."""
+
+    DEFAULT_CSS = _CSS.replace("{name}", "NoteDialog")
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss(None)", show=False)]
+
+    def __init__(self, title: str, *, is_required: bool = False) -> None:
+        super().__init__()
+        self._title, self._is_required = title, is_required
+
+    def compose(self) -> ComposeResult:
+        """The question and its answer."""
+        with Vertical():
+            yield StyledLine(id="title")
+            yield Input(compact=True)
+            yield StyledLine(id="hint")
+
+    def on_mount(self) -> None:
+        """Ask."""
+        self.query_one("#title", StyledLine).show_spans([(self._title, "title")])
+        self._hint([("enter", "key"), (" goes on", "dim"), (";  ", ""), *_NOTHING])
+        self.query_one(Input).focus()
+
+    def _hint(self, spans: Spans) -> None:
+        self.query_one("#hint", StyledLine).show_spans(spans)
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """That is the note."""
+        if self._is_required and not event.value.strip():
+            self._hint([("some words are needed here", "warn"), (";  ", ""), *_NOTHING])
+        else:
+            self.dismiss(event.value.strip())
+
+
+class ConfirmationDialog(ModalScreen[bool]):
+    """Asks whether something is really to be done; of more than one thing, how many there are has to be typed."""
+
+    DEFAULT_CSS = _CSS.replace("{name}", "ConfirmationDialog")
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "dismiss(False)", show=False),
+        Binding("y", "yes", show=False),
+        Binding("n", "no", show=False),
+    ]
+
+    def __init__(self, deeds: Sequence[str], count: int) -> None:
+        """`deeds` are to be done, in words, to `count` things."""
+        super().__init__()
+        self._deeds, self._count = deeds, count
+
+    @property
+    def _is_typed(self) -> bool:
+        return self._count > 1
+
+    def compose(self) -> ComposeResult:
+        """What is to be done, and the answer."""
+        with Vertical():
+            yield StyledLine(id="title")
+            for _ in self._shown:
+                yield StyledLine(classes="deed")
+            if self._is_typed:
+                yield Input(compact=True)
+            yield StyledLine(id="hint")
+
+    @property
+    def _shown(self) -> Sequence[str]:
+        more = len(self._deeds) - _SHOWN
+        return self._deeds if more <= 0 else [*self._deeds[:_SHOWN], f"and {more} more"]
+
+    def on_mount(self) -> None:
+        """Ask."""
+        self.query_one("#title", StyledLine).show_spans([("Really do this?", "title")])
+        for line, words in zip(self.query(".deed").results(StyledLine), self._shown, strict=True):
+            line.show_spans([("  ", ""), (words, "warn")])
+        self._hint()
+        if self._is_typed:
+            self.query_one(Input).focus()
+
+    def _hint(self) -> None:
+        typed: Spans = [("type ", "dim"), (str(self._count), "key"), (" and enter to do it to all of them", "dim")]
+        plain: Spans = [("y", "key"), (" does it", "dim")]
+        hint = [*(typed if self._is_typed else plain), (";  ", ""), *_NOTHING]
+        self.query_one("#hint", StyledLine).show_spans(hint)
+
+    def action_yes(self) -> None:
+        """Do it, where one key is enough."""
+        if not self._is_typed:
+            self.dismiss(True)
+
+    def action_no(self) -> None:
+        """Do nothing."""
+        self.dismiss(False)
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Do it if the number is right."""
+        if event.value.strip() == str(self._count):
+            self.dismiss(True)
+        else:
+            event.input.value = ""

@@ -1,0 +1,57 @@
+"""Where only ASCII can be shown, every character becomes one that can be: also those of models, tools and Textual."""
+
+import unicodedata
+from collections.abc import Mapping
+from functools import lru_cache
+
+from rich.cells import get_character_cell_size
+from rich.segment import Segment
+from textual.color import Color
+from textual.filter import LineFilter
+
+_LIKE: Mapping[str, str] = {
+    "✓": "+", "✗": "x", "⊘": "-", "○": "o", "●": "*", "•": "*", "·": ".", "…": ".", "⚙": "T", "⚖": "J", "⇄": "M",
+    "▶": ">", "▸": "+", "▾": "-", "▼": "v", "↻": "r", "‖": "=", "→": ">", "←": "<", "↑": "^", "↓": "v", "⏎": "/",
+    "█": "#", "▓": "#", "▒": "x", "░": ".", "─": "-", "━": "-", "│": "|", "┃": "|", "–": "-", "—": "-", "−": "-",
+    "×": "x", "“": '"', "”": '"', "„": '"', "‘": "'", "’": "'", "«": '"', "»": '"',
+}  # fmt: skip
+_BOXES = range(0x2500, 0x2580)
+_BLOCKS = range(0x2580, 0x25A0)
+
+
+class AsciiFilter(LineFilter):
+    """The last thing that happens to a line before it is drawn. It keeps the width of everything."""
+
+    def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
+        """The same segments in ASCII."""
+        return [
+            segment
+            if segment.text.isascii()
+            else Segment(convert_to_ascii(segment.text), segment.style, segment.control)
+            for segment in segments
+        ]
+
+
+def convert_to_ascii(text: str) -> str:
+    """The text with as many cells as before; what has no likeness becomes `?`."""
+    return text if text.isascii() else "".join(map(_character, text))
+
+
+@lru_cache(4_096)
+def _character(character: str) -> str:
+    if character.isascii():
+        return character
+    like = _LIKE.get(character) or _drawn(character) or _letter(character)
+    return like * get_character_cell_size(character)
+
+
+def _drawn(character: str) -> str:
+    """Corners and crossings of lines, and partly filled cells."""
+    code = ord(character)
+    return "+" if code in _BOXES else "#" if code in _BLOCKS else ""
+
+
+def _letter(character: str) -> str:
+    """The letter without its accent; `?` for what is none."""
+    first = unicodedata.normalize("NFKD", character)[:1]
+    return first if first.isascii() and first.isprintable() else "?"

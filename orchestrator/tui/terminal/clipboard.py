@@ -1,0 +1,41 @@
+"""Handing what somebody chose to the clipboard of their terminal, and to a file, as terminals may refuse."""
+
+import os
+import tempfile
+from functools import cache
+from pathlib import Path
+
+from textual.app import App
+
+from orchestrator.domain.text.sanitization import strip_controls
+
+_MOST = 100_000
+"""Bytes: terminals drop longer texts without a word."""
+
+
+def copy_text(app: App[object], text: str) -> str:
+    """Copy a text without anything that whatever it is pasted into would act on.
+
+    Returns:
+        What to tell: how many lines, and where they lie too.
+    """
+    text = strip_controls(text)
+    count = text.count("\n") + 1
+    told = f"{count:,} line{'s' * (count != 1)}"
+    is_short = len(text.encode()) <= _MOST
+    if is_short:
+        app.copy_to_clipboard(text)
+    how = "copied; also in" if is_short else "are too long for the clipboard; they are in"
+    try:
+        _file().write_text(f"{text}\n")
+    except OSError as error:
+        return f"{told} {'copied' if is_short else 'not copied'}; no file could be written: {error.strerror}"
+    return f"{told} {how} {_file()}"
+
+
+@cache
+def _file() -> Path:
+    """One file for a process, for its user's eyes only."""
+    descriptor, name = tempfile.mkstemp(prefix="orchestrate-copied-", suffix=".txt")
+    os.close(descriptor)
+    return Path(name)

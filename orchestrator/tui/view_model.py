@@ -1,0 +1,50 @@
+"""What a dashboard knows at one time: the run's state, and what is not in it because it is only for watchers."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+
+from orchestrator.domain.event import RecordedEvent
+from orchestrator.domain.ids import SessionId
+from orchestrator.domain.run.state import RunState
+from orchestrator.journal.locations.run_directory import RunDirectory
+from orchestrator.report.log.last_event import LastSessionEvent
+
+__all__ = ["Connection", "LastSessionEvent", "ViewModel"]
+
+
+class Connection(StrEnum):
+    """Where what is shown comes from: an engine at work, one that gives no sign, none, a run's end, or a recording."""
+
+    LIVE = "live"
+    STALE = "stale"
+    IDLE = "no process"
+    ENDED = "ended"
+    REPLAY = "replay"
+
+
+@dataclass(frozen=True)
+class ViewModel:
+    """One look at a run. All of it changes in the dashboard's own thread only; views read it and keep nothing of it.
+
+    `recent` are the newest events, oldest first, of which there are at most a few thousand; `seq` is the last event
+    that is known. `now` is aware UTC; in a replay it is the recording's time. `problem` says what keeps the dashboard
+    from knowing more, and how to mend it; it is empty if nothing does.
+    """
+
+    directory: RunDirectory
+    state: RunState
+    now: datetime
+    connection: Connection
+    seq: int = 0
+    stale_s: float = 0.0
+    last_session_events: Mapping[SessionId, LastSessionEvent] = field(default_factory=dict)
+    recent: Sequence[RecordedEvent] = ()
+    is_read_only: bool = False
+    problem: str = ""
+
+    @property
+    def is_at_work(self) -> bool:
+        """Whether an engine works on the run, or did at the time that is shown."""
+        return self.connection in {Connection.LIVE, Connection.STALE, Connection.REPLAY}

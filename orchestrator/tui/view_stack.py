@@ -1,0 +1,118 @@
+"""What is in front: a tab, or one thing shown whole over it. Each tab keeps its cursor, its place and its filter."""
+
+from collections.abc import Callable
+
+from textual.widget import Widget
+from textual.widgets import ContentSwitcher
+
+from orchestrator.errors import UsageProblem
+from orchestrator.report.rows.row_filter import NO_FILTER, RowFilter, parse_filter
+from orchestrator.tui.tabs import DETAIL_VIEWS, TAB_KEYS_BY_KIND, TABS, Tab, list_tabs, load_view_class
+from orchestrator.tui.view_model import ViewModel
+from orchestrator.tui.views.base_view import DashboardView, Subject
+
+_WHOLE = "whole"
+
+
+class ViewStack(ContentSwitcher):
+    """The views. They are made when they are first in front; only the one in front is shown moments."""
+
+    DEFAULT_CSS = "ViewStack { height: 1fr; } ViewStack > DashboardView { height: 1fr; }"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tabs: tuple[Tab, ...] = TABS
+        self.tab_key = TABS[0].key
+        self._moment: ViewModel | None = None
+        self._filters: dict[str, RowFilter] = {}
+        self._before_whole = ""
+
+    @property
+    def current_view(self) -> DashboardView | None:
+        """The view in front."""
+        return next((one for one in self.children if isinstance(one, DashboardView) and one.id == self.current), None)
+
+    @property
+    def current_filter(self) -> RowFilter:
+        """The filter of the view in front."""
+        return self._filters.get(self.current or "", NO_FILTER)
+
+    def show_view_model(self, moment: ViewModel) -> None:
+        """Bring the view in front up to date."""
+        self._moment = moment
+        if moment.state.started is not None:
+            self.tabs = list_tabs(moment.state.run.mode)
+        if (view := self.current_view) is not None:
+            view.show_view_model(moment)
+
+    async def switch_to_tab(self, key: str) -> None:
+        """Bring a tab to the front; what was shown whole goes."""
+        tab = next(tab for tab in self.tabs if tab.key == key)
+        self.tab_key = key
+        if not self.query(f"#{tab.id}"):
+            await self.add_content(tab.create_view())
+        self._to_front(tab.id)
+        await self.query(f"#{_WHOLE}").remove()
+
+    async def switch_tab_by(self, by: int) -> None:
+        """The tab that is so many further on."""
+        keys = [tab.key for tab in self.tabs]
+        await self.switch_to_tab(keys[(keys.index(self.tab_key) + by) % len(keys)])
+
+    async def open_subject(self, subject: Subject) -> None:
+        """Show one thing whole, or the tab on which it is."""
+        if subject.kind not in DETAIL_VIEWS:
+            await self.switch_to_tab(TAB_KEYS_BY_KIND[subject.kind])
+            if self.current_view is not None:
+                self.current_view.select_subject(subject)
+            return
+        make: Callable[..., DashboardView] = load_view_class(DETAIL_VIEWS[subject.kind])
+        if self.current != _WHOLE:
+            self._before_whole = self.current or ""
+        await self.query(f"#{_WHOLE}").remove()
+        self._filters.pop(_WHOLE, None)
+        await self.add_content(make(subject, id=_WHOLE))
+        self._to_front(_WHOLE)
+
+    async def go_back(self) -> bool:
+        """From one thing to where it was opened, as that was left; false if there is no way back."""
+        if self.current != _WHOLE:
+            return False
+        self._to_front(self._before_whole)
+        await self.query(f"#{_WHOLE}").remove()
+        return True
+
+    def apply_filter_text(self, text: str) -> str:
+        """Filter the view in front; gives why that cannot be done, empty if it was."""
+        view = self.current_view
+        if view is None:
+            return ""
+        try:
+            wanted = parse_filter(text, view.FIELDS)
+        except UsageProblem as problem:
+            return str(problem)
+        self._filters[self.current or ""] = wanted
+        view.apply_filter(wanted)
+        if self._moment is not None:
+            view.show_view_model(self._moment)
+        return ""
+
+    def focus_view(self) -> None:
+        """Let the view in front have the keys."""
+        inner = (
+            (one for one in self.current_view.query("*") if one.focusable and _is_shown(one))
+            if self.current_view
+            else iter(())
+        )
+        self.screen.set_focus(next(inner, None))
+
+    def _to_front(self, name: str) -> None:
+        self.current = name
+        if self.current_view is not None and self._moment is not None:
+            self.current_view.show_view_model(self._moment)
+        self.focus_view()
+
+
+def _is_shown(widget: Widget) -> bool:
+    """Whether nothing around it is hidden, as a pane is that is not in front."""
+    return all(one.display for one in widget.ancestors_with_self if isinstance(one, Widget))

@@ -1,0 +1,58 @@
+"""What every tab of the dashboard is: a widget that is shown moments, narrowed by a filter, with one thing chosen."""
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from textual.containers import Vertical
+from textual.message import Message
+
+from orchestrator.report.rows.row_filter import RowFilter
+from orchestrator.tui.subject import Subject, SubjectKind
+from orchestrator.tui.view_model import ViewModel
+from orchestrator.tui.widgets.text_pager import LineSource, TextPager
+
+__all__ = ["DashboardView", "Subject", "SubjectKind"]
+
+
+class DashboardView(Vertical):
+    """One tab. `TITLE` is its name; `KEYS` are its own keys with what they do, for the last line and for `?`.
+
+    One that shows a single thing whole has that thing's subject as its first argument.
+    """
+
+    TITLE: ClassVar[str] = ""
+    KEYS: ClassVar[Sequence[tuple[str, str]]] = ()
+    FIELDS: ClassVar[Sequence[str]] = ()
+    """The fields that a filter can ask for here; `apply_filter` is given no other."""
+
+    class OpenRequested(Message):
+        """Somebody wants to see this thing whole."""
+
+        def __init__(self, subject: Subject) -> None:
+            super().__init__()
+            self.subject = subject
+
+    def show_view_model(self, moment: ViewModel) -> None:
+        """Bring what is seen up to date: at most four times a second, and only while the tab is in front."""
+        raise NotImplementedError
+
+    def apply_filter(self, wanted: RowFilter) -> None:
+        """Show only what fits a filter from now on."""
+
+    @property
+    def selected_subjects(self) -> Sequence[Subject]:
+        """What actions are about: what is marked, else where the cursor is; empty where nothing can be chosen."""
+        return ()
+
+    def select_subject(self, subject: Subject) -> None:
+        """Put the cursor on a thing that somebody came for."""
+
+    @property
+    def status_text(self) -> str:
+        """A few words for the line of tabs, as `2 of 16`; empty if there is nothing to say."""
+        return ""
+
+    def find_stream_lines(self) -> LineSource | None:
+        """The lines that stream mode prints: of the text that has the keys, else of one that is seen; None without."""
+        seen = [lines for lines in self.query(TextPager) if lines.is_on_screen]
+        return next((lines.source for lines in sorted(seen, key=lambda lines: not lines.has_focus)), None)

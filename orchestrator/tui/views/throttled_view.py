@@ -1,0 +1,79 @@
+"""A view that does its work only when something has changed, and rests after work that took long."""
+
+from datetime import datetime
+from time import monotonic, thread_time
+
+from orchestrator.report.rows.row_filter import NO_FILTER, RowFilter
+from orchestrator.tui.view_model import ViewModel
+from orchestrator.tui.views.base_view import DashboardView
+
+_REST = 9.0
+"""So many times as long as its work kept a core does a view rest."""
+_SHORT_REST, _SHORT_S = 40.0, 1.0
+"""Rests of up to so many seconds are longer: drawing what was made costs twice as much again as making it."""
+_CLOCK_S = 5.0
+"""What tells how long ago something was is brought up to date as often as this."""
+
+
+BRIEF_LINES, TINY_LINES = 20, 12
+"""Views of fewer lines have the classes `-brief` and `-tiny`."""
+
+
+class ThrottledView(DashboardView):
+    """Implements `show_view_model` by `paint_view`, which makes everything that is seen from a moment.
+
+    Whoever changes what is seen by a key calls `repaint_now`.
+    """
+
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
+        super().__init__(id=id)
+        self.view_model: ViewModel | None = None
+        self.active_filter: RowFilter = NO_FILTER
+        self._painted: tuple[object, ...] = ()
+        self._rests_until = 0.0
+
+    def paint_view(self, moment: ViewModel) -> None:
+        """Make everything that is seen."""
+        raise NotImplementedError
+
+    def show_view_model(self, moment: ViewModel) -> None:
+        """Paint, unless nothing has changed or it is too soon."""
+        self.view_model = moment
+        sign = (moment.state.started is not None, moment.seq, moment.connection, self._clock(moment.now), self.size)
+        if moment.state.started is None or sign == self._painted or monotonic() < self._rests_until:
+            return
+        if not self.children:  # it may be coming or going
+            return
+        begun = thread_time()
+        self.set_class(self.size.height < BRIEF_LINES, "-brief")
+        self.set_class(self.size.height < TINY_LINES, "-tiny")
+        self.paint_view(moment)
+        self._painted, self._rests_until = sign, monotonic() + _rest(thread_time() - begun)
+
+    def repaint_now(self) -> None:
+        """Paint now, whether or not anything has happened in the run."""
+        self._painted, self._rests_until = (), 0.0
+        if self.view_model is not None and self.is_mounted:
+            self.show_view_model(self.view_model)
+
+    def apply_filter(self, wanted: RowFilter) -> None:
+        """Show only what fits a filter from now on."""
+        self.active_filter = wanted
+        self.repaint_now()
+
+    def on_resize(self) -> None:
+        """Another width has room for other things."""
+        self.repaint_now()
+
+    @property
+    def is_ascii(self) -> bool:
+        """Whether only ASCII can be shown."""
+        return bool(getattr(getattr(self.app, "settings", None), "is_ascii", False))
+
+    @staticmethod
+    def _clock(now: datetime) -> int:
+        return int(now.timestamp() // _CLOCK_S)
+
+
+def _rest(work_s: float) -> float:
+    return max(work_s * _REST, min(work_s * _SHORT_REST, _SHORT_S))

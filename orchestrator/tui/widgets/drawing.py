@@ -1,0 +1,71 @@
+"""What is drawn in characters: charts, sparklines, a few lines above a table. Only rows that changed are drawn anew."""
+
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
+from rich.segment import Segment
+from textual.events import Resize
+from textual.geometry import Region
+from textual.strip import Strip
+from textual.widget import Widget
+
+from orchestrator.tui.widgets.styled_text import Span, build_spans, build_strip, get_style_lookup
+
+Spans: TypeAlias = Sequence[Span]
+DrawRows: TypeAlias = Callable[[int, int], Sequence[Spans]]
+"""Makes the rows for a width and a height in cells; what is too long or too much is cut."""
+
+
+class Drawing(Widget):
+    """Rows that are made for the room there is: again whenever that changes or something else is put."""
+
+    ALLOW_SELECT = False
+    DEFAULT_CSS = "Drawing { height: 1; width: 1fr; }"
+
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002
+        super().__init__(id=id, classes=classes)
+        self._draw: DrawRows = lambda _width, _height: ()
+        self._rows: list[list[Span]] = []
+
+    def show_drawing(self, draw: DrawRows) -> None:
+        """Show what this makes from now on."""
+        self._draw = draw
+        self._make()
+
+    @property
+    def words(self) -> list[str]:
+        """What is shown, without styles."""
+        return ["".join(text for text, _ in row) for row in self._rows]
+
+    def on_resize(self, _event: Resize) -> None:
+        """Other rows fit now."""
+        self._make()
+
+    def notify_style_update(self) -> None:
+        """Draw all anew: the theme may be another one."""
+        super().notify_style_update()
+        self.refresh()
+
+    def _make(self) -> None:
+        width, height = self.size
+        if not width or not height:
+            return
+        before = self._rows
+        self._rows = [build_spans(list(row)) for row in self._draw(width, height)[:height]]
+        regions = [Region(0, y, width, 1) for y in range(height) if _row(before, y) != _row(self._rows, y)]
+        if regions:
+            self.refresh(*regions)
+
+    def render_line(self, y: int) -> Strip:
+        """One row, exactly as wide as there is room."""
+        strip = (
+            build_strip(_row(self._rows, y), get_style_lookup(self.app))
+            if y < len(self._rows)
+            else Strip([Segment("")])
+        )
+        drawn = strip.adjust_cell_length(self.size.width, self.rich_style)
+        return drawn.apply_style(self.rich_style)  # what has no style cannot be made grey for NO_COLOR
+
+
+def _row(rows: Sequence[list[Span]], y: int) -> list[Span]:
+    return rows[y] if y < len(rows) else []

@@ -1,0 +1,244 @@
+"""A text of any length with a cursor, drawn line by line where it is looked at, followed at its end, and folded."""
+
+from typing import ClassVar
+
+from rich.segment import Segment
+from textual.binding import Binding, BindingType
+from textual.events import Resize
+from textual.geometry import Size
+from textual.strip import Strip
+
+from orchestrator.tui.widgets.scroll_area import ScrollArea
+from orchestrator.tui.widgets.strip_cache import StripCache
+from orchestrator.tui.widgets.styled_text import clean_line, get_style_lookup
+from orchestrator.tui.widgets.text_search import LineList, LineSource
+
+_ASIDE = 8
+
+
+class ScrollableText(ScrollArea):
+    """A text. Whoever owns the source calls `update_length` and `invalidate_lines`.
+
+    While `follow` is on, a cursor on the last line stays on it as the text grows; going up pauses that and going back
+    to the end takes it up again. The place to the side never changes by itself. Folded, the text scrolls by whole
+    lines.
+    """
+
+    DEFAULT_CSS = """
+    ScrollableText:focus > .paged--cursor { background: $surface-lighten-2; }
+    """
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"paged--cursor"}
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("down,j", "move(1)", "Down", show=False, id="lines.down"),
+        Binding("up,k", "move(-1)", "Up", show=False, id="lines.up"),
+        Binding("pagedown", "page(1)", "Page down", show=False, id="lines.page-down"),
+        Binding("pageup", "page(-1)", "Page up", show=False, id="lines.page-up"),
+        Binding("home,g", "edge(False)", "First", show=False, id="lines.first"),
+        Binding("end,G", "edge(True)", "Last", show=False, id="lines.last"),
+        Binding("right", "scroll_sideways(1)", "To the right", show=False, id="lines.right"),
+        Binding("left", "scroll_sideways(-1)", "To the left", show=False, id="lines.left"),
+        Binding("F", "follow", "Follow", show=False, id="lines.follow"),
+        Binding("W", "wrap", "Fold", show=False, id="lines.wrap"),
+    ]
+
+    def __init__(
+        self,
+        source: LineSource | None = None,
+        *,
+        follow: bool = False,
+        wrap: bool = False,
+        empty: str = "",
+        id: str | None = None,  # noqa: A002
+        classes: str | None = None,
+    ) -> None:
+        """`empty` is what is said while there are no lines."""
+        super().__init__(id=id, classes=classes)
+        self._source: LineSource = source if source is not None else LineList()
+        self._follow, self._wrap, self._empty = follow, wrap, empty
+        self._drawn = StripCache(self._source, get_style_lookup(None))
+        self._cursor, self._count, self._widest = 0, 0, 0
+
+    # --- what is shown -----------------------------------------------------------------------------------------------
+
+    def show_text(self, source: LineSource, *, at_end: bool | None = None) -> None:
+        """Show another text, from its beginning, or from its end (left out: if it is followed)."""
+        self._source = source
+        self._cursor, self._count, self._widest = 0, 0, 0
+        self.redraw_text()
+        self.scroll_at_once(x=0, y=0)
+        if self._follow if at_end is None else at_end:
+            self.action_edge(True)
+
+    def update_length(self) -> None:
+        """The text has more lines now; those that it had are what they were."""
+        is_following, before, count = self.is_following, self._count, len(self._source)
+        if count < before:
+            self.invalidate_lines(0)
+        elif count > before:
+            self._fit()
+            if is_following:
+                self.move_to(count - 1)
+            elif before < self.scroll_offset.y + self.page_size.height:
+                self.refresh()
+
+    def invalidate_lines(self, first: int) -> None:
+        """Lines from `first` on are others now, and there may be more of them or fewer."""
+        is_following = self.is_following
+        self._drawn.invalidate_from(first)
+        self._cursor = self._within(self._cursor)
+        self._fit()
+        if is_following:
+            self.move_to(len(self._source) - 1)
+        self.refresh()
+
+    @property
+    def source(self) -> LineSource:
+        """The text."""
+        return self._source
+
+    @property
+    def cursor(self) -> int:
+        """The line with the cursor; 0 while there are none."""
+        return self._cursor
+
+    def move_to(self, index: int) -> None:
+        """Put the cursor on a line, or on the nearest there is, and bring that in sight."""
+        self._cursor = self._within(index)
+        self._fit()
+        self._scroll_to_cursor()
+        self.refresh()
+
+    @property
+    def follow(self) -> bool:
+        """Whether the end of the text is followed, unless that is paused."""
+        return self._follow
+
+    @follow.setter
+    def follow(self, wanted: bool) -> None:
+        self._follow = wanted
+        if wanted:
+            self.action_edge(True)
+
+    @property
+    def is_following(self) -> bool:
+        """Whether more text would move what is seen."""
+        return self._follow and self._cursor >= self._count - 1 and self.scroll_offset.y >= self.max_scroll_y
+
+    @property
+    def wrap(self) -> bool:
+        """Whether long lines are folded."""
+        return self._wrap
+
+    @wrap.setter
+    def wrap(self, wanted: bool) -> None:
+        self._wrap = wanted
+        self.scroll_at_once(x=0)
+        self.redraw_text()
+        self._scroll_to_cursor()
+
+    # --- keys --------------------------------------------------------------------------------------------------------
+
+    def action_move(self, by: int) -> None:
+        """Go some lines down; up if negative."""
+        self.move_to(self._cursor + by)
+
+    def action_page(self, by: int) -> None:
+        """Go some screens down; up if negative."""
+        self.move_to(self._cursor + by * max(self.page_size.height - 1, 1))
+
+    def action_edge(self, is_last: bool) -> None:
+        """Go to the last line or the first one."""
+        self.move_to(len(self._source) - 1 if is_last else 0)
+
+    def action_scroll_sideways(self, by: int) -> None:
+        """Scroll to the side."""
+        self.scroll_at_once(x=self.scroll_offset.x + by * _ASIDE)
+
+    def action_follow(self) -> None:
+        """Follow the end of the text, or stop that."""
+        self.follow = not self.is_following
+
+    def action_wrap(self) -> None:
+        """Fold long lines, or stop that."""
+        self.wrap = not self._wrap
+
+    # --- drawing -----------------------------------------------------------------------------------------------------
+
+    def on_mount(self) -> None:
+        """Begin to draw."""
+        self.redraw_text()
+        if self._follow:
+            self.action_edge(True)
+
+    def on_resize(self, event: Resize) -> None:
+        """Fold anew; who follows the end still does."""
+        self.redraw_text()
+        if self._follow and self._cursor >= self._count - 1:
+            self.action_edge(True)
+
+    def notify_style_update(self) -> None:
+        """Draw all anew: the theme may be another one."""
+        super().notify_style_update()
+        self.redraw_text()
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        """Lines that come in sight may be wider than all before."""
+        super().watch_scroll_y(old_value, new_value)
+        self._fit()
+
+    def render_line(self, y: int) -> Strip:
+        """One line of the screen."""
+        return self._drawn_line(y).apply_style(self.rich_style)  # what has no style cannot be made grey for NO_COLOR
+
+    def _drawn_line(self, y: int) -> Strip:
+        width, left = self.page_size.width, self.scroll_offset.x
+        rows = self._on_page()
+        if y >= len(rows):
+            return Strip([Segment(clean_line(self._empty))] if y == 0 and self._empty else []).adjust_cell_length(width)
+        index, part = rows[y]
+        strip = self._drawn.get_strips(index)[part].crop_extend(left, left + width, None)
+        component = self.get_line_component(index)
+        return strip.apply_style(self.get_component_rich_style(component, partial=True)) if component else strip
+
+    def get_line_component(self, index: int) -> str:
+        """The component class that a line is drawn with; empty for none."""
+        return "paged--cursor" if index == self._cursor else ""
+
+    def redraw_text(self) -> None:
+        """Begin anew with drawing: another text, width, or theme."""
+        if self.is_mounted:
+            self._drawn = StripCache(
+                self._source, get_style_lookup(self.app), self.page_size.width if self._wrap else None
+            )
+            self._fit()
+            self.refresh()
+
+    def find_line_at(self, y: int) -> int | None:
+        """The line that stands on a line of the screen."""
+        rows = self._on_page()
+        return rows[y][0] if 0 <= y < len(rows) else None
+
+    def _on_page(self) -> list[tuple[int, int]]:
+        return self._drawn.lay_out_screen(self.scroll_offset.y, self.page_size.height)
+
+    def _fit(self) -> None:
+        """Say how much there is to scroll over: to the last lines that fill a screen, and to the widest line seen."""
+        height, count = self.page_size.height, len(self._source)
+        self._count = count
+        top = self._drawn.find_top_line(count - 1, height) if count and height else 0
+        if not self._wrap:
+            seen = {index for index, _ in self._on_page()}
+            self._widest = max([self._widest, *(self._drawn.get_strips(index)[0].cell_length for index in seen)])
+        size = Size(self.page_size.width if self._wrap else max(self._widest, 1), top + height)
+        if size != self.virtual_size:
+            self.virtual_size = size
+
+    def _within(self, index: int) -> int:
+        return max(0, min(index, len(self._source) - 1))
+
+    def _scroll_to_cursor(self) -> None:
+        if len(self._source) and self.page_size.height:
+            lowest = self._drawn.find_top_line(self._cursor, self.page_size.height)
+            top = min(max(self.scroll_offset.y, lowest), self._cursor)
+            if top != self.scroll_offset.y:
+                self.scroll_at_once(y=top)

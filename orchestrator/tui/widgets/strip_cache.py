@@ -1,0 +1,96 @@
+"""Lines of a text as strips for a screen, of which only those in sight are made and some are kept."""
+
+from rich.cells import chop_cells
+from rich.style import Style
+from textual.cache import LRUCache
+from textual.strip import Strip
+
+from orchestrator.tui.widgets.styled_text import Span, StyleLookup, build_spans, build_strip, split_spans
+from orchestrator.tui.widgets.text_search import LineSource, TextSearch
+
+MAX_LINE_CELLS = 2_000
+"""What is drawn of one line; the rest is only counted."""
+_KEPT = 1_000
+
+
+class StripCache:
+    """A text as strips. With `width` None a line is one strip of its own width; else it is folded to that width."""
+
+    def __init__(self, source: LineSource, style_of: StyleLookup, width: int | None = None) -> None:
+        self.source = source
+        self._style_of = style_of
+        self._width = width
+        self._search: TextSearch | None = None
+        self._match = Style.null()
+        self._kept: LRUCache[int, list[Strip]] = LRUCache(_KEPT)
+        self._screens: LRUCache[tuple[int, int, int], list[tuple[int, int]]] = LRUCache(2)
+
+    def highlight_search(self, search: TextSearch | None, style: Style) -> None:
+        """Show where the words of a search stand, in this style."""
+        self._search, self._match = search, style
+        self.invalidate_from(0)
+
+    def invalidate_from(self, first: int) -> None:
+        """Lines from `first` on are not what they were."""
+        for index in [index for index in self._kept.keys() if index >= first]:  # noqa: SIM118
+            self._kept.discard(index)
+        self._screens.clear()
+
+    def get_strips(self, index: int) -> list[Strip]:
+        """One line; at least one strip."""
+        found = self._kept.get(index)
+        if found is None:
+            found = self._kept[index] = self._made(index)
+        return found
+
+    def lay_out_screen(self, top: int, height: int) -> list[tuple[int, int]]:
+        """What stands on each line of a screen that begins with the line `top`: a line, and which strip of it."""
+        key = (top, height, len(self.source))
+        found = self._screens.get(key)
+        if found is None:
+            found = self._screens[key] = self._on_screen(max(top, 0), height)
+        return found
+
+    def _on_screen(self, top: int, height: int) -> list[tuple[int, int]]:
+        found: list[tuple[int, int]] = []
+        for index in range(top, len(self.source)):
+            found += [(index, part) for part in range(len(self.get_strips(index)))]
+            if len(found) >= height:
+                break
+        return found[:height]
+
+    def find_top_line(self, index: int, height: int) -> int:
+        """The first line from which on a screen holds all of the line `index`; that line itself if it is too long."""
+        left = height - len(self.get_strips(index))
+        while index > 0 and (left := left - len(self.get_strips(index - 1))) >= 0:
+            index -= 1
+        return index
+
+    def _made(self, index: int) -> list[Strip]:
+        spans = build_spans(self.source.get_line(index), MAX_LINE_CELLS)
+        rows = self._folded(spans)
+        if self._search is None:
+            return [build_strip(row, self._style_of) for row in rows]
+        marks = self._search.find_matches("".join(text for text, _ in spans))
+        return self._marked(rows, marks) if marks else [build_strip(row, self._style_of) for row in rows]
+
+    def _folded(self, spans: list[Span]) -> list[list[Span]]:
+        if self._width is None:
+            return [spans]
+        rows = chop_cells("".join(text for text, _ in spans), max(self._width, 2))
+        cuts, position = [], 0
+        for row in rows[:-1]:
+            position += len(row)
+            cuts.append(position)
+        return split_spans(spans, cuts)
+
+    def _marked(self, rows: list[list[Span]], marks: list[tuple[int, int]]) -> list[Strip]:
+        found, start = [], 0
+        for row in rows:
+            length = sum(len(text) for text, _ in row)
+            here = [(max(a - start, 0), min(b - start, length)) for a, b in marks if a < start + length and b > start]
+            parts = split_spans(row, [place for mark in here for place in mark])
+            strips = [build_strip(part, self._style_of) for part in parts]
+            found.append(Strip.join(one.apply_style(self._match) if n % 2 else one for n, one in enumerate(strips)))
+            start += length
+        return found

@@ -1,0 +1,76 @@
+"""One line of spans, each with a style by name: painted only when it has changed, and it knows what was clicked."""
+
+from collections.abc import Sequence
+
+from rich.cells import cell_len
+from rich.text import Text
+from textual.events import Click
+from textual.message import Message
+from textual.widget import Widget
+
+from orchestrator.tui.theme import get_theme_style
+from orchestrator.tui.widgets.styled_text import clean_line
+
+Spans = Sequence[tuple[str, str]]
+"""Texts with the names of their styles."""
+
+
+class StyledLine(Widget):
+    """A line at most as wide as its widget; what is beyond is cut off. Its texts are never taken for markup."""
+
+    DEFAULT_CSS = "StyledLine { height: 1; width: 1fr; }"
+
+    class SpanClicked(Message):
+        """Somebody clicked on the span with this number."""
+
+        def __init__(self, line: "StyledLine", span: int) -> None:
+            super().__init__()
+            self.line = line
+            self.span = span
+
+        @property
+        def control(self) -> "StyledLine":
+            """The line that was clicked."""
+            return self.line
+
+        @property
+        def key(self) -> str:
+            """The key that is named there, by itself or before the words that were clicked; empty if there is none."""
+            near = self.line.spans[max(self.span - 1, 0) : self.span + 1]
+            return next((text for text, style in reversed(near) if style == "key"), "")
+
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002
+        super().__init__(id=id, classes=classes)
+        self._spans: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def spans(self) -> Spans:
+        """What it shows."""
+        return self._spans
+
+    @property
+    def words(self) -> str:
+        """What it shows, without styles."""
+        return "".join(text for text, _ in self._spans)
+
+    def show_spans(self, spans: Spans) -> None:
+        """Show these spans from now on; whatever their texts hold, they are one line that only lies there."""
+        if (new := tuple((clean_line(text), style) for text, style in spans)) != self._spans:
+            self._spans = new
+            self.refresh()
+
+    def render(self) -> Text:
+        """The line for Textual."""
+        line = Text(no_wrap=True, overflow="crop", end="")
+        for text, name in self._spans:
+            line.append(text, get_theme_style(name, self.app.theme))
+        return line
+
+    def on_click(self, event: Click) -> None:
+        """Find the span under the pointer."""
+        end = 0
+        for at, (text, _) in enumerate(self._spans):
+            end += cell_len(text)
+            if event.x < end:
+                self.post_message(self.SpanClicked(self, at))
+                return

@@ -1,0 +1,146 @@
+"""Words with styles on a terminal: whatever a model, a tool or a repository wrote becomes cells that only lie there.
+
+Control characters, escape sequences and markup never reach the terminal as such; a style is a name that the
+dashboard's theme knows, never part of a text.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from typing import Protocol, TypeAlias, runtime_checkable
+
+from rich.cells import cell_len, set_cell_size
+from rich.errors import StyleSyntaxError
+from rich.segment import Segment
+from rich.style import Style
+from textual.strip import Strip
+
+from orchestrator.domain.text.sanitization import strip_controls
+
+Span: TypeAlias = tuple[str, str]
+"""Words and the name of their style; an empty name is the style of what is around."""
+Cell: TypeAlias = str | Span | list[Span]
+"""What a cell of a table or a line of a text holds."""
+StyleLookup: TypeAlias = Callable[[str], Style]
+
+
+class LeftTruncatedText(str):
+    """Words of which the end matters most, such as a path: what does not fit is left out in front."""
+
+    __slots__ = ()
+
+
+_COLOURS = re.compile(r"\x1b\[[0-9;:]*m")
+_SELECTORS = re.compile("[\ufe00-\ufe0f]")  # terminals differ in how wide these make the character before them
+_TAB = 8
+
+
+@runtime_checkable
+class HasStyles(Protocol):
+    """An app that knows the styles of its theme by name."""
+
+    def get_style(self, name: str) -> Style:
+        """The style of this name; without effect if there is none."""
+        ...
+
+
+def get_style_lookup(app: object) -> StyleLookup:
+    """The styles that an app knows; of an app that knows none, names are read as `bold red`."""
+    return app.get_style if isinstance(app, HasStyles) else _plain_style
+
+
+def _plain_style(name: str) -> Style:
+    try:
+        return Style.parse(name)
+    except StyleSyntaxError:
+        return Style.null()
+
+
+def clean_line(text: str) -> str:
+    """One line without anything that a terminal would act on; tabs become spaces."""
+    if text.isprintable() and text.isascii():
+        return text
+    if "\x1b" in text:
+        text = _COLOURS.sub("", text)
+    return _SELECTORS.sub("", strip_controls(text.replace("\n", " ").expandtabs(_TAB)))
+
+
+def build_spans(cell: Cell, limit: int | None = None) -> list[Span]:
+    """The clean words of a cell with their styles, of at most `limit` cells; what is left out is counted at the end."""
+    spans = [(cell, "")] if isinstance(cell, str) else [cell] if isinstance(cell, tuple) else cell
+    if limit is None:
+        return [(clean_line(text), style) for text, style in spans]
+    return _limited(spans, limit)
+
+
+def _limited(spans: Sequence[Span], limit: int) -> list[Span]:
+    """Looks at no more of a long text than can be shown."""
+    found: list[Span] = []
+    left = limit
+    for number, (text, style) in enumerate(spans):
+        shown = clean_line(text[: 4 * limit])
+        width = cell_len(shown)
+        if width > left or len(text) > 4 * limit:
+            shown = set_cell_size(shown, min(left, width))
+            hidden = sum(len(one) for one, _ in spans[number:]) - len(shown)
+            return [*found, (shown, style), (f" … {hidden:,} more characters", "muted")]
+        found.append((shown, style))
+        left -= width
+    return found
+
+
+def get_clean_text(cell: Cell) -> str:
+    """The clean words of a cell, all of them."""
+    return clean_line(get_raw_text(cell))
+
+
+def get_raw_text(cell: Cell) -> str:
+    """The words as they came, for searching; they may hold control characters."""
+    return cell if isinstance(cell, str) else cell[0] if isinstance(cell, tuple) else "".join(one for one, _ in cell)
+
+
+def split_spans(spans: Iterable[Span], places: Sequence[int]) -> list[list[Span]]:
+    """Spans cut at some characters (ascending, counted from the first span's start) into one piece more than places."""
+    found: list[list[Span]] = [[]]
+    cuts = list(places)
+    position = 0
+    for whole, style in spans:
+        text = whole
+        while cuts and position + len(text) >= cuts[0]:
+            head, text = text[: cuts[0] - position], text[cuts[0] - position :]
+            found[-1].extend([(head, style)] if head else [])
+            found.append([])
+            position = cuts.pop(0)
+        found[-1].extend([(text, style)] if text else [])
+        position += len(text)
+    return found + [[] for _ in cuts]
+
+
+def build_strip(spans: Iterable[Span], style_of: StyleLookup) -> Strip:
+    """Clean spans as what textual draws."""
+    return Strip(_segments(spans, style_of))
+
+
+def fit_cell(cell: Cell, width: int, style_of: StyleLookup, *, to_the_right: bool = False) -> list[Segment]:
+    """A cell of a table in exactly `width` cells, at least one; what does not fit ends in `…`, or begins with it."""
+    if isinstance(cell, LeftTruncatedText):
+        cell = _end_of(cell, width)
+    strip = build_strip(build_spans(cell, width * 2), style_of)
+    spare = width - strip.cell_length
+    if spare < 0:
+        shown = list(strip.crop(0, width - 1))
+        return [*shown, Segment("…", shown[-1].style if shown else None)]
+    gap = [Segment(" " * spare)] if spare else []
+    return [*gap, *strip] if to_the_right else [*strip, *gap]
+
+
+def _end_of(text: str, width: int) -> str:
+    shown = clean_line(text[-4 * width :])
+    if cell_len(shown) <= width and len(text) <= 4 * width:
+        return shown
+    while cell_len(shown) >= width:
+        shown = shown[1:]
+    return f"…{shown}"
+
+
+def _segments(spans: Iterable[Span], style_of: StyleLookup) -> list[Segment]:
+    return [Segment(text, style_of(style) if style else None) for text, style in spans if text]

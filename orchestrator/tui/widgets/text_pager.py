@@ -1,0 +1,215 @@
+"""A long text with what people do to it: searching, selecting with keys or the mouse, copying without frames."""
+
+from typing import ClassVar, NamedTuple
+
+from anyio.lowlevel import checkpoint
+from textual.binding import Binding, BindingType
+from textual.events import Click, MouseDown, MouseMove, MouseUp
+from textual.message import Message
+
+from orchestrator.tui.terminal.clipboard import copy_text
+from orchestrator.tui.widgets.scrollable_text import ScrollableText
+from orchestrator.tui.widgets.styled_text import get_clean_text
+from orchestrator.tui.widgets.text_search import LineList, LineSource, TextSearch
+
+__all__ = ["LineList", "LineSource", "SearchPosition", "TextPager"]
+
+_SLICE_S = 0.008
+
+
+class SearchPosition(NamedTuple):
+    """Where a search is: the line, the how manieth hit that is, of how many; no line if there is no hit."""
+
+    text: str
+    line: int | None
+    rank: int
+    total: int
+
+
+class TextPager(ScrollableText):
+    """A long text in which one can search, select and copy; see `ScrollableText` for how it is kept up to date."""
+
+    DEFAULT_CSS = """
+    TextPager > .lines--selected { background: $primary-muted; }
+    TextPager > .lines--match { background: $warning 50%; text-style: underline; }
+    """
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"lines--selected", "lines--match"}
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("shift+down", "extend(1)", "Select down", show=False, id="lines.select-down"),
+        Binding("shift+up", "extend(-1)", "Select up", show=False, id="lines.select-up"),
+        Binding("V", "select", "Select lines", show=False, id="lines.select"),
+        Binding("escape", "unselect", "Select nothing", show=False, id="lines.unselect"),
+        Binding("y", "copy", "Copy", show=False, id="lines.copy"),
+        Binding("n", "next(False)", "Next hit", show=False, id="lines.next"),
+        Binding("N", "next(True)", "Hit before", show=False, id="lines.previous"),
+        Binding("enter", "open", "Open", show=False, id="lines.open"),
+    ]
+
+    class LineOpened(Message):
+        """Somebody wants more of the line with the cursor: return, or a double click."""
+
+        def __init__(self, lines: "TextPager", index: int) -> None:
+            super().__init__()
+            self.lines, self.index = lines, index
+
+        @property
+        def control(self) -> "TextPager":
+            """The text, for `@on(TextPager.LineOpened, "#id")`."""
+            return self.lines
+
+    class SearchFinished(Message):
+        """A search has looked at the whole text."""
+
+        def __init__(self, lines: "TextPager", at: SearchPosition) -> None:
+            super().__init__()
+            self.lines, self.at = lines, at
+
+        @property
+        def control(self) -> "TextPager":
+            """The text, for `@on(TextPager.SearchFinished, "#id")`."""
+            return self.lines
+
+    _search: TextSearch | None = None
+    _found: SearchPosition | None = None
+    _anchor: int | None = None
+    """The line at which selecting began."""
+    _is_dragging = False
+
+    def show_text(self, source: LineSource, *, at_end: bool | None = None) -> None:
+        """Show another text; nothing is selected or searched for in it."""
+        self._anchor = self._search = self._found = None
+        super().show_text(source, at_end=at_end)
+
+    def invalidate_lines(self, first: int) -> None:
+        """Lines from `first` on are others now, and there may be more of them or fewer."""
+        if self._search:
+            self._search.invalidate_from(first)
+        if self._anchor is not None:
+            self._anchor = self._within(self._anchor)
+        super().invalidate_lines(first)
+
+    @property
+    def is_following(self) -> bool:
+        """Whether more text would move what is seen; not while something is selected."""
+        return self._anchor is None and super().is_following
+
+    # --- searching ---------------------------------------------------------------------------------------------------
+
+    @property
+    def search_position(self) -> SearchPosition | None:
+        """Where the search is; None if nothing is searched for or not all was looked at yet."""
+        return self._found
+
+    def find_text(self, text: str, *, backwards: bool = False) -> None:
+        """Go to the next line with these words, from the cursor's on; `n` and `N` go on. Nothing is held up by it."""
+        self._found, self._search = None, TextSearch(text) if text else None
+        self.redraw_text()
+        self._go_to_hit(self._cursor + (1 if backwards else -1), backwards)
+
+    def action_next(self, backwards: bool) -> None:
+        """Go to the next hit."""
+        self._go_to_hit(self._cursor, backwards)
+
+    def redraw_text(self) -> None:
+        """Begin anew with drawing, and show where the words of the search stand."""
+        super().redraw_text()
+        if self.is_mounted:
+            self._drawn.highlight_search(self._search, self.get_component_rich_style("lines--match", partial=True))
+
+    def _go_to_hit(self, start: int, backwards: bool) -> None:
+        if self._search:
+            self.run_worker(self._seek(self._search, start, backwards), group="find", exclusive=True)
+
+    async def _seek(self, search: TextSearch, start: int, backwards: bool) -> None:
+        """Jumps as soon as it is known where to; how many hits there are is known when all was looked at."""
+        hit: int | None = None
+        is_whole = False
+        while not is_whole and search is self._search:
+            is_whole = search.search_more(self._source, _SLICE_S)
+            if hit is None:
+                hit = (search.find_previous_hit if backwards else search.find_next_hit)(start, is_whole)
+                if hit is not None:
+                    self.move_to(hit)
+            await checkpoint()
+        if search is self._search:
+            self._found = SearchPosition(search.text, hit, 0 if hit is None else search.get_rank(hit), len(search.hits))
+            self.post_message(self.SearchFinished(self, self._found))
+
+    # --- selecting ---------------------------------------------------------------------------------------------------
+
+    @property
+    def selected_lines(self) -> range:
+        """The lines that are selected; that with the cursor if none are."""
+        ends = (self._cursor, self._cursor if self._anchor is None else self._anchor)
+        return range(min(ends), min(max(ends) + 1, len(self._source)))
+
+    @property
+    def selected_text(self) -> str:
+        """What would be copied: whole lines, without anything that a terminal would act on."""
+        return "\n".join(get_clean_text(self._source.get_line(index)) for index in self.selected_lines)
+
+    def get_line_component(self, index: int) -> str:
+        """How a line is drawn."""
+        if self._anchor is not None and index in self.selected_lines:
+            return "lines--selected"
+        return super().get_line_component(index)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Keys that mean nothing at present are left to whoever is around."""
+        if action == "next":
+            return self._search is not None
+        return self._anchor is not None if action == "unselect" else True
+
+    def action_extend(self, by: int) -> None:
+        """Select lines from the cursor on."""
+        self._anchor = self._cursor if self._anchor is None else self._anchor
+        self.action_move(by)
+
+    def action_select(self) -> None:
+        """Begin to select lines, or stop that."""
+        self._anchor = self._cursor if self._anchor is None else None
+        self.refresh()
+
+    def action_unselect(self) -> None:
+        """Select nothing."""
+        self._anchor = None
+        self.refresh()
+
+    def action_copy(self) -> None:
+        """Copy what is selected."""
+        if len(self._source):
+            self.notify(copy_text(self.app, self.selected_text), markup=False)
+            self.action_unselect()
+
+    def action_open(self) -> None:
+        """Ask for more of the line with the cursor."""
+        if len(self._source):
+            self.post_message(self.LineOpened(self, self._cursor))
+
+    # --- the mouse ---------------------------------------------------------------------------------------------------
+
+    def on_mouse_down(self, event: MouseDown) -> None:
+        """Choose a line; with shift, select up to it; moving on selects."""
+        index = self.find_line_at(self.get_page_offset(event).y)
+        if index is not None:
+            self._anchor = self.selected_lines.start if event.shift else None
+            self._is_dragging = True
+            self.capture_mouse()
+            self.move_to(index)
+
+    def on_mouse_move(self, event: MouseMove) -> None:
+        """Select the lines that the mouse is drawn over."""
+        if self._is_dragging:
+            index = self.find_line_at(min(max(self.get_page_offset(event).y, 0), self.page_size.height - 1))
+            if index is not None and index != self._cursor:
+                self.action_extend(index - self._cursor)
+
+    def on_mouse_up(self, event: MouseUp) -> None:
+        """Selecting by mouse is over."""
+        self._is_dragging = False
+        self.release_mouse()
+
+    def on_click(self, event: Click) -> None:
+        """A second click opens."""
+        if event.chain == 2 and self.find_line_at(self.get_page_offset(event).y) is not None:
+            self.action_open()

@@ -1,0 +1,92 @@
+"""Looking for words in a long text, a little at a time, so that whoever draws it can go on drawing."""
+
+import re
+import time
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from typing import Protocol
+
+from orchestrator.tui.widgets.styled_text import Cell, clean_line, get_raw_text
+
+
+class LineSource(Protocol):
+    """A text of any length, of which only the lines that are looked at are made."""
+
+    def __len__(self) -> int:
+        """How many lines there are by now."""
+        ...
+
+    def get_line(self, index: int) -> Cell:
+        """One line, counted from 0. It may hold anything: it is made inert before it is drawn."""
+        ...
+
+
+class LineList:
+    """A text that is a list of lines; it may grow."""
+
+    def __init__(self, lines: Sequence[Cell] = ()) -> None:
+        self.lines = lines
+
+    def __len__(self) -> int:
+        return len(self.lines)
+
+    def get_line(self, index: int) -> Cell:
+        """One line."""
+        return self.lines[index]
+
+
+class TextSearch:
+    """Where some words stand. Capitals matter only if there are some in what is looked for."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.hits: list[int] = []
+        """The lines, in order, up to the one that was looked at last."""
+        self.searched_count = 0
+        self._has_capitals = text != text.lower()
+        self._pattern = re.compile(re.escape(text), re.NOFLAG if self._has_capitals else re.IGNORECASE)
+
+    def search_more(self, source: LineSource, seconds: float) -> bool:
+        """Look at more lines for some time, at least at one; true once there are no more."""
+        until = time.perf_counter() + seconds
+        while self.searched_count < len(source):
+            if self._is_in(get_raw_text(source.get_line(self.searched_count))):
+                self.hits.append(self.searched_count)
+            self.searched_count += 1
+            if time.perf_counter() > until:
+                break
+        return self.searched_count >= len(source)
+
+    def _is_in(self, text: str) -> bool:
+        text = text if text.isprintable() else clean_line(text)
+        return self.text in (text if self._has_capitals else text.lower())
+
+    def invalidate_from(self, first: int) -> None:
+        """Lines from `first` on are not what they were."""
+        if first < self.searched_count:
+            self.searched_count = first
+            del self.hits[bisect_left(self.hits, first) :]
+
+    def find_next_hit(self, index: int, is_whole: bool) -> int | None:
+        """The next hit after a line, from the beginning again if `is_whole` text was looked at; None if unknown yet."""
+        place = bisect_right(self.hits, index)
+        if place < len(self.hits):
+            return self.hits[place]
+        return self.hits[0] if self.hits and is_whole else None
+
+    def find_previous_hit(self, index: int, is_whole: bool) -> int | None:
+        """The hit before a line, as `find_next_hit`."""
+        if self.searched_count < index and not is_whole:
+            return None
+        place = bisect_left(self.hits, index)
+        if place:
+            return self.hits[place - 1]
+        return self.hits[-1] if self.hits and is_whole else None
+
+    def get_rank(self, index: int) -> int:
+        """The how manieth hit a line is, counted from 1."""
+        return bisect_left(self.hits, index) + 1
+
+    def find_matches(self, text: str) -> list[tuple[int, int]]:
+        """Where the words begin and end in a line."""
+        return [match.span() for match in self._pattern.finditer(text) if match[0]]

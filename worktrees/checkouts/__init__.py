@@ -1,0 +1,1 @@
+"""Pooled worktrees: registering, leasing, filling them with a tree, and cleaning them."""

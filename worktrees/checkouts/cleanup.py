@@ -1,0 +1,127 @@
+"""Making a worktree's directories fit a tree before git writes its files, so that git meets no surprise on the way."""
+
+import os
+import stat
+from collections.abc import Iterable
+from pathlib import Path
+
+from worktrees.checkouts.tree_layout import DirectoryNames, TreeLayout
+from worktrees.checkouts.verified_directories import VerifiedDirectories
+from worktrees.safety.removal import DIRECTORY_FLAGS, open_directory, open_root_directory, remove_entry
+
+_IGNORE_RULES = ".gitignore"
+
+
+def remove_misfits(root: Path, layout: TreeLayout, seen: VerifiedDirectories, *, keeps_strangers: bool = False) -> None:
+    """Remove what has no place in the tree: other names, directories for files, links for directories.
+
+    What git itself would overlook goes too: repositories, pipes and sockets inside tracked directories. With
+    `keeps_strangers` other names stay, except those that would change what git sees: nested repositories, special
+    files, and ignore rules that the tree does not have. Directories that `seen` knows are not listed. The root and all
+    directories of the tree are made accessible to their owner.
+
+    Raises:
+        OSError: something cannot be removed.
+    """
+    descriptor = open_root_directory(root)
+    try:
+        _sweep(descriptor, "", layout, seen, keeps_strangers)
+    finally:
+        os.close(descriptor)
+
+
+def _sweep(directory: int, place: str, layout: TreeLayout, seen: VerifiedDirectories, keeps_strangers: bool) -> None:
+    names = layout[place]
+    inner: Iterable[str] = names.directories
+    if not seen.is_unchanged(place, directory, names):
+        inner = _tidy(directory, place, names, keeps_strangers and not (place and names.is_submodule))
+        if not keeps_strangers:
+            seen.record_directory(place, directory, names)
+    for name in inner:
+        try:
+            child = open_directory(directory, name)
+        except FileNotFoundError:
+            continue  # git will make it
+        try:
+            _sweep(child, f"{place}/{name}" if place else name, layout, seen, keeps_strangers)
+        finally:
+            os.close(child)
+
+
+def _tidy(directory: int, place: str, names: DirectoryNames, keeps_strangers: bool) -> list[str]:
+    """Remove misfits from one directory; gives the directories in it that belong there."""
+    inner = []
+    with os.scandir(directory) as entries:
+        listed = list(entries)
+    for entry in listed:
+        is_directory = entry.is_dir(follow_symlinks=False)
+        if is_directory and entry.name in names.directories:
+            inner.append(entry.name)
+        elif not is_directory and entry.name in names.files:
+            continue
+        elif not (keeps_strangers and _may_stay(entry, names)) and (place or entry.name != ".git"):
+            remove_entry(directory, entry.name)
+    return inner
+
+
+def _may_stay(entry: os.DirEntry[str], names: DirectoryNames) -> bool:
+    misfit = entry.name in names.files or entry.name in names.directories
+    return not (misfit or entry.name in {".git", _IGNORE_RULES} or _is_special(entry))
+
+
+def _is_special(entry: os.DirEntry[str]) -> bool:
+    is_plain = entry.is_file(follow_symlinks=False) or entry.is_dir(follow_symlinks=False)
+    return not (is_plain or entry.is_symlink())
+
+
+def chown_top_directory(root: Path, uid: int) -> None:
+    """Make a worktree's directory itself and its `.git` belong to `uid`."""
+    descriptor = os.open(root, DIRECTORY_FLAGS)
+    try:
+        _give(descriptor, ".", uid)
+        _give(descriptor, ".git", uid)
+    finally:
+        os.close(descriptor)
+
+
+def chown_tree(root: Path, layout: TreeLayout, seen: VerifiedDirectories, uid: int) -> bool:
+    """Make the tree's files and directories belong to `uid`; whether any file did not before.
+
+    Directories that `seen` knows have got no new files.
+    """
+    descriptor = os.open(root, DIRECTORY_FLAGS)
+    try:
+        return _give_all(descriptor, "", layout, seen, uid)
+    finally:
+        os.close(descriptor)
+
+
+def _give_all(directory: int, place: str, layout: TreeLayout, seen: VerifiedDirectories, uid: int) -> bool:
+    names = layout[place]
+    foreign = [] if seen.is_unchanged(place, directory, names) else _foreign(directory, names, uid)
+    for name in foreign:
+        _give(directory, name, uid)
+    changed = not names.files.isdisjoint(foreign)
+    for name in names.directories:
+        child = open_directory(directory, name)
+        try:
+            changed = _give_all(child, f"{place}/{name}" if place else name, layout, seen, uid) or changed
+        finally:
+            os.close(child)
+    return changed
+
+
+def _foreign(directory: int, names: DirectoryNames, uid: int) -> list[str]:
+    with os.scandir(directory) as entries:
+        ours = [entry for entry in entries if entry.name in names.files or entry.name in names.directories]
+        return [entry.name for entry in ours if entry.stat(follow_symlinks=False).st_uid != uid]
+
+
+def _give(directory: int, name: str, uid: int) -> None:
+    found = os.stat(name, dir_fd=directory, follow_symlinks=False)
+    if found.st_uid == uid:
+        return
+    os.chown(name, uid, -1, dir_fd=directory, follow_symlinks=False)
+    if not stat.S_ISDIR(found.st_mode):
+        # git takes a file for possibly changed while its mtime is as new as the index: keep that true of the ctime
+        os.utime(name, dir_fd=directory, follow_symlinks=False)

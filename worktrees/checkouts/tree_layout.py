@@ -1,0 +1,110 @@
+"""What belongs where in a worktree: the names that each directory of a tree holds."""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from worktrees.diffs.tree_changes import SUBMODULE, TreeChange
+from worktrees.errors import GitError
+from worktrees.git import Git
+from worktrees.safety.path_rules import MAX_PATH_DEPTH
+
+_KEPT = 4
+
+
+class DirectoryNames(NamedTuple):
+    """The entries of one directory; a submodule counts as a directory that holds nothing."""
+
+    directories: frozenset[str]
+    files: frozenset[str]
+
+    @property
+    def is_submodule(self) -> bool:
+        """Whether this is where a submodule would be, as git trees have no other empty directories."""
+        return not (self.directories or self.files)
+
+
+TreeLayout = Mapping[str, DirectoryNames]
+"""Each directory of a tree, by its path, the root being the empty one. Undecodable bytes are lone surrogates."""
+
+
+class LayoutCache:
+    """The layouts of the trees used last; most worktrees of a run hold one of few trees."""
+
+    def __init__(self) -> None:
+        self._kept: dict[str, TreeLayout] = {}
+
+    async def load_layout(
+        self, git: Git, tree: str, near: str | None = None, delta: Sequence[TreeChange] = ()
+    ) -> TreeLayout:
+        """The layout of a tree: remembered, made from that of the tree `near` by `delta`, or read.
+
+        Raises:
+            GitError: there is no such tree, or it is too deep.
+        """
+        layout = self._kept.pop(tree, None)
+        if layout is None and near in self._kept:
+            layout = patch_layout(self._kept[near], delta)
+        elif layout is None:
+            layout = _parse((await git.run("ls-tree", "-r", "-t", "-z", "--full-tree", tree)).text)
+        if any(place.count("/") >= MAX_PATH_DEPTH for place in layout):
+            raise GitError(
+                f"the tree {tree} has files more than {MAX_PATH_DEPTH} directories deep, which is not supported"
+            )
+        self._kept[tree] = layout
+        while len(self._kept) > _KEPT:
+            del self._kept[next(iter(self._kept))]
+        return layout
+
+
+def _parse(listing: str) -> TreeLayout:
+    directories: dict[str, set[str]] = {"": set()}
+    files: dict[str, set[str]] = {"": set()}
+    for record in listing.split("\0"):
+        meta, _, path = record.partition("\t")
+        if not path:
+            continue
+        parent, _, name = path.rpartition("/")
+        if meta.startswith(("040000", SUBMODULE)):
+            directories[parent].add(name)
+            directories[path], files[path] = set(), set()
+        else:
+            files[parent].add(name)
+    return {place: DirectoryNames(frozenset(directories[place]), frozenset(files[place])) for place in directories}
+
+
+def patch_layout(layout: TreeLayout, delta: Sequence[TreeChange]) -> TreeLayout:
+    """The layout of the tree that `delta` makes of another; directories it does not touch are shared."""
+    made = dict(layout)
+    for change in delta:
+        if change.old_mode is not None:
+            _take(made, change.path, is_directory=change.old_mode == SUBMODULE)
+    for change in delta:
+        if change.new_mode is not None:
+            _put(made, change.path, is_directory=change.new_mode == SUBMODULE)
+    return made
+
+
+def _take(layout: dict[str, DirectoryNames], path: str, *, is_directory: bool) -> None:
+    """Remove an entry, and the directories above it that held nothing else."""
+    parent, _, name = path.rpartition("/")
+    names = layout[parent]
+    if is_directory:
+        del layout[path]
+        layout[parent] = DirectoryNames(names.directories - {name}, names.files)
+    else:
+        layout[parent] = DirectoryNames(names.directories, names.files - {name})
+    if parent and layout[parent].is_submodule:
+        _take(layout, parent, is_directory=True)
+
+
+def _put(layout: dict[str, DirectoryNames], path: str, *, is_directory: bool) -> None:
+    """Add an entry, and the directories above it that were not there."""
+    parent, _, name = path.rpartition("/")
+    if parent and parent not in layout:
+        _put(layout, parent, is_directory=True)
+    names = layout[parent]
+    if is_directory:
+        layout[path] = DirectoryNames(frozenset(), frozenset())
+        layout[parent] = DirectoryNames(names.directories | {name}, names.files)
+    else:
+        layout[parent] = DirectoryNames(names.directories, names.files | {name})

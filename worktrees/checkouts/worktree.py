@@ -1,0 +1,179 @@
+"""One leased worktree. Its git directory is named from outside; nothing inside is asked what it is."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from anyio import fail_after, to_thread
+
+from worktrees.checkouts.cleanup import chown_top_directory, chown_tree, remove_misfits
+from worktrees.checkouts.pathspecs import GLOB_ENVIRONMENT, build_pathspecs
+from worktrees.checkouts.tree_checkout import (
+    check_out_tree,
+    list_index_files,
+    read_index_tree,
+    record_index_tree,
+    refresh_index,
+)
+from worktrees.checkouts.tree_layout import LayoutCache, TreeLayout
+from worktrees.checkouts.verified_directories import VerifiedDirectories
+from worktrees.diffs.tree_changes import TreeChange, compare_trees
+from worktrees.errors import GitError
+from worktrees.git import Git
+from worktrees.safety.removal import remove_below, remove_empty_directories
+
+_LONG_DELTA = 5000
+_GREP_TIMEOUT_S = 60.0
+_GREP_LINE = 1000
+_GREP_BYTES = 16 * 1024 * 1024
+_HIT = re.compile(rb"([^\0]+)\0(\d+)[\0:](.*)", re.DOTALL)
+_UNTRACKED = ("--others", "--exclude-standard")
+
+
+@dataclass
+class Worktree:
+    """A checkout of `commit` at `root`, whose registration with the repository lies in `admin`, outside of it.
+
+    `git` works on its files with the admin directory's index. `owner` is the user its files belong to, None for us.
+    """
+
+    name: str
+    root: Path
+    admin: Path
+    commit: str
+    git: Git
+    owner: int | None = None
+    layouts: LayoutCache = field(default_factory=LayoutCache, repr=False)
+    verified_directories: VerifiedDirectories = field(default_factory=VerifiedDirectories, repr=False)
+
+    async def restore_tree(self, tree: str) -> None:
+        """Make content and index equal to `tree`: untracked files go, those that the tree's rules ignore stay.
+
+        Raises:
+            GitError: there is no such tree, or something cannot be removed or written.
+        """
+        await self.reset_to_tree(tree, keeps_ignored=True)
+
+    async def reset_to_tree(self, tree: str, *, keeps_ignored: bool) -> None:
+        """Make content and index equal to `tree`; without `keeps_ignored` nothing else is left at all."""
+        known = read_index_tree(self.admin, self.owner)
+        if known is None:
+            self.verified_directories.forget_all()
+        delta = await self._delta(known, tree)
+        layout = (
+            await self.layouts.load_layout(self.git, tree, known, delta)
+            if delta
+            else await self.layouts.load_layout(self.git, tree)
+        )
+        gone = [change.path for change in delta or () if change.new_mode is None and change.path not in layout]
+        try:
+            await to_thread.run_sync(
+                lambda: remove_misfits(self.root, layout, self.verified_directories, keeps_strangers=keeps_ignored)
+            )
+            await to_thread.run_sync(remove_below, self.root, gone)
+            has_written = await check_out_tree(self.git, self.admin, tree, delta)
+            if keeps_ignored:
+                await self._remove_untracked()
+            if self.owner is not None:
+                await self._give(layout if has_written else None, self.owner)
+        except OSError as error:
+            raise GitError(f"the worktree {self.root} cannot be cleaned: {error}; remove it and try again") from error
+        record_index_tree(self.admin, tree, self.owner)
+
+    async def _remove_untracked(self) -> None:
+        """Remove what is neither tracked nor ignored, and directories with nothing in them."""
+        found = _records((await list_index_files(self.git, *_UNTRACKED, "--directory")).text)
+        directories = [path for path in found if path.endswith("/")]
+        if not directories:
+            await to_thread.run_sync(remove_below, self.root, found)
+            return
+        for _ in range(2):  # again, because some directories could not be looked into before
+            found = _records((await list_index_files(self.git, *_UNTRACKED)).text)
+            await to_thread.run_sync(remove_below, self.root, found)
+            if not await to_thread.run_sync(remove_empty_directories, self.root, directories):
+                return
+
+    async def _delta(self, known: str | None, tree: str) -> Sequence[TreeChange] | None:
+        """What has to change to get to `tree`; None when that is unknown, or so much that git knows a shorter way."""
+        if known is None or known == tree:
+            return None if known is None else ()
+        delta = await compare_trees(self.git, known, tree)
+        return delta if len(delta) <= _LONG_DELTA else None
+
+    async def _give(self, layout: TreeLayout | None, owner: int) -> None:
+        """Hand what git wrote to the owner; without a layout it wrote nothing."""
+        chown_top_directory(self.root, owner)
+        if layout is None:
+            return
+        has_given = await to_thread.run_sync(chown_tree, self.root, layout, self.verified_directories, owner)
+        if has_given:
+            await refresh_index(self.git)
+
+    async def list_paths(self, glob: str = "**") -> tuple[str, ...]:
+        """The files, tracked and untracked but not ignored, that fit a glob, sorted.
+
+        Raises:
+            GitError: the glob leaves the worktree, or it or the ignore rules take for ever.
+        """
+        options = ("-t", "--cached", "--deleted", "--others", "--exclude-standard")
+        listing = (await list_index_files(self.git, *options, "--", *build_pathspecs(glob), env=GLOB_ENVIRONMENT)).text
+        tagged: dict[str, set[str]] = {"H": set(), "R": set(), "?": set()}
+        for record in _records(listing):
+            tagged.setdefault(record[0], set()).add(record[2:])
+        untracked = tagged["?"]
+        tracked = tagged["H"] - tagged["R"] - {place for path in untracked for place in _above(path)}
+        if untracked:  # a link may stand where the tree has a directory
+            tracked = {path for path in tracked if untracked.isdisjoint(_above(path))}
+        return tuple(sorted(tracked | {path for path in untracked if not path.endswith("/")}))
+
+    async def list_untracked(self, *, ignored: bool) -> tuple[str, ...]:
+        """What is there and not tracked, sorted: what git ignores, or what it does not. A directory stands for all
+        that is in it, where there is nothing else.
+
+        Raises:
+            GitError: the ignore rules take for ever.
+        """
+        options = ("--others", "--directory", "--no-empty-directory", "--exclude-standard")
+        listing = (await list_index_files(self.git, *options, *(("--ignored",) if ignored else ()))).text
+        return tuple(sorted(name.rstrip("/") for name in _records(listing)))
+
+    async def search_text(self, pattern: str, glob: str, limit: int) -> tuple[str, ...]:
+        """The first `limit` matching lines of the files that fit a glob, as `path:line:text`; long ones are cut.
+
+        Args:
+            pattern: a POSIX extended regular expression.
+            glob: `**` for all files.
+            limit: how many lines at most.
+
+        Raises:
+            GitError: the pattern is no regular expression, or the search took too long.
+        """
+        options = ("-n", "-I", "-E", "-z", "--untracked", "--no-textconv", f"--max-count={limit}", "-e", pattern)
+        try:
+            with fail_after(_GREP_TIMEOUT_S):
+                found = await self.git.run(
+                    *("grep", *options, "--", *build_pathspecs(glob)),
+                    ok=(0, 1),
+                    env=GLOB_ENVIRONMENT,
+                    limit_bytes=_GREP_BYTES,
+                )
+        except TimeoutError as error:
+            raise GitError(f"searching for {pattern!r} took longer than {_GREP_TIMEOUT_S:.0f} s") from error
+        return tuple(_hit(line) for line in found.stdout.split(b"\n")[:limit] if _HIT.match(line))
+
+
+def _records(listing: str) -> list[str]:
+    return [record for record in listing.split("\0") if record]
+
+
+def _above(path: str) -> Iterator[str]:
+    """The directories a path lies in, nearest first, without the root."""
+    while "/" in path:
+        path = path.rpartition("/")[0]
+        yield path
+
+
+def _hit(line: bytes) -> str:
+    path, number, text = (part.decode("utf-8", "replace") for part in _HIT.split(line, 1)[1:4])
+    return f"{path}:{number}:{text[:_GREP_LINE]}{'…' if len(text) > _GREP_LINE else ''}"

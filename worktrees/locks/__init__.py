@@ -1,0 +1,1 @@
+"""Locks between processes, and lock files of git that dead processes left."""

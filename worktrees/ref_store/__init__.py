@@ -1,0 +1,1 @@
+"""Reading, moving and removing refs here and on remotes, and refs that a power loss broke."""

@@ -1,0 +1,169 @@
+"""Branches and other refs of a remote: where they stand, and moving them. Always as the user.
+
+A branch only ever moves forward; what else is ours there is replaced only as long as it is what we know.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from worktrees.errors import GitError, PushRefused, UnknownRemote
+from worktrees.git import Git
+from worktrees.object_store.packs import quote_alternate
+from worktrees.ref_store.remote_view import parse_local_path
+
+_CREDENTIALS = re.compile(r"(?<=://)[^/@\s]+(?=@)")
+_REFUSED = re.compile(r"^!\t[^\t]*\t(.*)$", re.MULTILINE)
+_NO_SUCH_REMOTE = 2
+
+
+async def get_push_url(git: Git, remote: str) -> str:
+    """The URL that is pushed to.
+
+    Raises:
+        UnknownRemote: neither the repository's nor the user's configuration knows the remote.
+        GitError: it is a repository within the checkout.
+    """
+    try:
+        listing = await git.build_remote_git().run_text("remote", "get-url", "--push", "--all", "--", remote)
+    except GitError as error:
+        if error.exit_code == _NO_SUCH_REMOTE:
+            raise UnknownRemote(f"there is no remote {remote}", error.args_, error.exit_code, error.stderr) from error
+        raise
+    urls = listing.splitlines()
+    for url in urls:
+        await _require_outside(git, remote, url)
+    return urls[0]
+
+
+async def _require_outside(git: Git, remote: str, url: str) -> None:
+    """Make sure that a remote did not come along with the repository: hooks of a local one would run as the user."""
+    path = parse_local_path(url)
+    if path is None:
+        return
+    records = (await git.run_text("worktree", "list", "--porcelain", "-z")).split("\0")
+    checkouts = [Path(one.removeprefix("worktree ")) for one in records if one.startswith("worktree ")]
+    around = next((one for one in (git.git_dir, *checkouts) if path.resolve().is_relative_to(one.resolve())), None)
+    if around is not None:
+        raise GitError(
+            f"the remote {remote} is {path}, which lies inside {around}: what the repository brought along is never "
+            "pushed to, because its hooks would run as you; move it elsewhere, or name another remote"
+        )
+
+
+async def read_remote_tip(git: Git, remote: str, branch: str) -> str | None:
+    """The commit at which a branch stands on a remote, None if it does not exist there.
+
+    Raises:
+        UnknownRemote: there is no such remote.
+        GitError: it could not be reached.
+    """
+    url, ref = await get_push_url(git, remote), f"refs/heads/{branch}"
+    try:
+        listing = await git.build_remote_git().run_text("ls-remote", "--", url, ref)
+    except GitError as error:
+        raise _without_credentials(error) from error
+    lines = (line.partition("\t") for line in listing.splitlines())
+    return next((commit for commit, _, name in lines if name == ref), None)
+
+
+async def push_commit(git: Git, remote: str, commit: str, branch: str, wishes: Sequence[str] = ()) -> None:
+    """Make a branch on a remote, or move it forward to a commit. `wishes` are told to the remote as push options.
+
+    Raises:
+        PushRefused: it would not be a move forward, or the remote does not allow it.
+        GitError: it could not be reached.
+    """
+    options = ("--porcelain", "--no-verify", "--no-follow-tags", "--no-signed", "--recurse-submodules=no")
+    await get_push_url(git, remote)
+    try:
+        told = (*options, *(f"--push-option={wish}" for wish in wishes))
+        done = await git.build_remote_git().run("push", *told, "--", remote, f"{commit}:refs/heads/{branch}", ok=(0, 1))
+    except GitError as error:
+        raise _without_credentials(error) from error
+    if done.exit_code:
+        said = "; ".join(_REFUSED.findall(done.text)) or "it did not say why"
+        raise PushRefused(f"{remote} refuses {branch}: {said}", ("push", remote), done.exit_code)
+
+
+def _without_credentials(error: GitError) -> GitError:
+    """The same, without what may stand before the host in a URL."""
+    return GitError(_CREDENTIALS.sub("…", str(error)), (error.args_[:1]), error.exit_code, "")
+
+
+async def list_remote_refs(git: Git, remote: str, *patterns: str) -> dict[str, str]:
+    """The refs of a remote that fit one of the patterns, such as `refs/orchestrate/*`, with what each points at.
+
+    Raises:
+        UnknownRemote: there is no such remote.
+        GitError: it could not be reached.
+    """
+    url = await get_push_url(git, remote)
+    try:
+        listing = await git.build_remote_git().run_text("ls-remote", "--", url, *patterns)
+    except GitError as error:
+        raise _without_credentials(error) from error
+    lines = (line.partition("\t") for line in listing.splitlines())
+    return {name: oid for oid, _, name in lines}
+
+
+async def fetch_refs(git: Git, remote: str, refs: Sequence[str]) -> None:
+    """Have refs here stand where they stand on a remote, wherever they stood before; all of them exist there.
+
+    Raises:
+        UnknownRemote: there is no such remote.
+        GitError: it could not be reached, or has no such ref.
+    """
+    await _fetch(git, remote, [f"+{ref}:{ref}" for ref in refs])
+
+
+async def _fetch(git: Git, remote: str, what: Sequence[str]) -> None:
+    url = await get_push_url(git, remote)
+    options = ("--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--recurse-submodules=no")
+    try:
+        await git.build_remote_git().run("fetch", *options, "--", url, *what)
+    except GitError as error:
+        raise _without_credentials(error) from error
+
+
+async def fetch_commits(git: Git, remote: str, commits: Sequence[str]) -> None:
+    """Get commits with all their history from a remote, for a clone that was made without it.
+
+    Raises:
+        UnknownRemote: there is no such remote.
+        GitError: it could not be reached, or has no such commit.
+    """
+    await _fetch(git, remote, commits)
+
+
+async def swap_remote_refs(
+    git: Git, remote: str, moves: Mapping[str, tuple[str, str | None]], objects: Path | None = None
+) -> None:
+    """Move refs of a remote, all or none.
+
+    Args:
+        git: the repository.
+        remote: a name that it knows.
+        moves: each ref with what it is to point at, and what it must point at until then (None: it must not exist).
+        objects: the directory of another repository's objects, where what is to be pushed may lie.
+
+    Raises:
+        PushRefused: one of them points elsewhere by now, or the remote does not allow it.
+        GitError: it could not be reached.
+    """
+    options = ("--porcelain", "--atomic", "--no-verify", "--no-follow-tags", "--no-signed", "--recurse-submodules=no")
+    leases = [f"--force-with-lease={ref}:{old or ''}" for ref, (_, old) in moves.items()]
+    wanted = [f"{new}:{ref}" for ref, (new, _) in moves.items()]
+    also = (
+        {"GIT_ALTERNATE_OBJECT_DIRECTORIES": quote_alternate(objects).decode("utf-8", "surrogateescape")}
+        if objects
+        else {}
+    )
+    url = await get_push_url(git, remote)
+    try:
+        done = await git.build_remote_git().run("push", *options, *leases, "--", url, *wanted, ok=(0, 1), env=also)
+    except GitError as error:
+        raise _without_credentials(error) from error
+    if done.exit_code:
+        said = "; ".join(_REFUSED.findall(done.text)) or "it did not say why"
+        raise PushRefused(f"{remote} refuses {', '.join(moves)}: {said}", ("push", remote), done.exit_code)

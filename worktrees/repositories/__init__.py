@@ -1,0 +1,1 @@
+"""The user's repository, how it is found and trusted, and repositories that borrow its objects."""

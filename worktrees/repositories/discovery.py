@@ -1,0 +1,107 @@
+"""Finding a checkout and its git directories without running git, whose own search obeys what it finds."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from worktrees.errors import NotARepository
+from worktrees.git import Git
+from worktrees.repositories.ownership import check_owner
+
+
+@dataclass(frozen=True)
+class Checkout:
+    """A directory with files, its git directory, and the one it shares with other checkouts. All are resolved."""
+
+    root: Path
+    git_dir: Path
+    common_dir: Path
+
+
+def find_checkout(path: Path) -> Checkout:
+    """The checkout that `path`, a file or directory, belongs to.
+
+    Raises:
+        NotARepository: there is none, or it has no files.
+    """
+    if not path.exists():
+        raise NotARepository(f"{path} does not exist: name a directory inside a git checkout")
+    start = path.resolve()
+    for place in (start, *start.parents):
+        if (place / ".git").exists():
+            return _checkout(place)
+        if _is_git_dir(place) and place.name != ".git":
+            raise NotARepository(
+                f"{place} is a bare repository, which has no files to work on: "
+                f"clone it (git clone {place} DIR) and name the clone"
+            )
+    raise NotARepository(
+        f"{path} is not inside a git repository: name a directory inside a checkout, "
+        f"or make it one (git init, then commit its files)"
+    )
+
+
+def _checkout(root: Path) -> Checkout:
+    entry = root / ".git"
+    git_dir = entry.resolve() if entry.is_dir() else _pointed_to(entry)
+    common_dir = _common_dir(git_dir)
+    if not _is_git_dir(common_dir) or not (git_dir / "HEAD").is_file():
+        raise NotARepository(
+            f"{entry} does not lead to a git repository (looked in {git_dir}): "
+            f"if the checkout was moved, run `git worktree repair` in the repository it belongs to"
+        )
+    check_owner(root, (entry, root, git_dir))
+    found = Checkout(root, git_dir, common_dir)
+    if not _is_its_own(found):
+        raise NotARepository(
+            f"{entry} leads to {common_dir}, a repository that does not say it belongs to {root}: a checkout does not "
+            "decide which other repository of yours is read. If it was moved, run `git worktree repair` in that "
+            "repository; else name a checkout of that repository, or clone it"
+        )
+    return found
+
+
+def _is_its_own(found: Checkout) -> bool:
+    """Return True if the git directory belongs to the checkout: it lies in it, or names it in its turn.
+
+    A linked worktree is named by `gitdir` beside its HEAD, a submodule by `core.worktree`. What was made by `git init
+    --separate-git-dir` names nothing, but is no bare repository and not the `.git` of another checkout either.
+    """
+    if found.git_dir.parent == found.common_dir / "worktrees":
+        back = found.git_dir / "gitdir"
+        return back.is_file() and (found.git_dir / _first_line(back)).resolve() == found.root / ".git"
+    if found.git_dir != found.common_dir:
+        return False
+    if found.git_dir.is_relative_to(found.root):
+        return True
+    named = _configured(found.git_dir, "core.worktree")
+    if named:
+        return (found.git_dir / named).resolve() == found.root
+    return found.git_dir.name != ".git" and _configured(found.git_dir, "core.bare", "--type=bool") != "true"
+
+
+def _configured(git_dir: Path, key: str, *options: str) -> str:
+    """A setting of the git directory's own files; empty where there is none."""
+    files = [str(git_dir / name) for name in ("config.worktree", "config") if (git_dir / name).is_file()]
+    asked = (Git(git_dir).run_sync("config", *options, "--file", file, "--get", key, ok=(0, 1)).text for file in files)
+    return next((value for value in asked if value), "")
+
+
+def _pointed_to(entry: Path) -> Path:
+    """Where a `.git` file of a linked worktree or a submodule points."""
+    text = _first_line(entry)
+    if not text.startswith("gitdir: "):
+        raise NotARepository(f"{entry} is neither a git directory nor a pointer to one: restore or remove it")
+    return (entry.parent / text.removeprefix("gitdir: ")).resolve()
+
+
+def _common_dir(git_dir: Path) -> Path:
+    pointer = git_dir / "commondir"
+    return (git_dir / _first_line(pointer)).resolve() if pointer.is_file() else git_dir
+
+
+def _first_line(file: Path) -> str:
+    return file.read_bytes()[:4096].decode("utf-8", "surrogateescape").partition("\n")[0]
+
+
+def _is_git_dir(place: Path) -> bool:
+    return (place / "HEAD").is_file() and (place / "objects").is_dir() and (place / "refs").is_dir()

@@ -1,0 +1,190 @@
+"""The snapshot's gate: which changes of a worktree may become a commit, and which are left out, with the reason."""
+
+import os
+import stat
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from worktrees.safety.path_rules import (
+    escape_path,
+    find_link_objection,
+    find_path_objection,
+    has_attributes_above,
+    is_gitmodules_path,
+    is_legible_path,
+)
+from worktrees.snapshots.risky_files import find_risky_files
+
+_CACHES = frozenset({"__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis", ".tox", ".nox"})
+_MOST_TOLD = 1000
+_PATH_CHARS = 1000
+_COMPILED = (".pyc", ".pyo")
+_LEAST_TELLING = 8
+"""Bytes from which on two files are not the same by chance."""
+_ATTRIBUTES_LINE = 2048
+"""Bytes in a line of `.gitattributes` that git no longer reads, and that servers refuse."""
+
+
+@dataclass(frozen=True)
+class SnapshotLimits:
+    """What one snapshot may hold: files changed at once, bytes in one file, and bytes in all that are changed."""
+
+    files: int = 100_000
+    file_bytes: int = 50 * 1024 * 1024
+    total_bytes: int = 1024**3
+
+
+@dataclass(frozen=True)
+class WorktreeChanges:
+    """Paths that differ from the index: tracked ones that are changed or gone, and untracked ones."""
+
+    changed: tuple[str, ...]
+    removed: tuple[str, ...]
+    untracked: tuple[str, ...]
+    submodules: tuple[str, ...] = ()
+
+    @property
+    def count(self) -> int:
+        """How many there are."""
+        return len(self.changed) + len(self.removed) + len(self.untracked)
+
+
+@dataclass(frozen=True)
+class ScreenedChanges:
+    """What may be put into the commit or taken out of it, and what not, as `path: reason`.
+
+    `flagged` names, in the same way, what is put in although a reviewer should look at it. `size_bytes` is what all
+    of it holds.
+    """
+
+    accepted: tuple[str, ...]
+    removed: tuple[str, ...]
+    dropped: tuple[str, ...]
+    flagged: tuple[str, ...]
+    size_bytes: int
+
+
+def screen_changes(
+    root: Path, changes: WorktreeChanges, limits: SnapshotLimits, withheld: Sequence[Path] = ()
+) -> ScreenedChanges:
+    """Look at each changed file; the answers are in the order of their paths.
+
+    No file may have the content of one that is `withheld`.
+    """
+    copies = _by_size(withheld)
+    known = frozenset(changes.changed)
+    reasons = dict.fromkeys(changes.submodules, "the submodule's own changes cannot be committed")
+    sizes: dict[str, int] = {}
+    for path in sorted((*changes.changed, *changes.untracked)):
+        verdict = _look(root, path, path in known, limits)
+        if isinstance(verdict, int) and _is_copy(root / path, copies.get(verdict, ())):
+            verdict = "it is a copy of what is lent to the workspace from your checkout, which git ignores there"
+        if isinstance(verdict, str):
+            reasons[_subject(path)] = verdict
+        else:
+            sizes[path] = verdict
+    removed = tuple(path for path in changes.removed if not is_gitmodules_path(path))
+    reasons.update(dict.fromkeys(set(changes.removed) - set(removed), _GITMODULES))
+    flagged = find_risky_files(root, (path for path in sizes if path not in known))
+    return ScreenedChanges(
+        tuple(sizes), removed, format_reasons(reasons.items()), format_reasons(flagged.items()), sum(sizes.values())
+    )
+
+
+def _by_size(withheld: Iterable[Path]) -> dict[int, list[Path]]:
+    """Return files by their sizes in bytes, without such as anything might equal by chance."""
+    found: dict[int, list[Path]] = {}
+    for file in withheld:
+        size = file.stat().st_size if file.is_file() else 0
+        if size >= _LEAST_TELLING:
+            found.setdefault(size, []).append(file)
+    return found
+
+
+def _is_copy(file: Path, originals: Sequence[Path]) -> bool:
+    if not originals or file.is_symlink():
+        return False
+    content = _read(file)
+    return content is not None and any(content == _read(original) for original in originals)
+
+
+def _read(file: Path) -> bytes | None:
+    """Return a file's content; None if it cannot be read, by which nobody can have copied it either."""
+    try:
+        with os.fdopen(os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as opened:
+            return opened.read()
+    except OSError:
+        return None
+
+
+_GITMODULES = "where submodules come from cannot be changed"
+
+
+def format_reasons(reasons: Iterable[tuple[str, str]]) -> tuple[str, ...]:
+    """Reasons as they are shown, sorted by path; of very long paths the ends."""
+    return tuple(f"{_shown(escape_path(path))}: {reason}" for path, reason in sorted(reasons))
+
+
+def limit_lines(lines: Iterable[str]) -> tuple[str, ...]:
+    """Such lines sorted, and no more than anybody reads: a worker can leave a hundred thousand."""
+    told = sorted(lines)
+    return tuple(told) if len(told) <= _MOST_TOLD else (*told[:_MOST_TOLD], f"and {len(told) - _MOST_TOLD:,} more")
+
+
+def _shown(path: str) -> str:
+    return path if len(path) <= _PATH_CHARS else f"{path[: _PATH_CHARS // 2]}…{path[-_PATH_CHARS // 2 :]}"
+
+
+def _look(root: Path, path: str, is_tracked: bool, limits: SnapshotLimits) -> int | str:
+    """The size of a file that may be committed, in bytes, or why it may not."""
+    if not is_tracked and (reason := _new_name_objection(path)):
+        return reason
+    if is_gitmodules_path(path):
+        return _GITMODULES
+    try:
+        found = (root / path).lstat()
+        return _content_objection(root, path, found, limits) or found.st_size
+    except OSError as error:
+        return f"it cannot be read ({error.strerror})"
+
+
+def _content_objection(root: Path, path: str, found: os.stat_result, limits: SnapshotLimits) -> str | None:
+    if stat.S_ISLNK(found.st_mode):
+        return find_link_objection(path, str((root / path).readlink()))
+    if not stat.S_ISREG(found.st_mode):
+        return "it is no regular file"
+    if found.st_size > limits.file_bytes:
+        return f"it is larger than {limits.file_bytes / 1024**2:g} MiB"
+    if path.rpartition("/")[2].casefold() == ".gitattributes" and _longest_line(root / path) >= _ATTRIBUTES_LINE:
+        return f"git refuses attributes in lines of {_ATTRIBUTES_LINE} bytes and more"
+    return None
+
+
+def _longest_line(file: Path) -> int:
+    """Bytes in the longest line of a regular file, which is neither followed nor waited for."""
+    with os.fdopen(os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as opened:
+        return max(map(len, opened), default=0)
+
+
+def _new_name_objection(path: str) -> str | None:
+    if path.endswith("/"):
+        return "it is a git repository of its own, so nothing in it can be committed: remove its .git to keep the files"
+    if _cache_in(path) or path.endswith(_COMPILED):
+        return "caches and compiled Python are not committed"
+    if has_attributes_above(path):
+        return "git refuses a directory of the name .gitattributes"
+    unreadable = "its name holds control characters or such that cannot be seen"
+    return find_path_objection(path) or (None if is_legible_path(path) else unreadable)
+
+
+def _subject(path: str) -> str:
+    """What a reason is about: a cache once, not each of its files."""
+    return _cache_in(path) or path
+
+
+def _cache_in(path: str) -> str | None:
+    """The outermost directory on a file's way that holds what some tool can make again."""
+    parts = path.split("/")[:-1]
+    number = next((number for number, part in enumerate(parts) if part in _CACHES), None)
+    return None if number is None else "/".join(parts[: number + 1])
