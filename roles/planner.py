@@ -10,12 +10,12 @@ from orchestrator.agent.tools.recall import build_recall_tool
 from orchestrator.agent.tools.shell import build_shell_tool
 from orchestrator.agent.tools.submit import build_submit_tool
 from orchestrator.domain.budget.accounts import Accounts
-from orchestrator.domain.budget.price import format_exact_dollars
 from orchestrator.domain.event.work import PlanRefused
 from orchestrator.domain.ids import SessionId
 from orchestrator.domain.run.handoff import Handoff
 from orchestrator.domain.run.plan import Plan, PlanLimits, check_plan
 from orchestrator.domain.sandbox.tier import Tier
+from orchestrator.domain.text.money import format_exact_dollars
 from orchestrator.ports.hands import Workspace
 from orchestrator.ports.roles import PlanningBrief, SessionFailure
 from prompts import fence_text

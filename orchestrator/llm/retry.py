@@ -9,6 +9,7 @@ from pydantic import Field
 
 from orchestrator.domain.chat import Reply, Request
 from orchestrator.domain.frozen_model import FrozenModel
+from orchestrator.domain.text.durations import format_duration
 from orchestrator.errors import ProviderDown
 from orchestrator.llm.errors import CallTimedOut, ModelError
 from orchestrator.ports.model_client import ModelClient
@@ -105,15 +106,3 @@ def _given_up(
     if elapsed_s + wait_s > policy.deadline_s:
         return f"no reply after {try_no} tries in {format_duration(elapsed_s)}, and the time for one call is up; resume later"
     return None
-
-
-def format_duration(seconds: float) -> str:
-    """`1.5 s`, `2 min 5 s`, `3 h 20 min`: the two largest units."""
-    if seconds < 60:
-        return f"{seconds:.3g} s"
-    parts, rest = [], round(seconds)
-    for size, name in ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s")):
-        count, rest = divmod(rest, size)
-        if count:
-            parts.append(f"{count} {name}")
-    return " ".join(parts[:2])

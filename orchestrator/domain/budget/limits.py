@@ -13,10 +13,10 @@ from typing import Annotated
 
 from pydantic import Field
 
-from orchestrator.domain.budget.price import format_exact_dollars
 from orchestrator.domain.budget.usage import Usage
 from orchestrator.domain.chat import Role
 from orchestrator.domain.frozen_model import FrozenModel
+from orchestrator.domain.text.money import format_exact_dollars
 
 Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Count = Annotated[int, Field(ge=0)]

@@ -25,12 +25,5 @@ class Price(FrozenModel):
         return total / MILLION
 
 
-def format_exact_dollars(amount: Decimal | float) -> str:
-    """`$0.42`, or `$0.0042` where cents do not tell."""
-    exact = Decimal(str(amount))
-    cents = round(exact, 2)
-    return f"${cents:.2f}" if cents == exact else f"${exact:.4f}"
-
-
 FREE_PRICE = Price(input_usd=Decimal(0), output_usd=Decimal(0))
 """The price of a model that nobody bills."""

@@ -10,11 +10,11 @@ from math import isfinite
 
 from pydantic import Field
 
-from orchestrator.domain.budget.price import format_exact_dollars
 from orchestrator.domain.frozen_model import FrozenModel
 from orchestrator.domain.ids import TASK_KEY_PATTERN
 from orchestrator.domain.paths.globs import can_overlap, is_glob
 from orchestrator.domain.run.task import TaskDraft
+from orchestrator.domain.text.money import format_exact_dollars
 
 _NAMES_SOMETHING = re.compile(r"[^\W_]")
 

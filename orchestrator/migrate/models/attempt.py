@@ -3,7 +3,6 @@
 import anyio
 
 from orchestrator.domain.budget.accounts import Accounts
-from orchestrator.domain.budget.price import format_exact_dollars
 from orchestrator.domain.event import Event
 from orchestrator.domain.event.migration import FileMoved
 from orchestrator.domain.event.run import Noticed
@@ -15,6 +14,7 @@ from orchestrator.domain.run.attempt import Attempt, Exit
 from orchestrator.domain.run.exit_causes import CAUSE_BY_EXIT
 from orchestrator.domain.run.state import TaskState
 from orchestrator.domain.run.task import EndCause, TaskStatus
+from orchestrator.domain.text.money import format_exact_dollars
 from orchestrator.engine.attempts import continue_attempt
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.hook_points import apply_verdict_veto, find_attempt_veto, notify_verdict_given

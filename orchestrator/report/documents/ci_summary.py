@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from orchestrator.domain.text.durations import format_short_duration
 from orchestrator.domain.text.sanitization import format_code_span, sanitize_markdown, to_one_line
-from orchestrator.report.migration.eta import format_duration
 from orchestrator.report.migration.report_markdown import (
     render_failure_signatures,
     render_flags,
@@ -134,7 +134,7 @@ def _cost(report: Mapping[str, Any]) -> str:
     calls = f"{spent['calls']} model calls, {spent['tokens']:,} tokens, {report['test_runs']} test runs"
     where = f"head {render_code(head[:12])} on {render_code(report['pr_branch'])}" if head else "nothing landed"
     return (
-        f"### Cost\n\n{price}{lost}; {calls}, {format_duration(spent['wall_s'])} of work.\n\n"
+        f"### Cost\n\n{price}{lost}; {calls}, {format_short_duration(spent['wall_s'])} of work.\n\n"
         f"Run {render_code(report['run'])}, base {render_code(report['base'][:12])}, {where}."
     )
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from orchestrator.report.migration.eta import format_duration
+from orchestrator.domain.text.durations import format_short_duration
 from orchestrator.report.text.html_page import escape_html
 
 _WIDTH, _LEFT, _ROW, _BOTTOM = 860, 200, 16, 22
@@ -49,7 +49,7 @@ def _axis(whole: float, height: int) -> Iterator[str]:
         at = whole * number / _TICKS
         x, anchor = _x(at, whole), "end" if number == _TICKS else "middle"
         yield f'<line class="grid" x1="{x}" y1="0" x2="{x}" y2="{height - _BOTTOM}"/>'
-        yield f'<text x="{x}" y="{height - 6}" text-anchor="{anchor}">{format_duration(at)}</text>'
+        yield f'<text x="{x}" y="{height - 6}" text-anchor="{anchor}">{format_short_duration(at)}</text>'
 
 
 def _name(task: str) -> str:
@@ -59,6 +59,6 @@ def _name(task: str) -> str:
 def _bar(one: Mapping[str, Any], place: int, whole: float) -> str:
     begin, end = one["begin_s"], one["end_s"] if one["end_s"] is not None else whole
     x, kind = _x(begin, whole), "planning" if one["is_planning"] else "attempt"
-    told = f"{one['task']}: {one['name']}, {format_duration(max(end - begin, 0))}"
+    told = f"{one['task']}: {one['name']}, {format_short_duration(max(end - begin, 0))}"
     size = f'width="{max(_x(end, whole) - x, 1.5):.1f}" height="{_ROW - 5}"'
     return f'<rect class="{kind}" x="{x}" y="{place * _ROW + 2}" {size}><title>{escape_html(told)}</title></rect>'

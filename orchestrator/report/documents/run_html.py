@@ -5,10 +5,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+from orchestrator.domain.text.durations import format_short_duration
 from orchestrator.report.documents.gantt_svg import MOST_TASKS, render_gantt_svg
 from orchestrator.report.documents.run_html_size import iterate_smaller_reports
 from orchestrator.report.documents.run_html_tasks import render_receipts_html, render_tasks_html
-from orchestrator.report.migration.eta import format_duration
 from orchestrator.report.migration.report_html import render_migration_parts
 from orchestrator.report.text.html_page import escape_html, render_html_table, render_page, render_scrollable
 
@@ -62,7 +62,7 @@ def _banner(report: Mapping[str, Any], title: str) -> Iterator[str]:
         f"branch <code>{escape_html(report['pr_branch'])}</code>, base <code>{escape_html(report['base'][:12])}</code>, "
         f"head {head}<br>"
         f"{report['test_runs']} test runs, {spent['calls']} model calls, {spent['tokens']:,} tokens, {price}, "
-        f"{format_duration(spent['wall_s'])} of work</p>"
+        f"{format_short_duration(spent['wall_s'])} of work</p>"
     )
     if report["next"]:
         yield f"<p>Next: {escape_html(report['next'])}</p>"

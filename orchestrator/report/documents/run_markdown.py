@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from orchestrator.domain.text.durations import format_short_duration
 from orchestrator.domain.text.sanitization import sanitize_markdown, to_one_line
-from orchestrator.report.migration.eta import format_duration
 from orchestrator.report.migration.report_markdown import render_migration_markdown
 from orchestrator.report.text.markdown import escape_markdown, render_code, render_markdown_table
 
@@ -41,7 +41,7 @@ def _spent(report: Mapping[str, Any]) -> str:
     where = f"Run `{report['run']}`, base `{report['base'][:12]}`, " + (
         f"head `{report['head'][:12]}`" if report["head"] else "nothing landed"
     )
-    took = f"{report['test_runs']} test runs, {spent['calls']} model calls, {price}, {format_duration(spent['wall_s'])} of work"
+    took = f"{report['test_runs']} test runs, {spent['calls']} model calls, {price}, {format_short_duration(spent['wall_s'])} of work"
     return f"{where}: {took}."
 
 

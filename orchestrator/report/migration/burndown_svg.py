@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
+from orchestrator.domain.text.durations import format_short_duration
 from orchestrator.domain.text.sanitization import to_one_line
-from orchestrator.report.migration.eta import format_duration
 
 _WIDTH, _HEIGHT = 860, 260
 _LEFT, _TOP, _RIGHT, _BOTTOM = 60, 14, 14, 34
@@ -56,7 +56,7 @@ def _axes(scale: _Scale) -> Iterator[str]:
         y, x = scale.scale_sites(sites), scale.scale_time(at)
         yield f'<line class="grid" x1="{_LEFT}" y1="{y}" x2="{_WIDTH - _RIGHT}" y2="{y}"/>'
         yield f'<text x="{_LEFT - 6}" y="{y + 4}" text-anchor="end">{sites:,.0f}</text>'
-        yield f'<text x="{x}" y="{_HEIGHT - 12}" text-anchor="middle">{format_duration(at)}</text>'
+        yield f'<text x="{x}" y="{_HEIGHT - 12}" text-anchor="middle">{format_short_duration(at)}</text>'
 
 
 def _steps(scale: _Scale, series: Sequence[Mapping[str, Any]]) -> Iterator[str]:
@@ -86,5 +86,5 @@ def _marks(scale: _Scale, series: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         if point["mark"]:
             x, y = scale.scale_time(point["at"]), scale.scale_sites(point["sites"])
             yield f'<line class="mark" x1="{x}" y1="{_TOP}" x2="{x}" y2="{_HEIGHT - _BOTTOM}"/>'
-            said = escape(f"{format_duration(point['at'])}: {to_one_line(point['mark'], 200)}")
+            said = escape(f"{format_short_duration(point['at'])}: {to_one_line(point['mark'], 200)}")
             yield f'<circle class="mark" cx="{x}" cy="{y}" r="3"><title>{said}</title></circle>'

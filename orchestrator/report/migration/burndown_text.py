@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from orchestrator.domain.text.durations import format_short_duration
 from orchestrator.domain.text.sanitization import to_one_line
-from orchestrator.report.migration.eta import format_duration
 from orchestrator.report.migration.file_groups import NO_GROUP
 from orchestrator.report.run.summary import format_reason
 
@@ -87,7 +87,7 @@ _APART = ("merged", "nothing-to-do")
 def _eta(eta: Mapping[str, Any] | None) -> str:
     if eta is None:
         return ""
-    return f"ETA {format_duration(eta['seconds'])} ({format_duration(eta['low_s'])} to {format_duration(eta['high_s'])} of work)"
+    return f"ETA {format_short_duration(eta['seconds'])} ({format_short_duration(eta['low_s'])} to {format_short_duration(eta['high_s'])} of work)"
 
 
 def _price(spent: Mapping[str, Any]) -> str:

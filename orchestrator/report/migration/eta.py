@@ -61,16 +61,3 @@ def _error(ticks: Sequence[Tick], begin: float, end: float) -> float:
         slices[min(place, _SLICES - 1)] += max(before.sites - after.sites, 0.0)
     mean = fmean(slices)
     return stdev(slices) / mean / _SLICES**0.5 if mean else _MOST
-
-
-def format_duration(seconds: float) -> str:
-    """`45s`, `6m`, `2h 10m`, `3d 4h`."""
-    minutes = round(seconds / 60)
-    if seconds < 60:
-        return f"{seconds:.0f}s"
-    if minutes < 60:
-        return f"{minutes}m"
-    hours = round(seconds / 3600)
-    if hours < 24:
-        return f"{minutes // 60}h {minutes % 60}m"
-    return f"{hours // 24}d {hours % 24}h"

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from orchestrator.domain.text.durations import format_short_duration
 from orchestrator.report.migration.burndown_svg import render_burndown_svg
-from orchestrator.report.migration.eta import format_duration
 from orchestrator.report.migration.file_groups import NO_GROUP
 from orchestrator.report.text.html_page import escape_html, render_html_table, render_page, render_scrollable
 
@@ -41,7 +41,7 @@ def _head(report: Mapping[str, Any]) -> Iterator[str]:
         f"recipe revision {report['revision']}, base <code>{escape_html(report['base'][:12])}</code>{head}, "
         f"begun {escape_html(report['started_at'])}<br>"
         f"{spent['test_runs']} test runs, {spent['calls']} model calls, {price}, "
-        f"{format_duration(spent['wall_s'])} of work{_eta(report)}</p>"
+        f"{format_short_duration(spent['wall_s'])} of work{_eta(report)}</p>"
     )
 
 
@@ -49,11 +49,11 @@ def _eta(report: Mapping[str, Any]) -> str:
     eta = report["eta"]
     if not eta:
         return ""
-    return f", {format_duration(eta['seconds'])} more ({format_duration(eta['low_s'])} to {format_duration(eta['high_s'])})"
+    return f", {format_short_duration(eta['seconds'])} more ({format_short_duration(eta['low_s'])} to {format_short_duration(eta['high_s'])})"
 
 
 def _marks(report: Mapping[str, Any]) -> Iterator[str]:
-    rows = ((format_duration(point["at"]), f"{point['sites']:,g}", point["mark"]) for point in report["series"])
+    rows = ((format_short_duration(point["at"]), f"{point['sites']:,g}", point["mark"]) for point in report["series"])
     heads = ("#after", f"#{report['unit']} left", "what happened")
     yield from render_html_table("What happened", heads, (row for row in rows if row[2]))
 

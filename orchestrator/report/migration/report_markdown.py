@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from orchestrator.domain.text.durations import format_short_duration
 from orchestrator.domain.text.sanitization import format_code_span, to_one_line
-from orchestrator.report.migration.eta import format_duration
 from orchestrator.report.migration.file_groups import NO_GROUP
 from orchestrator.report.text.markdown import escape_markdown, render_code, render_markdown_table
 
@@ -35,7 +35,11 @@ def render_progress(report: Mapping[str, Any]) -> str:
     rest = ", ".join(
         f"{count} {name}" for name, count in now["files"].items() if name not in {"merged", "nothing-to-do"}
     )
-    until = f"; about {format_duration(eta['low_s'])} to {format_duration(eta['high_s'])} of work to go" if eta else ""
+    until = (
+        f"; about {format_short_duration(eta['low_s'])} to {format_short_duration(eta['high_s'])} of work to go"
+        if eta
+        else ""
+    )
     return (
         f"**{now['found']:,g} {unit} → {now['remaining']:,g}**, {now['files'].get('merged', 0)} of {concerned} files "
         f"landed{f' ({rest})' if rest else ''}{until}."

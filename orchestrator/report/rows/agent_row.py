@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from orchestrator.domain.budget.usage import Usage
+from orchestrator.domain.text.durations import format_short_duration
 from orchestrator.domain.text.sanitization import to_one_line
-from orchestrator.report.migration.eta import format_duration
 from orchestrator.report.rows.activity import Activity
 from orchestrator.report.rows.row_filter import FilterValue
 
@@ -95,7 +95,7 @@ class AgentRow:
             "tokens": format_tokens(self.spent.tokens),
             "cost": self.cost_text,
             "change": f"+{self.changed_lines[0]}/-{self.changed_lines[1]}" if self.changed_lines else "-",
-            "age": "-" if self.age_s is None else format_duration(self.age_s),
+            "age": "-" if self.age_s is None else format_short_duration(self.age_s),
             "last": to_one_line(self.last),
         }
 

@@ -8,6 +8,7 @@ from orchestrator.domain.ids import TaskId
 from orchestrator.domain.migration.burndown import counts_sites, get_remaining_weight
 from orchestrator.domain.migration.files import FileRecord, FileStatus
 from orchestrator.domain.run.state import RunState
+from orchestrator.domain.text.money import format_price
 from orchestrator.domain.text.sanitization import to_one_line
 from orchestrator.report.migration.file_groups import (
     GroupKind,
@@ -18,7 +19,6 @@ from orchestrator.report.migration.file_groups import (
 )
 from orchestrator.report.rows.activity import Activity
 from orchestrator.report.rows.row_filter import FilterValue
-from orchestrator.report.text.prices import format_price
 
 FILE_KEYS = ("path", "state", "status", "owner", "step", "sites", "attempts", "cost", "reason", "signature", "flags")
 """What files can be filtered by."""

@@ -15,10 +15,10 @@ from orchestrator.domain.ids import SessionId, TaskId
 from orchestrator.domain.run.approval import ApprovalState
 from orchestrator.domain.run.state import RunState, SessionState, TaskState
 from orchestrator.domain.run.task import TaskStatus
+from orchestrator.domain.text.durations import format_short_duration
 from orchestrator.domain.text.sanitization import to_one_line
 from orchestrator.report.log.event_lines import shorten_model_name
 from orchestrator.report.log.last_event import LastSessionEvent
-from orchestrator.report.migration.eta import format_duration
 from orchestrator.report.rows.activity import Activity
 from orchestrator.report.rows.agent_row import AGENT_COLUMNS, AgentRow
 from orchestrator.report.rows.migration_fleet import build_migration_rows, find_migration_file_row
@@ -179,7 +179,7 @@ class _Fleet:
         last = _asks(question) if question else seen.words if seen else ""
         silent = (self._now - seen.at).total_seconds() if seen else None
         if doing is Activity.STALL and silent is not None:
-            last = f"no event for {format_duration(silent)}: {last}"
+            last = f"no event for {format_short_duration(silent)}: {last}"
         return AgentRow(
             kind="session",
             id=session.session,

@@ -8,7 +8,7 @@ from typing import Literal
 from orchestrator.domain.migration.burndown import counts_sites, get_found_weight
 from orchestrator.domain.migration.files import FileStatus, Tick
 from orchestrator.domain.run.state import RunState
-from orchestrator.report.migration.eta import format_duration
+from orchestrator.domain.text.durations import format_short_duration
 from orchestrator.tui.rows.text_plots import ASCII_BARS, BARS, Span, plot_area, plot_stacked_areas, sample_step_curve
 
 BurndownMeasure = Literal["sites", "files"]
@@ -123,7 +123,7 @@ def _axis(series: BurndownSeries, columns: int, is_ascii: bool) -> list[Span]:
 
 def _legend(series: BurndownSeries, what: BurndownMeasure, width: int, is_ascii: bool) -> list[Span]:
     what_remains = f"{series.unit} that remain" if what == "sites" else "files"
-    told: list[Span] = [(" " * _AXIS, ""), (f"{what_remains}, over {format_duration(series.end)}  ", "dim")]
+    told: list[Span] = [(" " * _AXIS, ""), (f"{what_remains}, over {format_short_duration(series.end)}  ", "dim")]
     if what == "files":
         now = _parts(series.ticks[-1])
         told += [

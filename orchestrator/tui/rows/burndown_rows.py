@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from statistics import median
 
 from orchestrator.domain.run.state import RunState
+from orchestrator.domain.text.money import UNKNOWN_PRICE, format_dollars
 from orchestrator.domain.text.sanitization import to_one_line
 from orchestrator.report.migration.burndown import BurndownBounds, build_burndown, build_failure_signatures
 from orchestrator.report.migration.burndown_text import (
@@ -16,7 +17,6 @@ from orchestrator.report.migration.burndown_text import (
 )
 from orchestrator.report.migration.file_groups import FileGroup, GroupKind, build_file_groups
 from orchestrator.report.rows.row_filter import FilterValue
-from orchestrator.report.text.prices import UNKNOWN_PRICE, format_dollars
 
 GROUP_KEYS = ("name", "files", "done", "left", "failed", "cost", "reason")
 """What groups can be filtered by."""

@@ -7,13 +7,13 @@ from typing import Literal
 from orchestrator.domain.budget.usage import Usage
 from orchestrator.domain.ids import TaskId
 from orchestrator.domain.run.state import RunState
+from orchestrator.domain.text.durations import format_short_duration
+from orchestrator.domain.text.money import UNKNOWN_PRICE, format_dollars, format_price
 from orchestrator.report.cost.breakdown import CostBreakdown, CostEntry
 from orchestrator.report.cost.budgets import build_accounts
 from orchestrator.report.log.event_lines import shorten_model_name
-from orchestrator.report.migration.eta import format_duration
 from orchestrator.report.rows.agent_row import format_tokens
 from orchestrator.report.rows.row_filter import FilterValue
-from orchestrator.report.text.prices import UNKNOWN_PRICE, format_dollars, format_price
 from orchestrator.tui.rows.spending import (
     forecast_cost,
     get_cached_share,
@@ -107,7 +107,7 @@ def render_spend_lines(state: RunState, cost: CostBreakdown) -> Iterator[str]:
             f"wasted {format_price(wasted)} ({cost.get_share(wasted):.0%} of the {_MEASURES[cost.measure]})"
             if wasted.calls
             else "nothing wasted",
-            f"burn {format_dollars(hourly)}{'/h' if hourly is not None else ''} over {format_duration(state.wall_s)} of work",
+            f"burn {format_dollars(hourly)}{'/h' if hourly is not None else ''} over {format_short_duration(state.wall_s)} of work",
         )
     )
     cached = f" (cache {get_cached_share(spent):.0%})" if spent.cached_tokens else ""

@@ -9,7 +9,7 @@ from textual.actions import SkipAction
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
-from orchestrator.report.migration.eta import format_duration
+from orchestrator.domain.text.durations import format_short_duration
 from orchestrator.report.rows.questions import (
     QUESTION_KEYS,
     QuestionRow,
@@ -123,7 +123,7 @@ class InboxView(DashboardView):
         oldest = max((one.age_s for one in waiting if one.age_s is not None), default=None)
         if not waiting:
             return "nothing waits"
-        return f"{len(waiting)} waiting" if oldest is None else f"oldest {format_duration(oldest)}"
+        return f"{len(waiting)} waiting" if oldest is None else f"oldest {format_short_duration(oldest)}"
 
     @property
     def _table(self) -> Table:
@@ -198,10 +198,10 @@ class InboxView(DashboardView):
 
 def _row(one: QuestionRow) -> Row:
     answered = f"{_ANSWERS.get(one.decision, '–')} by {one.by}" if one.by else one.decision or "moot"
-    soon = f" in {format_duration(max(one.left_s, 0))}" if one.left_s is not None else ""
+    soon = f" in {format_short_duration(max(one.left_s, 0))}" if one.left_s is not None else ""
     cells: dict[str, Cell] = {
         "number": str(one.number) if one.is_open else "",
-        "age": format_duration(one.age_s) if one.age_s is not None else "",
+        "age": format_short_duration(one.age_s) if one.age_s is not None else "",
         "who": one.who,
         "matter": (one.matter, "ask" if one.is_open else ""),
         "title": one.title,

@@ -6,7 +6,7 @@ from datetime import datetime
 from textual import on
 from textual.app import ComposeResult
 
-from orchestrator.report.migration.eta import format_duration
+from orchestrator.domain.text.durations import format_short_duration
 from orchestrator.report.rows.queue_gates import GATE_NAMES, GateMark, GateStatus
 from orchestrator.report.rows.queue_rows import QUEUE_KEYS, QueueRow, build_queue_rows, render_queue_line
 from orchestrator.tui.rows.shard_rows import SHARD_KEYS, ShardRow, build_shard_rows, render_shards_line
@@ -148,7 +148,7 @@ def _unit(row: QueueRow, now: datetime, *, is_ascii: bool) -> Row:
         "task": [(row.task, ""), (f"  {row.title}" if row.title != row.task.rpartition("/")[2] else "", "dim")],
         "try": f"a{row.attempt}" if row.attempt else "",
         "why": row.note,
-        "age": format_duration(max((now - row.at).total_seconds(), 0.0)) if row.at else "",
+        "age": format_short_duration(max((now - row.at).total_seconds(), 0.0)) if row.at else "",
     }
     gates: dict[str, Cell] = {step: _gate(row.gates.get(step, GateStatus()), is_ascii) for step in GATE_NAMES}
     return Row(row.unit, cells | gates)
@@ -170,6 +170,6 @@ def _shard(row: ShardRow, now: datetime, *, is_ascii: bool) -> Row:
         "owner": row.owner,
         "commit": (row.commit, "dim"),
         "why": row.note,
-        "age": format_duration(max((now - row.at).total_seconds(), 0.0)) if row.at else "",
+        "age": format_short_duration(max((now - row.at).total_seconds(), 0.0)) if row.at else "",
     }
     return Row(row.name, cells)

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from orchestrator.domain.chat import Reply, Request
+from orchestrator.domain.text.durations import format_duration
 from orchestrator.errors import ProviderDown
 from orchestrator.llm.errors import (
     ERROR_CLASSES,
@@ -19,7 +20,7 @@ from orchestrator.llm.errors import (
     Unavailable,
     UnknownModel,
 )
-from orchestrator.llm.retry import RetryEnvironment, RetryPolicy, complete_with_retries, format_duration
+from orchestrator.llm.retry import RetryEnvironment, RetryPolicy, complete_with_retries
 from orchestrator.llm.scripted_model.model import ScriptedModel
 from tests.loopback.builders import reply, request
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from orchestrator.domain.fold.projection import fold_events
 from orchestrator.domain.migration.files import FileStatus, Shard, Tick
+from orchestrator.domain.text.durations import format_short_duration
 from orchestrator.errors import UsageProblem
 from orchestrator.report.log.event_lines import describe_event
 from orchestrator.report.migration.burndown import FULL_BOUNDS, BurndownBounds, build_burndown, build_group_objects
@@ -21,7 +22,7 @@ from orchestrator.report.migration.burndown_text import (
     render_group_table,
     render_sparkline,
 )
-from orchestrator.report.migration.eta import estimate_eta, format_duration
+from orchestrator.report.migration.eta import estimate_eta
 from orchestrator.report.migration.file_details import (
     FileMoveLog,
     build_file_details,
@@ -152,7 +153,7 @@ def test_nothing_is_foretold_before_something_landed_or_after_the_end() -> None:
     [(0, "0s"), (59, "59s"), (60, "1m"), (3599, "1h 0m"), (7800, "2h 10m"), (86_399, "1d 0h"), (273_600, "3d 4h")],
 )
 def test_durations_are_short_words(seconds: float, told: str) -> None:
-    assert format_duration(seconds) == told
+    assert format_short_duration(seconds) == told
 
 
 @given(st.lists(st.floats(0, 1e6), max_size=200))

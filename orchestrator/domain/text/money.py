@@ -1,0 +1,35 @@
+"""Amounts of money in a few characters. An unknown price is `n/a`, never zero dollars."""
+
+from decimal import Decimal
+
+from orchestrator.domain.budget.usage import Usage
+
+UNKNOWN_PRICE = "n/a"
+
+
+def format_price(usage: Usage) -> str:
+    """Return what calls cost: `$0.42`; `$0.42+` where some have no known price, `n/a` where none has."""
+    if usage.unpriced_calls and usage.unpriced_calls >= usage.calls:
+        return UNKNOWN_PRICE
+    known = format_dollars(float(usage.cost_usd))
+    if usage.unpriced_calls:
+        return f"{known}+"
+    return known
+
+
+def format_dollars(usd: float | None) -> str:
+    """Return dollars as `$0.42` or `$1,204`; `n/a` for None."""
+    if usd is None:
+        return UNKNOWN_PRICE
+    if usd < 1_000:
+        return f"${usd:,.2f}"
+    return f"${usd:,.0f}"
+
+
+def format_exact_dollars(amount: Decimal | float) -> str:
+    """Return dollars as `$0.42`, or as `$0.0042` where cents do not tell."""
+    exact = Decimal(str(amount))
+    cents = round(exact, 2)
+    if cents == exact:
+        return f"${cents:.2f}"
+    return f"${exact:.4f}"
