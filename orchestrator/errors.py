@@ -139,7 +139,9 @@ def find_sole_error(group: BaseExceptionGroup[BaseException]) -> OrchestrateErro
     """The error to show for a group from a task group: one of ours if all are ours or the environment's, else None."""
     leaves = [convert_error(leaf) for leaf in _leaves(group)]
     ours = [leaf for leaf in leaves if leaf is not None]
-    return ours[0] if ours and len(ours) == len(leaves) else None
+    if ours and len(ours) == len(leaves):
+        return ours[0]
+    return None
 
 
 def convert_error(error: BaseException) -> OrchestrateError | None:

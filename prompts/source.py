@@ -31,8 +31,13 @@ class PromptSource:
             PromptError: a file has the name of no prompt, cannot be read, or does not take the inputs of the shipped
                 one; or no file is wanted.
         """
-        replaced = {file.stem: _replacement(file) for file in _files(directory)}
-        chosen = {name: prompt for name, prompt in replaced.items() if wanted(name)}
+        replaced = {}
+        for file in _files(directory):
+            replaced[file.stem] = _replacement(file)
+        chosen = {}
+        for name, prompt in replaced.items():
+            if wanted(name):
+                chosen[name] = prompt
         if not chosen:
             known = ", ".join(f"{name}{_SUFFIX}" for name in list_prompt_names() if wanted(name))
             raise PromptError(f"{directory} replaces no prompt: it may hold {known}")

@@ -105,9 +105,17 @@ def _iteration_problems(brief: IterationBrief, verdict: IterationVerdict) -> tup
     """A verdict must speak of every criterion, cite what it calls met, and may not call done what it finds unmet."""
     found = {finding.id: finding for finding in verdict.findings}
     names = [proposal.id for proposal in verdict.proposals]
-    missing = [criterion.id for criterion in brief.contract.criteria if criterion.id not in found]
-    unmet = [finding.id for finding in verdict.findings if not finding.met]
-    problems = [f"there is no finding for criterion {name}" for name in missing]
+    missing = []
+    for criterion in brief.contract.criteria:
+        if criterion.id not in found:
+            missing.append(criterion.id)
+    unmet = []
+    for finding in verdict.findings:
+        if not finding.met:
+            unmet.append(finding.id)
+    problems = []
+    for name in missing:
+        problems.append(f"there is no finding for criterion {name}")
     problems += [
         f"the evidence for {name} names no {_CITABLE}" for name in list_uncited_criteria(verdict, brief.citable)
     ]

@@ -63,4 +63,5 @@ def iterate_configured_models(roles: RoleSettings) -> Iterator[tuple[str, ModelS
 def _chain(name: str, settings: ModelSettings) -> Iterator[tuple[str, ModelSettings]]:
     usual, *others = settings.list_fallback_chain()
     yield name, usual
-    yield from ((f"{name}.fallbacks[{place}]", other) for place, other in enumerate(others))
+    for place, other in enumerate(others):
+        yield (f"{name}.fallbacks[{place}]", other)

@@ -99,10 +99,18 @@ def _depth(left: int) -> str:
 
 def _budget(limits: PlanLimits) -> str:
     """What the slice has left to spend, if anything bounds it."""
-    usd = format_exact_dollars(limits.left_usd) if limits.left_usd is not None and limits.has_prices else ""
-    tokens = f"{limits.left_tokens:,} tokens" if limits.left_tokens is not None else ""
+    if limits.left_usd is not None and limits.has_prices:
+        usd = format_exact_dollars(limits.left_usd)
+    else:
+        usd = ""
+    if limits.left_tokens is not None:
+        tokens = f"{limits.left_tokens:,} tokens"
+    else:
+        tokens = ""
     left = " and ".join(filter(None, (usd, tokens)))
-    return f"; your slice may still use {left}, your own calls included" if left else ""
+    if left:
+        return f"; your slice may still use {left}, your own calls included"
+    return ""
 
 
 def _earlier(brief: PlanningBrief) -> str:

@@ -68,7 +68,9 @@ def format_check_summaries(checks: Iterable[CheckSummary]) -> str:
 def format_forge_checks(checks: Iterable[ForgeCheck]) -> str:
     """What the forge's checks say, as data: what they print can come from the very code that they test."""
     lines = format_check_lines(tuple(checks))
-    return f"The forge's checks on the pull request\n{fence_text('forge', format_bullets(lines))}" if lines else ""
+    if lines:
+        return f"The forge's checks on the pull request\n{fence_text('forge', format_bullets(lines))}"
+    return ""
 
 
 def format_slice(task: Task) -> str:
@@ -110,7 +112,10 @@ def format_judge_report(report: TaskReport) -> str:
 def _heading(report: TaskReport) -> list[str]:
     changed, more = report.paths[:20], len(report.paths) - 20
     files = f"{', '.join(changed)}{f' and {more} more' if more > 0 else ''}"
-    cause = f" ({report.cause})" if report.cause else ""
+    if report.cause:
+        cause = f" ({report.cause})"
+    else:
+        cause = ""
     return [
         f"{report.task.id} ({report.task.title}): {report.status}{cause}",
         *([fence_text("changed", files)] if changed else []),
@@ -133,4 +138,6 @@ def format_handoff(handoff: Handoff) -> str:
 
 def _section(name: str, items: Iterable[str]) -> tuple[str, ...]:
     lines = [f"- {item}" for item in items]
-    return (f"{name}:", *lines) if lines else ()
+    if lines:
+        return (f"{name}:", *lines)
+    return ()

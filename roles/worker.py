@@ -119,14 +119,22 @@ _GO_ON = (
 
 def _earlier(attempt: Attempt) -> str:
     """What a person says, and what became of the attempt before."""
-    note = f"A person who follows the run says: {attempt.note}\n\n" if attempt.note else ""
+    if attempt.note:
+        note = f"A person who follows the run says: {attempt.note}\n\n"
+    else:
+        note = ""
     return note + _before_this(attempt)
 
 
 def _before_this(attempt: Attempt) -> str:
     if not attempt.feedback:
-        return "This is the first attempt." if attempt.number == 1 else "You begin afresh."
-    how = _GO_ON if attempt.start else "An earlier attempt did not land, and you begin afresh."
+        if attempt.number == 1:
+            return "This is the first attempt."
+        return "You begin afresh."
+    if attempt.start:
+        how = _GO_ON
+    else:
+        how = "An earlier attempt did not land, and you begin afresh."
     parts = [f"{how} What was found:\n{_evidence(attempt)}"]
     if attempt.handoff:
         parts.append(f"What it reported:\n{fence_text('report', format_handoff(attempt.handoff))}")

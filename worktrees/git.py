@@ -177,7 +177,9 @@ class Git:
         """Where git stands. Inside a work tree it would take paths as relative to that place."""
         if self.work_tree is None:
             return self.git_dir
-        return self.work_tree if verb in _IN_PLACE else Path("/")
+        if verb in _IN_PLACE:
+            return self.work_tree
+        return Path("/")
 
     def run_sync(self, *args: str, ok: Collection[int] = (0,)) -> GitOutput:
         """Like `run`, blocking, for code that runs before an event loop does."""
@@ -227,7 +229,10 @@ def find_git_program() -> str:
     Raises:
         GitError: there is none.
     """
-    places = [place for place in os.environ.get("PATH", os.defpath).split(os.pathsep) if Path(place).is_absolute()]
+    places = []
+    for place in os.environ.get("PATH", os.defpath).split(os.pathsep):
+        if Path(place).is_absolute():
+            places.append(place)
     found = shutil.which("git", path=os.pathsep.join(places))
     if found is None:
         raise GitError("git was not found on PATH: install git 2.38 or later")
@@ -281,7 +286,9 @@ def _working(name: str, *options: str) -> tuple[str, ...]:
     tool = shutil.which(name, path="/usr/bin:/bin:/usr/sbin:/sbin")
     prefix = (tool, *options) if tool else ()
     works = prefix and not subprocess.run([*prefix, "/bin/true"], capture_output=True, check=False).returncode
-    return prefix if works else ()
+    if works:
+        return prefix
+    return ()
 
 
 async def _finish(

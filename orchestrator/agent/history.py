@@ -75,7 +75,10 @@ class SessionHistory:
 
 
 def _turn_messages(turn: Turn, index: int, *, is_elided: bool) -> list[Message]:
-    text = turn.text if turn.text.strip() or turn.tool_calls else "(no answer)"
+    if turn.text.strip() or turn.tool_calls:
+        text = turn.text
+    else:
+        text = "(no answer)"
     messages = [Message(role="assistant", text=text, tool_calls=turn.tool_calls)]
     for call in turn.tool_calls:
         text = turn.observations.get(call.id, NOT_EXECUTED)

@@ -32,7 +32,9 @@ class SessionHooks:
     async def before_tool(self, turn: int, index: int, call: ToolCall) -> str | None:
         """Why a tool may not be used as the model wants."""
         moment = self._tool_moment(turn, index, call)
-        return await self._hooks.find_veto(moment) if moment else None
+        if moment:
+            return await self._hooks.find_veto(moment)
+        return None
 
     async def after_tool(self, turn: int, index: int, call: ToolCall, result: ToolResult) -> None:
         """A tool has been used, or refused to be."""

@@ -103,7 +103,9 @@ class _Session:
             result = await self._close(turn, is_final=final is not None)
             await self._points.after_turn(len(self._conversation.turns) - 1, self._tree)
             if result:
-                return result if final is None else final
+                if final is None:
+                    return result
+                return final
 
     async def rebuild_result(self, ended: Exit, detail: str) -> object:
         """The result of a session that ended before this process lived; final tools only look at their arguments.

@@ -81,14 +81,19 @@ class ObservedTurn(Protocol):
 def find_stuck_pattern(turns: Sequence[TurnFingerprint]) -> StuckPattern | None:
     """The pattern in which the last turns are stuck, or the one they are a turn away from, or None."""
     window = turns[-WINDOW_TURNS:]
-    found = [_pattern(name, measure(window)) for name, measure in _MEASURES.items()]
+    found = []
+    for name, measure in _MEASURES.items():
+        found.append(_pattern(name, measure(window)))
     hits = [pattern for pattern in found if pattern]
     return next((pattern for pattern in hits if pattern.is_stuck), hits[0] if hits else None)
 
 
 def fingerprint_turn(turn: ObservedTurn) -> TurnFingerprint:
     """The turn without what varies between equal turns."""
-    results = [turn.observations[call.id] for call in turn.tool_calls if call.id in turn.observations]
+    results = []
+    for call in turn.tool_calls:
+        if call.id in turn.observations:
+            results.append(turn.observations[call.id])
     return TurnFingerprint(
         actions=tuple(f"{call.name} {_arguments(call.arguments)}" for call in turn.tool_calls),
         observation=_VARYING.sub("…", "\n".join(results)),
@@ -111,12 +116,16 @@ class StuckDetector:
         """
         self._turns = [*self._turns[1 - WINDOW_TURNS :], fingerprint_turn(turn)]
         self._found = find_stuck_pattern(self._turns)
-        return self._found.nudge if self._found else ""
+        if self._found:
+            return self._found.nudge
+        return ""
 
     @property
     def pattern(self) -> str:
         """In words, how the session is stuck; empty while it is not."""
-        return self._found.sentence if self._found and self._found.is_stuck else ""
+        if self._found and self._found.is_stuck:
+            return self._found.sentence
+        return ""
 
 
 def _arguments(written: str) -> str:

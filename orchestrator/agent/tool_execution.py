@@ -74,18 +74,20 @@ class ToolExecutor:
         key = self._ledger.build_next_key(name)
         shared = {"key": key, "task": self._spec.task, "session": self._spec.id, "turn": number, "name": call.name}
         tier, workspace = self._spec.tier(), self._spec.workspace
-        policy = await workspace.get_policy_hash(tier) if workspace else ""
+        if workspace:
+            policy = await workspace.get_policy_hash(tier)
+        else:
+            policy = ""
         called = ToolCalled(
             **shared, arguments=await self._ledger.store_text(call.arguments, is_said=True), tier=tier, policy=policy
         )
         begun = monotonic()
         async with record_effect(self._ledger, called) as using:
             veto = await self._points.before_tool(number, index, call)
-            result = (
-                await self._run(parse_effect_name(key), call)
-                if veto is None
-                else ToolResult(_VETOED.format(veto), is_ok=False)
-            )
+            if veto is None:
+                result = await self._run(parse_effect_name(key), call)
+            else:
+                result = ToolResult(_VETOED.format(veto), is_ok=False)
             shown = replace(result, text=truncate_text(self._ledger.redact_text(result.text)).text or "[no output]")
             using.done = ToolReturned(
                 **shared,

@@ -40,7 +40,10 @@ async def run_stoppable_tool(
         raise problem
     if call not in ledger.state.stopped_calls and result is not None:
         return result
-    printed = ToolResult("") if result is None else result
+    if result is None:
+        printed = ToolResult("")
+    else:
+        printed = result
     return replace(printed, text=f"{_told(ledger, call)}\n{printed.text}".rstrip(), is_ok=False, final=None)
 
 

@@ -13,8 +13,13 @@ async def record_contract_change(context: RunContext) -> None:
     if state.contract is None or state.ended is not None:
         return
     asked = await to_thread.run_sync(read_project_criteria, context.repository.root)
-    held = {criterion.id: criterion for criterion in state.contract.criteria}
-    other = [one.id for one in asked if held.get(one.id) != one.build_criterion()]
+    held = {}
+    for criterion in state.contract.criteria:
+        held[criterion.id] = criterion
+    other = []
+    for one in asked:
+        if held.get(one.id) != one.build_criterion():
+            other.append(one.id)
     text = (
         f"the project's file asks for criteria that this run does not have, or not as they stand there now "
         f"({', '.join(other)}); its contract stays as it was frozen: orchestrate criterion add or drop changes it"

@@ -80,7 +80,10 @@ async def open_reasker(
         yield None
         return
     async with ModelRouter(Path(), connect=partial(build_litellm_client, asked)) as router:
-        wanted = [name for name, _ in iterate_configured_models(asked.roles) if name.partition(".")[0] == role]
+        wanted = []
+        for name, _ in iterate_configured_models(asked.roles):
+            if name.partition(".")[0] == role:
+                wanted.append(name)
         if problems := await find_model_problems(asked.roles, router, wanted):
             raise EnvironmentProblem("\n".join(problems))
         yield RoleReasker(

@@ -70,13 +70,17 @@ async def create_migration_run(options: Options, recipe: Recipe, asked: WorkFilt
 def build_world_grants(config: Config, recipe: Recipe) -> list[SandboxGrant]:
     """What the worlds of a migration are allowed in the sandbox; one if they are the same."""
     worlds = dict.fromkeys(select_environment(recipe.env, world).model_dump_json() for world in ENVIRONMENT_NAMES)
-    envs = [RecipeEnv.model_validate_json(world) for world in worlds]
+    envs = []
+    for world in worlds:
+        envs.append(RecipeEnv.model_validate_json(world))
     return [build_grant(config, env, list_needed_programs(recipe)) for env in envs]
 
 
 async def _branch(around: ProjectContext, name: str) -> str:
     """The name, if it is that of a branch."""
-    return name if name and await read_ref(around.repository.git, f"refs/heads/{name}") else ""
+    if name and await read_ref(around.repository.git, f"refs/heads/{name}"):
+        return name
+    return ""
 
 
 async def require_models(config: Config, *roles: str) -> None:

@@ -39,7 +39,9 @@ class RunExit:
         """What the process leaves with."""
         if self.error is not None:
             return self.error.exit_code
-        return self.state.ended.exit if self.state.ended else 1
+        if self.state.ended:
+            return self.state.ended.exit
+        return 1
 
 
 async def run_goal(options: Options, goal: str, watcher: RunWatcher | None = None) -> RunExit:

@@ -151,7 +151,9 @@ async def open_run(
 def _recipe(state: RunState) -> Recipe | None:
     """The recipe that the run goes on by; None for a goal."""
     stands = state.requested_recipe or state.recipe
-    return Recipe.model_validate(stands) if stands else None
+    if stands:
+        return Recipe.model_validate(stands)
+    return None
 
 
 def _asks(recipe: Recipe | None) -> bool:
@@ -168,7 +170,10 @@ async def _has_worker(config: Config) -> bool:
 
 
 def _gate(config: Config, recipe: Recipe | None, journal: Journal, hands: Hands, before: Hands | None) -> HarnessGate:
-    checks = recipe.build_checks() if recipe else config.gate.build_checks()
+    if recipe:
+        checks = recipe.build_checks()
+    else:
+        checks = config.gate.build_checks()
     base_runner = _runner(config, before, journal) if before else None
     return HarnessGate(_runner(config, hands, journal), journal, checks, baseline_runner=base_runner)
 
@@ -179,7 +184,9 @@ def _runner(config: Config, hands: Hands, journal: Journal) -> CheckRunner:
 
 def _canaries(config: Config, hands: Hands, journal: Journal) -> CanaryRunner | None:
     checks = config.gate.build_checks()
-    return CanaryRunner(_runner(config, hands, journal), journal, checks[0]) if checks else None
+    if checks:
+        return CanaryRunner(_runner(config, hands, journal), journal, checks[0])
+    return None
 
 
 async def _journal(

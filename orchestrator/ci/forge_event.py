@@ -58,7 +58,9 @@ class JobOrder:
 
 
 def _word(wish: bool) -> str:
-    return "true" if wish else "false"
+    if wish:
+        return "true"
+    return "false"
 
 
 @dataclass(frozen=True)
@@ -99,7 +101,9 @@ def parse_event(kind: str, payload: Mapping[str, Any], job: str, usual: JobDefau
 
 
 def _dispatched(inputs: Mapping[str, Any], job: str, usual: JobDefaults) -> JobOrder:
-    given = {name: _text(inputs, name) for name in ("goal", "resume_run", "issue", "budget_usd", "time_limit")}
+    given = {}
+    for name in ("goal", "resume_run", "issue", "budget_usd", "time_limit"):
+        given[name] = _text(inputs, name)
     issue, run = given["issue"], given["resume_run"]
     _require(_NUMBER, issue, "issue", "the number of an issue")
     _require(_RUN, run, "resume_run", "the id of a run, or the end of one")
@@ -147,7 +151,9 @@ def _issue(payload: Mapping[str, Any]) -> str:
 def _part(payload: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     """What stands under a name; nothing, if that is not what the forge would write there."""
     found = payload.get(name)
-    return found if isinstance(found, Mapping) else {}
+    if isinstance(found, Mapping):
+        return found
+    return {}
 
 
 def _words(issue: Mapping[str, Any]) -> str:
@@ -167,12 +173,16 @@ def _goal(text: str) -> str:
     if not text:
         raise UsageProblem("there is no goal: what people see of the text is empty")
     cut = text.encode()[:_MOST_BYTES].decode(errors="ignore")
-    return text if cut == text else cut + _CUT
+    if cut == text:
+        return text
+    return cut + _CUT
 
 
 def _text(values: Mapping[str, Any], name: str) -> str:
     value = values.get(name)
-    return str(value).strip() if isinstance(value, str | int | float) else ""
+    if isinstance(value, str | int | float):
+        return str(value).strip()
+    return ""
 
 
 def _require(pattern: re.Pattern[str], value: str, name: str, what: str) -> None:
@@ -201,4 +211,6 @@ def _dollars(text: str) -> str:
         value = -1.0
     if not math.isfinite(value) or value < 0:
         raise UsageProblem(f"budget_usd: {json.dumps(text[:80])} is no amount of dollars")
-    return f"{value:g}" if value else ""
+    if value:
+        return f"{value:g}"
+    return ""

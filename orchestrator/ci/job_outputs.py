@@ -48,7 +48,9 @@ class JobResult:
     @property
     def cost_usd(self) -> float:
         """What is known of the run's cost so far, of all its jobs together."""
-        return float(self.result["spent"]["usd_known"]) if self.result else 0.0
+        if self.result:
+            return float(self.result["spent"]["usd_known"])
+        return 0.0
 
     def build_outputs(self) -> dict[str, str]:
         """What the workflow's other steps can read."""

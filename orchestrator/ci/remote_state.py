@@ -100,7 +100,10 @@ class RemoteState:
         new: dict[str, str] = {get_lease_ref(self.key): await _commit(self.git, ticket)}
         if journal is not None and ticket.run is not None:
             new[get_journal_ref(ticket.run)] = journal
-        moves = {ref: (oid, self.tips.get(ref)) for ref, oid in new.items() if self.tips.get(ref) != oid}
+        moves = {}
+        for ref, oid in new.items():
+            if self.tips.get(ref) != oid:
+                moves[ref] = (oid, self.tips.get(ref))
         if not moves:
             return
         self.unconfirmed = new
@@ -131,7 +134,10 @@ class RemoteState:
             raise _problem(self.remote, error) from error
         if all(there.get(ref) == oid for ref, oid in new.items()):
             return
-        moved = [ref for ref in new if there.get(ref) != self.tips.get(ref)]
+        moved = []
+        for ref in new:
+            if there.get(ref) != self.tips.get(ref):
+                moved.append(ref)
         if moved:
             raise StateSuperseded(
                 f"{moved[0]} on {self.remote} is another job's by now, so this one's state was not put there: two jobs "
@@ -152,12 +158,23 @@ async def find_key(git: Git, remote: str, wanted: str) -> str:
         UsageProblem: no key of the remote does, or more than one.
         EnvironmentProblem: the remote cannot be reached.
     """
-    refs = await _all_tickets(git, remote) if remote else list(await list_refs(git, _PREFIX))
-    runs = {ref.removeprefix(_PREFIX): (await _read(git, ref)).run or RunId("") for ref in refs}
-    found = [key for key, run in runs.items() if run and (run.startswith(wanted) or run.endswith(wanted))]
+    if remote:
+        refs = await _all_tickets(git, remote)
+    else:
+        refs = list(await list_refs(git, _PREFIX))
+    runs = {}
+    for ref in refs:
+        runs[ref.removeprefix(_PREFIX)] = (await _read(git, ref)).run or RunId("")
+    found = []
+    for key, run in runs.items():
+        if run and (run.startswith(wanted) or run.endswith(wanted)):
+            found.append(key)
     if len(found) != 1:
         known = ", ".join(f"{run} ({key})" for key, run in runs.items() if run) or "none"
-        problem = "is carried on by more than one key" if found else "is carried on by no key"
+        if found:
+            problem = "is carried on by more than one key"
+        else:
+            problem = "is carried on by no key"
         raise UsageProblem(f"{wanted!r} {problem} (there are: {known}): name one with --key")
     return found[0]
 

@@ -31,7 +31,9 @@ class SaveSchedule:
         """
         if now >= self.paused_until and is_news and (has_landed or now - self.saved_at >= self.every_s):
             return "state"
-        return "lease" if now - self.heartbeat_at >= self.heartbeat_s else None
+        if now - self.heartbeat_at >= self.heartbeat_s:
+            return "lease"
+        return None
 
     def record_save(self, what: SaveKind, begun: float, now: float) -> None:
         """It was left, or could not be."""

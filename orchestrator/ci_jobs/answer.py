@@ -35,7 +35,9 @@ def select_waiting_item(state: RunState, named: str) -> str:
     Raises:
         UsageProblem: there is none such.
     """
-    waiting = [one.approval.item for one in state.pending_approvals]
+    waiting = []
+    for one in state.pending_approvals:
+        waiting.append(one.approval.item)
     told = ", ".join(f"{number} {item}" for number, item in enumerate(waiting, start=1)) or "nothing"
     if named.isdecimal():
         if not 1 <= int(named) <= len(waiting):

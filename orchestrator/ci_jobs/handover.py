@@ -92,8 +92,14 @@ async def _put(shelf: RemoteState, handover: Handover, place: RunLocation, archi
         found = await shelf.fetch_lease_record()
         if found == ticket:
             return
-        seen = {ref: tip for ref, tip in handover.tips.items() if tip is not None}
-        there = {ref: tip for ref, tip in shelf.tips.items() if tip is not None}
+        seen = {}
+        for ref, tip in handover.tips.items():
+            if tip is not None:
+                seen[ref] = tip
+        there = {}
+        for ref, tip in shelf.tips.items():
+            if tip is not None:
+                there[ref] = tip
         if seen != there:
             raise StateSuperseded(
                 f"key {ticket.key} has been carried on by another job meanwhile: this job's state is not put there"

@@ -95,11 +95,17 @@ async def claim_key(options: Options, wish: JobRequest) -> CiJob:
     else:
         await to_thread.run_sync(partial(wish.handover.mkdir, parents=True, exist_ok=True))
     with limit_remote_wait(wish.remote):
-        key = check_key(wish.key) if wish.key else await find_key(git, wish.remote, wish.wanted)
+        if wish.key:
+            key = check_key(wish.key)
+        else:
+            key = await find_key(git, wish.remote, wish.wanted)
         shelf = RemoteState(git, wish.remote, key)
         found = await shelf.fetch_lease_record()
     now = datetime.now(UTC)
-    before = LeaseRecord(key=shelf.key, lease=found.lease) if wish.is_anew else found
+    if wish.is_anew:
+        before = LeaseRecord(key=shelf.key, lease=found.lease)
+    else:
+        before = found
     _require_asked(before, wish)
     ticket = claim_lease(before, create_lease(wish.holder, now, wish.stale_s), now, wish.max_hops)
     job = CiJob(_with_push(options, wish, around.config), wish, shelf, ticket, found.release_lease())
@@ -173,7 +179,10 @@ async def _take_in(job: CiJob, run: str) -> tuple[RunLocation, RunState]:
             f"key {job.ticket.key} carries on run {run}, whose goal is another one: use another --key, leave GOAL out "
             "to go on, or begin anew with --restart"
         )
-    flags = {key: value for key, value in job.options.flags.items() if key != "contract"}
+    flags = {}
+    for key, value in job.options.flags.items():
+        if key != "contract":
+            flags[key] = value
     if job.options.read_only:
         flags = merge_settings(flags, {"hands": {"read_only": list(own.hands.read_only)}})
     flags = merge_settings(flags, {"run": {"time_limit_s": _limit(job, state, own)}})
@@ -215,10 +224,16 @@ async def save_run_state(job: CiJob, place: RunLocation, end: JobResult | None =
     if not job.request.remote:
         await keep_pull_request_refs(job.git, await to_thread.run_sync(read_state, place.directory.journal))
     with open_session(place.state.path) as scratch:
-        archive = scratch / ARCHIVE_FILE if job.request.remote else job.request.handover / ARCHIVE_FILE
+        if job.request.remote:
+            archive = scratch / ARCHIVE_FILE
+        else:
+            archive = job.request.handover / ARCHIVE_FILE
         told = (await export_run(place.repository.git, place.directory, archive, scratch)).manifest
         ticket = job.ticket.update_run(told.run, told.events, is_ended=told.is_ended)
-        ticket = ticket.release_lease() if end else ticket.renew_lease(datetime.now(UTC), job.request.stale_s)
+        if end:
+            ticket = ticket.release_lease()
+        else:
+            ticket = ticket.renew_lease(datetime.now(UTC), job.request.stale_s)
         if job.request.remote:
             with limit_remote_wait(job.request.remote):
                 await push_run_state(job.shelf, ticket, told, archive, scratch)

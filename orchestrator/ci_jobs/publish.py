@@ -58,7 +58,9 @@ class PublishedRun:
     @property
     def exit_code(self) -> int:
         """0 where it is done, and where the next job is to go on by itself."""
-        return 0 if self.end.is_resumable else self.end.exit
+        if self.end.is_resumable:
+            return 0
+        return self.end.exit
 
     def build_outputs(self) -> dict[str, str]:
         """For the steps that follow: those of the first job, with the pull requests on the forge."""
@@ -66,7 +68,9 @@ class PublishedRun:
 
     def as_object(self) -> dict[str, Any]:
         """For --json."""
-        told = [one.model_dump(mode="json") for one in self.pull_requests]
+        told = []
+        for one in self.pull_requests:
+            told.append(one.model_dump(mode="json"))
         return self.end.to_json_object() | {"schema": "orchestrate.published/1", "pull_requests": told}
 
 
@@ -132,7 +136,9 @@ async def _put(around: ProjectContext, wish: PublishRequest, delivered: Delivere
 def _require_own(around: ProjectContext, state: RunState, asked: RequestedPullRequest) -> None:
     """A file that another job made may ask for nothing but what its run has landed, and on a branch of runs."""
     request, run = asked.request, state.run
-    landed = {pr.branch or run.branch: pr.head for pr in (*([state.pr] if state.pr else []), *state.prs.values())}
+    landed = {}
+    for pr in (*([state.pr] if state.pr else []), *state.prs.values()):
+        landed[pr.branch or run.branch] = pr.head
     is_landed = landed.get(request.head) == request.commit and OBJECT_ID.fullmatch(request.commit) is not None
     is_of_runs = request.head.startswith((around.config.pr.prefix or _MIGRATIONS, _MIGRATIONS))
     is_its_own = request.head.startswith(run.branch) and _GROUP.fullmatch(request.head.removeprefix(run.branch))
@@ -198,7 +204,9 @@ def _next(end: JobResult, state: RunState) -> str:
         return "The next job goes on by itself."
     if state.pending_approvals:
         return "Answer with `/orchestrate approve ITEM` or `/orchestrate deny ITEM`."
-    return "" if end.exit == 0 else "`/orchestrate resume` goes on where that helps, `/orchestrate run` begins anew."
+    if end.exit == 0:
+        return ""
+    return "`/orchestrate resume` goes on where that helps, `/orchestrate run` begins anew."
 
 
 async def _tell(around: ProjectContext, wish: PublishRequest, state: RunState, text: str) -> None:

@@ -159,7 +159,9 @@ def _locked(place: RunLocation) -> RunLocked:
 
 def _how(engine: "subprocess.Popen[bytes]") -> str:
     code = engine.returncode
-    return f"signal {-code}" if code is not None and code < 0 else f"exit {code}"
+    if code is not None and code < 0:
+        return f"signal {-code}"
+    return f"exit {code}"
 
 
 def _last_words(place: RunLocation) -> str:

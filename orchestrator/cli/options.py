@@ -94,7 +94,9 @@ def parse_settings(pairs: tuple[str, ...]) -> dict[str, Any]:
         key, equals, text = pair.partition("=")
         if not equals or not key:
             raise click.BadParameter(f"{pair!r} is not KEY=VALUE", param_hint="--set")
-        path = [quoted or plain for quoted, plain in _PART.findall(key)]
+        path = []
+        for quoted, plain in _PART.findall(key):
+            path.append(quoted or plain)
         set_nested_value(values, path or [key], parse_flag_value(text))
     return values
 
@@ -102,8 +104,12 @@ def parse_settings(pairs: tuple[str, ...]) -> dict[str, Any]:
 def add_criteria(texts: tuple[str, ...], commands: tuple[str, ...], into: dict[str, Any]) -> None:
     """`--criterion` and `--must` as `[[contract]]`: `c1`, `c2`, … unless the text begins with an id; `must-1`, …"""
     if texts or commands:
-        asked = [parse_criterion(text, f"c{number}") for number, text in enumerate(texts, start=1)]
-        musts = [{"id": f"must-{number}", "command": line} for number, line in enumerate(commands, start=1)]
+        asked = []
+        for number, text in enumerate(texts, start=1):
+            asked.append(parse_criterion(text, f"c{number}"))
+        musts = []
+        for number, line in enumerate(commands, start=1):
+            musts.append({"id": f"must-{number}", "command": line})
         into["contract"] = [*into.get("contract", ()), *asked, *musts]
 
 
@@ -111,7 +117,9 @@ def parse_criterion(text: str, otherwise: str) -> dict[str, str]:
     """The id and the text of a criterion that may be written as `ID: TEXT`."""
     name, colon, rest = text.partition(": ")
     is_named = bool(colon) and re.fullmatch(CRITERION_ID_PATTERN, name) is not None
-    return {"id": name, "text": rest} if is_named else {"id": otherwise, "text": text}
+    if is_named:
+        return {"id": name, "text": rest}
+    return {"id": otherwise, "text": text}
 
 
 def disable_sandbox(into: dict[str, Any], wish: bool) -> None:
@@ -141,5 +149,8 @@ def add_models(pairs: tuple[str, ...], into: dict[str, Any]) -> None:
 
 def read_goal(given: str) -> str:
     """The goal in the words that were given, or for `-` what standard input holds, whatever its encoding is."""
-    text = sys.stdin.buffer.read().decode("utf-8", "replace") if given == "-" else given
+    if given == "-":
+        text = sys.stdin.buffer.read().decode("utf-8", "replace")
+    else:
+        text = given
     return text.strip()

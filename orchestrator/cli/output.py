@@ -73,7 +73,10 @@ def convert_to_user_error(error: Exception) -> OrchestrateError | None:
     """An error as the user is to see it; None for one that nobody foresaw."""
     ours = convert_error(error)
     if ours is None and isinstance(error, OSError):
-        place = f"{error.filename}: " if error.filename else ""
+        if error.filename:
+            place = f"{error.filename}: "
+        else:
+            place = ""
         return EnvironmentProblem(f"{place}{error.strerror or error}")
     return ours
 

@@ -45,7 +45,9 @@ class ProgressWatcher(Protocol):
 def choose_watcher() -> ProgressWatcher:
     """The watcher that fits where standard error goes."""
     is_terminal = sys.stderr.isatty() and os.environ.get("TERM") != "dumb" and not os.environ.get("CI")
-    return _Bar() if is_terminal else _Lines()
+    if is_terminal:
+        return _Bar()
+    return _Lines()
 
 
 class _Lines:

@@ -44,7 +44,9 @@ def run_with_engine(begin: RunOpener, as_json: bool, where: str, detach: bool = 
     if as_json:
         print_object(build_run_result(state, place.directory.journal))
     end = state.ended or state.paused
-    return end.exit if end else 1
+    if end:
+        return end.exit
+    return 1
 
 
 @contextmanager

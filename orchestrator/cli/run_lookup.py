@@ -46,5 +46,8 @@ def has_live_engine(directory: RunDirectory) -> bool:
 
 def format_location_options(repo: Path, state: str) -> str:
     """The options that name a repository and a state directory, where they are not the usual ones."""
-    at = f" --repo {shlex.quote(str(repo))}" if repo != Path() else ""
+    if repo != Path():
+        at = f" --repo {shlex.quote(str(repo))}"
+    else:
+        at = ""
     return at + (f" --state {shlex.quote(state)}" if state else "")

@@ -75,7 +75,9 @@ class LoadedConfig:
 def get_defaults_path() -> Path:
     """The shipped config.toml: in the wheel inside the package, in a checkout at its top."""
     packaged = Path(__file__).parent.parent / "config.toml"
-    return packaged if packaged.exists() else Path(__file__).parent.parent.parent / "config.toml"
+    if packaged.exists():
+        return packaged
+    return Path(__file__).parent.parent.parent / "config.toml"
 
 
 def get_user_config_path(environ: Mapping[str, str] = os.environ) -> Path:
@@ -140,7 +142,10 @@ def _resolve(layers: tuple[ConfigLayer, ...]) -> LoadedConfig:
     origins: dict[str, str] = {}
     for layer in layers:
         _refuse_taken(values, origins, layer)
-        before = {name: origins[name] for name in _ADD_UP if values.get(name)}
+        before = {}
+        for name in _ADD_UP:
+            if values.get(name):
+                before[name] = origins[name]
         _lay(values, layer.values)
         origins |= {format_dotted_key(key): _origin(layer, key) for key, _ in iterate_leaf_values(layer.values)}
         origins |= {name: f"{origin}, {origins[name]}" for name, origin in before.items() if name in layer.values}
@@ -161,7 +166,9 @@ def _validate(values: Mapping[str, Any], layer: ConfigLayer) -> None:
 
 def _origin(layer: ConfigLayer, key: tuple[str, ...]) -> str:
     line = (find_key_line(layer.source, key) or find_key_line(layer.source, (*key, 0))) if layer.path else None
-    return f"{layer.name} {layer.path}:{line}" if line else layer.name
+    if line:
+        return f"{layer.name} {layer.path}:{line}"
+    return layer.name
 
 
 def merge_settings(values: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
@@ -189,7 +196,9 @@ def _merge(into: dict[str, Any], values: Mapping[str, Any]) -> None:
 
 
 def _copy(value: object) -> object:
-    return {key: _copy(inner) for key, inner in value.items()} if isinstance(value, Mapping) else value
+    if isinstance(value, Mapping):
+        return {key: _copy(inner) for key, inner in value.items()}
+    return value
 
 
 def iterate_leaf_values(values: Mapping[str, Any], path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
@@ -253,7 +262,9 @@ def describe_refused_share(pattern: str) -> str:
     if is_dependency_pattern(pattern):
         return ""
     secret = _matched_secret(pattern)
-    return f"{secret} ({pattern!r})" if secret else repr(pattern)
+    if secret:
+        return f"{secret} ({pattern!r})"
+    return repr(pattern)
 
 
 def _matched_secret(pattern: str) -> str | None:
@@ -280,7 +291,10 @@ def _refuse_lasting(layer: ConfigLayer) -> None:
     for key, value in iterate_leaf_values(layer.values):
         if key == _FLAG_ONLY and value:
             line = find_key_line(layer.source, key) if layer.path else None
-            place = f"{layer.path}:{line}" if line else f"<{layer.name}>"
+            if line:
+                place = f"{layer.path}:{line}"
+            else:
+                place = f"<{layer.name}>"
             raise UsageProblem(
                 f"{place}: {format_dotted_key(key)} is per run: no file and no variable may set it; give --unsafe-no-sandbox "
                 "to the run that is to go without a sandbox"
@@ -294,11 +308,10 @@ def _refuse_taken(values: Mapping[str, Any], origins: Mapping[str, str], layer: 
     for number, one in enumerate(own if isinstance(own, list) else ()):
         name = one.get("id") if isinstance(one, Mapping) else None
         if isinstance(name, str) and name in earlier and earlier[name] != one:
-            where = (
-                f"{layer.path}:{find_key_line(layer.source, (_CONTRACT, number, 'id'))}"
-                if layer.path
-                else f"<{layer.name}>"
-            )
+            if layer.path:
+                where = f"{layer.path}:{find_key_line(layer.source, (_CONTRACT, number, 'id'))}"
+            else:
+                where = f"<{layer.name}>"
             raise UsageProblem(
                 f"{where}: contract[{number}].id: there is a criterion {name} already ({origins[_CONTRACT]}); criteria "
                 "of all files and flags add up: choose another id"

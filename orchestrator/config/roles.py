@@ -22,7 +22,9 @@ class Fallback(FrozenModel):
     @model_validator(mode="before")
     @classmethod
     def _is_name(cls, data: object) -> object:
-        return {"model": data} if isinstance(data, str) else data
+        if isinstance(data, str):
+            return {"model": data}
+        return data
 
 
 class ModelSettings(FrozenModel):
@@ -61,16 +63,23 @@ class WorkerSettings(ModelSettings):
     @model_validator(mode="before")
     @classmethod
     def _variants_inherit(cls, data: dict[str, Any]) -> dict[str, Any]:
-        base = {key: value for key, value in data.items() if key not in {"variants", "description", "tier"}}
+        base = {}
+        for key, value in data.items():
+            if key not in {"variants", "description", "tier"}:
+                base[key] = value
         variants = data.get("variants", {})
         if not isinstance(variants, dict):
             return data
-        merged = {name: base | own if isinstance(own, dict) else own for name, own in variants.items()}
+        merged = {}
+        for name, own in variants.items():
+            merged[name] = base | own if isinstance(own, dict) else own
         return data | {"variants": merged}
 
     def get_variant(self, name: str | None) -> ModelSettings:
         """The settings for a variant, or the usual worker's."""
-        return self.variants[name] if name else self
+        if name:
+            return self.variants[name]
+        return self
 
 
 class LensSettings(FrozenModel):

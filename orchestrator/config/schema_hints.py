@@ -36,7 +36,10 @@ def find_schema_node(schema: Schema, key: Sequence[str | int]) -> Schema | None:
 def _below(schema: Schema, node: Schema, part: str | int) -> Schema | None:
     for one in node.get("anyOf", (node,)):
         whole = _whole(schema, one)
-        below = whole.get("items") if isinstance(part, int) else whole.get("properties", {}).get(part)
+        if isinstance(part, int):
+            below = whole.get("items")
+        else:
+            below = whole.get("properties", {}).get(part)
         if below is None and isinstance(part, str) and isinstance(whole.get("additionalProperties"), dict):
             below = whole["additionalProperties"]
         if below is not None:
@@ -71,22 +74,33 @@ def describe_allowed_values(schema: Schema, node: Schema) -> str:
     """In words, which values are allowed; empty where the schema does not say."""
     whole = _whole(schema, node)
     if "anyOf" in whole:
-        some = [describe_allowed_values(schema, one) for one in whole["anyOf"] if one.get("type") != "null"]
+        some = []
+        for one in whole["anyOf"]:
+            if one.get("type") != "null":
+                some.append(describe_allowed_values(schema, one))
         return " or ".join(filter(None, some))
     if "const" in whole or "enum" in whole:
         return _either([f"{value!r}" for value in whole.get("enum", [whole.get("const")])])
     if whole.get("type") == "array":
         inner = describe_allowed_values(schema, whole.get("items", {}))
-        least = f" of {whole['minItems']} or more" if whole.get("minItems") else ""
+        if whole.get("minItems"):
+            least = f" of {whole['minItems']} or more"
+        else:
+            least = ""
         return f"a list […]{least}{f', each {inner}' if inner else ''}"
     if whole.get("format") == "date":
         return "a date such as 2026-12-31"
     if whole.get("pattern") in _PATTERNS:
         return _PATTERNS[whole["pattern"]]
     words = _KINDS.get(whole.get("type", ""), "")
-    bounds = [f"{relation} {whole[name]}" for name, relation in _BOUNDS if name in whole]
+    bounds = []
+    for name, relation in _BOUNDS:
+        if name in whole:
+            bounds.append(f"{relation} {whole[name]}")
     return " ".join(part for part in (words, " and ".join(bounds)) if part)
 
 
 def _either(values: Sequence[str]) -> str:
-    return values[0] if len(values) == 1 else f"{', '.join(values[:-1])} or {values[-1]}"
+    if len(values) == 1:
+        return values[0]
+    return f"{', '.join(values[:-1])} or {values[-1]}"

@@ -90,7 +90,10 @@ def hash_checkout(root: Path) -> str:
     """A hash of every file of a checkout, its index and its branch; git's own store of objects and refs is left out."""
     digest = hashlib.sha256()
     for path in sorted(_own_files(root)):
-        content = str(path.readlink()).encode() if path.is_symlink() else path.read_bytes()
+        if path.is_symlink():
+            content = str(path.readlink()).encode()
+        else:
+            content = path.read_bytes()
         digest.update(f"{path.relative_to(root)}\0{path.lstat().st_mode}\0{len(content)}\0".encode() + content)
     return digest.hexdigest()
 

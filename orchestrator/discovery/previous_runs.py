@@ -52,7 +52,10 @@ async def find_previous_run_notice(
 def _to_do(events: Iterable[Event]) -> Iterator[tuple[str, str]]:
     """Path and blob of the files that are asked for."""
     events = list(events)
-    skipped = {event.path for event in events if isinstance(event, FileMoved)}
+    skipped = set()
+    for event in events:
+        if isinstance(event, FileMoved):
+            skipped.add(event.path)
     files = (file for event in events if isinstance(event, FilesFound) for file in event.files)
     return ((file.path, file.blob) for file in files if file.path not in skipped)
 
@@ -64,7 +67,9 @@ def _read(run: RunDirectory, migration: str) -> RunState | None:
         if first is None or not isinstance(first.event, RunStarted) or _id(first.event) != migration:
             return None
         state = derive_whole_state(reader).state
-        return state if state.ended is None or state.pr is not None or state.prs else None
+        if state.ended is None or state.pr is not None or state.prs:
+            return state
+        return None
     return None
 
 
@@ -75,13 +80,18 @@ def _id(started: RunStarted) -> str:
 def _told(state: RunState, base: CommitId, again: int) -> str:
     run, opened = state.run, [*state.prs.values()] or [one for one in (state.pr,) if one is not None]
     urls = [one.url for one in opened if one.url]
-    more = f" and {len(urls) - _URLS} more" if len(urls) > _URLS else ""
-    shown = f" ({', '.join(urls[:_URLS])}{more})" if urls else ""
-    mend = (
-        f"go on with that one instead: orchestrate migrate resume {run.run}"
-        if state.ended is None
-        else "merge that first, or delete the branch if nobody wants it"
-    )
+    if len(urls) > _URLS:
+        more = f" and {len(urls) - _URLS} more"
+    else:
+        more = ""
+    if urls:
+        shown = f" ({', '.join(urls[:_URLS])}{more})"
+    else:
+        shown = ""
+    if state.ended is None:
+        mend = f"go on with that one instead: orchestrate migrate resume {run.run}"
+    else:
+        mend = "merge that first, or delete the branch if nobody wants it"
     return (
         f"{EARLIER_RUN} {run.run}, has landed {again} of these files on {run.branch}{shown}, and commit {base[:12]} "
         f"does not have them: a further run does them again and proposes them a second time; {mend}"

@@ -49,7 +49,9 @@ async def check_sites(options: Options, question: SiteCheckRequest) -> SiteCheck
         raise UsageProblem(told, ("scope",))
     repository = await to_thread.run_sync(open_repository, options.repository)
     names = [question.ref or "HEAD", *([question.since] if question.since else [])]
-    commits = [await to_thread.run_sync(_resolve, repository, name) for name in names]
+    commits = []
+    for name in names:
+        commits.append(await to_thread.run_sync(_resolve, repository, name))
     tally, *earlier = [tally async for tally in _tallies(options, recipe, repository, commits)]
     return check_site_limits(recipe, tally, question.most, *earlier)
 

@@ -94,8 +94,14 @@ async def _locks(around: ProjectContext) -> DoctorFinding:
     """Locks that dead processes left: those of our refs are no problem, the others stand in everybody's way."""
     git_dir = around.repository.common_dir
     found = await find_repository_locks(git_dir)
-    ours = [lock for lock in found.dead if get_locked_ref(git_dir, lock).startswith("refs/orchestrate/")]
-    told = [str(LockedRepository.for_held_lock(lock.path, ())) for lock in found.dead if lock not in ours]
+    ours = []
+    for lock in found.dead:
+        if get_locked_ref(git_dir, lock).startswith("refs/orchestrate/"):
+            ours.append(lock)
+    told = []
+    for lock in found.dead:
+        if lock not in ours:
+            told.append(str(LockedRepository.for_held_lock(lock.path, ())))
     told += [str(LockedRepository.for_held_lock(lock.path, holders)) for lock, holders in found.held.items()]
     told += [f"{lock.path} was left by a process that died: the next resume or gc removes it" for lock in ours]
     return DoctorFinding("git locks", not told, "; ".join(told) or "none was left", is_warning=True)
@@ -110,9 +116,10 @@ async def _hands(around: ProjectContext) -> list[DoctorFinding]:
             )
             if around.config.hands.without_sandbox:
                 first = DoctorFinding("sandbox", False, UNSAFE_BANNER, is_warning=True)
-            others = [
-                (name, text) for name, text in hands.policy_summary.items() if name not in {"commands", "self-test"}
-            ]
+            others = []
+            for name, text in hands.policy_summary.items():
+                if name not in {"commands", "self-test"}:
+                    others.append((name, text))
             return [first, *(DoctorFinding(f"sandbox {name}", True, text) for name, text in others)]
     except OrchestrateError as error:
         return [DoctorFinding("sandbox", False, str(error))]
@@ -151,12 +158,13 @@ async def _forge(around: ProjectContext) -> list[DoctorFinding]:
 async def _models(around: ProjectContext) -> list[DoctorFinding]:
     config = around.config
     async with ModelRouter(Path()) as router:
-        found = [await _model(router, name, settings) for name, settings in iterate_configured_models(config.roles)]
+        found = []
+        for name, settings in iterate_configured_models(config.roles):
+            found.append(await _model(router, name, settings))
     rules = build_provider_rules(config)
-    asked = {
-        rules.get_limits_key(settings.model, settings.api_base or None)
-        for _, settings in iterate_configured_models(config.roles)
-    }
+    asked = set()
+    for _, settings in iterate_configured_models(config.roles):
+        asked.add(rules.get_limits_key(settings.model, settings.api_base or None))
     unused = sorted(set(config.providers) - asked)
     return found + [DoctorFinding(f"providers.{key}", False, _UNUSED, is_warning=True) for key in unused]
 

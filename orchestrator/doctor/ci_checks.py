@@ -122,7 +122,10 @@ def _keys(around: ProjectContext, environ: Mapping[str, str]) -> DoctorFinding:
 
 
 def _key_names(around: ProjectContext) -> set[str]:
-    models = [settings for _, settings in iterate_configured_models(around.config.roles) if settings.model]
+    models = []
+    for _, settings in iterate_configured_models(around.config.roles):
+        if settings.model:
+            models.append(settings)
     named = (one.api_key_env or ("" if one.api_base else get_key_variable(one.model)) for one in models)
     return {name for name in named if name}
 
@@ -164,7 +167,10 @@ def _kind(token: str) -> tuple[str, str | None]:
 def _credentials(around: ProjectContext, environ: Mapping[str, str]) -> DoctorFinding:
     """Whether the right to write lies beside the model's key."""
     has_key = any(environ.get(name, "").strip() for name in _key_names(around))
-    tokens = [name for name in _TOKENS if environ.get(name, "").strip()]
+    tokens = []
+    for name in _TOKENS:
+        if environ.get(name, "").strip():
+            tokens.append(name)
     if has_key and tokens:
         text = f"the models' key and {', '.join(tokens)} are in one job: let one job work and another publish"
         return DoctorFinding("separation", False, text, is_warning=True)

@@ -36,7 +36,9 @@ _WITHOUT_PATHS = frozenset({"before_run", "after_run", "before_turn", "after_tur
 
 
 def _listed(value: object) -> object:
-    return (value,) if isinstance(value, str) else value
+    if isinstance(value, str):
+        return (value,)
+    return value
 
 
 GlobList = Annotated[tuple[str, ...], BeforeValidator(_listed)]
@@ -151,4 +153,6 @@ def _object(text: str) -> dict[str, Any] | None:
         value = decode_json(text)
     except ValueError:
         return None
-    return value if isinstance(value, dict) else None
+    if isinstance(value, dict):
+        return value
+    return None

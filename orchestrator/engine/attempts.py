@@ -115,7 +115,10 @@ async def _forked(context: RunContext, roles: Roles, state: TaskState, retry: Re
     """An attempt that leaves an earlier one after one of its turns, with the files and the words it had then."""
     parent = state.attempts[(retry.attempt or len(state.attempts)) - 1]
     recorded = await context.journal.list_session_events(parent.session)
-    trees = [one.event.tree for one in recorded if isinstance(one.event, TurnEnded) and one.event.turn <= turn]
+    trees = []
+    for one in recorded:
+        if isinstance(one.event, TurnEnded) and one.event.turn <= turn:
+            trees.append(one.event.tree)
     return Attempt(
         task=state.spec.id,
         number=len(state.attempts) + 1,
@@ -138,7 +141,10 @@ def _answers(state: RunState, task: TaskId) -> Iterator[str]:
     """What became of the tiers that workers of the task asked for."""
     for wish in state.list_tier_requests(task):
         if wish.decision:
-            word = "granted" if wish.decision == "approve" else "refused"
+            if wish.decision == "approve":
+                word = "granted"
+            else:
+                word = "refused"
             yield f"{word}: {wish.approval.title}{f' ({wish.reason})' if wish.reason else ''}"
 
 

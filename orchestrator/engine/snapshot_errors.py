@@ -7,4 +7,6 @@ from worktrees.errors import SnapshotTooLarge
 def find_snapshot_obstacle(problem: EnvironmentProblem) -> str | None:
     """Why no snapshot can be taken of what was left in a workspace; None if that is not what the problem is."""
     cause = problem.__cause__
-    return str(cause) if isinstance(cause, SnapshotTooLarge) else None
+    if isinstance(cause, SnapshotTooLarge):
+        return str(cause)
+    return None

@@ -67,7 +67,9 @@ async def open_forge(
 async def _push_url(repository: GitRepository, config: Config) -> str:
     name = config.pr.push
     try:
-        return await get_push_url(repository.git, name) if name else ""
+        if name:
+            return await get_push_url(repository.git, name)
+        return ""
     except UnknownRemote as error:
         raise UsageProblem(f"{error} to push to: add it (git remote add {name} URL), or set push under [pr]") from error
     except GitError as error:

@@ -68,7 +68,9 @@ class LocalForge:
 
     async def _of_branch(self, refs: dict[str, str], head: str) -> str | None:
         for ref, commit in refs.items():
-            entries = {entry.path: entry.oid for entry in await list_tree(self._git, commit)}
+            entries = {}
+            for entry in await list_tree(self._git, commit):
+                entries[entry.path] = entry.oid
             if "pr.json" in entries and json.loads(await read_blob(self._git, entries["pr.json"]))["head"] == head:
                 return ref
         return None
@@ -94,12 +96,18 @@ async def read_pull_request(git: Git, ref: str) -> PullRequest:
 
 
 def _next_number(refs: dict[str, str]) -> int:
-    numbers = [int(ref.removeprefix(_PREFIX)) for ref in refs if ref.removeprefix(_PREFIX).isdigit()]
+    numbers = []
+    for ref in refs:
+        if ref.removeprefix(_PREFIX).isdigit():
+            numbers.append(int(ref.removeprefix(_PREFIX)))
     return max(numbers, default=0) + 1
 
 
 def _page(request: PullRequest) -> str:
-    target = f" → `{request.target}`" if request.target else ""
+    if request.target:
+        target = f" → `{request.target}`"
+    else:
+        target = ""
     marks = ["draft"] * request.draft + [f"label: {label}" for label in request.labels]
     told = f"{', '.join(marks)}\n\n" if marks else ""
     return (

@@ -20,7 +20,9 @@ def build_run_marker(run: str) -> str:
 def add_marker(text: str, own: str) -> str:
     """The text under its mark, cut with a word if it is too long."""
     whole = f"{own}\n{text}"
-    return whole if len(whole) <= MAX_TEXT_CHARS else whole[: MAX_TEXT_CHARS - len(_CUT)] + _CUT
+    if len(whole) <= MAX_TEXT_CHARS:
+        return whole
+    return whole[: MAX_TEXT_CHARS - len(_CUT)] + _CUT
 
 
 def has_marker(text: str | None, own: str) -> bool:

@@ -84,7 +84,9 @@ class LocalHands:
 
     def build_environment(self, command: ShellCommand, policy: SandboxPolicy) -> Mapping[str, str]:
         """Every variable that a command sees when it starts; none where commands are refused."""
-        return self._tried.backend.build_environment(command, policy.registries) if self._tried.backend else {}
+        if self._tried.backend:
+            return self._tried.backend.build_environment(command, policy.registries)
+        return {}
 
     async def resolve_tier_policy(self, tier: Tier) -> SandboxPolicy:
         """What commands at a tier run under; at tier 2 with the registries, which are found out first."""

@@ -155,4 +155,6 @@ def _is_missing(root: Path, program: Path) -> bool:
 def _within(root: Path, text: str) -> str | None:
     """A given directory inside the repository, as a pattern for what is shared."""
     place = Path(normpath(root / text))
-    return f"/{place.relative_to(root)}" if place.is_relative_to(root) and place != root else None
+    if place.is_relative_to(root) and place != root:
+        return f"/{place.relative_to(root)}"
+    return None

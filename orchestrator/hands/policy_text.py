@@ -24,7 +24,10 @@ def _registries(found: Registries | None) -> Mapping[str, str]:
     """What tier 2 reaches, and what of the user's configuration it does not."""
     if found is None:
         return {}
-    private = [place for place in found.hosts if place in found.private]
+    private = []
+    for place in found.hosts:
+        if place in found.private:
+            private.append(place)
     return {
         "registries": ", ".join(found.hosts) or "none",
         "private registries": ", ".join(private) or "none",
@@ -45,8 +48,12 @@ def _limits(limits: CommandLimits) -> str:
 
 
 def _seconds(limit: int | None) -> str:
-    return "no limit" if limit is None else f"{limit:,} s"
+    if limit is None:
+        return "no limit"
+    return f"{limit:,} s"
 
 
 def _mib(size: int | None) -> str:
-    return "no limit" if size is None else f"{size // 1024**2:,} MiB"
+    if size is None:
+        return "no limit"
+    return f"{size // 1024**2:,} MiB"

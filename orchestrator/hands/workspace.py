@@ -105,7 +105,9 @@ class LocalWorkspace:
     def mounts(self) -> tuple[Mount, ...]:
         """What stands where for its commands."""
         backend = self._host.backend
-        return backend.build_mounts(self._place(self._host.shared)) if backend else ()
+        if backend:
+            return backend.build_mounts(self._place(self._host.shared))
+        return ()
 
     async def start_command(self, call_id: str, command: ShellCommand) -> None:
         """Start a command, or queue it for a free slot; a no-op if `call_id` was started before."""
@@ -272,14 +274,19 @@ class LocalWorkspace:
         is_safe = self._host.owner is not None or all(
             mount_points.is_fixed_mount_point(name, base) for name, base in self._host.shared.items()
         )
-        return nullcontext() if is_safe else self._turn
+        if is_safe:
+            return nullcontext()
+        return self._turn
 
     def _prepare(self, call: CommandCall) -> MountPlan:
         host = self._host
         os.close(open_root_directory(self.root))  # a command may have closed it to its own user
         if not self._git.exists():
             index = self._worktree.admin / "index"
-            objects = shadow_git.OBJECTS_FOLDER if host.policy.is_confined else str(host.origin.objects)
+            if host.policy.is_confined:
+                objects = shadow_git.OBJECTS_FOLDER
+            else:
+                objects = str(host.origin.objects)
             shadow_git.create_shadow_git(self._git, host.origin, self._worktree.commit, index, host.owner, objects)
         if call.command.files:
             create_private_folder(call.exchange, host.owner)
@@ -305,7 +312,10 @@ class LocalWorkspace:
     def _lender(self, path: str) -> Path | None:
         """The directory to read a borrowed path below, under the same name; None if the path is the workspace's own."""
         wanted = workspace_files.normalize_path(path)
-        named = {name: base for name, base in self._host.shared.items() if wanted.is_relative_to(name)}
+        named = {}
+        for name, base in self._host.shared.items():
+            if wanted.is_relative_to(name):
+                named[name] = base
         return next(iter(mount_points.create_mount_points(self.root, named, self._host.owner).values()), None)
 
     async def _sweep(self) -> None:

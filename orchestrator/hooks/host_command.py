@@ -52,7 +52,10 @@ async def run_on_host(command: str, told: str, cwd: Path, timeout_s: float) -> H
             _end_group(process)
         with CancelScope(shield=True):
             await process.aclose()
-    trouble = f"it was ended after {timeout_s:g} s" if code is None else ""
+    if code is None:
+        trouble = f"it was ended after {timeout_s:g} s"
+    else:
+        trouble = ""
     if code is not None and code < 0:
         trouble = f"it was ended by signal {-code}"
         code = None
@@ -94,7 +97,9 @@ def _tied_to_us() -> tuple[str, ...]:
     tool = shutil.which("setpriv", path="/usr/bin:/bin:/usr/sbin:/sbin")
     prefix = (tool, "--pdeathsig", "KILL", "--") if tool else ()
     works = prefix and not subprocess.run([*prefix, "/bin/true"], capture_output=True, check=False).returncode
-    return prefix if works else ()
+    if works:
+        return prefix
+    return ()
 
 
 class _Kept:

@@ -39,7 +39,9 @@ async def notify_on_desktop(told: NotificationPayload, root: Path, timeout_s: fl
 async def _run(command: str, said: str, root: Path, timeout_s: float) -> str:
     ran = await run_on_host(command, said, root, timeout_s)
     problem = ran.problem or (f"exit code {ran.exit_code}" if ran.exit_code else "")
-    return f"{problem} {ran.stderr.strip()[-_DETAIL_CHARS:]}".strip() if problem else ""
+    if problem:
+        return f"{problem} {ran.stderr.strip()[-_DETAIL_CHARS:]}".strip()
+    return ""
 
 
 async def post_to_webhook(
@@ -73,7 +75,9 @@ def _post(url: str, body: str, timeout_s: float) -> str:
             connection.close()
     except (OSError, http.client.HTTPException, ValueError) as error:
         return f"{host} cannot be told: {type(error).__name__}"
-    return "" if status in _FINE else f"{host} answered {status}"
+    if status in _FINE:
+        return ""
+    return f"{host} answered {status}"
 
 
 def _title(told: NotificationPayload) -> str:
@@ -85,7 +89,9 @@ def _lines(told: NotificationPayload) -> list[str]:
     events = told["events"]
     more = len(events) - _SHOWN + told["left_out"]
     lines = [to_one_line(event["text"], _WORDS_CHARS // _SHOWN) for event in events[-_SHOWN:]]
-    return [f"({more} more before)", *lines] if more > 0 else lines
+    if more > 0:
+        return [f"({more} more before)", *lines]
+    return lines
 
 
 def _as_words(text: str) -> str:

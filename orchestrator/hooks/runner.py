@@ -81,17 +81,19 @@ class HookRunner:
 
     async def _due(self, when: str, moment: HookOccurrence) -> tuple[list[_Due], tuple[str, ...]]:
         point = cast(HookPoint, f"{when}_{moment.scope}")
-        asked = [(number, hook) for number, hook in self._hooks if point in hook.on]
+        asked = []
+        for number, hook in self._hooks:
+            if point in hook.on:
+                asked.append((number, hook))
         if not asked:
             return [], ()
         paths = moment.paths
         if moment.span is not None:
             paths = tuple(map(escape_path, (await diff_trees(self._git, *moment.span)).paths))
-        due = [
-            _Due(number, hook, point, build_effect_name(point, moment.name, number))
-            for number, hook in asked
-            if is_hook_applicable(hook, point, moment.tasks, moment.tool, paths)
-        ]
+        due = []
+        for number, hook in asked:
+            if is_hook_applicable(hook, point, moment.tasks, moment.tool, paths):
+                due.append(_Due(number, hook, point, build_effect_name(point, moment.name, number)))
         return due, paths
 
     async def _run(self, due: _Due, moment: HookOccurrence, paths: tuple[str, ...]) -> HookAnswer:

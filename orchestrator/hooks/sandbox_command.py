@@ -31,9 +31,10 @@ async def run_in_sandbox(command: str, told: str, workspace: Workspace, timeout_
     )
     if result.ending == CommandEnding.NOT_STARTED:
         raise EnvironmentProblem(f"the command {command!r} could not be started in the sandbox: {result.detail}")
-    trouble = (
-        "" if result.ending == CommandEnding.EXITED else f"{result.ending} after {result.seconds:.1f} s {result.detail}"
-    )
+    if result.ending == CommandEnding.EXITED:
+        trouble = ""
+    else:
+        trouble = f"{result.ending} after {result.seconds:.1f} s {result.detail}"
     return HookCommandResult(
         exit_code=result.exit_code,
         stdout=result.files.get(_STDOUT, b"")[:MAX_OUTPUT_BYTES].decode("utf-8", "replace"),

@@ -68,12 +68,17 @@ TextChange = Callable[[str], str]
 
 def redact_event(event: Event, redactor: Redactor) -> Event:
     """The event as it may be kept; the same one if there is nothing to take out."""
-    change = redactor.hide_known_secrets if isinstance(event, _SAID) else redactor.redact_text
+    if isinstance(event, _SAID):
+        change = redactor.hide_known_secrets
+    else:
+        change = redactor.redact_text
     body = event.model_dump(mode="json", exclude={"kind", "v"}, exclude_defaults=True)
     words = "\0".join(_words(body))
     if change(words) == words:
         return event
-    changed = {key: _changed(key, value, change, redactor.hide_known_secrets) for key, value in body.items()}
+    changed = {}
+    for key, value in body.items():
+        changed[key] = _changed(key, value, change, redactor.hide_known_secrets)
     return parse_event(event.kind, event.v, json.dumps(changed))
 
 

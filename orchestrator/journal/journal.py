@@ -186,7 +186,9 @@ class Journal:
         if not is_looked_for and now < self._project_at:
             return {}
         begun = perf_counter()
-        derived = {name: project(self._state) for name, project in self.projections.items()}
+        derived = {}
+        for name, project in self.projections.items():
+            derived[name] = project(self._state)
         self._project_at = now + max(_PROJECT_EVERY_S, _REST * (perf_counter() - begun))
         return derived
 
@@ -205,9 +207,15 @@ class Journal:
 
     async def store_text(self, text: str, *, is_said: bool = False) -> Text:
         """Store a text of any length, redacted, and return how it stands in an event."""
-        change = self.hide_known_secrets if is_said else self.redact_text
+        if is_said:
+            change = self.hide_known_secrets
+        else:
+            change = self.redact_text
         text = make_encodable(text)
-        text = change(text) if len(text) < _LONG_CHARS else await to_thread.run_sync(change, text)
+        if len(text) < _LONG_CHARS:
+            text = change(text)
+        else:
+            text = await to_thread.run_sync(change, text)
         if len(text) <= INLINE_CHARS:
             return Text.build_inline(text)
         sha = await self.store_bytes(text.encode())

@@ -41,7 +41,9 @@ def parse_lenient_json(text: str) -> JsonValue:
             value = _strictly("".join(_mended(text)))
         except NotJson:
             raise problem from None
-    return parse_lenient_json(value) if isinstance(value, str) and may_hold_json(value) else value
+    if isinstance(value, str) and may_hold_json(value):
+        return parse_lenient_json(value)
+    return value
 
 
 def may_hold_json(text: str) -> bool:

@@ -86,7 +86,9 @@ def _item(value: JsonValue, key: int | str) -> JsonValue:
 
 def _explain(problem: ValidationError, model_type: type[BaseModel]) -> str:
     errors = problem.errors(include_url=False)
-    lines = [f"- {_path(error['loc'])}: {_complaint(error, model_type)}" for error in errors[:MAX_PROBLEMS]]
+    lines = []
+    for error in errors[:MAX_PROBLEMS]:
+        lines.append(f"- {_path(error['loc'])}: {_complaint(error, model_type)}")
     if len(errors) > MAX_PROBLEMS:
         lines.append(f"- and {len(errors) - MAX_PROBLEMS} more problems")
     return _bounded("\n".join(("the values do not fit:", *lines)))
@@ -96,7 +98,10 @@ def _complaint(error: ErrorDetails, model_type: type[BaseModel]) -> str:
     if error["type"] == "missing":
         return "is required and missing"
     if error["type"] == "extra_forbidden":
-        known = f"; known here: {', '.join(model_type.model_fields)}" if len(error["loc"]) == 1 else ""
+        if len(error["loc"]) == 1:
+            known = f"; known here: {', '.join(model_type.model_fields)}"
+        else:
+            known = ""
         return f"is not a known field{known}"
     message = error["msg"].removeprefix("Value error, ").removeprefix("Input ")
     return f"{message}; got {_shown(error['input'])}"
@@ -115,8 +120,12 @@ def _shown(value: object) -> str:
     if isinstance(value, dict | list):
         return f"{name} of {len(value)}"
     text = repr(value)
-    return name if value is None else f"{name} {text if len(text) <= SHOWN_CHARS else text[:SHOWN_CHARS] + '…'}"
+    if value is None:
+        return name
+    return f"{name} {text if len(text) <= SHOWN_CHARS else text[:SHOWN_CHARS] + '…'}"
 
 
 def _bounded(text: str) -> str:
-    return text if len(text) <= MAX_CHARS else text[: MAX_CHARS - 1] + "…"
+    if len(text) <= MAX_CHARS:
+        return text
+    return text[: MAX_CHARS - 1] + "…"

@@ -23,7 +23,9 @@ def hash_messages(messages: Sequence[Message]) -> str:
     digest = hashlib.sha256()
     for message in messages:
         is_told = message.role in {"user", "tool"}
-        calls = [(call.id, call.name, call.arguments) for call in message.tool_calls]
+        calls = []
+        for call in message.tool_calls:
+            calls.append((call.id, call.name, call.arguments))
         digest.update(json.dumps([message.role, message.call_id, calls], ensure_ascii=True).encode())
         digest.update(_told_sha(message.text) if is_told else _sha(message.text))
     return digest.hexdigest()
@@ -31,7 +33,9 @@ def hash_messages(messages: Sequence[Message]) -> str:
 
 def hash_tools(tools: Sequence[ToolSpec]) -> str:
     """The sha256 of the tools on offer."""
-    offered = [[tool.name, tool.description, tool.parameters] for tool in tools]
+    offered = []
+    for tool in tools:
+        offered.append([tool.name, tool.description, tool.parameters])
     return hashlib.sha256(json.dumps(offered, sort_keys=True, ensure_ascii=True).encode()).hexdigest()
 
 

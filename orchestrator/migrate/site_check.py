@@ -74,10 +74,16 @@ async def count_sites(
     """
     inside = GitIgnoreSpec.from_lines(scope.include)
     outside = GitIgnoreSpec.from_lines(scope.exclude)
-    entries = [entry for entry in await list_tree(git, commit) if entry.mode in _FILE]
+    entries = []
+    for entry in await list_tree(git, commit):
+        if entry.mode in _FILE:
+            entries.append(entry)
     entries = [entry for entry in entries if inside.match_file(entry.path) and not outside.match_file(entry.path)]
     tally = SiteCount(commit, files=len(entries))
-    small = [entry for entry in entries if _is_small(entry, scope, tally)]
+    small = []
+    for entry in entries:
+        if _is_small(entry, scope, tally):
+            small.append(entry)
     for start in range(0, len(small), at_once):
         some = small[start : start + at_once]
         blobs = await read_blobs(git, [entry.oid for entry in some])
@@ -100,7 +106,10 @@ def _is_small(entry: TreeEntry, scope: Scope, tally: SiteCount) -> bool:
 def _hits(path: str, content: bytes, places: Sequence[SitePlace]) -> Iterator[SiteHit]:
     lines = content.split(b"\n")
     for place in places:
-        line = lines[place.line - 1] if place.line <= len(lines) else b""
+        if place.line <= len(lines):
+            line = lines[place.line - 1]
+        else:
+            line = b""
         text = line.decode(errors="replace").strip()[:_LINE_CHARS]
         yield SiteHit(escape_path(path), place.line, place.column, place.site, text)
 
@@ -134,7 +143,10 @@ def check_site_limits(
     recipe: Recipe, tally: SiteCount, most: int | None, earlier: SiteCount | None = None
 ) -> SiteCheckResult:
     """The verdict; without `most` each kind of site may have as many as its target says."""
-    limits = {site.id: site.target for site in recipe.work_scope.site} if most is None else {"": most}
+    if most is None:
+        limits = {site.id: site.target for site in recipe.work_scope.site}
+    else:
+        limits = {"": most}
     return SiteCheckResult(tally, tuple(_with_news(tally.hits, earlier)), limits, earlier)
 
 
@@ -153,7 +165,10 @@ def _with_news(hits: Sequence[SiteHit], earlier: SiteCount | None) -> Iterator[S
             before[key] -= 1
             yield hit
         else:
-            news = "new" if had[hit.path, hit.site] else "came back"
+            if had[hit.path, hit.site]:
+                news = "new"
+            else:
+                news = "came back"
             yield SiteHit(hit.path, hit.line, hit.column, hit.site, hit.text, news)
 
 

@@ -138,7 +138,10 @@ def _manifest(stream: BinaryIO, archive: Path) -> Manifest:
 
 def _require_names(manifest: Manifest, archive: Path) -> None:
     names = manifest.members.keys()
-    strange = [name for name in names if name not in {JOURNAL_FILE, OBJECTS_FILE} and not BLOB_PATTERN.fullmatch(name)]
+    strange = []
+    for name in names:
+        if name not in {JOURNAL_FILE, OBJECTS_FILE} and not BLOB_PATTERN.fullmatch(name):
+            strange.append(name)
     if strange or not {JOURNAL_FILE, OBJECTS_FILE} <= names:
         raise _wrong(archive, f"its manifest names {strange[0]!r}" if strange else "it holds no journal or no objects")
     if any(blob and blob[2] != manifest.members[blob[0]].sha256 for blob in map(BLOB_PATTERN.fullmatch, names)):
@@ -183,7 +186,10 @@ def _content(stream: BinaryIO, size: int, archive: Path) -> Iterator[bytes]:
         if not chunk:
             raise _wrong(archive, "it breaks off")
         left -= len(chunk)
-        padding = _BLOCK - size % _BLOCK if not left and size % _BLOCK else 0
+        if not left and size % _BLOCK:
+            padding = _BLOCK - size % _BLOCK
+        else:
+            padding = 0
         yield chunk[: len(chunk) - padding]
 
 

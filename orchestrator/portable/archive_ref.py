@@ -74,7 +74,10 @@ async def find_missing_commits(git: Git, run: str) -> tuple[str, ...]:
 
 async def _run_of(git: Git, wanted: str) -> str:
     prefix, suffix = "refs/orchestrate/", "/journal"
-    refs = [ref for ref in await list_refs(git, prefix) if ref.endswith(suffix)]
+    refs = []
+    for ref in await list_refs(git, prefix):
+        if ref.endswith(suffix):
+            refs.append(ref)
     runs = [run for ref in refs if RUN_ID_PATTERN.fullmatch(run := ref[len(prefix) : -len(suffix)])]
     found = [run for run in runs if run == wanted] or [r for r in runs if r.startswith(wanted) or r.endswith(wanted)]
     if len(found) != 1:

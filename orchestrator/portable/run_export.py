@@ -95,7 +95,9 @@ def _read(run: RunDirectory, copy: Path) -> JournalHistory:
 async def _branch_tip(git: Git, run: RunDirectory) -> str | None:
     """Where the PR branch stands; its name is in the first event, which is never written anew."""
     first = await to_thread.run_sync(_first, run)
-    return await read_ref(git, f"refs/heads/{first.branch}") if isinstance(first, RunStarted) else None
+    if isinstance(first, RunStarted):
+        return await read_ref(git, f"refs/heads/{first.branch}")
+    return None
 
 
 def _first(run: RunDirectory) -> Event | None:
@@ -104,7 +106,10 @@ def _first(run: RunDirectory) -> Event | None:
 
 def _refs(before: Mapping[str, str], state: RunState) -> dict[str, CommitId]:
     """The run's own refs as of the journal's moment."""
-    later = {taken.ref: taken.commit for task in state.tasks.values() for taken in task.candidates}
+    later = {}
+    for task in state.tasks.values():
+        for taken in task.candidates:
+            later[taken.ref] = taken.commit
     refs = {name: CommitId(oid) for name, oid in before.items()} | later
     return {name: oid for name, oid in sorted(refs.items()) if name != get_journal_ref(state.run.run)}
 
@@ -117,12 +122,18 @@ def get_journal_ref(run: str) -> str:
 async def _head(git: Git, state: RunState, before: str | None) -> CommitId | None:
     """The PR branch as the journal knows it: what it stood at before, unless something landed since."""
     if state.head is None or before is None:
-        return CommitId(before) if before and state.head is None else state.head
-    return CommitId(before) if await is_ancestor(git, state.head, before) else state.head
+        if before and state.head is None:
+            return CommitId(before)
+        return state.head
+    if await is_ancestor(git, state.head, before):
+        return CommitId(before)
+    return state.head
 
 
 def _branch_ref(state: RunState, head: CommitId | None) -> dict[str, CommitId]:
-    return {f"refs/heads/{state.run.branch}": head} if head else {}
+    if head:
+        return {f"refs/heads/{state.run.branch}": head}
+    return {}
 
 
 async def _write_bundle(

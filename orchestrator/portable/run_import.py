@@ -121,7 +121,9 @@ def _how(directory: RunDirectory, journal: Path) -> ImportEffect:
         raise LocalRunAhead(
             f"run {directory.run} is further here, by {extra} events, than in the archive; nothing was changed"
         )
-    return "continued" if missing else "unchanged"
+    if missing:
+        return "continued"
+    return "unchanged"
 
 
 RefMoves = dict[str, tuple[str, str | None]]

@@ -31,7 +31,9 @@ class _AsShipped:
     """Planners read, workers run commands, and nobody may ask for more."""
 
     def get_tier(self, role: Role, task: TaskId) -> Tier:
-        return Tier.COMMANDS if role == "worker" else Tier.FILES
+        if role == "worker":
+            return Tier.COMMANDS
+        return Tier.FILES
 
     def get_ceiling(self) -> Tier:
         return Tier.FILES

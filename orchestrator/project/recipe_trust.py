@@ -38,7 +38,9 @@ def load_trusted_recipe(options: Options, path: Path) -> Recipe:
 
 def iterate_exposed_paths(env: RecipeEnv) -> Iterator[tuple[str, str]]:
     """Yield what a recipe shows of this machine beside dependencies of the checkout: the key and what it names."""
-    yield from (("share", pattern) for pattern in env.share if not is_dependency_pattern(pattern))
+    for pattern in env.share:
+        if not is_dependency_pattern(pattern):
+            yield ("share", pattern)
     for key in _DIRECTORIES:
         for directory in getattr(env, key):
             if not _is_dependency(directory):

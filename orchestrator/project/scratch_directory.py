@@ -39,7 +39,10 @@ def create_scratch_directory(
         GitError: git could not do it.
     """
     home = state.path / "replays"
-    made = [place for place in (home, state.path, *state.path.parents) if not place.exists()]
+    made = []
+    for place in (home, state.path, *state.path.parents):
+        if not place.exists():
+            made.append(place)
     with ExitStack() as stack:
         stack.callback(_unmake, made)
         try:

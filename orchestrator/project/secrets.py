@@ -56,4 +56,6 @@ def _key_variables(config: Config) -> Iterator[str]:
         *(*roles.worker.variants.values(), *lenses),
     )
     for settings in usual:
-        yield from (one.api_key_env for one in settings.list_fallback_chain() if one.api_key_env)
+        for one in settings.list_fallback_chain():
+            if one.api_key_env:
+                yield one.api_key_env

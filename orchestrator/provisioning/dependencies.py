@@ -85,7 +85,10 @@ def iterate_outside_directories(granted: SandboxGrant, root: Path) -> Iterator[G
 
 async def _text(git: Git, commit: CommitId, path: str) -> str | None:
     """A regular file's text in a commit; None if there is none."""
-    found = [entry for entry in await list_tree(git, commit, [path]) if entry.path == path]
+    found = []
+    for entry in await list_tree(git, commit, [path]):
+        if entry.path == path:
+            found.append(entry)
     if not found or not found[0].mode.startswith("100"):
         return None
     return (await read_blob(git, found[0].oid)).decode("utf-8", "surrogateescape")

@@ -65,9 +65,15 @@ def require_setup_tier(granted: SandboxGrant, env: RecipeEnv) -> Tier:
     Raises:
         UsageProblem: it is granted to nobody.
     """
-    tier = Tier.EVERYTHING if env.network == "allow" else Tier.REGISTRIES
+    if env.network == "allow":
+        tier = Tier.EVERYTHING
+    else:
+        tier = Tier.REGISTRIES
     if granted.ceiling < tier:
-        key = "network" if tier == Tier.EVERYTHING else env.setup[0]
+        if tier == Tier.EVERYTHING:
+            key = "network"
+        else:
+            key = env.setup[0]
         raise UsageProblem(_not_granted(tier, granted.ceiling), ("env", key))
     return tier
 

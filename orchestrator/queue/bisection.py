@@ -70,10 +70,15 @@ class HalvingSearch(FrozenModel):
 
     def _with(self, **changes: object) -> "HalvingSearch":
         search = self.model_copy(update={"is_second_look": False} | changes)
-        return search if search.pending else search._again()
+        if search.pending:
+            return search
+        return search._again()
 
     def _again(self) -> "HalvingSearch":
         """With the guilty on trial again that have not been tried on top of all that is accepted."""
-        doubtful = [unit for unit in self.guilty if self.blamed[unit] < len(self.accepted)]
+        doubtful = []
+        for unit in self.guilty:
+            if self.blamed[unit] < len(self.accepted):
+                doubtful.append(unit)
         guilty = tuple(unit for unit in self.guilty if unit not in doubtful)
         return self.model_copy(update={"guilty": guilty, "pending": tuple((unit,) for unit in doubtful)})

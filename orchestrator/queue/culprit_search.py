@@ -75,16 +75,28 @@ class CulpritSearch(FrozenModel):
         chases, found = self._chases(), dict[str, FoundCause]()
         while True:
             guilty = _union(one.members for one in found.values())
-            wants = {one.symptom: one.chase.choose_next_step(guilty) for one in chases}
-            known = {symptom: want for symptom, want in wants.items() if isinstance(want, FoundCause)}
+            wants = {}
+            for one in chases:
+                wants[one.symptom] = one.chase.choose_next_step(guilty)
+            known = {}
+            for symptom, want in wants.items():
+                if isinstance(want, FoundCause):
+                    known[symptom] = want
             if known.keys() == found.keys():
                 break
             found = known
-        open_ones = {symptom: want for symptom, want in wants.items() if symptom not in found}
+        open_ones = {}
+        for symptom, want in wants.items():
+            if symptom not in found:
+                open_ones[symptom] = want
         ask = None if GATE_SYMPTOM in found else self._ask(open_ones, guilty)
         if ask is None:
             return self._causes(chases, found)
-        alike = [symptom for one in chases if one.symptom in ask.symptoms for symptom in one.symptoms]
+        alike = []
+        for one in chases:
+            if one.symptom in ask.symptoms:
+                for symptom in one.symptoms:
+                    alike.append(symptom)
         return ask.model_copy(update={"symptoms": tuple(alike)})
 
     def _chases(self) -> Sequence[_Chased]:
@@ -111,12 +123,21 @@ class CulpritSearch(FrozenModel):
         return _union(self.prime_suspects.get(symptom, 0) for symptom in group) & self.union
 
     def _ask(self, wants: Mapping[str, SearchStep], guilty: int) -> UnionProbe | None:
-        halves = {symptom: want for symptom, want in wants.items() if isinstance(want, SplitSuspects)}
-        tests = {symptom: want for symptom, want in wants.items() if isinstance(want, RunUnion)}
+        halves = {}
+        for symptom, want in wants.items():
+            if isinstance(want, SplitSuspects):
+                halves[symptom] = want
+        tests = {}
+        for symptom, want in wants.items():
+            if isinstance(want, RunUnion):
+                tests[symptom] = want
         if GATE_SYMPTOM in wants:
             halves = {symptom: want for symptom, want in halves.items() if symptom == GATE_SYMPTOM}
             tests = {symptom: want for symptom, want in tests.items() if symptom == GATE_SYMPTOM}
-        alone = {symptom: want for symptom, want in tests.items() if want.within < 0}
+        alone = {}
+        for symptom, want in tests.items():
+            if want.within < 0:
+                alone[symptom] = want
         return self._testing(alone) or self._halving(halves, tests, guilty) or self._testing(tests)
 
     def _halving(
@@ -125,7 +146,10 @@ class CulpritSearch(FrozenModel):
         members, split = self.union & ~guilty, dict[str, int]()
         for symptom, want in wants.items():
             is_whole = members & want.suspects == want.suspects
-            less = members & ~want.without if is_whole or want.has_reason else members
+            if is_whole or want.has_reason:
+                less = members & ~want.without
+            else:
+                less = members
             if all(_splits(less, suspects) for suspects in (*split.values(), want.suspects)):
                 members, split[symptom] = less, want.suspects
         if not split:
@@ -161,13 +185,19 @@ class CulpritSearch(FrozenModel):
         useful = tuple(symptom for symptom in symptoms if not self._is_hidden(members, symptom))
         if not useful:
             return None
-        before = [look for look in self.results if look.members == members]
+        before = []
+        for look in self.results:
+            if look.members == members:
+                before.append(look)
         is_known = any(look.shows_symptom(symptom) is not None for look in before for symptom in useful)
         return UnionProbe(members=members, symptoms=useful, fresh=is_known)
 
     def _is_hidden(self, members: int, symptom: str) -> bool:
         """Whether this very union was looked at for the symptom in vain: something hid it, or it is always there."""
-        looks = [look for look in self.results if look.members == members]
+        looks = []
+        for look in self.results:
+            if look.members == members:
+                looks.append(look)
         if sum(look.shows_symptom(symptom) is True for look in looks) >= RUNS_FOR_PAIR:
             return True
         return any(

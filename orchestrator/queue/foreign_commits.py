@@ -27,5 +27,10 @@ async def require_green_tip(gate: Gate, branch: PrBranch, commit: CommitId) -> N
 
 def _told(red: Difference) -> str:
     names = (*red.new_failures, *red.unsettled, *red.missing_tests, *red.newly_skipped)
-    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
-    return ", ".join(names[:3]) + more if names else "; ".join(red.problems)
+    if len(names) > 3:
+        more = f" and {len(names) - 3} more"
+    else:
+        more = ""
+    if names:
+        return ", ".join(names[:3]) + more
+    return "; ".join(red.problems)

@@ -85,10 +85,15 @@ class PartnerSearch:
         ]
         landed = prober.list_units(prober.full_union & ~1)
         primes = await self._evidence.find_prime_suspects(self._head, guilty.result, guilty.symptoms, landed)
-        suspects = {symptom: prober.build_union(units) | 1 for symptom, units in primes.items()}
+        suspects = {}
+        for symptom, units in primes.items():
+            suspects[symptom] = prober.build_union(units) | 1
         most = _PROBES_MORE + _PROBES_A_HALVING * prober.full_union.bit_length().bit_length()
         causes, _ = await prober.find_causes(prober.full_union, guilty.symptoms, suspects, most=most)
-        needed = [cause.members & ~1 for cause in causes if cause.members & 1]
+        needed = []
+        for cause in causes:
+            if cause.members & 1:
+                needed.append(cause.members & ~1)
         return tuple(dict.fromkeys(unit for union in needed for unit in prober.list_units(union)))
 
     def _prober(self, units: Units) -> UnionTester:

@@ -143,22 +143,22 @@ class LandingRound:
         return HookOccurrence("landing", commit, {"landing": landing}, tasks, span=(head, commit), view=commit)
 
     def _ejected(self, guilty: Units) -> tuple[UnitEjected, ...]:
-        red = [
-            UnitEjected(
-                round=self._name,
-                unit=unit,
-                difference=result.difference,
-                receipts=result.receipts,
-                partners=self._partners.get(unit, ()),
-            )
-            for unit, result in self._blame.items()
-            if unit in guilty
-        ]
-        clashing = [
-            UnitEjected(round=self._name, unit=clash.unit, conflict=clash.paths)
-            for clash in self._clashes
-            if clash.with_head
-        ]
+        red = []
+        for unit, result in self._blame.items():
+            if unit in guilty:
+                red.append(
+                    UnitEjected(
+                        round=self._name,
+                        unit=unit,
+                        difference=result.difference,
+                        receipts=result.receipts,
+                        partners=self._partners.get(unit, ()),
+                    )
+                )
+        clashing = []
+        for clash in self._clashes:
+            if clash.with_head:
+                clashing.append(UnitEjected(round=self._name, unit=clash.unit, conflict=clash.paths))
         return (*red, *clashing)
 
 

@@ -44,7 +44,9 @@ class UnionResult(FrozenModel):
         if symptom in self.symptoms:
             return True
         is_told = self.searched is None or symptom in self.searched
-        return False if is_told and not can_hide_symptom(self.symptoms, symptom) else None
+        if is_told and not can_hide_symptom(self.symptoms, symptom):
+            return False
+        return None
 
 
 @dataclass(frozen=True)
@@ -80,7 +82,9 @@ class SymptomSearch:
     """One symptom against all looks so far."""
 
     def __init__(self, symptom: str, looks: Iterable[UnionResult], union: int, primes: int, is_flaky: bool) -> None:
-        said = [(look.members, look.shows_symptom(symptom)) for look in looks]
+        said = []
+        for look in looks:
+            said.append((look.members, look.shows_symptom(symptom)))
         self.red_unions = [members for members, is_there in said if is_there and _is_in(members, union)]
         self._looks = absent = Counter(members for members, is_there in said if is_there is False)
         self.is_flaky = is_flaky or any(_is_in(one, other) for one in self.red_unions for other in absent)
@@ -109,7 +113,9 @@ class SymptomSearch:
             return self._halved(suspects, guilty)
         if suspects and suspects not in self.red_unions:
             return RunUnion(suspects, together if 1 < together.bit_count() <= _FEW else ~0)
-        return self._proved(FoundCause(suspects)) if suspects else self._exact()
+        if suspects:
+            return self._proved(FoundCause(suspects))
+        return self._exact()
 
     def _halved(self, suspects: int, guilty: int) -> SplitSuspects:
         """Leave out first those who are guilty of other symptoms, then prime suspects, then half of all."""
@@ -128,7 +134,10 @@ class SymptomSearch:
             return found
         if sum(self._tells(looked, members) for looked in self.red_unions) < RUNS_FOR_PAIR:
             return RunUnion(members, within)
-        needed = RUNS_FOR_FLAKY_PAIR_PART if self.is_flaky else RUNS_FOR_PAIR_PART
+        if self.is_flaky:
+            needed = RUNS_FOR_FLAKY_PAIR_PART
+        else:
+            needed = RUNS_FOR_PAIR_PART
         for rest in (members & ~one for one in split_members(members)):
             if sum(times for looked, times in self._looks.items() if self._tells(looked, rest)) < needed:
                 return RunUnion(rest, within)
@@ -137,7 +146,9 @@ class SymptomSearch:
         return found
 
     def _tells(self, looked: int, members: int) -> bool:
-        return looked == members if self.is_flaky else _is_in(members, looked)
+        if self.is_flaky:
+            return looked == members
+        return _is_in(members, looked)
 
     def _exact(self) -> SearchStep:
         union = min(self.red_unions, key=lambda members: (members.bit_count(), members))
@@ -155,7 +166,9 @@ class SymptomSearch:
 
     def _likeliest(self, suspects: int) -> int:
         part = suspects & self._primes
-        return part if part and part != suspects else select_lower_half(suspects)
+        if part and part != suspects:
+            return part
+        return select_lower_half(suspects)
 
 
 def select_lower_half(members: int) -> int:

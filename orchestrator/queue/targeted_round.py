@@ -116,11 +116,10 @@ class TargetedRound(LandingRound):
     def _eject(self, prober: UnionTester, cause: SymptomCause, result: GateResult, probe: GateResult) -> None:
         """Blame every unit of a cause, with what it makes red, and name the others that it does so with."""
         symptoms = frozenset(cause.symptoms)
-        shown = (
-            probe.difference
-            if GATE_SYMPTOM in symptoms and GATE_SYMPTOM in collect_symptoms(probe.difference)
-            else result.difference
-        )
+        if GATE_SYMPTOM in symptoms and GATE_SYMPTOM in collect_symptoms(probe.difference):
+            shown = probe.difference
+        else:
+            shown = result.difference
         blame = probe.model_copy(update={"difference": select_symptoms(shown, symptoms)})
         groups = prober.list_groups(cause.members)
         for group in groups:

@@ -36,7 +36,9 @@ class Redactor:
             re.error: a pattern is no regular expression.
         """
         self._rules = (*TOKEN_RULES, *map(build_user_rule, patterns))
-        values = {name: value.strip() for name, value in (known or {}).items()}
+        values = {}
+        for name, value in (known or {}).items():
+            values[name] = value.strip()
         self._known = tuple(
             _Known(name, value)
             for name, value in sorted(values.items(), key=lambda item: -len(item[1]))
@@ -77,7 +79,9 @@ class Redactor:
     def _found(self, content: bytes) -> Iterator["_Known"]:
         if self._known:
             squeezed = _squeezed(content)
-            yield from (known for known in self._known if known.occurs_in(squeezed))
+            for known in self._known:
+                if known.occurs_in(squeezed):
+                    yield known
 
 
 PATTERN_REDACTOR = Redactor()

@@ -63,7 +63,9 @@ def _pip_files(environ: Mapping[str, str], home: Path) -> tuple[Path, ...]:
     configured = Path(environ.get("XDG_CONFIG_HOME") or home / ".config")
     named = environ.get("PIP_CONFIG_FILE")
     usual = (home / ".pip" / "pip.conf", configured / "pip" / "pip.conf", Path("/etc/pip.conf"))
-    return (*usual, Path(named)) if named else usual
+    if named:
+        return (*usual, Path(named))
+    return usual
 
 
 def _of_netrc(place: Path) -> dict[str, str]:

@@ -56,7 +56,9 @@ class TokenRule:
     def find_spans(self, text: str) -> Iterator[tuple[int, int]]:
         """Where such tokens stand in a text: from and to."""
         if not self.near:
-            yield from (found.span() for found in self.pattern.finditer(text) if found[0])
+            for found in self.pattern.finditer(text):
+                if found[0]:
+                    yield found.span()
         for word in self.near:
             yield from self._spans_at(text, word)
 
@@ -65,7 +67,9 @@ class TokenRule:
         for start, end in self._spans_at(text, word):
             kept += [text[done:start], format_mark(self.kind)]
             done = end
-        return "".join((*kept, text[done:])) if kept else text
+        if kept:
+            return "".join((*kept, text[done:]))
+        return text
 
     def _spans_at(self, text: str, word: str) -> Iterator[tuple[int, int]]:
         at, done = text.find(word), 0
@@ -81,7 +85,9 @@ class TokenRule:
         if found is None:
             return None
         secret = "secret" if "secret" in self.pattern.groupindex else 0
-        return found.span(secret) if self.is_real(found[secret]) else None
+        if self.is_real(found[secret]):
+            return found.span(secret)
+        return None
 
 
 def build_user_rule(pattern: str) -> TokenRule:

@@ -81,7 +81,9 @@ class RoleReasker:
 
     def _request(self, request: Request, then: tuple[Message, ...]) -> Request:
         now = request.messages
-        merged = [_as_recorded(then[n], one) if n < len(then) else one for n, one in enumerate(now)]
+        merged = []
+        for n, one in enumerate(now):
+            merged.append(_as_recorded(then[n], one) if n < len(then) else one)
         settings = self.settings(request)
         return request.model_copy(
             update={
@@ -112,7 +114,9 @@ class RoleReasker:
 
 
 def _as_recorded(then: Message, now: Message) -> Message:
-    return then if normalize_message(then) == normalize_message(now) else now
+    if normalize_message(then) == normalize_message(now):
+        return then
+    return now
 
 
 async def _told(_error: ModelError, _try_no: int, _retry_in_s: float | None) -> None:

@@ -68,7 +68,9 @@ class RecordedRun:
     @property
     def state_without_granted_tiers(self) -> RunState:
         """The run's last state, with the settings as if nobody had granted a tier."""
-        granted = [self.state.approvals[one.item].approval.settings for one in self.tier_answers]
+        granted = []
+        for one in self.tier_answers:
+            granted.append(self.state.approvals[one.item].approval.settings)
         kept = tuple(settings for settings in self.state.overrides if settings not in granted)
         return replace(self.state, overrides=kept)
 

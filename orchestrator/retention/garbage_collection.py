@@ -146,9 +146,9 @@ class _Collection:
     async def drop_workspaces(self) -> None:
         """The worktrees that nobody leases."""
         idle = await to_thread.run_sync(self._pool.list_idle_worktrees)
-        sizes = {
-            name: await to_thread.run_sync(measure_tree_bytes, self._state.path / "worktrees" / name) for name in idle
-        }
+        sizes = {}
+        for name in idle:
+            sizes[name] = await to_thread.run_sync(measure_tree_bytes, self._state.path / "worktrees" / name)
         self.result.workspaces = idle if self._is_dry else await self._pool.remove_idle_worktrees()
         self.result.freed_bytes += sum(sizes.get(name, 0) for name in self.result.workspaces)
 
@@ -201,7 +201,9 @@ class _Collection:
             state = await to_thread.run_sync(lambda: fold_events(read_all_events(run.journal)))
         except JournalProblem as problem:
             return KeptRun(run.run, f"its journal cannot be read: {problem}")
-        return await find_reason_to_keep(self._git, state) if state.started else None
+        if state.started:
+            return await find_reason_to_keep(self._git, state)
+        return None
 
     async def _drop_run(self, run: RunDirectory) -> None:
         """Only while holding the run's lock, which moves along with the run."""
@@ -222,7 +224,10 @@ class _Collection:
 
     async def _drop_caches(self, run: RunDirectory) -> None:
         """Only of a run that has ended; a reader that has such a file open keeps it until it closes it."""
-        files = [file for file in _children(run.path) if file.name.startswith(_CACHES)]
+        files = []
+        for file in _children(run.path):
+            if file.name.startswith(_CACHES):
+                files.append(file)
         logs = [run.logs] if run.logs.is_dir() else []
         if not (files or logs) or not _is_idle(run) or not await to_thread.run_sync(_has_ended, run):
             return
@@ -252,8 +257,13 @@ def _last_records(state: StateDirectory) -> list[tuple[RunId, datetime | None]]:
 
 def _written(run: RunDirectory) -> datetime | None:
     files = [run.journal, run.journal.with_name("journal.db-wal")]
-    times = [file.stat().st_mtime for file in files if file.exists()]
-    return datetime.fromtimestamp(max(times), UTC) if times else None
+    times = []
+    for file in files:
+        if file.exists():
+            times.append(file.stat().st_mtime)
+    if times:
+        return datetime.fromtimestamp(max(times), UTC)
+    return None
 
 
 def _has_ended(run: RunDirectory) -> bool:
@@ -272,7 +282,9 @@ def _is_idle(run: RunDirectory) -> bool:
 
 
 def _children(place: Path) -> list[Path]:
-    return sorted(place.iterdir()) if place.is_dir() else []
+    if place.is_dir():
+        return sorted(place.iterdir())
+    return []
 
 
 def _move_durably(source: Path, target: Path) -> None:

@@ -42,25 +42,29 @@ def select_expired_runs(ends: Sequence[tuple[RunId, datetime | None]], now: date
         now: aware.
         limits: a run goes when it is older than `keep_days`, or not among the `keep_runs` newest; 0 is no limit.
     """
-    beyond = {run for run, _ in ends[: -limits.keep_runs]} if limits.keep_runs else set()
+    if limits.keep_runs:
+        beyond = {run for run, _ in ends[: -limits.keep_runs]}
+    else:
+        beyond = set()
     oldest = now - timedelta(days=limits.keep_days)
-    aged = {run for run, at in ends if at is not None and at < oldest} if limits.keep_days else set()
+    if limits.keep_days:
+        aged = {run for run, at in ends if at is not None and at < oldest}
+    else:
+        aged = set()
     return beyond | aged
 
 
 def list_unlanded_work(state: RunState) -> tuple[UnlandedWork, ...]:
     """What the journal knows to have been made and not landed; a task that landed at last has left nothing."""
-    tasks = [
-        UnlandedWork(task.spec.id, task.status.value, task.candidates[-1].commit)
-        for task in state.tasks.values()
-        if task.status != TaskStatus.MERGED and task.candidates and task.candidates[-1].paths
-    ]
+    tasks = []
+    for task in state.tasks.values():
+        if task.status != TaskStatus.MERGED and task.candidates and task.candidates[-1].paths:
+            tasks.append(UnlandedWork(task.spec.id, task.status.value, task.candidates[-1].commit))
     lost = {FileStatus.TRANSFORMED, FileStatus.EJECTED, FileStatus.REJECTED}
-    files = [
-        UnlandedWork(file.path, file.status.value, None)
-        for file in state.files.values()
-        if file.status in lost and (file.blob or file.tried) not in (None, file.base)
-    ]
+    files = []
+    for file in state.files.values():
+        if file.status in lost and (file.blob or file.tried) not in (None, file.base):
+            files.append(UnlandedWork(file.path, file.status.value, None))
     return (*tasks, *files)
 
 
@@ -76,16 +80,17 @@ async def find_reason_to_keep(git: Git, state: RunState) -> KeptRun | None:
     if work:
         return KeptRun(run, "work of it has not landed", work)
     landed = await _not_held(git, (UnlandedWork(state.run.branch, "landed", state.head),) if state.head else ())
-    return (
-        KeptRun(run, f"what it landed is on no branch any more, {state.run.branch} being gone", landed)
-        if landed
-        else None
-    )
+    if landed:
+        return KeptRun(run, f"what it landed is on no branch any more, {state.run.branch} being gone", landed)
+    return None
 
 
 async def _not_held(git: Git, work: Sequence[UnlandedWork]) -> tuple[UnlandedWork, ...]:
     commits = await find_existing_objects(git, [one.commit for one in work if one.commit])
     options = ("rev-list", "--no-walk=unsorted", "--stdin", "--not", "--branches", "--tags", "--remotes")
     asked = "".join(f"{commit}\n" for commit in commits)
-    lonely = set((await git.run_text(*options, stdin=asked.encode())).split()) if asked else set()
+    if asked:
+        lonely = set((await git.run_text(*options, stdin=asked.encode())).split())
+    else:
+        lonely = set()
     return tuple(one for one in work if one.commit is None or one.commit in lonely)

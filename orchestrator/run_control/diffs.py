@@ -21,7 +21,9 @@ async def render_change(repository: Path, state: RunState, name: str | None, att
     """
     git = (await to_thread.run_sync(open_repository, repository)).git
     old, new = await _ends(git, state, name, attempt)
-    return await read_diff_stat(git, old, new) if stat else await read_diff_text(git, old, new)
+    if stat:
+        return await read_diff_stat(git, old, new)
+    return await read_diff_text(git, old, new)
 
 
 async def _ends(git: Git, state: RunState, name: str | None, attempt: int | None) -> tuple[str, str]:
@@ -34,7 +36,10 @@ async def _ends(git: Git, state: RunState, name: str | None, attempt: int | None
         change = {file.path: (file.mode, file.blob or file.tried or file.base)}
         return state.run.base_tree, await overlay_tree(git, state.run.base_tree, change)
     task = get_task(state, name)
-    candidates = [c for c in task.candidates if attempt in (None, c.number)]
+    candidates = []
+    for c in task.candidates:
+        if attempt in (None, c.number):
+            candidates.append(c)
     if not candidates:
         raise UsageProblem(f"task {name} has no candidate{f' of attempt {attempt}' if attempt else ' yet'}")
     candidate = candidates[-1]

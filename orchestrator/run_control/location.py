@@ -64,7 +64,10 @@ def prepare_resume(options: Options, wanted: str | None) -> tuple[RunLocation, R
         raise UsageProblem(CONTRACT_FROZEN_REFUSAL)
     if state.is_unsafe and state.ended is None:
         refuse_in_ci(os.environ)
-    settings = {key: value for key, value in options.flags.items() if key != "state"}
+    settings = {}
+    for key, value in options.flags.items():
+        if key != "state":
+            settings[key] = value
     after = predict_state(place, state)
     if settings and (working := find_lock_owner(place.directory.path)) is not None:
         send_command(place.directory, Configure(settings=_sound(state, settings)))

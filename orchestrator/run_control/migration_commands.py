@@ -54,7 +54,10 @@ def select_files(place: RunLocation, state: RunState, wish: FileSelection) -> tu
     unknown = [path for path in paths if path not in state.files]
     if unknown:
         return tuple(unknown)  # whoever takes the command names what is like it
-    takes = _FAILED | {FileStatus.REVERTED, FileStatus.SKIPPED} if wish.shard and not wish.failed else _FAILED
+    if wish.shard and not wish.failed:
+        takes = _FAILED | {FileStatus.REVERTED, FileStatus.SKIPPED}
+    else:
+        takes = _FAILED
     among = [state.files[path] for path in paths] or [file for file in state.files.values() if file.status in takes]
     fits: tuple[Callable[[FileRecord], bool], ...] = (
         lambda file: shard is None or file.path in shard,
@@ -79,7 +82,9 @@ def _as_tracked(place: RunLocation, state: RunState, path: str) -> str:
     here = Path.cwd() / path
     if plain not in state.files and here.is_relative_to(place.repository.root):
         from_here = posixpath.normpath(here.relative_to(place.repository.root).as_posix())
-        return from_here if from_here in state.files else plain
+        if from_here in state.files:
+            return from_here
+        return plain
     return plain
 
 
@@ -108,7 +113,9 @@ def build_publish_command(state: RunState, groups: Sequence[str]) -> Publish:
         UsageProblem: there is no such group.
     """
     if groups and state.recipe is not None:
-        known = [group.name for group in group_shards(state, Recipe.model_validate(state.recipe))]
+        known = []
+        for group in group_shards(state, Recipe.model_validate(state.recipe)):
+            known.append(group.name)
         wrong = next((name for name in groups if name not in (*known, TOGETHER)), None)
         if wrong is not None:
             raise UsageProblem(_unknown("group of landed shards", wrong, known))
@@ -117,7 +124,10 @@ def build_publish_command(state: RunState, groups: Sequence[str]) -> Publish:
 
 def _unknown(what: str, name: str, known: list[str]) -> str:
     near = get_close_matches(name, known, 5, 0.5) or known[:10]
-    hint = f"did you mean {', '.join(near)}?" if near else "there is none"
+    if near:
+        hint = f"did you mean {', '.join(near)}?"
+    else:
+        hint = "there is none"
     return f"there is no {what} {name!r} in this run: {hint}"
 
 

@@ -37,7 +37,10 @@ def has_pending_notifications(config: Config, state: RunState, file: Path) -> bo
     """
     if state.open_intents:
         return True
-    hooks = [number for number, hook in enumerate(config.hooks, start=1) if "after_run" in hook.on]
+    hooks = []
+    for number, hook in enumerate(config.hooks, start=1):
+        if "after_run" in hook.on:
+            hooks.append(number)
     if any(not state.effect_tries[build_effect_name("after_run", RUN_END_OCCURRENCE, number)] for number in hooks):
         return True
     return any(True for _ in _behind_marks(file, state, config))
@@ -45,7 +48,9 @@ def has_pending_notifications(config: Config, state: RunState, file: Path) -> bo
 
 def _behind_marks(file: Path, state: RunState, config: Config) -> Iterator[RecordedEvent]:
     """What is to be told of on some channel; one that lags is told apart by the notifier."""
-    marks = [state.notified_through.get(channel, 0) for channel in list_channels(config.notify)]
+    marks = []
+    for channel in list_channels(config.notify):
+        marks.append(state.notified_through.get(channel, 0))
     if not marks:
         return
     store = EventStore.open_reader(file)

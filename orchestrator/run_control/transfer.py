@@ -55,7 +55,10 @@ async def export_run_archive(
     with _scratch(state) as scratch:
         file = target or scratch / "archive.tar.gz"
         exported = await export_run(repository.git, run, file, scratch, is_whole=is_whole)
-        place = str(target) if target else await archive_ref.write_archive_ref(repository.git, exported.manifest, file)
+        if target:
+            place = str(target)
+        else:
+            place = await archive_ref.write_archive_ref(repository.git, exported.manifest, file)
     waiting = await to_thread.run_sync(lambda: list(run.inbox.iterate_commands()))
     return ExportedRun(exported, place, len(waiting))
 
@@ -112,10 +115,17 @@ def replace_foreign_settings(settings: Mapping[str, Any], own: Config | None = N
     ours = (own or load_config(None).config).model_dump(mode="json", by_alias=True)
     roles = {}
     for name, theirs in settings["roles"].items():
-        place = {key: ours["roles"][name][key] for key in ("api_base", "api_key_env", "fallbacks")}
+        place = {}
+        for key in ("api_base", "api_key_env", "fallbacks"):
+            place[key] = ours["roles"][name][key]
         roles[name] = place | _places_within(theirs, place) | _lower_tier(theirs, ours["roles"][name])
-    own_tables = {key: ours[key] for key in ("hooks", "notify", "hands")}
-    others = {key: value for key, value in settings.items() if key not in own_tables}
+    own_tables = {}
+    for key in ("hooks", "notify", "hands"):
+        own_tables[key] = ours[key]
+    others = {}
+    for key, value in settings.items():
+        if key not in own_tables:
+            others[key] = value
     outside = ("push", "forge", "url", "repository", "token_env", "checks_wait_s", "checks_poll_s", "merge")
     own_keys = {
         "pr": {key: ours["pr"][key] for key in outside},
@@ -127,7 +137,9 @@ def replace_foreign_settings(settings: Mapping[str, Any], own: Config | None = N
 
 
 def _lower_tier(theirs: Mapping[str, Any], ours: Mapping[str, Any]) -> dict[str, Any]:
-    return {"tier": min(theirs["tier"], ours["tier"])} if "tier" in theirs and "tier" in ours else {}
+    if "tier" in theirs and "tier" in ours:
+        return {"tier": min(theirs["tier"], ours["tier"])}
+    return {}
 
 
 def _united(ours: Sequence[str], theirs: Sequence[str]) -> list[str]:
@@ -137,10 +149,9 @@ def _united(ours: Sequence[str], theirs: Sequence[str]) -> list[str]:
 def _places_within(role: Mapping[str, Any], place: Mapping[str, Any]) -> dict[str, Any]:
     """A place for all variants of a role, and for what lenses name of their own: the rest they inherit."""
     variants = dict.fromkeys(role.get("variants", {}), place)
-    lenses = {
-        lens: {key: value for key, value in place.items() if key in named}
-        for lens, named in role.get("lenses", {}).items()
-    }
+    lenses = {}
+    for lens, named in role.get("lenses", {}).items():
+        lenses[lens] = {key: value for key, value in place.items() if key in named}
     return ({"variants": variants} if variants else {}) | ({"lenses": lenses} if lenses else {})
 
 
@@ -166,7 +177,9 @@ def list_replaced_settings(settings: Mapping[str, Any]) -> tuple[str, ...]:
 
 def list_absent_paths(settings: Mapping[str, Any]) -> tuple[str, ...]:
     """Settings of an imported run that name files which this machine does not have, as `key = path`."""
-    found = [("hands.read_only", path) for path in settings.get("hands", {}).get("read_only", ())]
+    found = []
+    for path in settings.get("hands", {}).get("read_only", ()):
+        found.append(("hands.read_only", path))
     for role, values in settings.get("roles", {}).items():
         model = values.get("model", "")
         if model.startswith("scripted:"):

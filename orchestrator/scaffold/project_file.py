@@ -91,7 +91,10 @@ _NEXT = ("look at it, commit it, then: orchestrate doctor",)
 
 def _workflow(around: ProjectContext, forge: ForgeKind, wish: ProjectFileRequest, file: Path) -> ProjectFile:
     config, package = around.config, wish.package or find_install_spec()
-    budget = f"{config.budget.usd:g}" if config.budget.usd else _BUDGET_USD
+    if config.budget.usd:
+        budget = f"{config.budget.usd:g}"
+    else:
+        budget = _BUDGET_USD
     models = build_role_models(config)
     decided = WorkflowValues(package=package, limit_s=wish.limit_s, budget_usd=budget, models=models)
     to_do = [] if package else ["say in the file what pip is to install: ORCHESTRATE_PACKAGE (or --package)"]
@@ -144,7 +147,9 @@ def find_install_spec() -> str:
     vcs = said.get("vcs_info", {})
     is_pinned = vcs.get("vcs") and vcs.get("commit_id") and "://" in said["url"] and "@" not in said["url"]
     is_remote = is_pinned and not said["url"].startswith("file:")
-    return f"{vcs['vcs']}+{said['url']}@{vcs['commit_id']}" if is_remote else ""
+    if is_remote:
+        return f"{vcs['vcs']}+{said['url']}@{vcs['commit_id']}"
+    return ""
 
 
 def _require_place(file: Path, root: Path, wish: ProjectFileRequest) -> None:

@@ -30,13 +30,18 @@ def _place() -> str:
 def _found(findings: Findings) -> list[str]:
     told = [("sources", findings.sources), ("tests", findings.tests), ("not ours", findings.exclude)]
     lines = [f"# {name}: {_comment(', '.join(globs))}" for name, globs in told if globs]
-    return [*lines, ""] if lines else []
+    if lines:
+        return [*lines, ""]
+    return []
 
 
 def _gate(command: TestCommand | None) -> str:
     if command is None:
         return f"{_NO_COMMAND}\n"
-    run = " ".join(command.run.replace("{tests}", command.all).split()) if "{tests}" in command.run else command.run
+    if "{tests}" in command.run:
+        run = " ".join(command.run.replace("{tests}", command.all).split())
+    else:
+        run = command.run
     notes = [f"# {_comment(note)}" for note in command.notes]
     lines = [
         f"# found in: {_comment(command.source_file)}",

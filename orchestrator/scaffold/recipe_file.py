@@ -66,7 +66,8 @@ class WrittenRecipe:
         yield f"wrote {self.file} ({self.template.name}: {self.template.summary})"
         yield from self.findings.render_lines()
         if self.tools.missing:
-            yield from (f"  {line}" for line in self.tools.render_advice())
+            for line in self.tools.render_advice():
+                yield f"  {line}"
         if "model" in self.template.needs:
             yield "  it asks a model: [roles.worker] of your configuration"
         yield f"  {self.counted}"
@@ -132,12 +133,18 @@ def _id(text: str) -> str:
 
 async def read_project(repository: GitRepository) -> RepositoryFiles:
     """What the current commit of a repository tells of itself."""
-    entries = [
-        entry for entry in await list_tree(repository.git, repository.read_head_commit()) if entry.kind == "blob"
-    ]
-    speaking = {entry.path: entry.oid for entry in entries if entry.path in CONFIG_FILES}
+    entries = []
+    for entry in await list_tree(repository.git, repository.read_head_commit()):
+        if entry.kind == "blob":
+            entries.append(entry)
+    speaking = {}
+    for entry in entries:
+        if entry.path in CONFIG_FILES:
+            speaking[entry.path] = entry.oid
     contents = await read_blobs(repository.git, list(speaking.values()))
-    texts = {path: contents[oid].decode("utf-8", "replace") for path, oid in speaking.items()}
+    texts = {}
+    for path, oid in speaking.items():
+        texts[path] = contents[oid].decode("utf-8", "replace")
     return RepositoryFiles(
         tuple(entry.path for entry in entries), texts, repository.root, repository.read_branch() or ""
     )

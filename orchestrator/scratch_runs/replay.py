@@ -125,10 +125,9 @@ class _Replay:
     async def _made(self, place: ScratchDirectory) -> RunPlace:
         """The run at its beginning, in the scratch directory and with the settings of the replay."""
         settings = self._config.model_dump(mode="json", by_alias=True)
-        first = [
-            event.model_copy(update={"settings": settings}) if isinstance(event, RunStarted) else event
-            for event in self._recording.opening_events
-        ]
+        first = []
+        for event in self._recording.opening_events:
+            first.append(event.model_copy(update={"settings": settings}) if isinstance(event, RunStarted) else event)
         directory = place.state.get_run(self._recording.state.run.run)
         await create_run_directory(directory, first)
         return RunPlace(place.repository, place.state, directory)

@@ -61,25 +61,37 @@ class TabLine:
         if sum(map(cell_len, names)) + cell_len(right) + 1 > width:
             names = self._names(are_short=True)
         room = width - sum(map(cell_len, names))
-        told = right if cell_len(right) < room else right[: max(room - 2, 0)] + "…" * (room > 1)
+        if cell_len(right) < room:
+            told = right
+        else:
+            told = right[: max(room - 2, 0)] + "…" * (room > 1)
         gap = max(room - cell_len(told), 0)
         self.spans: Spans = [*zip(names, map(self._style, tabs), strict=True), (" " * gap, ""), (told, "accent")]
 
     def find_tab_key(self, span: int) -> str | None:
         """The key of the tab that a span shows."""
-        return self._tabs[span].key if span < len(self._tabs) else None
+        if span < len(self._tabs):
+            return self._tabs[span].key
+        return None
 
     def _names(self, *, are_short: bool) -> list[str]:
         return [self._name(tab, is_short=are_short and tab.key != self._front) for tab in self._tabs]
 
     def _name(self, tab: Tab, *, is_short: bool) -> str:
-        count = f"({self._counts[tab.key]})" if self._counts.get(tab.key) else ""
-        return f" {tab.key}{count} " if is_short else f" {tab.key} {tab.title}{count} "
+        if self._counts.get(tab.key):
+            count = f"({self._counts[tab.key]})"
+        else:
+            count = ""
+        if is_short:
+            return f" {tab.key}{count} "
+        return f" {tab.key} {tab.title}{count} "
 
     def _style(self, tab: Tab) -> str:
-        return (
-            "chosen" if tab.key == self._front else ("ask" if self._counts.get(tab.key) and tab.key == "4" else "dim")
-        )
+        if tab.key == self._front:
+            return "chosen"
+        if self._counts.get(tab.key) and tab.key == "4":
+            return "ask"
+        return "dim"
 
 
 def build_key_line(own: Sequence[tuple[str, str]], common: Sequence[tuple[str, str]], width: int, height: int) -> Spans:

@@ -94,7 +94,9 @@ _SHOWN = {
 def parse_shown_key(shown_key: str) -> str:
     """What Textual calls a key that is shown to people; empty for several at once."""
     names = {shown: name for name, shown in _SHOWN.items()}
-    return "" if " " in shown_key.strip() else names.get(shown_key, shown_key)
+    if " " in shown_key.strip():
+        return ""
+    return names.get(shown_key, shown_key)
 
 
 def build_bindings() -> list[BindingType]:

@@ -105,7 +105,9 @@ class RunFollower:
                 time.sleep(_POLL_S)
         self._all(render_summary_lines(state, self.locating_options))
         end = state.ended or state.paused
-        return end.exit if end else 0
+        if end:
+            return end.exit
+        return 0
 
     def _begin(self, state: RunState) -> None:
         if state.started is None or state.ended is not None:
@@ -158,4 +160,5 @@ def _asked(state: RunState) -> Iterator[str]:
     for number, one in enumerate(state.pending_approvals, start=1):
         asked = one.approval
         yield f"? {number}  {asked.matter}  {to_one_line(asked.title)}  (approve {number}, or deny {number} REASON)"
-        yield from (f"     {to_one_line(text)}" for text in asked.detail[:8])
+        for text in asked.detail[:8]:
+            yield f"     {to_one_line(text)}"

@@ -62,7 +62,10 @@ def render_strip_svg(strip: Strip) -> str:
 
 def _run(text: str, x: int, width: int, ink: str, paper: str, is_bold: bool) -> str:
     at, wide = round(x * _CELL_W, 1), round(width * _CELL_W, 1)
-    back = f'<rect x="{at}" width="{wide}" height="{_CELL_H}" fill="{paper}"/>' if paper != _PAPER else ""
+    if paper != _PAPER:
+        back = f'<rect x="{at}" width="{wide}" height="{_CELL_H}" fill="{paper}"/>'
+    else:
+        back = ""
     if not text.strip():
         return back
     weight = ' font-weight="bold"' if is_bold else ""
@@ -74,11 +77,15 @@ def _colors(segment: Segment) -> tuple[str, str]:
     if style is None:
         return _INK, _PAPER
     ink, paper = _hex(style.color, _INK), _hex(style.bgcolor, _PAPER)
-    return (paper, ink) if style.reverse else (ink, paper)
+    if style.reverse:
+        return (paper, ink)
+    return (ink, paper)
 
 
 def _hex(color: Color | None, usual: str) -> str:
-    return usual if color is None or color.is_default else color.get_truecolor().hex
+    if color is None or color.is_default:
+        return usual
+    return color.get_truecolor().hex
 
 
 def _is_bold(segment: Segment) -> bool:

@@ -103,4 +103,6 @@ def _luminance(colour: str) -> float:
 
 
 def _linear(share: float) -> float:
-    return share / 12.92 if share <= 0.04045 else ((share + 0.055) / 1.055) ** 2.4
+    if share <= 0.04045:
+        return share / 12.92
+    return ((share + 0.055) / 1.055) ** 2.4

@@ -52,7 +52,9 @@ class WorkflowValues:
     def time_limit(self) -> str:
         """The time limit as the command line takes it."""
         hours, minutes = divmod(self.limit_s // 60, 60)
-        return f"{hours}h{minutes:02}m" if hours else f"{minutes}m"
+        if hours:
+            return f"{hours}h{minutes:02}m"
+        return f"{minutes}m"
 
     @property
     def job_minutes(self) -> int:
@@ -75,7 +77,10 @@ def render_workflow(forge: ForgeKind, decided: WorkflowValues) -> str:
         "limit": decided.time_limit,
         "minutes": str(decided.job_minutes),
     }
-    lines = _github_models(decided.models) if forge == "github" else _gitlab_models(decided.models)
+    if forge == "github":
+        lines = _github_models(decided.models)
+    else:
+        lines = _gitlab_models(decided.models)
     text = _BLOCK.sub(lambda match: "\n".join(match[1] + line for line in lines), text)
     return _WORD.sub(lambda match: words[match[1]], text)
 
@@ -96,7 +101,9 @@ def _quoted(value: str) -> str:
 
 
 def _github_models(models: tuple[RoleModel, ...]) -> list[str]:
-    lines = [f"{name}: {_github(value)}" for name, value in _settings(models)]
+    lines = []
+    for name, value in _settings(models):
+        lines.append(f"{name}: {_github(value)}")
     named = {one.role for one in models if one.model}
     lines += [f"{_variable(role, 'model')}: ${{{{ vars.ORCHESTRATE_MODEL }}}}" for role in ROLES if role not in named]
     return lines + [f"{name}: ${{{{ secrets.{name} }}}}" for name in list_secrets(models)]
@@ -104,7 +111,9 @@ def _github_models(models: tuple[RoleModel, ...]) -> list[str]:
 
 def _gitlab_models(models: tuple[RoleModel, ...]) -> list[str]:
     """As above, without the keys: GitLab gives a job the secrets of its environment by itself."""
-    lines = [f"{name}: {_gitlab(value)}" for name, value in _settings(models)]
+    lines = []
+    for name, value in _settings(models):
+        lines.append(f"{name}: {_gitlab(value)}")
     named = {one.role for one in models if one.model}
     return lines + [f"{_variable(role, 'model')}: $ORCHESTRATE_MODEL" for role in ROLES if role not in named]
 

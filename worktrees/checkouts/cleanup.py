@@ -113,7 +113,10 @@ def _give_all(directory: int, place: str, layout: TreeLayout, seen: VerifiedDire
 
 def _foreign(directory: int, names: DirectoryNames, uid: int) -> list[str]:
     with os.scandir(directory) as entries:
-        ours = [entry for entry in entries if entry.name in names.files or entry.name in names.directories]
+        ours = []
+        for entry in entries:
+            if entry.name in names.files or entry.name in names.directories:
+                ours.append(entry)
         return [entry.name for entry in ours if entry.stat(follow_symlinks=False).st_uid != uid]
 
 

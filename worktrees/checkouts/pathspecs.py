@@ -12,7 +12,10 @@ def build_pathspecs(glob: str) -> tuple[str, ...]:
     Raises:
         GitError: the glob leaves the worktree.
     """
-    parts = [part for part in glob.split("/") if part not in ("", ".")]
+    parts = []
+    for part in glob.split("/"):
+        if part not in ("", "."):
+            parts.append(part)
     if ".." in parts or "\0" in glob:
         raise GitError(f"the glob {glob!r} leaves the worktree: give one relative to its top, without ..")
     if parts in ([], ["**"], ["*"]):

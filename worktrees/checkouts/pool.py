@@ -153,7 +153,9 @@ class WorktreePool:
         raise GitError(f"no worktree can be claimed in {self._root}")  # the names above never end
 
     def _names(self) -> list[str]:
-        found = [file.stem for file in self._root.glob(f"{_PREFIX}*.lock")]
+        found = []
+        for file in self._root.glob(f"{_PREFIX}*.lock"):
+            found.append(file.stem)
         return sorted((name for name in found if name[1:].isdecimal()), key=lambda name: int(name[1:]))
 
     def _lock_file(self, name: str) -> Path:

@@ -115,7 +115,9 @@ class WorktreeRegistrar:
     def _recorded_admin(self, name: str) -> Path | None:
         with suppress(ValueError, KeyError, TypeError):
             admin = Path(json.loads(_content(self.pool / f"{name}.json") or "")["admin"])
-            return admin if admin.parent == self._worktrees else None
+            if admin.parent == self._worktrees:
+                return admin
+            return None
         return None
 
     def _is_ours(self, admin: Path, name: str) -> bool:

@@ -48,7 +48,10 @@ async def _rewrite(git: Git, changed: set[str], delta: Sequence[TreeChange]) -> 
     if delta:
         lines = (f"{change.new_mode or 0} {change.oid}\t{change.path}\0" for change in delta)
         await git.run("update-index", "-z", "--index-info", stdin=_encoded(lines))
-    removed = {change.path for change in delta if change.new_mode is None}
+    removed = set()
+    for change in delta:
+        if change.new_mode is None:
+            removed.add(change.path)
     written = (changed | {change.path for change in delta}) - removed
     names = _encoded(f"{path}\0" for path in sorted(written))
     await git.run("checkout-index", "--force", "--index", "-z", "--stdin", stdin=names)
@@ -122,7 +125,9 @@ def read_index_tree(admin: Path, owner: int | None) -> str | None:
     """
     with suppress(OSError):
         tree, _, seal = (admin / _STATE).read_text("ascii", "replace").partition(" ")
-        return tree if seal == _seal(admin, owner) else None
+        if seal == _seal(admin, owner):
+            return tree
+        return None
     return None
 
 

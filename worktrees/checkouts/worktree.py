@@ -61,12 +61,14 @@ class Worktree:
         if known is None:
             self.verified_directories.forget_all()
         delta = await self._delta(known, tree)
-        layout = (
-            await self.layouts.load_layout(self.git, tree, known, delta)
-            if delta
-            else await self.layouts.load_layout(self.git, tree)
-        )
-        gone = [change.path for change in delta or () if change.new_mode is None and change.path not in layout]
+        if delta:
+            layout = await self.layouts.load_layout(self.git, tree, known, delta)
+        else:
+            layout = await self.layouts.load_layout(self.git, tree)
+        gone = []
+        for change in delta or ():
+            if change.new_mode is None and change.path not in layout:
+                gone.append(change.path)
         try:
             await to_thread.run_sync(
                 lambda: remove_misfits(self.root, layout, self.verified_directories, keeps_strangers=keeps_ignored)
@@ -84,7 +86,10 @@ class Worktree:
     async def _remove_untracked(self) -> None:
         """Remove what is neither tracked nor ignored, and directories with nothing in them."""
         found = _records((await list_index_files(self.git, *_UNTRACKED, "--directory")).text)
-        directories = [path for path in found if path.endswith("/")]
+        directories = []
+        for path in found:
+            if path.endswith("/"):
+                directories.append(path)
         if not directories:
             await to_thread.run_sync(remove_below, self.root, found)
             return
@@ -97,9 +102,13 @@ class Worktree:
     async def _delta(self, known: str | None, tree: str) -> Sequence[TreeChange] | None:
         """What has to change to get to `tree`; None when that is unknown, or so much that git knows a shorter way."""
         if known is None or known == tree:
-            return None if known is None else ()
+            if known is None:
+                return None
+            return ()
         delta = await compare_trees(self.git, known, tree)
-        return delta if len(delta) <= _LONG_DELTA else None
+        if len(delta) <= _LONG_DELTA:
+            return delta
+        return None
 
     async def _give(self, layout: TreeLayout | None, owner: int) -> None:
         """Hand what git wrote to the owner; without a layout it wrote nothing."""

@@ -111,7 +111,10 @@ def _changes(fields: Iterator[str]) -> Iterator[tuple[FileDiff, str]]:
             next(fields)
             next(fields)
         is_binary = added == "-"
-        counts = (0, 0) if is_binary else (int(added), int(removed))
+        if is_binary:
+            counts = (0, 0)
+        else:
+            counts = (int(added), int(removed))
         yield replace(file, added=counts[0], removed=counts[1], is_binary=is_binary), ids
         field = next(fields, "")
 
@@ -135,7 +138,9 @@ def _file(meta: list[str], paths: Iterator[str]) -> tuple[FileDiff, str]:
 
 def _pieces(patch: bytes) -> list[bytes]:
     """The patch cut where a file begins; no line of a content can look like that, having a sign before it."""
-    starts = [found.start() for found in re.finditer(rb"^" + _START, patch, re.MULTILINE)]
+    starts = []
+    for found in re.finditer(rb"^" + _START, patch, re.MULTILINE):
+        starts.append(found.start())
     return [patch[start:end] for start, end in pairwise([*starts, len(patch)])]
 
 
@@ -143,7 +148,10 @@ def _with_hunks(changes: Sequence[tuple[FileDiff, str]], pieces: Sequence[bytes]
     """Give each file its part of the patch; a change of type is two parts, a deletion and an addition."""
     position = 0
     for file, ids in changes:
-        count = 2 if file.status == "type-changed" else 1
+        if file.status == "type-changed":
+            count = 2
+        else:
+            count = 1
         own = pieces[position : position + count]
         position += count
         is_whole = len(own) == count and all(_belongs(piece, ids) for piece in own)

@@ -39,7 +39,10 @@ def parse_hunks(patch: str) -> tuple[Hunk, ...]:
     Raises:
         ValueError: what stands there are no hunks.
     """
-    start = 0 if patch.startswith("@@ ") else patch.find("\n@@ ") + 1
+    if patch.startswith("@@ "):
+        start = 0
+    else:
+        start = patch.find("\n@@ ") + 1
     if not patch.startswith("@@ ", start):
         return ()
     # lines end with line feeds only: splitlines would also split at form feeds and lone carriage returns
@@ -67,6 +70,9 @@ def _lines(parsed: ParsedHunk) -> Iterator[HunkLine]:
     for item, following in zip(items, [*items[1:], None], strict=True):
         if item.line_type == _NO_NEWLINE:
             continue
-        kind = item.line_type if item.line_type in (_ADDED, _REMOVED) else _CONTEXT
+        if item.line_type in (_ADDED, _REMOVED):
+            kind = item.line_type
+        else:
+            kind = _CONTEXT
         ends = following is None or following.line_type != _NO_NEWLINE
         yield HunkLine(kind, item.source_line_no, item.target_line_no, item.value.removesuffix("\n"), ends)

@@ -179,5 +179,8 @@ class _Waiting:
     @property
     def _named(self) -> str:
         pid = find_lock_holder(self.path)
-        by = f"process {pid}" if pid else "another process"
+        if pid:
+            by = f"process {pid}"
+        else:
+            by = "another process"
         return f"the lock {escape_path(str(self.path))} of {by}"

@@ -86,7 +86,10 @@ async def find_locks(git_dir: Path, places: Sequence[Path]) -> FoundLocks:
         if monotonic() > until:
             break
         await sleep(_POLL_S)
-    held = {lock: tuple(watch.list_holders(lock)) for lock in locks if watch.is_lasting(lock)}
+    held = {}
+    for lock in locks:
+        if watch.is_lasting(lock):
+            held[lock] = tuple(watch.list_holders(lock))
     return FoundLocks(
         tuple(watch.iterate_dead_locks(locks)), {lock: holders for lock, holders in held.items() if holders}
     )
@@ -150,7 +153,9 @@ def _locks(place: Path) -> Iterator[Path]:
     if own.is_file():
         yield own
     for directory, _, files in walk(place):
-        yield from (Path(directory, name) for name in files if name.endswith(".lock"))
+        for name in files:
+            if name.endswith(".lock"):
+                yield Path(directory, name)
 
 
 def _identity(path: Path) -> _Identity | None:

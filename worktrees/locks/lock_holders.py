@@ -69,7 +69,9 @@ def find_locking_processes(reach: RepositoryDirectories, locks: Collection[Path]
     Git closes a lock of a ref before it takes its change into force, so an open file alone does not tell. Other users'
     processes and those of other machines are not seen. Blocks.
     """
-    wanted = {os.path.realpath(lock.parent) + f"/{lock.name}" for lock in locks}
+    wanted = set()
+    for lock in locks:
+        wanted.add(os.path.realpath(lock.parent) + f"/{lock.name}")
     with suppress(OSError):
         for entry in Path("/proc").iterdir():
             if entry.name.isdecimal() and (holder := _holder(entry, reach, wanted)):

@@ -25,10 +25,15 @@ async def write_filtered_blobs(git: Git, contents: Mapping[str, bytes]) -> dict[
     Returns:
         Path → id of the blob. Left out are those that git refuses, as they are not of the encoding that attributes say.
     """
-    special = {path for path in await _special(git, contents) if git.work_tree}
+    special = set()
+    for path in await _special(git, contents):
+        if git.work_tree:
+            special.add(path)
     plain = [path for path in contents if path not in special]
     oids = dict(zip(plain, await _write_plain(git, [contents[path] for path in plain]), strict=True))
-    filtered = {path: await _write_filtered(git, path, contents[path]) for path in sorted(special)}
+    filtered = {}
+    for path in sorted(special):
+        filtered[path] = await _write_filtered(git, path, contents[path])
     return oids | {path: oid for path, oid in filtered.items() if oid}
 
 
@@ -39,9 +44,15 @@ async def read_filtered_blobs(git: Git, oids: Mapping[str, str]) -> dict[str, by
         GitError: one of them does not exist or is no blob.
     """
     changing = await _with_attributes(git, list(oids)) if git.work_tree and oids else {}
-    special = {path for path, names in changing.items() if names & set(_CHANGING)}
+    special = set()
+    for path, names in changing.items():
+        if names & set(_CHANGING):
+            special.add(path)
     contents = await read_blobs(git, [oid for path, oid in oids.items() if path not in special])
-    plain = {path: contents[oid] for path, oid in oids.items() if path not in special}
+    plain = {}
+    for path, oid in oids.items():
+        if path not in special:
+            plain[path] = contents[oid]
     return plain | {path: await read_blob(git, oids[path], path) for path in special}
 
 

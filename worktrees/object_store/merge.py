@@ -44,12 +44,17 @@ async def merge_commits(git: Git, ours: str, theirs: str) -> MergedTree | MergeC
         raise GitError(
             f"git merge-tree cannot merge {theirs} into {ours}: one of them is no commit", ("merge-tree",), 1
         )
-    return MergeConflict(*_conflicts(rest)) if done.exit_code else MergedTree(tree)
+    if done.exit_code:
+        return MergeConflict(*_conflicts(rest))
+    return MergedTree(tree)
 
 
 def _conflicts(fields: list[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Paths up to an empty field; then messages, each: number of paths, the paths, its kind, its text."""
-    end = fields.index("") if "" in fields else len(fields)
+    if "" in fields:
+        end = fields.index("")
+    else:
+        end = len(fields)
     paths, messages = set(fields[:end]), []
     position = end + 1
     while position < len(fields) and fields[position].isdigit():
@@ -70,8 +75,14 @@ async def commit_tree(git: Git, tree: str, parents: Sequence[str], message: str,
     date = _git_date(when)
     name, mail = COMMIT_AUTHOR
     who = {"NAME": name, "EMAIL": mail, "DATE": date}
-    identity = {f"GIT_{role}_{key}": value for role in ("AUTHOR", "COMMITTER") for key, value in who.items()}
-    options = [option for parent in parents for option in ("-p", parent)]
+    identity = {}
+    for role in ("AUTHOR", "COMMITTER"):
+        for key, value in who.items():
+            identity[f"GIT_{role}_{key}"] = value
+    options = []
+    for parent in parents:
+        for option in ("-p", parent):
+            options.append(option)
     body = message.replace("\0", "").encode("utf-8", "replace")
     return await git.run_text("commit-tree", tree, *options, "-F", "-", stdin=body or b"\n", env=identity)
 
@@ -81,7 +92,10 @@ def _git_date(when: str) -> str:
         moment = datetime.fromisoformat(when)
     except ValueError as error:
         raise GitError(f"{when!r} is no ISO 8601 date for a commit") from error
-    aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    if moment.tzinfo:
+        aware = moment
+    else:
+        aware = moment.replace(tzinfo=UTC)
     return f"@{int(aware.timestamp())} {aware:%z}"
 
 

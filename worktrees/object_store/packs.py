@@ -40,7 +40,9 @@ async def find_prerequisites(git: Git, base: str) -> tuple[str, ...]:
     if not await git.run_text("for-each-ref", "--count=1", "refs/remotes"):
         return (base,)
     listing = (await git.run_text("rev-list", "--boundary", base, "--not", "--remotes")).splitlines()
-    return tuple(line[1:] for line in listing if line.startswith("-")) if listing else (base,)
+    if listing:
+        return tuple(line[1:] for line in listing if line.startswith("-"))
+    return (base,)
 
 
 async def write_pack(

@@ -39,7 +39,9 @@ async def overlay_tree(git: Git, base_tree: str, changes: Mapping[str, tuple[str
     Raises:
         GitError: a path or mode cannot be in a tree, two paths contradict each other, or an object is missing.
     """
-    wanted = {path.encode("utf-8", "surrogateescape"): _checked(path, change) for path, change in changes.items()}
+    wanted = {}
+    for path, change in changes.items():
+        wanted[path.encode("utf-8", "surrogateescape")] = _checked(path, change)
     _refuse_contradictions(wanted)
     if not wanted:
         return base_tree
@@ -87,7 +89,10 @@ async def _read_directories(git: Git, base_tree: str, wanted: _Changes) -> dict[
 def _parse(found: GitObject | None, width: int) -> _Listing:
     """A tree object's entries; nothing for a directory that does not exist or is a file."""
     listing: _Listing = {}
-    content = found.content if found and found.kind == "tree" else b""
+    if found and found.kind == "tree":
+        content = found.content
+    else:
+        content = b""
     position = 0
     while position < len(content):
         end = content.index(b"\0", position)
@@ -115,7 +120,9 @@ class _Edit:
             _put(listing, name, child, was_tree=True)
         for name, change in self._files.get(place, {}).items():
             _put(listing, name, change, was_tree=False)
-        return self._keep(listing) if listing or not place else None
+        if listing or not place:
+            return self._keep(listing)
+        return None
 
     def _keep(self, listing: _Listing) -> _Node:
         content = b"".join(

@@ -31,7 +31,10 @@ def find_broken_refs_sync(git: Git, prefixes: Sequence[str]) -> tuple[str, ...]:
 def _broken(git_dir: Path, prefixes: Sequence[str]) -> Iterator[str]:
     for prefix in prefixes:
         place = git_dir / prefix
-        files = [place] if place.is_file() else [Path(at, name) for at, _, names in os.walk(place) for name in names]
+        if place.is_file():
+            files = [place]
+        else:
+            files = [Path(at, name) for at, _, names in os.walk(place) for name in names]
         for file in files:
             if not file.name.endswith(".lock") and not file.is_symlink() and _is_broken(file):
                 yield str(file.relative_to(git_dir))

@@ -42,7 +42,10 @@ async def _require_outside(git: Git, remote: str, url: str) -> None:
     if path is None:
         return
     records = (await git.run_text("worktree", "list", "--porcelain", "-z")).split("\0")
-    checkouts = [Path(one.removeprefix("worktree ")) for one in records if one.startswith("worktree ")]
+    checkouts = []
+    for one in records:
+        if one.startswith("worktree "):
+            checkouts.append(Path(one.removeprefix("worktree ")))
     around = next((one for one in (git.git_dir, *checkouts) if path.resolve().is_relative_to(one.resolve())), None)
     if around is not None:
         raise GitError(
@@ -152,7 +155,9 @@ async def swap_remote_refs(
         GitError: it could not be reached.
     """
     options = ("--porcelain", "--atomic", "--no-verify", "--no-follow-tags", "--no-signed", "--recurse-submodules=no")
-    leases = [f"--force-with-lease={ref}:{old or ''}" for ref, (_, old) in moves.items()]
+    leases = []
+    for ref, (_, old) in moves.items():
+        leases.append(f"--force-with-lease={ref}:{old or ''}")
     wanted = [f"{new}:{ref}" for ref, (new, _) in moves.items()]
     also = (
         {"GIT_ALTERNATE_OBJECT_DIRECTORIES": quote_alternate(objects).decode("utf-8", "surrogateescape")}

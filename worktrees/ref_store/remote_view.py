@@ -54,7 +54,10 @@ def parse_settings(output: bytes) -> tuple[ListedSetting, ...]:
 
 def list_ignored_keys(listed: Iterable[ListedSetting]) -> tuple[str, ...]:
     """Return the keys by which the repository's own configuration would say how remotes are reached, sorted."""
-    own = {one.key for one in listed if one.scope in _OWN_SCOPES and _REACHING.fullmatch(one.key)}
+    own = set()
+    for one in listed:
+        if one.scope in _OWN_SCOPES and _REACHING.fullmatch(one.key):
+            own.add(one.key)
     return tuple(sorted(key for key in own if not _HEADER.fullmatch(key)))
 
 
@@ -69,7 +72,10 @@ def create_remote_view(git_dir: Path, place: Path, listed: Sequence[ListedSettin
     for name in _SHARED:
         (place / name).symlink_to(git_dir / name)
     (place / "HEAD").write_text("ref: refs/heads/.invalid\n", encoding="ascii")
-    base = git_dir.parent if git_dir.name == ".git" else git_dir
+    if git_dir.name == ".git":
+        base = git_dir.parent
+    else:
+        base = git_dir
     _write_settings(place / "config", _own_settings(listed, base))
     _write_settings(place / "user.gitconfig", _user_settings(listed))
     return place / "user.gitconfig"
@@ -94,13 +100,17 @@ def _own_settings(listed: Iterable[ListedSetting], base: Path) -> Iterator[tuple
 def parse_local_path(address: str) -> Path | None:
     """Return the absolute path that an address of a remote names on this machine, None if it names none."""
     path = Path(address.removeprefix("file://"))
-    return path if path.is_absolute() else None
+    if path.is_absolute():
+        return path
+    return None
 
 
 def _absolute(address: str, base: Path) -> str:
     """Return an address that names the same from anywhere: a path may be relative to the checkout."""
     is_path = bool(address) and ":" not in address.partition("/")[0]
-    return str(base / address) if is_path else address
+    if is_path:
+        return str(base / address)
+    return address
 
 
 def _user_settings(listed: Iterable[ListedSetting]) -> Iterator[tuple[str, str | None]]:
@@ -121,7 +131,10 @@ def _written(key: str, value: str | None) -> str:
     section, _, rest = key.partition(".")
     subsection, dot, name = rest.rpartition(".")
     escaped = subsection.replace("\\", "\\\\").replace('"', '\\"')
-    head = f'[{section} "{escaped}"]' if dot else f"[{section}]"
+    if dot:
+        head = f'[{section} "{escaped}"]'
+    else:
+        head = f"[{section}]"
     if value is None:
         return f"{head}\n\t{name}\n"
     return f'{head}\n\t{name} = "{value.translate(_SPECIAL)}"\n'

@@ -42,7 +42,10 @@ def find_checkout(path: Path) -> Checkout:
 
 def _checkout(root: Path) -> Checkout:
     entry = root / ".git"
-    git_dir = entry.resolve() if entry.is_dir() else _pointed_to(entry)
+    if entry.is_dir():
+        git_dir = entry.resolve()
+    else:
+        git_dir = _pointed_to(entry)
     common_dir = _common_dir(git_dir)
     if not _is_git_dir(common_dir) or not (git_dir / "HEAD").is_file():
         raise NotARepository(
@@ -81,7 +84,10 @@ def _is_its_own(found: Checkout) -> bool:
 
 def _configured(git_dir: Path, key: str, *options: str) -> str:
     """A setting of the git directory's own files; empty where there is none."""
-    files = [str(git_dir / name) for name in ("config.worktree", "config") if (git_dir / name).is_file()]
+    files = []
+    for name in ("config.worktree", "config"):
+        if (git_dir / name).is_file():
+            files.append(str(git_dir / name))
     asked = (Git(git_dir).run_sync("config", *options, "--file", file, "--get", key, ok=(0, 1)).text for file in files)
     return next((value for value in asked if value), "")
 
@@ -96,7 +102,9 @@ def _pointed_to(entry: Path) -> Path:
 
 def _common_dir(git_dir: Path) -> Path:
     pointer = git_dir / "commondir"
-    return (git_dir / _first_line(pointer)).resolve() if pointer.is_file() else git_dir
+    if pointer.is_file():
+        return (git_dir / _first_line(pointer)).resolve()
+    return git_dir
 
 
 def _first_line(file: Path) -> str:

@@ -100,7 +100,9 @@ def _object_entries(objects: Path) -> Iterator[os.DirEntry[str]]:
                 yield from _entries(Path(entry.path, name))
         elif _FAN_OUT.fullmatch(entry.name):
             yield entry
-            yield from (inner for inner in _entries(Path(entry.path)) if _LOOSE.fullmatch(inner.name))
+            for inner in _entries(Path(entry.path)):
+                if _LOOSE.fullmatch(inner.name):
+                    yield inner
 
 
 def _is_link(entry: os.DirEntry[str]) -> bool:

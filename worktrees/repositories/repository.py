@@ -100,7 +100,10 @@ class GitRepository:
         from git import Repo  # imported here because it takes longer than everything else together
 
         with Repo(self.common_dir) as repo, repo.config_reader("repository") as config:
-            names = [section[8:-1] for section in config.sections() if section.startswith('remote "')]
+            names = []
+            for section in config.sections():
+                if section.startswith('remote "'):
+                    names.append(section[8:-1])
             return {name: str(config.get_value(f'remote "{name}"', "url", "")) for name in names}
 
     def read_driver_overrides(self) -> tuple[Setting, ...]:
@@ -110,7 +113,10 @@ class GitRepository:
     def read_configuration(self) -> bytes:
         """The files that the configuration is made of, not counting files that they include."""
         places = dict.fromkeys((self.common_dir, self.git_dir))
-        files = [place / name for place in places for name in ("config", "config.worktree")]
+        files = []
+        for place in places:
+            for name in ("config", "config.worktree"):
+                files.append(place / name)
         return b"\0".join(file.read_bytes() if file.is_file() else b"" for file in files)
 
 
@@ -136,5 +142,7 @@ def create_repository(root: Path, message: str, author: tuple[str, str] = COMMIT
 
 
 def _drivers(place: Checkout) -> tuple[Setting, ...]:
-    listings = [Git(directory).run_sync(*LIST_DRIVERS, ok=(0, 1)) for directory in {place.git_dir, place.common_dir}]
+    listings = []
+    for directory in {place.git_dir, place.common_dir}:
+        listings.append(Git(directory).run_sync(*LIST_DRIVERS, ok=(0, 1)))
     return build_driver_overrides(b"".join(listing.stdout for listing in listings))

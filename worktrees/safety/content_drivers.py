@@ -25,7 +25,10 @@ _OFF = {
 
 def build_driver_overrides(listing: bytes) -> tuple[Setting, ...]:
     """Settings that switch off every driver named in the output of `LISTING`."""
-    keys = {key for key in listing.decode("utf-8", "surrogateescape").split("\0") if key}
+    keys = set()
+    for key in listing.decode("utf-8", "surrogateescape").split("\0"):
+        if key:
+            keys.add(key)
     return tuple(sorted(_settings(keys)))
 
 

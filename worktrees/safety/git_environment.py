@@ -151,7 +151,10 @@ def build_user_environment(
         overrides: settings that switch off the drivers the repository's own configuration names.
         global_config: a file that stands for the user's own and the system's configuration.
     """
-    kept = {name: value for name, value in environ.items() if not name.startswith("GIT_") or name in _OF_THE_USER}
+    kept = {}
+    for name, value in environ.items():
+        if not name.startswith("GIT_") or name in _OF_THE_USER:
+            kept[name] = value
     if global_config is not None:
         kept |= {"GIT_CONFIG_GLOBAL": str(global_config), "GIT_CONFIG_NOSYSTEM": "1"}
     places = kept.get("PATH", os.defpath).split(os.pathsep)

@@ -38,7 +38,9 @@ def _remove_pipes_in(top: int, place: str) -> list[str]:
     directory = _open(top, place)
     try:
         with os.scandir(directory) as entries:
-            listed = [(entry.name, entry.is_dir(follow_symlinks=False)) for entry in entries]
+            listed = []
+            for entry in entries:
+                listed.append((entry.name, entry.is_dir(follow_symlinks=False)))
         for name in _READ_BY_GIT.intersection(name for name, _ in listed):
             with suppress(OSError):
                 _remove_pipe(name, directory)

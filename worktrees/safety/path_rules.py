@@ -60,7 +60,10 @@ def find_link_objection(path: str, target: str) -> str | None:
         return "git does not follow a link of this name"
     if target.startswith("/"):
         return "it is a link to an absolute path"
-    parts = [part for part in target.split("/") if part not in ("", ".")]
+    parts = []
+    for part in target.split("/"):
+        if part not in ("", "."):
+            parts.append(part)
     climbs = next((number for number, part in enumerate(parts) if part != ".."), len(parts))
     if climbs > path.count("/") or ".." in parts[climbs:]:
         return "it is a link that leaves the tree"

@@ -105,7 +105,9 @@ def _close(path: Path, descriptor: int) -> bool:
 def _excess(found: os.stat_result) -> int:
     """The bits that a directory of ours must not have. As root a foreign group may pass, which only root can set."""
     is_handed_on = os.geteuid() == 0 and found.st_gid != 0
-    return _OTHERS & ~stat.S_IXGRP if is_handed_on else _OTHERS
+    if is_handed_on:
+        return _OTHERS & ~stat.S_IXGRP
+    return _OTHERS
 
 
 def _require_own_way(path: Path) -> None:
@@ -117,7 +119,10 @@ def _require_own_way(path: Path) -> None:
     todo = list(reversed(path.absolute().parts[1:]))
     while todo:
         _require_own(path, here)
-        here = here.parent if todo[-1] == ".." else here / todo[-1]
+        if todo[-1] == "..":
+            here = here.parent
+        else:
+            here = here / todo[-1]
         todo.pop()
         try:
             found = here.stat(follow_symlinks=False)
@@ -128,7 +133,10 @@ def _require_own_way(path: Path) -> None:
             if links > _MOST_LINKS or not _is_trusted(found.st_uid):
                 raise _changeable(path, here, _user(found.st_uid))
             target = here.readlink()
-            here = Path("/") if target.is_absolute() else here.parent
+            if target.is_absolute():
+                here = Path("/")
+            else:
+                here = here.parent
             todo += reversed(target.parts[1:] if target.is_absolute() else target.parts)
 
 

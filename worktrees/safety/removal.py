@@ -70,8 +70,13 @@ def _is_hollow(parent: int, name: str, depth: int = 0) -> bool:
         return True
     try:
         with os.scandir(directory) as entries:
-            listed = [(entry.name, entry.is_dir(follow_symlinks=False)) for entry in entries]
-        inner = [_is_hollow(directory, child, depth + 1) for child, is_directory in listed if is_directory]
+            listed = []
+            for entry in entries:
+                listed.append((entry.name, entry.is_dir(follow_symlinks=False)))
+        inner = []
+        for child, is_directory in listed:
+            if is_directory:
+                inner.append(_is_hollow(directory, child, depth + 1))
         return all(inner) and len(inner) == len(listed)
     finally:
         os.close(directory)
@@ -129,9 +134,16 @@ def _dissolve(parent: int, name: str, aside: Iterator[str]) -> list[str]:
     directory = open_directory(parent, name)
     try:
         with os.scandir(directory) as entries:
-            listed = [(entry.name, entry.is_dir(follow_symlinks=False)) for entry in entries]
-        inner = [child for child, is_directory in listed if is_directory or not _unlink(directory, child)]
-        moved = [_move(directory, child, parent, next(aside)) for child in inner]
+            listed = []
+            for entry in entries:
+                listed.append((entry.name, entry.is_dir(follow_symlinks=False)))
+        inner = []
+        for child, is_directory in listed:
+            if is_directory or not _unlink(directory, child):
+                inner.append(child)
+        moved = []
+        for child in inner:
+            moved.append(_move(directory, child, parent, next(aside)))
     finally:
         os.close(directory)
     os.rmdir(name, dir_fd=parent)

@@ -31,7 +31,9 @@ def _runs(path: PurePosixPath) -> str | None:
         return "Python runs it at every start where it is found"
     if path.name in _WITH_TESTS:
         return "pytest runs it before the tests"
-    return "it is compiled, so that no diff shows what it does" if path.suffix.lower() in _COMPILED else None
+    if path.suffix.lower() in _COMPILED:
+        return "it is compiled, so that no diff shows what it does"
+    return None
 
 
 def _collides(root: Path, path: str, siblings: dict[Path, Mapping[str, frozenset[str]]]) -> str | None:

@@ -96,7 +96,10 @@ def _by_size(withheld: Iterable[Path]) -> dict[int, list[Path]]:
     """Return files by their sizes in bytes, without such as anything might equal by chance."""
     found: dict[int, list[Path]] = {}
     for file in withheld:
-        size = file.stat().st_size if file.is_file() else 0
+        if file.is_file():
+            size = file.stat().st_size
+        else:
+            size = 0
         if size >= _LEAST_TELLING:
             found.setdefault(size, []).append(file)
     return found
@@ -129,11 +132,15 @@ def format_reasons(reasons: Iterable[tuple[str, str]]) -> tuple[str, ...]:
 def limit_lines(lines: Iterable[str]) -> tuple[str, ...]:
     """Such lines sorted, and no more than anybody reads: a worker can leave a hundred thousand."""
     told = sorted(lines)
-    return tuple(told) if len(told) <= _MOST_TOLD else (*told[:_MOST_TOLD], f"and {len(told) - _MOST_TOLD:,} more")
+    if len(told) <= _MOST_TOLD:
+        return tuple(told)
+    return (*told[:_MOST_TOLD], f"and {len(told) - _MOST_TOLD:,} more")
 
 
 def _shown(path: str) -> str:
-    return path if len(path) <= _PATH_CHARS else f"{path[: _PATH_CHARS // 2]}…{path[-_PATH_CHARS // 2 :]}"
+    if len(path) <= _PATH_CHARS:
+        return path
+    return f"{path[: _PATH_CHARS // 2]}…{path[-_PATH_CHARS // 2 :]}"
 
 
 def _look(root: Path, path: str, is_tracked: bool, limits: SnapshotLimits) -> int | str:
@@ -187,4 +194,6 @@ def _cache_in(path: str) -> str | None:
     """The outermost directory on a file's way that holds what some tool can make again."""
     parts = path.split("/")[:-1]
     number = next((number for number, part in enumerate(parts) if part in _CACHES), None)
-    return None if number is None else "/".join(parts[: number + 1])
+    if number is None:
+        return None
+    return "/".join(parts[: number + 1])

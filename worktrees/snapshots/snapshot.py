@@ -119,7 +119,10 @@ async def _changes(git: Git) -> WorktreeChanges:
     others = await _untracked(git)
     if others.is_cut:
         raise SnapshotTooLarge(f"the names of the new files in {git.work_tree} take more than {_LISTING_BYTES} bytes")
-    present = [(meta, path) for meta, path in tracked if not meta.endswith("D")]
+    present = []
+    for meta, path in tracked:
+        if not meta.endswith("D"):
+            present.append((meta, path))
     return WorktreeChanges(
         changed=tuple(path for meta, path in present if not _is_submodule(meta)),
         removed=tuple(path for meta, path in tracked if meta.endswith("D")),

@@ -31,8 +31,14 @@ class EditResult(FrozenModel):
     def summary(self) -> str:
         """One sentence for the model."""
         where = ", ".join(_in_words(span) for span in self.spans[:12])
-        more = f" and {len(self.spans) - 12} more" if len(self.spans) > 12 else ""
-        how = "" if self.rung == MatchLevel.EXACT else f" `old` was not exact; matched by {self.rung}."
+        if len(self.spans) > 12:
+            more = f" and {len(self.spans) - 12} more"
+        else:
+            more = ""
+        if self.rung == MatchLevel.EXACT:
+            how = ""
+        else:
+            how = f" `old` was not exact; matched by {self.rung}."
         return f"Edited {where}{more}.{how}"
 
 
@@ -54,7 +60,9 @@ def apply_edit(content: bytes, old: str, new: str, replace_all: bool = False) ->
         return result
     rung, splices = result
     edited, spans = file.apply_splices(splices)
-    return refusals.NOTHING_TO_CHANGE if edited == content else EditResult(content=edited, rung=rung, spans=spans)
+    if edited == content:
+        return refusals.NOTHING_TO_CHANGE
+    return EditResult(content=edited, rung=rung, spans=spans)
 
 
 def _input_problem(content: bytes, file: FileText, old: str, new: str) -> EditRefusal | None:
@@ -66,7 +74,9 @@ def _input_problem(content: bytes, file: FileText, old: str, new: str) -> EditRe
         return refusals.SURROGATES_IN_TEXT
     if content.startswith(_WIDE_MARKS):
         return refusals.WIDE_ENCODING
-    return refusals.LEGACY_ENCODING if not new.isascii() and file.is_legacy else None
+    if not new.isascii() and file.is_legacy:
+        return refusals.LEGACY_ENCODING
+    return None
 
 
 MatchedSplices = tuple[MatchLevel, list[Splice]]
@@ -84,7 +94,9 @@ def _exact(file: FileText, old: str, new: str, replace_all: bool) -> MatchedSpli
         here = file.lines[first : last + 1]
         bodies = "\n".join(line.body for line in here).replace(old, new).split("\n")
         splices.append(Splice(first, last + 1, tuple(_relined(here, bodies, file.choose_line_ending(first, last + 1)))))
-    return (MatchLevel.EXACT, splices) if splices else None
+    if splices:
+        return (MatchLevel.EXACT, splices)
+    return None
 
 
 def _blocks(found: Sequence[int], size: int, starts: Sequence[int]) -> list[tuple[int, int]]:
@@ -103,10 +115,9 @@ def _relined(here: Sequence[FileLine], bodies: Sequence[str], style: str) -> lis
     kept: Sequence[int | None] = [None] * len(bodies)
     if any(line.ending != style for line in here[:-1]):
         kept = align_lines([line.body for line in here], bodies)
-    lines = [
-        FileLine(body, style if index is None else here[index].ending or style)
-        for body, index in zip(bodies, kept, strict=True)
-    ]
+    lines = []
+    for body, index in zip(bodies, kept, strict=True):
+        lines.append(FileLine(body, style if index is None else here[index].ending or style))
     return [*lines[:-1], FileLine(lines[-1].body, here[-1].ending)]
 
 
@@ -131,7 +142,10 @@ def _numbered(file: FileText, quote: LineReplacement) -> MatchedSplices | EditRe
         (MatchLevel.TRAILING, LINE_KEYS[MatchLevel.TRAILING]),
         (MatchLevel.TYPOGRAPHY, LINE_KEYS[MatchLevel.TYPOGRAPHY]),
     ):
-        readable = [reading for reading in readings if any(map(fold_and_strip_line, reading.old))]
+        readable = []
+        for reading in readings:
+            if any(map(fold_and_strip_line, reading.old)):
+                readable.append(reading)
         if found := [
             (reading, start) for reading in readable for start in find_line_sequences(bodies, reading.old, key)
         ]:
@@ -155,7 +169,9 @@ def _place(
 def _in_words(span: EditedSpan) -> str:
     if span.last < span.first:
         return f"line {span.first} (lines before it are gone)"
-    return f"line {span.first}" if span.first == span.last else f"lines {span.first}-{span.last}"
+    if span.first == span.last:
+        return f"line {span.first}"
+    return f"lines {span.first}-{span.last}"
 
 
 __all__ = ["EditRefusal", "EditResult", "EditedSpan", "MatchLevel", "apply_edit"]

@@ -73,8 +73,11 @@ class FileText:
     def normalise_text(self, text: str) -> str:
         """A model's text with this file's idea of a line break written as `\\n`, without a byte-order mark."""
         text = text.replace("\r\n", "\n")
-        text = text.replace("\r", "\n") if self.has_cr_endings else text
-        return text.removeprefix("\ufeff") if self.bom else text
+        if self.has_cr_endings:
+            text = text.replace("\r", "\n")
+        if self.bom:
+            return text.removeprefix("\ufeff")
+        return text
 
     def choose_line_ending(self, start: int, end: int) -> str:
         """The line ending that new lines between `start` and `end` should have: the nearest one there is."""

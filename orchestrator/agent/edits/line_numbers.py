@@ -47,4 +47,6 @@ class NumberedLines:
 def find_number_mark(line: str) -> str | None:
     """What follows the line number that the line begins with, or None."""
     match = _NUMBERED.match(line)
-    return match[2].strip(" ") if match and match[2] else None
+    if match and match[2]:
+        return match[2].strip(" ")
+    return None

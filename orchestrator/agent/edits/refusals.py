@@ -70,7 +70,10 @@ LEGACY_ENCODING = EditRefusal(
 def refuse_ambiguous(starts: Sequence[int], rung: MatchLevel) -> EditRefusal:
     """Refuse a quote that matches several places, which begin at these lines, counted from 1."""
     lines = list(dict.fromkeys(starts))
-    more = f" and {len(lines) - _SHOWN_PLACES} more" if len(lines) > _SHOWN_PLACES else ""
+    if len(lines) > _SHOWN_PLACES:
+        more = f" and {len(lines) - _SHOWN_PLACES} more"
+    else:
+        more = ""
     plural = "s" if len(lines) > 1 else ""
     where = f"{len(starts)} places, at line{plural} {', '.join(map(str, lines[:_SHOWN_PLACES]))}{more}"
     if rung == MatchLevel.EXACT:
@@ -88,7 +91,10 @@ def refuse_ambiguous(starts: Sequence[int], rung: MatchLevel) -> EditRefusal:
 
 def refuse_unsafe(why: str, bodies: Sequence[str], start: int, count: int) -> EditRefusal:
     """Refuse a quote that matches only lines `start` up to `start + count`, counted from 0, and would do harm there."""
-    where = f"lines {start + 1}-{start + count}" if count > 1 else f"line {start + 1}"
+    if count > 1:
+        where = f"lines {start + 1}-{start + count}"
+    else:
+        where = f"line {start + 1}"
     text = (
         f"`old` is not in the file exactly. It resembles {where}, but {why}. "
         f"Quote exactly what is there, without the numbers:\n{_listed(bodies, start, start + count)}"
@@ -133,7 +139,9 @@ def _listed(bodies: Sequence[str], start: int, end: int) -> str:
 
 def _nearest(bodies: Sequence[str], old: Sequence[str]) -> tuple[int, int] | None:
     """The window of as many lines as `old` has that shares the most words with it, if it shares enough."""
-    wanted = [set(_WORD.findall(line)) for line in old[:_COMPARED_LINES]]
+    wanted = []
+    for line in old[:_COMPARED_LINES]:
+        wanted.append(set(_WORD.findall(line)))
     total = sum(map(bool, wanted))
     if not bodies or not total:
         return None
@@ -141,11 +149,15 @@ def _nearest(bodies: Sequence[str], old: Sequence[str]) -> tuple[int, int] | Non
     for index, words in enumerate(wanted):
         for word in words:
             owners.setdefault(word, []).append(index)
-    scores = [_likeness(set(_WORD.findall(line)), wanted, owners) for line in bodies[:_SEARCHED_LINES]]
+    scores = []
+    for line in bodies[:_SEARCHED_LINES]:
+        scores.append(_likeness(set(_WORD.findall(line)), wanted, owners))
     sums = [0.0, *accumulate(scores)]
     size = min(len(wanted), len(scores))
     best = max(range(len(scores) - size + 1), key=lambda start: sums[start + size] - sums[start])
-    return (best, best + size) if sums[best + size] - sums[best] >= _NEAR * total else None
+    if sums[best + size] - sums[best] >= _NEAR * total:
+        return (best, best + size)
+    return None
 
 
 def _likeness(words: set[str], wanted: Sequence[set[str]], owners: dict[str, list[int]]) -> float:

@@ -43,10 +43,13 @@ class LineReplacement:
         here = file.lines[start:end]
         respell = _respelling([line.body for line in here], self.old, rung)
         style = file.choose_line_ending(start, end)
-        lines = [
-            FileLine(respell(text), style) if kept is None else FileLine(here[kept].body, here[kept].ending or style)
-            for text, kept in zip(self.new, align_lines(self.old, self.new), strict=True)
-        ]
+        lines = []
+        for text, kept in zip(self.new, align_lines(self.old, self.new), strict=True):
+            lines.append(
+                FileLine(respell(text), style)
+                if kept is None
+                else FileLine(here[kept].body, here[kept].ending or style)
+            )
         if lines:
             lines[-1] = FileLine(lines[-1].body, here[-1].ending)
         elif start and not here[-1].ending:  # the file ends without a newline, and goes on doing so
@@ -123,11 +126,10 @@ class _Indent:
 
     @classmethod
     def from_lines(cls, here: Sequence[str], old: Sequence[str]) -> "_Indent":
-        pairs = [
-            (get_indentation(real), get_indentation(quoted))
-            for real, quoted in zip(here, old, strict=True)
-            if fold_and_strip_line(quoted)
-        ]
+        pairs = []
+        for real, quoted in zip(here, old, strict=True):
+            if fold_and_strip_line(quoted):
+                pairs.append((get_indentation(real), get_indentation(quoted)))
         found = {_step(real, quoted) for real, quoted in pairs}
         step = found.pop()
         if found or step is None:
@@ -155,4 +157,6 @@ def _step(real: str, quoted: str) -> tuple[str, bool] | None:
     """The white space that one indentation has in front of the other, and whether the quoted one lacks it."""
     if real.endswith(quoted):
         return real.removesuffix(quoted), True
-    return (quoted.removesuffix(real), False) if quoted.endswith(real) else None
+    if quoted.endswith(real):
+        return (quoted.removesuffix(real), False)
+    return None

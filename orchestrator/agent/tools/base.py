@@ -94,4 +94,6 @@ def _without_titles(node: Any) -> Any:  # noqa: ANN401
             for key, value in node.items()
             if not (key == "title" and isinstance(value, str))
         }
-    return [_without_titles(item) for item in node] if isinstance(node, list) else node
+    if isinstance(node, list):
+        return [_without_titles(item) for item in node]
+    return node

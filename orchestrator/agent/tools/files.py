@@ -60,8 +60,13 @@ def build_read_tool(workspace: Workspace) -> Tool[ReadArguments]:
             raise ToolRefused(f"{arguments.path} has {len(lines)} lines")
         if arguments.end is not None and arguments.end < arguments.start:
             raise ToolRefused(f"the last line, {arguments.end}, comes before the first, {arguments.start}")
-        shown = [f"{number}\t{lines[number - 1]}" for number in range(arguments.start, last + 1)]
-        rest = f"\n[{len(lines) - last} more lines of {len(lines)}]" if last < len(lines) else ""
+        shown = []
+        for number in range(arguments.start, last + 1):
+            shown.append(f"{number}\t{lines[number - 1]}")
+        if last < len(lines):
+            rest = f"\n[{len(lines) - last} more lines of {len(lines)}]"
+        else:
+            rest = ""
         return ToolResult("\n".join(shown) + rest or "[empty file]")
 
     return Tool("read", "Show a file, or some of its lines, with line numbers.", ReadArguments, read_lines)
@@ -70,7 +75,9 @@ def build_read_tool(workspace: Workspace) -> Tool[ReadArguments]:
 def _lines(content: bytes) -> list[str]:
     """Lines as git and `edit` count them: only a line feed ends one."""
     text = content.decode("utf-8", "replace")
-    return [line.removesuffix("\r") for line in text.removesuffix("\n").split("\n")] if text else []
+    if text:
+        return [line.removesuffix("\r") for line in text.removesuffix("\n").split("\n")]
+    return []
 
 
 def build_list_tool(workspace: Workspace) -> Tool[ListArguments]:
@@ -78,7 +85,10 @@ def build_list_tool(workspace: Workspace) -> Tool[ListArguments]:
 
     async def list_files(arguments: ListArguments) -> ToolResult:
         found = await workspace.list_paths(arguments.glob)
-        rest = f"\n[{len(found) - _MAX_PATHS} more of {len(found)}]" if len(found) > _MAX_PATHS else ""
+        if len(found) > _MAX_PATHS:
+            rest = f"\n[{len(found) - _MAX_PATHS} more of {len(found)}]"
+        else:
+            rest = ""
         return ToolResult("\n".join(found[:_MAX_PATHS]) + rest or f"no file fits {arguments.glob}")
 
     return Tool("list", "List the files of the repository.", ListArguments, list_files)
@@ -89,7 +99,10 @@ def build_search_tool(workspace: Workspace) -> Tool[SearchArguments]:
 
     async def search_lines(arguments: SearchArguments) -> ToolResult:
         found = await workspace.search_text(arguments.pattern, arguments.glob, _MAX_MATCHES + 1)
-        rest = f"\n[more than {_MAX_MATCHES} lines match: narrow the pattern]" if len(found) > _MAX_MATCHES else ""
+        if len(found) > _MAX_MATCHES:
+            rest = f"\n[more than {_MAX_MATCHES} lines match: narrow the pattern]"
+        else:
+            rest = ""
         return ToolResult("\n".join(found[:_MAX_MATCHES]) + rest or "no line matches")
 
     return Tool(

@@ -39,5 +39,8 @@ def build_recall_tool(ledger: Ledger) -> Tool[RecallArguments]:
 
 def _line(hit: SearchHit) -> str:
     who = f" {hit.task}" if hit.task else ""
-    turn = f" turn {hit.turn}" if hit.turn is not None else ""
+    if hit.turn is not None:
+        turn = f" turn {hit.turn}"
+    else:
+        turn = ""
     return f"{hit.seq}{who}{turn} {hit.kind}: {hit.snippet}"

@@ -44,7 +44,10 @@ def build_shell_tool(
         text = "\n".join((_ending(result), *_refused(result), output)).rstrip()
         return ToolResult(text, is_ok=result.is_success, network=result.network, stray_packets=result.stray_packets)
 
-    place = "the repository and /tmp" if is_writing else "/tmp"
+    if is_writing:
+        place = "the repository and /tmp"
+    else:
+        place = "/tmp"
     return Tool(
         "shell",
         f"Run a command in the repository. {_NETWORK[tier()]}; only {place} can be written.",

@@ -55,7 +55,9 @@ def _payload() -> dict[str, Any]:
         found = decode_json(Path(place).read_bytes())
     except (OSError, ValueError) as error:
         raise EnvironmentProblem(f"{place} cannot be read as an event: {error}") from error
-    return found if isinstance(found, dict) else {}
+    if isinstance(found, dict):
+        return found
+    return {}
 
 
 def _lines(order: JobOrder) -> list[str]:

@@ -60,5 +60,8 @@ def drop_command(run: str, name: str, reason: str, **given: Any) -> None:  # noq
 
 def _free(state: RunState, prefix: str) -> str:
     """The first id of its kind that nothing has: `c3` after `c1` and `c2`, `must-2` after `must-1`."""
-    taken = state.contract.ids if state.contract else frozenset()
+    if state.contract:
+        taken = state.contract.ids
+    else:
+        taken = frozenset()
     return next(name for number in range(1, len(taken) + 2) if (name := f"{prefix}{number}") not in taken)

@@ -93,7 +93,9 @@ def _farewell(app: "Dashboard", is_at_work: bool) -> str:
         return "goes on"
     if state is None or state.started is None or state.ended is not None:
         return ""
-    return "waits for your answer" if state.pending_approvals else "has stopped"
+    if state.pending_approvals:
+        return "waits for your answer"
+    return "has stopped"
 
 
 def print_run_lines(directory: RunDirectory, words: str, is_read_only: bool) -> int:

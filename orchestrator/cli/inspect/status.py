@@ -69,7 +69,10 @@ def _print_fleet(directory: RunDirectory, wanted: str, as_json: bool) -> None:
         with open_run_journal(directory) as store:
             seen = collect_last_seen(state, store)
         rows = build_fleet_rows(state, seen, datetime.now(UTC), is_at_work=has_live_engine(directory))
-        found = [row for row in rows if fits(row.get_filter_values())]
+        found = []
+        for row in rows:
+            if fits(row.get_filter_values()):
+                found.append(row)
         if not as_json:
             print_lines(render_fleet_lines(found, len(rows)))
             return
@@ -84,9 +87,9 @@ def collect_last_seen(state: "RunState", store: "EventReader") -> dict["SessionI
     from orchestrator.report.log.last_event import EVENTS_TO_READ, find_last_session_event
 
     open_ones = (session.session for session in state.sessions.values() if session.ended is None)
-    found = {
-        session: find_last_session_event(store.read_session_part(session, last=EVENTS_TO_READ)) for session in open_ones
-    }
+    found = {}
+    for session in open_ones:
+        found[session] = find_last_session_event(store.read_session_part(session, last=EVENTS_TO_READ))
     return {session: seen for session, seen in found.items() if seen is not None}
 
 

@@ -46,7 +46,9 @@ def _list(as_json: bool) -> None:
     known = load_templates().values()
     if as_json:
         names = ("name", "summary", "language")
-        told = [{name: getattr(one, name) for name in names} | {"needs": list(one.needs)} for one in known]
+        told = []
+        for one in known:
+            told.append({name: getattr(one, name) for name in names} | {"needs": list(one.needs)})
         print_object({"schema": "orchestrate.recipes/1", "recipes": told})
     else:
         print_lines(f"{one.name:20} {one.summary}" for one in known)

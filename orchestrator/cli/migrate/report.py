@@ -53,7 +53,10 @@ def report_command(run: str | None, repo: Path, state: str, as_json: bool, **fil
         if as_json:
             print_object(report)
         elif not wanted:
-            reason = f": {report['reason']}" if report["reason"] else ""
+            if report["reason"]:
+                reason = f": {report['reason']}"
+            else:
+                reason = ""
             print_lines(
                 [f"{report['run']}  {report['outcome']}{reason}", *render_burndown_lines(report, choose_glyphs())]
             )

@@ -74,7 +74,10 @@ def rollback_command(
     if bool(shards) == is_all:
         raise UsageProblem("name the shards to take back, or say --all")
     place, state = find_commanded_run(run, given)
-    names = list_landed_shards(state) if is_all else shards
+    if is_all:
+        names = list_landed_shards(state)
+    else:
+        names = shards
     deliver_command(
         place, state, RollbackShards(shards=names, reason=reason), wake=not no_wake, as_json=given["as_json"]
     )

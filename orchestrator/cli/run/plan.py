@@ -61,7 +61,10 @@ def print_plan(options: Options, goal: str, as_json: bool) -> None:
 def _criteria(contract: Contract) -> Iterator[str]:
     yield "reached when"
     for criterion in contract.criteria:
-        command = f"  $ {to_one_line(criterion.command)}" if criterion.command else ""
+        if criterion.command:
+            command = f"  $ {to_one_line(criterion.command)}"
+        else:
+            command = ""
         yield f"  {criterion.id}: {to_one_line(criterion.text)}{command}"
     yield ""
 
@@ -76,10 +79,14 @@ def _lines(plan: Plan | Handoff) -> Iterator[str]:
 
 
 def _draft_lines(draft: TaskDraft) -> Iterator[str]:
-    after = f"  after {', '.join(draft.depends_on)}" if draft.depends_on else ""
+    if draft.depends_on:
+        after = f"  after {', '.join(draft.depends_on)}"
+    else:
+        after = ""
     yield f"\n{draft.key} ({draft.kind}){after}  {draft.title}"
     yield f"  {draft.outcome}"
-    yield from (f"  - {point}" for point in draft.acceptance)
+    for point in draft.acceptance:
+        yield f"  - {point}"
     if draft.paths:
         yield f"  paths: {', '.join(draft.paths)}"
     if draft.grants:

@@ -82,7 +82,9 @@ def _inlined(node: Any, known: Mapping[str, Any], is_table: bool = False) -> Any
         return node
     if "$ref" in node:
         return _inlined(known[node["$ref"].rpartition("/")[2]], known)
-    kept = {name: _inlined(value, known, name == "properties") for name, value in node.items()}
+    kept = {}
+    for name, value in node.items():
+        kept[name] = _inlined(value, known, name == "properties")
     if is_table:
         return kept
     is_closed = kept.get("additionalProperties") is False

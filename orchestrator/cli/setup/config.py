@@ -66,7 +66,9 @@ def schema_command(name: str | None, as_json: bool) -> None:
     if name is not None:
         print_object(SCHEMAS[_full(name, SCHEMAS)])
     elif as_json:
-        names = [{"name": known, "printed_by": one["description"]} for known, one in SCHEMAS.items()]
+        names = []
+        for known, one in SCHEMAS.items():
+            names.append({"name": known, "printed_by": one["description"]})
         print_object({"schema": "orchestrate.schemas/1", "schemas": names})
     else:
         print_lines(f"{known:32} {one['description']}" for known, one in SCHEMAS.items())
@@ -74,7 +76,10 @@ def schema_command(name: str | None, as_json: bool) -> None:
 
 def _full(name: str, known: Iterable[str]) -> str:
     """The whole name of a schema; the newest where no number is given."""
-    fits = [one for one in known if name in (one, one.removeprefix("orchestrate.").rpartition("/")[0])]
+    fits = []
+    for one in known:
+        if name in (one, one.removeprefix("orchestrate.").rpartition("/")[0]):
+            fits.append(one)
     if not fits:
         raise UsageProblem(f"nothing is printed under the name {name!r}: see orchestrate config schema")
     return max(fits)

@@ -46,10 +46,9 @@ def doctor_command(
     findings = anyio.run(_examine, Options(repo, flags, read_only, trust_project), in_ci, as_json)
     is_ok = all(finding.is_ok or finding.is_warning for finding in findings)
     if as_json:
-        rows = [
-            {"name": f.name, "ok": f.is_ok, "warning": f.is_warning and not f.is_ok, "detail": f.detail}
-            for f in findings
-        ]
+        rows = []
+        for f in findings:
+            rows.append({"name": f.name, "ok": f.is_ok, "warning": f.is_warning and not f.is_ok, "detail": f.detail})
         print_object({"schema": "orchestrate.doctor/1", "ok": is_ok, "findings": rows})
     exit_with(0 if is_ok else 7)
 

@@ -58,10 +58,15 @@ def _lines(gone: CollectionResult, is_dry: bool) -> Iterator[str]:
         "dependencies": gone.deps,
         "stale locks": gone.locks,
     }
-    told = [f"{len(found)} {name}" for name, found in kinds.items() if found or name in {"workspaces", "runs", "refs"}]
+    told = []
+    for name, found in kinds.items():
+        if found or name in {"workspaces", "runs", "refs"}:
+            told.append(f"{len(found)} {name}")
     yield f"{verb} {', '.join(told)}; {freed} {format_size(gone.freed_bytes)}"
-    yield from (f"  {name}" for name in (*gone.workspaces, *gone.runs, *gone.locks))
-    yield from (f"stays locked: {text}" for text in gone.locked)
+    for name in (*gone.workspaces, *gone.runs, *gone.locks):
+        yield f"  {name}"
+    for text in gone.locked:
+        yield f"stays locked: {text}"
     for kept in gone.kept:
         yield from _kept_lines(kept)
 
@@ -69,8 +74,14 @@ def _lines(gone: CollectionResult, is_dry: bool) -> Iterator[str]:
 def _kept_lines(kept: KeptRun) -> Iterator[str]:
     yield f"kept {kept.run}: {kept.why}"
     for work in kept.work[:_SHOWN]:
-        keep = f"; keep it: git branch NAME {work.commit[:12]}" if work.commit else ""
-        see = "" if work.status == "landed" else f"  see it: orchestrate diff {kept.run} {work.name}"
+        if work.commit:
+            keep = f"; keep it: git branch NAME {work.commit[:12]}"
+        else:
+            keep = ""
+        if work.status == "landed":
+            see = ""
+        else:
+            see = f"  see it: orchestrate diff {kept.run} {work.name}"
         yield f"  {work.status} {work.name}{see}{keep}"
     if len(kept.work) > _SHOWN:
         yield f"  and {len(kept.work) - _SHOWN} more"

@@ -89,7 +89,10 @@ def exec_command(
     if state:
         set_nested_value(flags, ("state", "dir"), state)
     disable_sandbox(flags, unsafe_no_sandbox)
-    line = words[0] if len(words) == 1 else shlex.join(words)
+    if len(words) == 1:
+        line = words[0]
+    else:
+        line = shlex.join(words)
     options = Options(repo, flags, read_only, trust_project)
     exit_with(anyio.run(_execute, options, line, Tier(tier), timeout, explain, as_json))
 
@@ -109,7 +112,9 @@ async def _execute(
             screen.finish_output()
     if as_json:
         print_object(_object(line, tried.explanation if explain else {}, result))
-    return _code(result) if result else 0
+    if result:
+        return _code(result)
+    return 0
 
 
 async def _say(text: str) -> None:
@@ -140,7 +145,10 @@ def _lines(explained: PolicyExplanation) -> Iterator[str]:
         yield f"{name:11} {text}"
     yield "what stands where:"
     for place in cast(list[dict[str, str]], explained["places"]):
-        source = f"  {place['source']}" if place["source"] not in ("", place["path"]) else ""
+        if place["source"] not in ("", place["path"]):
+            source = f"  {place['source']}"
+        else:
+            source = ""
         yield f"  {place['kind']:9}  {place['path']}{source}"
     yield "variables that a command sees:"
     yield from (f"  {name}={text}" for name, text in sorted(cast(Mapping[str, str], explained["variables"]).items()))

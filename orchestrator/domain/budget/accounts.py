@@ -37,11 +37,9 @@ class Accounts:
         if model in limits.models:
             yield self.get_model_account(model, share)
         if role != "judge":
-            yield from (
-                self.get_task_account(node)
-                for node in self._state.iterate_lineage(task)
-                if self.get_task_limit(node).is_set
-            )
+            for node in self._state.iterate_lineage(task):
+                if self.get_task_limit(node).is_set:
+                    yield self.get_task_account(node)
 
     def get_run_account(self, held_back: float = 0.0) -> Account:
         """The whole run, without the share that is held back."""
@@ -101,7 +99,9 @@ class Accounts:
     def _usual(self, task: Task) -> Limit:
         if task.id == ROOT_TASK:
             return Limit()
-        return self._limits.leaf if task.kind == "leaf" else self._limits.branch
+        if task.kind == "leaf":
+            return self._limits.leaf
+        return self._limits.branch
 
     def get_remaining_budget(self, task: TaskId) -> RemainingBudget:
         """Dollars and tokens that a task may still give to new children, None for no bound: the least that it and
@@ -111,7 +111,9 @@ class Accounts:
             self.get_run_account(self._limits.reserve),
             *map(self.get_task_account, self._state.iterate_lineage(task)),
         ]
-        rests = [compute_remaining(account.limit, account.booked + account.reserved) for account in above]
+        rests = []
+        for account in above:
+            rests.append(compute_remaining(account.limit, account.booked + account.reserved))
         usd = [rest[0] for rest in rests if rest[0] is not None]
         tokens = [rest[1] for rest in rests if rest[1] is not None]
         return min(usd, default=None), min(tokens, default=None)
@@ -129,4 +131,6 @@ class Accounts:
 
 
 def _kept(share: float) -> str:
-    return f" ({share:.0%} of it is kept for the judge)" if share else ""
+    if share:
+        return f" ({share:.0%} of it is kept for the judge)"
+    return ""

@@ -159,7 +159,9 @@ class _Size:
             return BudgetFit.YES
         if self.booked >= self.limit or self.booked + self.wanted > self.limit:
             return BudgetFit.NO
-        return BudgetFit.YES if self.booked + self.reserved + self.wanted <= self.limit else BudgetFit.LATER
+        if self.booked + self.reserved + self.wanted <= self.limit:
+            return BudgetFit.YES
+        return BudgetFit.LATER
 
     def describe_refusal(self, name: str) -> str:
         amount = f"the {self.unit} budget of {self._shown(self.limit)} for {name}"
@@ -169,13 +171,17 @@ class _Size:
         return f"{amount} does not cover another call ({parts})"
 
     def _shown(self, amount: Decimal | int) -> str:
-        return format_exact_dollars(amount) if self.unit == "USD" else f"{int(amount):,}"
+        if self.unit == "USD":
+            return format_exact_dollars(amount)
+        return f"{int(amount):,}"
 
 
 def _tighter(one: float, other: float | None) -> float:
     if not other:
         return one
-    return min(one, other) if one else other
+    if one:
+        return min(one, other)
+    return other
 
 
 def compute_remaining(limit: Limit, booked: Usage) -> tuple[Decimal | None, int | None]:

@@ -19,7 +19,10 @@ class Price(FrozenModel):
 
     def compute_cost(self, usage: Usage) -> Decimal:
         """What the tokens of `usage` cost, in dollars."""
-        cached_usd = self.input_usd if self.cached_usd is None else self.cached_usd
+        if self.cached_usd is None:
+            cached_usd = self.input_usd
+        else:
+            cached_usd = self.cached_usd
         fresh = usage.input_tokens - usage.cached_tokens
         total = fresh * self.input_usd + usage.cached_tokens * cached_usd + usage.output_tokens * self.output_usd
         return total / MILLION

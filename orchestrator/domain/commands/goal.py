@@ -61,14 +61,16 @@ def _refusal(state: RunState, command: Command) -> str:
         case Continue() if state.user_pause is None:
             return "the run is not paused"
         case StopCall() | AddCriterion() | DropCriterion() if state.ended is None:
-            return (
-                explain_stop_refusal(state, command) if isinstance(command, StopCall) else _not_amended(state, command)
-            )
+            if isinstance(command, StopCall):
+                return explain_stop_refusal(state, command)
+            return _not_amended(state, command)
         case Configure(is_all=False) if "contract" in command.settings:
             return CONTRACT_FROZEN_REFUSAL
         case Configure():
             return ""
-    return f"the run has ended: {state.ended.outcome}" if state.ended else ""
+    if state.ended:
+        return f"the run has ended: {state.ended.outcome}"
+    return ""
 
 
 def _is_about_recipe(state: RunState, item: str) -> bool:
@@ -80,7 +82,9 @@ def _undecidable(state: RunState, item: str) -> str:
     if known is None:
         waiting = ", ".join(one.approval.item for one in state.pending_approvals) or "nothing"
         return f"nothing is asked under the name {item!r}; waiting: {waiting}"
-    return "" if known.is_open else f"{item} was answered already: {known.decision} by {known.by}"
+    if known.is_open:
+        return ""
+    return f"{item} was answered already: {known.decision} by {known.by}"
 
 
 def _not_retried(state: RunState, command: Retry) -> str:
@@ -101,11 +105,9 @@ def _not_retried(state: RunState, command: Retry) -> str:
     session = state.sessions.get(task.attempts[number - 1].session)
     turns = session.turns if session else 0
     if command.turn >= turns:
-        return (
-            f"attempt {number} of {command.task} has the turns 0 to {turns - 1}"
-            if turns
-            else (f"attempt {number} of {command.task} has no whole turn")
-        )
+        if turns:
+            return f"attempt {number} of {command.task} has the turns 0 to {turns - 1}"
+        return f"attempt {number} of {command.task} has no whole turn"
     return ""
 
 
@@ -115,19 +117,27 @@ def _not_cancelled(state: RunState, name: TaskId) -> str:
         return f"there is no task {name!r} in this run"
     if state.run.mode == "migration":
         return f"{name} {_FOLLOWS}"
-    return f"{name} is {task.status} already" if task.status.is_terminal else ""
+    if task.status.is_terminal:
+        return f"{name} is {task.status} already"
+    return ""
 
 
 def _not_amended(state: RunState, command: AddCriterion | DropCriterion) -> str:
     if state.contract is None:
-        return "it has no contract yet" if state.run.mode == "goal" else "a migration has no contract"
+        if state.run.mode == "goal":
+            return "it has no contract yet"
+        return "a migration has no contract"
     known = ", ".join(criterion.id for criterion in state.contract.criteria)
     if isinstance(command, AddCriterion):
         name = command.criterion.id
-        return f"the id {name} is taken; the criteria: {known}" if name in state.contract.ids else ""
+        if name in state.contract.ids:
+            return f"the id {name} is taken; the criteria: {known}"
+        return ""
     if command.id in {GOAL_CRITERION, GATE_CRITERION}:
         return f"every contract has the criterion {command.id}"
-    return "" if command.id in state.contract.ids else f"there is no criterion {command.id!r}; the criteria: {known}"
+    if command.id in state.contract.ids:
+        return ""
+    return f"there is no criterion {command.id!r}; the criteria: {known}"
 
 
 def apply_command(state: RunState, command: Command, by: str) -> None:

@@ -74,8 +74,13 @@ def _(command: SkipFiles, state: RunState) -> str:
     if landed := [file for file in files if file.status == FileStatus.MERGED]:
         shard = state.find_shard_of_file(landed[0].path)
         return f"{_named(landed)} landed: take its shard back instead (migrate rollback RUN {_name(shard)})"
-    again = [file for file in files if file.status == FileStatus.SKIPPED]
-    return f"{_named(again)} was left out already" if len(again) == len(files) else ""
+    again = []
+    for file in files:
+        if file.status == FileStatus.SKIPPED:
+            again.append(file)
+    if len(again) == len(files):
+        return f"{_named(again)} was left out already"
+    return ""
 
 
 @_refusal.register
@@ -83,11 +88,19 @@ def _(command: RetryFiles, state: RunState) -> str:
     if missing := _unknown("file", command.files, state.files):
         return missing
     files = [state.files[path] for path in command.files]
-    landed = [file for file in files if file.status == FileStatus.MERGED]
+    landed = []
+    for file in files:
+        if file.status == FileStatus.MERGED:
+            landed.append(file)
     if landed:
         return f"{_named(landed)} landed: there is nothing to try again"
-    under_way = [file for file in files if file.status not in _RETRIED]
-    return f"{_named(under_way)} is on its way ({under_way[0].status}): it has not failed yet" if under_way else ""
+    under_way = []
+    for file in files:
+        if file.status not in _RETRIED:
+            under_way.append(file)
+    if under_way:
+        return f"{_named(under_way)} is on its way ({under_way[0].status}): it has not failed yet"
+    return ""
 
 
 @_refusal.register
@@ -97,14 +110,18 @@ def _(command: HoldShard, state: RunState) -> str:
     shard = state.shards[command.shard]
     if shard.commit is not None:
         return f"{shard.name} has landed: take it back instead (migrate rollback RUN {shard.name})"
-    return f"{shard.name} is {shard.held}" if shard.held else ""
+    if shard.held:
+        return f"{shard.name} is {shard.held}"
+    return ""
 
 
 @_refusal.register
 def _(command: ReleaseShard, state: RunState) -> str:
     if missing := _unknown("shard", (command.shard,), state.shards):
         return missing
-    return "" if state.shards[command.shard].held else f"{command.shard} is not held"
+    if state.shards[command.shard].held:
+        return ""
+    return f"{command.shard} is not held"
 
 
 @_refusal.register
@@ -122,7 +139,9 @@ def _(command: RollbackShards, state: RunState) -> str:
 
 @_refusal.register
 def _(_command: Publish, state: RunState) -> str:
-    return "" if state.landings else "nothing has landed, so there is no pull request to open"
+    if state.landings:
+        return ""
+    return "nothing has landed, so there is no pull request to open"
 
 
 @_refusal.register
@@ -144,20 +163,31 @@ def _unknown(what: str, names: Iterable[str], known: Iterable[str]) -> str:
     wrong = next((name for name in names if name not in known), None)
     if wrong is None:
         return ""
-    alike = [one for one in known if one.rpartition("/")[2] == wrong.rpartition("/")[2]]
+    alike = []
+    for one in known:
+        if one.rpartition("/")[2] == wrong.rpartition("/")[2]:
+            alike.append(one)
     near = list(dict.fromkeys([*alike, *get_close_matches(wrong, known, _SHOWN, 0.5)]))[:_SHOWN]
     some = ", ".join([*known[:_SHOWN], "…"] if len(known) > _SHOWN else known)
-    hint = f"did you mean {', '.join(near)}?" if near else f"there are {len(known)}{f': {some}' if some else ''}"
+    if near:
+        hint = f"did you mean {', '.join(near)}?"
+    else:
+        hint = f"there are {len(known)}{f': {some}' if some else ''}"
     return f"there is no {what} {wrong!r} in this run: {hint}"
 
 
 def _named(files: list[FileRecord]) -> str:
-    more = f" (and {len(files) - 1} more)" if len(files) > 1 else ""
+    if len(files) > 1:
+        more = f" (and {len(files) - 1} more)"
+    else:
+        more = ""
     return f"{files[0].path}{more}"
 
 
 def _name(shard: Shard | None) -> str:
-    return shard.name if shard else "SHARD"
+    if shard:
+        return shard.name
+    return "SHARD"
 
 
 @singledispatch

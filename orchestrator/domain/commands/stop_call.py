@@ -15,7 +15,10 @@ def find_running_call(state: RunState, session: SessionId) -> ToolCalled | None:
 
 def find_running_call_of_task(state: RunState, task: TaskId) -> ToolCalled | None:
     """The latest call of a tool that a conversation about a task waits for."""
-    calls = [intent for intent in state.open_intents.values() if isinstance(intent, ToolCalled)]
+    calls = []
+    for intent in state.open_intents.values():
+        if isinstance(intent, ToolCalled):
+            calls.append(intent)
     return next((call for call in reversed(calls) if call.task == task), None)
 
 
@@ -29,7 +32,9 @@ def explain_stop_refusal(state: RunState, command: StopCall) -> str:
     name = parse_effect_name(running.key)
     if command.call not in ("", name):
         return "the call that was meant is over; another one runs now"
-    return f"{running.name} is being stopped already" if name in state.stopped_calls else ""
+    if name in state.stopped_calls:
+        return f"{running.name} is being stopped already"
+    return ""
 
 
 def record_stopped_call(state: RunState, command: StopCall) -> None:

@@ -23,7 +23,10 @@ class UnknownEventError(ValueError):
 
 
 def _concrete(cls: type[Event]) -> list[type[Event]]:
-    below = [found for sub in cls.__subclasses__() for found in _concrete(sub)]
+    below = []
+    for sub in cls.__subclasses__():
+        for found in _concrete(sub):
+            below.append(found)
     return below or [cls]
 
 
@@ -48,7 +51,10 @@ def parse_event(kind: str, version: int, body: str | bytes) -> Event:
     cls = EVENT_CLASSES.get((kind, version))
     if cls is None:
         known = sorted(v for k, v in EVENT_CLASSES if k == kind)
-        hint = f"this program knows version {known}" if known else "this program does not know the kind"
+        if known:
+            hint = f"this program knows version {known}"
+        else:
+            hint = "this program does not know the kind"
         raise UnknownEventError(f"event {kind!r} version {version}: {hint}")
     return cls.model_validate_json(body)
 

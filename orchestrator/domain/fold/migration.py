@@ -34,7 +34,10 @@ def _(event: migration.FileMoved, state: RunState) -> None:
         return
     if event.rung > file.rung:
         state.rung_files[event.rung] += 1
-    before = FileStatus.TRANSFORMED if is_late else file.status
+    if is_late:
+        before = FileStatus.TRANSFORMED
+    else:
+        before = file.status
     status = apply_transition(FILE_TRANSITIONS, f"file {event.path}", before, event.status)
     changes: dict[str, object] = {
         "status": status,
@@ -89,7 +92,10 @@ def _(event: migration.RecipeRevised, state: RunState) -> None:
     state.revisions.append(event)
     restart_ladder(state, event.redo)
     no = {"decision": "deny", "by": event.by, "reason": f"the recipe was revised to {event.revision}"}
-    overtaken = {item: asked for item, asked in state.approvals.items() if asked.is_about_recipe and asked.is_open}
+    overtaken = {}
+    for item, asked in state.approvals.items():
+        if asked.is_about_recipe and asked.is_open:
+            overtaken[item] = asked
     state.approvals |= {item: asked.model_copy(update=no) for item, asked in overtaken.items()}
 
 

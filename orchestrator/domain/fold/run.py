@@ -262,7 +262,10 @@ def _count_answer(state: RunState, event: work.ModelReplied | work.ModelFailed) 
     """Count by the model that was asked: a reply names the model that says it answered."""
     asked = state.open_intents.get(event.key)
     if event.task is not None:
-        model = asked.model if isinstance(asked, work.ModelCalled) else state.sessions[event.session].model
+        if isinstance(asked, work.ModelCalled):
+            model = asked.model
+        else:
+            model = state.sessions[event.session].model
         state.answer_counts[f"{event.role} {event.task} {model}"] += 1
 
 
@@ -271,7 +274,10 @@ def _(event: work.ToolReturned, state: RunState) -> None:
     called, session = state.open_intents.get(event.key), state.sessions.get(event.session)
     if not isinstance(called, work.ToolCalled) or len(state.policy_violations) >= MAX_VIOLATIONS:
         return
-    repository = state.started.repository if state.started else ""
+    if state.started:
+        repository = state.started.repository
+    else:
+        repository = ""
     state.policy_violations += find_policy_violations(called, event, session.attempt if session else 0, repository)
 
 

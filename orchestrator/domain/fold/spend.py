@@ -101,7 +101,9 @@ def _book_risk(state: RunState, event: ModelFailed) -> None:
 def _asked(state: RunState, event: ModelReplied) -> str:
     """The model as it was asked for: a reply may call it by another name."""
     called = state.open_intents.get(event.key)
-    return called.model if isinstance(called, ModelCalled) else event.model
+    if isinstance(called, ModelCalled):
+        return called.model
+    return event.model
 
 
 def _add(sums: MutableMapping[K, Usage], key: K, usage: Usage) -> None:

@@ -61,14 +61,18 @@ def compute_checks_outcome(
     is_over = waited_s >= longest_s
     states = {check.state for check in checks}
     if not states:
-        return "none" if is_over or waited_s >= grace_s else "waits"
+        if is_over or waited_s >= grace_s:
+            return "none"
+        return "waits"
     if "pending" not in states and "failed" in states:
         return "failed"
     if states == {"passed"} and (is_steady or is_over):
         return "passed"
     if not is_over:
         return "waits"
-    return "failed" if "failed" in states else "late"
+    if "failed" in states:
+        return "failed"
+    return "late"
 
 
 def list_check_names(checks: Iterable[ForgeCheck], state: str) -> tuple[str, ...]:

@@ -54,7 +54,9 @@ def parse_session_lens(session: SessionId) -> str | None:
 
 def get_review_points(task: Task) -> Mapping[str, str]:
     """The points of a task by id: its outcome, and `A1`, `A2`, … for its acceptance points."""
-    numbered = {f"A{number}": text for number, text in enumerate(task.acceptance, start=1)}
+    numbered = {}
+    for number, text in enumerate(task.acceptance, start=1):
+        numbered[f"A{number}"] = text
     return {OUTCOME_POINT: task.outcome} | numbered
 
 

@@ -28,7 +28,9 @@ def collect_symptoms(difference: Difference) -> frozenset[str]:
 
 def get_symptom_test(symptom: str) -> str:
     """The id of the test that a symptom is about; empty for the gate itself."""
-    return "" if symptom == GATE_SYMPTOM else symptom.removesuffix(MISSING_SUFFIX).removesuffix(SKIPPED_SUFFIX)
+    if symptom == GATE_SYMPTOM:
+        return ""
+    return symptom.removesuffix(MISSING_SUFFIX).removesuffix(SKIPPED_SUFFIX)
 
 
 def can_hide_symptom(seen: frozenset[str], symptom: str) -> bool:

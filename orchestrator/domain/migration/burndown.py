@@ -36,8 +36,12 @@ def get_found_weight(file: FileRecord, has_sites: bool = True) -> float:
 def get_remaining_weight(file: FileRecord, has_sites: bool = True) -> float:
     """The weight of the sites that a file still has on the PR branch; never more than were found."""
     if not has_sites:
-        return 0.0 if file.status in _DONE else 1.0
-    return get_found_weight(file) * min(file.remaining_sites, file.sites) / file.sites if file.sites else 0.0
+        if file.status in _DONE:
+            return 0.0
+        return 1.0
+    if file.sites:
+        return get_found_weight(file) * min(file.remaining_sites, file.sites) / file.sites
+    return 0.0
 
 
 def sum_remaining_weight(state: RunState) -> float:
@@ -131,7 +135,10 @@ def thin_ticks(ticks: Sequence[Tick], most: int) -> list[Tick]:
     if len(kept) > most:
         return [ticks[place] for place in _evenly(sorted(kept), most)]
     room = most - len(kept)
-    others = [place for place in range(len(ticks)) if place not in kept]
+    others = []
+    for place in range(len(ticks)):
+        if place not in kept:
+            others.append(place)
     return [ticks[place] for place in sorted(kept | set(_spread(ticks, others, room)))]
 
 
@@ -147,5 +154,7 @@ def _spread(ticks: Sequence[Tick], places: Iterable[int], room: int) -> list[int
         return []
     begin, end = ticks[0].worked, ticks[-1].worked
     stretch = (end - begin) / room or 1.0
-    last_in = {min(int((ticks[place].worked - begin) / stretch), room - 1): place for place in places}
+    last_in = {}
+    for place in places:
+        last_in[min(int((ticks[place].worked - begin) / stretch), room - 1)] = place
     return list(last_in.values())

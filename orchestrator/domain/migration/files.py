@@ -162,13 +162,17 @@ class Shard(FrozenModel):
             return ShardStatus.EMPTY
         if all(status.is_terminal for status in statuses):
             return ShardStatus.FAILED
-        return ShardStatus.OPEN if statuses <= {FileStatus.DISCOVERED} else ShardStatus.RUNNING
+        if statuses <= {FileStatus.DISCOVERED}:
+            return ShardStatus.OPEN
+        return ShardStatus.RUNNING
 
 
 def build_next_shard_name(name: str) -> str:
     """`core.r1` for `core`, `core.r2` for `core.r1`."""
     stem, dot, number = name.rpartition(".r")
-    return f"{stem}.r{int(number) + 1}" if dot and number.isdigit() else f"{name}.r1"
+    if dot and number.isdigit():
+        return f"{stem}.r{int(number) + 1}"
+    return f"{name}.r1"
 
 
 class Wave(FrozenModel):

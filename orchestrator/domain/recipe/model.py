@@ -97,7 +97,10 @@ class Recipe(FrozenModel):
     @property
     def work_scope(self) -> Scope:
         """The scope with the sites that have to go: without those that an invariant only wants to be there."""
-        wanted = {rule.site for rule in self.invariant if rule.kind == "sites-at-least"}
+        wanted = set()
+        for rule in self.invariant:
+            if rule.kind == "sites-at-least":
+                wanted.add(rule.site)
         wanted -= {rule.site for rule in self.invariant if rule.kind == "sites-at-most"}
         return self.scope.model_copy(update={"site": tuple(site for site in self.scope.site if site.id not in wanted)})
 
@@ -106,7 +109,9 @@ class Recipe(FrozenModel):
         """The roles whose models carrying it out takes."""
         if not any(step.kind == "llm" for step in self.step):
             return ()
-        return ("worker", "judge") if self.judge.diff_review == "llm" else ("worker",)
+        if self.judge.diff_review == "llm":
+            return ("worker", "judge")
+        return ("worker",)
 
     @property
     def needs_models(self) -> bool:

@@ -76,7 +76,10 @@ class Step(FrozenModel):
     @model_validator(mode="after")
     def _fits_its_kind(self) -> Self:
         foreign = sorted(self.model_fields_set - _ANY - _OF_KIND[self.kind])
-        said = [name for name in foreign if getattr(self, name) != type(self).model_fields[name].default]
+        said = []
+        for name in foreign:
+            if getattr(self, name) != type(self).model_fields[name].default:
+                said.append(name)
         if said:
             allowed = ", ".join(sorted(_OF_KIND[self.kind]))
             told = f"kind = '{self.kind}' has no {', '.join(foreign)}; of its own it has {allowed}"

@@ -23,7 +23,9 @@ class CriterionStatus:
         """`met`, `not met`, or that there is no verdict yet."""
         if self.finding is None:
             return "not judged yet"
-        return "met" if self.finding.met else "not met"
+        if self.finding.met:
+            return "met"
+        return "not met"
 
     @property
     def was_met_on_base(self) -> bool:

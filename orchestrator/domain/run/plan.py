@@ -128,7 +128,11 @@ def _ownership_problems(plan: Plan) -> Iterator[str]:
             yield f"tasks {one.key!r} and {other.key!r} both own the decision {decision!r}: give it to one of them"
         if other.key in after[one.key] or one.key in after[other.key]:
             continue
-        shared = [(p, q) for p in one.paths for q in other.paths if can_overlap(p, q)]
+        shared = []
+        for p in one.paths:
+            for q in other.paths:
+                if can_overlap(p, q):
+                    shared.append((p, q))
         if shared:
             yield (
                 f"tasks {one.key!r} and {other.key!r} may change the same files ({shared[0][0]} and {shared[0][1]}) "

@@ -51,19 +51,25 @@ class TaskState(FrozenModel):
     @property
     def attempt(self) -> Attempt | None:
         """The latest attempt."""
-        return self.attempts[-1] if self.attempts else None
+        if self.attempts:
+            return self.attempts[-1]
+        return None
 
     @property
     def candidate(self) -> CandidateTaken | None:
         """The candidate of the latest attempt, if it has one."""
         latest = self.candidates[-1] if self.candidates else None
-        return latest if latest and self.attempt and latest.number == self.attempt.number else None
+        if latest and self.attempt and latest.number == self.attempt.number:
+            return latest
+        return None
 
     @property
     def verdict(self) -> VerdictGiven | None:
         """The verdict on the latest attempt, if there is one."""
         latest = self.verdicts[-1] if self.verdicts else None
-        return latest if latest and self.attempt and latest.number == self.attempt.number else None
+        if latest and self.attempt and latest.number == self.attempt.number:
+            return latest
+        return None
 
     @property
     def unit(self) -> UnitId:
@@ -74,7 +80,9 @@ class TaskState(FrozenModel):
     def ejection(self) -> UnitEjected | None:
         """Why the queue ejected the latest attempt, if it did."""
         latest = self.ejections[-1] if self.ejections else None
-        return latest if latest and latest.unit == self.unit else None
+        if latest and latest.unit == self.unit:
+            return latest
+        return None
 
 
 class SessionState(FrozenModel):
@@ -233,7 +241,9 @@ class RunState:
     @property
     def head(self) -> CommitId | None:
         """The last commit that landed, None while the PR branch does not exist."""
-        return self.landings[-1].new if self.landings else None
+        if self.landings:
+            return self.landings[-1].new
+        return None
 
     @property
     def pending_approvals(self) -> list[ApprovalState]:
@@ -250,7 +260,10 @@ class RunState:
             case "tier":
                 return self._has_ended(TaskId(subject.rpartition("/")[0]))
             case "plan":
-                planned = [task for task in self.tasks.values() if task.spec.approval == approval.item]
+                planned = []
+                for task in self.tasks.values():
+                    if task.spec.approval == approval.item:
+                        planned.append(task)
                 return bool(planned) and all(task.status.is_terminal for task in planned)
             case "pull-request" if "/" not in subject:
                 return self.head is not None and not self.head.startswith(subject)
@@ -261,7 +274,10 @@ class RunState:
 
     def _put_last(self, subject: str) -> str:
         """The last of the questions whether a migration is to go on that are about this."""
-        asked = [one.approval for one in self.approvals.values() if one.approval.matter == "sample"]
+        asked = []
+        for one in self.approvals.values():
+            if one.approval.matter == "sample":
+                asked.append(one.approval)
         return [one.item for one in asked if one.subject.partition("-")[0] == subject][-1]
 
     @property
@@ -274,7 +290,10 @@ class RunState:
 
     def list_tier_requests(self, task: TaskId) -> list[ApprovalState]:
         """What the workers of a task asked for in tiers, oldest first."""
-        asked = [one for one in self.approvals.values() if one.approval.matter == "tier"]
+        asked = []
+        for one in self.approvals.values():
+            if one.approval.matter == "tier":
+                asked.append(one)
         return [one for one in asked if one.approval.subject.rpartition("/")[0] == task]
 
     @property
@@ -292,7 +311,9 @@ class RunState:
     @property
     def current_wave_number(self) -> int:
         """The number of a migration's wave that has not ended, 0 if there is none."""
-        return self.waves[-1].number if self.waves and not self.waves[-1].is_over else 0
+        if self.waves and not self.waves[-1].is_over:
+            return self.waves[-1].number
+        return 0
 
     def find_shard_of_file(self, path: str) -> Shard | None:
         """The shard that a file of a migration is in."""

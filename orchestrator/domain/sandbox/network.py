@@ -27,4 +27,6 @@ def describe_refused_hosts(decisions: Iterable[NetworkDecision]) -> tuple[str, .
 
 
 def _times(count: int) -> str:
-    return f" ({count} times)" if count > 1 else ""
+    if count > 1:
+        return f" ({count} times)"
+    return ""

@@ -91,9 +91,8 @@ def _seen(called: ToolCalled, returned: ToolReturned, repository: str) -> Iterat
 
 
 def _in_shell(called: ToolCalled, returned: ToolReturned) -> Iterator[_Seen]:
-    yield from (
-        ("network", told, "refused by the proxy", "refusal") for told in describe_refused_hosts(returned.network)
-    )
+    for told in describe_refused_hosts(returned.network):
+        yield ("network", told, "refused by the proxy", "refusal")
     command, meant = _meant(called.arguments.head)
     packets = returned.stray_packets
     if not (meant or packets):
@@ -138,13 +137,17 @@ def _ending(returned: ToolReturned) -> str:
     """What the shell tool says first of how the command ended."""
     head = _HEAD.match(returned.observation.head)
     if head is None:
-        return "it ran behind the walls" if returned.ok else f"not run: {returned.observation.head}"
+        if returned.ok:
+            return "it ran behind the walls"
+        return f"not run: {returned.observation.head}"
     return f"it ran behind the walls: {head[1]}"
 
 
 def _arguments(called: ToolCalled) -> str:
     tier, reason = _argument(called.arguments.head, "tier"), _argument(called.arguments.head, "reason")
-    return f"tier {tier}: {reason}" if tier else called.arguments.head
+    if tier:
+        return f"tier {tier}: {reason}"
+    return called.arguments.head
 
 
 def _argument(head: str, name: str) -> str:
@@ -154,6 +157,11 @@ def _argument(head: str, name: str) -> str:
             arguments = decode_json(whole)
         except ValueError:
             continue
-        value = arguments.get(name, "") if isinstance(arguments, dict) else ""
-        return value if isinstance(value, str) else json.dumps(value)
+        if isinstance(arguments, dict):
+            value = arguments.get(name, "")
+        else:
+            value = ""
+        if isinstance(value, str):
+            return value
+        return json.dumps(value)
     return head

@@ -46,7 +46,9 @@ def _document(found: re.Match[str]) -> str:
     """A here-document as part of the line it is given to, if that line runs it."""
     first, _, more, body = found.groups()
     is_text = re.match(r"\s*(?:cat|tee)\b", first) is not None
-    return f"{first}{more}" if is_text else f"{first}{more} '{body.replace(chr(39), chr(34))}'"
+    if is_text:
+        return f"{first}{more}"
+    return f"{first}{more} '{body.replace(chr(39), chr(34))}'"
 
 
 def _pieces(line: str) -> Iterator[str]:
@@ -58,7 +60,8 @@ def _pieces(line: str) -> Iterator[str]:
         else:
             piece.append(token)
             if token.startswith('"'):
-                yield from ("".join(inner) for inner in _INNER.findall(token))
+                for inner in _INNER.findall(token):
+                    yield "".join(inner)
     yield "".join(piece)
 
 
@@ -90,13 +93,17 @@ def _env_command(given: str) -> str:
     given = given.strip()
     while found := _ENV_OPTION.match(given) or _ASSIGNMENT.match(given):
         given = given[found.end() :]
-    return "" if given.startswith((">", "<", "2>")) else given
+    if given.startswith((">", "<", "2>")):
+        return ""
+    return given
 
 
 def _reaches(program: str, given: str) -> str:
     if program in _TALKERS:
         start = given.find(">")
-        return given[start:] if start >= 0 else ""
+        if start >= 0:
+            return given[start:]
+        return ""
     if program in _SEEKERS and (found := _QUOTED.match(given)):
         return given[found.end() :]
     return f"{program} {given}"

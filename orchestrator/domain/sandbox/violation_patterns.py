@@ -66,7 +66,9 @@ def find_path_violation(path: str, repository: str) -> ViolationKind | None:
         return "environment"
     is_elsewhere = path.startswith("/") and not path.startswith(f"{repository.rstrip('/')}/")
     parts = path.split("/")
-    return "outside-path" if is_elsewhere or path.startswith("~") or ".." in parts or ".git" in parts else None
+    if is_elsewhere or path.startswith("~") or ".." in parts or ".git" in parts:
+        return "outside-path"
+    return None
 
 
 def _kinds(one: SimpleCommand, assigned: frozenset[str]) -> Iterator[ViolationKind]:
@@ -97,27 +99,44 @@ _PATTERNS: tuple[tuple[ViolationKind, re.Pattern[str]], ...] = (
 
 def _prints_environment(rest: str) -> ViolationKind | None:
     """`env` without a command, `printenv` of everything or of a secret, `export -p`, `declare -x`."""
-    words = [word for word in rest.split() if not word.startswith((">", "2>"))]
-    return "environment" if not words or any(re.fullmatch(_SECRET_NAME, word) for word in words) else None
+    words = []
+    for word in rest.split():
+        if not word.startswith((">", "2>")):
+            words.append(word)
+    if not words or any(re.fullmatch(_SECRET_NAME, word) for word in words):
+        return "environment"
+    return None
 
 
 def _prints_variables(rest: str) -> ViolationKind | None:
-    return "environment" if rest.split() in (["-p"], ["-x"]) else None
+    if rest.split() in (["-p"], ["-x"]):
+        return "environment"
+    return None
 
 
 def _goes_out(rest: str) -> ViolationKind | None:
     """A program of the network that is given somewhere to go, and not only this machine."""
-    where = [word for word in rest.split() if not word.startswith("-")]
+    where = []
+    for word in rest.split():
+        if not word.startswith("-"):
+            where.append(word)
     is_local = _LOCAL.search(rest) and not re.search(r"://(?!localhost|127\.|\[::1\]|0\.0\.0\.0)", rest)
-    return "network" if where and not is_local else None
+    if where and not is_local:
+        return "network"
+    return None
 
 
 def _copies_out(rest: str) -> ViolationKind | None:
-    return "network" if re.search(r"(?:^|\s)(?:[\w.-]+@)?[\w.-]+:(?!\\)", rest) or "://" in rest else None
+    if re.search(r"(?:^|\s)(?:[\w.-]+@)?[\w.-]+:(?!\\)", rest) or "://" in rest:
+        return "network"
+    return None
 
 
 def _git(rest: str) -> ViolationKind | None:
-    words = [word for word in re.sub(r"(?:^|\s)-[cC]\s+\S+", " ", rest).split() if not word.startswith("-")]
+    words = []
+    for word in re.sub(r"(?:^|\s)-[cC]\s+\S+", " ", rest).split():
+        if not word.startswith("-"):
+            words.append(word)
     if words[:1] == ["push"] or (words[:1] == ["remote"] and words[1:2] in (["add"], ["set-url"])):
         return "push"
     if words[:1] and words[0] in {"clone", "fetch", "pull", "ls-remote", "submodule"} and _REMOTE.search(rest):

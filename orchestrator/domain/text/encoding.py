@@ -46,6 +46,8 @@ def decode_json(text: str | bytes) -> Any:  # noqa: ANN401  any JSON
         text = text.decode("utf-8-sig")
     try:
         value = json.loads(text)
-        return make_value_encodable(value) if "\\u" in text or not text.isascii() else value
+        if "\\u" in text or not text.isascii():
+            return make_value_encodable(value)
+        return value
     except RecursionError as error:
         raise ValueError("it is nested too deeply") from error

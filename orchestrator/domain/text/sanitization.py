@@ -46,7 +46,9 @@ def format_code_span(text: str) -> str:
 
 def strip_controls(text: str) -> str:
     """The text without control and bidirectional formatting characters, except line feeds and tabs."""
-    return text if text.isprintable() else text.translate(_WITHOUT_CONTROLS)
+    if text.isprintable():
+        return text
+    return text.translate(_WITHOUT_CONTROLS)
 
 
 class _WithoutControls(dict[int, int | None]):

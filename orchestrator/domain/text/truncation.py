@@ -68,7 +68,9 @@ def _symbol(match: re.Match[str]) -> str:
         return chr(0x2400 + code)
     if code == 0x7F:
         return "\u2421"
-    return "\ufffd" if 0xD800 <= code <= 0xDFFF else f"<U+{code:04X}>"
+    if 0xD800 <= code <= 0xDFFF:
+        return "\ufffd"
+    return f"<U+{code:04X}>"
 
 
 def _shortened(text: str) -> str:
@@ -97,5 +99,8 @@ def _ends(first: str, last: str, limit: int) -> tuple[str, str]:
 
 
 def _joined(head: str, amount: str, tail: str) -> str:
-    gap = "" if head.endswith("\n") or not head else "\n"
+    if head.endswith("\n") or not head:
+        gap = ""
+    else:
+        gap = "\n"
     return f"{head}{gap}[... {amount} left out here ...]\n{tail}"

@@ -36,7 +36,10 @@ def build_waiting_error(context: RunContext) -> PersonNeeded:
     """The error that ends an engine which has nothing to do but to wait for a person."""
     run, waiting = context.state.run.run, context.state.pending_approvals
     items = [one.approval.item for one in waiting]
-    item = shlex.quote(items[0]) if len(items) == 1 else "ITEM"
+    if len(items) == 1:
+        item = shlex.quote(items[0])
+    else:
+        item = "ITEM"
     return PersonNeeded(
         f"waits for an answer to {', '.join(items)}: orchestrate watch {run}, "
         f"or orchestrate approve {run} {item}, or deny"
@@ -107,8 +110,13 @@ def build_budget_approval(context: RunContext, limit: LimitReached) -> Approval 
     table = context.config.budget.model_dump()
     for key in limit.config_path:
         table = table[key]
-    limits = {name: table[name] for name in Limit.model_fields if table[name]}
-    raised = {name: _times(value, settings.budget_factor) for name, value in limits.items()}
+    limits = {}
+    for name in Limit.model_fields:
+        if table[name]:
+            limits[name] = table[name]
+    raised = {}
+    for name, value in limits.items():
+        raised[name] = _times(value, settings.budget_factor)
     changed: dict[str, object] = dict(raised)
     for key in reversed(limit.config_path):
         changed = {key: changed}
@@ -137,4 +145,6 @@ async def ask_to_raise_limit(context: RunContext, limit: LimitReached) -> None:
 
 def _times(value: float, factor: float) -> float:
     """A count stays one, and grows."""
-    return ceil(value * factor) if isinstance(value, int) else value * factor
+    if isinstance(value, int):
+        return ceil(value * factor)
+    return value * factor

@@ -58,7 +58,10 @@ class CommandConsumer:
         for path, sent in await to_thread.run_sync(lambda: list(self._inbox.iterate_commands())):
             if isinstance(sent.command, Stop) and sent.command.process == os.getpid():
                 continue
-            late = "the engine that it was meant for had ended" if isinstance(sent.command, Stop) else ""
+            if isinstance(sent.command, Stop):
+                late = "the engine that it was meant for had ended"
+            else:
+                late = ""
             await self._take(path, sent, late)
         await self._expire()
 
@@ -77,7 +80,10 @@ class CommandConsumer:
     async def _expire(self) -> bool:
         await self._journal.record_clock_jump()
         now = self._journal.read_clock()
-        due = [one for one in self._journal.state.pending_approvals if one.has_expired(now)]
+        due = []
+        for one in self._journal.state.pending_approvals:
+            if one.has_expired(now):
+                due.append(one)
         await self._journal.append(
             *(
                 ApprovalDecided(item=one.approval.item, decision=one.approval.default, by="expiry", reason="no answer")

@@ -89,6 +89,9 @@ async def _red(context: RunContext, receipt: Receipt) -> str:
     """How a command failed and what it printed; empty if it exits 0."""
     if receipt.status == ReceiptStatus.COMPLETED and receipt.exit_code == 0:
         return ""
-    how = f"exits {receipt.exit_code}" if receipt.status == ReceiptStatus.COMPLETED else f"ended {receipt.status}"
+    if receipt.status == ReceiptStatus.COMPLETED:
+        how = f"exits {receipt.exit_code}"
+    else:
+        how = f"ended {receipt.status}"
     printed = extract_failure_excerpt(await context.journal.read_text(receipt.output), ())
     return f"`{receipt.command}` {how}" + (f"; it printed:\n{printed}" if printed else "")

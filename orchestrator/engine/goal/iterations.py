@@ -69,7 +69,9 @@ async def judge_iteration(context: RunContext, roles: Roles) -> IterationVerdict
             contract, answer, {proof.id: proof for proof in proofs}, list_failure_reasons(checks)
         )
         await context.journal.append(IterationJudged(number=state.iteration, verdict=answer, again=again))
-    return answer if state.rejudge_count == again else None
+    if state.rejudge_count == again:
+        return answer
+    return None
 
 
 async def _brief(
@@ -80,7 +82,10 @@ async def _brief(
     checks: Sequence[ForgeCheck],
 ) -> IterationBrief:
     state, git = context.state, context.repository.git
-    leaves = [task for task in state.tasks.values() if task.spec.id != ROOT_TASK]
+    leaves = []
+    for task in state.tasks.values():
+        if task.spec.id != ROOT_TASK:
+            leaves.append(task)
     receipts = [state.receipts[proof.receipt] for proof in proofs]
     changed = await diff_trees(git, state.run.base, head)
     return IterationBrief(
@@ -122,9 +127,12 @@ def _verdicts(task: TaskState) -> Iterator[str]:
     for given in task.verdicts:
         verdict = given.verdict
         yield f"attempt {given.number}: {verdict.kind}, {len(verdict.receipts)} receipts"
-        yield from (f"  {reason}" for reason in verdict.reasons)
-        yield from (f"  flagged: {flag}" for flag in verdict.flags)
-    yield from (f"  the queue ejected {ejection.unit}" for ejection in task.ejections)
+        for reason in verdict.reasons:
+            yield f"  {reason}"
+        for flag in verdict.flags:
+            yield f"  flagged: {flag}"
+    for ejection in task.ejections:
+        yield f"  the queue ejected {ejection.unit}"
 
 
 async def ask_to_extend_contract(context: RunContext, verdict: IterationVerdict) -> bool:
@@ -136,7 +144,9 @@ async def ask_to_extend_contract(context: RunContext, verdict: IterationVerdict)
     state = context.state
     if not verdict.proposals or state.contract is None:
         return False
-    lines = [f"{proposal.id}: {proposal.text}" for proposal in verdict.proposals]
+    lines = []
+    for proposal in verdict.proposals:
+        lines.append(f"{proposal.id}: {proposal.text}")
     if context.config.approval.mode != "review":
         text = f"the judge misses in the contract: {'; '.join(lines)}"
         await context.journal.append(Noticed(level="info", text=text))

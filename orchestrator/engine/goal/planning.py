@@ -126,7 +126,10 @@ def build_task_report(state: TaskState) -> TaskReport:
 def _brief(context: RunContext, state: TaskState) -> PlanningBrief:
     run, settings = context.state, context.config.plan
     children = list(run.iterate_children(state.spec.id))
-    told = [child for child in children if child.spec.id not in run.hidden_tasks]
+    told = []
+    for child in children:
+        if child.spec.id not in run.hidden_tasks:
+            told.append(child)
     left_usd, left_tokens = Accounts(run, context.config.budget).get_remaining_budget(state.spec.id)
     return PlanningBrief(
         task=state.spec,

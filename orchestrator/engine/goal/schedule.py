@@ -91,7 +91,9 @@ def list_due_actions(state: RunState, bounds: ScheduleLimits, busy: frozenset[Ac
 
 def get_action_tasks(action: Action) -> tuple[TaskId, ...]:
     """The tasks that an action is about."""
-    return action.tasks if isinstance(action, LandTasks) else (action.task,)
+    if isinstance(action, LandTasks):
+        return action.tasks
+    return (action.task,)
 
 
 def _without_excess(wanted: list[Action], free: int) -> Iterator[Action]:
@@ -115,7 +117,9 @@ def _next(state: RunState, task: TaskState, bounds: ScheduleLimits) -> Action | 
         case TaskStatus.RUNNING:
             return ContinueAttempt(name)
         case TaskStatus.JUDGING:
-            return JudgeAttempt(name) if task.verdict is None else _after_verdict(state, task, bounds)
+            if task.verdict is None:
+                return JudgeAttempt(name)
+            return _after_verdict(state, task, bounds)
         case TaskStatus.QUEUED if task.ejection is not None:
             return _again(state, task, bounds, "the queue ejected it", _why_ejected(task.ejection))
         case TaskStatus.QUEUED if (reason := _denied(state, f"landing/{task.unit}")) is not None:
@@ -127,13 +131,17 @@ def _next(state: RunState, task: TaskState, bounds: ScheduleLimits) -> Action | 
 def _why_ejected(ejection: UnitEjected) -> EndCause:
     if ejection.conflict:
         return EndCause.CONFLICT
-    return EndCause.UNSETTLED_TESTS if ejection.difference.is_unsettled else EndCause.RED_TOGETHER
+    if ejection.difference.is_unsettled:
+        return EndCause.UNSETTLED_TESTS
+    return EndCause.RED_TOGETHER
 
 
 def _denied(state: RunState, item: str) -> str | None:
     """Why a question was answered with no; None when it was not."""
     answer = state.approvals.get(item)
-    return (answer.reason or f"denied by {answer.by}") if answer and answer.decision == "deny" else None
+    if answer and answer.decision == "deny":
+        return answer.reason or f"denied by {answer.by}"
+    return None
 
 
 def _waits(state: RunState, item: str) -> bool:
@@ -154,7 +162,9 @@ def _first(state: RunState, task: TaskState) -> Action | None:
             return EndTask(task.spec.id, TaskStatus.CANCELLED, reason, EndCause.DEPENDENCY)
     if not all(other.status.is_reached for other in needed):
         return None
-    return PlanRound(task.spec.id) if task.spec.kind == "branch" else StartAttempt(task.spec.id)
+    if task.spec.kind == "branch":
+        return PlanRound(task.spec.id)
+    return StartAttempt(task.spec.id)
 
 
 def _after_verdict(state: RunState, task: TaskState, bounds: ScheduleLimits) -> Action | None:
@@ -181,7 +191,10 @@ def _again(state: RunState, task: TaskState, bounds: ScheduleLimits, reason: str
     """
     if any(wish.is_open for wish in state.list_tier_requests(task.spec.id)):
         return None
-    exits = [end.exit for end in task.ends if end.number > task.earlier_attempts]
+    exits = []
+    for end in task.ends:
+        if end.number > task.earlier_attempts:
+            exits.append(end.exit)
     tries, failed = len(task.attempts) - task.earlier_attempts, sum(ended.is_infrastructure for ended in exits)
     if max(failed, tries - failed) < bounds.max_attempts:
         return StartAttempt(task.spec.id)
@@ -196,10 +209,9 @@ def _again(state: RunState, task: TaskState, bounds: ScheduleLimits, reason: str
 def _landing(state: RunState, busy: frozenset[Action]) -> Iterator[LandTasks]:
     if any(isinstance(action, LandTasks) for action in busy):
         return
-    queued = [
-        task.spec.id
-        for task in state.tasks.values()
-        if task.status == TaskStatus.QUEUED and task.ejection is None and not _waits(state, f"landing/{task.unit}")
-    ]
+    queued = []
+    for task in state.tasks.values():
+        if task.status == TaskStatus.QUEUED and task.ejection is None and not _waits(state, f"landing/{task.unit}"):
+            queued.append(task.spec.id)
     if queued:
         yield LandTasks(tuple(queued))

@@ -42,7 +42,9 @@ async def read_candidate_changes(git: Git, base: CommitId, candidate: CommitId) 
     """
     files = await _files(git, base, candidate, await compare_trees(git, base, candidate))
     changed = await diff_trees(git, base, candidate)
-    sizes = {file.path: file.added + file.removed for file in changed.files}
+    sizes = {}
+    for file in changed.files:
+        sizes[file.path] = file.added + file.removed
     return CandidateChanges(files, _added(changed), tuple(_hunks(changed)), sizes)
 
 
@@ -56,7 +58,9 @@ async def _files(git: Git, base: str, candidate: str, delta: Sequence[TreeChange
 
 
 async def _contents(git: Git, commit: str, paths: Sequence[str]) -> dict[str, bytes]:
-    names = [f"{commit}:{path}".encode("utf-8", "surrogateescape") for path in paths]
+    names = []
+    for path in paths:
+        names.append(f"{commit}:{path}".encode("utf-8", "surrogateescape"))
     found = await read_objects(git, names)
     return {path: blob.content for path, blob in zip(paths, found, strict=True) if blob and blob.kind == "blob"}
 
@@ -93,11 +97,10 @@ async def create_restored_commit(
 ) -> RestoredCommit | None:
     """The commit with `paths` as `source` has them; None if that changes nothing."""
     wanted = frozenset(paths)
-    back = {
-        change.path: (change.new_mode, change.oid) if change.new_mode else None
-        for change in await compare_trees(git, commit, source)
-        if change.path in wanted
-    }
+    back = {}
+    for change in await compare_trees(git, commit, source):
+        if change.path in wanted:
+            back[change.path] = (change.new_mode, change.oid) if change.new_mode else None
     if not back:
         return None
     tree = await overlay_tree(git, await read_tree_id(git, commit), back)

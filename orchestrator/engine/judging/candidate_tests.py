@@ -30,7 +30,9 @@ async def collect_test_evidence(
     """The evidence with what the tests say of a candidate; the first check that is red ends it."""
     purpose = f"{state.spec.id} attempt {candidate.number}"
     gate = await context.gate.judge_tree(candidate.commit, candidate.tree, purpose, reruns=context.config.gate.reruns)
-    receipts = [context.state.receipts[key] for key in gate.receipts]
+    receipts = []
+    for key in gate.receipts:
+        receipts.append(context.state.receipts[key])
     difference = gate.difference
     if difference.is_green and (canaries := await run_canaries(context, candidate, purpose)):
         receipts += [context.state.receipts[key] for key in canaries.receipts]
@@ -39,7 +41,10 @@ async def collect_test_evidence(
         receipts += [context.state.receipts[key] for key in held.receipts]
         difference += _beside(difference, held.difference)
     own = await _own(context, state, candidate, purpose) if difference.is_green else []
-    red = receipts[-1:] if not difference.is_green else [receipt for receipt, how in own if how]
+    if not difference.is_green:
+        red = receipts[-1:]
+    else:
+        red = [receipt for receipt, how in own if how]
     receipts += [receipt for receipt, _ in own]
     shown = NewTestsReport()
     if difference.is_green and not red:

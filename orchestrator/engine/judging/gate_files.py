@@ -27,22 +27,32 @@ async def find_gate_files(context: RunContext, base: CommitId, files: Sequence[C
         GitError: the base does not exist.
     """
     git = context.repository.git
-    tree = {entry.path: entry for entry in await list_tree(git, base) if entry.kind == "blob"}
+    tree = {}
+    for entry in await list_tree(git, base):
+        if entry.kind == "blob":
+            tree[entry.path] = entry
     links = await _read_links(git, tree)
     imported = frozenset(name for test in await _read_tests(git, tree) for name in iterate_imported_names(test))
     reader = GateFileFinder(tree, imported, links)
     checks = [check.run for check in context.gate.checks]
     named = await _named_by(git, reader, tree, [*checks, *_other_commands(context)])
     added = GateFileFinder([*tree, *(file.path for file in files if file.is_new)], imported, links)
-    taken = [path for check in checks for path in added.find_named_files(check) if path not in tree]
+    taken = []
+    for check in checks:
+        for path in added.find_named_files(check):
+            if path not in tree:
+                taken.append(path)
     return frozenset(map(fold_path, (*named, *taken)))
 
 
 def _other_commands(context: RunContext) -> Iterator[str]:
     """Commands of the contract and of hooks. A file that only they name may have to be made first."""
     contract = context.state.contract
-    yield from (one.command for one in (contract.criteria if contract else ()) if one.command)
-    yield from (hook.run for hook in context.config.hooks)
+    for one in contract.criteria if contract else ():
+        if one.command:
+            yield one.command
+    for hook in context.config.hooks:
+        yield hook.run
 
 
 async def _named_by(
@@ -53,7 +63,10 @@ async def _named_by(
         contents = await _read(git, [tree[path] for path in fresh])
         named |= fresh.keys()
         found = await to_thread.run_sync(_named_in_files, reader, contents, fresh)
-        fresh = {path: words for path, words in found.items() if path not in named}
+        fresh = {}
+        for path, words in found.items():
+            if path not in named:
+                fresh[path] = words
     return named | fresh.keys()
 
 

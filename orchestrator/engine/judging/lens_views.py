@@ -34,9 +34,10 @@ async def read_lens_view(context: RunContext, view: LensView, base: CommitId, ca
         case LensView.DIFF:
             text = escape_hidden_text(await read_diff_text(git, base, candidate))
             text, unseen = order_patch(text, changed, MAX_VIEW_CHARS)
-            told = (
-                f"\n[not shown, or not wholly: {join_first_items([*map(escape_path, unseen)], ', ')}]" if unseen else ""
-            )
+            if unseen:
+                told = f"\n[not shown, or not wholly: {join_first_items([*map(escape_path, unseen)], ', ')}]"
+            else:
+                told = ""
             return build_diff_view(_bounded(context, text) + told, changed, unseen)
         case LensView.CODE:
             shown = await _code(git, changed, base, candidate)
@@ -58,12 +59,16 @@ async def _code(git: Git, changed: Diff, base: CommitId, candidate: CommitId) ->
     texts = [file for file in changed.files if file.hunks]
     old = await _contents(git, await _entries(git, base, (file.old_path or file.path for file in texts)))
     new = await _contents(git, await _entries(git, candidate, (file.path for file in texts)))
-    sides = {file.path: (old.get(file.old_path or file.path), new.get(file.path)) for file in texts}
+    sides = {}
+    for file in texts:
+        sides[file.path] = (old.get(file.old_path or file.path), new.get(file.path))
     return await to_thread.run_sync(build_code_view, changed, sides)
 
 
 async def _codebase(git: Git, changed: Diff, candidate: CommitId) -> ReviewMaterial:
-    tree = {entry.path: entry for entry in await list_tree(git, candidate)}
+    tree = {}
+    for entry in await list_tree(git, candidate):
+        tree[entry.path] = entry
     there = [tree[path] for path in changed.paths if path in tree]
     contents = await _contents(git, there)
     return build_codebase_view(
@@ -75,11 +80,16 @@ async def _codebase(git: Git, changed: Diff, candidate: CommitId) -> ReviewMater
 
 async def _entries(git: Git, commit: CommitId, paths: Iterable[str]) -> list[TreeEntry]:
     wanted = list(paths)
-    return [entry for entry in await list_tree(git, commit, wanted) if entry.path in wanted] if wanted else []
+    if wanted:
+        return [entry for entry in await list_tree(git, commit, wanted) if entry.path in wanted]
+    return []
 
 
 async def _contents(git: Git, entries: Iterable[TreeEntry]) -> dict[str, bytes]:
     """The contents of plain files that are not too large, by path."""
-    read = [e for e in entries if e.kind == "blob" and e.mode != SYMLINK_MODE and (e.size or 0) <= _FILE_BYTES]
+    read = []
+    for e in entries:
+        if e.kind == "blob" and e.mode != SYMLINK_MODE and (e.size or 0) <= _FILE_BYTES:
+            read.append(e)
     blobs = await read_blobs(git, [entry.oid for entry in read])
     return {entry.path: blobs[entry.oid] for entry in read}

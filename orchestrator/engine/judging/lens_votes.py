@@ -62,11 +62,10 @@ def _of_the_change(context: RunContext, evidence: VerdictEvidence) -> Iterator[R
 def summarize_receipt(receipt: Receipt) -> CheckSummary:
     """A receipt in words."""
     counts = receipt.counts
-    told = (
-        f"{counts.passed} passed, {counts.failed} failed, {counts.errors} errors, {counts.skipped} skipped"
-        if receipt.tests is not None
-        else f"exit code {receipt.exit_code}"
-    )
+    if receipt.tests is not None:
+        told = f"{counts.passed} passed, {counts.failed} failed, {counts.errors} errors, {counts.skipped} skipped"
+    else:
+        told = f"exit code {receipt.exit_code}"
     return CheckSummary(
         id=receipt.kind,
         check=receipt.command,

@@ -15,9 +15,14 @@ async def find_secret_leaks(git: Git, redactor: Redactor, old: str, new: str) ->
     """
     if not redactor.names:
         return ()
-    changed = [change for change in await compare_trees(git, old, new) if change.new_mode not in (None, SUBMODULE)]
+    changed = []
+    for change in await compare_trees(git, old, new):
+        if change.new_mode not in (None, SUBMODULE):
+            changed.append(change)
     contents = await read_blobs(git, [change.oid for change in changed])
-    held = {change.path: set(redactor.find_secrets(contents[change.oid])) for change in changed}
+    held = {}
+    for change in changed:
+        held[change.path] = set(redactor.find_secrets(contents[change.oid]))
     suspects = [path for path, names in held.items() if names]
     before = await read_objects(git, [f"{old}:{path}".encode() for path in suspects])
     for path, was in zip(suspects, before, strict=True):

@@ -45,12 +45,17 @@ def format_goal_body(state: RunState, reason: str) -> str:
 
 def format_unsafe_warning(state: RunState) -> str:
     """What a reviewer has to know of a run whose commands had no sandbox; empty for all others."""
-    return f"> **{UNSAFE_BANNER}** Look at this machine, too, not only at the change." if state.is_unsafe else ""
+    if state.is_unsafe:
+        return f"> **{UNSAFE_BANNER}** Look at this machine, too, not only at the change."
+    return ""
 
 
 def _landed(task: TaskState) -> str:
     attempts = len(task.attempts)
-    tries = "" if attempts == 1 else f" ({attempts} attempts)"
+    if attempts == 1:
+        tries = ""
+    else:
+        tries = f" ({attempts} attempts)"
     return f"`{task.spec.id}` {sanitize_markdown(to_one_line(task.spec.title))}{tries}"
 
 
@@ -70,10 +75,14 @@ def _contract(state: RunState) -> str:
 
 
 def _criterion(one: CriterionStatus) -> str:
-    said = (
-        "" if one.criterion.id == GOAL_CRITERION else f" {sanitize_markdown(to_one_line(one.criterion.text, _CHARS))}"
-    )
-    shown = f" – {sanitize_markdown(to_one_line(one.finding.evidence, _CHARS))}" if one.finding else ""
+    if one.criterion.id == GOAL_CRITERION:
+        said = ""
+    else:
+        said = f" {sanitize_markdown(to_one_line(one.criterion.text, _CHARS))}"
+    if one.finding:
+        shown = f" – {sanitize_markdown(to_one_line(one.finding.evidence, _CHARS))}"
+    else:
+        shown = ""
     if one.criterion.command and one.after and one.criterion.id != GATE_CRITERION:
         codes = f"{_counts(one.before)} on the base, {_counts(one.after)} on this branch"
         shown += f"; {format_code_span(one.criterion.command)}: {codes}"
@@ -83,7 +92,9 @@ def _criterion(one: CriterionStatus) -> str:
 def format_gate_evidence(state: RunState) -> str:
     """The gate before and after, as a table with the command to run again."""
     rows = []
-    after = {receipt.check: receipt for receipt in get_head_receipts(state)}
+    after = {}
+    for receipt in get_head_receipts(state):
+        after[receipt.check] = receipt
     for check, before in state.get_baseline_receipts().items():
         rows.append(f"| {_cell(before.command)} | {_counts(before)} | {_counts(after.get(check))} |")
     return "\n".join(("### Evidence", "", "| check | on the base | on this branch |", "|---|---|---|", *rows))
@@ -92,9 +103,9 @@ def format_gate_evidence(state: RunState) -> str:
 def format_flaky_section(state: RunState) -> str:
     """The tests that passed and failed on one tree: what any run says of them is not certain, before or after."""
     tests = state.list_flaky_tests()
-    lines = [
-        f"{format_code_span(to_one_line(test))}: on {seen} tree{'s' * (seen != 1)}" for test, seen in tests[:_SHOWN]
-    ]
+    lines = []
+    for test, seen in tests[:_SHOWN]:
+        lines.append(f"{format_code_span(to_one_line(test))}: on {seen} tree{'s' * (seen != 1)}")
     more = [f"and {len(tests) - _SHOWN} more"] if len(tests) > _SHOWN else []
     return _section("Flaky tests, which passed and failed on one tree", [*lines, *more])
 
@@ -102,7 +113,9 @@ def format_flaky_section(state: RunState) -> str:
 def format_violation_section(state: RunState) -> str:
     """How often agents tried to get past the sandbox, if any did: their work may deserve a closer look."""
     counts = Counter((one.task, one.kind) for one in state.unapproved_violations)
-    lines = [f"`{task or '?'}`: {kind}, {count} times" for (task, kind), count in counts.items()]
+    lines = []
+    for (task, kind), count in counts.items():
+        lines.append(f"`{task or '?'}`: {kind}, {count} times")
     more = [f"and {len(lines) - _SHOWN} more"] if len(lines) > _SHOWN else []
     return _section("Tried beyond the walls, by words or by what refused it", [*lines[:_SHOWN], *more])
 
@@ -118,7 +131,10 @@ def get_head_receipts(state: RunState) -> tuple[Receipt, ...]:
         return tuple(state.get_baseline_receipts().values())
     tree = state.landings[-1].tree
     checks = state.get_baseline_receipts()
-    found = {receipt.check: receipt for receipt in state.receipts.values() if receipt.tree == tree}
+    found = {}
+    for receipt in state.receipts.values():
+        if receipt.tree == tree:
+            found[receipt.check] = receipt
     return tuple(receipt for check, receipt in found.items() if check in checks)
 
 

@@ -44,7 +44,9 @@ async def wait_for_landed_checks(context: RunContext) -> Sequence[ForgeCheck]:
     if context.state.pr is None or context.state.pr.head != head:
         await propose_landed_work(context, format_goal_title(context.state), format_goal_body(context.state, _UNJUDGED))
     pr = context.state.pr
-    return await _ended(context, pr) if pr is not None and pr.head == head else ()
+    if pr is not None and pr.head == head:
+        return await _ended(context, pr)
+    return ()
 
 
 async def _ended(context: RunContext, pr: PrOpened) -> Sequence[ForgeCheck]:
@@ -95,7 +97,10 @@ async def _pause(context: RunContext, seconds: float) -> None:
 def _late(context: RunContext, pr: PrOpened, seen: Sequence[ForgeCheck]) -> LimitReached:
     run, settings = context.state.run.run, context.config.pr
     pending = list_check_names(seen, "pending")
-    more = f" and {len(pending) - _SHOWN} more" if len(pending) > _SHOWN else ""
+    if len(pending) > _SHOWN:
+        more = f" and {len(pending) - _SHOWN} more"
+    else:
+        more = ""
     without = "--set pr.checks_wait_s=0" + " --set pr.merge=never" * (settings.merge != "never")
     return LimitReached(
         f"checks of {pr.url} have not ended within {settings.checks_wait_s:g} s: {', '.join(pending[:_SHOWN])}{more}. "

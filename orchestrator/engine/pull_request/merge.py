@@ -56,7 +56,10 @@ def _not_green(state: RunState, pr: PrOpened) -> str:
         return f"nobody waited for checks of {pr.head[:12]}"
     if not seen.checks:
         return f"no checks ran on {pr.head[:12]}"
-    rest = [f"{check.name} is {check.state}" for check in seen.checks if check.state != "passed"]
+    rest = []
+    for check in seen.checks:
+        if check.state != "passed":
+            rest.append(f"{check.name} is {check.state}")
     return ", ".join(rest[:10])
 
 
@@ -68,7 +71,10 @@ def _merge_question(context: RunContext, pr: PrOpened) -> Approval:
     subject = _item(pr).partition("/")[2]
     checks = context.state.forge_checks.checks if context.state.forge_checks else ()
     detail = [pr.url, *(f"{check.name}: {check.state}" for check in checks)]
-    into = f" into {context.state.run.target}" if context.state.run.target else ""
+    if context.state.run.target:
+        into = f" into {context.state.run.target}"
+    else:
+        into = ""
     return build_run_approval(context, "merge", subject, f"merge the pull request{into}: {pr.url}", detail)
 
 

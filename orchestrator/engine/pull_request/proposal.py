@@ -79,7 +79,10 @@ async def record_warning_once(context: RunContext, text: str) -> None:
 
 def build_pull_request_approval(context: RunContext, proposal: PullRequestProposal) -> Approval:
     """What a person is asked before a pull request is opened."""
-    subject = f"{proposal.group}/{proposal.head[:12]}" if proposal.group else proposal.head[:12]
+    if proposal.group:
+        subject = f"{proposal.group}/{proposal.head[:12]}"
+    else:
+        subject = proposal.head[:12]
     commits = f"{len(context.state.landed_units)} units landed"
     return build_run_approval(context, "pull-request", subject, f"open the pull request: {proposal.title}", [commits])
 
@@ -114,8 +117,14 @@ def describe_infrastructure_stops(state: RunState) -> str:
 
     Tasks that only fell with others, or that a person gave up, do not count.
     """
-    ended = [task for task in state.tasks.values() if task.status.is_terminal and not task.status.is_reached]
-    stopped = [task for task in ended if task.cause not in _FOLLOWED]
+    ended = []
+    for task in state.tasks.values():
+        if task.status.is_terminal and not task.status.is_reached:
+            ended.append(task)
+    stopped = []
+    for task in ended:
+        if task.cause not in _FOLLOWED:
+            stopped.append(task)
     if not all(task.cause and task.cause.is_infrastructure for task in stopped):
         return ""
     more = [f"and {len(stopped) - _SHOWN} more"] if len(stopped) > _SHOWN else []

@@ -36,7 +36,9 @@ async def repair_refs(git: Git, journal: Journal) -> None:
     """
     state = journal.state
     prefixes = _own_refs(state)
-    told = [f"{ref} was locked by a process that died" for ref in await remove_dead_ref_locks(git, prefixes)]
+    told = []
+    for ref in await remove_dead_ref_locks(git, prefixes):
+        told.append(f"{ref} was locked by a process that died")
     if state.open_intents:
         emptied = await remove_empty_objects(git, state.run.started_at.timestamp())
         told += [f"the object {oid} had lost its content, as after a power cut, and was removed" for oid in emptied]
@@ -61,7 +63,10 @@ def _own_refs(state: RunState) -> tuple[str, ...]:
 
 async def _restore(git: Git, ref: str, recorded: str | None) -> str:
     """Put a ref back where its reflog or the journal says that it was; return what became of it."""
-    wanted = [oid for oid in (await read_last_move(git, ref), recorded) if oid]
+    wanted = []
+    for oid in (await read_last_move(git, ref), recorded):
+        if oid:
+            wanted.append(oid)
     known = await find_existing_objects(git, wanted)
     found = next((oid for oid in wanted if oid in known), None)
     await replace_broken_ref(git, ref, found)
@@ -72,7 +77,10 @@ async def _restore(git: Git, ref: str, recorded: str | None) -> str:
 
 async def _restore_missing(git: Git, state: RunState) -> list[str]:
     """Put back the refs of candidates that are gone: without one git may remove the work some day."""
-    taken = {one.ref: one.commit for task in state.tasks.values() for one in task.candidates}
+    taken = {}
+    for task in state.tasks.values():
+        for one in task.candidates:
+            taken[one.ref] = one.commit
     standing = await list_refs(git, f"refs/orchestrate/{state.run.run}") if taken else {}
     missing = {ref: commit for ref, commit in taken.items() if ref not in standing}
     known = await find_existing_objects(git, missing.values())

@@ -32,7 +32,9 @@ def _of_run(run: CheckRun) -> ForgeCheck:
 def _state(run: CheckRun) -> str:
     if run.status != "completed" or run.conclusion in _UNDECIDED:
         return "pending"
-    return "passed" if run.conclusion in _PASSED else "failed"
+    if run.conclusion in _PASSED:
+        return "passed"
+    return "failed"
 
 
 def _of_status(status: CommitStatus) -> ForgeCheck:

@@ -81,7 +81,9 @@ def _asked(headers: Mapping[str, str]) -> float | None:
     if given.isascii() and given.isdigit():
         return float(given)
     until = _date(given)
-    return None if until is None else _between(headers, until)
+    if until is None:
+        return None
+    return _between(headers, until)
 
 
 def _until_reset(headers: Mapping[str, str]) -> float:
@@ -94,7 +96,9 @@ def _until_reset(headers: Mapping[str, str]) -> float:
 def _between(headers: Mapping[str, str], until: datetime) -> float:
     """By GitHub's clock, which this machine's may not agree with."""
     now = _date(headers.get("date", ""))
-    return _MINUTE_S if now is None else max(0.0, (until - now).total_seconds())
+    if now is None:
+        return _MINUTE_S
+    return max(0.0, (until - now).total_seconds())
 
 
 def _date(text: str) -> datetime | None:
@@ -102,4 +106,6 @@ def _date(text: str) -> datetime | None:
         found = parsedate_to_datetime(text)
     except (TypeError, ValueError, IndexError):
         return None
-    return found if found.tzinfo else found.replace(tzinfo=UTC)
+    if found.tzinfo:
+        return found
+    return found.replace(tzinfo=UTC)

@@ -69,8 +69,14 @@ class ContainerBackend(LayoutBackend):
     @property
     def description(self) -> str:
         """The program behind it, its version, and as whom commands run."""
-        who = "as yourself" if self.policy.uid is None else f"as user {self.policy.uid}"
-        runtime = f" with {self.engine.runtime}" if self.engine.runtime else ""
+        if self.policy.uid is None:
+            who = "as yourself"
+        else:
+            who = f"as user {self.policy.uid}"
+        if self.engine.runtime:
+            runtime = f" with {self.engine.runtime}"
+        else:
+            runtime = ""
         return f"{self.engine.version} at {self.engine.program}{runtime}, {who}"
 
     def build_environment(self, command: ShellCommand, registries: Registries | None = None) -> dict[str, str]:
@@ -235,7 +241,9 @@ def _hand_back(source: Path, target: Path, names: Iterable[str]) -> None:
 
 def _hard_processes() -> int:
     hard = resource.getrlimit(resource.RLIMIT_NPROC)[1]
-    return _PROCESSES if hard == resource.RLIM_INFINITY else min(hard, _PROCESSES)
+    if hard == resource.RLIM_INFINITY:
+        return _PROCESSES
+    return min(hard, _PROCESSES)
 
 
 def _script() -> str:

@@ -46,7 +46,9 @@ class ContainerEngine:
     @property
     def title(self) -> str:
         """What to call it before people."""
-        return f"{self.kind} with {self.runtime}" if self.runtime else self.kind
+        if self.runtime:
+            return f"{self.kind} with {self.runtime}"
+        return self.kind
 
     async def run_engine_command(self, *words: str, given: bytes = b"") -> str:
         """Its standard output; `given` is what it reads.
@@ -132,7 +134,9 @@ def _info(program: str, env: Mapping[str, str], form: str) -> dict[str, Any]:
 
 def _last_words(text: bytes) -> str:
     lines = text.decode(errors="replace").strip().splitlines()
-    return lines[-1].removeprefix("Error: ").rstrip(". ") if lines else "it failed without a word"
+    if lines:
+        return lines[-1].removeprefix("Error: ").rstrip(". ")
+    return "it failed without a word"
 
 
 def build_image_archive(root: Path) -> bytes:

@@ -87,7 +87,9 @@ class InitProcess:
             with suppress(BlockingIOError):
                 self.wake.recv(4096)
         code = os.waitstatus_to_exitcode(self.exit_statuses[self.command_pid or 0])
-        return code if code >= 0 else 128 - code
+        if code >= 0:
+            return code
+        return 128 - code
 
     def _kill_all(self) -> None:
         """Until nobody is left but us: the kernel lets no process be forked past such a signal."""

@@ -118,7 +118,9 @@ class ContainerCommand:
     def get_exit_code(self) -> int | None:
         """The exit code; None if it never started or did not end by itself."""
         code = self.replies.get("exit")
-        return None if code is None else int(code)
+        if code is None:
+            return None
+        return int(code)
 
     async def _listen(self, wanted: str) -> None:
         told = await self.container.read_reply()

@@ -102,7 +102,10 @@ class DependencyInstaller:
 
     def _python(self) -> ShellCommand:
         files = "".join(f" -r {shlex.quote(f'./{file}')}" for file in self.manifests.files)
-        further = " -r /dev/stdin" if self.manifests.lines else ""
+        if self.manifests.lines:
+            further = " -r /dev/stdin"
+        else:
+            further = ""
         lines = "".join(f"{line}\n" for line in self.manifests.lines)
         line = f"{_INSTALL_PYTHON}{files}{further} && rm -r {_SPARE}"
         return ShellCommand(line=line, stdin=lines, timeout_s=_TIMEOUT_S, tier=Tier.REGISTRIES)
@@ -132,9 +135,10 @@ class DependencyInstaller:
 
 def _failure(result: CommandResult, output: str) -> Iterator[str]:
     """What to tell of an installation that failed, and how to mend it."""
-    how = (
-        f"exit code {result.exit_code}" if result.exit_code is not None else f"{result.ending} {result.detail}".strip()
-    )
+    if result.exit_code is not None:
+        how = f"exit code {result.exit_code}"
+    else:
+        how = f"{result.ending} {result.detail}".strip()
     yield f"deps under [env] could not be installed ({how}):"
     yield output.strip()[-_TAIL_CHARS:]
     refused = describe_refused_hosts(result.network)

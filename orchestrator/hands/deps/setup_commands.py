@@ -86,9 +86,10 @@ class ProjectSetup:
         for number, line in enumerate(self.commands, start=1):
             await tell(f"setup: {line} ({number} of {len(self.commands)})")
             await self._run(workspace, line)
-        made = [
-            name for name in await workspace.list_untracked(ignored=True) if PurePosixPath(name).name not in _CACHES
-        ]
+        made = []
+        for name in await workspace.list_untracked(ignored=True):
+            if PurePosixPath(name).name not in _CACHES:
+                made.append(name)
         others = await workspace.list_untracked(ignored=False)
         if others:
             shown = ", ".join(others[:5])
@@ -119,7 +120,10 @@ class ProjectSetup:
 
 def _failure(line: str, result: CommandResult, output: str) -> str:
     """What to tell of a command that failed, and how to mend it."""
-    how = f"exited {result.exit_code}" if result.exit_code is not None else f"{result.ending} {result.detail}".strip()
+    if result.exit_code is not None:
+        how = f"exited {result.exit_code}"
+    else:
+        how = f"{result.ending} {result.detail}".strip()
     refused = (
         f"The network refused {place}. registries under [hands] names further hosts."
         for place in describe_refused_hosts(result.network)

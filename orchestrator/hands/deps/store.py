@@ -117,7 +117,9 @@ class DepsStore:
     @contextmanager
     def _alone(self, key: str) -> Iterator[bool]:
         """Whether nobody uses or makes it, and while the block lasts nobody will."""
-        tried = [try_file_lock(self.root / f"{key}.{file}") for file in ("making", "used")]
+        tried = []
+        for file in ("making", "used"):
+            tried.append(try_file_lock(self.root / f"{key}.{file}"))
         held = [descriptor for descriptor in tried if descriptor is not None]
         try:
             yield len(held) == 2

@@ -165,7 +165,9 @@ async def _watch(started: RunningCommand, output: OutputPipe, terms: ExecutionTe
         if of_host is None or others is not None:
             raise
         raise OSError(f"the command could not be watched: {of_host.exceptions[0]}") from troubles
-    return _LATE if limit.cancelled_caught and not output.is_over_limit and not offence else offence
+    if limit.cancelled_caught and not output.is_over_limit and not offence:
+        return _LATE
+    return offence
 
 
 def _judge(started: RunningCommand, output: OutputPipe, offence: str, seconds: float, log: Path) -> ProcessOutcome:
@@ -188,7 +190,9 @@ def _judge(started: RunningCommand, output: OutputPipe, offence: str, seconds: f
 
 
 def _strays(started: RunningCommand) -> int:
-    return 0 if started.usage_reader is None else started.usage_reader.count_stray_packets()
+    if started.usage_reader is None:
+        return 0
+    return started.usage_reader.count_stray_packets()
 
 
 def _look_away(started: RunningCommand) -> None:

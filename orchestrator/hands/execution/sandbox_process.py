@@ -122,7 +122,9 @@ class SandboxProcess:
     def get_exit_code(self) -> int | None:
         """The command's exit code, 128 + n after signal n; None if it never started or was killed with the sandbox."""
         found = re.search(rb'"exit-code": (\d+)', self.status_report + b"".join(_available(self.status)))
-        return int(found[1]) if found else None
+        if found:
+            return int(found[1])
+        return None
 
 
 def start_bubblewrap(
@@ -224,7 +226,9 @@ def _pipe(ours: contextlib.ExitStack, theirs: contextlib.ExitStack) -> tuple[int
 
 def _child(report: bytes) -> int | None:
     found = re.search(rb'"child-pid": (\d+)', report)
-    return int(found[1]) if found else None
+    if found:
+        return int(found[1])
+    return None
 
 
 async def _read(source: int) -> bytes:

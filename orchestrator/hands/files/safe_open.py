@@ -29,7 +29,9 @@ def open_beneath(root: int, path: PurePosixPath, flags: int, mode: int = 0) -> i
     if path.is_absolute() or ".." in path.parts:
         raise OSError(errno.EXDEV, os.strerror(errno.EXDEV), str(path))
     flags |= os.O_CLOEXEC
-    return _openat2(root, path, flags, mode) if has_openat2() else _walk(root, path, flags, mode)
+    if has_openat2():
+        return _openat2(root, path, flags, mode)
+    return _walk(root, path, flags, mode)
 
 
 @lru_cache(maxsize=1)

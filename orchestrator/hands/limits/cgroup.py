@@ -58,7 +58,9 @@ class ControlGroup:
         for folder in self.folders:
             with contextlib.suppress(OSError):
                 found = re.search(pattern, (folder / name).read_bytes(), re.MULTILINE)
-                return int(found[1]) if found else 0
+                if found:
+                    return int(found[1])
+                return 0
         return 0
 
 
@@ -113,11 +115,15 @@ def needs_control_group(limits: CommandLimits) -> bool:
 
 def find_group_parent(mounts: str, own: str) -> ControlGroupParent | None:
     """Where this process may make groups, by its `mountinfo` and `cgroup` in /proc; None if nowhere."""
-    paths = {names: path for _, names, path in (line.split(":", 2) for line in own.splitlines())}
+    paths = {}
+    for _, names, path in (line.split(":", 2) for line in own.splitlines()):
+        paths[names] = path
     unified, separate = _unified(mounts, paths), tuple(_separate(mounts, paths))
     if unified:
         return ControlGroupParent(2, (unified,))
-    return ControlGroupParent(1, separate) if len(separate) == len(_CONTROLLERS) else None
+    if len(separate) == len(_CONTROLLERS):
+        return ControlGroupParent(1, separate)
+    return None
 
 
 def load_group_parent() -> ControlGroupParent | None:
@@ -135,7 +141,9 @@ def load_group_parent() -> ControlGroupParent | None:
 def find_usable_group_parent(limits: CommandLimits) -> ControlGroupParent | None:
     """Where groups for such limits can be made, tried for real; None where there is none or it takes none. Blocks."""
     found = load_group_parent()
-    return found if found and needs_control_group(limits) and found.can_enter_group() else None
+    if found and needs_control_group(limits) and found.can_enter_group():
+        return found
+    return None
 
 
 _CONTROLLERS = ("memory", "pids", "cpuacct")
@@ -153,7 +161,10 @@ def _unified(mounts: str, paths: dict[str, str]) -> Path | None:
 
 def _separate(mounts: str, paths: dict[str, str]) -> Iterator[Path]:
     """Version 1: our own group of each controller."""
-    by_controller = {name: path for names, path in paths.items() for name in names.split(",")}
+    by_controller = {}
+    for names, path in paths.items():
+        for name in names.split(","):
+            by_controller[name] = path
     for wanted in _CONTROLLERS:
         for root, place, kind, options in _mounted(mounts):
             if kind == "cgroup" and wanted in options:
@@ -171,7 +182,9 @@ def _mounted(mounts: str) -> Iterator[tuple[str, Path, str, list[str]]]:
 
 def _within(place: Path, root: str, path: str) -> Path:
     inside = path.removeprefix(root.rstrip("/")).lstrip("/")
-    return place / inside if (place / inside).is_dir() else place
+    if (place / inside).is_dir():
+        return place / inside
+    return place
 
 
 def _hands_down(folder: Path) -> bool:

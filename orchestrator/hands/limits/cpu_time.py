@@ -98,7 +98,9 @@ def _open_counter(pid: int) -> int:
     wanted = struct.pack("=IIQQQQQ16x", _SOFTWARE, _SIZE, _TASK_CLOCK, 0, 0, 0, flags)
     library = ctypes.CDLL(None, use_errno=True)
     given = ctypes.create_string_buffer(wanted, _SIZE)
-    words = [ctypes.c_long(word) for word in (pid, -1, -1, _CLOSE_ON_EXEC)]
+    words = []
+    for word in (pid, -1, -1, _CLOSE_ON_EXEC):
+        words.append(ctypes.c_long(word))
     opened = int(library.syscall(ctypes.c_long(call), given, *words))
     if opened < 0:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))

@@ -58,7 +58,9 @@ class DiskUsageMeter:
         held = replace(held, size_bytes=held.size_bytes + unlinked, is_all=held.is_all and is_all)
         self._free, self._walked = self._room(), time.monotonic()
         self._took_s = self._walked - began
-        return held if held.is_all else self._at_worst(held)
+        if held.is_all:
+            return held
+        return self._at_worst(held)
 
     def _at_worst(self, held: DiskUsage) -> DiskUsage:
         """Everything that the file system lost meanwhile may lie where we cannot look."""

@@ -90,7 +90,9 @@ class UsageReader:
         )
 
     def _cpu_s(self, place: int, stats: dict[str, list[bytes]]) -> float:
-        spent = {(int(name), int(fields[19]) / _TICKS): _spent(place, name, fields) for name, fields in stats.items()}
+        spent = {}
+        for name, fields in stats.items():
+            spent[(int(name), int(fields[19]) / _TICKS)] = _spent(place, name, fields)
         return max(self._estimate.add_sample(get_uptime_s(), spent), read_cpu_counters(self._clocks))
 
     def estimate_max_memory_bytes(self, resident_bytes: int) -> int:
@@ -156,7 +158,9 @@ class UsageReader:
 
     def count_stray_packets(self) -> int:
         """How often something inside sent to an address for which it has no network; also when all of it is dead."""
-        texts = [os.pread(counters, _COUNTERS_BYTES, 0) for counters in self._counters]
+        texts = []
+        for counters in self._counters:
+            texts.append(os.pread(counters, _COUNTERS_BYTES, 0))
         return sum(_strays(text) for text in texts)
 
     def close(self) -> None:
@@ -213,14 +217,19 @@ def _stat(place: int, name: str) -> list[bytes]:
 
 def _spent(place: int, name: str, fields: list[bytes]) -> ProcessCpuTime:
     user, system, childrens_user, childrens_system = map(int, fields[11:15])
-    share = _run_share(read_proc_file(place, f"{name}/schedstat")) if fields[0] == b"R" else 0.0
+    if fields[0] == b"R":
+        share = _run_share(read_proc_file(place, f"{name}/schedstat"))
+    else:
+        share = 0.0
     return ProcessCpuTime((user + system) / _TICKS, (childrens_user + childrens_system) / _TICKS, share)
 
 
 def _run_share(text: bytes) -> float:
     """The part of a process's time that it ran, from how long it did and how long it waited for a processor."""
     ran, waited, *_ = (*map(int, text.split()), 0, 0)
-    return ran / (ran + waited) if ran else 0.0
+    if ran:
+        return ran / (ran + waited)
+    return 0.0
 
 
 def _rollup(place: int, name: str) -> tuple[int, int]:
@@ -244,8 +253,13 @@ def read_host_shared_bytes() -> int:
 
 def _strays(text: bytes) -> int:
     """The counter of packets without a route, in the form of /proc/net/snmp (names, then numbers) or of snmp6."""
-    lines = [line.split() for line in text.splitlines() if line.startswith(b"Ip:")]
+    lines = []
+    for line in text.splitlines():
+        if line.startswith(b"Ip:"):
+            lines.append(line.split())
     if len(lines) == 2:
         return int(dict(zip(*lines, strict=True)).get(b"OutNoRoutes", 0))
     found = _NO_ROUTE.search(text)
-    return int(found[1]) if found else 0
+    if found:
+        return int(found[1])
+    return 0

@@ -25,7 +25,10 @@ def wrap_in_rlimits(
             limits.processes if has_namespaced_process_limit() and not are_counted else None,
         ),
     }
-    options = [f"--{name}={_lower(kind, value)}" for name, (kind, value) in wanted.items() if value is not None]
+    options = []
+    for name, (kind, value) in wanted.items():
+        if value is not None:
+            options.append(f"--{name}={_lower(kind, value)}")
     return (prlimit, *options, "--", *command)
 
 
@@ -37,4 +40,6 @@ def has_namespaced_process_limit(release: str | None = None) -> bool:
 
 def _lower(kind: int, value: int) -> int:
     hard = resource.getrlimit(kind)[1]
-    return value if hard == resource.RLIM_INFINITY else min(value, hard)
+    if hard == resource.RLIM_INFINITY:
+        return value
+    return min(value, hard)

@@ -42,11 +42,15 @@ class ResourceBounds:
 
     def wrap_command(self, words: list[str]) -> list[str]:
         """The command line, in its group if it has one."""
-        return self.group.wrap_command(words) if self.group else words
+        if self.group:
+            return self.group.wrap_command(words)
+        return words
 
     def format_oom_kill(self) -> str:
         """In words, what the kernel has ended the command or a part of it for; empty if nothing."""
-        return _memory(self.limits) if self.group and self.group.has_oom_kill() else ""
+        if self.group and self.group.has_oom_kill():
+            return _memory(self.limits)
+        return ""
 
 
 async def wait_for_violation(view: UsageReader | None, bounds: ResourceBounds) -> str:
@@ -91,7 +95,10 @@ def _offences_inside(view: UsageReader, bounds: ResourceBounds) -> Iterator[str]
 
 def _used(view: UsageReader, usage: SandboxUsage, bounds: ResourceBounds) -> str:
     limits, group = bounds.limits, bounds.group
-    cpu_s = group.read_cpu_s() if group else usage.cpu_s
+    if group:
+        cpu_s = group.read_cpu_s()
+    else:
+        cpu_s = usage.cpu_s
     if limits.cpu_s is not None and cpu_s > limits.cpu_s:
         return f"It used more than {limits.cpu_s} s of CPU time."
     if limits.processes < usage.tasks and not has_namespaced_process_limit():

@@ -60,7 +60,9 @@ def split_host_port(target: str) -> tuple[str, int] | None:
 
 def strip_brackets(host: str) -> str:
     """The host without the brackets that an IPv6 address stands in."""
-    return host[1:-1] if host.startswith("[") and host.endswith("]") else host
+    if host.startswith("[") and host.endswith("]"):
+        return host[1:-1]
+    return host
 
 
 def _innermost(text: str) -> IPv4Address | IPv6Address:

@@ -64,7 +64,10 @@ def rewrite_proxy_request(head: bytes) -> tuple[bytes, bytes]:
     except (IndexError, ValueError):
         return line[:100], b""
     path = url._replace(scheme="", netloc="").geturl() or "/"
-    kept = [field for field in fields if not _HOP_BY_HOP.match(field)]
+    kept = []
+    for field in fields:
+        if not _HOP_BY_HOP.match(field):
+            kept.append(field)
     first = b" ".join((words[0], path.encode(), *words[2:]))
     return place.encode(), b"\r\n".join((first, *kept, b"Connection: close", b"", b""))
 

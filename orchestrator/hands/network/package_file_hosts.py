@@ -36,7 +36,9 @@ def find_index_file_hosts(url: str, certificate: str = "") -> Mapping[str, bool]
     page = url.rstrip("/") + "/pip/"
     text, place = _get(page, _SIMPLE, certificate)
     try:
-        links = [str(entry["url"]) for entry in json.loads(text)["files"]]
+        links = []
+        for entry in json.loads(text)["files"]:
+            links.append(str(entry["url"]))
     except (ValueError, KeyError, TypeError):
         links = [unescape(link) for link in _HREF.findall(text)]
     return _places(place, links)
@@ -64,7 +66,9 @@ def get_url_host_port(url: str) -> str | None:
         return None
     if parts.scheme not in _PORTS or not parts.hostname:
         return None
-    return f"[{parts.hostname}]:{port}" if ":" in parts.hostname else f"{parts.hostname}:{port}"
+    if ":" in parts.hostname:
+        return f"[{parts.hostname}]:{port}"
+    return f"{parts.hostname}:{port}"
 
 
 def is_plaintext_url(url: str) -> bool:
@@ -75,12 +79,17 @@ def is_plaintext_url(url: str) -> bool:
 def strip_credentials(url: str) -> str:
     """The address without a user's name and password."""
     parts = urlsplit(url)
-    return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl() if "@" in parts.netloc else url
+    if "@" in parts.netloc:
+        return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
+    return url
 
 
 def _places(base: str, links: list[str]) -> Mapping[str, bool]:
     urls = [urljoin(base, link) for link in links]
-    plain = {get_url_host_port(url) for url in urls if is_plaintext_url(url)}
+    plain = set()
+    for url in urls:
+        if is_plaintext_url(url):
+            plain.add(get_url_host_port(url))
     return {place: place in plain for url in urls if (place := get_url_host_port(url))}
 
 

@@ -74,7 +74,10 @@ def read_npm_settings(environ: Mapping[str, str], untrusted: Iterable[Path]) -> 
         told = json.loads(_ask([npm, "config", "ls", "--json"], environ))
     except ValueError:
         told = {}
-    names = [name for name in told if name == "registry" or re.fullmatch(r"@[^:]+:registry", name)]
+    names = []
+    for name in told:
+        if name == "registry" or re.fullmatch(r"@[^:]+:registry", name):
+            names.append(name)
     return NpmSettings(
         registries={name: str(told[name]) for name in names},
         certificate=str(told.get("cafile") or ""),
@@ -93,7 +96,9 @@ def _pip(environ: Mapping[str, str], untrusted: Iterable[Path]) -> Sequence[str]
 def _default_index(pip: Sequence[str], environ: Mapping[str, str]) -> str:
     """The index that pip uses where nobody says anything, which only its help tells."""
     found = _DEFAULT_INDEX.search(_ask([*pip, "install", "--help"], {**environ, **_WIDE}))
-    return found[1] if found else ""
+    if found:
+        return found[1]
+    return ""
 
 
 def _on_path(name: str, environ: Mapping[str, str], untrusted: Iterable[Path]) -> str | None:
@@ -120,7 +125,9 @@ def _ask(words: Sequence[str], environ: Mapping[str, str]) -> str:
             env=dict(environ),
             check=False,
         )
-        return done.stdout if done.returncode == 0 else ""
+        if done.returncode == 0:
+            return done.stdout
+        return ""
     return ""
 
 

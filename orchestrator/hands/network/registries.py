@@ -90,7 +90,10 @@ class _Found:
     def build_registries(self, pip: PipSettings, npm: NpmSettings | None) -> Registries:
         """All of it, with configuration files that say the same to pip and npm inside."""
         certificates = {PIP_CA: pip.certificate, NPM_CA: npm.certificate if npm else ""}
-        readable = {name: path for name, path in certificates.items() if Path(path).is_file()}
+        readable = {}
+        for name, path in certificates.items():
+            if Path(path).is_file():
+                readable[name] = path
         return Registries(
             hosts=tuple(sorted(self.hosts)),
             private=tuple(sorted(place.lower() for place in self.grant.private)),
@@ -115,7 +118,10 @@ class _Found:
 
     def _bind(self, folder: Path) -> None:
         """An index keeps its files beside its directory `simple`."""
-        objection = self.host_paths.find_bind_objection(folder) if folder.exists() else "it does not exist"
+        if folder.exists():
+            objection = self.host_paths.find_bind_objection(folder)
+        else:
+            objection = "it does not exist"
         if objection:
             self._note(f"the packages in {folder} are not to be had in a sandbox: {objection}")
         else:
@@ -143,8 +149,13 @@ def _folder(url: str, around: HostPaths) -> Path | None:
         return Path(normpath(unquote(parts.path)))
     if parts.scheme:
         return None
-    text = str(around.home) + url[1:] if url == "~" or url.startswith("~/") else url
-    return Path(normpath(text)) if Path(text).is_absolute() else None
+    if url == "~" or url.startswith("~/"):
+        text = str(around.home) + url[1:]
+    else:
+        text = url
+    if Path(text).is_absolute():
+        return Path(normpath(text))
+    return None
 
 
 def _pip_conf(pip: PipSettings, certificates: Iterable[str]) -> str:
@@ -170,7 +181,8 @@ def _npmrc(npm: NpmSettings, certificates: Iterable[str]) -> str:
 
 def _npm_lines(npm: NpmSettings, certificates: Iterable[str]) -> Iterator[str]:
     yield from ("audit=false", "fund=false", "update-notifier=false")
-    yield from (f"{name}={strip_credentials(url)}" for name, url in sorted(npm.registries.items()))
+    for name, url in sorted(npm.registries.items()):
+        yield f"{name}={strip_credentials(url)}"
     if NPM_CA in certificates:
         yield f"cafile={REGISTRIES_FOLDER}/{NPM_CA}"
     if not npm.is_strict:

@@ -60,16 +60,27 @@ class BubblewrapBackend(LayoutBackend):
     @property
     def description(self) -> str:
         """The program behind it, its version, and as whom commands run."""
-        who = "as yourself" if self.policy.uid is None else f"as user {self.policy.uid}"
-        calls = "system calls filtered" if self.filter_file else "system calls not filtered on this machine"
+        if self.policy.uid is None:
+            who = "as yourself"
+        else:
+            who = f"as user {self.policy.uid}"
+        if self.filter_file:
+            calls = "system calls filtered"
+        else:
+            calls = "system calls not filtered on this machine"
         return f"{self.programs.version} at {self.programs.bwrap}, {who}, {calls}{self._held}"
 
     @property
     def _held(self) -> str:
         if not needs_control_group(self.policy.limits):
             return ""
-        version = self.group_parent.version if self.group_parent else 0
-        return f", limits held by cgroups v{version}" if version else ", limits watched by sampling"
+        if self.group_parent:
+            version = self.group_parent.version
+        else:
+            version = 0
+        if version:
+            return f", limits held by cgroups v{version}"
+        return ", limits watched by sampling"
 
     def build_environment(self, command: ShellCommand, registries: Registries | None = None) -> dict[str, str]:
         """Every variable the command sees when it starts."""
@@ -145,11 +156,10 @@ def build_bubblewrap_backend(
 def _network(tier: Tier, way: Egress | None) -> Iterable[Mount]:
     if way:
         yield build_read_only_mount(way.folder, REGISTRIES_FOLDER)
-        yield from (build_read_only_mount(folder) for folder in way.registries.folders)
+        for folder in way.registries.folders:
+            yield build_read_only_mount(folder)
     if tier == Tier.EVERYTHING:
         files = ((Path("/etc") / name).resolve() for name in etc_files.RESOLVER_FILES)
-        yield from (
-            build_read_only_mount(file, f"/etc/{name}")
-            for name, file in zip(etc_files.RESOLVER_FILES, files, strict=True)
-            if file.is_file()
-        )
+        for name, file in zip(etc_files.RESOLVER_FILES, files, strict=True):
+            if file.is_file():
+                yield build_read_only_mount(file, f"/etc/{name}")

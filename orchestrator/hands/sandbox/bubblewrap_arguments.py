@@ -57,8 +57,13 @@ def build_bubblewrap_arguments(
     reports = [*_fd("--json-status-fd", status_fd), *_fd("--block-fd", gate_fd), *_fd("--seccomp", filter_fd)]
     if uid is None:
         return [programs.bwrap, *_fd("--info-fd", info_fd), *_sandbox(launch, mounts, programs, reports)]
-    bound = [mount for mount in mounts if mount.is_bind_mount and not _is_public(mount)]
-    places = {mount.dest: f"{STAGING_FOLDER}/{number}" for number, mount in enumerate(bound)}
+    bound = []
+    for mount in mounts:
+        if mount.is_bind_mount and not _is_public(mount):
+            bound.append(mount)
+    places = {}
+    for number, mount in enumerate(bound):
+        places[mount.dest] = f"{STAGING_FOLDER}/{number}"
     staged = tuple(Mount(m.kind, m.dest, places.get(m.dest, m.source), m.size_bytes) for m in mounts)
     drop = (str(programs.setpriv), "--reuid", str(uid), "--regid", str(uid), "--clear-groups")
     outer = (programs.bwrap, *_fd("--info-fd", info_fd), *_staging(bound, places))
@@ -74,7 +79,10 @@ def _staging(bound: Iterable[Mount], places: Mapping[str, str]) -> list[str]:
     """The outer one: the host read-only, so that nothing in a workspace can trick the inner one into writing to it."""
     host = ["--ro-bind", "/", "/", "--dev-bind", "/dev", "/dev", "--proc", "/proc"]
     stage = ["--tmpfs", "/run", "--dir", STAGING_FOLDER, "--bind", "/proc", WHOLE_PROC]
-    binds = [word for m in bound for word in (_BIND[m.kind], m.source, places[m.dest])]
+    binds = []
+    for m in bound:
+        for word in (_BIND[m.kind], m.source, places[m.dest]):
+            binds.append(word)
     return [*host, *stage, *binds, "--chdir", "/", "--unshare-pid", "--die-with-parent"]
 
 
@@ -86,9 +94,15 @@ def _sandbox(
         walls.append("--share-net")
     if programs.has_option("--disable-userns"):
         walls.append("--disable-userns")
-    variables = [word for name, value in sorted(launch.env.items()) for word in ("--setenv", name, value)]
+    variables = []
+    for name, value in sorted(launch.env.items()):
+        for word in ("--setenv", name, value):
+            variables.append(word)
     system = [*_devices(launch, programs), "--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys"]
-    places = [word for mount in mounts for word in _words(mount, programs)]
+    places = []
+    for mount in mounts:
+        for word in _words(mount, programs):
+            places.append(word)
     end = ["--remount-ro", "/", "--chdir", launch.cwd, *reports, "--", *launch.command]
     return [*walls, "--hostname", HOST_NAME, "--clearenv", *variables, *system, *places, *end]
 
@@ -111,4 +125,6 @@ def _words(mount: Mount, programs: SandboxPrograms) -> list[str]:
 
 
 def _fd(option: str, number: int | None) -> list[str]:
-    return [] if number is None else [option, str(number)]
+    if number is None:
+        return []
+    return [option, str(number)]

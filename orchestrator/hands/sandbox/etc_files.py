@@ -72,9 +72,15 @@ def list_etc_mounts(source: Path = Path("/etc")) -> tuple[str, ...]:
 
 def _with_entry(lines: list[str], number: int, rest: str) -> tuple[str, str]:
     """The table with one entry for the id, under the name it has or `agent`; and that name."""
-    mine = [line for line in lines if line.split(":")[2:3] == [str(number)]]
+    mine = []
+    for line in lines:
+        if line.split(":")[2:3] == [str(number)]:
+            mine.append(line)
     name = mine[0].split(":")[0] if mine else "agent"
-    others = [line for line in lines if line not in mine and line.split(":")[0] != name]
+    others = []
+    for line in lines:
+        if line not in mine and line.split(":")[0] != name:
+            others.append(line)
     return "".join(line + "\n" for line in [*others, f"{name}:{rest}"]), name
 
 

@@ -51,15 +51,19 @@ class SandboxLayout:
 
     def _system(self) -> Iterable[Mount]:
         size = self.policy.limits.tmpfs_bytes
-        yield from (_as_on_host(Path("/") / name) for name in SYSTEM_FOLDERS if os.path.lexists(Path("/") / name))
+        for name in SYSTEM_FOLDERS:
+            if os.path.lexists(Path("/") / name):
+                yield _as_on_host(Path("/") / name)
         yield build_read_only_mount(self.fixtures / "etc", "/etc")
-        yield from (build_read_only_mount(f"/etc/{place}") for place in self.etc)
+        for place in self.etc:
+            yield build_read_only_mount(f"/etc/{place}")
         yield from (
             build_tmpfs_mount("/tmp", size),
             build_link_mount("/var/tmp", "/tmp"),
             build_tmpfs_mount(self.user.home, size),
         )
-        yield from (build_read_only_mount(place) for place in (*self.policy.read_only, *self.policy.programs))
+        for place in (*self.policy.read_only, *self.policy.programs):
+            yield build_read_only_mount(place)
         for hidden in map(Path, self.policy.masked):
             yield (
                 build_tmpfs_mount(hidden, 4096)
@@ -70,12 +74,15 @@ class SandboxLayout:
     def _workspace(self, place: MountPlan, is_writable: bool) -> Iterable[Mount]:
         here = self.host_paths.repository
         yield build_writable_mount(place.root, here) if is_writable else build_read_only_mount(place.root, here)
-        yield from (build_read_only_mount(base / name, here / name) for name, base in place.shared.items())
+        for name, base in place.shared.items():
+            yield build_read_only_mount(base / name, here / name)
         yield build_read_only_mount(self.fixtures / "gitfile", here / ".git")
         yield build_writable_mount(place.git, shadow_git.SHADOW_GIT_FOLDER)
         if place.objects:
             yield build_read_only_mount(place.objects[0], shadow_git.OBJECTS_FOLDER)
-            yield from (build_read_only_mount(other) for other in place.objects[1:] if not other.is_relative_to(here))
+            for other in place.objects[1:]:
+                if not other.is_relative_to(here):
+                    yield build_read_only_mount(other)
 
     def build_shell_command(self, command: ShellCommand) -> Sequence[str]:
         """The words that carry out a command, in the directory that it asks for."""
@@ -99,7 +106,9 @@ class SandboxLayout:
             "TERM": "dumb",
             "CI": "1",
         }
-        files = {variable: f"{EXCHANGE_FOLDER}/{name}" for variable, name in command.files.items()}
+        files = {}
+        for variable, name in command.files.items():
+            files[variable] = f"{EXCHANGE_FOLDER}/{name}"
         return base | dict(network) | self.policy.env | command.env | files
 
 
@@ -137,9 +146,18 @@ def build_layout(policy: SandboxPolicy, around: HostPaths, fixtures: Path) -> Sa
     if os.geteuid() == 0 and policy.uid is None:
         raise PermissionError("commands never run as root; grant a user to drop to")
     fixtures.mkdir(mode=0o700)
-    uid = os.geteuid() if policy.uid is None else policy.uid
-    gid = os.getegid() if policy.uid is None else policy.uid
-    shell = "/bin/bash" if Path("/bin/bash").exists() else "/bin/sh"
+    if policy.uid is None:
+        uid = os.geteuid()
+    else:
+        uid = policy.uid
+    if policy.uid is None:
+        gid = os.getegid()
+    else:
+        gid = policy.uid
+    if Path("/bin/bash").exists():
+        shell = "/bin/bash"
+    else:
+        shell = "/bin/sh"
     user = SandboxUser(uid, gid, _home(around), shell)
     name = etc_files.create_etc(fixtures / "etc", user)
     for file, text in (("blank", ""), ("gitfile", f"gitdir: {shadow_git.SHADOW_GIT_FOLDER}\n")):
@@ -154,15 +172,21 @@ def _home(around: HostPaths) -> str:
     home = around.home
     taken = around.repository.is_relative_to(home) and around.repository == home
     is_odd = not home.is_absolute() or is_system_folder(home) or len(home.parts) < 2 or home.parts[1] in _ODD
-    return _SPARE_HOME if taken or is_odd or home.is_relative_to(around.repository) else str(home)
+    if taken or is_odd or home.is_relative_to(around.repository):
+        return _SPARE_HOME
+    return str(home)
 
 
 _ODD = ("etc", "dev", "proc", "sys", "run", "nonexistent")
 
 
 def _as_on_host(place: Path) -> Mount:
-    return build_link_mount(place, place.readlink()) if place.is_symlink() else build_read_only_mount(place)
+    if place.is_symlink():
+        return build_link_mount(place, place.readlink())
+    return build_read_only_mount(place)
 
 
 def _exchange(exchange: Path | None) -> Iterable[Mount]:
-    return () if exchange is None else (build_writable_mount(exchange, EXCHANGE_FOLDER),)
+    if exchange is None:
+        return ()
+    return (build_writable_mount(exchange, EXCHANGE_FOLDER),)

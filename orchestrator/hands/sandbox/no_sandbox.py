@@ -96,10 +96,15 @@ class NoSandboxBackend:
 
     def _told(self, order: ExecutionRequest) -> dict[str, Any]:
         command, place = order.command, order.mount_plan
-        shell = "/bin/bash" if Path("/bin/bash").exists() else "/bin/sh"
+        if Path("/bin/bash").exists():
+            shell = "/bin/bash"
+        else:
+            shell = "/bin/sh"
         words = wrap_in_rlimits((shell, "-c", command.line), self.policy.limits, self.prlimit, are_counted=True)
         git = {"GIT_DIR": str(place.git), "GIT_WORK_TREE": str(place.root)}
-        files = {variable: f"{order.exchange}/{name}" for variable, name in command.files.items()}
+        files = {}
+        for variable, name in command.files.items():
+            files[variable] = f"{order.exchange}/{name}"
         return {
             "words": words,
             "env": self.build_environment(command) | git | files,
@@ -143,7 +148,9 @@ class _Beside:
     def get_exit_code(self) -> int | None:
         """The command's exit code; None if it never started or was killed."""
         code = self.outcome.get("exit")
-        return None if code is None else int(code)
+        if code is None:
+            return None
+        return int(code)
 
 
 def _begin(told: dict[str, Any], stdin: str, writer: int, stack: contextlib.ExitStack) -> _Beside:

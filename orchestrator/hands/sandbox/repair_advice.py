@@ -6,7 +6,10 @@ from pathlib import Path
 
 def render_repair_advice(trouble: str, root: Path = Path("/")) -> str:
     """Sentences that say how to mend it, for this host; `root` is where its file system starts."""
-    hints = [hint for hint in (_program(trouble), _sysctl(root), _container(root)) if hint]
+    hints = []
+    for hint in (_program(trouble), _sysctl(root), _container(root)):
+        if hint:
+            hints.append(hint)
     if platform.system() != "Linux":
         hints = ["Commands need Linux; on this system use a Linux virtual machine or container host."]
     return " ".join(hints or ["`orchestrate doctor` repeats this test."])

@@ -46,7 +46,9 @@ def supervise_command(
             break
         wake.recv(4096)
     _kill_all()
-    return {} if code is None else {"exit": code if code >= 0 else 128 - code}
+    if code is None:
+        return {}
+    return {"exit": code if code >= 0 else 128 - code}
 
 
 def _kill_all() -> None:

@@ -21,9 +21,13 @@ ArgumentPattern = tuple[int, int]
 def tighten_profile(profile: dict[str, Any], rules: Sequence[SyscallRule] = SYSCALL_RULES) -> dict[str, Any]:
     """Return a profile in the format of OCI engines, with our rules in place of theirs and for this machine alone."""
     ours = frozenset(rule.call for rule in rules)
-    theirs = [_drop_names(rule, ours) for rule in profile["syscalls"]]
+    theirs = []
+    for rule in profile["syscalls"]:
+        theirs.append(_drop_names(rule, ours))
     kept = [rule for rule in theirs if rule["names"]]
-    machines = [{**machine, "subArchitectures": []} for machine in profile.get("archMap") or ()]
+    machines = []
+    for machine in profile.get("archMap") or ():
+        machines.append({**machine, "subArchitectures": []})
     return {**profile, "archMap": machines, "syscalls": [*kept, *(entry for rule in rules for entry in _entries(rule))]}
 
 
@@ -60,7 +64,9 @@ def _patterns(rule: SyscallRule) -> tuple[list[ArgumentPattern], list[ArgumentPa
     if rule.bits:
         return [(rule.bits, 0)], list(_any_of_bits(rule.bits))
     named, others = [(_ALL_BITS, value) for value in rule.values], list(_all_but(rule.values, 0, _WIDTH))
-    return (named, others) if rule.is_allowed else (others, named)
+    if rule.is_allowed:
+        return (named, others)
+    return (others, named)
 
 
 def _any_of_bits(bits: int) -> Iterator[ArgumentPattern]:
@@ -72,7 +78,10 @@ def _any_of_bits(bits: int) -> Iterator[ArgumentPattern]:
 
 def _all_but(values: Sequence[int], start: int, width: int) -> Iterator[ArgumentPattern]:
     """Yield the blocks of `2 ** width` numbers from `start` on that together hold all of them but these values."""
-    inside = [value for value in values if value >> width == start >> width]
+    inside = []
+    for value in values:
+        if value >> width == start >> width:
+            inside.append(value)
     if not inside:
         yield _ALL_BITS >> width << width, start
     elif width:

@@ -68,7 +68,10 @@ def place_decoys(folder: Path, around: HostPaths) -> Iterator[Decoys]:
 
 def _ours(entries: list[str], given: frozenset[str]) -> bool:
     """Whether a variable of ours that no command is given shows up inside, name and value."""
-    ours = {f"{name}={value}" for name, value in os.environ.items() if name not in given | _SHELL_SETS}
+    ours = set()
+    for name, value in os.environ.items():
+        if name not in given | _SHELL_SETS:
+            ours.add(f"{name}={value}")
     return not ours.isdisjoint(entries)
 
 

@@ -28,7 +28,10 @@ class EscapeTargets(TypedDict):
 def attempt_escapes(orders: EscapeTargets) -> dict[str, list[str]]:
     """Try everything; what came out, by kind of attack."""
     _each(orders["write"], _write)
-    numbers = [entry.name for entry in Path("/proc").iterdir() if entry.name.isdigit()]
+    numbers = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            numbers.append(entry.name)
     environ = _each((f"/proc/{number}/environ" for number in numbers), _read)
     return {
         "read": _each(orders["read"], _read),

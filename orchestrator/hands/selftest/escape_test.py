@@ -63,7 +63,10 @@ def _command(bait: Decoys) -> ShellCommand:
 
 
 def _judge(ended: ProcessOutcome, log: Path, bait: Decoys, given: frozenset[str]) -> SelfTestReport:
-    output = log.read_text(encoding="utf-8", errors="replace") if log.exists() else ""
+    if log.exists():
+        output = log.read_text(encoding="utf-8", errors="replace")
+    else:
+        output = ""
     if ended.ending != CommandEnding.EXITED or ended.exit_code != 0 or bait.token not in output:
         words = ended.detail or output.strip()[-500:] or f"its self-test ended as {ended.ending}"
         return SelfTestReport(trouble=f"The sandbox does not start: {words}")

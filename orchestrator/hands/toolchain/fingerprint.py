@@ -23,7 +23,8 @@ def compute_fingerprint(directories: Iterable[Path]) -> str:
 
 def _telling(directory: Path) -> Iterator[Path]:
     yield directory
-    yield from (directory / name for name in _TELLING)
+    for name in _TELLING:
+        yield directory / name
     for pattern in _TELLING_GLOBS:
         yield from sorted(directory.glob(pattern))
 

@@ -50,7 +50,10 @@ class KnownPythons:
 
 def find_known_pythons(around: HostPaths, environ: Mapping[str, str]) -> KnownPythons:
     """Look where the user's PATH, version managers and conda keep Python; never inside the repository or our state."""
-    conda = [Path(environ[name]) for name in ("CONDA_PREFIX", "MAMBA_ROOT_PREFIX") if environ.get(name)]
+    conda = []
+    for name in ("CONDA_PREFIX", "MAMBA_ROOT_PREFIX"):
+        if environ.get(name):
+            conda.append(Path(environ[name]))
     conda += [Path(environ["CONDA_EXE"]).parent.parent] if environ.get("CONDA_EXE") else []
     conda += [around.home / name for name in _CONDA]
     roots = [around.home / name for name in _BELOW_HOME]

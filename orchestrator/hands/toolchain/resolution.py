@@ -66,7 +66,10 @@ def _locate(one: GrantedFolder, around: HostPaths) -> Path:
         text = str(around.home) + text[1:]
     directory = Path(normpath(around.repository / text))
     if not directory.is_dir():
-        what = "is not a directory" if directory.exists() else "does not exist"
+        if directory.exists():
+            what = "is not a directory"
+        else:
+            what = "does not exist"
         told = f"{directory}, given as {one.path!r} in {one.origin}, {what}; correct or remove it there."
         raise UsageProblem(told, ("env", one.path))
     objection = around.find_bind_objection(directory)
@@ -184,7 +187,9 @@ class _Chosen:
 
 def _programs(directory: Path) -> list[Path]:
     places = [directory / "bin", directory / "node_modules" / ".bin"]
-    return [*places, directory] if _holds_programs(directory) else places
+    if _holds_programs(directory):
+        return [*places, directory]
+    return places
 
 
 def _holds_programs(directory: Path) -> bool:

@@ -54,7 +54,10 @@ def select_shared_paths(root: Path, ignored: Iterable[str], patterns: Sequence[s
     What is known for secrets by its name is only taken where a pattern without wildcards names it.
     """
     known = frozenset(ignored)
-    literal = [pattern for pattern in patterns if not _WILDCARDS.intersection(pattern)]
+    literal = []
+    for pattern in patterns:
+        if not _WILDCARDS.intersection(pattern):
+            literal.append(pattern)
     wanted = (name for name in known if is_shared_name(name, literal if _may_be_secret(root, name) else patterns))
     wanted = (name for name in wanted if not _is_secret(root / name))
     chosen = {name for name in wanted if _stays(root, name, known)}
@@ -88,7 +91,10 @@ def merge_borrowed_paths(found: Iterable[str], lent: Mapping[str, str], root: Pa
 
     What is `lent` goes before whatever of the checkout stands at, below or around its place.
     """
-    chosen = {name: root for name in found if not any(_touch(name, other) for other in lent)}
+    chosen = {}
+    for name in found:
+        if not any(_touch(name, other) for other in lent):
+            chosen[name] = root
     return dict(sorted((chosen | {name: Path(base) for name, base in lent.items()}).items()))
 
 

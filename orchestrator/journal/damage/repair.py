@@ -63,7 +63,10 @@ def repair_journal(directory: RunDirectory) -> RepairResult | None:
         JournalProblem: the new file cannot be written.
     """
     aside = _unfinished(directory.path)
-    problem = _find_problem(directory.journal) if aside is None else "an earlier repair was cut short"
+    if aside is None:
+        problem = _find_problem(directory.journal)
+    else:
+        problem = "an earlier repair was cut short"
     if not problem:
         lost = _lost_blobs(directory)
         if not lost:
@@ -110,7 +113,10 @@ def _lost_blobs(directory: RunDirectory) -> dict[str, tuple[int, ...]]:
 
 def _unfinished(place: Path) -> Path | None:
     """Where a repair that was killed has put the damaged file."""
-    found = [path for path in sorted(place.glob("damaged-*")) if not (path / _REPORT).exists()]
+    found = []
+    for path in sorted(place.glob("damaged-*")):
+        if not (path / _REPORT).exists():
+            found.append(path)
     return next((path for path in found if (path / "journal.db").exists()), None)
 
 
@@ -208,7 +214,9 @@ def describe_repair(result: RepairResult) -> Iterator[str]:
 def format_spans(spans: Sequence[tuple[int, int]]) -> str:
     """`Events 3 to 7, 9 are`, or `Event 9 is`."""
     told = ", ".join(str(first) if first == last else f"{first} to {last}" for first, last in spans)
-    return f"Events {told} are" if len(spans) > 1 or spans[0][0] != spans[0][1] else f"Event {told} is"
+    if len(spans) > 1 or spans[0][0] != spans[0][1]:
+        return f"Events {told} are"
+    return f"Event {told} is"
 
 
 def find_gaps(numbers: Sequence[int], last: int) -> tuple[tuple[int, int], ...]:

@@ -36,7 +36,9 @@ class JournalSalvage:
     """
 
     def __init__(self, path: Path, noted: int, until: int | None = None) -> None:
-        tries = [_Try(path, size, noted, until) for size in list_page_sizes(path)]
+        tries = []
+        for size in list_page_sizes(path):
+            tries.append(_Try(path, size, noted, until))
         self._best = max(tries, key=lambda tried: tried.last)
 
     @property
@@ -71,7 +73,10 @@ class _Try:
 
     def read_sound_rows(self) -> Iterator[EventColumns]:
         previous: bytes | None = INITIAL_SUM
-        last = len(self.places) if self._until is None else self._until
+        if self._until is None:
+            last = len(self.places)
+        else:
+            last = self._until
         for seq in range(1, last + 1):
             row, previous = self._sound(seq, previous)
             if row is None:
@@ -89,7 +94,10 @@ class _Try:
                 yield SalvagedEvent(row, is_sound=True)
                 continue
             is_possible = not self._noted or seq <= self._noted
-            candidates = self._candidates(seq) if is_possible else iter(())
+            if is_possible:
+                candidates = self._candidates(seq)
+            else:
+                candidates = iter(())
             found = next(((row, total) for row, total in candidates if _has_shape(row)), None)
             previous = found[1] if found else None
             if found:
@@ -118,7 +126,9 @@ def _fits(values: list[SqliteValue]) -> bool:
     if len(values) not in {_COLUMNS, _COLUMNS + 1} or not isinstance(values[3], int):
         return False
     needed = [values[index] for index in (1, 2, 7)]
-    optional = [values[index] for index in (4, 5, 6, *range(_COLUMNS, len(values)))]
+    optional = []
+    for index in (4, 5, 6, *range(_COLUMNS, len(values))):
+        optional.append(values[index])
     return all(isinstance(value, bytes) for value in needed) and not any(isinstance(value, int) for value in optional)
 
 

@@ -49,12 +49,17 @@ class SqlitePages:
     def _frames(self) -> list[tuple[int, int]]:
         """(n, page number) of the frames of the newest generation of the WAL, counted from 1, up to its last commit."""
         step = _FRAME + self._size
-        heads = [self._wal[start : start + _FRAME] for start in range(_WAL_HEADER, len(self._wal) - step + 1, step)]
+        heads = []
+        for start in range(_WAL_HEADER, len(self._wal) - step + 1, step):
+            heads.append(self._wal[start : start + _FRAME])
         generations = [head[8:16] for head in heads]
         salt = self._wal[16:24]
         if salt not in generations and generations:
             salt = generations[0]  # the WAL's own header is damaged
-        ours = [(n, head) for n, head in enumerate(heads, 1) if head[8:16] == salt]
+        ours = []
+        for n, head in enumerate(heads, 1):
+            if head[8:16] == salt:
+                ours.append((n, head))
         last = max((n for n, head in ours if any(head[4:8])), default=0)
         return [(n, int.from_bytes(head[:4], "big")) for n, head in ours if n <= last]
 
@@ -102,7 +107,8 @@ class SqlitePages:
             return content[at : at + length]
         least = (usable - 12) * 32 // 255 - 23
         local = least + (length - least) % (usable - 4)
-        local = local if local <= usable - 35 else least
+        if not (local <= usable - 35):
+            local = least
         parts, have = [content[at : at + local]], local
         following = int.from_bytes(content[at + local : at + local + 4], "big")
         while have < length and following:

@@ -101,7 +101,9 @@ class _Source:
             body = decode_json(row[7])
         except ValueError:
             return {}
-        return body if isinstance(body, dict) else {}
+        if isinstance(body, dict):
+            return body
+        return {}
 
     def read_words(self, row: EventColumns) -> EventWords:
         """Return what an event says."""

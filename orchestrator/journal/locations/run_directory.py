@@ -146,7 +146,10 @@ class StateDirectory:
         ]
         if len(found) != 1:
             known = ", ".join(run.run for run in (found or runs)[-8:])
-            problem = "fits more than one run" if found else "is no run of this repository"
+            if found:
+                problem = "fits more than one run"
+            else:
+                problem = "is no run of this repository"
             raise UsageProblem(f"{wanted!r} {problem}: {known}{'' if found else self._moved()}")
         return found[0]
 
@@ -155,7 +158,9 @@ class StateDirectory:
         from orchestrator.journal.locations.moved_repository import describe_moved_runs, find_moved_runs
 
         moved = find_moved_runs(self.path, self.repository) if self.repository else None
-        return f"; {describe_moved_runs(self.path, moved)}" if moved else ""
+        if moved:
+            return f"; {describe_moved_runs(self.path, moved)}"
+        return ""
 
 
 def _base(configured: str, environ: Mapping[str, str]) -> Path:

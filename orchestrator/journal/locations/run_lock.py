@@ -145,7 +145,9 @@ def find_lock_owner(directory: Path) -> LockOwner | None:
             found = None if _lock(file, fcntl.LOCK_SH) else _read(file)
     except OSError:
         return None
-    return found if found and found.is_alive else None
+    if found and found.is_alive:
+        return found
+    return None
 
 
 def _opened_to_read(path: Path) -> IO[str]:

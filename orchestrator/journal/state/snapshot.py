@@ -61,7 +61,9 @@ def load_snapshot(directory: Path) -> tuple[RunState, bytes] | None:
         if code != compute_code_digest() or blake2b(b"".join(lines)).hexdigest() != digest:
             return None
         state = _state(lines)
-        return (state, bytes.fromhex(total)) if state.seq == seq else None
+        if state.seq == seq:
+            return (state, bytes.fromhex(total))
+        return None
     except (OSError, ValueError, IndexError, TypeError, ValidationError, UnknownEventError):
         return None
 

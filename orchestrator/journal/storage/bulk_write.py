@@ -56,4 +56,6 @@ class _Written:
 
 def decode_column(column: int | bytes | None) -> int | str | None:
     """A column as SQLite is to store it: texts as texts."""
-    return column.decode() if isinstance(column, bytes) else column
+    if isinstance(column, bytes):
+        return column.decode()
+    return column

@@ -91,7 +91,9 @@ class EventReader:
             JournalProblem: an event is of a kind or version this program does not know.
         """
         with translate_sqlite_errors(self.path):
-            found = [self._parse(row) for row in self._rows("session = ?", session)]
+            found = []
+            for row in self._rows("session = ?", session):
+                found.append(self._parse(row))
             first = found[0].seq if found else 0
             query = "SELECT count(*) FROM event NOT INDEXED WHERE seq >= ? AND session = ?"
             count = self._one(query, first, session)
@@ -123,7 +125,10 @@ class EventReader:
         seq = after
         try:
             fence, total_of_fence = self._fence()
-            last = max(fence, self._head.read_seq()) if until is None else until
+            if until is None:
+                last = max(fence, self._head.read_seq())
+            else:
+                last = until
             previous = self._sum_of(after)
             query = f"SELECT {self._columns} FROM event WHERE seq > ? AND seq <= ? ORDER BY seq"
             for *columns, total in self._connection.execute(query, (after, _NO_END if until is None else until)):
@@ -144,7 +149,10 @@ class EventReader:
 
     def _rows(self, condition: str, *values: object) -> Iterator[EventColumns]:
         """Some events, each held against its sum."""
-        before = "(SELECT sum FROM event p WHERE p.seq = event.seq - 1)" if self._version > 1 else "NULL"
+        if self._version > 1:
+            before = "(SELECT sum FROM event p WHERE p.seq = event.seq - 1)"
+        else:
+            before = "NULL"
         query = f"SELECT {self._columns}, {before} FROM event WHERE {condition} ORDER BY seq"
         try:
             for *columns, total, previous in self._connection.execute(query, values):
@@ -176,7 +184,9 @@ class EventReader:
         if seq == 0 or self._version == 1:
             return INITIAL_SUM
         row = self._connection.execute("SELECT sum FROM event WHERE seq = ?", (seq,)).fetchone()
-        return row[0] if row and isinstance(row[0], bytes) else b""
+        if row and isinstance(row[0], bytes):
+            return row[0]
+        return b""
 
     def _fence(self) -> tuple[int, bytes]:
         """The last event and its sum, as the writer noted them."""
@@ -243,7 +253,9 @@ class EventReader:
             found = self._connection.execute("PRAGMA integrity_check(1)").fetchone()[0].decode("utf-8", "replace")
         except sqlite3.Error as error:
             found = str(error)
-        return "" if found == "ok" else f"its inner structure is ({found})"
+        if found == "ok":
+            return ""
+        return f"its inner structure is ({found})"
 
     def read_last_seq(self) -> int:
         """The seq of the newest event, 0 when there is none."""

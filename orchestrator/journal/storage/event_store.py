@@ -72,7 +72,10 @@ class EventStore(EventReader):
         """
         with translate_sqlite_errors(self.path), open_transaction(self._connection):
             engines = self._rows("kind = 'engine.started'")
-            epochs = [event.epoch for *_, event in map(self._parse, engines) if isinstance(event, EngineStarted)]
+            epochs = []
+            for *_, event in map(self._parse, engines):
+                if isinstance(event, EngineStarted):
+                    epochs.append(event.epoch)
             fence = self._one("SELECT epoch FROM fence")
             epoch = max(fence, *epochs, 0) + 1
             holder = f"process {os.getpid()} on {socket.gethostname()}"
@@ -103,9 +106,9 @@ class EventStore(EventReader):
             self._connection.executemany(INSERT_EVENT, rows)
             self._connection.execute("UPDATE fence SET seq = ?, sum = ?", (seq, previous))
             at = _at(batch[-1])
-            derived = [
-                (name, seq, at, body, compute_text_sum(name, seq, at, body)) for name, body in projections.items()
-            ]
+            derived = []
+            for name, body in projections.items():
+                derived.append((name, seq, at, body, compute_text_sum(name, seq, at, body)))
             self._connection.executemany("INSERT OR REPLACE INTO projection VALUES(?, ?, ?, ?, ?)", derived)
         self._head.record_seq(seq)
 
@@ -144,4 +147,6 @@ def _columns(recorded: RecordedEvent) -> EventColumns:
 
 
 def _bytes(text: str | None) -> bytes | None:
-    return None if text is None else text.encode()
+    if text is None:
+        return None
+    return text.encode()

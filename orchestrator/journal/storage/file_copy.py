@@ -45,7 +45,9 @@ def check_journal_file(path: Path, scratch: Path) -> None:
         JournalProblem: it is damaged, newer than this program, or holds anything that no journal holds.
     """
     with _explained(path), closing(_reader(path)) as connection:
-        found = [str(row[0]) for row in connection.execute("PRAGMA integrity_check(3)")]
+        found = []
+        for row in connection.execute("PRAGMA integrity_check(3)"):
+            found.append(str(row[0]))
         if found != ["ok"]:
             raise JournalProblem(f"the journal {path} is damaged: {'; '.join(found)}")
     _pattern(scratch / "pattern.db")

@@ -20,7 +20,9 @@ class HighWaterMark:
         """The last event that was noted; 0 if there is no note, or none that can be read."""
         try:
             seq, _, total = self.path.read_bytes().partition(b" ")
-            return int(seq) if int(total, 16) == crc32(seq) else 0
+            if int(total, 16) == crc32(seq):
+                return int(seq)
+            return 0
         except (OSError, ValueError):
             return 0
 

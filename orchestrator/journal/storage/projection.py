@@ -40,7 +40,9 @@ def read_projection(journal: Path, name: str) -> StoredProjection | None:
         row = connection.execute(
             "SELECT body, seq, at, (SELECT max(seq) FROM event), sum FROM projection WHERE name = ?", (name,)
         ).fetchone()
-        return _checked(name, row, noted) if row else None
+        if row:
+            return _checked(name, row, noted)
+        return None
     except (sqlite3.Error, ValueError, TypeError):
         return None
     finally:

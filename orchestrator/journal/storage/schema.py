@@ -76,7 +76,9 @@ def read_schema_version(connection: sqlite3.Connection, path: Path) -> int:
 
 def _application_id(version: int) -> int:
     """The schema said a second time, so that a flipped bit is not taken for another version."""
-    return 0 if version == 1 else _APPLICATION + version
+    if version == 1:
+        return 0
+    return _APPLICATION + version
 
 
 def _say(version: int) -> str:

@@ -95,7 +95,9 @@ class CanaryRunner:
             receipt, doubt = await self._settled(run.base, run.base_tree, "canaries on the base", None)
             if doubt:
                 await self._tell_off(f"on the base, {doubt}")
-        return None if doubt else receipt
+        if doubt:
+            return None
+        return receipt
 
     async def _is_pytest(self) -> bool:
         """Whether it is worth a try: by the gate's words, or by what it printed on the base."""
@@ -171,7 +173,10 @@ def _doubts(receipt: Receipt, outcomes: Outcomes, exit_code: int | None) -> Iter
 def _wrong(group: Outcomes) -> Iterator[str]:
     """What is wrong in one set of canaries."""
     for kind, words in _KINDS.items():
-        wanted = TestOutcome.PASSED if kind == _MUST_PASS else TestOutcome.FAILED
+        if kind == _MUST_PASS:
+            wanted = TestOutcome.PASSED
+        else:
+            wanted = TestOutcome.FAILED
         outcome = group.get(kind)
         if outcome is None:
             yield f"nothing was reported of the one {words}"

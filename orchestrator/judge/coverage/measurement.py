@@ -85,7 +85,11 @@ def _told(text: bytes) -> Mapping[str, frozenset[int]] | str:
     """What the sandbox said, which may be anything."""
     try:
         said = decode_json(text)
-        lines = {str(path): frozenset(map(int, numbers)) for path, numbers in said["lines"].items()}
+        lines = {}
+        for path, numbers in said["lines"].items():
+            lines[str(path)] = frozenset(map(int, numbers))
     except (ValueError, TypeError, KeyError, AttributeError, OverflowError):
         return "no Python in the sandbox could gather which lines ran"
-    return lines if said.get("started") else "the check started no Python that coverage.py can watch"
+    if said.get("started"):
+        return lines
+    return "the check started no Python that coverage.py can watch"

@@ -23,7 +23,10 @@ def start_coverage(place: str, root: str, paths: list[str]) -> None:
     except Exception:  # noqa: BLE001 -- a Python that is too old for it runs on without
         return
     is_odd = any(sign in path for path in paths for sign in _GLOB)
-    include = [f"{root}/*"] if is_odd else [f"{root}/{path}" for path in paths]
+    if is_odd:
+        include = [f"{root}/*"]
+    else:
+        include = [f"{root}/{path}" for path in paths]
     watch = coverage.Coverage(
         data_file=f"{place}/data", data_suffix=True, auto_data=True, include=include, config_file=False
     )

@@ -50,9 +50,15 @@ def find_altered_sections(path: str, before: bytes | None, after: bytes | None) 
 def _pyproject(text: str) -> _Sections:
     values = tomllib.loads(text)
     tools, project = _table(values.get("tool")), _table(values.get("project"))
-    found = {f"tool.{name}": tools[name] for name in _TOOLS if name in tools}
+    found = {}
+    for name in _TOOLS:
+        if name in tools:
+            found[f"tool.{name}"] = tools[name]
     found |= {"build-system": values["build-system"]} if "build-system" in values else {}
-    plugins = {name: value for name, value in _table(project.get("entry-points")).items() if name.startswith("pytest")}
+    plugins = {}
+    for name, value in _table(project.get("entry-points")).items():
+        if name.startswith("pytest"):
+            plugins[name] = value
     return found | {f"project.entry-points.{name}": value for name, value in plugins.items()}
 
 
@@ -70,7 +76,9 @@ def _setup_cfg(text: str) -> _Sections:
 
 
 def _table(value: object) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
+    if isinstance(value, Mapping):
+        return value
+    return {}
 
 
 _READERS: Mapping[str, Callable[[str], _Sections]] = {

@@ -61,14 +61,17 @@ def find_path_protection(path: str) -> PathProtection | None:
 
     A path that is configuration wherever it lies stays that among tests.
     """
-    path = PROJECT_FILE if path.casefold() == PROJECT_FILE else path
+    if path.casefold() == PROJECT_FILE:
+        path = PROJECT_FILE
     if _STARTERS.match_file(path):
         return PathProtection.STARTER
     if _CONFIGURATION.match_file(path):
         return PathProtection.CONFIGURATION
     if _is_shadow(PurePosixPath(path)):
         return PathProtection.SHADOW
-    return PathProtection.TESTS if _TESTS.match_file(path) else None
+    if _TESTS.match_file(path):
+        return PathProtection.TESTS
+    return None
 
 
 def is_test_path(path: str) -> bool:
@@ -83,7 +86,10 @@ def _is_shadow(path: PurePosixPath) -> bool:
     module, _, suffix = found.name.partition(".")
     if not is_package and suffix not in {"", "py"} and not suffix.endswith(_COMPILED):
         return False
-    folder = "" if found.parent == PurePosixPath(".") else str(found.parent)
+    if found.parent == PurePosixPath("."):
+        folder = ""
+    else:
+        folder = str(found.parent)
     if folder in _ROOTS:
         return module in _RUNNERS or module in _STANDARD
     return module in _RUNNERS and _TESTS.match_file(f"{folder}/x")

@@ -16,7 +16,10 @@ def describe_broken_run(spec: CheckSpec, receipt: Receipt) -> str:
         case ReceiptStatus.OUTPUT_LIMIT:
             return "printed more than [hands] output_mb allows"
         case ReceiptStatus.KILLED:
-            why = f" by a limit under [hands] ({receipt.problem.rstrip('.')})" if receipt.problem else ""
+            if receipt.problem:
+                why = f" by a limit under [hands] ({receipt.problem.rstrip('.')})"
+            else:
+                why = ""
             return f"was killed after {receipt.seconds:.0f} s{why}"
     return ""
 

@@ -82,7 +82,10 @@ class CheckRunner:
     ) -> Receipt:
         report = await to_thread.run_sync(_report, spec, result)
         outcomes = None if report.outcomes is None else planted.hide_drawn_test_ids(report.outcomes)
-        counts = TestCounts.count_outcomes(outcomes.values()) if outcomes is not None else TestCounts()
+        if outcomes is not None:
+            counts = TestCounts.count_outcomes(outcomes.values())
+        else:
+            counts = TestCounts()
         return Receipt(
             key=key,
             check=build_check_key(spec),

@@ -63,8 +63,14 @@ def _beside(baseline: Outcomes, baseline_exit: int | None, outcomes: Outcomes, e
     """Why an exit code is bad news although no test is: the base did not exit like that, and no test explains it."""
     if exit_code in {None, 0, baseline_exit} or not 0 < (exit_code or 0) < _CRASHED_FROM:
         return
-    red = {test for test, outcome in outcomes.items() if outcome.is_red}
-    unexpected = {test for test, outcome in outcomes.items() if outcome == TestOutcome.XPASSED}
+    red = set()
+    for test, outcome in outcomes.items():
+        if outcome.is_red:
+            red.add(test)
+    unexpected = set()
+    for test, outcome in outcomes.items():
+        if outcome == TestOutcome.XPASSED:
+            unexpected.add(test)
     if baseline_exit == 0:  # what was red or passed unexpectedly on the base did not make it exit with an error
         red = {test for test in red if not _was_red(baseline, test)}
         unexpected = {test for test in unexpected if baseline.get(test) != TestOutcome.XPASSED}
@@ -92,7 +98,9 @@ def _exit_problems(
 
 
 def _code(exit_code: int | None) -> str:
-    return "no code" if exit_code is None else str(exit_code)
+    if exit_code is None:
+        return "no code"
+    return str(exit_code)
 
 
 def _sorted(tests: Iterable[str]) -> tuple[str, ...]:

@@ -76,7 +76,9 @@ def exclude_flaky_failures(last: Difference, both_ways: frozenset[str]) -> Diffe
     blamed = tuple(test for test in last.new_failures if test not in both_ways)
     doubted = tuple(test for test in last.new_failures if test in both_ways)
     rest = last.model_copy(update={"new_failures": blamed, "flaky": tuple(sorted(both_ways))})
-    return rest.model_copy(update={"unsettled": doubted}) if rest.is_green else rest
+    if rest.is_green:
+        return rest.model_copy(update={"unsettled": doubted})
+    return rest
 
 
 def count_runs_allowed(state: RunState, difference: Difference, reruns: int) -> int:
@@ -95,6 +97,9 @@ def check_flaky_tests(difference: Difference, shown: int = 12) -> tuple[Finding,
     tests = difference.flaky
     if not tests:
         return ()
-    more = f" and {len(tests) - shown} more" if len(tests) > shown else ""
+    if len(tests) > shown:
+        more = f" and {len(tests) - shown} more"
+    else:
+        more = ""
     text = f"seen both ways on this tree: {', '.join(tests[:shown])}{more}; it may be this change that makes them so"
     return (Finding(rule="flaky", text=text, is_blocking=False),)

@@ -258,7 +258,9 @@ class HarnessGate:
             )
         if own.tests is None or there.tests is None or there.counts.total == there.counts.errors:
             return own
-        return own.model_copy(update={"exit_code": there.exit_code}) if self._is_strict else there
+        if self._is_strict:
+            return own.model_copy(update={"exit_code": there.exit_code})
+        return there
 
     async def _tell(self, text: str) -> None:
         if text not in (notice.text for notice in self._ledger.state.notices):
@@ -304,15 +306,20 @@ class HarnessGate:
         if tree == run.base_tree:
             return None
         async with self._turns[build_check_key(spec), run.base_tree]:
-            same = [one for one in self._ledger.state.receipts.values() if one.check == baseline.check]
-            known = [
-                one
-                for one in same
-                if (one.tree, one.environment) == (run.base_tree, baseline.environment) and one.key != baseline.key
-            ]
+            same = []
+            for one in self._ledger.state.receipts.values():
+                if one.check == baseline.check:
+                    same.append(one)
+            known = []
+            for one in same:
+                if (one.tree, one.environment) == (run.base_tree, baseline.environment) and one.key != baseline.key:
+                    known.append(one)
             again = next((one for one in known if one.status == ReceiptStatus.COMPLETED), None)
             if again is None:
-                runner = self._runner if baseline.environment == self._runner.environment else self._base_runner
+                if baseline.environment == self._runner.environment:
+                    runner = self._runner
+                else:
+                    runner = self._base_runner
                 again = await self._receipt(spec, run.base, run.base_tree, "the base once more", True, runner)
         with suppress(BlobLost):
             return await self.load_outcomes(again)
@@ -338,4 +345,6 @@ class HarnessGate:
 
 def _printed(text: str, lines: int = 15) -> str:
     shown = "\n".join(f"  {line}" for line in text.splitlines()[-lines:])
-    return f"It printed:\n{shown}" if shown.strip() else "It printed nothing."
+    if shown.strip():
+        return f"It printed:\n{shown}"
+    return "It printed nothing."

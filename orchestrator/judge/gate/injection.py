@@ -50,7 +50,9 @@ def build_canary_injection(tests: Iterable[str]) -> SandboxInjection:
     plugin, module = f"p{_drawn()}", f"test_{_drawn()}"
     called = {test: f"test_{_drawn()}" for test in tests}
     text = f"{plugin}\n{_PLUGIN.read_text()}\n\nMODULE = {module!r}\nNAMES = {called!r}\n"
-    names = {drawn: test.replace("_", "-") for test, drawn in called.items()}
+    names = {}
+    for test, drawn in called.items():
+        names[drawn] = test.replace("_", "-")
     return SandboxInjection(_LOADED, text, {plugin: "plugin", module: CANARY_MODULE} | names)
 
 

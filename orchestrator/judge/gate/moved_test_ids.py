@@ -32,7 +32,9 @@ def exclude_moved_tests(
 def _elsewhere(test: str, before: TestOutcome, new: Outcomes, is_granted: Callable[[str], bool]) -> Iterator[str]:
     """The new tests that may be a missing one of a granted file."""
     for name in _names_in_files(test, is_granted):
-        yield from (other for other, outcome in new.items() if other.endswith(name) and outcome in {*_PASSED, before})
+        for other, outcome in new.items():
+            if other.endswith(name) and outcome in {*_PASSED, before}:
+                yield other
 
 
 def _names_in_files(test: str, is_granted: Callable[[str], bool]) -> Iterator[str]:

@@ -30,6 +30,12 @@ def compare_narrow_run(baseline: Outcomes, outcomes: Outcomes, symptoms: Sequenc
     tests = {get_symptom_test(symptom) for symptom in symptoms}
     if any(is_test_id(test) and test not in outcomes for test in tests):
         return None
-    before = {test: outcome for test, outcome in baseline.items() if test in tests}
-    now = {test: outcome for test, outcome in outcomes.items() if test in tests}
+    before = {}
+    for test, outcome in baseline.items():
+        if test in tests:
+            before[test] = outcome
+    now = {}
+    for test, outcome in outcomes.items():
+        if test in tests:
+            now[test] = outcome
     return select_symptoms(compare_outcomes(before, 0, now, 0), frozenset(symptoms) - {GATE_SYMPTOM})

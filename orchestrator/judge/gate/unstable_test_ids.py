@@ -32,7 +32,10 @@ def find_unstable_tests(one: Outcomes, other: Outcomes) -> frozenset[str]:
 def number_unstable_cases(outcomes: Outcomes, tests: Collection[str]) -> dict[str, TestOutcome]:
     """The outcomes with the cases of these tests numbered, those that ended best first: `test_x[*1]`, `test_x[*2]`."""
     cases = _cases(outcomes)
-    kept = {name: outcome for name, outcome in outcomes.items() if _test(name) not in tests}
+    kept = {}
+    for name, outcome in outcomes.items():
+        if _test(name) not in tests:
+            kept[name] = outcome
     for test in tests:
         ended = sorted(cases.get(test, {}).values(), key=_BEST_FIRST.index)
         kept |= {f"{test}[*{number}]": outcome for number, outcome in enumerate(ended, start=1)}
@@ -51,4 +54,6 @@ def _cases(outcomes: Outcomes) -> Mapping[str, Mapping[str, TestOutcome]]:
 def _test(name: str) -> str:
     """The name of a test without its parameters; empty if it has none."""
     test, bracket, _ = name.partition("[")
-    return test if bracket else ""
+    if bracket:
+        return test
+    return ""

@@ -29,7 +29,8 @@ def iterate_command_lines(path: str, text: str, words: Collection[str]) -> Itera
     elif suffix in _SHELL or _SHELL_LINE.match(text):
         yield text
     else:
-        yield from (found[2] for found in _QUOTED.finditer(text))
+        for found in _QUOTED.finditer(text):
+            yield found[2]
 
 
 @dataclass
@@ -44,7 +45,10 @@ class _Rules:
 def _make_lines(text: str, words: Collection[str]) -> Iterator[str]:
     rules = _read_rules(text)
     yield from rules.always
-    plain = [name for name in rules.needs if not name.startswith(".") and "%" not in name]
+    plain = []
+    for name in rules.needs:
+        if not name.startswith(".") and "%" not in name:
+            plain.append(name)
     asked = [name for name in plain if name in words] or plain[:1]
     waiting, seen = [*asked, *(name for name in rules.needs if "%" in name)], set[str]()
     while waiting:
@@ -95,7 +99,9 @@ def _npm_scripts(text: str) -> Mapping[str, object]:
     except (ValueError, RecursionError):
         return {}
     scripts = values.get("scripts") if isinstance(values, dict) else None
-    return scripts if isinstance(scripts, dict) else {}
+    if isinstance(scripts, dict):
+        return scripts
+    return {}
 
 
 def _tox_lines(text: str) -> Iterable[str]:

@@ -73,8 +73,10 @@ def fold_path(path: str) -> str:
 
 def iterate_imported_names(test: bytes) -> Iterator[str]:
     """Yield the top-level names that a test file imports in Python, and the stems of files that it requires."""
-    yield from (found.decode() for found in _IMPORT.findall(test))
-    yield from (PurePosixPath(found.decode()).stem for found in _RELATIVE.findall(test))
+    for found in _IMPORT.findall(test):
+        yield found.decode()
+    for found in _RELATIVE.findall(test):
+        yield PurePosixPath(found.decode()).stem
 
 
 def _is_loaded(option: str, word: str) -> bool:
@@ -120,7 +122,10 @@ class GateFileFinder:
             return found
         name = PurePosixPath(path)
         says_what_it_runs = name.suffix.casefold() in _SAYS_WHAT_IT_RUNS
-        folder = "" if name.parent == PurePosixPath(".") else str(name.parent)
+        if name.parent == PurePosixPath("."):
+            folder = ""
+        else:
+            folder = str(name.parent)
         for line in iterate_command_lines(path, content.decode("utf-8", "replace"), words):
             for file, told in self.find_named_files(line, folder).items():
                 if says_what_it_runs or PurePosixPath(file).suffix in _SCRIPTS:
@@ -147,7 +152,9 @@ class GateFileFinder:
             if before & _EXAMINES and not _is_loaded(option, word):
                 continue
             found = self._word(word, folders, is_module=option in {"-m", "-p"})
-            yield from (path for path in found if not self._is_product(path))
+            for path in found:
+                if not self._is_product(path):
+                    yield path
 
     def _word(self, word: str, folders: Sequence[str], *, is_module: bool) -> Iterator[str]:
         for text in iterate_written_paths(word):
@@ -162,7 +169,10 @@ class GateFileFinder:
             return
         yield from self._existing((path, join_path(path, "__main__.py")))
         if any(char in path for char in "*?[") and path[0] not in "*?[" and is_glob(path):
-            fitting = [known for known in self._paths if matches_glob(path, known)]
+            fitting = []
+            for known in self._paths:
+                if matches_glob(path, known):
+                    fitting.append(known)
             yield from fitting if len(fitting) <= _MOST_FILES else ()
 
     def _module(self, folder: str, text: str) -> Iterator[str]:
@@ -197,5 +207,8 @@ class GateFileFinder:
         parts = PurePosixPath(path).parts
         if PurePosixPath(path).suffix not in _CODE or parts[0] in _TOOLING:
             return False
-        top = parts[1:] if parts[0] in _SOURCES and len(parts) > 1 else parts
+        if parts[0] in _SOURCES and len(parts) > 1:
+            top = parts[1:]
+        else:
+            top = parts
         return len(top) < len(parts) or PurePosixPath(top[0]).stem in self._imported

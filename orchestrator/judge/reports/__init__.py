@@ -45,7 +45,10 @@ def parse_report(
             return ParsedReport(problem=problem)
         kind = found
     parsed = _TEXTS[kind](text)
-    stopped = pytest_text.find_early_stop(text) if kind == ReportFormat.PYTEST_RA else ""
+    if kind == ReportFormat.PYTEST_RA:
+        stopped = pytest_text.find_early_stop(text)
+    else:
+        stopped = ""
     problems = "; ".join(filter(None, (parsed.problem, stopped, problem)))
     return _explained(ParsedReport(outcomes=parsed.outcomes, problem=problems), exit_code)
 
@@ -68,10 +71,16 @@ def _junit(report: bytes | None, text: str) -> ParsedReport:
 
 def _text(output: Path | bytes) -> tuple[str, str]:
     try:
-        content = output if isinstance(output, bytes) else _head(output)
+        if isinstance(output, bytes):
+            content = output
+        else:
+            content = _head(output)
     except OSError as error:
         return "", f"the output cannot be read: {error.strerror}"
-    problem = "" if len(content) <= _MAX_OUTPUT_BYTES else "the output is too large to be read whole"
+    if len(content) <= _MAX_OUTPUT_BYTES:
+        problem = ""
+    else:
+        problem = "the output is too large to be read whole"
     return content[:_MAX_OUTPUT_BYTES].decode("utf-8", "replace"), problem
 
 

@@ -97,8 +97,14 @@ def extract_failure_excerpt(output: str, test_ids: Sequence[str]) -> str:
 def extract_failure_passage(output: str, test: str) -> str:
     """All that a test runner's output says below the header of one failed test, tracebacks included; "" if nothing."""
     parts = re.split(r"::| > |\.(?=\w+(?:\[|\Z))", re.sub(r" #\d+\Z", "", test))
-    blocks = [block for block in _blocks(_lines(output)) if _has_word(block.title, parts[-1])]
-    exact = [block for block in blocks if len(parts) < 2 or _has_word(block.title, parts[-2].rpartition(".")[2])]
+    blocks = []
+    for block in _blocks(_lines(output)):
+        if _has_word(block.title, parts[-1]):
+            blocks.append(block)
+    exact = []
+    for block in blocks:
+        if len(parts) < 2 or _has_word(block.title, parts[-2].rpartition(".")[2]):
+            exact.append(block)
     return "\n".join(line for block in exact or blocks for line in (block.title, *block.lines))
 
 
@@ -111,7 +117,10 @@ def _lines(text: str) -> list[str]:
 
 
 def _telling_line(text: str) -> str:
-    lines = [line[:_READ_CHARS] for line in _lines(text) if line.strip()]
+    lines = []
+    for line in _lines(text):
+        if line.strip():
+            lines.append(line[:_READ_CHARS])
     telling = [line for line in lines if _TELLING.match(line)]
     details = [line for line in lines if _DETAIL.match(line)]
     return (telling[-1:] or details[:1] or lines[:1] or [""])[0]
@@ -133,7 +142,10 @@ def _blocks(lines: Sequence[str]) -> list[_Block]:
         if match is None:
             blocks[-1].lines.append(line)
         else:
-            titles = {name: title for name, title in match.groupdict().items() if title and name != "end"}
+            titles = {}
+            for name, title in match.groupdict().items():
+                if title and name != "end":
+                    titles[name] = title
             blocks.append(_Block("".join(titles.values()), is_tap="tap" in titles))
     return [block for block in blocks if block.title]
 
@@ -149,8 +161,14 @@ def _reasons(test: str, blocks: Sequence[_Block]) -> list[str]:
     fitting = [block for block in blocks if _has_word(block.title, parts[-1])]
     exact = [block for block in fitting if len(parts) < 2 or _has_word(block.title, parts[-2].rpartition(".")[2])]
     for block in [*exact, *fitting]:
-        details = [line for line in block.lines if block.is_tap and _DETAIL.match(line)]
-        telling = [line for line in block.lines if _TELLING.match(line[:_READ_CHARS])]
+        details = []
+        for line in block.lines:
+            if block.is_tap and _DETAIL.match(line):
+                details.append(line)
+        telling = []
+        for line in block.lines:
+            if _TELLING.match(line[:_READ_CHARS]):
+                telling.append(line)
         others = (line for line in block.lines if not _FILLER.match(line))
         if lines := details[:_LINES] or telling[-_LINES:] or list(islice(others, _LINES)):
             return [re.sub(r"\AE\s+", "", line.strip())[:_LINE_CHARS] for line in lines]
@@ -162,6 +180,9 @@ def _has_word(title: str, word: str) -> bool:
 
 
 def _last_words(lines: Sequence[str]) -> list[str]:
-    telling = [line for line in lines if _TELLING.match(line[:_READ_CHARS])]
+    telling = []
+    for line in lines:
+        if _TELLING.match(line[:_READ_CHARS]):
+            telling.append(line)
     last = telling[-_LINES:] or [line for line in lines if not _FILLER.match(line)][-_FALLBACK_LINES:]
     return [line.strip()[:_LINE_CHARS] for line in last]

@@ -80,7 +80,9 @@ class _Reader:
 
     def _book(self, case: dict[str, str], parts: dict[str, dict[str, str]]) -> None:
         outcome = _outcome(case, parts)
-        names = [case.get(key, "").strip() for key in ("classname", "name")]
+        names = []
+        for key in ("classname", "name"):
+            names.append(case.get(key, "").strip())
         test_id = "::".join(filter(None, names)) or "(unnamed test)"
         message = (parts.get("error") or parts.get("skipped") or {}).get("message", "")
         if names[0] == _JEST_SUITE or (not names[0] and message in _COLLECTION_MESSAGES):
@@ -95,14 +97,20 @@ def _outcome(case: dict[str, str], parts: dict[str, dict[str, str]]) -> TestOutc
     kind = parts.get("skipped", {}).get("type", "").lower()
     is_red = "failure" in parts or "error" in parts
     if kind == "todo":
-        return TestOutcome.XFAILED if is_red else TestOutcome.XPASSED
+        if is_red:
+            return TestOutcome.XFAILED
+        return TestOutcome.XPASSED
     if "failure" in parts:
         return TestOutcome.FAILED
     if "error" in parts:
         is_unexpected = parts["error"].get("type", "") == "UnexpectedSuccess"
-        return TestOutcome.XPASSED if is_unexpected else TestOutcome.ERROR
+        if is_unexpected:
+            return TestOutcome.XPASSED
+        return TestOutcome.ERROR
     if "skipped" in parts:
-        return TestOutcome.XFAILED if "xfail" in kind else TestOutcome.SKIPPED
+        if "xfail" in kind:
+            return TestOutcome.XFAILED
+        return TestOutcome.SKIPPED
     statuses = (_BY_STATUS.get(case.get(key, "").lower()) for key in ("status", "result"))
     return next(filter(None, statuses), TestOutcome.PASSED)
 
@@ -119,12 +127,19 @@ def _mended(report: bytes) -> bytes:
     report = _REFERENCE.sub(_allowed, report.translate(_CONTROLS))
     encoding = _ENCODING.match(report)
     is_utf_8 = encoding is None or encoding[1].lower() in {b"utf-8", b"utf8"}
-    return report.decode("utf-8", "replace").encode() if is_utf_8 else report
+    if is_utf_8:
+        return report.decode("utf-8", "replace").encode()
+    return report
 
 
 def _allowed(match: re.Match[bytes]) -> bytes:
-    code = int(match[1], 16) if match[1] else int(match[2])
+    if match[1]:
+        code = int(match[1], 16)
+    else:
+        code = int(match[2])
     is_allowed = (
         code in (9, 10, 13) or 0x20 <= code <= 0xD7FF or 0xE000 <= code <= 0xFFFD or 0x10000 <= code <= 0x10FFFF
     )
-    return match[0] if is_allowed else b"?"
+    if is_allowed:
+        return match[0]
+    return b"?"

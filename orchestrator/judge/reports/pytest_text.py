@@ -80,7 +80,10 @@ def _summary_line(line: str) -> tuple[str, TestOutcome] | None:
     if match is None or match[1] == "SKIPPED":
         return None
     outcome = _OUTCOMES[match[1]]
-    test_id = match[2] if match[1] == "PASSED" else _without_message(match[2])
+    if match[1] == "PASSED":
+        test_id = match[2]
+    else:
+        test_id = _without_message(match[2])
     return (test_id if "::" in test_id else f"{COLLECTION_PREFIX}{test_id}"), outcome
 
 
@@ -88,9 +91,17 @@ def _without_message(text: str) -> str:
     """The node id before ` - message`; parameters in brackets may hold ` - ` too."""
     ends = [match.start() for match in re.finditer(" - ", text)]
     if not ends or "[" not in text[: ends[0]]:
-        return text[: ends[0]] if ends else text
-    closed = [end for end in (*ends, len(text)) if text[end - 1] == "]"]
-    balanced = [end for end in closed if text.count("[", 0, end) == text.count("]", 0, end)]
+        if ends:
+            return text[: ends[0]]
+        return text
+    closed = []
+    for end in (*ends, len(text)):
+        if text[end - 1] == "]":
+            closed.append(end)
+    balanced = []
+    for end in closed:
+        if text.count("[", 0, end) == text.count("]", 0, end):
+            balanced.append(end)
     return text[: (balanced or closed or ends)[0]]
 
 
@@ -103,7 +114,10 @@ def _problem(listed: Counter[TestOutcome], counted: Counter[TestOutcome], titles
         return "the output holds no summary of pytest"
     if ends < titles or not ends:
         return "the pytest output is cut off: its last line is missing"
-    short = {outcome: number for outcome, number in counted.items() if listed[outcome] < number}
+    short = {}
+    for outcome, number in counted.items():
+        if listed[outcome] < number:
+            short[outcome] = number
     if short:
         words = ", ".join(f"{number} {outcome}" for outcome, number in short.items())
         return f"pytest counts {words}, but does not list them all: was -rA given?"

@@ -156,11 +156,20 @@ def _within(name: str, inner: Sequence[NamedOutcome], prefix: tuple[str, ...] = 
 
 def _described(text: str, *, is_ok: bool) -> tuple[str, TestOutcome]:
     """A description without its directive, and the outcome that both make."""
-    outcome = TestOutcome.PASSED if is_ok else TestOutcome.FAILED
+    if is_ok:
+        outcome = TestOutcome.PASSED
+    else:
+        outcome = TestOutcome.FAILED
     text = _TIME.sub("", text)
     if match := _DIRECTIVE.search(text):
         text = text[: match.start()]
         is_skip = match[1].lower().startswith("skip")
-        todo = TestOutcome.XPASSED if is_ok else TestOutcome.XFAILED
-        outcome = TestOutcome.SKIPPED if is_skip else todo
+        if is_ok:
+            todo = TestOutcome.XPASSED
+        else:
+            todo = TestOutcome.XFAILED
+        if is_skip:
+            outcome = TestOutcome.SKIPPED
+        else:
+            outcome = todo
     return re.sub(r"\\([#\\])", r"\1", text).strip(), outcome

@@ -48,7 +48,9 @@ class _Shown:
 
     def iterate_outcomes(self) -> Iterator[TestOutcome]:
         """What may be its outcome, likeliest first: the status may stand at the end of anything the test printed."""
-        lines = [line.rstrip() for line in (self.rest, *reversed(self.output))]
+        lines = []
+        for line in (self.rest, *reversed(self.output)):
+            lines.append(line.rstrip())
         alone = filter(None, map(_STATUS.fullmatch, lines))
         at_the_end = filter(None, (_STATUS.search(line[-_END_CHARS:]) for line in [*lines[1:], lines[0]]))
         for match in chain(alone, at_the_end):
@@ -65,8 +67,13 @@ class _Run:
 
     def record_outcomes(self, tally: OutcomeTally) -> None:
         """Add its outcomes. A test that never told its own counts as skipped, or as an error if the run broke off."""
-        unknown = TestOutcome.ERROR if self.ran is None else TestOutcome.SKIPPED
-        told = [(shown.test_id, self._outcome(shown)) for shown in self.shown]
+        if self.ran is None:
+            unknown = TestOutcome.ERROR
+        else:
+            unknown = TestOutcome.SKIPPED
+        told = []
+        for shown in self.shown:
+            told.append((shown.test_id, self._outcome(shown)))
         known = {test_id for test_id, outcome in told if outcome}
         for test_id, outcome in told:
             if test_id in self.red.outcomes or (outcome is None and test_id in known):
@@ -78,7 +85,10 @@ class _Run:
     def _outcome(self, shown: _Shown) -> TestOutcome | None:
         """What it seems to be; after a run that came to its end, a red one is credible only if no other is there."""
         likely = list(shown.iterate_outcomes())
-        credible = [outcome for outcome in likely if self.ran is None or not outcome.is_red]
+        credible = []
+        for outcome in likely:
+            if self.ran is None or not outcome.is_red:
+                credible.append(outcome)
         return next(iter([*credible, *likely]), None)
 
     @property
@@ -88,9 +98,9 @@ class _Run:
             return "the unittest output is cut off: it does not say how many tests ran"
         shown = [shown.test_id for shown in self.shown if not shown.test_id.startswith(SET_UP_PREFIX)]
         read = max(len(set(shown) | {test_id for test_id in self.red.outcomes if is_test_id(test_id)}), len(shown))
-        return (
-            "" if read >= self.ran else f"unittest ran {self.ran} tests, but only {read} could be read: was -v given?"
-        )
+        if read >= self.ran:
+            return ""
+        return f"unittest ran {self.ran} tests, but only {read} could be read: was -v given?"
 
 
 def is_unittest_output(text: str) -> bool:
@@ -170,9 +180,13 @@ def _id(match: re.Match[str]) -> str:
         return f"{SET_UP_PREFIX}{name} {where}"
     if where.startswith("unittest.loader."):
         return f"{COLLECTION_PREFIX}{name}"
-    return where if where.rpartition(".")[2] == name else f"{where}.{name}".lstrip(".")
+    if where.rpartition(".")[2] == name:
+        return where
+    return f"{where}.{name}".lstrip(".")
 
 
 def _section_id(title: str) -> str:
     match = _TITLE.match(title)
-    return _id(match) if match else f"{SUITE_PREFIX}{title.strip()}"
+    if match:
+        return _id(match)
+    return f"{SUITE_PREFIX}{title.strip()}"

@@ -30,7 +30,10 @@ def strip_comments(path: str, content: bytes) -> tuple[str, ...] | None:
     text = _text(content)
     if text is None:
         return None
-    spans = _in_python(text) if path.endswith(_PYTHON) else _elsewhere(path, text)
+    if path.endswith(_PYTHON):
+        spans = _in_python(text)
+    else:
+        spans = _elsewhere(path, text)
     if spans is None:
         return None
     if text.startswith("#!"):
@@ -47,12 +50,16 @@ def _text(content: bytes) -> str | None:
         return None
     text = text.replace("\r\n", "\n")
     is_plain = encoding in {"utf-8", "utf-8-sig"} and "\r" not in text
-    return text if is_plain and len(text) <= _MOST_CHARS else None
+    if is_plain and len(text) <= _MOST_CHARS:
+        return text
+    return None
 
 
 def _elsewhere(path: str, text: str) -> list[tuple[int, int]] | None:
     syntax = find_comment_syntax(path)
-    return None if syntax is None or _OTHER_ENDS.search(text) else find_comments(text, syntax)
+    if syntax is None or _OTHER_ENDS.search(text):
+        return None
+    return find_comments(text, syntax)
 
 
 def _in_python(text: str) -> list[tuple[int, int]] | None:

@@ -29,12 +29,11 @@ _Row = tuple[str, int, str]
 
 def build_diff_view(text: str, changed: Diff, unseen: Collection[str] = ()) -> ReviewMaterial:
     """The change as it is; `text` is git's patch, already bounded, and of the `unseen` files it does not hold all."""
-    places = {
-        path: tuple(span for hunk in file.hunks for span in _spans(hunk))
-        for file in changed.files
-        if file.path not in unseen
-        for path in map(escape_path, _paths(file))
-    }
+    places = {}
+    for file in changed.files:
+        if file.path not in unseen:
+            for path in map(escape_path, _paths(file)):
+                places[path] = tuple(span for hunk in file.hunks for span in _spans(hunk))
     return ReviewMaterial(text=text, places=places)
 
 
@@ -71,7 +70,9 @@ def build_codebase_view(files: Mapping[str, bytes | None], gone: Sequence[str], 
     left = MAX_VIEW_CHARS
     for path, content in files.items():
         lines, about = _lines(content, left)
-        numbered = [_numbered((" ", number, escape_hidden_text(line))) for number, line in enumerate(lines, start=1)]
+        numbered = []
+        for number, line in enumerate(lines, start=1):
+            numbered.append(_numbered((" ", number, escape_hidden_text(line))))
         left -= sum(map(len, numbered))
         parts += [f"{escape_path(path)}{f' ({about})' if about else ''}", *numbered, ""]
         places[escape_path(path)] = ((1, len(lines)),) if lines else ()
@@ -84,7 +85,9 @@ def build_codebase_view(files: Mapping[str, bytes | None], gone: Sequence[str], 
 
 
 def _paths(file: FileDiff) -> Iterator[str]:
-    yield from (path for path in (file.path, file.old_path) if path is not None)
+    for path in (file.path, file.old_path):
+        if path is not None:
+            yield path
 
 
 def _bare_name(path: str) -> str:
@@ -98,8 +101,14 @@ def _spans(hunk: Hunk) -> Iterator[LineRange]:
 
 
 def _title(file: FileDiff) -> str:
-    came = f" from {_bare_name(file.old_path)}" if file.old_path else ""
-    mode = f", mode {file.old_mode} -> {file.new_mode}" if file.old_mode and file.new_mode != file.old_mode else ""
+    if file.old_path:
+        came = f" from {_bare_name(file.old_path)}"
+    else:
+        came = ""
+    if file.old_mode and file.new_mode != file.old_mode:
+        mode = f", mode {file.old_mode} -> {file.new_mode}"
+    else:
+        mode = ""
     return f"{_bare_name(file.path)}: {file.status}{came}{mode}"
 
 
@@ -117,9 +126,15 @@ def _code_of(file: FileDiff, sides: FileSides) -> tuple[str, list[_Row]]:
     old, new = (side if side is None else strip_comments(path, side) for path, side in _sides(file, sides))
     is_whole = (old is not None or file.old_mode is None) and (new is not None or file.new_mode is None)
     if not is_whole:
-        rows = [_row(line, line.text) for hunk in file.hunks for line in hunk.lines]
+        rows = []
+        for hunk in file.hunks:
+            for line in hunk.lines:
+                rows.append(_row(line, line.text))
         return _AS_IT_IS, [(sign, number, _bare(text)) for sign, number, text in rows]
-    rows = [row for hunk in file.hunks for row in _code_rows(hunk, old or (), new or ())]
+    rows = []
+    for hunk in file.hunks:
+        for row in _code_rows(hunk, old or (), new or ()):
+            rows.append(row)
     return ("" if rows or not file.hunks else "nothing but comments or docstrings differ"), rows
 
 
@@ -139,12 +154,16 @@ def _code_rows(hunk: Hunk, old: Sequence[str], new: Sequence[str]) -> list[_Row]
         found = [_row(line, _bare(_at(old if line.kind == "-" else new, line))) for line in lines]
         held = [row for row in found if row[2].strip()]
         rows += held if is_context else _still_changed(held)
-    return rows if any(sign != " " for sign, _, _ in rows) else []
+    if any(sign != " " for sign, _, _ in rows):
+        return rows
+    return []
 
 
 def _at(lines: Sequence[str], line: HunkLine) -> str:
     _, number, _ = _row(line, "")
-    return lines[number - 1] if 0 < number <= len(lines) else ""
+    if 0 < number <= len(lines):
+        return lines[number - 1]
+    return ""
 
 
 def _still_changed(rows: Sequence[_Row]) -> list[_Row]:
@@ -198,6 +217,12 @@ def _lines(content: bytes | None, most_chars: int) -> tuple[list[str], str]:
 def _around(files: Iterable[str], gone: Iterable[str], names: Iterable[str]) -> list[str]:
     """The files of the directories in which something changed, and of the top; of others only that they are there."""
     places = {"", *(path.rpartition("/")[0] for path in (*files, *gone))}
-    near = [name for name in names if name.rpartition("/")[0] in places]
-    below = {name.partition("/")[0] + "/" for name in names if "/" in name}
+    near = []
+    for name in names:
+        if name.rpartition("/")[0] in places:
+            near.append(name)
+    below = set()
+    for name in names:
+        if "/" in name:
+            below.add(name.partition("/")[0] + "/")
     return [*sorted(below), *near]

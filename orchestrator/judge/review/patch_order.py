@@ -38,4 +38,6 @@ def order_patch(patch: str, changed: Diff, most_chars: int) -> tuple[str, tuple[
 def _rank(path: str) -> int:
     if is_lock_file(path) or is_sample(path) or is_document(path):
         return 2
-    return 1 if is_test_path(path) else 0
+    if is_test_path(path):
+        return 1
+    return 0

@@ -38,13 +38,15 @@ def _problem(name: str) -> str:
     letters = [letter for letter in name if letter.isalpha()]
     if _LOOK_LATIN.isdisjoint(letters):
         plain = unicodedata.normalize("NFKC", name)
-        return f"Python takes for {plain}" if plain.isascii() else ""
+        if plain.isascii():
+            return f"Python takes for {plain}"
+        return ""
     if _LOOK_LATIN.issuperset(letters):
         return "looks like one in Latin letters, and is none"
     scripts = sorted({script for letter in letters if (script := _script(letter))})
-    return (
-        f"mixes {' and '.join(map(str.capitalize, scripts))} letters" if len(scripts) > 1 and "LATIN" in scripts else ""
-    )
+    if len(scripts) > 1 and "LATIN" in scripts:
+        return f"mixes {' and '.join(map(str.capitalize, scripts))} letters"
+    return ""
 
 
 def _script(letter: str) -> str:

@@ -27,7 +27,10 @@ def check_credentials(
         for kind, number in dict.fromkeys((kind, number) for kind, number, token in seen if token not in old):
             is_certain, granted = kind not in _BY_CHANCE and not is_example_content(path), is_granted(path)
             is_red = is_certain and not granted
-            mend = ": take it out, and read it from the environment in its place" if is_red else ""
+            if is_red:
+                mend = ": take it out, and read it from the environment in its place"
+            else:
+                mend = ""
             text = f"{path}:{number} holds what looks like a {kind}{mend}"
             yield Finding(rule="credential", text=text, is_blocking=is_red, is_granted=is_certain and granted)
 

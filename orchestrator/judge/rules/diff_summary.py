@@ -23,8 +23,13 @@ def limit_flags(findings: Iterable[Finding], most: int = MAX_FLAGS_PER_RULE) -> 
         seen[finding.rule] += not finding.is_blocking
         if finding.is_blocking or seen[finding.rule] <= most:
             kept.append(finding)
-    left = {rule: count - most for rule, count in seen.items() if count > most}
-    more = [(rule, f"and {n} more of the kind `{rule}`") for rule, n in left.items()]
+    left = {}
+    for rule, count in seen.items():
+        if count > most:
+            left[rule] = count - most
+    more = []
+    for rule, n in left.items():
+        more.append((rule, f"and {n} more of the kind `{rule}`"))
     return (*kept, *(Finding(rule=rule, text=text, is_blocking=False) for rule, text in more))
 
 
@@ -71,14 +76,20 @@ def check_diff_summary(
 
 
 def _too_large(changed_lines: int, uncounted: int) -> str:
-    beside = f", {uncounted} of lock and generated files not counted" if uncounted else ""
+    if uncounted:
+        beside = f", {uncounted} of lock and generated files not counted"
+    else:
+        beside = ""
     many = f"{changed_lines} changed lines{beside}"
     return f"{many} are more than a reviewer can read ({MAX_CHANGED_LINES}): do less at once"
 
 
 def join_first_items(items: Sequence[str], between: str, shown: int = 10) -> str:
     """The first few of many, and how many more there are."""
-    more = f"{between}and {len(items) - shown} more" if len(items) > shown else ""
+    if len(items) > shown:
+        more = f"{between}and {len(items) - shown} more"
+    else:
+        more = ""
     return between.join(items[:shown]) + more
 
 

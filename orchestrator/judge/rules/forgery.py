@@ -67,7 +67,9 @@ def _on_import(body: Sequence[ast.stmt], names: NameResolver) -> Iterator[_Seen]
 
 def _but_for_its_main_part(path: str, body: Sequence[ast.stmt]) -> Sequence[ast.stmt]:
     """The body without the last statement of a package's `__main__.py`, which is there to leave with an exit code."""
-    return body[:-1] if PurePosixPath(path).name == "__main__.py" and not is_test_path(path) else body
+    if PurePosixPath(path).name == "__main__.py" and not is_test_path(path):
+        return body[:-1]
+    return body
 
 
 def _imported(body: Sequence[ast.stmt]) -> Iterator[ast.AST]:
@@ -93,7 +95,10 @@ def _anywhere(tree: ast.Module, names: NameResolver) -> Iterator[_Seen]:
     called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
     for node in ast.walk(tree):
         if isinstance(node, ast.expr) and (name := names.resolve_name(node)) in _ANYWHERE:
-            verb = "calls" if id(node) in called else "hands on"
+            if id(node) in called:
+                verb = "calls"
+            else:
+                verb = "hands on"
             yield f"{verb} {name}, which ends a test run without a word", node.lineno
         elif isinstance(node, ast.Import | ast.ImportFrom) and "_pytest" in _modules(node):
             yield "imports _pytest, the insides of the test runner", node.lineno
@@ -137,4 +142,6 @@ def _modules(node: ast.Import | ast.ImportFrom) -> set[str]:
     """The top-level modules that a statement imports."""
     if isinstance(node, ast.Import):
         return {alias.name.partition(".")[0] for alias in node.names}
-    return {(node.module or "").partition(".")[0]} if node.level == 0 else set()
+    if node.level == 0:
+        return {(node.module or "").partition(".")[0]}
+    return set()

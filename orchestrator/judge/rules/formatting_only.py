@@ -14,14 +14,20 @@ def check_formatting_only(files: Sequence[ChangedFile], hunks: Sequence[DiffHunk
     by_path: dict[str, list[DiffHunk]] = {}
     for hunk in hunks:
         by_path.setdefault(hunk.path, []).append(hunk)
-    flipped = {file.path for file in files if _has_other_ends(file)}
+    flipped = set()
+    for file in files:
+        if _has_other_ends(file):
+            flipped.add(file.path)
     for path, its in by_path.items():
         idle = [hunk for hunk in its if _says_the_same(hunk)]
         if path in flipped:
             yield _finding(f"{path} has other line ends than on the base")
         elif idle:
             where = join_first_items([str(hunk.line) for hunk in idle], ", ", shown=5)
-            which = "all it changes" if len(idle) == len(its) else f"{len(idle)} of {len(its)} hunks"
+            if len(idle) == len(its):
+                which = "all it changes"
+            else:
+                which = f"{len(idle)} of {len(its)} hunks"
             yield _finding(f"{path}: {which} differs only in white space or quotes (line {where})")
 
 
@@ -36,7 +42,9 @@ def _has_other_ends(file: ChangedFile) -> bool:
 def _ends(content: bytes) -> bool | None:
     """Whether most lines end as on Windows; None where there is no line."""
     lines = content.count(b"\n")
-    return content.count(b"\r\n") * 2 > lines if lines else None
+    if lines:
+        return content.count(b"\r\n") * 2 > lines
+    return None
 
 
 def _says_the_same(hunk: DiffHunk) -> bool:

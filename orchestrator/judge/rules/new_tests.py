@@ -42,7 +42,10 @@ def check_new_tests(before: Outcomes, now: Outcomes, without_change: Outcomes, i
     """
     added = sorted(test for test, outcome in now.items() if outcome in _PASSED and test not in before)
     added = list(filter(names_test, added))
-    idle = [test for test in added if without_change.get(test) in _PASSED]
+    idle = []
+    for test in added:
+        if without_change.get(test) in _PASSED:
+            idle.append(test)
     if not idle or 2 * len(idle) <= len(added):
         return None
     told = f"{', '.join(idle[:_SHOWN])}{f' and {len(idle) - _SHOWN} more' if len(idle) > _SHOWN else ''}"
@@ -74,7 +77,9 @@ def _is_code(path: str) -> bool:
 def _means_the_same(file: ChangedFile) -> bool:
     if not file.is_python or file.is_unread:
         return False
-    trees = [parse_python(content or b"") for content in (file.before, file.after)]
+    trees = []
+    for content in (file.before, file.after):
+        trees.append(parse_python(content or b""))
     old, new = (None if tree is None else ast.dump(_Bare().visit(tree)) for tree in trees)
     return old is not None and old == new
 
@@ -83,7 +88,9 @@ class _Bare(ast.NodeTransformer):
     """Takes out what tells readers and type checkers something, and the interpreter nothing."""
 
     def visit_Expr(self, node: ast.Expr) -> ast.AST | None:
-        return None if isinstance(node.value, ast.Constant) else self.generic_visit(node)
+        if isinstance(node.value, ast.Constant):
+            return None
+        return self.generic_visit(node)
 
     def visit_Pass(self, node: ast.Pass) -> None:
         return None
@@ -100,11 +107,17 @@ class _Bare(ast.NodeTransformer):
         return self.generic_visit(node)
 
     def visit_Import(self, node: ast.Import) -> ast.AST | None:
-        return None if all(alias.name in _HINTS for alias in node.names) else node
+        if all(alias.name in _HINTS for alias in node.names):
+            return None
+        return node
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.AST | None:
-        return None if node.module in _HINTS else node
+        if node.module in _HINTS:
+            return None
+        return node
 
     def visit_If(self, node: ast.If) -> ast.AST | None:
         is_for_checkers = ast.unparse(node.test) in {"TYPE_CHECKING", "typing.TYPE_CHECKING"}
-        return None if is_for_checkers else self.generic_visit(node)
+        if is_for_checkers:
+            return None
+        return self.generic_visit(node)

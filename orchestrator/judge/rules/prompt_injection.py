@@ -83,7 +83,9 @@ def _name_speaks(name: str) -> bool:
 
 def remove_addresses_from_name(name: str) -> str:
     """A path, or a mark in its place if it speaks to reviewers."""
-    return f"{_LEFT_OUT}{PurePosixPath(name).suffix}" if _name_speaks(name) else name
+    if _name_speaks(name):
+        return f"{_LEFT_OUT}{PurePosixPath(name).suffix}"
+    return name
 
 
 def _speaks(text: str) -> bool:

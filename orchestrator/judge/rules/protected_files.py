@@ -50,7 +50,9 @@ def _problem(file: ChangedFile, gate_files: Collection[str]) -> str:
     sections = find_altered_sections(file.path, file.before, file.after)
     if sections is not None:
         named = ", ".join(sections)
-        return f"{file.path}: {named} may change only where the plan grants it: leave it as it was" if sections else ""
+        if sections:
+            return f"{file.path}: {named} may change only where the plan grants it: leave it as it was"
+        return ""
     place = find_path_protection(file.path)
     is_free = place is None or (place == PathProtection.SHADOW and not file.is_new)
     if is_free and fold_path(file.path) in gate_files:
@@ -74,15 +76,17 @@ def _is_comparable(file: ChangedFile) -> bool:
 def _why(file: ChangedFile, place: PathProtection) -> str:
     if place == PathProtection.TESTS and _is_comparable(file):
         return f"{describe_non_additive_change(file.before or b'', file.after or b'')}; {_ADVICE[place]}"
-    return (
-        "put new tests into a file of their own"
-        if place == PathProtection.TESTS and not file.is_deleted
-        else _ADVICE[place]
-    )
+    if place == PathProtection.TESTS and not file.is_deleted:
+        return "put new tests into a file of their own"
+    return _ADVICE[place]
 
 
 def _verb(file: ChangedFile) -> str:
-    return "added" if file.is_new else "removed" if file.is_deleted else "changed"
+    if file.is_new:
+        return "added"
+    if file.is_deleted:
+        return "removed"
+    return "changed"
 
 
 def list_held_back_tests(files: Sequence[ChangedFile], is_granted: Callable[[str], bool]) -> tuple[str, ...]:

@@ -62,8 +62,14 @@ _Places = dict[str, list[_Place]]
 
 def _moved_apart(files: Sequence[ChangedFile]) -> tuple[_Places, _Places]:
     """What these files hold now and did not, and what they held and do not, by kind; moved lines are in neither."""
-    before = [found for file in files for found in _found(file.path, file.before)]
-    after = [found for file in files for found in _found(file.path, file.after)]
+    before = []
+    for file in files:
+        for found in _found(file.path, file.before):
+            before.append(found)
+    after = []
+    for file in files:
+        for found in _found(file.path, file.after):
+            after.append(found)
     return _without(after, before), _without(before, after)
 
 
@@ -98,10 +104,14 @@ def _comments(content: bytes, kinds: Sequence[SuppressionKind], is_python: bool)
     text = content.decode("utf-8", "replace")
     kinds = [kind for kind in kinds if kind.pattern.search(text)]
     lines = text.split("\n") if kinds else []
-    suspects = {n for n, line in enumerate(lines, start=1) if any(kind.pattern.search(line) for kind in kinds)}
+    suspects = set()
+    for n, line in enumerate(lines, start=1):
+        if any(kind.pattern.search(line) for kind in kinds):
+            suspects.add(n)
     read = tokenize_python(content) if suspects and is_python else None
     if read is None:
-        yield from ((number, lines[number - 1], lines[number - 1]) for number in sorted(suspects))
+        for number in sorted(suspects):
+            yield (number, lines[number - 1], lines[number - 1])
         return
     for token in read:
         if token.type == tokenize.COMMENT and token.start[0] in suspects:

@@ -56,7 +56,10 @@ def check_task_scope(task: Task, files: Sequence[ChangedFile], others: Sequence[
     """
     outside = frozenset(list_paths_out_of_scope(task, [file.path for file in files]))
     for other in others:
-        taken = [file.path for file in files if file.path in outside and _is_its(file, other)]
+        taken = []
+        for file in files:
+            if file.path in outside and _is_its(file, other):
+                taken.append(file.path)
         if taken:
             text = f"{join_first_items(taken, ', ')}: task {other.id} is to change that, and this task did not name it: leave it alone"
             yield Finding(rule="scope", text=text, is_blocking=True)

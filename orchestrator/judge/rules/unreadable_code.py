@@ -15,5 +15,8 @@ def check_unreadable_code(files: Sequence[ChangedFile], is_granted: Callable[[st
         is_deeper, granted = file.before is None or not is_too_deep(file.before), is_granted(file.path)
         is_new = is_deeper and not granted
         text = f"{file.path} is nested more than {MAX_TREE_DEPTH} levels deep, so no rule can look into it"
-        told = f"{text}: write it flatter" if is_new else text
+        if is_new:
+            told = f"{text}: write it flatter"
+        else:
+            told = text
         yield Finding(rule="unreadable", text=told, is_blocking=is_new, is_granted=is_deeper and granted)

@@ -49,10 +49,17 @@ def _kinds(file: ChangedFile) -> Iterator[tuple[str, str]]:
 def _linters(file: ChangedFile) -> str:
     """What of a file that the base has decides about linters: a space for all of it, or the sections; else nothing."""
     if file.is_new or not file.path.endswith("pyproject.toml"):
-        return "" if file.is_new or not _LINTERS.match_file(file.path) else " "
+        if file.is_new or not _LINTERS.match_file(file.path):
+            return ""
+        return " "
     old, new = _tools(file.before), _tools(file.after)
-    named = [f"tool.{name}" for name in _TOOLS if old.get(name) != new.get(name)]
-    return f": {', '.join(named)}" if named else ""
+    named = []
+    for name in _TOOLS:
+        if old.get(name) != new.get(name):
+            named.append(f"tool.{name}")
+    if named:
+        return f": {', '.join(named)}"
+    return ""
 
 
 def _tools(content: bytes | None) -> dict[str, Any]:
@@ -60,7 +67,9 @@ def _tools(content: bytes | None) -> dict[str, Any]:
         tools = tomllib.loads((content or b"").decode()).get("tool")
     except (ValueError, RecursionError):
         return {}
-    return tools if isinstance(tools, dict) else {}
+    if isinstance(tools, dict):
+        return tools
+    return {}
 
 
 def _modes(file: ChangedFile) -> Iterator[tuple[str, str]]:
@@ -76,4 +85,6 @@ def _modes(file: ChangedFile) -> Iterator[tuple[str, str]]:
 
 
 def _size(content: bytes) -> str:
-    return f"{len(content):,} bytes" if len(content) < 10_000 else f"{len(content) / 1_000:,.0f} kB"
+    if len(content) < 10_000:
+        return f"{len(content):,} bytes"
+    return f"{len(content) / 1_000:,.0f} kB"

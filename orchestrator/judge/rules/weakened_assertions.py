@@ -51,7 +51,9 @@ def _finding(text: str) -> Finding:
 
 def _functions(path: str, content: bytes | None) -> list[TestFunction]:
     tree = parse_python(content) if content else None
-    return [] if tree is None else list_test_functions(path, tree)
+    if tree is None:
+        return []
+    return list_test_functions(path, tree)
 
 
 def _pairs(before: Sequence[TestFunction], after: Sequence[TestFunction]) -> list[_Pair]:

@@ -116,7 +116,9 @@ def _objection(statement: ast.stmt, taken: _Taken) -> str:
             return ""
         case ast.Assign(value=value) | ast.AnnAssign(value=ast.expr() as value) if names and _is_literal(value):
             return ""
-    return "" if _is_docstring(statement) else f"line {statement.lineno} ({_first_line(statement)}) runs on import"
+    if _is_docstring(statement):
+        return ""
+    return f"line {statement.lineno} ({_first_line(statement)}) runs on import"
 
 
 def _is_plain_import(statement: ast.stmt) -> bool:

@@ -85,7 +85,9 @@ def _results(function: _Function) -> list[ast.expr | None]:
 def _constant(function: _Function) -> object:
     """The one constant that every return gives; None if there is no return, or not one constant alone."""
     values = {value.value if isinstance(value, ast.Constant) else None for value in _results(function)}
-    return values.pop() if len(values) == 1 else None
+    if len(values) == 1:
+        return values.pop()
+    return None
 
 
 def _is_blind(function: _Function) -> bool:

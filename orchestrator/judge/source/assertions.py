@@ -109,7 +109,9 @@ class _Resolver(ast.NodeTransformer):
         self._values = values
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
-        return node if _is_store(node) else self._values.get(node.id, node)
+        if _is_store(node):
+            return node
+        return self._values.get(node.id, node)
 
 
 def _in_body(body: Sequence[ast.stmt]) -> Iterator[Assertion]:
@@ -155,36 +157,36 @@ def _called(node: ast.Call) -> list[Assertion]:
         is_full = bool(node.args or node.keywords) or "not_" in name
         return [_assertion(node, [node.func.value], AssertionStrength.EXACT if is_full else AssertionStrength.PART)]
     about = _about((node,))
-    return (
-        [Assertion(node.lineno, _words(node), about, AssertionStrength.EXACT, is_delegated=True)]
-        if _CHECKS.match(name)
-        else []
-    )
+    if _CHECKS.match(name):
+        return [Assertion(node.lineno, _words(node), about, AssertionStrength.EXACT, is_delegated=True)]
+    return []
 
 
 def _strength_of(name: str, sides: Sequence[ast.expr]) -> AssertionStrength:
     if name in _EXACT:
         return _equality(sides)
-    return (
-        AssertionStrength.CLOSE
-        if name in _CLOSE
-        else AssertionStrength.PART
-        if name in _PARTLY
-        else AssertionStrength.TRUTH
-    )
+    if name in _CLOSE:
+        return AssertionStrength.CLOSE
+    if name in _PARTLY:
+        return AssertionStrength.PART
+    return AssertionStrength.TRUTH
 
 
 def _raising(node: ast.Call) -> Assertion:
     expected = node.args[0] if node.args else None
-    names = (
-        [get_last_name(one) for one in expected.elts]
-        if isinstance(expected, ast.Tuple)
-        else [get_last_name(expected or node)]
-    )
+    if isinstance(expected, ast.Tuple):
+        names = [get_last_name(one) for one in expected.elts]
+    else:
+        names = [get_last_name(expected or node)]
     is_matched = get_last_name(node).endswith("Regex") or any(keyword.arg == "match" for keyword in node.keywords)
-    strength = AssertionStrength.EXACT if is_matched else AssertionStrength.CLOSE
-    strength = AssertionStrength.PART if len(names) > 1 else strength
-    strength = AssertionStrength.TRUTH if _BROAD.intersection(names) and not is_matched else strength
+    if is_matched:
+        strength = AssertionStrength.EXACT
+    else:
+        strength = AssertionStrength.CLOSE
+    if len(names) > 1:
+        strength = AssertionStrength.PART
+    if _BROAD.intersection(names) and not is_matched:
+        strength = AssertionStrength.TRUTH
     return Assertion(node.lineno, _words(node), frozenset({"what is raised"}), strength)
 
 
@@ -205,7 +207,10 @@ def _expression(test: ast.expr, line: int) -> Assertion:
             return _compared(test, left, ast.IsNot(), right, line)
         case ast.UnaryOp(op=ast.Not(), operand=inner) | ast.Call(func=ast.Name(id="bool"), args=[inner]):
             found = _expression(inner, line)
-            strength = min(found.strength, AssertionStrength.PART) if isinstance(test, ast.UnaryOp) else found.strength
+            if isinstance(test, ast.UnaryOp):
+                strength = min(found.strength, AssertionStrength.PART)
+            else:
+                strength = found.strength
             return Assertion(line, _words(test), found.subjects, strength)
         case ast.BoolOp(values=values):
             return _either(test, values, line)
@@ -243,7 +248,9 @@ def _compared(test: ast.expr, left: ast.expr, operator: ast.cmpop, right: ast.ex
     close = next(
         (side for side in (left, right) if isinstance(side, ast.Call) and get_last_name(side) == "approx"), None
     )
-    sides = [close.args[0] if close is not None and side is close and close.args else side for side in (left, right)]
+    sides = []
+    for side in (left, right):
+        sides.append(close.args[0] if close is not None and side is close and close.args else side)
     if ast.dump(left) == ast.dump(right):
         return Assertion(line, _words(test), _about(sides), AssertionStrength.NOTHING)
     if close is not None and isinstance(operator, ast.Eq):
@@ -267,27 +274,50 @@ def _equality(sides: Sequence[ast.expr]) -> AssertionStrength:
     if len({ast.dump(side) for side in sides}) < len(sides):
         return AssertionStrength.NOTHING
     is_reduced = any(isinstance(side, ast.Call) and get_last_name(side) in _REDUCING for side in sides)
-    return AssertionStrength.PART if is_reduced else AssertionStrength.EXACT
+    if is_reduced:
+        return AssertionStrength.PART
+    return AssertionStrength.EXACT
 
 
 def _assertion(node: ast.expr, about: Sequence[ast.expr], strength: AssertionStrength) -> Assertion:
-    tolerance = _tolerance(node) if strength == AssertionStrength.CLOSE and isinstance(node, ast.Call) else 0.0
+    if strength == AssertionStrength.CLOSE and isinstance(node, ast.Call):
+        tolerance = _tolerance(node)
+    else:
+        tolerance = 0.0
     return Assertion(node.lineno, _words(node), _about(about), strength, tolerance)
 
 
 def _about(values: Sequence[ast.expr]) -> frozenset[str]:
     """What is spoken of; of values that are written there only if there is nothing else."""
-    named = [value for value in values if any(isinstance(part, ast.Name) for part in ast.walk(value))]
+    named = []
+    for value in values:
+        if any(isinstance(part, ast.Name) for part in ast.walk(value)):
+            named.append(value)
     return frozenset(map(ast.dump, named or values))
 
 
 def _tolerance(call: ast.Call) -> float:
     """How far off a value may be, at most; what is not written as a number counts as the usual."""
-    given = [keyword for keyword in call.keywords if keyword.arg in _TOLERANCES]
-    places = [keyword.value for keyword in call.keywords if keyword.arg == "places"]
-    numbers = [keyword.value.value for keyword in given if isinstance(keyword.value, ast.Constant)]
-    digits = [place.value for place in places if isinstance(place, ast.Constant) and isinstance(place.value, int)]
-    values = [number for number in numbers if isinstance(number, int | float)]
+    given = []
+    for keyword in call.keywords:
+        if keyword.arg in _TOLERANCES:
+            given.append(keyword)
+    places = []
+    for keyword in call.keywords:
+        if keyword.arg == "places":
+            places.append(keyword.value)
+    numbers = []
+    for keyword in given:
+        if isinstance(keyword.value, ast.Constant):
+            numbers.append(keyword.value.value)
+    digits = []
+    for place in places:
+        if isinstance(place, ast.Constant) and isinstance(place.value, int):
+            digits.append(place.value)
+    values = []
+    for number in numbers:
+        if isinstance(number, int | float):
+            values.append(number)
     try:
         return max([*map(float, values), *(10.0**-digit for digit in digits)], default=_USUAL_TOLERANCE)
     except OverflowError:

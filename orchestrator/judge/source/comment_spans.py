@@ -105,7 +105,10 @@ def find_comments(text: str, syntax: CommentSyntax) -> list[tuple[int, int]] | N
             end = None if syntax.unsure.search(before) else _end_of_comment(text, at, syntax)
             spans.append((at, end or at))
         else:
-            before = "" if text[at] == "\n" else before + text[at]
+            if text[at] == "\n":
+                before = ""
+            else:
+                before = before + text[at]
             end = at + 1
         if end is None:
             return None
@@ -123,9 +126,13 @@ def _begins_comment(text: str, at: int, syntax: CommentSyntax) -> bool:
 def _end_of_comment(text: str, at: int, syntax: CommentSyntax) -> int | None:
     if syntax.block and text.startswith(syntax.block[0], at):
         end = text.find(syntax.block[1], at + len(syntax.block[0]))
-        return None if end < 0 else end + len(syntax.block[1])
+        if end < 0:
+            return None
+        return end + len(syntax.block[1])
     end = text.find("\n", at)
-    return len(text) if end < 0 else end
+    if end < 0:
+        return len(text)
+    return end
 
 
 def _end_of_string(text: str, at: int, syntax: CommentSyntax) -> int | None:
@@ -136,7 +143,9 @@ def _end_of_string(text: str, at: int, syntax: CommentSyntax) -> int | None:
         if text[at] == "\\" and quote not in syntax.raw:
             at += 2
         elif text[at] == quote:
-            return None if syntax.nesting.search(text, start, at) else at + 1
+            if syntax.nesting.search(text, start, at):
+                return None
+            return at + 1
         elif text[at] == "\n" and quote not in syntax.long:
             return None
         else:

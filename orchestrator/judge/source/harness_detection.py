@@ -38,7 +38,10 @@ def find_test_detection(tree: ast.Module, names: NameResolver) -> Iterator[_Seen
         if isinstance(node, ast.Attribute) and node.attr == "co_consts":
             yield "reads constants out of code, such as those that a test expects", node.lineno
     yield from _runner_among_modules(tree, names)
-    named = [(text, line) for text, line in texts if _TEST_FILE.search(text)]
+    named = []
+    for text, line in texts:
+        if _TEST_FILE.search(text):
+            named.append((text, line))
     if named and _reads(tree):
         yield f"reads files and names tests ({named[0][0]}), which hold the answers", named[0][1]
 
@@ -61,7 +64,10 @@ def _runner_among_modules(tree: ast.Module, names: NameResolver) -> Iterator[_Se
 
 def _texts(tree: ast.Module) -> list[_Seen]:
     """The texts of a module that are no docstrings."""
-    docs = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    docs = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Expr):
+            docs.add(id(node.value))
     found = (
         (resolve_text(node), node) for node in ast.walk(tree) if isinstance(node, ast.expr) and id(node) not in docs
     )

@@ -42,7 +42,9 @@ class NameResolver:
 
     def _below(self, value: ast.AST, name: str, depth: int) -> str | None:
         base = self.resolve_name(value, depth - 1)
-        return None if base is None else f"{base}.{name}"
+        if base is None:
+            return None
+        return f"{base}.{name}"
 
     def _item(self, value: ast.AST, name: str, depth: int) -> str | None:
         base = self.resolve_name(value, depth - 1)
@@ -50,7 +52,9 @@ class NameResolver:
             return name
         if base == "__builtins__":
             return f"builtins.{name}"
-        return f"{base.removesuffix(_FIELDS)}.{name}" if base and base.endswith(_FIELDS) else None
+        if base and base.endswith(_FIELDS):
+            return f"{base.removesuffix(_FIELDS)}.{name}"
+        return None
 
     def _called(self, function: str | None, first: ast.expr, rest: list[ast.expr], depth: int) -> str | None:
         if function in _IMPORTING:
@@ -83,10 +87,14 @@ def resolve_text(node: ast.AST, depth: int = _DEPTH) -> str | None:
             value=value, slice=ast.Slice(lower=None, upper=None, step=ast.UnaryOp(ast.USub(), ast.Constant(value=1)))
         ):
             forwards = resolve_text(value, depth - 1)
-            return None if forwards is None else forwards[::-1]
+            if forwards is None:
+                return None
+            return forwards[::-1]
     return None
 
 
 def _joined(between: str, parts: list[ast.expr], depth: int) -> str | None:
     texts = [text for part in parts if (text := resolve_text(part, depth - 1)) is not None]
-    return between.join(texts) if len(texts) == len(parts) else None
+    if len(texts) == len(parts):
+        return between.join(texts)
+    return None

@@ -17,7 +17,9 @@ MAX_TREE_DEPTH = 150
 def parse_python(source: bytes) -> ast.Module | None:
     """The tree; None if nobody can read it as Python, or it goes too deep. Blocks."""
     tree = _parse(source)
-    return None if tree is None or _is_deep(tree) else tree
+    if tree is None or _is_deep(tree):
+        return None
+    return tree
 
 
 def is_too_deep(source: bytes) -> bool:
@@ -56,4 +58,8 @@ def get_last_name(node: ast.AST) -> str:
     """The last part of what is called or named: `raises` of `pytest.raises(…)`; empty for anything else."""
     if isinstance(node, ast.Call):
         return get_last_name(node.func)
-    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    if isinstance(node, ast.Name):
+        return node.id
+    return ""

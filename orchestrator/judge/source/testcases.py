@@ -132,4 +132,6 @@ def _cases(decorators: Sequence[ast.expr]) -> int | None:
             values = call.args[1] if len(call.args) > 1 else None
             counts.append(len(values.elts) if isinstance(values, ast.List | ast.Tuple) else None)
     known = [count for count in counts if count is not None]
-    return math.prod(known) if len(known) == len(counts) else None
+    if len(known) == len(counts):
+        return math.prod(known)
+    return None

@@ -45,15 +45,23 @@ def _red(criterion: Criterion, proof: CriterionProof | None) -> str:
     """What speaks against a criterion beside a model; empty when nothing does."""
     if proof is not None:
         return proof.red
-    return f"its command `{criterion.command}` was not run" if criterion.command else ""
+    if criterion.command:
+        return f"its command `{criterion.command}` was not run"
+    return ""
 
 
 def _finding(
     criterion: Criterion, verdict: IterationVerdict, proof: CriterionProof | None, red: str
 ) -> CriterionFinding:
-    said = [finding for finding in verdict.findings if finding.id == criterion.id]
+    said = []
+    for finding in verdict.findings:
+        if finding.id == criterion.id:
+            said.append(finding)
     against = next((finding for finding in said if not finding.met), None)
-    told = (against or said[0]).evidence if said else "the judge did not speak of it"
+    if said:
+        told = (against or said[0]).evidence
+    else:
+        told = "the judge did not speak of it"
     return CriterionFinding(
         id=criterion.id,
         met=bool(said) and against is None and not red,

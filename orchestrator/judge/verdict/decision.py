@@ -56,11 +56,17 @@ def decide_verdict(evidence: VerdictEvidence) -> Verdict:
 
 def _decide(evidence: VerdictEvidence) -> tuple[VerdictKind, tuple[str, ...]]:
     if evidence.exit != Exit.FINISHED:
-        kind = VerdictKind.REJECT if evidence.exit == Exit.OUT_OF_BUDGET else VerdictKind.RESTART
+        if evidence.exit == Exit.OUT_OF_BUDGET:
+            kind = VerdictKind.REJECT
+        else:
+            kind = VerdictKind.RESTART
         return kind, (f"the attempt ended {evidence.exit}: {evidence.detail}",)
     if blocking := tuple(finding for finding in evidence.findings if finding.is_blocking):
         is_too_large = all(finding.rule == "size" for finding in blocking)  # else it may shrink when the rest is mended
-        kind = VerdictKind.SPLIT if is_too_large else _again(evidence)
+        if is_too_large:
+            kind = VerdictKind.SPLIT
+        else:
+            kind = _again(evidence)
         return kind, tuple(finding.text for finding in blocking)
     if evidence.difference is None:
         return VerdictKind.ESCALATE, ("the gate did not run, so nothing can be said of this candidate",)
@@ -75,13 +81,18 @@ def _is_unsettled(evidence: VerdictEvidence) -> bool:
 
 
 def _again(evidence: VerdictEvidence) -> VerdictKind:
-    return VerdictKind.REVISE if evidence.revisions < MAX_REVISIONS else VerdictKind.RESTART
+    if evidence.revisions < MAX_REVISIONS:
+        return VerdictKind.REVISE
+    return VerdictKind.RESTART
 
 
 def _vetoed(evidence: VerdictEvidence) -> tuple[VerdictKind, tuple[str, ...]] | None:
     """The strictest of the lenses' wishes; an unreadable vote is not an approval."""
     for decision, kind in _VETOES:
-        votes = [vote for vote in evidence.votes if vote.decision == decision]
+        votes = []
+        for vote in evidence.votes:
+            if vote.decision == decision:
+                votes.append(vote)
         if votes:
             return kind, tuple(f"{vote.lens}: {reason}" for vote in votes for reason in vote.reasons)
     return None
@@ -107,8 +118,12 @@ def _cause(evidence: VerdictEvidence, kind: VerdictKind) -> EndCause | None:
     if evidence.difference is None:
         return EndCause.NOT_TESTED
     if kind == VerdictKind.ESCALATE:  # nobody could tell: a reviewer whom nobody understood, or tests that changed
-        return EndCause.UNREADABLE_REVIEW if evidence.votes else EndCause.UNSETTLED_TESTS
-    return EndCause.REFUSED_BY_REVIEW if evidence.is_green else EndCause.RED_TESTS
+        if evidence.votes:
+            return EndCause.UNREADABLE_REVIEW
+        return EndCause.UNSETTLED_TESTS
+    if evidence.is_green:
+        return EndCause.REFUSED_BY_REVIEW
+    return EndCause.RED_TESTS
 
 
 _CAUSES = {VerdictKind.MERGE: None, VerdictKind.SPLIT: EndCause.TOO_LARGE}
@@ -133,5 +148,8 @@ def list_red_reasons(evidence: VerdictEvidence) -> tuple[str, ...]:
 def _listed(what: str, names: tuple[str, ...], shown: int = 12) -> tuple[str, ...]:
     if not names:
         return ()
-    more = f" and {len(names) - shown} more" if len(names) > shown else ""
+    if len(names) > shown:
+        more = f" and {len(names) - shown} more"
+    else:
+        more = ""
     return (f"{what} ({len(names)}): {', '.join(names[:shown])}{more}",)

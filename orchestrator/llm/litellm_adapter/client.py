@@ -133,7 +133,9 @@ class LiteLLMClient:
                 )
             seconds = anyio.current_time() - begun
             reply = build_reply(response, request, self._cost(litellm, request, response), seconds)
-            return reply if find_counted_usage(response) else self._with_estimated_cost(litellm, request, reply)
+            if find_counted_usage(response):
+                return reply
+            return self._with_estimated_cost(litellm, request, reply)
         raise CallTimedOut(f"{request.model}: no complete reply within {request.timeout_s:g} s")
 
     async def find_model_problem(self, model: str, api_base: str | None, api_key_env: str | None) -> str | None:

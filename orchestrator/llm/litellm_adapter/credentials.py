@@ -33,7 +33,9 @@ def read_api_key(model: str, api_base: str | None, api_key_env: str | None) -> s
         if not key:
             raise CredentialsMissing(f"{model}: the environment variable {api_key_env} is not set; set it to the key")
         return key
-    return PLACEHOLDER_KEY if api_base and is_third_party_endpoint(model, api_base) else None
+    if api_base and is_third_party_endpoint(model, api_base):
+        return PLACEHOLDER_KEY
+    return None
 
 
 def find_unbounded_problem(model: str) -> str | None:
@@ -87,13 +89,18 @@ def get_key_variable(model: str) -> str:
     prefix, slash, _ = model.partition("/")
     is_usual = slash and prefix.isidentifier() and not prefix.startswith("vertex_ai")
     known = LOCAL_PROVIDERS | SIGN_IN_PROVIDERS | AWS_PROVIDERS
-    return f"{prefix.upper()}_API_KEY" if is_usual and prefix not in known else ""
+    if is_usual and prefix not in known:
+        return f"{prefix.upper()}_API_KEY"
+    return ""
 
 
 def _suggestion(litellm: Any, model: str) -> str:  # noqa: ANN401
     prefix, slash, rest = model.partition("/")
-    known = [getattr(name, "value", name) for name in litellm.provider_list] if slash else list(litellm.model_cost)
+    if slash:
+        known = [getattr(name, "value", name) for name in litellm.provider_list]
+    else:
+        known = list(litellm.model_cost)
     close = get_close_matches(prefix, known, n=1)
-    return (
-        f"did you mean {close[0] + slash + rest!r}?" if close else "write it as provider/model, as in 'openai/gpt-4o'"
-    )
+    if close:
+        return f"did you mean {close[0] + slash + rest!r}?"
+    return "write it as provider/model, as in 'openai/gpt-4o'"

@@ -116,7 +116,10 @@ def parse_provider_message(raw: str) -> tuple[str, str]:
         body = None
     inner = body.get("error", body) if isinstance(body, dict) else None
     fields = inner if isinstance(inner, dict) else {}
-    message = fields.get("message") if fields else inner
+    if fields:
+        message = fields.get("message")
+    else:
+        message = inner
     line = " ".join(NOISE.sub("", message if isinstance(message, str) and message else text).split())
     code = " ".join(str(fields[name]) for name in ("code", "type", "status") if fields.get(name))
     return line if len(line) <= MAX_MESSAGE_CHARS else line[: MAX_MESSAGE_CHARS - 1] + "…", code

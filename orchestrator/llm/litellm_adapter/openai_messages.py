@@ -41,7 +41,9 @@ def render_arguments(text: str) -> str:
         is_object = False
     if is_object:
         return text
-    return json.dumps({"malformed": text[:MAX_MALFORMED_CHARS]}) if text.strip() else "{}"
+    if text.strip():
+        return json.dumps({"malformed": text[:MAX_MALFORMED_CHARS]})
+    return "{}"
 
 
 def _message(message: Message) -> dict[str, Any]:
@@ -49,12 +51,13 @@ def _message(message: Message) -> dict[str, Any]:
         return {"role": "tool", "tool_call_id": message.call_id, "content": message.text or EMPTY_TEXT}
     if not message.tool_calls:
         return {"role": message.role, "content": message.text or EMPTY_TEXT}
-    calls = [
-        {
-            "id": call.id,
-            "type": "function",
-            "function": {"name": call.name, "arguments": render_arguments(call.arguments)},
-        }
-        for call in message.tool_calls
-    ]
+    calls = []
+    for call in message.tool_calls:
+        calls.append(
+            {
+                "id": call.id,
+                "type": "function",
+                "function": {"name": call.name, "arguments": render_arguments(call.arguments)},
+            }
+        )
     return {"role": message.role, "content": message.text or None, "tool_calls": calls}

@@ -25,7 +25,10 @@ def find_listed_cost(litellm: Any, model: str, response: Any) -> Decimal | None:
     """
     provider = str((getattr(response, "_hidden_params", None) or {}).get("custom_llm_provider") or "")
     prefix, _, rest = model.partition("/")
-    name = rest if rest and provider.startswith(prefix) else model
+    if rest and provider.startswith(prefix):
+        name = rest
+    else:
+        name = model
     prices: Mapping[str, Mapping[str, object]] = litellm.model_cost
     entry = prices.get(f"{provider}/{name}") or prices.get(name)
     if not provider or entry is None or not str(entry.get("litellm_provider", "")).startswith(provider):
@@ -73,4 +76,6 @@ def _positive(value: object) -> Decimal | None:
         usd = round(Decimal(str(value)), 12)
     except ArithmeticError:
         return None
-    return usd if usd.is_finite() and usd > 0 else None
+    if usd.is_finite() and usd > 0:
+        return usd
+    return None

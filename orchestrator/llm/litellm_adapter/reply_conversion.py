@@ -56,7 +56,9 @@ def find_counted_usage(response: Any) -> Usage | None:  # noqa: ANN401  theirs
         return None
     read, cached, wrote = counts
     counted = Usage(calls=1, input_tokens=read, cached_tokens=min(cached, read), output_tokens=wrote)
-    return counted if counted.tokens else None
+    if counted.tokens:
+        return counted
+    return None
 
 
 def estimate_reply_usage(request: Request, reply: Reply) -> Usage:
@@ -81,7 +83,10 @@ def _calls(calls: Sequence[Any], fallback_id: str) -> tuple[ToolCall, ...]:
 def _call(call: Any, call_id: str) -> ToolCall:  # noqa: ANN401  theirs
     arguments = call.function.arguments
     if not isinstance(arguments, str):
-        arguments = "" if arguments is None else json.dumps(arguments)
+        if arguments is None:
+            arguments = ""
+        else:
+            arguments = json.dumps(arguments)
     return ToolCall(id=call_id, name=_whole(call.function.name or ""), arguments=_whole(arguments))
 
 

@@ -112,7 +112,9 @@ def build_body(meter: ReplyMeter, encoding: str, *, is_success: bool) -> ReplyBo
     """
     meter.stage = CallStage.ACCEPTED if is_success else CallStage.REFUSED
     encoding = encoding.strip().lower()
-    return _Reply(meter, encoding) if is_success else _Refusal(encoding)
+    if is_success:
+        return _Reply(meter, encoding)
+    return _Refusal(encoding)
 
 
 class _Reply:
@@ -172,7 +174,10 @@ class _Refusal:
         if self.is_full:
             return b""
         try:
-            data = data[: self._room] if self._inflate is None else self._inflate.decompress(data, self._room)
+            if self._inflate is None:
+                data = data[: self._room]
+            else:
+                data = self._inflate.decompress(data, self._room)
         except zlib.error:
             self._room = 0
             return b""
@@ -182,4 +187,6 @@ class _Refusal:
 
 def _make_decoder(encoding: str) -> "zlib._Decompress | None":
     """Return what undoes an encoding: gzip, or deflate with its header; None where there is nothing to undo."""
-    return zlib.decompressobj(zlib.MAX_WBITS | 32) if encoding in _INFLATED_BY_ZLIB else None
+    if encoding in _INFLATED_BY_ZLIB:
+        return zlib.decompressobj(zlib.MAX_WBITS | 32)
+    return None

@@ -99,4 +99,6 @@ def _calls(chunks: Sequence[Any]) -> list[SimpleNamespace]:
 
 
 def _ends_with(finish_reason: str, calls: Sequence[SimpleNamespace]) -> str:
-    return "tool_calls" if calls and finish_reason == "stop" else finish_reason
+    if calls and finish_reason == "stop":
+        return "tool_calls"
+    return finish_reason

@@ -77,7 +77,9 @@ class ScriptedModel:
 
     async def find_price(self, model: str) -> Price | None:
         """Nothing, unless a reply of the script claims a cost of its own: those are known only when they come."""
-        return FREE_PRICE if self._is_free else None
+        if self._is_free:
+            return FREE_PRICE
+        return None
 
     @property
     def requests(self) -> tuple[Request, ...]:

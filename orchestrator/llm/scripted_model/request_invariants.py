@@ -27,7 +27,8 @@ def _problems(messages: Sequence[Message]) -> Iterator[str]:
         yield "the first message is not the system's"
     open_calls: set[str] = set()
     for place, message in enumerate(messages):
-        yield from (f"message {place} ({message.role}) {problem}" for problem in _own_problems(message))
+        for problem in _own_problems(message):
+            yield f"message {place} ({message.role}) {problem}"
         if message.role == "tool":
             if message.call_id not in open_calls:
                 yield f"message {place} answers call {message.call_id!r}, which the preceding assistant did not make"

@@ -49,7 +49,9 @@ class ScriptedCall(FrozenModel):
     @property
     def text(self) -> str:
         """The arguments as the model writes them."""
-        return self.raw if self.raw is not None else json.dumps(self.arguments, ensure_ascii=False, default=str)
+        if self.raw is not None:
+            return self.raw
+        return json.dumps(self.arguments, ensure_ascii=False, default=str)
 
 
 class ScriptedUsage(FrozenModel):
@@ -91,7 +93,10 @@ class ScriptedReply(FrozenModel):
             raise ValueError(
                 "an item needs `text`, `call` or `error`; a reply without words or calls needs `finish_reason`"
             )
-        belongs_to = "timed-out" if self.wire == "stalled" else "unavailable"
+        if self.wire == "stalled":
+            belongs_to = "timed-out"
+        else:
+            belongs_to = "unavailable"
         if self.wire is not None and self.error != belongs_to:
             raise ValueError(f'`wire` belongs to `error = "{belongs_to}"`')
         if self.retry_after_s is not None and self.error is None:
@@ -138,7 +143,10 @@ def read_script(path: Path) -> tuple[ScriptedReply, ...]:
     """
     try:
         text = path.read_text(encoding="utf-8")
-        document = decode_json(text) if path.suffix == ".json" else tomllib.loads(text)
+        if path.suffix == ".json":
+            document = decode_json(text)
+        else:
+            document = tomllib.loads(text)
     except OSError as problem:
         raise UsageProblem(f"cannot read the script {path}: {problem.strerror or problem}") from problem
     except (ValueError, RecursionError) as problem:  # no UTF-8, no TOML, no JSON, nested too deeply
@@ -152,7 +160,9 @@ def read_script(path: Path) -> tuple[ScriptedReply, ...]:
 
 
 def _complaint(error: ErrorDetails) -> str:
-    return "unknown key" if error["type"] == "extra_forbidden" else error["msg"].removeprefix("Value error, ")
+    if error["type"] == "extra_forbidden":
+        return "unknown key"
+    return error["msg"].removeprefix("Value error, ")
 
 
 def _place(location: tuple[int | str, ...], text: str, document: object) -> str:
@@ -162,8 +172,13 @@ def _place(location: tuple[int | str, ...], text: str, document: object) -> str:
         place += f"[{part}]" if isinstance(part, int) else f".{part}" if place else part
     if len(location) > 1 and location[0] == "reply" and isinstance(location[1], int):
         item = _item(document, location[1])
-        starts = [text.count("\n", 0, found.start(0)) + 1 for found in REPLY_TABLE.finditer(text)]
-        line = f", near line {starts[location[1]]}" if len(starts) > location[1] else ""
+        starts = []
+        for found in REPLY_TABLE.finditer(text):
+            starts.append(text.count("\n", 0, found.start(0)) + 1)
+        if len(starts) > location[1]:
+            line = f", near line {starts[location[1]]}"
+        else:
+            line = ""
         place += f" (role {item.get('role', '?')}, task {item.get('task', '?')}{line})"
     return place or "the document"
 
@@ -172,4 +187,6 @@ def _item(document: object, number: int) -> Mapping[str, Any]:
     """Return an item of a script; an empty one where something of another kind stands."""
     replies = document.get("reply") if isinstance(document, Mapping) else None
     item = replies[number] if isinstance(replies, list) else None
-    return item if isinstance(item, Mapping) else {}
+    if isinstance(item, Mapping):
+        return item
+    return {}

@@ -23,8 +23,13 @@ SCRIPTED_PREFIX = "scripted:"
 
 def get_provider_key(model: str, api_base: str | None) -> str:
     """What shares one provider's limits: `anthropic`, `openai at http://host/v1`, or `scripted:FILE`."""
-    prefix = model if model.startswith(SCRIPTED_PREFIX) else model.split("/", 1)[0]
-    return f"{prefix} at {api_base}" if api_base else prefix
+    if model.startswith(SCRIPTED_PREFIX):
+        prefix = model
+    else:
+        prefix = model.split("/", 1)[0]
+    if api_base:
+        return f"{prefix} at {api_base}"
+    return prefix
 
 
 class ProviderRules(FrozenModel):
@@ -42,8 +47,13 @@ class ProviderRules(FrozenModel):
 
     def get_limits_key(self, model: str, api_base: str | None) -> str:
         """The key whose limits a model falls under: its own name if that is configured, else its provider's."""
-        own = f"{model} at {api_base}" if api_base else model
-        return own if own in self.by_key else get_provider_key(model, api_base)
+        if api_base:
+            own = f"{model} at {api_base}"
+        else:
+            own = model
+        if own in self.by_key:
+            return own
+        return get_provider_key(model, api_base)
 
     def get_settings(self, key: str) -> ProviderSettings:
         """The settings of a key, configured or not."""
@@ -90,7 +100,10 @@ class ProviderRegistry:
         if said := self._refused_keys.get((key, request.api_key_env)):
             raise CredentialsMissing(said)
         gate = self._gate(key)
-        tokens = estimate_reply_usage(request, Reply()).tokens if self.rules.get_settings(key).tpm else 0
+        if self.rules.get_settings(key).tpm:
+            tokens = estimate_reply_usage(request, Reply()).tokens
+        else:
+            tokens = 0
         place = await gate.wait_for_admission(
             request.model, tokens, is_judge=request.role == "judge", may_fail_over=may_fail_over
         )

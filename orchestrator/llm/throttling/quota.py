@@ -51,4 +51,6 @@ class QuotaPool:
     def get_opening_time(self, now: ClockReading) -> datetime | None:
         """When the pause ends, aware UTC; None without one."""
         seconds = self.get_pause_s(now)
-        return datetime.fromtimestamp(now.wall_s + seconds, UTC) if seconds else None
+        if seconds:
+            return datetime.fromtimestamp(now.wall_s + seconds, UTC)
+        return None

@@ -31,7 +31,9 @@ async def build_dry_run_report(git: Git, state: RunState, tried: DryRunResult, *
     """
     recipe, base = Recipe.model_validate(state.recipe), state.run.base
     changed = await diff_trees(git, base, tried.union)
-    lines = {file.path: (file.added, file.removed) for file in changed.files}
+    lines = {}
+    for file in changed.files:
+        lines[file.path] = (file.added, file.removed)
     return _Report(recipe, state, tried, lines).as_object() | {
         "diff": await read_diff_text(git, base, tried.union) if wants_diff and changed.files else None
     }
@@ -78,7 +80,9 @@ class _Report:
         verdict = self._tried.verdict
         if verdict is not None and not verdict.difference.is_green:
             return 3
-        return 0 if self._lines else 4
+        if self._lines:
+            return 0
+        return 4
 
     @property
     def _sites(self) -> int:
@@ -95,13 +99,18 @@ class _Report:
         if rung in self._tried.steps:
             return ""
         if step.kind in {"llm", "human"}:
-            return "it asks a model" if step.kind == "llm" else "it asks a person"
+            if step.kind == "llm":
+                return "it asks a model"
+            return "it asks a person"
         if rung in list_passes(self._recipe)[0].rungs:
             return "it comes after a step that asks a model"
         return "it comes after the first queue"
 
     def _shard(self, shard: Shard) -> dict[str, Any]:
-        lines = [self._lines[path] for path in shard.files if path in self._lines]
+        lines = []
+        for path in shard.files:
+            if path in self._lines:
+                lines.append(self._lines[path])
         return {
             "name": shard.name,
             "owner": shard.owner,
@@ -139,10 +148,14 @@ class _Report:
         if file.status in {FileStatus.RESTORED, FileStatus.SKIPPED}:
             return file.status.value
         if file.path not in self._paths:
-            return "not-tried" if file.path in self._shards else "nothing-to-do"
+            if file.path in self._shards:
+                return "not-tried"
+            return "nothing-to-do"
         if file.rung < 0:
             return "not-tried"
-        return "changed" if is_changed(file) else "unchanged"
+        if is_changed(file):
+            return "changed"
+        return "unchanged"
 
 
 def _lost(difference: Difference) -> dict[str, Any]:

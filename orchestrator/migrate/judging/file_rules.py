@@ -40,7 +40,10 @@ class FileRules:
 
     def needs_workspace(self, level: Level) -> bool:
         """Whether `broken` and `sites_in_scope` have to be given a workspace that holds the new contents."""
-        by_command = {site.id for site in self._recipe.scope.site if site.engine != "regex"}
+        by_command = set()
+        for site in self._recipe.scope.site:
+            if site.engine != "regex":
+                by_command.add(site.id)
         return any(
             rule.site in by_command
             for rule in select_due_invariants(self._recipe.invariant, level)
@@ -62,13 +65,18 @@ class FileRules:
             level: how far they have come; rules of earlier levels still hold.
             workspace: holds these contents, see `needs_workspace`.
         """
-        new = {path: blob for path, blob in files.items() if self._key(path, blob, records, level) not in self._known}
+        new = {}
+        for path, blob in files.items():
+            if self._key(path, blob, records, level) not in self._known:
+                new[path] = blob
         changes = await self._changes(new, records, level, workspace)
         endless = await self._endless(changes, level)
         for change in changes:
             found = endless.get(change.path) or await to_thread.run_sync(self._first, change, level)
             self._known[self._key(change.path, files[change.path], records, level)] = found
-        told = {path: self._known[self._key(path, blob, records, level)] for path, blob in sorted(files.items())}
+        told = {}
+        for path, blob in sorted(files.items()):
+            told[path] = self._known[self._key(path, blob, records, level)]
         return {path: found for path, found in told.items() if found is not None}
 
     async def count_sites_in_scope(
@@ -94,7 +102,10 @@ class FileRules:
         found: dict[str, RuleViolation] = {}
         for rule in self._rules(level):
             if rule.kind == "no-new-match":
-                contents = [content for change in changes for content in (change.before, change.after)]
+                contents = []
+                for change in changes:
+                    for content in (change.before, change.after):
+                        contents.append(content)
                 told = await find_matches(rule.pattern, contents, _REGEX_S)
                 words = f"{rule.pattern} finds no end on it within {_REGEX_S:g} s"
                 ends = zip(changes, told[::2], told[1::2], strict=True)
@@ -109,7 +120,9 @@ class FileRules:
     ) -> Sequence[FileChange]:
         contents = await read_blobs(self._git, [*files.values(), *(records[path].base for path in files)])
         sites = await self._sites({path: contents[blob] for path, blob in files.items()}, level, workspace)
-        pairs = {path: (records[path].base, blob) for path, blob in files.items()}
+        pairs = {}
+        for path, blob in files.items():
+            pairs[path] = (records[path].base, blob)
         regions = await find_changed_regions(self._git, pairs) if self._asks_for_regions(level) else {}
         return [
             FileChange(

@@ -50,7 +50,10 @@ class FileValidator:
         await self._context.journal.append(*(_restored(self._context.state.files[p], b) for p, b in broken.items()))
 
     async def _by_rules(self, files: Sequence[FileRecord], start: CommitId, level: Level) -> dict[str, RuleViolation]:
-        blobs = {file.path: file.blob for file in files if file.blob}
+        blobs = {}
+        for file in files:
+            if file.blob:
+                blobs[file.path] = file.blob
         if not self._rules.needs_workspace(level):
             return await self._rules.find_violations(blobs, self._context.state.files, level)
         workspace = await self._context.hands.open_workspace(start, "rules for files")
@@ -67,7 +70,9 @@ class FileValidator:
         workspace = await self._context.hands.open_workspace(start, "checks of single files")
         try:
             contents = await self._contents(files)
-            found = {file.path: await self._checked(workspace, file, contents[file.path]) for file in files}
+            found = {}
+            for file in files:
+                found[file.path] = await self._checked(workspace, file, contents[file.path])
         finally:
             await workspace.close()
         return {path: broken for path, broken in found.items() if broken}
@@ -85,14 +90,20 @@ class FileValidator:
     async def _by_repeating(
         self, files: Sequence[FileRecord], start: CommitId, level: Level
     ) -> dict[str, RuleViolation]:
-        levels = {"step"} if level == "step" else {"shard", "queue"}
+        if level == "step":
+            levels = {"step"}
+        else:
+            levels = {"shard", "queue"}
         if not any(rule.kind == "idempotent" and rule.level in levels for rule in self._recipe.invariant):
             return {}
         found: dict[str, RuleViolation] = {}
         for rung in sorted({file.rung for file in files}):
             run = StepRun(self._recipe.step[rung], rung, start, 1)
             if run.step.kind in {"command", "rewrite"} and run.step.per == "file":
-                of_rung = [file for file in files if file.rung == rung]
+                of_rung = []
+                for file in files:
+                    if file.rung == rung:
+                        of_rung.append(file)
                 found |= dict.fromkeys(await find_non_idempotent_files(self._context, run, of_rung), _REPEATS)
         return found
 

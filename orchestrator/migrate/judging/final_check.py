@@ -29,7 +29,10 @@ class FinalCheck:
             return ""
         red = list_problems(difference)
         shown = ", ".join(red[:3]) + (f" and {len(red) - 3} more" if len(red) > 3 else "")
-        with_whom = f"; it came with shard {self.red_shard}" if self.red_shard else "; no single shard brought it"
+        if self.red_shard:
+            with_whom = f"; it came with shard {self.red_shard}"
+        else:
+            with_whom = "; no single shard brought it"
         return f"the final checks are red: {shown}{with_whom}"
 
 
@@ -77,4 +80,6 @@ async def find_first_red(items: Sequence[T], is_red: Callable[[T], Awaitable[boo
             high = middle
         else:
             low = middle + 1
-    return items[low] if items else None
+    if items:
+        return items[low]
+    return None

@@ -76,7 +76,10 @@ class MigrationGate:
 
     def _runner_in(self, *, after: bool) -> CheckRunner:
         context = self._context
-        hands = context.hands if after or context.baseline_hands is None else context.baseline_hands
+        if after or context.baseline_hands is None:
+            hands = context.hands
+        else:
+            hands = context.baseline_hands
         return CheckRunner(hands, context.journal, context.config.hands.output_mb * 1024 * 1024)
 
     def _gate(self, *checks: CheckSpec, is_strict: bool = False) -> HarnessGate:
@@ -97,7 +100,9 @@ class MigrationGate:
         """
         run, state = self._context.state.run, self._context.state
         receipts = await self._context.gate.record_baseline(run.base, run.base_tree)
-        specs = {build_check_key(spec): spec for spec in self._recipe.build_checks()}
+        specs = {}
+        for spec in self._recipe.build_checks():
+            specs[build_check_key(spec)] = spec
         for receipt in receipts:
             for _ in range(len(list_runs_like(state, receipt)), 1 + self._recipe.verify.flaky_reruns):
                 require_not_stopping(self._context)
@@ -164,11 +169,15 @@ class MigrationGate:
         return total
 
     async def _of_files(self, asked: _Tree) -> Difference:
-        blobs = {path: blob for path, (_, blob) in asked.changes.items()}
+        blobs = {}
+        for path, (_, blob) in asked.changes.items():
+            blobs[path] = blob
         records = self._context.state.files
         async with self._workspace(asked) as workspace:
             found = await self.rules.find_violations(blobs, records, asked.level, workspace)
-            problems = [format_violation(path, broken) for path, broken in sorted(found.items())]
+            problems = []
+            for path, broken in sorted(found.items()):
+                problems.append(format_violation(path, broken))
             if asked.level == "final" and any(map(is_scope_wide, self._recipe.invariant)):
                 left = await self.rules.count_sites_in_scope(blobs, records, workspace)
                 problems += check_scope_invariants(self._recipe.invariant, left)
@@ -199,11 +208,15 @@ class MigrationGate:
     async def _by_policy(self, gate: HarnessGate, result: GateResult) -> Difference:
         policy, state = self._recipe.verify.policy, self._context.state
         total = Difference()
-        newest = {state.receipts[key].check: state.receipts[key] for key in result.receipts}
+        newest = {}
+        for key in result.receipts:
+            newest[state.receipts[key].check] = state.receipts[key]
         for spec in gate.checks if policy != "no-new-failures" else ():
             receipt, base = newest[build_check_key(spec)], await gate.get_baseline_receipt(spec)
             try:
-                outcomes = [await gate.load_outcomes(one) for one in (base, receipt)]
+                outcomes = []
+                for one in (base, receipt):
+                    outcomes.append(await gate.load_outcomes(one))
             except BlobLost:
                 continue
             total += check_policy(policy, outcomes[0], outcomes[1], receipt.exit_code)
@@ -286,7 +299,10 @@ class MigrationGate:
         """Mode and blob of the run's files that differ from the base in a tree, by path."""
         entries = await list_tree(self._context.repository.git, tree)
         files = self._context.state.files
-        known = {entry.path: (entry.mode, entry.oid) for entry in entries if entry.path in files}
+        known = {}
+        for entry in entries:
+            if entry.path in files:
+                known[entry.path] = (entry.mode, entry.oid)
         return {path: change for path, change in known.items() if change[1] != files[path].base}
 
 
@@ -330,7 +346,10 @@ def _together(one: GateResult, other: GateResult) -> GateResult:
 
 
 def _listed(paths: tuple[str, ...]) -> str:
-    more = f" and {len(paths) - _LISTED} more" if len(paths) > _LISTED else ""
+    if len(paths) > _LISTED:
+        more = f" and {len(paths) - _LISTED} more"
+    else:
+        more = ""
     return ", ".join(paths[:_LISTED]) + more
 
 

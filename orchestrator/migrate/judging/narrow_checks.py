@@ -34,7 +34,8 @@ def _candidates(place: str) -> Iterator[str]:
     parts = place.split(".")
     for count in range(len(parts), 0, -1):
         for root in _ROOTS:
-            yield from (root + "/".join(parts[:count]) + ending for ending in _ENDINGS)
+            for ending in _ENDINGS:
+                yield root + "/".join(parts[:count]) + ending
 
 
 class CheckNarrower:
@@ -52,7 +53,9 @@ class CheckNarrower:
 
     def __call__(self, spec: CheckSpec, tests: Sequence[str]) -> CheckSpec | None:
         """The check over the files of these tests; None if it takes none, or if one's file is not known."""
-        found = {find_test_file(test, self._paths) for test in tests}
+        found = set()
+        for test in tests:
+            found.add(find_test_file(test, self._paths))
         if spec.id not in self._commands or not found or None in found or len(found) > _MOST_FILES:
             return None
         files = " ".join(shlex.quote(path) for path in sorted(filter(None, found)))

@@ -36,6 +36,9 @@ def _same(before: Outcomes, now: Outcomes) -> Difference:
     other = sorted(test for test, outcome in now.items() if before.get(test) != outcome)
     if not other:
         return Difference()
-    more = f" and {len(other) - _SHOWN} more" if len(other) > _SHOWN else ""
+    if len(other) > _SHOWN:
+        more = f" and {len(other) - _SHOWN} more"
+    else:
+        more = ""
     what = ", ".join(f"{test} ({before.get(test, 'new')} → {now[test]})" for test in other[:_SHOWN])
     return Difference(problems=(f"policy = 'same-outcomes' lets no outcome change: {what}{more}",))

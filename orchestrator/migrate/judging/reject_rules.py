@@ -50,17 +50,22 @@ def _old_lines(regions: Iterable[ChangedRegion]) -> Iterator[int]:
     for region in regions:
         yield from range(region.old_line, region.old_line + region.removed)
         last = max(region.removed - 1, 0)
-        yield from (region.old_line + min(number, last) for number in range(region.added))
+        for number in range(region.added):
+            yield region.old_line + min(number, last)
 
 
 def list_deleted_tests(change: FileChange) -> list[str]:
     """Tests that the file no longer has, by name; of scripts only how many fewer they are. Blocks."""
     if change.path.endswith(".py"):
         before, after = (parse_python(content) for content in (change.before, change.after))
-        return sorted(_names(before) - _names(after)) if before and after else []
+        if before and after:
+            return sorted(_names(before) - _names(after))
+        return []
     if change.path.endswith(_JS):
         fewer = len(_JS_TEST.findall(change.before)) - len(_JS_TEST.findall(change.after))
-        return [f"{fewer} calls of it or test"] if fewer > 0 else []
+        if fewer > 0:
+            return [f"{fewer} calls of it or test"]
+        return []
     return []
 
 

@@ -27,7 +27,10 @@ class SelectedTests:
 
     def format_command(self, check: VerifyCheck) -> str:
         """The check's command for this selection."""
-        chosen = check.all if self.files is None else " ".join(map(_word, self.files))
+        if self.files is None:
+            chosen = check.all
+        else:
+            chosen = " ".join(map(_word, self.files))
         return check.run.replace(TESTS_PLACEHOLDER, chosen)
 
 
@@ -56,19 +59,28 @@ def select_tests(
         own = {path: found | (importers([path]) & known) for path, found in own.items()}
     if lonely := tuple(sorted(path for path, found in own.items() if not found)):
         return SelectedTests(None, lonely)
-    return limit_to_command_line(sorted(set().union(*own.values()))) if own else ALL_TESTS
+    if own:
+        return limit_to_command_line(sorted(set().union(*own.values())))
+    return ALL_TESTS
 
 
 def limit_to_command_line(tests: Sequence[str]) -> SelectedTests:
     """These tests, or all where they do not fit on a command line."""
-    return SelectedTests(tuple(tests)) if len(list(split_for_command_line(tests))) == 1 else ALL_TESTS
+    if len(list(split_for_command_line(tests))) == 1:
+        return SelectedTests(tuple(tests))
+    return ALL_TESTS
 
 
 def parse_selected_tests(output: str, files: Iterable[str]) -> SelectedTests:
     """What a `select` command has printed: a test file a line; all tests if it names none that is there."""
     known = frozenset(files)
-    named = {str(PurePosixPath(line.strip())) for line in output.splitlines() if line.strip()}
-    return limit_to_command_line(sorted(named & known)) if named & known else ALL_TESTS
+    named = set()
+    for line in output.splitlines():
+        if line.strip():
+            named.add(str(PurePosixPath(line.strip())))
+    if named & known:
+        return limit_to_command_line(sorted(named & known))
+    return ALL_TESTS
 
 
 def _own_tests(path: str, tests: Iterable[str]) -> set[str]:
@@ -76,7 +88,9 @@ def _own_tests(path: str, tests: Iterable[str]) -> set[str]:
     if _is_runnable(path):
         return {path}
     name = PurePosixPath(path).stem
-    return {test for test in tests if _tested(test) == name} if not is_test_path(path) else set()
+    if not is_test_path(path):
+        return {test for test in tests if _tested(test) == name}
+    return set()
 
 
 def _is_runnable(path: str) -> bool:
@@ -89,7 +103,9 @@ def _is_runnable(path: str) -> bool:
 def _tested(path: str) -> str:
     """`core` for `tests/test_core.py`, `core_test.go` and `core.spec.ts`."""
     found = _AFFIXES.match(PurePosixPath(path).stem)
-    return found[1] if found else path
+    if found:
+        return found[1]
+    return path
 
 
 def _word(path: str) -> str:

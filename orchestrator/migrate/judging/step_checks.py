@@ -86,11 +86,18 @@ def _lost(spec: CheckSpec, then: _Ran, now: _Ran) -> RuleViolation | None:
     if difference.is_green:
         return None
     lost = (*difference.new_failures, *difference.missing_tests, *difference.newly_skipped)
-    how = (
-        f"exits with {now.result.exit_code}" if now.result.exit_code is not None else f"was ended: {now.result.ending}"
-    )
-    why = f"loses {', '.join(lost[:3])}" if lost else how
+    if now.result.exit_code is not None:
+        how = f"exits with {now.result.exit_code}"
+    else:
+        how = f"was ended: {now.result.ending}"
+    if lost:
+        why = f"loses {', '.join(lost[:3])}"
+    else:
+        why = how
     excerpt = extract_failure_excerpt(now.output, lost)
-    last = excerpt.splitlines()[-1].strip() if excerpt else ""
+    if excerpt:
+        last = excerpt.splitlines()[-1].strip()
+    else:
+        last = ""
     reason = f"check {spec.id} {why}" + (f": {last[:200]}" if last else "")
     return RuleViolation(reason, build_failure_signature(excerpt) or f"check {spec.id} {how}")

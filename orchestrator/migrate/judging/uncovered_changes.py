@@ -54,7 +54,9 @@ async def _unreached(
     regions = await find_changed_regions(git, {p: (context.state.files[p].base, blob) for p, blob in changed.items()})
 
     def find_unreached() -> set[str]:
-        told = {p: is_reached(contents[blob], regions[p], ran.get(p, frozenset())) for p, blob in changed.items()}
+        told = {}
+        for p, blob in changed.items():
+            told[p] = is_reached(contents[blob], regions[p], ran.get(p, frozenset()))
         return {path for path, is_one in told.items() if not is_one}
 
     return await to_thread.run_sync(find_unreached)
@@ -63,7 +65,10 @@ async def _unreached(
 async def list_changed_python(context: RunContext, commit: CommitId) -> Mapping[str, str]:
     """The run's Python files that differ from the base in a commit, with their blobs."""
     files = context.state.files
-    entries = [entry for entry in await list_tree(context.repository.git, commit) if entry.path in files]
+    entries = []
+    for entry in await list_tree(context.repository.git, commit):
+        if entry.path in files:
+            entries.append(entry)
     return {e.path: e.oid for e in entries if e.path.endswith(".py") and e.oid != files[e.path].base}
 
 
@@ -80,7 +85,9 @@ async def _lines_run(
             reasons.append(ran)
         else:
             total |= {path: total.get(path, frozenset()) | lines for path, lines in ran.items()}
-    return reasons[0] if len(reasons) == len(checks) else total
+    if len(reasons) == len(checks):
+        return reasons[0]
+    return total
 
 
 async def _notice(context: RunContext, text: str) -> None:
@@ -99,16 +106,27 @@ def is_reached(content: bytes, regions: Sequence[ChangedRegion], ran: Collection
     tree = parse_python(content) if ran else None
     if tree is None:
         return bool(ran)
-    lines = {line for region in regions for line in range(region.new_line, region.new_line + region.added)}
-    changed = [span for span in _statements(tree) if not lines.isdisjoint(span)]
-    return any(line in ran for span in changed for line in span) if changed else bool(ran)
+    lines = set()
+    for region in regions:
+        for line in range(region.new_line, region.new_line + region.added):
+            lines.add(line)
+    changed = []
+    for span in _statements(tree):
+        if not lines.isdisjoint(span):
+            changed.append(span)
+    if changed:
+        return any(line in ran for span in changed for line in span)
+    return bool(ran)
 
 
 def _statements(tree: ast.AST) -> Iterator[range]:
     """The lines of each statement that does something; of one that holds others only its head."""
     for node in ast.walk(tree):
         if isinstance(node, ast.stmt) and not _is_text(node):
-            inner = [child for child in ast.iter_child_nodes(node) if isinstance(child, ast.stmt | ast.match_case)]
+            inner = []
+            for child in ast.iter_child_nodes(node):
+                if isinstance(child, ast.stmt | ast.match_case):
+                    inner.append(child)
             end = min((_begin(child) for child in inner), default=(node.end_lineno or node.lineno) + 1)
             yield range(_begin(node), max(end, node.lineno + 1))
 

@@ -23,14 +23,21 @@ async def flag_weakened_tests(context: RunContext, commit: CommitId) -> None:
     Only Python files can be told. What a model makes of a test is held to the same before it lands.
     """
     files = context.state.files
-    changed = {path: oid for path, oid in (await list_changed_python(context, commit)).items() if is_test_path(path)}
+    changed = {}
+    for path, oid in (await list_changed_python(context, commit)).items():
+        if is_test_path(path):
+            changed[path] = oid
     bases = {path: files[path].base for path in changed}
     blobs = await read_blobs(context.repository.git, [*changed.values(), *bases.values()])
-    made = [ChangedFile(p, blobs[bases[p]], blobs[oid], files[p].mode, files[p].mode) for p, oid in changed.items()]
+    made = []
+    for p, oid in changed.items():
+        made.append(ChangedFile(p, blobs[bases[p]], blobs[oid], files[p].mode, files[p].mode))
     if weakened := await to_thread.run_sync(_weakened, made):
         await context.journal.append(FilesFlagged(flag=WEAKENED, paths=tuple(sorted(weakened))))
 
 
 def _weakened(files: Collection[ChangedFile]) -> Collection[str]:
-    found = [finding.text for finding in check_weakened_assertions([*files], lambda _path: True)]
+    found = []
+    for finding in check_weakened_assertions([*files], lambda _path: True):
+        found.append(finding.text)
     return {file.path for file in files if any(text.startswith(f"{file.path}:") for text in found)}

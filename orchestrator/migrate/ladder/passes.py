@@ -33,7 +33,10 @@ def list_passes(recipe: Recipe) -> list[Pass]:
     found: list[Pass] = []
     for rungs in _groups(recipe):
         found.append(Pass(rungs))
-        models = [rung for rung in rungs if recipe.step[rung].kind == "llm"]
+        models = []
+        for rung in rungs:
+            if recipe.step[rung].kind == "llm":
+                models.append(rung)
         found += [Pass((rung,), n) for rung in models for n in range(2, recipe.step[rung].attempts + 1)]
     return found
 
@@ -73,7 +76,9 @@ def can_take_file(
         return find_final_status(file) == FileStatus.UNCHANGED
     if step.when == "always" or not counts_sites:
         return True
-    return sites_now > 0 if step.when == "sites-left" else file.sites > 0
+    if step.when == "sites-left":
+        return sites_now > 0
+    return file.sites > 0
 
 
 def _is_meant(step: Step, file: FileRecord) -> bool:
@@ -102,7 +107,11 @@ def find_final_status(file: FileRecord) -> FileStatus | None:
         case FileStatus.EJECTED:
             return FileStatus.REJECTED
         case FileStatus.RESTORED:
-            return FileStatus.REJECTED if file.tried else FileStatus.UNCHANGED
+            if file.tried:
+                return FileStatus.REJECTED
+            return FileStatus.UNCHANGED
         case FileStatus.DISCOVERED | FileStatus.TRANSFORMED:
-            return FileStatus.UNCHANGED if file.sites else FileStatus.NOTHING_TO_DO
+            if file.sites:
+                return FileStatus.UNCHANGED
+            return FileStatus.NOTHING_TO_DO
     return None

@@ -45,17 +45,25 @@ def build_atomic_moves(files: Sequence[FileRecord]) -> list[FileMoved]:
 
 
 def _last_move(file: FileRecord, end: FileStatus) -> FileMoved:
-    reason = "" if file.reason or end != FileStatus.UNCHANGED else NOTHING_CHANGED
+    if file.reason or end != FileStatus.UNCHANGED:
+        reason = ""
+    else:
+        reason = NOTHING_CHANGED
     return FileMoved(path=file.path, status=end, rung=file.rung, blob=file.blob, reason=reason, signature=reason)
 
 
 def summarize_outcome(files: Sequence[FileRecord]) -> tuple[RunOutcome, str]:
     """The run's outcome and the words for it."""
-    counts = {status: sum(file.status == status for file in files) for status in FileStatus}
+    counts = {}
+    for status in FileStatus:
+        counts[status] = sum(file.status == status for file in files)
     landed, left = counts[FileStatus.MERGED], [f"{counts[one]} {word}" for one, word in _LEFT.items() if counts[one]]
     failed = sum(counts[one] for one in _LEFT if one != FileStatus.SKIPPED)
     if landed and not failed:
-        skipped = f", {counts[FileStatus.SKIPPED]} skipped" if counts[FileStatus.SKIPPED] else ""
+        if counts[FileStatus.SKIPPED]:
+            skipped = f", {counts[FileStatus.SKIPPED]} skipped"
+        else:
+            skipped = ""
         return "done", f"all {landed} changed files landed{skipped}"
     if landed or any(counts[one] for one in _HELD):
         return "partial", ", ".join([f"{landed} files landed", *_told(left, counts)])
@@ -68,4 +76,6 @@ def summarize_outcome(files: Sequence[FileRecord]) -> tuple[RunOutcome, str]:
 
 def _told(left: Sequence[str], counts: dict[FileStatus, int]) -> Sequence[str]:
     """What is left, with the rejected ones named even if there are none."""
-    return left if counts[FileStatus.REJECTED] else ["0 rejected", *left]
+    if counts[FileStatus.REJECTED]:
+        return left
+    return ["0 rejected", *left]

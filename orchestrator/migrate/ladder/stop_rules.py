@@ -22,7 +22,10 @@ class FailureGroup(FrozenModel):
     @property
     def summary(self) -> str:
         """One line for a person."""
-        more = f" and {len(self.paths) - _SHOWN} more" if len(self.paths) > _SHOWN else ""
+        if len(self.paths) > _SHOWN:
+            more = f" and {len(self.paths) - _SHOWN} more"
+        else:
+            more = ""
         return f"{len(self.paths)} files: {self.signature} ({', '.join(self.paths[:_SHOWN])}{more})"
 
 
@@ -32,23 +35,32 @@ def group_failures(files: Iterable[FileRecord]) -> list[FailureGroup]:
     for file in files:
         if file.status.is_left_over and file.signature:
             found[file.signature].append(file)
-    made = [
-        FailureGroup(signature=sign, paths=tuple(sorted(file.path for file in alike)), reason=alike[0].reason)
-        for sign, alike in found.items()
-    ]
+    made = []
+    for sign, alike in found.items():
+        made.append(
+            FailureGroup(signature=sign, paths=tuple(sorted(file.path for file in alike)), reason=alike[0].reason)
+        )
     return sorted(made, key=lambda one: (-len(one.paths), one.signature))
 
 
 def find_repeated_failure(state: RunState, rules: StopRules) -> FailureGroup | None:
     """The largest group of files that failed alike and is large enough to look at the recipe."""
     first = next(iter(group_failures(state.files.values())), None)
-    return first if first and rules.same_signature and len(first.paths) >= rules.same_signature else None
+    if first and rules.same_signature and len(first.paths) >= rules.same_signature:
+        return first
+    return None
 
 
 def explain_failure_limit(state: RunState, rules: StopRules) -> str:
     """Why the run should not go on, in words; empty when it may."""
-    done = [shard for shard in state.shards.values() if _is_over(state, shard.files)]
-    tried = [file for file in state.files.values() if file.status in _TRIED]
+    done = []
+    for shard in state.shards.values():
+        if _is_over(state, shard.files):
+            done.append(shard)
+    tried = []
+    for file in state.files.values():
+        if file.status in _TRIED:
+            tried.append(file)
     failed = sum(file.status != FileStatus.MERGED for file in tried)
     if len(done) < rules.after_shards or failed <= rules.max_failed_fraction * len(tried):
         return ""

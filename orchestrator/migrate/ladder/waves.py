@@ -18,7 +18,9 @@ def strip_revision(name: str) -> str:
 
 def find_current_wave(state: RunState) -> Wave | None:
     """The wave under way."""
-    return state.waves[-1] if state.waves and not state.waves[-1].is_over else None
+    if state.waves and not state.waves[-1].is_over:
+        return state.waves[-1]
+    return None
 
 
 def list_wave_shards(state: RunState, wave: Wave) -> list[Shard]:
@@ -39,18 +41,33 @@ def list_wave_files(state: RunState, wave: Wave) -> list[FileRecord]:
 
 def choose_next_wave(state: RunState, recipe: Recipe) -> WaveStarted | None:
     """The next shards to begin with: the sample first, then more and more of the others; None when none is open."""
-    waiting = [shard for shard in state.shards.values() if not shard.held and _is_open(state, shard)]
+    waiting = []
+    for shard in state.shards.values():
+        if not shard.held and _is_open(state, shard):
+            waiting.append(shard)
     if not waiting:
         return None
     number = len(state.waves) + 1
     if waiting[0].name == SAMPLE_SHARD and not state.waves and not recipe.migration.atomic:
         return WaveStarted(number=number, wave="sample", shards=(SAMPLE_SHARD,))
-    begun = {strip_revision(name) for wave in state.waves for name in wave.shards}
-    fresh = [shard for shard in waiting if strip_revision(shard.name) not in begun]
-    again = [shard for shard in waiting if strip_revision(shard.name) in begun]
+    begun = set()
+    for wave in state.waves:
+        for name in wave.shards:
+            begun.add(strip_revision(name))
+    fresh = []
+    for shard in waiting:
+        if strip_revision(shard.name) not in begun:
+            fresh.append(shard)
+    again = []
+    for shard in waiting:
+        if strip_revision(shard.name) in begun:
+            again.append(shard)
     if again:
         return WaveStarted(number=number, wave="again", shards=tuple(shard.name for shard in again))
-    size = len(fresh) if recipe.migration.atomic else _size(state, recipe)
+    if recipe.migration.atomic:
+        size = len(fresh)
+    else:
+        size = _size(state, recipe)
     return WaveStarted(number=number, wave="sweep", shards=tuple(shard.name for shard in fresh[:size]))
 
 
@@ -86,7 +103,9 @@ def plan_remaining_shards(state: RunState) -> ShardsPlanned | None:
         left = tuple(path for path in shard.files if state.files[path].is_pending)
         if left:
             rest.append(Shard(name=_free(state, shard.name), files=left, owner=shard.owner))
-    return ShardsPlanned(shards=tuple(rest)) if rest else None
+    if rest:
+        return ShardsPlanned(shards=tuple(rest))
+    return None
 
 
 def _free(state: RunState, name: str) -> str:

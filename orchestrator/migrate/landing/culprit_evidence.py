@@ -38,20 +38,26 @@ class SourceEvidence:
     ) -> Mapping[str, Sequence[UnitId]]:
         """The prime suspects of each symptom, strongest evidence only; none where it would be too many."""
         output = await self._output(result)
-        places = {entry.path: entry.oid for entry in await list_tree(self._git, commit) if entry.kind == "blob"}
-        files = {
-            symptom: find_test_file(get_symptom_test(symptom), places)
-            for symptom in symptoms
-            if symptom != GATE_SYMPTOM
-        }
+        places = {}
+        for entry in await list_tree(self._git, commit):
+            if entry.kind == "blob":
+                places[entry.path] = entry.oid
+        files = {}
+        for symptom in symptoms:
+            if symptom != GATE_SYMPTOM:
+                files[symptom] = find_test_file(get_symptom_test(symptom), places)
         read = sorted({path for path in files.values() if path})[:_MOST_READ]
         blobs = await read_blobs(self._git, [places[path] for path in read])
-        sources = {path: blobs[places[path]].decode("utf-8", "replace") for path in read}
+        sources = {}
+        for path in read:
+            sources[path] = blobs[places[path]].decode("utf-8", "replace")
         return {symptom: list(self._of(symptom, files.get(symptom), sources, output, units)) for symptom in symptoms}
 
     async def _output(self, result: GateResult) -> str:
         receipts = self._ledger.state.receipts
-        return await self._ledger.read_text(receipts[result.receipts[-1]].output) if result.receipts else ""
+        if result.receipts:
+            return await self._ledger.read_text(receipts[result.receipts[-1]].output)
+        return ""
 
     def _of(
         self, symptom: str, file: str | None, sources: Mapping[str, str], output: str, units: Sequence[UnitId]
@@ -68,7 +74,9 @@ class SourceEvidence:
 
 def _few(units: Sequence[UnitId]) -> Sequence[UnitId]:
     found = list(dict.fromkeys(units))
-    return found if len(found) <= _MOST_PRIMES else ()
+    if len(found) <= _MOST_PRIMES:
+        return found
+    return ()
 
 
 def _named_in(text: str, units: Sequence[UnitId]) -> Sequence[UnitId]:
@@ -97,7 +105,9 @@ def _imports(source: str, path: str) -> Iterator[str]:
                 parts = parts[:-1] if part == ".." else parts if part == "." else [*parts, part]
             yield "/".join(parts)
         elif match["modules"]:
-            yield from (word.split()[0].replace(".", "/") for word in match["modules"].split(",") if word.split())
+            for word in match["modules"].split(","):
+                if word.split():
+                    yield word.split()[0].replace(".", "/")
         else:
             yield from _from_import(match["module"], match["names"], here)
 
@@ -107,11 +117,15 @@ def _from_import(module: str, names: str, here: Sequence[str]) -> Iterator[str]:
     above = list(here[: len(here) - dots + 1]) if dots else []
     place = "/".join([*above, *filter(None, module.lstrip(".").split("."))])
     yield place
-    yield from (f"{place}/{word}".lstrip("/") for word in _WORD.findall(names))
+    for word in _WORD.findall(names):
+        yield f"{place}/{word}".lstrip("/")
 
 
 def _names_of(unit: UnitId) -> Iterator[str]:
     """How a file may be imported: by its path without the ending, without a source root, as its package."""
-    bare = unit.rpartition(".")[0] if "." in unit.rpartition("/")[2] else str(unit)
+    if "." in unit.rpartition("/")[2]:
+        bare = unit.rpartition(".")[0]
+    else:
+        bare = str(unit)
     for name in (str(unit), bare, bare.removesuffix("/__init__"), bare.removesuffix("/index")):
         yield from (name, name.removeprefix("src/"), name.removeprefix("lib/"))

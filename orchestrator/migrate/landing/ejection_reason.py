@@ -11,7 +11,9 @@ _MOST_NAMED = 3
 
 def format_ejection_reason(ejected: UnitEjected, landed: Container[str]) -> str:
     """What it breaks, and with whom if it does so only together; `landed` are the paths of what has landed."""
-    told = [f"{unit} (landed before)" if unit in landed else unit for unit in ejected.partners]
+    told = []
+    for unit in ejected.partners:
+        told.append(f"{unit} (landed before)" if unit in landed else unit)
     return _broken(ejected) + (f", only together with {_some(told)}" if told else "")
 
 
@@ -47,5 +49,8 @@ def _broken(ejected: UnitEjected) -> str:
 
 
 def _some(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+    if len(names) > _MOST_NAMED:
+        more = f" and {len(names) - _MOST_NAMED} more"
+    else:
+        more = ""
     return ", ".join(names[:_MOST_NAMED]) + more

@@ -28,8 +28,13 @@ class FileUnits:
 
     def build_composer(self, files: Sequence[FileRecord]) -> OverlayComposer:
         """Puts files on the branch as the ladder has left them: one commit a shard, with trailers."""
-        changes = {UnitId(file.path): (file.mode, file.blob) for file in files if file.blob is not None}
-        expected = {UnitId(file.path): file.branch_blob for file in files}
+        changes = {}
+        for file in files:
+            if file.blob is not None:
+                changes[UnitId(file.path)] = (file.mode, file.blob)
+        expected = {}
+        for file in files:
+            expected[UnitId(file.path)] = file.branch_blob
         return OverlayComposer(
             self._git, changes, self._message, self._context.commit_date, self.split_by_shard, expected
         )
@@ -38,7 +43,9 @@ class FileUnits:
         """The units by the shards they are in, in the order of the shards."""
         wanted = set(units)
         shards = self._context.state.shards.values()
-        parts = [(one.name, [UnitId(path) for path in one.files if UnitId(path) in wanted]) for one in shards]
+        parts = []
+        for one in shards:
+            parts.append((one.name, [UnitId(path) for path in one.files if UnitId(path) in wanted]))
         return [(name, members) for name, members in parts if members]
 
     def build_targeting(self, units: Sequence[UnitId], *, beside_landed: bool = True) -> TargetedSearchOptions:
@@ -62,7 +69,10 @@ class FileUnits:
     def _landed_before(self, units: Sequence[UnitId]) -> LandedGroups:
         """What landed of other files; taken back, such a file is what it was on the base."""
         files, tried = self._context.state.files, frozenset(units)
-        back = {UnitId(f.path): (f.mode, f.base) for f in files.values() if f.landed and f.path not in tried}
+        back = {}
+        for f in files.values():
+            if f.landed and f.path not in tried:
+                back[UnitId(f.path)] = (f.mode, f.base)
         made = {unit: (files[unit].mode, blob) for unit in units if (blob := files[unit].blob)}
         composer = OverlayComposer(self._git, made | back, _trial, self._context.commit_date)
         return LandedGroups(self._groups(tuple(back)), composer)

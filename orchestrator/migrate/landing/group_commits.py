@@ -29,22 +29,34 @@ class GroupCommits:
         """The last commit of the group, on top of where its branch was last put, or of the base."""
         state = self._context.state
         tip = await self._put(group)
-        files = {file.path: file for file in list_group_files(state, group)}
+        files = {}
+        for file in list_group_files(state, group):
+            files[file.path] = file
         for shard in (state.shards[name] for name in group.shards):
             changes: _Blobs = {path: _entry(files[path]) for path in shard.files if path in files}
             tip = await self._commit(tip, changes, await self._message(shard))
-        changed = [change.path for change in await compare_trees(self._git, state.run.base, tip)]
-        back = [state.files[path] for path in changed if path in state.files and path not in files]
+        changed = []
+        for change in await compare_trees(self._git, state.run.base, tip):
+            changed.append(change.path)
+        back = []
+        for path in changed:
+            if path in state.files and path not in files:
+                back.append(state.files[path])
         return await self._commit(tip, {file.path: (file.mode, file.base) for file in back}, self._taken_back(group))
 
     async def _put(self, group: PullRequestGroup) -> str:
         """Where the run has put the group's branch, perhaps without having come to a pull request for it."""
         state = self._context.state
         known, ref = state.prs.get(group.name), f"refs/heads/{get_group_branch(state, group)}"
-        shown = known.head if known and await find_existing_objects(self._git, [known.head]) else state.run.base
+        if known and await find_existing_objects(self._git, [known.head]):
+            shown = known.head
+        else:
+            shown = state.run.base
         stands = await read_ref(self._git, ref)
         is_ours = stands in state.ref_history.get(ref, ())
-        return stands if stands and is_ours and await is_ancestor(self._git, shown, stands) else shown
+        if stands and is_ours and await is_ancestor(self._git, shown, stands):
+            return stands
+        return shown
 
     async def _commit(self, tip: str, changes: _Blobs, message: str) -> CommitId:
         """One commit more, unless it would change nothing."""

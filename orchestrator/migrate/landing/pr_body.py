@@ -41,7 +41,11 @@ def render_migration_body(state: RunState, recipe: Recipe, reason: str, shards: 
     """
     files = list(state.files.values())
     if shards is not None:
-        files = [state.files[path] for shard in state.shards.values() if shard.name in shards for path in shard.files]
+        files = []
+        for shard in state.shards.values():
+            if shard.name in shards:
+                for path in shard.files:
+                    files.append(state.files[path])
     steps = "\n".join(_step(step) for step in recipe.step)
     burndown = build_burndown(state)
     parts = [
@@ -87,7 +91,10 @@ def _reasons(title: str, files: list[FileRecord]) -> str:
     table = _list(
         title, [f"{format_code_span(file.path)}: {sanitize_markdown(to_one_line(file.reason))}" for file in files]
     )
-    alike = [(sign, count) for sign, count in Counter(f.signature for f in files).most_common() if count > 1 and sign]
+    alike = []
+    for sign, count in Counter(f.signature for f in files).most_common():
+        if count > 1 and sign:
+            alike.append((sign, count))
     groups = _list(
         f"{title}, reasons alike", [f"{count} files: {sanitize_markdown(to_one_line(sign))}" for sign, count in alike]
     )

@@ -50,7 +50,10 @@ def list_landed_shards(state: RunState) -> list[Shard]:
 
 def merge_groups(groups: Iterable[PullRequestGroup], state: RunState) -> PullRequestGroup:
     """Groups as one, with its shards in landing order."""
-    wanted = {name for group in groups for name in group.shards}
+    wanted = set()
+    for group in groups:
+        for name in group.shards:
+            wanted.add(name)
     return PullRequestGroup(TOGETHER, tuple(shard.name for shard in list_landed_shards(state) if shard.name in wanted))
 
 
@@ -63,13 +66,17 @@ def list_group_files(state: RunState, group: PullRequestGroup) -> list[FileRecor
 def get_group_branch(state: RunState, group: PullRequestGroup) -> str:
     """The branch of a group: beside the run's own, since git cannot keep `a/b` beside `a`."""
     known = state.prs.get(group.name)
-    return known.branch if known and known.branch else f"{state.run.branch}--{format_ref_part(group.name)}"
+    if known and known.branch:
+        return known.branch
+    return f"{state.run.branch}--{format_ref_part(group.name)}"
 
 
 def format_ref_part(name: str) -> str:
     """A group's name as part of a ref. Two names may become one: a name that is not kept whole gets a checksum."""
     plain = _FOREIGN.sub("-", name).strip("-")[:80]
-    return plain if plain == name else f"{plain or 'group'}-{crc32(name.encode()):08x}"
+    if plain == name:
+        return plain
+    return f"{plain or 'group'}-{crc32(name.encode()):08x}"
 
 
 def format_pr_title(recipe: Recipe, name: str, files: int) -> str:
@@ -94,7 +101,10 @@ def _key(shard: Shard, recipe: Recipe) -> str:
 
 def _directory(paths: Sequence[str], depth: int) -> str:
     """What the files' directories have in common, at most `depth` of them."""
-    common = posixpath.commonpath([posixpath.dirname(path) for path in paths]) if paths else ""
+    if paths:
+        common = posixpath.commonpath([posixpath.dirname(path) for path in paths])
+    else:
+        common = ""
     return "/".join(common.split("/")[:depth]) or "root"
 
 
@@ -102,7 +112,10 @@ def _divided(shards: Sequence[Shard], max_files: int) -> list[list[Shard]]:
     """Parts of at most so many files each (0: no limit), filled in landing order; a larger shard is a part alone."""
     parts: list[list[Shard]] = []
     for shard in shards:
-        size = sum(len(one.files) for one in parts[-1]) if parts else 0
+        if parts:
+            size = sum(len(one.files) for one in parts[-1])
+        else:
+            size = 0
         if not parts or (max_files and size + len(shard.files) > max_files):
             parts.append([])
         parts[-1].append(shard)

@@ -73,7 +73,10 @@ async def publish_pull_requests(context: RunContext, recipe: Recipe, gate: Gate,
     groups = group_shards(context.state, recipe) if recipe.merge.has_groups else ()
     alone, red = await _judged(context, gate, groups)
     kept = tuple(group.name for group in red) if recipe.merge.mode == "pr-only" else ()
-    ready = await _together(context, gate, alone, red) if red and not kept else alone
+    if red and not kept:
+        ready = await _together(context, gate, alone, red)
+    else:
+        ready = alone
     if ready:
         await _open_some(context, recipe, ready, reason)
     elif not kept:
@@ -103,9 +106,14 @@ async def _together(
     """Those that are ready, and the red ones as one; none if everything has to go together."""
     together = await _green(context, gate, merge_groups(red, context.state)) if len(red) > 1 else None
     names = ", ".join(group.name for group in red)
-    how = "they are opened as one" if together else "there is one pull request for everything"
+    if together:
+        how = "they are opened as one"
+    else:
+        how = "there is one pull request for everything"
     await context.journal.append(Noticed(level="info", text=f"not green on their own: {names}; {how}"))
-    return [*ready, together] if together else []
+    if together:
+        return [*ready, together]
+    return []
 
 
 async def _green(context: RunContext, gate: Gate, group: PullRequestGroup) -> _Ready | None:
@@ -124,11 +132,17 @@ async def _green(context: RunContext, gate: Gate, group: PullRequestGroup) -> _R
 async def _open_some(context: RunContext, recipe: Recipe, ready: Sequence[_Ready], reason: str) -> None:
     """Open as many as may be open; every one that is open already is brought up to date."""
     chosen = await _chosen(context, recipe, ready)
-    waiting = [one.group.name for one in ready if one not in chosen and one.group.name not in context.state.prs]
+    waiting = []
+    for one in ready:
+        if one not in chosen and one.group.name not in context.state.prs:
+            waiting.append(one.group.name)
     if waiting:
         text = f"{len(waiting)} pull requests wait until others are merged: {', '.join(waiting[:10])}"
         await context.journal.append(Noticed(level="info", text=f"{text}; open them now with migrate publish"))
-    proposals = [_proposal(context, recipe, one, reason) for one in chosen if await _moved(context, one)]
+    proposals = []
+    for one in chosen:
+        if await _moved(context, one):
+            proposals.append(_proposal(context, recipe, one, reason))
     answered = await _answered(context, proposals)
     for proposal in answered:
         await propose_pull_request(context, proposal)
@@ -140,7 +154,9 @@ async def _answered(context: RunContext, proposals: Sequence[PullRequestProposal
     """Those that no question stands before; the questions are put all at once."""
     if context.config.approval.mode != "pr":
         return proposals
-    asked = {one.group: build_pull_request_approval(context, one) for one in proposals}
+    asked = {}
+    for one in proposals:
+        asked[one.group] = build_pull_request_approval(context, one)
     known = context.state.approvals
     await context.journal.append(*(ApprovalRequested(approval=one) for one in asked.values() if one.item not in known))
     return [one for one in proposals if not known[asked[one.group].item].is_open]
@@ -169,17 +185,25 @@ async def list_openable_groups(
     git: Git, state: RunState, recipe: Recipe, remote: str, groups: Sequence[PullRequestGroup] | None = None
 ) -> tuple[str, ...]:
     """The groups without a pull request for which one may be opened, as far as others have been merged."""
-    groups = group_shards(state, recipe) if groups is None else groups
+    if groups is None:
+        groups = group_shards(state, recipe)
     opened = [group for group in groups if group.name in state.prs]
-    is_open = [not await is_merged(git, state, remote, group) for group in opened]
-    new = [group.name for group in groups if group.name not in state.prs and list_group_files(state, group)]
+    is_open = []
+    for group in opened:
+        is_open.append(not await is_merged(git, state, remote, group))
+    new = []
+    for group in groups:
+        if group.name not in state.prs and list_group_files(state, group):
+            new.append(group.name)
     most = recipe.merge.max_open_prs
     return tuple(new[: max(most - sum(is_open), 0)] if most else new)
 
 
 async def is_merged(git: Git, state: RunState, remote: str, group: PullRequestGroup) -> bool:
     """Whether the target holds what the group's pull request asks for: its commit, or each of its files as it is."""
-    wanted = {(file.path, file.landed) for file in list_group_files(state, group)}
+    wanted = set()
+    for file in list_group_files(state, group):
+        wanted.add((file.path, file.landed))
     for ref in (f"refs/heads/{state.run.target}", f"refs/remotes/{remote}/{state.run.target}"):
         target = await read_ref(git, ref) if state.run.target else None
         if target is None:

@@ -43,7 +43,9 @@ async def roll_back_shards(context: RunContext, recipe: Recipe, gate: Gate) -> N
         lander = Lander(context.journal, gate, context.branch, context.hooks)
         landing = await lander.land_units(f"rollback {len(context.state.landings)}", tuple(units), composer)
         await _book(context)
-        refused = [_refusal(units[ejected.unit], ejected) for ejected in landing.ejected]
+        refused = []
+        for ejected in landing.ejected:
+            refused.append(_refusal(units[ejected.unit], ejected))
         await context.journal.append(*refused)
         if not landing.landed and not refused:
             return  # nothing could be said of any of them; they stay wanted
@@ -51,9 +53,17 @@ async def roll_back_shards(context: RunContext, recipe: Recipe, gate: Gate) -> N
 
 def _wanted(state: RunState) -> Mapping[UnitId, Shard]:
     """The shards to take back as units of the queue, the last landed first."""
-    order = {landing.new: place for place, landing in enumerate(state.landings)}
-    parts = {part.commit: (order[landing.new], n) for landing in state.landings for n, part in enumerate(landing.parts)}
-    shards = [state.shards[name] for name in state.requested_rollbacks if state.shards[name].commit]
+    order = {}
+    for place, landing in enumerate(state.landings):
+        order[landing.new] = place
+    parts = {}
+    for landing in state.landings:
+        for n, part in enumerate(landing.parts):
+            parts[part.commit] = (order[landing.new], n)
+    shards = []
+    for name in state.requested_rollbacks:
+        if state.shards[name].commit:
+            shards.append(state.shards[name])
     shards.sort(key=lambda shard: parts.get(shard.commit or CommitId(""), (-1, 0)), reverse=True)
     return {_unit(shard): shard for shard in shards}
 
@@ -71,9 +81,16 @@ async def _book(context: RunContext) -> None:
         landing = landed.get(_unit(shard))
         if landing is None:
             continue
-        changed = [one.path for one in await compare_trees(git, f"{shard.commit}^", shard.commit or "")]
-        now = {entry.path: entry.oid for entry in await list_tree(git, landing.new, changed)}
-        stands = {path: now[path] for path in changed if path in now and path in state.files}
+        changed = []
+        for one in await compare_trees(git, f"{shard.commit}^", shard.commit or ""):
+            changed.append(one.path)
+        now = {}
+        for entry in await list_tree(git, landing.new, changed):
+            now[entry.path] = entry.oid
+        stands = {}
+        for path in changed:
+            if path in now and path in state.files:
+                stands[path] = now[path]
         reason = state.rollback_reasons.get(shard.name, "")
         reverted = ShardReverted(shard=shard.name, commit=landing.new, reason=reason, stands=stands)
         await context.journal.append(*_moves(state, shard, reason), reverted)

@@ -87,7 +87,10 @@ class WaveLander:
             return files
         graph = await read_import_graph(self._context.repository.git, self._context.state.run.base)
         for shard, units in self._units.split_by_shard([UnitId(file.path) for file in files]):
-            members = [file for file in files if file.path in units]
+            members = []
+            for file in files:
+                if file.path in units:
+                    members.append(file)
             await self._hold(f"{name} shard {shard}", members, ShardGate(self._gate, shard, graph.find_dependents))
         return [file for file in files if is_changed(self._context.state.files[file.path])]
 
@@ -107,9 +110,9 @@ class WaveLander:
     def _must_be_seen(self, files: Sequence[FileRecord]) -> list[str]:
         """Why a pass is too large or too delicate to land unseen, in words; empty where nobody is asked."""
         settings = self._context.config.approval
-        return (
-            list_blast_radius_reasons(settings, [file.path for file in files], 0) if settings.mode == "review" else []
-        )
+        if settings.mode == "review":
+            return list_blast_radius_reasons(settings, [file.path for file in files], 0)
+        return []
 
     async def _may_land(self, name: str, files: Sequence[FileRecord]) -> bool:
         """Ask a person before a large or delicate pass lands, if that is configured; a no rejects its files.
@@ -134,13 +137,18 @@ class WaveLander:
         `moved` are files as they were put on the branch: what a person has said of them since holds for them no more.
         """
         state, tip = self._context.state, self._context.state.head
-        of_wave = {path: state.files[path] for shard in list_wave_shards(state, wave) for path in shard.files}
+        of_wave = {}
+        for shard in list_wave_shards(state, wave):
+            for path in shard.files:
+                of_wave[path] = state.files[path]
         of_wave |= {file.path: file for file in moved if state.files[file.path].status != FileStatus.MERGED}
         files = [file for file in of_wave.values() if _may_stand(file)]
         if tip is None or not files:
             return
         git = self._context.repository.git
-        standing = {entry.path: entry.oid for entry in await list_tree(git, tip, [file.path for file in files])}
+        standing = {}
+        for entry in await list_tree(git, tip, [file.path for file in files]):
+            standing[entry.path] = entry.oid
         landed = [file for file in files if file.blob is not None and standing.get(file.path) == file.blob]
         left = (
             await count_current_sites(self._context, self._recipe, landed)

@@ -74,11 +74,9 @@ class FileAttempt:
         )
         limit, booked = account.limit, account.booked
         is_spent = (limit.usd and booked.cost_usd >= limit.usd) or (limit.tokens and booked.tokens >= limit.tokens)
-        return (
-            f"the budget of step {self._at.step.id} is spent ({format_exact_dollars(booked.cost_usd)})"
-            if is_spent
-            else ""
-        )
+        if is_spent:
+            return f"the budget of step {self._at.step.id} is spent ({format_exact_dollars(booked.cost_usd)})"
+        return ""
 
     async def _new_leaf(self) -> TaskState:
         state, step, path = self._context.state, self._at.step, self._file.path
@@ -177,7 +175,10 @@ class FileAttempt:
 
     def _untried(self, why: str) -> FileMoved:
         """Nothing was made of the file, which says nothing about it: what it failed on before stays its reason."""
-        before = f"; before: {self._file.reason}" if self._file.reason else ""
+        if self._file.reason:
+            before = f"; before: {self._file.reason}"
+        else:
+            before = ""
         sign = self._file.signature or "the budget is spent"
         moved = self._failed(f"{why}{before}", self._file.tried)
         return moved.model_copy(update={"signature": sign})

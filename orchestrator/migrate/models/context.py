@@ -52,14 +52,17 @@ async def choose_model_blob(git: Git, step: Step, file: FileRecord) -> str:
     contents = await read_blobs(git, [file.branch_blob, file.tried])
     is_broken = file.signature.startswith("does not parse")
     is_broken = is_broken or bool(find_parse_error(file.path, contents[file.branch_blob], contents[file.tried]))
-    return file.branch_blob if is_broken else file.tried
+    if is_broken:
+        return file.branch_blob
+    return file.tried
 
 
 async def build_file_brief(context: RunContext, at: ModelPass, file: FileRecord, task: TaskState | None) -> FileBrief:
     """What the worker of a file is told: as much of the step's context as the attempt has room for."""
-    pieces = [
-        piece for one in parse_context_entries(at.step.context) for piece in await _pieces(context, at, file, task, one)
-    ]
+    pieces = []
+    for one in parse_context_entries(at.step.context):
+        for piece in await _pieces(context, at, file, task, one):
+            pieces.append(piece)
     shown, left_out = fit_pieces(pieces, get_token_budget(at.step, at.attempt))
     return FileBrief(
         path=escape_path(file.path),
@@ -87,7 +90,10 @@ async def _pieces(
                 "original", "The file as it was before anything was tried:", await _text(git, file.branch_blob)
             )
         case "codemod_diff":
-            tried = file.tried if file.status.is_failed else file.blob
+            if file.status.is_failed:
+                tried = file.tried
+            else:
+                tried = file.blob
             text = await _change(git, file, file.branch_blob, tried or file.branch_blob)
             return _piece("codemod-diff", "What was made of it last, against what it was before:", text)
         case "failures":
@@ -100,7 +106,9 @@ async def _pieces(
 
 def _piece(label: str, title: str, text: str) -> Sequence[ContextPiece]:
     """The piece, if there is anything to show."""
-    return [ContextPiece(label=label, title=title, text=show_control_characters(text))] if text.strip() else []
+    if text.strip():
+        return [ContextPiece(label=label, title=title, text=show_control_characters(text))]
+    return []
 
 
 async def _siblings(git: Git, at: ModelPass, file: FileRecord, most: int) -> Sequence[ContextPiece]:
@@ -141,4 +149,6 @@ async def _text(git: Git, blob: str) -> str:
     """A content as text; empty if it is none, or too large."""
     content = (await read_blobs(git, [blob]))[blob]
     is_text = b"\0" not in content and len(content) <= _FILE_BYTES
-    return content.decode("utf-8", "replace") if is_text else ""
+    if is_text:
+        return content.decode("utf-8", "replace")
+    return ""

@@ -48,7 +48,10 @@ def fit_pieces(pieces: Iterable[ContextPiece], tokens: int) -> tuple[tuple[Conte
             left_out.append(piece.title.rstrip(":"))
             continue
         shown.append(piece.model_copy(update={"text": text}))
-        left = left - len(text) if text == piece.text else 0
+        if text == piece.text:
+            left = left - len(text)
+        else:
+            left = 0
     return tuple(shown), tuple(left_out)
 
 

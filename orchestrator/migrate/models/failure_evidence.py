@@ -22,15 +22,23 @@ async def render_failures(context: RunContext, file: FileRecord, task: TaskState
     found in earlier attempts of `task`; empty if nothing has failed.
     """
     parts = [_latest(file)] if file.status.is_failed else []
-    ejections = [one for one in context.state.ejections if one.unit == UnitId(file.path)]
+    ejections = []
+    for one in context.state.ejections:
+        if one.unit == UnitId(file.path):
+            ejections.append(one)
     parts += [await _ejected(context, one) for one in reversed(ejections[-_EJECTIONS:])]
     parts += _refused(task)
     return "\n\n".join(part for part in parts if part)
 
 
 def _latest(file: FileRecord) -> str:
-    alike = f"\nWhat it has in common with failures of its kind: {file.signature}" if file.signature else ""
-    return f"The latest change failed: {file.reason}{alike}" if file.reason else ""
+    if file.signature:
+        alike = f"\nWhat it has in common with failures of its kind: {file.signature}"
+    else:
+        alike = ""
+    if file.reason:
+        return f"The latest change failed: {file.reason}{alike}"
+    return ""
 
 
 async def _ejected(context: RunContext, ejection: UnitEjected) -> str:

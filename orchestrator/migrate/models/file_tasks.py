@@ -42,7 +42,9 @@ def list_file_tasks(state: RunState, step: Step, path: str) -> list[TaskState]:
 def find_latest_file_task(state: RunState, step: Step, path: str) -> TaskState | None:
     """The leaf of the file's latest climb; None if it has not come to the step yet."""
     found = list_file_tasks(state, step, path)
-    return found[-1] if found else None
+    if found:
+        return found[-1]
+    return None
 
 
 def find_open_file_task(state: RunState, step: Step, path: str, attempt: int) -> TaskState | None:
@@ -50,7 +52,9 @@ def find_open_file_task(state: RunState, step: Step, path: str, attempt: int) ->
     latest = find_latest_file_task(state, step, path)
     if latest is None or latest.status.is_terminal:
         return None
-    return latest if _is_under_way(latest) or len(latest.attempts) < attempt else None
+    if _is_under_way(latest) or len(latest.attempts) < attempt:
+        return latest
+    return None
 
 
 def _is_under_way(task: TaskState) -> bool:

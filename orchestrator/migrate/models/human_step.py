@@ -89,7 +89,12 @@ def insert_note(path: str, content: bytes, note: str) -> bytes | None:
         at += 1
     if at and not lines[at - 1].endswith((b"\n", b"\r")):
         return None
-    end = b"\r\n" if lines and lines[0].endswith(b"\r\n") else b"\n"
+    if lines and lines[0].endswith(b"\r\n"):
+        end = b"\r\n"
+    else:
+        end = b"\n"
     comment = f"{mark} {to_one_line(note, _REASON_CHARS)}".encode("utf-8", "replace") + end
     noted = b"".join((*lines[:at], comment, *lines[at:]))
-    return None if find_parse_error(path, content, noted) else noted
+    if find_parse_error(path, content, noted):
+        return None
+    return noted

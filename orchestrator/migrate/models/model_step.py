@@ -78,7 +78,10 @@ async def _begin(context: RunContext, at: ModelPass, files: Sequence[FileRecord]
     if not files:
         return False
     is_new = state is None or state.spec != created.spec
-    rounds = 0 if state is None or is_new else state.rounds
+    if state is None or is_new:
+        rounds = 0
+    else:
+        rounds = state.rounds
     await context.journal.append(*([created] if is_new else []), PlanningStarted(task=task, round=rounds + 1))
     return True
 
@@ -110,4 +113,6 @@ async def _all(
     async with anyio.create_task_group() as tasks:
         for _ in range(min(context.config.run.max_workers, len(waiting))):
             tasks.start_soon(run_attempts)
-    return stops[0] if stops else None
+    if stops:
+        return stops[0]
+    return None

@@ -27,11 +27,10 @@ def choose_siblings(path: str, text: str, others: Iterable[str], most: int) -> l
         most: how many are wanted.
     """
     named, suffix = parse_imported_names(text), PurePosixPath(path).suffix
-    ranked = [
-        (0 if PurePosixPath(other).stem in named else 1, measure_distance(path, other), other)
-        for other in others
-        if other != path and PurePosixPath(other).suffix == suffix
-    ]
+    ranked = []
+    for other in others:
+        if other != path and PurePosixPath(other).suffix == suffix:
+            ranked.append((0 if PurePosixPath(other).stem in named else 1, measure_distance(path, other), other))
     return [other for _, _, other in sorted(ranked)[:most]]
 
 
@@ -71,4 +70,6 @@ def choose_examples(file: FileRecord, files: Iterable[FileRecord], most: int) ->
 def _likeness(one: FileRecord, other: FileRecord) -> float:
     """The share of kinds of sites that two files have in common, from 0 to 1."""
     mine, theirs = ({place.site for place in file.places} for file in (one, other))
-    return len(mine & theirs) / len(mine | theirs) if mine | theirs else 0.0
+    if mine | theirs:
+        return len(mine & theirs) / len(mine | theirs)
+    return 0.0

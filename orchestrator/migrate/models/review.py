@@ -135,7 +135,9 @@ class AttemptReviewer:
     async def _parse_error(self, blob: str, alone: CommitId) -> str:
         if self._file.path.endswith(NODE_SUFFIXES):
             was_broken = await self._node_says(self._at.start)
-            return "" if was_broken else await self._node_says(alone)
+            if was_broken:
+                return ""
+            return await self._node_says(alone)
         contents = await read_blobs(self._git, [self._file.branch_blob, blob])
         before, after = contents[self._file.branch_blob], contents[blob]
         return await to_thread.run_sync(find_parse_error, self._file.path, before, after)

@@ -32,7 +32,9 @@ def _place(path: Path, parts: TomlKey) -> str:
         key = _written(tomllib.loads(source), parts)
     except (OSError, ValueError):
         return ""
-    return f"{path}:{find_key_line(source, key)}: {format_dotted_key(key)}" if key else ""
+    if key:
+        return f"{path}:{find_key_line(source, key)}: {format_dotted_key(key)}"
+    return ""
 
 
 def _written(values: Any, parts: TomlKey) -> TomlKey:  # noqa: ANN401
@@ -56,9 +58,13 @@ def _below(values: object, part: str | int) -> TomlKey:
         lists = ((name, entries.index(part)) for name, entries in values.items() if _holds(entries, part))
         return next(lists, ())
     if isinstance(values, list):
-        ids = [entry.get("id") if isinstance(entry, dict) else entry for entry in values]
+        ids = []
+        for entry in values:
+            ids.append(entry.get("id") if isinstance(entry, dict) else entry)
         place = part if isinstance(part, int) else ids.index(part) if part in ids else len(ids)
-        return (place,) if place < len(ids) else ()
+        if place < len(ids):
+            return (place,)
+        return ()
     return ()
 
 

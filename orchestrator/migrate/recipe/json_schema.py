@@ -40,7 +40,10 @@ def build_recipe_schema() -> dict[str, Any]:
     """The JSON Schema of a recipe, with a description of every key."""
     schema = Recipe.model_json_schema(by_alias=True)
     for name, meanings in load_key_meanings().items():
-        table = schema["$defs"][TABLES[name]] if TABLES[name] else schema
+        if TABLES[name]:
+            table = schema["$defs"][TABLES[name]]
+        else:
+            table = schema
         for key, meaning in meanings.items():
             table["properties"][key]["description"] = meaning
     return {"$schema": DIALECT, "title": "Recipe of orchestrate migrate", **_tidied(schema)}
@@ -54,7 +57,9 @@ def _tidied(node: Any, is_table: bool = False) -> Any:  # noqa: ANN401
         return [_tidied(one) for one in node]
     if not isinstance(node, dict):
         return node
-    kept = {name: _tidied(value, name in {"properties", "$defs"}) for name, value in node.items()}
+    kept = {}
+    for name, value in node.items():
+        kept[name] = _tidied(value, name in {"properties", "$defs"})
     if not is_table:
         kept.pop("title", None)
         if "description" in kept:

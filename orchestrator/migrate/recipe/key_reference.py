@@ -22,8 +22,14 @@ def render_key_reference() -> str:
 
 
 def _table(schema: Mapping[str, Any], name: str) -> Iterator[str]:
-    node = schema["$defs"][TABLES[name]] if TABLES[name] else schema
-    brackets = f"[[{name}]]" if name in _LISTS else f"[{name}]"
+    if TABLES[name]:
+        node = schema["$defs"][TABLES[name]]
+    else:
+        node = schema
+    if name in _LISTS:
+        brackets = f"[[{name}]]"
+    else:
+        brackets = f"[{name}]"
     yield f"## {f'`{brackets}`' if TABLES[name] else 'Top level'}\n"
     if TABLES[name]:
         yield f"{_after_name(node['description'])}\n"
@@ -31,7 +37,10 @@ def _table(schema: Mapping[str, Any], name: str) -> Iterator[str]:
     yield "|---|---|---|---|"
     for key, value in node["properties"].items():
         must = key in node.get("required", ())
-        default = "**required**" if must else _default(value)
+        if must:
+            default = "**required**"
+        else:
+            default = _default(value)
         yield f"| `{key}` | {_cell(describe_allowed_values(schema, value))} | {default} | {_cell(value['description'])} |"
     yield ""
 
@@ -39,7 +48,9 @@ def _table(schema: Mapping[str, Any], name: str) -> Iterator[str]:
 def _after_name(docstring: str) -> str:
     """A table's docstring without the name of the table it begins with."""
     head, colon, rest = docstring.partition("`: ")
-    return rest[:1].upper() + rest[1:] if colon and head.startswith("`[") else docstring
+    if colon and head.startswith("`["):
+        return rest[:1].upper() + rest[1:]
+    return docstring
 
 
 def _default(value: Mapping[str, Any]) -> str:

@@ -32,7 +32,10 @@ def _inlined(step: object, place: int, path: Path) -> object:
     try:
         return step | {"prompt": _read(path.parent, name)}
     except (OSError, ValueError) as error:
-        why = error.strerror if isinstance(error, OSError) else str(error)
+        if isinstance(error, OSError):
+            why = error.strerror
+        else:
+            why = str(error)
         raise UsageProblem(f"{name} cannot be used: {why}", ("step", place, "prompt")) from error
 
 

@@ -43,13 +43,18 @@ def _with_rule(step: object, number: int, path: Path) -> object:
     try:
         text = (path.parent / rule).read_text(encoding="utf-8")
     except (OSError, ValueError) as error:
-        why = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        if isinstance(error, OSError):
+            why = error.strerror
+        else:
+            why = "it is not UTF-8"
         told = (
             f"{rule} cannot be read beside the recipe: {why}; name a file with an ast-grep rule, or write the rule "
             "itself over several lines"
         )
         raise UsageProblem(told, ("step", number, "rule")) from error
-    return {**step, "rule": f"{text.rstrip()}\n"} if isinstance(step, dict) else step
+    if isinstance(step, dict):
+        return {**step, "rule": f"{text.rstrip()}\n"}
+    return step
 
 
 def parse_recipe(values: Mapping[str, Any], path: Path) -> Recipe:

@@ -47,27 +47,35 @@ def _is_tables(value: object) -> bool:
 
 
 def _key(key: str) -> str:
-    return key if _BARE.match(key) else _basic(key)
+    if _BARE.match(key):
+        return key
+    return _basic(key)
 
 
 def _value(value: object) -> str:
     match value:
         case bool():
-            return "true" if value else "false"
+            if value:
+                return "true"
+            return "false"
         case str():
             return _string(value)
         case list() | tuple():
             return f"[{', '.join(map(_value, value))}]"
         case dict():
             pairs = ", ".join(f"{_key(key)} = {_value(one)}" for key, one in value.items())
-            return f"{{ {pairs} }}" if pairs else "{}"
+            if pairs:
+                return f"{{ {pairs} }}"
+            return "{}"
     return repr(value)
 
 
 def _string(text: str) -> str:
     """Patterns are easier to read where nothing in them is escaped."""
     is_literal = ("\\" in text or '"' in text) and "'" not in text and not _CONTROLS.search(text)
-    return f"'{text}'" if is_literal else _basic(text)
+    if is_literal:
+        return f"'{text}'"
+    return _basic(text)
 
 
 def _basic(text: str) -> str:

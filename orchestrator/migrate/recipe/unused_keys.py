@@ -18,13 +18,15 @@ _PLACEHOLDER = re.compile(r"\{(?:migration|shard)\.[^{}]*\}")
 def find_unused_keys(recipe: Recipe) -> Iterator[tuple[Key, str]]:
     """Each key that would do nothing, and why."""
     for number, site in enumerate(recipe.scope.site):
-        yield from (((*("scope", "site", number), key), why) for key, why in _of_site(site))
+        for key, why in _of_site(site):
+            yield ((*("scope", "site", number), key), why)
     if recipe.shard.run and "command" not in recipe.shard.by:
         yield ("shard", "run"), 'goes with by = ["command"]'
     if recipe.sample.paths and recipe.sample.pick != "list":
         yield ("sample", "paths"), "goes with pick = 'list'"
     for number, check in enumerate(recipe.verify.check):
-        yield from (((*("verify", "check", number), key), why) for key, why in _of_check(check))
+        for key, why in _of_check(check):
+            yield ((*("verify", "check", number), key), why)
     for word in _PLACEHOLDER.findall(recipe.merge.title):
         if word not in TITLE_PLACEHOLDERS:
             yield ("merge", "title"), f"{word} stands for nothing: write one of {', '.join(TITLE_PLACEHOLDERS)}"

@@ -52,12 +52,12 @@ def build_revision(state: RunState, old: Recipe, new: Recipe, by: str = "") -> R
         )
     changed_steps = _changed(old.step, new.step)
     is_judged_anew = (old.verify, old.invariant, old.judge) != (new.verify, new.invariant, new.judge)
-    redo = [
-        file.path
-        for file in state.files.values()
-        if file.status not in _LEFT_ALONE
-        and (_is_affected(file, new, changed_steps) or (is_judged_anew and file.status in _FAILED))
-    ]
+    redo = []
+    for file in state.files.values():
+        if file.status not in _LEFT_ALONE and (
+            _is_affected(file, new, changed_steps) or (is_judged_anew and file.status in _FAILED)
+        ):
+            redo.append(file.path)
     return RecipeRevised(recipe=new.dump_values(), revision=new.revision, redo=tuple(redo), by=by)
 
 
@@ -68,9 +68,9 @@ def _changed(old: Sequence[Step], new: Sequence[Step]) -> frozenset[int]:
 
 
 def _kind(steps: Sequence[Step], rung: int) -> object:
-    return (
-        (steps[rung].dump_result_settings(), steps[rung].when, steps[rung].on_signature) if rung < len(steps) else None
-    )
+    if rung < len(steps):
+        return (steps[rung].dump_result_settings(), steps[rung].when, steps[rung].on_signature)
+    return None
 
 
 def _is_affected(file: FileRecord, new: Recipe, changed: Iterable[int]) -> bool:
@@ -88,7 +88,9 @@ def _takes(step: Step, file: FileRecord, counts_sites: bool) -> bool:
         return False  # it will come to the step by itself, or has failed before it
     if step.when == "always" or not counts_sites:
         return True
-    return file.sites > 0 if step.when == "sites" else file.remaining_sites > 0
+    if step.when == "sites":
+        return file.sites > 0
+    return file.remaining_sites > 0
 
 
 def is_remedy_for(step: Step, file: FileRecord) -> bool:
@@ -106,10 +108,16 @@ def build_proposal(
     Returns:
         None if too few files failed alike, or if the recipe has every rung that could be proposed.
     """
-    files = [file for file in state.files.values() if _is_stuck(file, recipe)]
+    files = []
+    for file in state.files.values():
+        if _is_stuck(file, recipe):
+            files.append(file)
     counts = Counter(file.signature for file in files)
     for signature, count in sorted(counts.items(), key=lambda item: (-item[1], item[0])):
-        alike = [file for file in files if file.signature == signature]
+        alike = []
+        for file in files:
+            if file.signature == signature:
+                alike.append(file)
         if 0 < recipe.stop.same_signature <= count and (found := _remedy(recipe, alike, known, has_model)):
             step, why = found
             return RecipeProposal(_with(recipe, step), signature, tuple(file.path for file in alike), why)
@@ -117,7 +125,10 @@ def build_proposal(
 
 
 def _is_stuck(file: FileRecord, recipe: Recipe) -> bool:
-    later = [step for step in recipe.step[file.rung + 1 :] if step.when == "failed" and step.kind != "human"]
+    later = []
+    for step in recipe.step[file.rung + 1 :]:
+        if step.when == "failed" and step.kind != "human":
+            later.append(step)
     return file.status in _FAILED and bool(file.signature) and not any(is_remedy_for(step, file) for step in later)
 
 

@@ -119,7 +119,10 @@ class MigrationRunner:
             await self._land(wave, f"wave {wave.number} pass {number}", group)
         require_not_stopping(self._context)
         files = list_wave_files(self._context.state, wave)
-        moves = build_atomic_moves(files) if self._recipe.migration.atomic else build_last_moves(files)
+        if self._recipe.migration.atomic:
+            moves = build_atomic_moves(files)
+        else:
+            moves = build_last_moves(files)
         await self._context.journal.append(*moves, WaveEnded(number=wave.number))
 
     async def _land(self, wave: Wave, name: str, group: Pass) -> None:
@@ -158,7 +161,9 @@ class MigrationRunner:
             await self._ask_whether_to_go_on("breaker", why)
 
     async def _judge_sample(self, wave: Wave) -> None:
-        files = [self._context.state.files[path] for path in self._sampled(wave)]
+        files = []
+        for path in self._sampled(wave):
+            files.append(self._context.state.files[path])
         why = explain_sample_failure(files, self._recipe.sample)
         if why or self._recipe.sample.gate == "human":
             landed = sum(file.status == FileStatus.MERGED for file in files)
@@ -170,14 +175,22 @@ class MigrationRunner:
     async def _ask_whether_to_go_on(self, subject: str, why: str) -> None:
         """Ask a person; a no leaves out what was not begun."""
         context = self._context
-        detail = [one.summary for one in group_failures(context.state.files.values())[:_SHOWN]]
-        again = f"-{context.state.rejudge_count + 1}" if context.state.rejudge_count else ""
+        detail = []
+        for one in group_failures(context.state.files.values())[:_SHOWN]:
+            detail.append(one.summary)
+        if context.state.rejudge_count:
+            again = f"-{context.state.rejudge_count + 1}"
+        else:
+            again = ""
         answer = await ask_person(
             context, build_run_approval(context, "sample", f"{subject}{again}", f"go on although {why}?", detail)
         )
         if answer.decision == "deny":
             reason = f"not begun: {answer.reason or f'denied by {answer.by}'}"
-            rest = [file for file in context.state.files.values() if not file.status.is_terminal]
+            rest = []
+            for file in context.state.files.values():
+                if not file.status.is_terminal:
+                    rest.append(file)
             await context.journal.append(
                 *(FileMoved(path=f.path, status=FileStatus.SKIPPED, rung=f.rung, reason=reason) for f in rest)
             )
@@ -185,7 +198,10 @@ class MigrationRunner:
     async def _finish(self) -> None:
         context = self._context
         state, published = context.state, set(context.state.requested_publications)
-        held = [shard for shard in state.shards.values() if shard.held]
+        held = []
+        for shard in state.shards.values():
+            if shard.held:
+                held.append(shard)
         kept_back = {path for shard in held for path in shard.files}  # they go on where they stand once released
         await context.journal.append(*build_last_moves([f for f in state.files.values() if f.path not in kept_back]))
         await context.journal.append(*build_task_ends(context.state, self._recipe))

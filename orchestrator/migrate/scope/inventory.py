@@ -34,7 +34,10 @@ async def resolve_base(git: Git, recipe: Recipe, head: str) -> CommitId:
         UsageProblem: the recipe names none.
     """
     name = recipe.migration.base
-    found = await find_commit(git, name) if name else head
+    if name:
+        found = await find_commit(git, name)
+    else:
+        found = head
     if not found:
         told = (
             f"base = {name!r} names no commit of the repository: write a branch, a tag or a commit that exists "
@@ -109,7 +112,10 @@ def _objection(entry: TreeEntry, max_file_kb: int) -> str:
 
 
 async def _owners(git: Git, recipe: Recipe, listed: Sequence[TreeEntry], paths: Sequence[str]) -> Mapping[str, str]:
-    entries = {entry.path: entry for entry in listed if entry.kind == "blob"}
+    entries = {}
+    for entry in listed:
+        if entry.kind == "blob":
+            entries[entry.path] = entry
     place = find_owners_file(entries, recipe.shard.codeowners)
     if place is None:
         return {}
@@ -136,7 +142,10 @@ def _left_out(small: _Small) -> Iterator[str]:
 
 def _unused(scope: Scope, found: FoundSites) -> Iterator[str]:
     """Kinds of sites of which there is none, beside others of which there are."""
-    seen = {place.site for places in found.places.values() for place in places}
+    seen = set()
+    for places in found.places.values():
+        for place in places:
+            seen.add(place.site)
     return (f"there is no site of kind {site.id}: is its pattern right?" for site in scope.site if site.id not in seen)
 
 

@@ -45,7 +45,10 @@ class PlanReport:
 
     def count_sites_by(self, key: Callable[[FoundFile], str]) -> Iterator[tuple[str, int, int]]:
         """What the key says of files, how many files with something to do it says that of, and their sites."""
-        working = {path for shard in self.shards for path in shard.files}
+        working = set()
+        for shard in self.shards:
+            for path in shard.files:
+                working.add(path)
         files: Counter[str] = Counter()
         sites: Counter[str] = Counter()
         for file in self.files:
@@ -57,7 +60,9 @@ class PlanReport:
     def count_kinds(self) -> Iterator[tuple[str, int, int]]:
         """Each kind of site, in how many files it is, and how often."""
         for site in self.recipe.work_scope.site:
-            counts = [sum(place.site == site.id for place in file.places) for file in self.files]
+            counts = []
+            for file in self.files:
+                counts.append(sum(place.site == site.id for place in file.places))
             yield site.id, sum(count > 0 for count in counts), sum(counts)
 
     def as_object(self) -> dict[str, Any]:
@@ -90,10 +95,17 @@ class PlanReport:
 
     def render_lines(self, shows_all: bool = False) -> Iterator[str]:
         """For a person; long lists end with how many more there are, unless all are wanted."""
-        limit = len(self.files) + len(self.shards) if shows_all else _SHOWN
-        counted = f", {self.sites} sites" if self.recipe.work_scope.site else ""
+        if shows_all:
+            limit = len(self.files) + len(self.shards)
+        else:
+            limit = _SHOWN
+        if self.recipe.work_scope.site:
+            counted = f", {self.sites} sites"
+        else:
+            counted = ""
         yield f"{self.recipe.title}: {len(self.files)} files in scope{counted} at {self.base[:12]}"
-        yield from (f"  note: {notice}" for notice in self.notices)
+        for notice in self.notices:
+            yield f"  note: {notice}"
         yield from _table("sites", self.count_kinds(), limit)
         if any(file.owner for file in self.files):
             owners = ((name or "nobody", files, sites) for name, files, sites in self.count_sites_by(_owner))
@@ -101,9 +113,12 @@ class PlanReport:
         yield from _table("directories", self.count_sites_by(_directory), limit)
         yield from _list("sample", self.sample, limit)
         yield from self._shards(limit)
-        yield from (f"step {step.id} ({step.kind}, when {step.when}): {_step(step)}" for step in self.recipe.step)
-        yield from (f"check {check.id} (level {check.level}): {check.run}" for check in self.recipe.verify.check)
-        yield from (f"invariant {rule.kind} (level {rule.level}){_rule(rule)}" for rule in self.recipe.invariant)
+        for step in self.recipe.step:
+            yield f"step {step.id} ({step.kind}, when {step.when}): {_step(step)}"
+        for check in self.recipe.verify.check:
+            yield f"check {check.id} (level {check.level}): {check.run}"
+        for rule in self.recipe.invariant:
+            yield f"invariant {rule.kind} (level {rule.level}){_rule(rule)}"
         most_first = sorted(self.files, key=lambda file: (-file.sites, file.path))
         yield from _list("files", [_counted(file) for file in most_first], limit)
 
@@ -111,17 +126,18 @@ class PlanReport:
         if not self.shards:
             yield "shards: none, as no file has anything to do"
             return
-        told = [
-            f"{shard.name}: {len(shard.files)} files{f', {shard.owner}' if shard.owner else ''}"
-            for shard in self.shards
-        ]
+        told = []
+        for shard in self.shards:
+            told.append(f"{shard.name}: {len(shard.files)} files{f', {shard.owner}' if shard.owner else ''}")
         yield from _list("shards", told, limit)
         if self.waves:
             yield f"waves of {', '.join(map(str, self.waves))} shards{' after the sample' if self.sample else ''}"
 
 
 def _file(file: FoundFile) -> dict[str, Any]:
-    places = [{"site": place.site, "line": place.line, "column": place.column} for place in file.places]
+    places = []
+    for place in file.places:
+        places.append({"site": place.site, "line": place.line, "column": place.column})
     return {"path": file.path, "sites": file.sites, "weight": file.weight, "owner": file.owner, "places": places}
 
 
@@ -149,11 +165,15 @@ def _step(step: Step) -> str:
 def _rule(rule: Invariant) -> str:
     told = rule.model_dump(mode="json", exclude_defaults=True, exclude={"kind", "level"})
     words = ", ".join(f"{key} = {value}" for key, value in told.items())
-    return f": {to_one_line(words, _WORDS)}" if words else ""
+    if words:
+        return f": {to_one_line(words, _WORDS)}"
+    return ""
 
 
 def _counted(file: FoundFile) -> str:
-    return f"{file.sites:5}  {file.path}" if file.sites else f"       {file.path}"
+    if file.sites:
+        return f"{file.sites:5}  {file.path}"
+    return f"       {file.path}"
 
 
 def _table(title: str, rows: Iterator[tuple[str, int, int]], limit: int) -> Iterator[str]:
@@ -166,6 +186,7 @@ def _list(title: str, lines: Sequence[str], limit: int) -> Iterator[str]:
     if not lines:
         return
     yield f"{title} ({len(lines)}):"
-    yield from (f"  {line}" for line in lines[:limit])
+    for line in lines[:limit]:
+        yield f"  {line}"
     if len(lines) > limit:
         yield f"  and {len(lines) - limit} more (--all shows them)"

@@ -45,7 +45,11 @@ async def plan_migration(
         OrchestrateError: as `take_inventory` and `divide` do, or nothing is what is asked for.
     """
     found = await take_inventory(git, base, recipe, workspace)
-    files = [file.build_record() for event in found if isinstance(event, FilesFound) for file in event.files]
+    files = []
+    for event in found:
+        if isinstance(event, FilesFound):
+            for file in event.files:
+                files.append(file.build_record())
     whole = await divide_files(git, base, recipe, files, workspace) if not asked.only or asked.names_shards else ()
     if not asked.only:
         return *found, *((ShardsPlanned(shards=whole),) if whole else ())
@@ -85,14 +89,20 @@ async def divide_files(
     wanted = select_divisible_files(recipe, files)
     rules, paths = recipe.shard, [file.path for file in wanted]
     needs_imports = "import-cluster" in rules.by or rules.order == "leaves-first"
-    graph = await read_import_graph(git, base) if needs_imports else build_import_graph({})
+    if needs_imports:
+        graph = await read_import_graph(git, base)
+    else:
+        graph = build_import_graph({})
     grounds = DivisionInputs(
         clusters=_clusters(graph, paths, rules.max_files) if "import-cluster" in rules.by else {},
         commanded=await _commanded(rules, paths, workspace) if "command" in rules.by else {},
         changed_lines=changed_lines,
         leaves_first=graph.leaves_first,
     )
-    kept = started if rules.stable else [shard for shard in started if shard.commit]
+    if rules.stable:
+        kept = started
+    else:
+        kept = [shard for shard in started if shard.commit]
     wants_sample = (recipe.sample.files or recipe.sample.pick == "list") and not started
     sample = choose_sample(wanted, recipe.sample, rules.pair) if wants_sample else ()
     return plan_shards(wanted, rules, grounds, kept, sample)
@@ -107,8 +117,14 @@ def select_divisible_files(recipe: Recipe, files: Sequence[FileRecord]) -> list[
 async def read_import_graph(git: Git, commit: str) -> ImportGraph:
     """Which file of a commit imports which."""
     suffixes = {*PYTHON_SUFFIXES, *SCRIPT_SUFFIXES}
-    code = [entry for entry in await list_tree(git, commit) if PurePosixPath(entry.path).suffix in suffixes]
-    small = [entry for entry in code if entry.mode.startswith("100") and (entry.size or 0) <= _CODE_BYTES]
+    code = []
+    for entry in await list_tree(git, commit):
+        if PurePosixPath(entry.path).suffix in suffixes:
+            code.append(entry)
+    small = []
+    for entry in code:
+        if entry.mode.startswith("100") and (entry.size or 0) <= _CODE_BYTES:
+            small.append(entry)
     blobs = await read_blobs(git, [entry.oid for entry in small])
     return await to_thread.run_sync(build_import_graph, {entry.path: blobs[entry.oid] for entry in small})
 

@@ -38,7 +38,10 @@ class WorkFilter:
         """The recipe with the sample that is asked for."""
         if self.sample is None:
             return recipe
-        pick = "stratified" if recipe.sample.pick == "list" else recipe.sample.pick
+        if recipe.sample.pick == "list":
+            pick = "stratified"
+        else:
+            pick = recipe.sample.pick
         return recipe.model_copy(
             update={"sample": recipe.sample.model_copy(update={"files": self.sample, "pick": pick, "paths": ()})}
         )
@@ -55,7 +58,10 @@ class WorkFilter:
         """
         if not self.only:
             return []
-        meant = {path for wish in self.only for path in _meant(wish, files, shards)}
+        meant = set()
+        for wish in self.only:
+            for path in _meant(wish, files, shards):
+                meant.add(path)
         reason = f"not asked for: this run is only for {', '.join(self.only)}"
         rest = (file for file in files if file.path not in meant)
         return [FileMoved(path=file.path, status=FileStatus.SKIPPED, rung=file.rung, reason=reason) for file in rest]
@@ -103,5 +109,8 @@ def _matcher(glob: str) -> Callable[[str], bool]:
 
 def _nothing(wish: str, total: int, name: str, known: Iterable[str], otherwise: str) -> str:
     near = get_close_matches(name, sorted(known), n=3, cutoff=_NEAR)
-    hint = f"did you mean {' or '.join(near)}?" if near else otherwise
+    if near:
+        hint = f"did you mean {' or '.join(near)}?"
+    else:
+        hint = otherwise
     return f"--only {wish!r} means none of the {total} files that the migration would work on: {hint}"

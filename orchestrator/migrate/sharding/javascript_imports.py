@@ -39,6 +39,7 @@ def _candidates(place: str) -> Iterator[str]:
     """What a name may mean, in the order in which bundlers look."""
     suffix = PurePosixPath(place).suffix
     yield place
-    yield from (place.removesuffix(suffix) + other for other in _COMPILED.get(suffix, ()))
+    for other in _COMPILED.get(suffix, ()):
+        yield place.removesuffix(suffix) + other
     yield from (place + suffix for suffix in _ADDED)
     yield from (("" if place == "." else f"{place}/") + "index" + suffix for suffix in _ADDED)

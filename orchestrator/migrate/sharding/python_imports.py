@@ -55,7 +55,9 @@ class ModuleIndex:
             if level - 1 > len(folder):
                 return set()
             name = (*folder[: len(folder) - level + 1], *name)
-        return self._files.get(name, set()) if name else set()
+        if name:
+            return self._files.get(name, set())
+        return set()
 
 
 def parse_python_imports(path: str, content: bytes, modules: ModuleIndex) -> tuple[set[str], set[str]]:
@@ -78,7 +80,9 @@ def _is_package(path: str) -> bool:
 
 def _dotted(path: str) -> tuple[str, ...]:
     place = PurePosixPath(path)
-    return place.parent.parts if place.stem == "__init__" else (*place.parent.parts, place.stem)
+    if place.stem == "__init__":
+        return place.parent.parts
+    return (*place.parent.parts, place.stem)
 
 
 def _imported(content: bytes) -> Iterator[tuple[int, tuple[str, ...], list[str]]]:

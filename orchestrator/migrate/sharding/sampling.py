@@ -55,7 +55,10 @@ def _listed(paths: Sequence[str], sample: Sample) -> Sequence[str]:
     for path in sample.paths:
         if path not in known:
             near = get_close_matches(path, paths, n=3)
-            hint = f"did you mean {' or '.join(near)}?" if near else "it is not in scope, or has no site"
+            if near:
+                hint = f"did you mean {' or '.join(near)}?"
+            else:
+                hint = "it is not in scope, or has no site"
             told = f"{path!r} is no file that the migration would work on: {hint}"
             raise UsageProblem(told, ("sample", "paths", path))
     return sample.paths
@@ -63,7 +66,9 @@ def _listed(paths: Sequence[str], sample: Sample) -> Sequence[str]:
 
 def _stratified(files: Sequence[FileRecord], sample: Sample) -> list[str]:
     """Files that differ in size, directory and kinds of sites: always one of which the sample has least as yet."""
-    left = {file.path: _traits(file) for file in sorted(files, key=lambda file: _lot(sample.seed, file.path))}
+    left = {}
+    for file in sorted(files, key=lambda file: _lot(sample.seed, file.path)):
+        left[file.path] = _traits(file)
     seen: Counter[str] = Counter()
     chosen: list[str] = []
     while left and len(chosen) < sample.files:

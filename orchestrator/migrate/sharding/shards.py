@@ -71,11 +71,21 @@ def plan_shards(
         started: shards that keep their files and names, among them all that have landed.
         sample: paths that form the first shard, called `sample`, with what is paired with them.
     """
-    kept = {path for shard in started for path in shard.files}
-    records = {file.path: file for file in files if file.path not in kept}
+    kept = set()
+    for shard in started:
+        for path in shard.files:
+            kept.add(path)
+    records = {}
+    for file in files:
+        if file.path not in kept:
+            records[file.path] = file
     division = _Division(rules, grounds, records)
     units, wanted = build_blocks(list(records), rules.pair), set(sample)
-    chosen = {path for unit in units if wanted & set(unit) for path in unit}
+    chosen = set()
+    for unit in units:
+        if wanted & set(unit):
+            for path in unit:
+                chosen.add(path)
     pieces = division.sort_pieces(
         division.join_small_pieces(division.cut_pieces(unit for unit in units if unit[0] not in chosen))
     )
@@ -113,7 +123,10 @@ class _Division:
         cut = [_Piece(label)]
         for unit in units:
             now, more = cut[-1], self._lines(unit)
-            is_full = len(now.files) * by_files >= files if by_files >= by_lines else now.lines * by_lines >= lines
+            if by_files >= by_lines:
+                is_full = len(now.files) * by_files >= files
+            else:
+                is_full = now.lines * by_lines >= lines
             if now.files and (is_full or not self._holds(now, len(unit), more)):
                 now = _Piece(label)
                 cut.append(now)
@@ -161,7 +174,9 @@ class _Division:
         return sum(known.get(path, max(1, self._records[path].sites)) for path in unit)
 
     def _place(self, unit: Sequence[str]) -> int:
-        return max(map(self._rank, unit)) if self._rules.order == "leaves-first" else 0
+        if self._rules.order == "leaves-first":
+            return max(map(self._rank, unit))
+        return 0
 
     def _rank(self, path: str) -> int:
         return self._ranks.get(path, len(self._ranks))

@@ -35,7 +35,9 @@ def find_ast_grep() -> Path | None:
     if beside.is_file():
         return beside
     other = shutil.which(PROGRAM)
-    return Path(other).absolute() if other else None
+    if other:
+        return Path(other).absolute()
+    return None
 
 
 def _scripts() -> Path:
@@ -63,7 +65,9 @@ def list_needed_programs(recipe: Recipe) -> tuple[str, ...]:
         EnvironmentProblem: it is needed and not installed.
     """
     program = locate_ast_grep() if uses_ast_grep(recipe) else find_ast_grep()
-    return (str(program),) if program else ()
+    if program:
+        return (str(program),)
+    return ()
 
 
 def build_search_command(site: Site, files: Sequence[str]) -> str:

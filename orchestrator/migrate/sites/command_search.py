@@ -121,7 +121,10 @@ def split_for_command_line(files: Sequence[str]) -> Iterator[Sequence[str]]:
 def _foreign(site: str, paths: Sequence[str]) -> Iterator[str]:
     if paths:
         shown = ", ".join(to_one_line(path)[:200] for path in paths[:_SHOWN])
-        more = f" and {len(paths) - _SHOWN} more" if len(paths) > _SHOWN else ""
+        if len(paths) > _SHOWN:
+            more = f" and {len(paths) - _SHOWN} more"
+        else:
+            more = ""
         yield f"site {site}: its command named files that are not in scope, which was ignored: {shown}{more}"
 
 
@@ -158,5 +161,8 @@ async def _require_done(what: CommandSource, result: CommandResult) -> None:
     said = to_one_line(" ".join((await to_thread.run_sync(read_log_ends, result.log)).split()))[:600]
     if result.ending == CommandEnding.NOT_STARTED or result.exit_code == _NOT_FOUND:
         raise EnvironmentProblem(f"{what.name}: {result.detail or said}. {MISSING_TOOL}")
-    ended = f"exited {result.exit_code}" if result.exit_code is not None else f"was ended: {result.ending}"
+    if result.exit_code is not None:
+        ended = f"exited {result.exit_code}"
+    else:
+        ended = f"was ended: {result.ending}"
     raise UsageProblem(f"{what.name}: its command {ended}{f': {said}' if said else ''}", what.key)

@@ -17,7 +17,9 @@ async def count_current_sites(context: RunContext, recipe: Recipe, files: Sequen
         EnvironmentProblem: it could not be started, or no workspace could be had.
     """
     blobs = await read_blobs(context.repository.git, [file.blob or file.branch_blob for file in files])
-    contents = {file.path: blobs[file.blob or file.branch_blob] for file in files}
+    contents = {}
+    for file in files:
+        contents[file.path] = blobs[file.blob or file.branch_blob]
     if not needs_workspace(recipe.work_scope) or not files:
         return await count_remaining_sites(recipe.work_scope, contents)
     workspace = await context.hands.open_workspace(await context.read_start_commit(), "count sites")

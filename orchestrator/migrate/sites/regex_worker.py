@@ -39,7 +39,9 @@ def _answer(pattern: str, rewrite: str | None, content: bytes) -> object:
         made = replace_matches(pattern, rewrite, content)
     except MemoryError:
         return None
-    return made.decode("latin-1") if len(made) <= _MOST_CONTENT else None
+    if len(made) <= _MOST_CONTENT:
+        return made.decode("latin-1")
+    return None
 
 
 def main() -> None:

@@ -154,7 +154,9 @@ def build_batch_command(lines: Sequence[FileCommand], timeout_s: float) -> Shell
 
 
 def _size(content: bytes | None) -> int:
-    return -1 if content is None else len(content)
+    if content is None:
+        return -1
+    return len(content)
 
 
 def parse_batch_results(files: Mapping[str, bytes], count: int) -> list[FileCommandResult] | None:
@@ -162,9 +164,13 @@ def parse_batch_results(files: Mapping[str, bytes], count: int) -> list[FileComm
     records = files.get(_DIARY, b"").decode("utf-8", "replace").splitlines()
     if len(records) != count + 1 or records[-1] != "end":
         return None
-    found = [_done(files, number, record) for number, record in enumerate(records[:-1])]
+    found = []
+    for number, record in enumerate(records[:-1]):
+        found.append(_done(files, number, record))
     done = [one for one in found if one is not None]
-    return done if len(done) == count else None
+    if len(done) == count:
+        return done
+    return None
 
 
 def _done(files: Mapping[str, bytes], number: int, record: str) -> FileCommandResult | None:

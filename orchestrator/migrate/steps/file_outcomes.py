@@ -54,7 +54,9 @@ class StepResult:
     @property
     def content(self) -> bytes:
         """The new content; what was given where none is left."""
-        return self.input_content if self.output.content is None else self.output.content
+        if self.output.content is None:
+            return self.input_content
+        return self.output.content
 
 
 @dataclass(frozen=True)
@@ -75,8 +77,13 @@ class OutcomeBuilder:
         blobs = await write_filtered_blobs(
             self.git, {one.step_input.path: one.content for one in made if one.output.content is not None}
         )
-        problems = {one.step_input.path: self._failure(one.output) or self._leak(one) for one in made}
-        sound = [one for one in made if problems[one.step_input.path] is None and one.output.content is not None]
+        problems = {}
+        for one in made:
+            problems[one.step_input.path] = self._failure(one.output) or self._leak(one)
+        sound = []
+        for one in made:
+            if problems[one.step_input.path] is None and one.output.content is not None:
+                sound.append(one)
         problems |= await self._unparsable(sound)
         return [self._event(one, blobs.get(one.step_input.path), problems[one.step_input.path]) for one in made]
 
@@ -112,12 +119,20 @@ class OutcomeBuilder:
         if ran.exit_code == _NOT_FOUND:
             raise EnvironmentProblem(f"step {step.id}: {said}. {MISSING_TOOL}")
         why = ran.detail.rstrip(".") or ran.ending
-        ended = f"exited {ran.exit_code}" if ran.exit_code is not None else f"was ended: {why}"
+        if ran.exit_code is not None:
+            ended = f"exited {ran.exit_code}"
+        else:
+            ended = f"was ended: {why}"
         return f"step {step.id} {ended}{f': {said}' if said else ''}", build_failure_signature(f"{ended}: {said}")
 
     def _last_line(self, text: str) -> str:
-        lines = [line.strip() for line in text.splitlines() if line.strip()]
-        return self.context.journal.redact_text(lines[-1])[:300] if lines else ""
+        lines = []
+        for line in text.splitlines():
+            if line.strip():
+                lines.append(line.strip())
+        if lines:
+            return self.context.journal.redact_text(lines[-1])[:300]
+        return ""
 
     def _leak(self, made: StepResult) -> Problem | None:
         redactor = self.context.journal.redactor
@@ -146,15 +161,23 @@ class OutcomeBuilder:
     async def _node_errors(self, made: Sequence[StepResult]) -> dict[str, str]:
         """What node says of new contents, unless it says no to the old ones as well."""
         told = await self._node_says({one.step_input.path: one.content for one in made})
-        before = {one.step_input.path: one.original for one in made if one.step_input.path in told}
+        before = {}
+        for one in made:
+            if one.step_input.path in told:
+                before[one.step_input.path] = one.original
         was_broken = await self._node_says(before)
         return {path: error for path, error in told.items() if path not in was_broken}
 
     async def _node_says(self, contents: Mapping[str, bytes]) -> dict[str, str]:
         assert self.step_workspace
-        lines = [FileCommand(path, build_node_check(shlex.quote(path)), content) for path, content in contents.items()]
+        lines = []
+        for path, content in contents.items():
+            lines.append(FileCommand(path, build_node_check(shlex.quote(path)), content))
         ran = await self.step_workspace.run_each(lines, _NODE_S)
-        failed = [(line.path, one) for line, one in zip(lines, ran, strict=True) if one.exit_code != 0]
+        failed = []
+        for line, one in zip(lines, ran, strict=True):
+            if one.exit_code != 0:
+                failed.append((line.path, one))
         return {path: _node_error(one.printed) for path, one in failed}
 
 

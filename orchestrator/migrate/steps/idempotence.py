@@ -27,12 +27,14 @@ async def restore_non_idempotent(
         files: what the step was given.
         events: what became of each, in the same order.
     """
-    changed = [
-        replace(one, blob=event.blob or one.blob)
-        for one, event in zip(files, events, strict=True)
-        if event.status == FileStatus.TRANSFORMED and event.blob != one.file.blob
-    ]
-    again = await find_changed_again(maker, changed) if changed else frozenset()
+    changed = []
+    for one, event in zip(files, events, strict=True):
+        if event.status == FileStatus.TRANSFORMED and event.blob != one.file.blob:
+            changed.append(replace(one, blob=event.blob or one.blob))
+    if changed:
+        again = await find_changed_again(maker, changed)
+    else:
+        again = frozenset()
     return [_restored(maker.run, event) if event.path in again else event for event in events]
 
 
@@ -54,7 +56,9 @@ async def find_non_idempotent_files(context: RunContext, run: StepRun, files: Se
     Raises:
         EnvironmentProblem: no workspace or sandbox could be had.
     """
-    given = [StepInput(file, file.blob or file.base) for file in files]
+    given = []
+    for file in files:
+        given.append(StepInput(file, file.blob or file.base))
     tracked = frozenset(entry.path for entry in await list_tree(context.repository.git, run.start))
     found: frozenset[str] = frozenset()
     batches = BatchSizer(1, can_batch(context, run.step))

@@ -60,7 +60,9 @@ class ProcessCache:
     def find_known_version(self, context: RunContext, step: Step) -> str | None:
         """The version, if nobody has to be asked for it."""
         program = _program(step)
-        return self.versions.get((program, context.hands.environment_hash)) if program else ""
+        if program:
+            return self.versions.get((program, context.hands.environment_hash))
+        return ""
 
 
 _KNOWN: WeakKeyDictionary[Journal, ProcessCache] = WeakKeyDictionary()
@@ -74,7 +76,9 @@ def get_process_cache(context: RunContext) -> ProcessCache:
 def _program(step: Step) -> str:
     if is_in_process(step):
         return ""
-    return parse_program(step.run) if step.kind == "command" else str(locate_ast_grep())
+    if step.kind == "command":
+        return parse_program(step.run)
+    return str(locate_ast_grep())
 
 
 async def _asked(bench: StepWorkspace, program: str) -> str:

@@ -41,7 +41,9 @@ _PROGRAM = re.compile(r"[A-Za-z0-9_./+-]+")
 def parse_program(run: str) -> str:
     """The first word of a command line that is no assignment; empty if that is no plain name."""
     word = next((word for word in _words(run) if not _ASSIGNED.fullmatch(word)), "")
-    return word if _PROGRAM.fullmatch(word) else ""
+    if _PROGRAM.fullmatch(word):
+        return word
+    return ""
 
 
 def _words(run: str) -> list[str]:
@@ -115,7 +117,9 @@ class CachedResult:
         """The result that an event's body tells."""
         if reason := moved.get("reason"):
             return cls(tried=moved.get("tried") or "", reason=reason, signature=moved.get("signature", ""))
-        return cls(blob=moved.get("blob") or "") if moved["status"] == FileStatus.TRANSFORMED else cls()
+        if moved["status"] == FileStatus.TRANSFORMED:
+            return cls(blob=moved.get("blob") or "")
+        return cls()
 
     def build_event(self, given: StepInput, rung: int) -> FileMoved:
         """The event that tells of it anew."""
@@ -154,8 +158,15 @@ class StepCache:
 
     async def find_results(self, git: Git, keys: Collection[str]) -> dict[str, CachedResult]:
         """The known results whose contents git still has, by key."""
-        found = {key: self._results[key] for key in keys if key in self._results}
-        wanted = {oid for result in found.values() for oid in (result.blob, result.tried) if oid}
+        found = {}
+        for key in keys:
+            if key in self._results:
+                found[key] = self._results[key]
+        wanted = set()
+        for result in found.values():
+            for oid in (result.blob, result.tried):
+                if oid:
+                    wanted.add(oid)
         there = await find_existing_objects(git, sorted(wanted))
         return {key: one for key, one in found.items() if {one.blob, one.tried} - {""} <= there.keys()}
 

@@ -43,8 +43,12 @@ def choose_step_blob(step: Step, file: FileRecord) -> str:
         return file.blob or file.base
     failed = file.tried or file.blob or file.base
     if step.start == "auto":
-        return failed if file.status == FileStatus.EJECTED else file.base
-    return failed if step.start == "tried" else file.base
+        if file.status == FileStatus.EJECTED:
+            return failed
+        return file.base
+    if step.start == "tried":
+        return failed
+    return file.base
 
 
 async def apply_regex_rewrite(git: Git, step: Step, files: Sequence[StepInput]) -> list[StepResult]:

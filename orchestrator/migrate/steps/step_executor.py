@@ -41,10 +41,17 @@ class StepExecutor:
             return await apply_regex_rewrite(self._git, self.run.step, files)
         assert self.step_workspace
         step, bench = self.run.step, self.step_workspace
-        originals = [await bench.read_original(one.path) for one in files]
-        others = {one.path: one.blob for one in files if one.blob != one.file.branch_blob}
+        originals = []
+        for one in files:
+            originals.append(await bench.read_original(one.path))
+        others = {}
+        for one in files:
+            if one.blob != one.file.branch_blob:
+                others[one.path] = one.blob
         contents = await read_filtered_blobs(self._git, others)
-        lines = [FileCommand(one.path, build_step_command(step, [one.path]), contents.get(one.path)) for one in files]
+        lines = []
+        for one in files:
+            lines.append(FileCommand(one.path, build_step_command(step, [one.path]), contents.get(one.path)))
         if step.kind == "command" and step.per == "shard":
             ran = await bench.run_together(self._line_of_shard([one.path for one in files]), lines, step.timeout_s)
         else:
@@ -68,8 +75,6 @@ class StepExecutor:
         """Git that stores and reads contents as the step sees them: as checked out, or for a regex as they are."""
         git = self.context.repository.git
         is_checked_out = self.step_workspace is not None and not is_in_process(self.run.step)
-        return (
-            git.with_paths(work_tree=self.step_workspace.workspace.root)
-            if is_checked_out and self.step_workspace
-            else git
-        )
+        if is_checked_out and self.step_workspace:
+            return git.with_paths(work_tree=self.step_workspace.workspace.root)
+        return git

@@ -76,7 +76,9 @@ def _finished(context: RunContext, run: StepRun, files: Sequence[FileRecord], ke
 
 async def transform_files(context: RunContext, run: StepRun, files: Sequence[FileRecord]) -> None:
     """Carry out a command or a rewrite: what is known from the cache, then the rest on several workspaces at once."""
-    tree = {entry.path: entry.oid for entry in await list_tree(context.repository.git, run.start)}
+    tree = {}
+    for entry in await list_tree(context.repository.git, run.start):
+        tree[entry.path] = entry.oid
     work = _Work(context, run, frozenset(tree), BatchSizer(_WORKSPACES * run.slots, can_batch(context, run.step)))
     keys = ResultKeys(
         run.step, await work.find_version(), context.hands.environment_hash, select_input_files(run.step, tree)
@@ -89,7 +91,10 @@ def _groups(context: RunContext, run: StepRun, files: Sequence[FileRecord]) -> l
     """The files that the step gets at once: one, or those of a shard."""
     if run.step.kind == "rewrite" or run.step.per == "file":
         return [[file] for file in files]
-    shards = {path: shard.name for shard in context.state.shards.values() for path in shard.files}
+    shards = {}
+    for shard in context.state.shards.values():
+        for path in shard.files:
+            shards[path] = shard.name
     groups: dict[str, list[FileRecord]] = {}
     for file in files:
         groups.setdefault(shards.get(file.path, ""), []).append(file)
@@ -97,9 +102,14 @@ def _groups(context: RunContext, run: StepRun, files: Sequence[FileRecord]) -> l
 
 
 def _named(keys: ResultKeys, run: StepRun, group: Sequence[FileRecord]) -> list[StepInput]:
-    starts = [(file.path, choose_step_blob(run.step, file)) for file in group]
+    starts = []
+    for file in group:
+        starts.append((file.path, choose_step_blob(run.step, file)))
     is_alone = run.step.kind == "rewrite" or run.step.per == "file"
-    names = [keys.build_file_key(*starts[0])] if is_alone else keys.build_shard_keys(starts)
+    if is_alone:
+        names = [keys.build_file_key(*starts[0])]
+    else:
+        names = keys.build_shard_keys(starts)
     return [StepInput(file, blob, key) for file, (_, blob), key in zip(group, starts, names, strict=True)]
 
 
@@ -129,7 +139,10 @@ class _Work:
             return list(groups)
         cache = await get_process_cache(self.context).load_results(self.context)
         found = await cache.find_results(self.context.repository.git, [one.key for group in groups for one in group])
-        known = [group for group in groups if all(one.key in found for one in group)]
+        known = []
+        for group in groups:
+            if all(one.key in found for one in group):
+                known.append(group)
         events = [found[one.key].build_event(one, self.run.rung) for group in known for one in group]
         for start in range(0, len(events), _APPENDED):
             await self.context.journal.append(*events[start : start + _APPENDED])

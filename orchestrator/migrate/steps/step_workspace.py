@@ -106,7 +106,10 @@ class StepWorkspace:
         """Run every line on its own file alone, in batches where that makes no difference."""
         rest, ran = list(lines), list[StepOutput]()
         while rest:
-            count = count_fitting(rest) if self.batches.is_allowed else 1
+            if self.batches.is_allowed:
+                count = count_fitting(rest)
+            else:
+                count = 1
             ran += await self._some(rest[:count], timeout_s)
             rest = rest[count:]
         return ran
@@ -220,12 +223,17 @@ def build_command_line(run: str, paths: Sequence[str]) -> str:
 
 def escape_option_path(path: str) -> str:
     """The path in a form that no command takes for an option."""
-    return f"./{path}" if path.startswith("-") else path
+    if path.startswith("-"):
+        return f"./{path}"
+    return path
 
 
 def _of_batch(line: FileCommand, done: FileCommandResult, timeout_s: float) -> StepOutput:
     said = done.printed[-_SAID_BYTES:].decode("utf-8", "replace")
-    refusal = "" if done.content is not None else f"{line.path} does not exist or is no regular file."
+    if done.content is not None:
+        refusal = ""
+    else:
+        refusal = f"{line.path} does not exist or is no regular file."
     if done.exit_code in _KILLED and done.seconds >= timeout_s - 0.02:
         return StepOutput(CommandEnding.TIMED_OUT, None, done.seconds, said, done.content, refusal=refusal)
     return StepOutput(CommandEnding.EXITED, done.exit_code, done.seconds, said, done.content, refusal=refusal)

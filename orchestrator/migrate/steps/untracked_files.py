@@ -21,7 +21,10 @@ def list_untracked_files(root: Path, tracked: frozenset[str], at_most: int = 8) 
             found.append(place)
             continue
         for entry in entries:
-            path = f"{place}/{entry.name}" if place else entry.name
+            if place:
+                path = f"{place}/{entry.name}"
+            else:
+                path = entry.name
             if entry.is_dir(follow_symlinks=False) and path in directories:
                 waiting.append(path)
             elif path not in tracked and path != ".git":

@@ -44,7 +44,9 @@ class Findings:
     @property
     def notes(self) -> tuple[str, ...]:
         """What a person should know."""
-        return self.command.notes if self.command else ()
+        if self.command:
+            return self.command.notes
+        return ()
 
     def as_object(self) -> dict[str, object]:
         """For --json."""
@@ -80,5 +82,8 @@ class Findings:
             ("manifests", ", ".join(self.manifests)),
             ("branch", self.branch),
         ]
-        found = [f"  {name:13} {value}" for name, value in told if value]
+        found = []
+        for name, value in told:
+            if value:
+                found.append(f"  {name:13} {value}")
         return [*found, *(f"  not found: {one}" for one in self.unknown), *(f"  note: {one}" for one in self.notes)]

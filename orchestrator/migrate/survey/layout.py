@@ -30,7 +30,9 @@ def detect_language(project: RepositoryFiles) -> str:
     """The language that most files are written in; empty if none is known."""
     counts = Counter({name: len(project.list_with_suffix(*suffixes)) for name, suffixes in LANGUAGES.items()})
     name, most = counts.most_common(1)[0]
-    return name if most else ""
+    if most:
+        return name
+    return ""
 
 
 def is_test(path: str) -> bool:
@@ -54,7 +56,9 @@ def _test_glob(path: str) -> str:
     if place.name.startswith("test_"):
         return f"test_*{place.suffix}"
     ending = re.search(r"(?:_test|[.]test|[.]spec)$", place.stem)
-    return f"*{ending[0]}{place.suffix}" if ending else place.name
+    if ending:
+        return f"*{ending[0]}{place.suffix}"
+    return place.name
 
 
 def build_source_globs(files: Sequence[str]) -> tuple[str, ...]:
@@ -68,13 +72,18 @@ def _is_source(path: str) -> bool:
 
 def _source_glob(path: str) -> str:
     parts = PurePosixPath(path).parts
-    return f"{parts[0]}/**/*{PurePosixPath(path).suffix}" if len(parts) > 1 else f"/{path}"
+    if len(parts) > 1:
+        return f"{parts[0]}/**/*{PurePosixPath(path).suffix}"
+    return f"/{path}"
 
 
 def build_exclude_globs(paths: Sequence[str]) -> tuple[str, ...]:
     """Globs of what others have written or a program has: vendored code, generated files."""
     foreign = {path[: match.end()] + "**" for path in paths if (match := _FOREIGN.search(path))}
-    generated = [glob for glob in _GENERATED if any(PurePosixPath(path).match(glob) for path in paths)]
+    generated = []
+    for glob in _GENERATED:
+        if any(PurePosixPath(path).match(glob) for path in paths):
+            generated.append(glob)
     return (*sorted(foreign), *generated)
 
 
@@ -85,10 +94,17 @@ def build_pair_rules(files: Sequence[str]) -> tuple[str, ...]:
 
 
 def _rules(files: Sequence[str]) -> Iterator[str]:
-    homes = {str(PurePosixPath(path).parent) for path in files if _is_source(path) and path.endswith(".py")}
-    places = {str(PurePosixPath(path).parent) for path in files if PurePosixPath(path).name.startswith("test_")}
+    homes = set()
+    for path in files:
+        if _is_source(path) and path.endswith(".py"):
+            homes.add(str(PurePosixPath(path).parent))
+    places = set()
+    for path in files:
+        if PurePosixPath(path).name.startswith("test_"):
+            places.add(str(PurePosixPath(path).parent))
     for home in sorted(homes - {"."}):
-        yield from (rf"{re.escape(home)}/([^/]+)\.py -> {place}/test_\1.py" for place in sorted(places - {"."}))
+        for place in sorted(places - {"."}):
+            yield rf"{re.escape(home)}/([^/]+)\.py -> {place}/test_\1.py"
 
 
 def _held(rule: str, known: set[str]) -> int:
@@ -104,7 +120,10 @@ def find_codeowners(project: RepositoryFiles) -> str:
 
 def list_environments(project: RepositoryFiles) -> tuple[str, ...]:
     """Environments in the checkout that the tests could run in."""
-    found = [name for name in _ENVIRONMENTS if project.is_in_checkout(name, "pyvenv.cfg")]
+    found = []
+    for name in _ENVIRONMENTS:
+        if project.is_in_checkout(name, "pyvenv.cfg"):
+            found.append(name)
     return (*found, *(["node_modules"] if project.is_in_checkout("node_modules") else []))
 
 

@@ -63,7 +63,10 @@ def _reporting(line: str, package: Mapping[str, Any]) -> TestCommand | None:
     options, report = _REPORTERS[runner]
     if runner == "tap" and re.match(r"\D*0\.", str((package.get("devDependencies") or {}).get("tap", ""))):
         options = "--tap"  # before its first version it had no reporters
-    run = bare.replace("vitest", "vitest run", 1) if runner == "vitest" and " run" not in bare else bare
+    if runner == "vitest" and " run" not in bare:
+        run = bare.replace("vitest", "vitest run", 1)
+    else:
+        run = bare
     return TestCommand(f"{run} {options}".strip(), report, "package.json")
 
 

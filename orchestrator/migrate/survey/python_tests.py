@@ -32,7 +32,9 @@ def find_python_command(project: RepositoryFiles) -> TestCommand | None:
             return _script(script, script)
     if any(project.is_in_checkout(name, "bin", "pytest") for name in (".venv", "venv", "env")):
         return _pytest(project, "the environment, which has pytest", "", "")
-    return _unittest("python -m unittest -v", "the names of test files") if tests else None
+    if tests:
+        return _unittest("python -m unittest -v", "the names of test files")
+    return None
 
 
 def _pytest_settings(project: RepositoryFiles) -> Iterator[tuple[str, str, str]]:
@@ -55,7 +57,9 @@ def _ini(project: RepositoryFiles, name: str, section: str) -> tuple[str, str]:
 
 
 def _joined(value: object) -> str:
-    return " ".join(map(str, value)) if isinstance(value, list) else str(value)
+    if isinstance(value, list):
+        return " ".join(map(str, value))
+    return str(value)
 
 
 def _said(project: RepositoryFiles, name: str) -> TestCommand | None:
@@ -121,4 +125,6 @@ def _test_places(project: RepositoryFiles) -> list[str]:
     """The topmost directories with tests; none if some lie at the top or beside the sources."""
     tests = [PurePosixPath(path) for path in project.list_with_suffix(".py") if is_test(path)]
     tops = {path.parts[0] for path in tests if len(path.parts) > 1 and path.name.startswith("test_")}
-    return sorted(tops) if tops <= {"test", "tests"} else []
+    if tops <= {"test", "tests"}:
+        return sorted(tops)
+    return []

@@ -27,8 +27,16 @@ class RecipeTools:
     def render_advice(self) -> Iterator[str]:
         """How to get what is missing."""
         yield f"{', '.join(self.missing)}: not found. Where the sandbox finds it:"
-        pip = [word for need in self.needs if need.startswith("pip ") for word in need.split()[1:]]
-        npm = [word for need in self.needs if need.startswith("npm ") for word in need.split()[1:]]
+        pip = []
+        for need in self.needs:
+            if need.startswith("pip "):
+                for word in need.split()[1:]:
+                    pip.append(word)
+        npm = []
+        for need in self.needs:
+            if need.startswith("npm "):
+                for word in need.split()[1:]:
+                    npm.append(word)
         if pip:
             yield f"  python3 -m venv ../codemods && ../codemods/bin/pip install {' '.join(pip)}"
             yield 'and below: read_only = ["../codemods"]'
@@ -75,6 +83,14 @@ def _programs(recipe: dict[str, Any]) -> Iterator[str]:
 
 def _prefix(program: Path) -> str:
     """The directory to bind so that a program outside the system's own directories can be run; empty for none."""
-    place = program.resolve().parent if program.parent.name == "bin" else program.parent
-    prefix = place.parent if place.name == "bin" else place
-    return "" if prefix in _OF_THE_SYSTEM else str(prefix)
+    if program.parent.name == "bin":
+        place = program.resolve().parent
+    else:
+        place = program.parent
+    if place.name == "bin":
+        prefix = place.parent
+    else:
+        prefix = place
+    if prefix in _OF_THE_SYSTEM:
+        return ""
+    return str(prefix)

@@ -43,7 +43,9 @@ class RepositoryFiles:
             found = loads(self.get_text(path) or "{}")
         except (JSONDecodeError, RecursionError):
             return {}
-        return found if isinstance(found, dict) else {}
+        if isinstance(found, dict):
+            return found
+        return {}
 
     def parse_ini(self, path: str) -> ConfigParser:
         """An INI file; without sections where there is none or it cannot be read."""

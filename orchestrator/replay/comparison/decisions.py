@@ -29,8 +29,12 @@ def find_decision_difference(then: Reply, now: Reply) -> tuple[str, Any, Any] | 
 
 
 def _value(reply: Reply) -> dict[str, Any]:
-    calls = [{"tool": call.name, "arguments": _arguments(call)} for call in reply.tool_calls]
-    return {"calls": calls} if calls else {"text": reply.text}
+    calls = []
+    for call in reply.tool_calls:
+        calls.append({"tool": call.name, "arguments": _arguments(call)})
+    if calls:
+        return {"calls": calls}
+    return {"text": reply.text}
 
 
 def _arguments(call: ToolCall) -> Any:  # noqa: ANN401

@@ -39,14 +39,18 @@ def find_value_difference(then: Any, now: Any, at: str = "") -> tuple[str, Any, 
         both = enumerate(zip_longest(then, now))
         pairs = ((f"{at}[{number}]", one, other) for number, (one, other) in both)
     else:
-        return None if then == now and type(then) is type(now) else (at.lstrip("."), then, now)
+        if then == now and type(then) is type(now):
+            return None
+        return (at.lstrip("."), then, now)
     return next((found for path, one, other in pairs if (found := find_value_difference(one, other, path))), None)
 
 
 def _shown(message: Message | None) -> str:
     if message is None:
         return ""
-    calls = [f"[{call.name}] {call.arguments}" for call in message.tool_calls]
+    calls = []
+    for call in message.tool_calls:
+        calls.append(f"[{call.name}] {call.arguments}")
     return "\n".join([message.text, *calls])
 
 

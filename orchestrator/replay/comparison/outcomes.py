@@ -31,13 +31,18 @@ class LandingPair(FrozenModel):
 
 def pair_landings(then: RunState, now: RunState) -> tuple[LandingPair, ...]:
     """The landings side by side. What a replay landed beyond a recording that was cut off is left out."""
-    count = max(len(then.landings), len(now.landings)) if then.ended else len(then.landings)
+    if then.ended:
+        count = max(len(then.landings), len(now.landings))
+    else:
+        count = len(then.landings)
     return tuple(_pair(number, _at(then.landings, number), _at(now.landings, number)) for number in range(1, count + 1))
 
 
 def get_final_tree(state: RunState) -> str:
     """The tree of what has landed; the base's while nothing has."""
-    return state.landings[-1].tree if state.landings else state.run.base_tree
+    if state.landings:
+        return state.landings[-1].tree
+    return state.run.base_tree
 
 
 def find_changed_facts(then: Sequence[RecordedEvent], now: Sequence[RecordedEvent]) -> Iterator[Divergence]:
@@ -83,7 +88,8 @@ def _facts(event: Event) -> Iterator[tuple[str, str]]:
         case UnitEjected():
             yield f"queue's word on {event.unit}", "ejected"
         case LandingFinished():
-            yield from ((f"queue's word on {unit}", "landed") for unit in event.units)
+            for unit in event.units:
+                yield (f"queue's word on {unit}", "landed")
         case FileMoved(status=FileStatus.MERGED | FileStatus.REJECTED | FileStatus.UNCHANGED | FileStatus.NEEDS_HUMAN):
             yield f"end of {event.path}", f"{event.status} {event.blob or ''}".strip()
         case RunEnded():
@@ -102,7 +108,9 @@ def _pair(number: int, then: LandingFinished | None, now: LandingFinished | None
 
 
 def _at(landings: Sequence[LandingFinished], number: int) -> LandingFinished | None:
-    return landings[number - 1] if number <= len(landings) else None
+    if number <= len(landings):
+        return landings[number - 1]
+    return None
 
 
 def has_same_environment(then: RunState, now: RunState) -> bool:

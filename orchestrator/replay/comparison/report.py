@@ -67,7 +67,9 @@ class ReplayReport(FrozenModel):
     @property
     def exit_code(self) -> int:
         """0 when nothing diverged, else 1."""
-        return 0 if self.is_same else 1
+        if self.is_same:
+            return 0
+        return 1
 
 
 def find_fact_divergences(

@@ -15,7 +15,10 @@ _SHOWN = 60
 def render_report(report: ReplayReport) -> Iterator[str]:
     """What a person reads, most important first."""
     yield f"replay of {report.run}: {_verdict(report)}"
-    expected = [one for one in report.divergences if one not in report.unexpected]
+    expected = []
+    for one in report.divergences:
+        if one not in report.unexpected:
+            expected.append(one)
     if report.unexpected:
         yield from _divergence("divergence", report.unexpected)
     elif expected:
@@ -35,19 +38,31 @@ def render_report(report: ReplayReport) -> Iterator[str]:
 
 
 def _verdict(report: ReplayReport) -> str:
-    so_far = "" if report.is_whole else ", as far as the recording goes"
+    if report.is_whole:
+        so_far = ""
+    else:
+        so_far = ", as far as the recording goes"
     if report.asking:
-        run = "the run is the same" if not report.unexpected else "it diverges"
+        if not report.unexpected:
+            run = "the run is the same"
+        else:
+            run = "it diverges"
         return f"{run}{so_far}; the {report.asking.role} was asked again"
-    return f"it diverges{so_far}" if report.divergences else f"the same{so_far}"
+    if report.divergences:
+        return f"it diverges{so_far}"
+    return f"the same{so_far}"
 
 
 def _divergence(what: str, found: Sequence[Divergence]) -> Iterator[str]:
     first, more = found[0], f" ({len(found) - 1} more follow)" if len(found) > 1 else ""
-    where = f"{first.role} session {first.session}, turn {first.turn}: " if first.session else ""
+    if first.session:
+        where = f"{first.role} session {first.session}, turn {first.turn}: "
+    else:
+        where = ""
     yield f"  first {what}, at event {first.seq}{more}"
     yield f"    {where}{first.what}"
-    yield from (f"      {line}" for line in first.diff)
+    for line in first.diff:
+        yield f"      {line}"
 
 
 def _requests(report: ReplayReport) -> str:
@@ -62,7 +77,10 @@ def _requests(report: ReplayReport) -> str:
 
 def _pair(pair: LandingPair) -> str:
     units = ", ".join(pair.units[:4]) + (f" and {len(pair.units) - 4} more" if len(pair.units) > 4 else "")
-    commit = "" if pair.is_same_commit or not pair.is_same else ", other commit"
+    if pair.is_same_commit or not pair.is_same:
+        commit = ""
+    else:
+        commit = ", other commit"
     return f"{_trees(pair.recorded, pair.replayed)}{commit}  {units}"
 
 
@@ -99,4 +117,6 @@ def _call(call: RepeatedCall) -> Iterator[str]:
 
 def _short(value: object) -> str:
     text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+    if len(text) <= _SHOWN:
+        return text
+    return f"{text[:_SHOWN]}…"

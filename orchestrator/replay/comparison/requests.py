@@ -66,11 +66,9 @@ def get_model_settings(config: Config, state: RunState, request: Request) -> Mod
     """
     roles = config.roles
     if request.role != "worker":
-        return (
-            roles.planner
-            if request.role == "planner"
-            else roles.judge.get_lens_settings(parse_session_lens(request.session))
-        )
+        if request.role == "planner":
+            return roles.planner
+        return roles.judge.get_lens_settings(parse_session_lens(request.session))
     task = state.tasks.get(request.task)
     return roles.worker.get_variant(task.spec.variant if task else None)
 

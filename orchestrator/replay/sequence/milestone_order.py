@@ -17,7 +17,10 @@ class ReplayStopped(OrchestrateError):
     def __init__(self, missing: str | None, asked: Sequence[str]) -> None:
         self.missing = missing
         self.out_of_order = tuple(sorted(asked))
-        wanted = f"the recording goes on with {missing}" if missing else "the recording ends here"
+        if missing:
+            wanted = f"the recording goes on with {missing}"
+        else:
+            wanted = "the recording ends here"
         super().__init__(f"{wanted}; the replay with {', '.join(self.out_of_order) or 'nothing'}")
 
 
@@ -49,7 +52,9 @@ class MilestoneOrder:
     @property
     def next_milestone(self) -> str | None:
         """What comes next in the recording; None when everything has happened."""
-        return self._names[self._next] if self._next < len(self._names) else None
+        if self._next < len(self._names):
+            return self._names[self._next]
+        return None
 
     def has_happened(self, name: str) -> bool:
         """Whether a milestone has happened, or need not come any more."""

@@ -62,9 +62,17 @@ class RecordedActionOrder:
         if coming is None:
             return wanted
         self._order.record_milestone(coming.name)
-        queued = {task.unit: task for task in state.tasks.values() if task.status == TaskStatus.QUEUED}
-        units = [unit for unit in coming.units if unit in queued and queued[unit].ejection is None]
-        return LandTasks(tuple(parse_unit_task(unit) for unit in units)) if units else wanted
+        queued = {}
+        for task in state.tasks.values():
+            if task.status == TaskStatus.QUEUED:
+                queued[task.unit] = task
+        units = []
+        for unit in coming.units:
+            if unit in queued and queued[unit].ejection is None:
+                units.append(unit)
+        if units:
+            return LandTasks(tuple(parse_unit_task(unit) for unit in units))
+        return wanted
 
 
 class OrderedJournal(StoppingJournal):

@@ -94,7 +94,9 @@ def _position(recorded: RecordedEvent, recording: RecordedRun, landings: Sequenc
         case PlanningStarted(task=task):
             base = next(_leased(recording.events[recorded.seq :], f"planning {task}"), None)
     tips = [recording.state.run.base, *(landing.commit for landing in landings)]
-    return _beside(recorded.seq, tips.index(base), landings) if base in tips else recorded.seq
+    if base in tips:
+        return _beside(recorded.seq, tips.index(base), landings)
+    return recorded.seq
 
 
 def _leased(events: Sequence[RecordedEvent], purpose: str) -> Iterator[CommitId]:
@@ -106,4 +108,6 @@ def _beside(seq: int, landed: int, landings: Sequence[_Landing]) -> float:
     if landed and seq < landings[landed - 1].ended:
         return landings[landed - 1].ended + 0.5
     is_late = landed < len(landings) and landings[landed].begun < seq
-    return landings[landed].begun - 0.5 if is_late else seq
+    if is_late:
+        return landings[landed].begun - 0.5
+    return seq

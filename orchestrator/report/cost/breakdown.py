@@ -47,7 +47,9 @@ class CostBreakdown:
     def get_share(self, usage: Usage) -> float:
         """Which part of the whole an amount is, from 0 to 1: in dollars where every price is known, else in tokens."""
         whole = _size(self.total.spent, self.measure)
-        return float(_size(usage, self.measure) / whole) if whole else 0.0
+        if whole:
+            return float(_size(usage, self.measure) / whole)
+        return 0.0
 
 
 class RefusedPlanLog:
@@ -76,7 +78,9 @@ def build_cost_breakdown(state: RunState, refused: RefusedPlanLog) -> CostBreakd
     for session in state.sessions.values():
         if session.role != "planner":
             sessions.setdefault((session.task, session.attempt), []).append(session)
-    attempts = {task.spec.id: tuple(_attempts(task, sessions)) for task in tasks}
+    attempts = {}
+    for task in tasks:
+        attempts[task.spec.id] = tuple(_attempts(task, sessions))
     return CostBreakdown(
         total=CostEntry("run", state.spent, state.at_risk, state.spent.calls),
         measure=_measure(state.spent),
@@ -147,8 +151,12 @@ def _waste(
 def _measure(spent: Usage) -> CostMeasure:
     if spent.cost_usd and not spent.unpriced_calls:
         return "usd"
-    return "tokens" if spent.tokens else "calls"
+    if spent.tokens:
+        return "tokens"
+    return "calls"
 
 
 def _size(usage: Usage, measure: CostMeasure) -> Decimal:
-    return usage.cost_usd if measure == "usd" else Decimal(usage.tokens if measure == "tokens" else usage.calls)
+    if measure == "usd":
+        return usage.cost_usd
+    return Decimal(usage.tokens if measure == "tokens" else usage.calls)

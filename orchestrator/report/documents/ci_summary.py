@@ -74,13 +74,18 @@ def fit_to_bytes(text: str, most_bytes: int, where: str) -> str:
 
 def _goal(goal: str) -> str:
     told = sanitize_markdown(goal.strip(), _GOAL_CHARS)
-    cut = "\n> …" if len(goal.strip()) > _GOAL_CHARS else ""
+    if len(goal.strip()) > _GOAL_CHARS:
+        cut = "\n> …"
+    else:
+        cut = ""
     return "\n".join(f"> {line}" for line in told.splitlines()) + cut
 
 
 def _next(step: str) -> str:
     command, colon, why = step.partition(": ")
-    return f"**Next:** {format_code_span(to_one_line(command))}{colon}{escape_markdown(why)}" if step else ""
+    if step:
+        return f"**Next:** {format_code_span(to_one_line(command))}{colon}{escape_markdown(why)}"
+    return ""
 
 
 def _prs(report: Mapping[str, Any]) -> str:
@@ -130,9 +135,15 @@ def _cost(report: Mapping[str, Any]) -> str:
     spent, head = report["spent"], report["head"]
     price = f"${spent['usd_known']:.2f}" + (" + unknown" if spent["usd"] is None else "")
     wasted = report["cost"]["wasted"]
-    lost = f", {wasted['share']:.0%} of it for work that did not land" if report["cost"]["waste"] else ""
+    if report["cost"]["waste"]:
+        lost = f", {wasted['share']:.0%} of it for work that did not land"
+    else:
+        lost = ""
     calls = f"{spent['calls']} model calls, {spent['tokens']:,} tokens, {report['test_runs']} test runs"
-    where = f"head {render_code(head[:12])} on {render_code(report['pr_branch'])}" if head else "nothing landed"
+    if head:
+        where = f"head {render_code(head[:12])} on {render_code(report['pr_branch'])}"
+    else:
+        where = "nothing landed"
     return (
         f"### Cost\n\n{price}{lost}; {calls}, {format_short_duration(spent['wall_s'])} of work.\n\n"
         f"Run {render_code(report['run'])}, base {render_code(report['base'][:12])}, {where}."
@@ -140,7 +151,9 @@ def _cost(report: Mapping[str, Any]) -> str:
 
 
 def _notices(report: Mapping[str, Any]) -> str:
-    told = [f"- {escape_markdown(notice)}" for notice in report["notices"][:_NOTICES]]
+    told = []
+    for notice in report["notices"][:_NOTICES]:
+        told.append(f"- {escape_markdown(notice)}")
     if report["unsafe"]:
         told.insert(0, "- **Commands of this run had no sandbox.**")
     if (more := len(report["notices"]) - _NOTICES) > 0:
@@ -150,7 +163,10 @@ def _notices(report: Mapping[str, Any]) -> str:
 
 def _migration(report: Mapping[str, Any]) -> Iterator[str]:
     yield render_progress(report)
-    rest = [file for file in report["files"] if file["status"] not in {"merged", "skipped"}]
+    rest = []
+    for file in report["files"]:
+        if file["status"] not in {"merged", "skipped"}:
+            rest.append(file)
     yield from (render_failure_signatures(report), render_flags(report), render_step_results(report))
     rows = ((render_code(file["path"]), file["status"], escape_markdown(file["reason"])) for file in rest)
     yield render_markdown_table(

@@ -42,7 +42,10 @@ def iterate_judge_findings(report: Mapping[str, Any]) -> Iterator[JudgeFinding]:
 
 def _of_attempt(task: Mapping[str, Any], attempt: Mapping[str, Any], *, is_last: bool) -> Iterator[JudgeFinding]:
     paths = attempt["candidate"]["paths"] if attempt["candidate"] else []
-    gone = "" if is_last and attempt["fate"] in {"landed", "open"} else _gone(attempt)
+    if is_last and attempt["fate"] in {"landed", "open"}:
+        gone = ""
+    else:
+        gone = _gone(attempt)
     for found in (*_judged(task, attempt), *_ejected(attempt)):
         places = found.places or find_places(found.text, paths)
         yield replace(found, places=places, task=task["id"], attempt=attempt["number"], excuse=found.excuse or gone)
@@ -56,11 +59,16 @@ def _gone(attempt: Mapping[str, Any]) -> str:
 
 def _judged(task: Mapping[str, Any], attempt: Mapping[str, Any]) -> Iterator[JudgeFinding]:
     for given in attempt["verdicts"]:
-        blocking = [one for one in given["findings"] if one["is_blocking"]]
+        blocking = []
+        for one in given["findings"]:
+            if one["is_blocking"]:
+                blocking.append(one)
         vetoes = [vote for vote in given["votes"] if vote["decision"] != "approve"]
-        yield from (_by_rule(one) for one in given["findings"])
+        for one in given["findings"]:
+            yield _by_rule(one)
         if not given["findings"]:  # a journal of before there were any
-            yield from (JudgeFinding("noticed", "warning", flag) for flag in given["flags"])
+            for flag in given["flags"]:
+                yield JudgeFinding("noticed", "warning", flag)
         for vote in vetoes:
             yield from _by_reviewer(task, vote)
         if given["kind"] != "merge" and not blocking and not vetoes:
@@ -74,12 +82,16 @@ def _by_rule(one: Mapping[str, Any]) -> JudgeFinding:
 
 def _by_reviewer(task: Mapping[str, Any], vote: Mapping[str, Any]) -> Iterator[JudgeFinding]:
     rule = f"review/{vote['lens']}"
-    yield from (JudgeFinding(rule, "error", reason) for reason in vote["reasons"])
+    for reason in vote["reasons"]:
+        yield JudgeFinding(rule, "error", reason)
     asked = {"outcome": task["outcome"]} | {f"A{n}": text for n, text in enumerate(task["acceptance"], start=1)}
     for point in vote["findings"]:
         if not point["met"]:
             told = f"{point['id']} is not met: {asked.get(point['id'], '')}"
-            shown = f" (shown by {', '.join(point['evidence'])})" if point["evidence"] else ""
+            if point["evidence"]:
+                shown = f" (shown by {', '.join(point['evidence'])})"
+            else:
+                shown = ""
             yield JudgeFinding(rule, "error", told + shown)
 
 
@@ -105,7 +117,9 @@ def find_places(text: str, paths: Sequence[str]) -> tuple[FindingPlace, ...]:
         return ()
     longest_first = "|".join(re.escape(path) for path in sorted(paths, key=len, reverse=True))
     named = re.compile(rf"(?<![\w./-])({longest_first})(?::([0-9]{{1,9}})(?![0-9])|(?![\w/-]))")
-    seen = [(match[1], int(match[2] or 0) or None) for match in named.finditer(text)]
+    seen = []
+    for match in named.finditer(text):
+        seen.append((match[1], int(match[2] or 0) or None))
     with_lines = {path for path, line in seen if line}
     kept = dict.fromkeys(one for one in seen if one[1] or one[0] not in with_lines)
     if not kept and len(paths) == 1:

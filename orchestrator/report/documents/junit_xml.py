@@ -116,4 +116,6 @@ def _line(text: str, chars: int = _NAME_CHARS) -> str:
 def _text(text: str, chars: int) -> str:
     """Words without what XML cannot hold, bounded."""
     held = _NO_CHARACTERS.sub("", strip_controls(text[: chars + 1]))
-    return held if len(text) <= chars else f"{held[:chars]}…"
+    if len(text) <= chars:
+        return held
+    return f"{held[:chars]}…"

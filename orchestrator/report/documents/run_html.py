@@ -56,7 +56,10 @@ def _banner(report: Mapping[str, Any], title: str) -> Iterator[str]:
         yield '<p class="unsafe">Commands of this run had no sandbox.</p>'
     yield f'<p class="big">{escape_html(report["reason"])}</p><blockquote>{escape_html(goal)}</blockquote>'
     price = f"${spent['usd_known']:.2f}" + (" + unknown" if spent["usd"] is None else "")
-    head = f"<code>{escape_html(report['head'][:12])}</code>" if report["head"] else "nothing landed"
+    if report["head"]:
+        head = f"<code>{escape_html(report['head'][:12])}</code>"
+    else:
+        head = "nothing landed"
     yield (
         f"<p>Run <code>{escape_html(report['run'])}</code>, begun {escape_html(report['started_at'])}<br>"
         f"branch <code>{escape_html(report['pr_branch'])}</code>, base <code>{escape_html(report['base'][:12])}</code>, "
@@ -66,8 +69,10 @@ def _banner(report: Mapping[str, Any], title: str) -> Iterator[str]:
     )
     if report["next"]:
         yield f"<p>Next: {escape_html(report['next'])}</p>"
-    yield from (f"<p>Pull request: {escape_html(pr['url'] or pr['ref'])}</p>" for pr in _prs(report))
-    yield from (f'<p class="notice">{escape_html(notice)}</p>' for notice in report["notices"])
+    for pr in _prs(report):
+        yield f"<p>Pull request: {escape_html(pr['url'] or pr['ref'])}</p>"
+    for notice in report["notices"]:
+        yield f'<p class="notice">{escape_html(notice)}</p>'
     gate = report["gate"]
     if gate["new_failures"] or gate["missing_tests"]:
         yield f'<p class="unsafe">Red: {escape_html(", ".join((*gate["new_failures"], *gate["missing_tests"])))}</p>'
@@ -102,9 +107,9 @@ def _contract(report: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _exits(one: Mapping[str, Any]) -> str:
-    return (
-        "" if one["exit"] is None else f"{'?' if one['exit_on_base'] is None else one['exit_on_base']} → {one['exit']}"
-    )
+    if one["exit"] is None:
+        return ""
+    return f"{'?' if one['exit_on_base'] is None else one['exit_on_base']} → {one['exit']}"
 
 
 def _forge(report: Mapping[str, Any]) -> Iterator[str]:
@@ -154,7 +159,9 @@ def _cost(report: Mapping[str, Any]) -> Iterator[str]:
 def _usd(amount: Mapping[str, Any]) -> str:
     if amount["usd"] is not None:
         return f"${amount['usd']:.2f}"
-    return f"${amount['usd_known']:.2f} + unknown" if amount["usd_known"] else "n/a"
+    if amount["usd_known"]:
+        return f"${amount['usd_known']:.2f} + unknown"
+    return "n/a"
 
 
 def _again(report: Mapping[str, Any]) -> Iterator[str]:

@@ -29,7 +29,9 @@ def render_tasks_html(tasks: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 
 def _listed(points: Iterable[object]) -> str:
     made = [f"<li>{escape_html(point)}</li>" for point in points]
-    return f"<ul>{''.join(made)}</ul>" if made else ""
+    if made:
+        return f"<ul>{''.join(made)}</ul>"
+    return ""
 
 
 def _attempt(attempt: Mapping[str, Any]) -> Iterator[str]:
@@ -40,7 +42,8 @@ def _attempt(attempt: Mapping[str, Any]) -> Iterator[str]:
     if attempt["note"]:
         yield f"<p>A person's note: {escape_html(attempt['note'])}</p>"
     yield from _candidate(attempt["candidate"] or {})
-    yield from (f"<p>Ejected: {escape_html(why)}</p>" for why in attempt["ejected"])
+    for why in attempt["ejected"]:
+        yield f"<p>Ejected: {escape_html(why)}</p>"
     for verdict in attempt["verdicts"]:
         reasons = escape_html("\n".join(verdict["reasons"]))
         yield f'<p class="said">Verdict: <b>{escape_html(verdict["kind"])}</b> {reasons}</p>'
@@ -66,12 +69,21 @@ def render_receipts_html(receipts: Iterable[Mapping[str, Any]]) -> Iterator[str]
     """What was run, what it gave, what it lost against the base, how to run it again."""
     for one in receipts:
         counts, lost = one["counts"], (*one["new_failures"], *one["missing"])
-        told = ", ".join(f"{count} {name}" for name, count in counts.items()) if counts else f"exit {one['exit_code']}"
-        purpose = f" for {one['purpose']}" if one["purpose"] else ""
+        if counts:
+            told = ", ".join(f"{count} {name}" for name, count in counts.items())
+        else:
+            told = f"exit {one['exit_code']}"
+        if one["purpose"]:
+            purpose = f" for {one['purpose']}"
+        else:
+            purpose = ""
         told = f"{one['status']}, {told}, {one['seconds']} s, tree {one['tree'][:12]}"
         yield f"<p>Receipt: <code>{escape_html(one['command'])}</code>{escape_html(purpose)}: {escape_html(told)}</p>"
         if lost:
-            more = f" and {one['more']} more" if one["more"] else ""
+            if one["more"]:
+                more = f" and {one['more']} more"
+            else:
+                more = ""
             yield f"<p>Lost against the base: {escape_html(', '.join(lost))}{more}</p>"
         if one["again"]:
             yield f"<details><summary>run it again</summary><pre>{escape_html(one['again'])}</pre></details>"

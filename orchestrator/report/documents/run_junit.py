@@ -34,7 +34,9 @@ def render_run_junit(report: Mapping[str, Any]) -> str:
         JunitSuite("tasks", tuple(_tasks(report))),
         *(_migration(report["migration"]) if report["migration"] else ()),
     )
-    properties = {name: report[name] or "" for name in ("run", "mode", "base", "head", "pr_branch", "outcome")}
+    properties = {}
+    for name in ("run", "mode", "base", "head", "pr_branch", "outcome"):
+        properties[name] = report[name] or ""
     return render_junit_xml(
         report["repository"], report["started_at"], properties, [one for one in suites if one.cases]
     )
@@ -45,8 +47,14 @@ def _run(report: Mapping[str, Any]) -> JunitCase:
     results: Mapping[str, CaseResult] = {"running": "skipped", "paused": "error"}
     outcome = report["outcome"]
     result = results.get(outcome, "passed" if report["exit"] == 0 else "failure")
-    told = f"{outcome}: {report['reason']}" if report["reason"] else outcome
-    next_step = f"next: {report['next']}" if report["next"] else ""
+    if report["reason"]:
+        told = f"{outcome}: {report['reason']}"
+    else:
+        told = outcome
+    if report["next"]:
+        next_step = f"next: {report['next']}"
+    else:
+        next_step = ""
     out = "\n".join(filter(None, (*report["notices"], next_step)))
     return JunitCase("run", report["goal"], report["spent"]["wall_s"], result, outcome, told, out=out)
 
@@ -93,8 +101,14 @@ def _task(task: Mapping[str, Any], seconds: float) -> JunitCase:
 
 
 def _try(attempt: Mapping[str, Any]) -> FailedTry:
-    causes = [given["cause"] for given in attempt["verdicts"] if given["cause"]]
-    kind = causes[-1] if causes else attempt["fate"] or "superseded"
+    causes = []
+    for given in attempt["verdicts"]:
+        if given["cause"]:
+            causes.append(given["cause"])
+    if causes:
+        kind = causes[-1]
+    else:
+        kind = attempt["fate"] or "superseded"
     why = list(_why(attempt))
     return FailedTry(kind, f"attempt {attempt['number']}: {why[0] if why else attempt['fate']}", "\n".join(why))
 
@@ -113,11 +127,14 @@ def _note(attempt: Mapping[str, Any]) -> Iterator[str]:
     yield f"attempt {attempt['number']} ({attempt['mode']}) on {attempt['model']}: {attempt['fate']}"
     for given in attempt["verdicts"]:
         yield f"  verdict: {given['kind']}{', ' + given['cause'] if given['cause'] else ''}"
-        yield from (f"  why: {reason}" for reason in given["reasons"])
-        yield from (f"  flagged: {flag}" for flag in given["flags"])
+        for reason in given["reasons"]:
+            yield f"  why: {reason}"
+        for flag in given["flags"]:
+            yield f"  flagged: {flag}"
         for vote in given["votes"]:
             yield f"  {vote['lens']} on {vote['model']}: {'; '.join((vote['decision'], *vote['reasons']))}"
-    yield from (f"  ejected: {why}" for why in attempt["ejected"])
+    for why in attempt["ejected"]:
+        yield f"  ejected: {why}"
 
 
 def _migration(report: Mapping[str, Any]) -> Iterator[JunitSuite]:
@@ -149,14 +166,19 @@ def _of_file(file: Mapping[str, Any]) -> CaseResult:
     status = FileStatus(file["status"])
     if status == FileStatus.MERGED:
         return "passed"
-    return "failure" if status.is_left_over else "skipped"
+    if status.is_left_over:
+        return "failure"
+    return "skipped"
 
 
 def _shard(name: str, files: Sequence[Mapping[str, Any]]) -> JunitCase:
     """Fails if one of its files did; skipped if one is under way or was left out, and none failed."""
     results = list(map(_of_file, files))
     result = next(one for one in _WORST if one in results)
-    rest = [file for file, one in zip(files, results, strict=True) if one != "passed"]
+    rest = []
+    for file, one in zip(files, results, strict=True):
+        if one != "passed":
+            rest.append(file)
     return JunitCase(
         "shard",
         name or "(none)",
@@ -170,4 +192,5 @@ def _shard(name: str, files: Sequence[Mapping[str, Any]]) -> JunitCase:
 
 
 def _left(files: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    yield from (": ".join(filter(None, (file["path"], file["status"], file["reason"]))) for file in files)
+    for file in files:
+        yield ": ".join(filter(None, (file["path"], file["status"], file["reason"])))

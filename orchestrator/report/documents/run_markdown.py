@@ -82,5 +82,6 @@ def _again(report: Mapping[str, Any]) -> str:
 
 def _block(lines: list[str]) -> Iterator[str]:
     yield "```sh"
-    yield from (to_one_line(line).replace("```", "'''") for line in lines)
+    for line in lines:
+        yield to_one_line(line).replace("```", "'''")
     yield "```"

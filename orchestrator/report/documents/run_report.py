@@ -145,7 +145,10 @@ def _attempt(task: TaskState, number: int, fate: str | None) -> dict[str, Any]:
     attempt = next(one for one in task.attempts if one.number == number)
     end = next((one for one in task.ends if one.number == number), None)
     candidate = next((one for one in task.candidates if one.number == number), None)
-    ejections = [one for one in task.ejections if one.unit == build_unit_id(task.spec.id, number)]
+    ejections = []
+    for one in task.ejections:
+        if one.unit == build_unit_id(task.spec.id, number):
+            ejections.append(one)
     return {
         "number": number,
         "mode": attempt.mode,

@@ -11,7 +11,9 @@ def build_sarif_log(
     version: str, rules: Iterable[tuple[str, str]], results: Sequence[Any], **more: object
 ) -> dict[str, Any]:
     """A log of this program in its `version`: `rules` are ids with a description, `more` goes into the run."""
-    described = [{"id": name, "shortDescription": {"text": what}} for name, what in rules]
+    described = []
+    for name, what in rules:
+        described.append({"id": name, "shortDescription": {"text": what}})
     driver = {"name": "orchestrate", "version": version, "rules": described}
     run = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", **more, "results": list(results)}
     return {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
@@ -32,7 +34,10 @@ def build_site_check_sarif(report: Mapping[str, Any], version: str) -> dict[str,
 
 
 def _result(site: Mapping[str, Any], report: Mapping[str, Any]) -> dict[str, Any]:
-    news = f" ({site['news']} since {report['since']})" if site["news"] else ""
+    if site["news"]:
+        news = f" ({site['news']} since {report['since']})"
+    else:
+        news = ""
     result: dict[str, Any] = {
         "ruleId": site["site"],
         "level": "error" if site["is_over"] else "note",

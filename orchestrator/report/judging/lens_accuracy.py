@@ -77,12 +77,16 @@ class LensRecord:
     @property
     def escape_rate(self) -> float | None:
         """Which part of the approvals escaped, from 0 to 1; None where there are fewer than `BASIS`."""
-        return self.escaped / self.approvals if self.approvals >= LEAST_BASIS else None
+        if self.approvals >= LEAST_BASIS:
+            return self.escaped / self.approvals
+        return None
 
     @property
     def false_veto_rate(self) -> float | None:
         """Which part of the vetoes was false; None where there are fewer than `BASIS`."""
-        return self.false_vetoes / self.vetoes if self.vetoes >= LEAST_BASIS else None
+        if self.vetoes >= LEAST_BASIS:
+            return self.false_vetoes / self.vetoes
+        return None
 
     def add_vote(self, held: VoteOutcome) -> None:
         """Count a vote."""
@@ -143,7 +147,10 @@ class VoteLog:
             after_all = (task, self._trees.get(unit)) in landed
             for lens, vote in votes.items() if counts(task) else ():
                 session = state.sessions.get(build_review_session_id(task, number, lens))
-                spent = session.spent if session else Usage()
+                if session:
+                    spent = session.spent
+                else:
+                    spent = Usage()
                 if vote.decision == "approve":
                     escapes = frozenset(self._escapes(unit, votes))
                     yield VoteOutcome(vote, spent, escapes, is_open=not escapes and unit not in self._landed)

@@ -59,7 +59,9 @@ def _lens(record: LensRecord) -> dict[str, Any]:
 
 
 def _rounded(rate: float | None) -> float | None:
-    return None if rate is None else round(rate, 4)
+    if rate is None:
+        return None
+    return round(rate, 4)
 
 
 def render_judging_lines(judging: JudgingTotals) -> Iterator[str]:
@@ -97,20 +99,31 @@ def _lens_lines(record: LensRecord) -> Iterator[str]:
     vetoes = {name: record.decisions[name] for name in VETOES if record.decisions[name]}
     name = f"{to_one_line(record.lens)} on {to_one_line(shorten_model_name(record.model))}"
     yield f"lens {name}: {record.votes} votes, {_cost(record)}"
-    unreadable = f", {count} unreadable" if (count := record.decisions["unreadable"]) else ""
+    if count := record.decisions["unreadable"]:
+        unreadable = f", {count} unreadable"
+    else:
+        unreadable = ""
     yield f"  {record.approvals} approved, {record.vetoes} vetoed{_signs(vetoes)}{unreadable}"
     signs = {name: record.escapes[name] for name in ESCAPES if record.escapes[name]}
-    open_ = f"; {record.undecided} not decided yet" if record.undecided else ""
+    if record.undecided:
+        open_ = f"; {record.undecided} not decided yet"
+    else:
+        open_ = ""
     yield f"  escaped: {_rate(record.escape_rate, record.escaped, record.approvals)}{_signs(signs)}{open_}"
     yield f"  vetoed and landed after all: {_rate(record.false_veto_rate, record.false_vetoes, record.vetoes)}"
 
 
 def _signs(signs: dict[Any, int]) -> str:
-    return f" ({_counts(signs)})" if signs else ""
+    if signs:
+        return f" ({_counts(signs)})"
+    return ""
 
 
 def _rate(rate: float | None, count: int, basis: int) -> str:
-    told = "no basis yet" if rate is None else f"{rate:.1%}"
+    if rate is None:
+        told = "no basis yet"
+    else:
+        told = f"{rate:.1%}"
     return f"{count} of {basis}, {told}"
 
 

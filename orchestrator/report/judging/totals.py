@@ -32,7 +32,9 @@ class JudgingTotals:
     def attempts_per_merged_task(self) -> float | None:
         """Attempts per merged task; None where none merged."""
         merged = self.attempts.total()
-        return sum(number * count for number, count in self.attempts.items()) / merged if merged else None
+        if merged:
+            return sum(number * count for number, count in self.attempts.items()) / merged
+        return None
 
     def add_run(self, state: RunState, votes: VoteLog, top: TaskId | None = None) -> None:
         """Count a run, or of it only a task with all below it; `votes` has watched the same events."""
@@ -45,7 +47,10 @@ class JudgingTotals:
         for task in tasks:
             self._add_task(task)
         keys = [key for task in tasks for given in task.verdicts for key in given.verdict.receipts]
-        made = {key: state.receipts[key] for key in dict.fromkeys(keys)} if top else state.receipts
+        if top:
+            made = {key: state.receipts[key] for key in dict.fromkeys(keys)}
+        else:
+            made = state.receipts
         self.receipts += len(made)
         self.seconds += sum(receipt.seconds for receipt in made.values())
         self.reused += _again(keys, () if top else state.baseline) + (0 if top else _cached(state))

@@ -30,14 +30,20 @@ _LOOKED_AT = 4_000
 
 def render_event_line(recorded: RecordedEvent) -> str:
     """`10:17:05  parser  attempt 1 (fresh) on openai/gpt-5`, without control characters."""
-    who = f"{recorded.event.task:20}  " if recorded.event.task else ""
+    if recorded.event.task:
+        who = f"{recorded.event.task:20}  "
+    else:
+        who = ""
     text = strip_controls(describe_event(recorded.event)[:_LOOKED_AT]).replace("\n", " ⏎ ")
     return f"{recorded.at.astimezone():%H:%M:%S}  {who}{text[:_SHOWN]}"
 
 
 def render_hit_line(hit: SearchHit) -> str:
     """`10:17:05  parser  turn 4  tool.returned  … 2 «failed» …`, without control characters."""
-    turn = f"turn {hit.turn + 1}  " if hit.turn is not None else ""
+    if hit.turn is not None:
+        turn = f"turn {hit.turn + 1}  "
+    else:
+        turn = ""
     text = strip_controls(hit.snippet).replace("\n", " ⏎ ")
     return f"{hit.at.astimezone():%H:%M:%S}  {f'{hit.task:20}  ' if hit.task else ''}{turn}{hit.kind}  {text}"
 
@@ -45,7 +51,9 @@ def render_hit_line(hit: SearchHit) -> str:
 def shorten_model_name(model: str) -> str:
     """The name without the directories of a script."""
     kind, colon, path = model.partition(":")
-    return f"scripted:{path.rpartition('/')[2]}" if colon and kind == "scripted" else model
+    if colon and kind == "scripted":
+        return f"scripted:{path.rpartition('/')[2]}"
+    return model
 
 
 @singledispatch
@@ -77,13 +85,18 @@ def _(event: run.CheckStarted) -> str:
 @describe_event.register
 def _(event: run.CheckFinished) -> str:
     receipt, counts = event.receipt, event.receipt.counts
-    told = (
-        f"{counts.passed} passed, {counts.failed} failed, {counts.errors} errors"
-        if receipt.tests is not None
-        else f"exit {receipt.exit_code}"
-    )
-    ending = "" if receipt.status == "completed" else f"{receipt.status}: "
-    how = f", {GATE_VARIANTS[receipt.kind]}" if receipt.kind in GATE_VARIANTS else ""
+    if receipt.tests is not None:
+        told = f"{counts.passed} passed, {counts.failed} failed, {counts.errors} errors"
+    else:
+        told = f"exit {receipt.exit_code}"
+    if receipt.status == "completed":
+        ending = ""
+    else:
+        ending = f"{receipt.status}: "
+    if receipt.kind in GATE_VARIANTS:
+        how = f", {GATE_VARIANTS[receipt.kind]}"
+    else:
+        how = ""
     return f"tested  {receipt.tree[:12]}{how}: {ending}{told} ({receipt.seconds:.1f} s)"
 
 
@@ -146,8 +159,14 @@ def _(event: run.RunEnded) -> str:
 
 @describe_event.register
 def _(event: work.TaskCreated) -> str:
-    after = f" after {', '.join(event.spec.depends_on)}" if event.spec.depends_on else ""
-    granted = f", may change {', '.join(event.spec.grants)}" if event.spec.grants else ""
+    if event.spec.depends_on:
+        after = f" after {', '.join(event.spec.depends_on)}"
+    else:
+        after = ""
+    if event.spec.grants:
+        granted = f", may change {', '.join(event.spec.grants)}"
+    else:
+        granted = ""
     return f"{event.spec.kind} task: {event.spec.title}{after}{granted}"
 
 
@@ -178,13 +197,19 @@ def _(event: work.AttemptStarted) -> str:
 
 @describe_event.register
 def _(event: work.AttemptEnded) -> str:
-    said = event.handoff.summary if event.handoff else event.detail
+    if event.handoff:
+        said = event.handoff.summary
+    else:
+        said = event.detail
     return f"attempt {event.number} {event.exit}: {said}"
 
 
 @describe_event.register
 def _(event: work.CandidateTaken) -> str:
-    dropped = f", left out {len(event.dropped)}" if event.dropped else ""
+    if event.dropped:
+        dropped = f", left out {len(event.dropped)}"
+    else:
+        dropped = ""
     dropped += f", {len(event.flagged)} to look at" if event.flagged else ""
     return f"candidate {event.commit[:12]}: {len(event.paths)} files +{event.added} -{event.removed}{dropped}"
 
@@ -219,9 +244,18 @@ def _(event: work.ModelReplied) -> str:
 
 @describe_event.register
 def _(event: work.ModelFailed) -> str:
-    again = "" if event.retry_in_s is None else f"; again in {event.retry_in_s:.0f} s"
-    until = f" until {event.opens_at.astimezone():%Y-%m-%d %H:%M:%S %z}" if event.opens_at else ""
-    closed = f"; {event.pool} is left alone{until}" if event.pool else ""
+    if event.retry_in_s is None:
+        again = ""
+    else:
+        again = f"; again in {event.retry_in_s:.0f} s"
+    if event.opens_at:
+        until = f" until {event.opens_at.astimezone():%Y-%m-%d %H:%M:%S %z}"
+    else:
+        until = ""
+    if event.pool:
+        closed = f"; {event.pool} is left alone{until}"
+    else:
+        closed = ""
     return f"{shorten_model_name(event.model)}: {event.error}: {event.detail}{again}{closed}"
 
 
@@ -233,7 +267,10 @@ def _(event: work.ToolCalled) -> str:
 @describe_event.register
 def _(event: work.ToolReturned) -> str:
     kept = "".join(f"; kept from {line}" for line in describe_refused_hosts(event.network))
-    stray = f"; {event.stray_packets} packets without a way out" if event.stray_packets else ""
+    if event.stray_packets:
+        stray = f"; {event.stray_packets} packets without a way out"
+    else:
+        stray = ""
     return f"{event.name} {'ok' if event.ok else 'refused'}{kept}{stray}: {event.observation.head[:200]}"
 
 
@@ -247,9 +284,15 @@ def _(event: landing.TrialJudged) -> str:
     d = event.difference
     lost = f"{len(d.new_failures)} new failures, {len(d.missing_tests)} missing"
     problems = "".join(f"; {problem}" for problem in d.problems)
-    word = "green" if d.is_green else f"red ({lost}{problems})"
+    if d.is_green:
+        word = "green"
+    else:
+        word = f"red ({lost}{problems})"
     how = " (known)" if event.cached else " (second look)" if event.is_second_look else ""
-    without = f", {event.taken_back} landed taken back" if event.taken_back else ""
+    if event.taken_back:
+        without = f", {event.taken_back} landed taken back"
+    else:
+        without = ""
     return f"union of {len(event.units)}{without}: {word}{how}"
 
 
@@ -331,7 +374,10 @@ _SAID = {
 
 @describe_event.register
 def _(event: people.CommandTaken) -> str:
-    refused = f", refused: {event.refused}" if event.refused else ""
+    if event.refused:
+        refused = f", refused: {event.refused}"
+    else:
+        refused = ""
     word = _SAID.get(getattr(event.command, "how", ""), "")
     if isinstance(event.command, AddCriterion):
         word = f" {event.command.criterion.id}: {event.command.criterion.text}"
@@ -349,7 +395,10 @@ def _(event: people.ApprovalRequested) -> str:
 
 @describe_event.register
 def _(event: people.ApprovalDecided) -> str:
-    reason = f": {event.reason}" if event.reason else ""
+    if event.reason:
+        reason = f": {event.reason}"
+    else:
+        reason = ""
     return f"{event.by} answers {event.decision} to {event.item}{reason}"
 
 
@@ -370,7 +419,10 @@ def _(event: external.HookStarted) -> str:
 
 @describe_event.register
 def _(event: external.HookFinished) -> str:
-    reason = f": {event.reason}" if event.reason else ""
+    if event.reason:
+        reason = f": {event.reason}"
+    else:
+        reason = ""
     return f"{event.point}: hook {event.hook} {_ANSWERS[event.decision]}{reason} ({event.seconds:.1f} s)"
 
 

@@ -24,7 +24,9 @@ def parse_arguments(text: str) -> dict[str, Any] | None:
         found = decode_json(text)
     except ValueError:
         return None
-    return found if isinstance(found, dict) else None
+    if isinstance(found, dict):
+        return found
+    return None
 
 
 def _most_telling(arguments: str) -> str:
@@ -40,6 +42,8 @@ def _most_telling(arguments: str) -> str:
 def format_argument_value(value: Any) -> str:  # noqa: ANN401
     """The value of an argument: a text as it is, anything else as JSON."""
     try:
-        return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        if isinstance(value, str):
+            return value
+        return json.dumps(value, ensure_ascii=False)
     except RecursionError:
         return "…"

@@ -78,7 +78,9 @@ def build_burndown(state: RunState, bounds: BurndownBounds = _USUAL) -> dict[str
 
 
 def _groups(state: RunState, by: GroupKind, most: int) -> list[dict[str, Any]]:
-    return [group.as_object() for group in build_file_groups(state, by)[:most]] if most else []
+    if most:
+        return [group.as_object() for group in build_file_groups(state, by)[:most]]
+    return []
 
 
 def get_migration_title(state: RunState) -> str:
@@ -119,7 +121,9 @@ def _eta(state: RunState, has_sites: bool) -> dict[str, Any] | None:
         return None
     climbing = (file for file in state.files.values() if not file.status.is_terminal)
     judged = estimate_eta(state.burndown, sum(get_remaining_weight(file, has_sites) for file in climbing))
-    return judged.as_object() if judged else None
+    if judged:
+        return judged.as_object()
+    return None
 
 
 def _ideal(state: RunState, has_sites: bool) -> list[dict[str, float]] | None:
@@ -140,22 +144,26 @@ def build_failure_signatures(state: RunState) -> list[dict[str, Any]]:
         if has_failed(file):
             alike[get_failure_key(file)].append(file)
     steps, has_sites = list_step_names(state.recipe), counts_sites(state.recipe)
-    rows = [
-        {
-            "signature": signature,
-            "files": len(files),
-            "sites": round(sum(get_remaining_weight(file, has_sites) for file in files), 3),
-            "steps": [steps[rung] for rung in sorted({file.rung for file in files}) if 0 <= rung < len(steps)],
-            "examples": list_example_paths(files),
-        }
-        for signature, files in alike.items()
-    ]
+    rows = []
+    for signature, files in alike.items():
+        rows.append(
+            {
+                "signature": signature,
+                "files": len(files),
+                "sites": round(sum(get_remaining_weight(file, has_sites) for file in files), 3),
+                "steps": [steps[rung] for rung in sorted({file.rung for file in files}) if 0 <= rung < len(steps)],
+                "examples": list_example_paths(files),
+            }
+        )
     return sorted(rows, key=lambda row: (-row["files"], row["signature"]))
 
 
 def build_step_results(state: RunState) -> list[dict[str, Any]]:
     """The steps of the ladder: how many files each was tried on and brought through, at the first try or later."""
-    merged = [file for file in state.files.values() if file.status == FileStatus.MERGED]
+    merged = []
+    for file in state.files.values():
+        if file.status == FileStatus.MERGED:
+            merged.append(file)
     made = []
     for rung, step in enumerate((state.recipe or {}).get("step", ())):
         landed = [file for file in merged if file.rung == rung]

@@ -35,12 +35,14 @@ def render_burndown_lines(burndown: Mapping[str, Any], glyphs: BurndownGlyphs = 
     """All of it: how far it is, who and what is behind, what fails alike, what waits for a person, what comes next."""
     yield render_burndown_headline(burndown, glyphs)
     yield render_files_line(burndown)
-    yield from (f"  revision {place + 2}: {line}" for place, line in enumerate(map(_revision, burndown["revisions"])))
+    for place, line in enumerate(map(_revision, burndown["revisions"])):
+        yield f"  revision {place + 2}: {line}"
     yield from _owners(burndown, glyphs)
     yield from render_group_table("directory", burndown["directories"], glyphs)
     yield from _steps(burndown)
     yield from _signatures(burndown, glyphs)
-    yield from (_flag(flag) for flag in burndown["flags"])
+    for flag in burndown["flags"]:
+        yield _flag(flag)
     yield from render_waiting_lines(burndown)
 
 
@@ -48,7 +50,10 @@ def render_burndown_headline(burndown: Mapping[str, Any], glyphs: BurndownGlyphs
     """`unittest-to-pytest  rev 3  sites 1590 -> 65  ▇▆▄▂▁`."""
     now, unit = burndown["now"], burndown["unit"]
     curve = render_sparkline([point["sites"] for point in burndown["series"]], glyphs)
-    goal = f" (target {_number(now['target'])})" if now["target"] else ""
+    if now["target"]:
+        goal = f" (target {_number(now['target'])})"
+    else:
+        goal = ""
     counted = f"{unit} {_number(now['found'])} -> {_number(now['remaining'])}{goal}"
     return f"{to_one_line(burndown['title'])}  rev {burndown['revision']}  {counted}  {curve}".rstrip()
 
@@ -59,14 +64,19 @@ def render_sparkline(values: Sequence[float], glyphs: BurndownGlyphs = UNICODE_G
     if top <= 0:
         return ""
     shown = min(len(values), width)
-    chosen = [values[round(place * (len(values) - 1) / max(shown - 1, 1))] for place in range(shown)]
+    chosen = []
+    for place in range(shown):
+        chosen.append(values[round(place * (len(values) - 1) / max(shown - 1, 1))])
     return "".join(glyphs.bars[round(value / top * (len(glyphs.bars) - 1))] for value in chosen)
 
 
 def render_files_line(burndown: Mapping[str, Any]) -> str:
     """Files by what became of them, when the rest will be through, what it cost."""
     files = burndown["now"]["files"]
-    rest = [f"{count} {_WORDS.get(name, name)}" for name, count in files.items() if name not in _APART]
+    rest = []
+    for name, count in files.items():
+        if name not in _APART:
+            rest.append(f"{count} {_WORDS.get(name, name)}")
     concerned = sum(count for name, count in files.items() if name != "nothing-to-do")
     return "  ".join(
         part
@@ -97,7 +107,10 @@ def _price(spent: Mapping[str, Any]) -> str:
 
 
 def _revision(revision: Mapping[str, Any]) -> str:
-    by = f" by {to_one_line(revision['by'])}" if revision["by"] else ""
+    if revision["by"]:
+        by = f" by {to_one_line(revision['by'])}"
+    else:
+        by = ""
     return f"recipe {revision['revision']}{by}, {revision['files']} file{'s' * (revision['files'] != 1)} done again"
 
 
@@ -127,19 +140,23 @@ def render_group_table(
 
 
 def _steps(burndown: Mapping[str, Any]) -> Iterator[str]:
-    told = [
-        f"{step['step']} {step['landed']} of {step['tried']}"
-        + (f" ({step['later_try']} not at the first try)" if step["later_try"] else "")
-        for step in burndown["rungs"]
-        if step["tried"]
-    ]
+    told = []
+    for step in burndown["rungs"]:
+        if step["tried"]:
+            told.append(
+                f"{step['step']} {step['landed']} of {step['tried']}"
+                + (f" ({step['later_try']} not at the first try)" if step["later_try"] else "")
+            )
     if told:
         yield f"  landed by step: {', '.join(told)}"
 
 
 def _signatures(burndown: Mapping[str, Any], glyphs: BurndownGlyphs) -> Iterator[str]:
     for row in burndown["signatures"][:_ROWS]:
-        more = f" {glyphs.more}" if row["files"] > len(row["examples"]) else ""
+        if row["files"] > len(row["examples"]):
+            more = f" {glyphs.more}"
+        else:
+            more = ""
         paths = to_one_line(", ".join(row["examples"]), 200)
         plural = "s" * (row["files"] != 1)
         yield f"  {row['files']} file{plural} failed: {_cut(row['signature'], 120, glyphs)} ({paths}{more})"
@@ -154,14 +171,18 @@ def _flag(flag: Mapping[str, Any]) -> str:
 
 def render_waiting_lines(burndown: Mapping[str, Any]) -> Iterator[str]:
     """What waits for a person, the pull requests, and what can be done next."""
-    yield from (f"  waits for you: {format_reason(one['title'])} ({one['item']})" for one in burndown["waiting"])
-    yield from (f"  pull request {to_one_line(pr['group'])}: {to_one_line(pr['url'])}" for pr in burndown["prs"])
+    for one in burndown["waiting"]:
+        yield f"  waits for you: {format_reason(one['title'])} ({one['item']})"
+    for pr in burndown["prs"]:
+        yield f"  pull request {to_one_line(pr['group'])}: {to_one_line(pr['url'])}"
     if burndown["next"]:
         yield f"  next: {burndown['next']}"
 
 
 def _number(value: float) -> str:
-    return f"{value:,.0f}" if value == round(value) else f"{value:,.1f}"
+    if value == round(value):
+        return f"{value:,.0f}"
+    return f"{value:,.1f}"
 
 
 def _money(usd: float) -> str:
@@ -169,9 +190,13 @@ def _money(usd: float) -> str:
 
 
 def _seconds(value: float | None) -> str:
-    return NO_GROUP if value is None else f"{value:.1f}"
+    if value is None:
+        return NO_GROUP
+    return f"{value:.1f}"
 
 
 def _cut(text: str, width: int, glyphs: BurndownGlyphs) -> str:
     line = to_one_line(text)
-    return line if len(line) <= width else line[: width - len(glyphs.more)] + glyphs.more
+    if len(line) <= width:
+        return line
+    return line[: width - len(glyphs.more)] + glyphs.more

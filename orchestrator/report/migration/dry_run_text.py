@@ -27,9 +27,13 @@ def render_dry_run_lines(report: DryRunReport) -> Iterator[str]:
     yield f"{to_one_line(report['title'])}: a dry run at {report['base'][:12]}; nothing has landed, nothing is kept"
     yield f"  {_in_scope(report)}"
     yield f"  {_changes(report)}"
-    yield from (f"  note: {to_one_line(text)}" for text in report["notices"])
-    yield from (f"step {step['id']} ({step['kind']}): {_step(step)}" for step in report["steps"])
-    yield from (f"shard {shard['name']}: {_shard(shard)}" for shard in report["shards"] if shard["changed"])
+    for text in report["notices"]:
+        yield f"  note: {to_one_line(text)}"
+    for step in report["steps"]:
+        yield f"step {step['id']} ({step['kind']}): {_step(step)}"
+    for shard in report["shards"]:
+        if shard["changed"]:
+            yield f"shard {shard['name']}: {_shard(shard)}"
     yield from _listed("put back", [_restored(file) for file in _with(report, "restored")])
     yield from _listed("by signature", [f"{one['files']} × {one['signature']}" for one in report["alike"]])
     yield from _listed("sites that would remain", list(_remaining(report)))
@@ -42,7 +46,10 @@ def render_dry_run_lines(report: DryRunReport) -> Iterator[str]:
 
 def render_dry_run_markdown(report: DryRunReport) -> str:
     """The same under one heading, for the body of an issue or a pull request."""
-    gate = "\n".join(_gate(report["gate"])) if report["gate"] else ""
+    if report["gate"]:
+        gate = "\n".join(_gate(report["gate"]))
+    else:
+        gate = ""
     parts = (
         f"## {sanitize_markdown(to_one_line(report['title']))}: a dry run",
         f"{_in_scope(report)}. **{_changes(report)}** Base `{report['base']}`, recipe `{report['revision']}`.",
@@ -72,7 +79,10 @@ def render_dry_run_markdown(report: DryRunReport) -> str:
 
 def _in_scope(report: DryRunReport) -> str:
     found, tried = report["found"], report["tried"]
-    sites = f" with {found['sites']} sites" if report["remaining"] is not None else ""
+    if report["remaining"] is not None:
+        sites = f" with {found['sites']} sites"
+    else:
+        sites = ""
     return f"{found['files']} files in scope{sites}; {tried['files']} of them were tried"
 
 
@@ -90,8 +100,14 @@ def _step(step: Mapping[str, Any]) -> str:
         return f"not tried, since {step['not_tried']}"
     counts = {"changed": step["changed"], "left as they were": step["unchanged"], "put back": step["restored"]}
     told = ", ".join(f"{count} {word}" for word, count in counts.items())
-    refused = f", {step['refused']} put back by a rule" if step["refused"] else ""
-    cached = f"; {step['cached']} known from earlier runs" if step["cached"] else ""
+    if step["refused"]:
+        refused = f", {step['refused']} put back by a rule"
+    else:
+        refused = ""
+    if step["cached"]:
+        cached = f"; {step['cached']} known from earlier runs"
+    else:
+        cached = ""
     return f"{step['files']} files: {told}{refused}{cached}"
 
 
@@ -110,7 +126,8 @@ def _restored(file: Mapping[str, Any]) -> str:
 def _remaining(report: DryRunReport) -> Iterator[str]:
     """A line for each place."""
     for file in report["files"]:
-        yield from (f"{file['path']}:{place['line']}:{place['column']}: {place['site']}" for place in file["left"])
+        for place in file["left"]:
+            yield f"{file['path']}:{place['line']}:{place['column']}: {place['site']}"
 
 
 def _gate(gate: Mapping[str, Any]) -> Iterator[str]:
@@ -121,14 +138,18 @@ def _gate(gate: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _some(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _NAMES} more" if len(names) > _NAMES else ""
+    if len(names) > _NAMES:
+        more = f" and {len(names) - _NAMES} more"
+    else:
+        more = ""
     return to_one_line(", ".join(names[:_NAMES])) + more
 
 
 def _listed(title: str, lines: Sequence[str]) -> Iterator[str]:
     if lines:
         yield f"{title}:"
-    yield from (f"  {to_one_line(line, _CHARS)}" for line in lines[:_FILES])
+    for line in lines[:_FILES]:
+        yield f"  {to_one_line(line, _CHARS)}"
     if len(lines) > _FILES:
         yield f"  and {len(lines) - _FILES} more; --json has all of them"
 

@@ -50,7 +50,9 @@ def _rate(ticks: Sequence[Tick], end: float, half_life_s: float) -> float:
         weight = 0.5 ** ((end - after.worked) / half_life_s)
         landed += weight * max(before.sites - after.sites, 0.0)
         worked += weight * (after.worked - before.worked)
-    return landed / worked if worked > 0 else 0.0
+    if worked > 0:
+        return landed / worked
+    return 0.0
 
 
 def _error(ticks: Sequence[Tick], begin: float, end: float) -> float:
@@ -60,4 +62,6 @@ def _error(ticks: Sequence[Tick], begin: float, end: float) -> float:
         place = int((after.worked - begin) / (end - begin) * _SLICES) if end > begin else 0
         slices[min(place, _SLICES - 1)] += max(before.sites - after.sites, 0.0)
     mean = fmean(slices)
-    return stdev(slices) / mean / _SLICES**0.5 if mean else _MOST
+    if mean:
+        return stdev(slices) / mean / _SLICES**0.5
+    return _MOST

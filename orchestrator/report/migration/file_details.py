@@ -43,7 +43,10 @@ def find_file_or_shard(state: RunState, name: str) -> FileRecord | Shard:
     if known is not None:
         return known
     near = get_close_matches(name, [*state.files, *state.shards], n=3)
-    hint = f": did you mean {', '.join(near)}?" if near else f": it has {len(state.files)} files in scope"
+    if near:
+        hint = f": did you mean {', '.join(near)}?"
+    else:
+        hint = f": it has {len(state.files)} files in scope"
     raise UsageProblem(f"migration {state.run.run} has no file and no shard {name!r}{hint}")
 
 
@@ -81,7 +84,9 @@ def build_file_details(state: RunState, file: FileRecord, log: FileMoveLog) -> d
 def _is_done(file: FileRecord) -> bool | None:
     if file.remaining_sites == 0:
         return True
-    return False if file.remaining_sites >= file.sites else None
+    if file.remaining_sites >= file.sites:
+        return False
+    return None
 
 
 def _move(move: FileMoved, steps: list[str]) -> dict[str, Any]:
@@ -97,7 +102,9 @@ def _move(move: FileMoved, steps: list[str]) -> dict[str, Any]:
 
 
 def _step(steps: list[str], rung: int) -> str | None:
-    return steps[rung] if 0 <= rung < len(steps) else None
+    if 0 <= rung < len(steps):
+        return steps[rung]
+    return None
 
 
 def render_file_details(place: dict[str, Any]) -> Iterator[str]:
@@ -110,8 +117,14 @@ def render_file_details(place: dict[str, Any]) -> Iterator[str]:
 def render_file_location(place: dict[str, Any]) -> Iterator[str]:
     """A file's name and status, and the shard that it belongs to."""
     yield f"{to_one_line(place['path'])}  {place['status']}"
-    owner = f"  owner {to_one_line(place['owner'])}" if place["owner"] else ""
-    commit = f"  commit {place['commit'][:12]}" if place["commit"] else ""
+    if place["owner"]:
+        owner = f"  owner {to_one_line(place['owner'])}"
+    else:
+        owner = ""
+    if place["commit"]:
+        commit = f"  commit {place['commit'][:12]}"
+    else:
+        commit = ""
     yield f"  shard {to_one_line(place['shard'] or '-')}{owner}{commit}"
 
 
@@ -127,7 +140,8 @@ def render_file_history(place: dict[str, Any]) -> Iterator[str]:
     """What became of a file at each try, and why it stands where it does."""
     for move in place["moves"]:
         yield _move_line(move)
-    yield from (f"  flagged: {to_one_line(flag)}" for flag in place["flags"])
+    for flag in place["flags"]:
+        yield f"  flagged: {to_one_line(flag)}"
     if place["reason"]:
         yield f"  reason: {format_reason(place['reason'])}"
     if place["signature"]:
@@ -135,10 +149,22 @@ def render_file_history(place: dict[str, Any]) -> Iterator[str]:
 
 
 def _move_line(move: dict[str, Any]) -> str:
-    attempt = f", try {move['attempt']}" if move["attempt"] else ""
-    known = ", known from an earlier run" if move["is_cached"] else ""
-    reason = f": {format_reason(move['reason'])}" if move["reason"] else ""
-    took = f" ({move['seconds']:.1f} s)" if move["seconds"] else ""
+    if move["attempt"]:
+        attempt = f", try {move['attempt']}"
+    else:
+        attempt = ""
+    if move["is_cached"]:
+        known = ", known from an earlier run"
+    else:
+        known = ""
+    if move["reason"]:
+        reason = f": {format_reason(move['reason'])}"
+    else:
+        reason = ""
+    if move["seconds"]:
+        took = f" ({move['seconds']:.1f} s)"
+    else:
+        took = ""
     return f"  {move['step'] or '-'}{attempt}{known}: {move['status']}{took}{reason}"
 
 
@@ -161,11 +187,20 @@ def build_shard_details(state: RunState, shard: Shard) -> dict[str, Any]:
 
 def render_shard_details(shard: dict[str, Any]) -> Iterator[str]:
     """The object of a shard for a person."""
-    owner = f"  owner {to_one_line(shard['owner'])}" if shard["owner"] else ""
-    commit = f"  commit {shard['commit'][:12]}" if shard["commit"] else ""
+    if shard["owner"]:
+        owner = f"  owner {to_one_line(shard['owner'])}"
+    else:
+        owner = ""
+    if shard["commit"]:
+        commit = f"  commit {shard['commit'][:12]}"
+    else:
+        commit = ""
     yield f"shard {to_one_line(shard['name'])}  {shard['status']}{owner}{commit}"
     if shard["held"]:
         yield f"  held: {format_reason(shard['held'])}"
     for file in shard["files"]:
-        reason = f": {format_reason(file['reason'])}" if file["reason"] else ""
+        if file["reason"]:
+            reason = f": {format_reason(file['reason'])}"
+        else:
+            reason = ""
         yield f"  {file['status']:13} {to_one_line(file['path'])}{reason}"

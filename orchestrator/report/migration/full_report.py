@@ -32,7 +32,10 @@ def build_migration_report(state: RunState) -> dict[str, Any]:
 
 def _files(state: RunState) -> Iterator[dict[str, Any]]:
     steps = list_step_names(state.recipe)
-    shards = {path: shard for shard in state.shards.values() for path in shard.files}
+    shards = {}
+    for shard in state.shards.values():
+        for path in shard.files:
+            shards[path] = shard
     for file in sorted(state.files.values(), key=lambda file: file.path):
         if file.status != FileStatus.NOTHING_TO_DO:
             yield _file(file, shards.get(file.path), steps)

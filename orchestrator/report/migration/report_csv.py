@@ -41,4 +41,6 @@ def _cell(value: object) -> object:
     if not isinstance(value, str):
         return value
     text = strip_controls(value).replace("\n", " ").replace("\t", " ")
-    return f"'{text}" if text.lstrip().startswith(_FORMULA) else text
+    if text.lstrip().startswith(_FORMULA):
+        return f"'{text}"
+    return text

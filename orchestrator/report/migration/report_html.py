@@ -35,7 +35,10 @@ def _head(report: Mapping[str, Any]) -> Iterator[str]:
         f" (target {now['target']:,g}); files: {escape_html(counts)}</p>"
     )
     price = f"${spent['usd_known']:.2f}" + (" + unknown" if spent["usd"] is None else "")
-    head = f", head <code>{escape_html(report['head'][:12])}</code>" if report["head"] else ""
+    if report["head"]:
+        head = f", head <code>{escape_html(report['head'][:12])}</code>"
+    else:
+        head = ""
     yield (
         f"<p>Run <code>{escape_html(report['run'])}</code>, {escape_html(report['outcome'])}: {escape_html(report['reason'])}<br>"
         f"recipe revision {report['revision']}, base <code>{escape_html(report['base'][:12])}</code>{head}, "
@@ -68,7 +71,10 @@ def _groups(report: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _group(group: Mapping[str, Any]) -> tuple[object, ...]:
-    seconds = NO_GROUP if group["p50_s"] is None else f"{group['p50_s']:.1f}"
+    if group["p50_s"] is None:
+        seconds = NO_GROUP
+    else:
+        seconds = f"{group['p50_s']:.1f}"
     return (
         *(group["name"], group["files"], group["done"], f"{group['share'] * 100:.0f}", f"{group['sites_left']:,g}"),
         *(group["rejected"], group["prs"], seconds, f"${group['usd']:.2f}", group["top_reason"]),

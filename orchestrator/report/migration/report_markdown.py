@@ -35,11 +35,10 @@ def render_progress(report: Mapping[str, Any]) -> str:
     rest = ", ".join(
         f"{count} {name}" for name, count in now["files"].items() if name not in {"merged", "nothing-to-do"}
     )
-    until = (
-        f"; about {format_short_duration(eta['low_s'])} to {format_short_duration(eta['high_s'])} of work to go"
-        if eta
-        else ""
-    )
+    if eta:
+        until = f"; about {format_short_duration(eta['low_s'])} to {format_short_duration(eta['high_s'])} of work to go"
+    else:
+        until = ""
     return (
         f"**{now['found']:,g} {unit} → {now['remaining']:,g}**, {now['files'].get('merged', 0)} of {concerned} files "
         f"landed{f' ({rest})' if rest else ''}{until}."
@@ -91,12 +90,17 @@ def render_step_results(report: Mapping[str, Any]) -> str:
 
 def render_revisions(report: Mapping[str, Any]) -> str:
     """How the recipe changed on the way."""
-    lines = [_revision(place, one) for place, one in enumerate(report["revisions"], start=2)]
+    lines = []
+    for place, one in enumerate(report["revisions"], start=2):
+        lines.append(_revision(place, one))
     return "\n".join(("### Revisions of the recipe", "", *lines)) if lines else ""
 
 
 def _revision(number: int, revision: Mapping[str, Any]) -> str:
-    by = f" by {escape_markdown(revision['by'])}" if revision["by"] else ""
+    if revision["by"]:
+        by = f" by {escape_markdown(revision['by'])}"
+    else:
+        by = ""
     return (
         f"- {number}: `{revision['revision']}`{by}, {revision['files']} file{'s' * (revision['files'] != 1)} done again"
     )
@@ -122,7 +126,10 @@ def _not_landed(files: Iterable[Mapping[str, Any]]) -> str:
 
 def _entries(files: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     for file in files[:_FILES]:
-        reason = f": {escape_markdown(file['reason'])}" if file["reason"] else ""
+        if file["reason"]:
+            reason = f": {escape_markdown(file['reason'])}"
+        else:
+            reason = ""
         yield f"- {format_code_span(to_one_line(file['path']))} {file['status']}{reason}"
     if len(files) > _FILES:
         yield f"- and {len(files) - _FILES} more"

@@ -12,19 +12,33 @@ _ANNOTATIONS = 50
 def render_site_check_lines(report: Mapping[str, Any]) -> Iterator[str]:
     """The sites of kinds of which there are too many, new ones first; then the verdict."""
     for site in list_excess_sites(report):
-        news = f"  ({site['news']} since {to_one_line(report['since'])})" if site["news"] else ""
+        if site["news"]:
+            news = f"  ({site['news']} since {to_one_line(report['since'])})"
+        else:
+            news = ""
         yield f"{site['path']}:{site['line']}:{site['column']}: {site['site']}: {to_one_line(site['text'])}{news}"
-    yield from (f"note: {to_one_line(text)}" for text in report["skipped"])
-    yield from (_limit(kind) for kind in report["limits"])
+    for text in report["skipped"]:
+        yield f"note: {to_one_line(text)}"
+    for kind in report["limits"]:
+        yield _limit(kind)
     new = sum(bool(site["news"]) for site in report["sites"])
-    since = f", {new} of them not there at {to_one_line(report['since'])}" if report["since"] else ""
-    word = "holds" if report["holds"] else "FAILED: there are more sites than allowed"
+    if report["since"]:
+        since = f", {new} of them not there at {to_one_line(report['since'])}"
+    else:
+        since = ""
+    if report["holds"]:
+        word = "holds"
+    else:
+        word = "FAILED: there are more sites than allowed"
     found = f"{report['found']} sites ({report['allowed']} allowed) in {report['files']} files"
     yield f"{found} at {report['commit'][:12]}{since}: {word}"
 
 
 def _limit(kind: Mapping[str, Any]) -> str:
-    bound = "" if kind["allowed"] is None else f", {kind['allowed']} allowed"
+    if kind["allowed"] is None:
+        bound = ""
+    else:
+        bound = f", {kind['allowed']} allowed"
     return f"{kind['site']}: {kind['found']} found{bound}"
 
 
@@ -36,7 +50,10 @@ def list_excess_sites(report: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
 def render_github_annotations(report: Mapping[str, Any]) -> Iterator[str]:
     """The same as workflow commands, by which GitHub shows them at their lines."""
     for site in list_excess_sites(report)[:_ANNOTATIONS]:
-        news = f", {site['news']} since {report['since']}" if site["news"] else ""
+        if site["news"]:
+            news = f", {site['news']} since {report['since']}"
+        else:
+            news = ""
         place = f"file={_property(site['path'])},line={site['line']},col={site['column']}"
         title = _property(f"{site['site']}{news}")
         yield f"::error {place},title={title}::{_message(to_one_line(site['text']))}"

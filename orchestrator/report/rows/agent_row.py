@@ -55,7 +55,9 @@ class AgentRow:
     def urgency(self) -> int:
         """Its place when sorted by attention. A planner whose tasks are under way needs as little as what waits."""
         waits = self.kind == "task" and self.role != "worker" and self.activity is Activity.RUN
-        return Activity.QUEUE.urgency if waits else self.activity.urgency
+        if waits:
+            return Activity.QUEUE.urgency
+        return self.activity.urgency
 
     def get_filter_values(self) -> dict[str, FilterValue]:
         """What a filter can ask for, by the names of `FIELDS`."""
@@ -83,7 +85,10 @@ class AgentRow:
 
     def render_cells(self, is_ascii: bool = False) -> dict[str, str]:
         """What the columns of `COLUMNS` show of it, in one line each."""
-        title = f"{self.task} {self.title}" if self.task and self.title else self.task or self.title
+        if self.task and self.title:
+            title = f"{self.task} {self.title}"
+        else:
+            title = self.task or self.title
         return {
             "id": self.name,
             "state": self.activity.render_label(is_ascii),
@@ -134,4 +139,6 @@ def format_tokens(tokens: int) -> str:
         return "-"
     if tokens < 1_000:
         return str(tokens)
-    return f"{tokens / 1_000:.0f}k" if tokens < 999_500 else f"{tokens / 1_000_000:.1f}M"
+    if tokens < 999_500:
+        return f"{tokens / 1_000:.0f}k"
+    return f"{tokens / 1_000_000:.1f}M"

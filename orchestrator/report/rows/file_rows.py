@@ -61,7 +61,9 @@ class FileRow:
     @property
     def price(self) -> str:
         """What model calls for it cost; empty if there were none."""
-        return format_price(self.spent) if self.spent.calls else ""
+        if self.spent.calls:
+            return format_price(self.spent)
+        return ""
 
     def get_filter_values(self) -> Mapping[str, FilterValue]:
         """What it can be filtered by."""

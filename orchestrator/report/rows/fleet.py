@@ -161,10 +161,14 @@ class _Fleet:
         session, found = self._state.sessions.get(name or SessionId("")), self._state.tasks.get(task or TaskId(""))
         if session is not None and self._is_under_way(session):
             return self._session(session, build_short_names(self._state)[session.session], self._question_of(session))
-        return None if found is None else self._task(found, self._asked.get(found.spec.id))
+        if found is None:
+            return None
+        return self._task(found, self._asked.get(found.spec.id))
 
     def _question_of(self, session: SessionState) -> ApprovalState | None:
-        return self._asked.get(session.task or "") if session.role == "worker" else None
+        if session.role == "worker":
+            return self._asked.get(session.task or "")
+        return None
 
     def _is_under_way(self, session: SessionState) -> bool:
         """A conversation that was left without an end, because its attempt was given up, is not."""
@@ -207,7 +211,9 @@ class _Fleet:
             return Activity.STALL
         if intent is None and seen is not None and seen.kind == "model.failed":
             return Activity.RETRY
-        return Activity.JUDGE if session.role in {"judge", "arbiter"} else _of_intent(intent)
+        if session.role in {"judge", "arbiter"}:
+            return Activity.JUDGE
+        return _of_intent(intent)
 
     def _task(self, task: TaskState, question: ApprovalState | None) -> AgentRow:
         attempt = task.attempt
@@ -236,10 +242,14 @@ class _Fleet:
         if self._is_over:
             return Activity.STOP
         if self._waits_all:
-            return Activity.PAUSE if doing is not Activity.QUEUE else doing
+            if doing is not Activity.QUEUE:
+                return Activity.PAUSE
+            return doing
         if task.spec.id in self._tested:
             return Activity.TEST
-        return Activity.RETRY if doing is Activity.QUEUE and (task.attempts or task.retry) else doing
+        if doing is Activity.QUEUE and (task.attempts or task.retry):
+            return Activity.RETRY
+        return doing
 
     def _waits(self, task: TaskState) -> str:
         """What a task waits for that nobody works on."""
@@ -249,7 +259,9 @@ class _Fleet:
             return f"waits for an answer to {task.spec.approval}"
         tasks = self._state.tasks
         needed = [name for name in task.spec.depends_on if name in tasks and not tasks[name].status.is_reached]
-        return f"after {', '.join(needed)}" if needed else ""
+        if needed:
+            return f"after {', '.join(needed)}"
+        return ""
 
     def _question(self, asked: ApprovalState) -> AgentRow:
         """A question that is about the whole run."""
@@ -266,7 +278,9 @@ class _Fleet:
 def _role(state: RunState, task: TaskState) -> str:
     if task.spec.kind == "leaf":
         return "worker"
-    return "step" if state.run.mode == "migration" else "planner"
+    if state.run.mode == "migration":
+        return "step"
+    return "planner"
 
 
 def _subject(asked: ApprovalState) -> str:
@@ -285,7 +299,9 @@ def _asks(asked: ApprovalState) -> str:
 
 
 def _of_intent(intent: Intent | None) -> Activity:
-    return Activity.THINK if isinstance(intent, work.ModelCalled) else Activity.RUN
+    if isinstance(intent, work.ModelCalled):
+        return Activity.THINK
+    return Activity.RUN
 
 
 def _branch(task: TaskState | None, number: int) -> str:

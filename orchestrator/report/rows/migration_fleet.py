@@ -40,14 +40,19 @@ def build_migration_rows(state: RunState, is_at_work: bool, is_whole: bool) -> I
 def find_migration_file_row(state: RunState, path: str) -> AgentRow | None:
     """The row of one file of a migration; None if it has no such file."""
     file = state.files.get(path)
-    return None if file is None else _file(file, list_step_names(state.recipe), bool(state.ended))
+    if file is None:
+        return None
+    return _file(file, list_step_names(state.recipe), bool(state.ended))
 
 
 def _steps(state: RunState, is_at_work: bool) -> Iterator[AgentRow]:
     for intent in state.open_intents.values():
         if isinstance(intent, StepStarted):
             done = f"{state.rung_files[intent.rung]} of {intent.files} files"
-            doing = Activity.RUN if is_at_work and not state.paused and not state.ended else Activity.PAUSE
+            if is_at_work and not state.paused and not state.ended:
+                doing = Activity.RUN
+            else:
+                doing = Activity.PAUSE
             yield AgentRow("step", intent.step, "-", doing, "step", intent.step, last=done)
 
 
@@ -59,19 +64,30 @@ def _shards(state: RunState) -> Iterator[AgentRow]:
         if status in _SHARDS:
             last = shard.held or "its files are on their way"
             title = f"{len(shard.files)} file{'s' * (len(shard.files) != 1)}"
-            doing = Activity.STOP if state.ended and not shard.held else _SHARDS[status]
+            if state.ended and not shard.held:
+                doing = Activity.STOP
+            else:
+                doing = _SHARDS[status]
             yield AgentRow("shard", shard.name, "-", doing, "shard", shard.name, title, last=format_reason(last))
 
 
 def _doing(status: FileStatus, is_over: bool) -> Activity:
     """What has not come to rest when the run ends never will."""
     doing = ACTIVITY_BY_STATUS[status]
-    return Activity.STOP if is_over and not status.is_terminal else doing
+    if is_over and not status.is_terminal:
+        return Activity.STOP
+    return doing
 
 
 def _file(file: FileRecord, steps: list[str], is_over: bool) -> AgentRow:
-    step = steps[file.rung] if 0 <= file.rung < len(steps) else ""
-    why = format_reason(file.reason) if file.reason and file.status != FileStatus.MERGED else ""
+    if 0 <= file.rung < len(steps):
+        step = steps[file.rung]
+    else:
+        step = ""
+    if file.reason and file.status != FileStatus.MERGED:
+        why = format_reason(file.reason)
+    else:
+        why = ""
     return AgentRow(
         kind="file",
         id=file.path,

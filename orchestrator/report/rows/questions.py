@@ -107,7 +107,9 @@ class _Waits:
 def _at(state: RunState, one: ApprovalState) -> float:
     item = one.approval.item
     at = state.approval_answered_at.get(item) or state.approval_asked_at.get(item)
-    return at.timestamp() if at else 0.0
+    if at:
+        return at.timestamp()
+    return 0.0
 
 
 def _question(state: RunState, one: ApprovalState, number: int, now: datetime, waits: _Waits) -> QuestionRow:
@@ -158,7 +160,9 @@ def _blocks(state: RunState, asked: Approval, task: TaskId | None, waits: _Waits
     match asked.matter:
         case "plan":
             held = waits.planned[asked.item]
-            return f"{held} tasks of {task}" if held else f"the plan of {task}"
+            if held:
+                return f"{held} tasks of {task}"
+            return f"the plan of {task}"
         case "landing" | "tier" if task is not None:
             after = waits.count_dependents(task)
             return f"{task}" + (f" and {after} after it" if after else "")
@@ -172,7 +176,9 @@ def _blocks(state: RunState, asked: Approval, task: TaskId | None, waits: _Waits
             return "the end of the run"
         case "sample":
             return "all files but the sample"
-    return "nothing: it may be answered later" if state.ended else "what the revised recipe would do again"
+    if state.ended:
+        return "nothing: it may be answered later"
+    return "what the revised recipe would do again"
 
 
 @dataclass(frozen=True)
@@ -195,7 +201,9 @@ def find_questioned_change(state: RunState, item: str) -> QuestionedChange | Non
         number = known.approval.subject.rpartition("@")[2]
         taken = [one for one in found.candidates if str(one.number) == number]
         attempts = [one for one in found.attempts if str(one.number) == number]
-        return QuestionedChange(attempts[-1].base, taken[-1].commit) if taken and attempts else None
+        if taken and attempts:
+            return QuestionedChange(attempts[-1].base, taken[-1].commit)
+        return None
     if known.approval.matter in {"pull-request", "merge"} and state.head is not None:
         return QuestionedChange(state.run.base, state.head)
     if known.approval.matter == "landing" and known.is_open:
@@ -208,7 +216,9 @@ def _to_land(state: RunState) -> QuestionedChange | None:
     ready = (one for one in state.files.values() if one.status == FileStatus.TRANSFORMED and one.is_pending)
     files = {one.path: (one.mode, one.blob) for one in ready if one.blob is not None}
     base = state.landings[-1].new if state.landings else state.run.base_tree
-    return QuestionedChange(base, base, files) if files else None
+    if files:
+        return QuestionedChange(base, base, files)
+    return None
 
 
 def render_question_lines(one: QuestionRow) -> list[str]:
@@ -221,4 +231,6 @@ def render_question_lines(one: QuestionRow) -> list[str]:
     if not one.is_open:
         because = f": {one.reason}" if one.reason else ""
         lines.append(f"answered  {one.decision} by {one.by}{because}" if one.decision else "no longer of interest")
-    return [*lines, "", *one.detail] if one.detail else lines
+    if one.detail:
+        return [*lines, "", *one.detail]
+    return lines

@@ -62,7 +62,9 @@ class TaskGates:
         given = task.verdict
         if given and given.verdict.cause in _OF_RULES:
             return GateStatus("bad")
-        return GateStatus("ok") if self._receipts(task) or (given and given.verdict.kind == "merge") else GateStatus()
+        if self._receipts(task) or (given and given.verdict.kind == "merge"):
+            return GateStatus("ok")
+        return GateStatus()
 
     def _tests(self, task: TaskState) -> GateStatus:
         running = self._standing.checks_by_task.get(task.spec.id)
@@ -72,7 +74,9 @@ class TaskGates:
         if task.verdict and task.verdict.verdict.cause in _OF_TESTS:
             return GateStatus("bad", counts)
         past = task.verdict is not None or (task.spec.id, len(task.attempts)) in self._reviews
-        return GateStatus("ok" if past else "now", counts) if counts else GateStatus()
+        if counts:
+            return GateStatus("ok" if past else "now", counts)
+        return GateStatus()
 
     def _receipts(self, task: TaskState) -> str:
         """`11/12`: how many tests passed on the candidate's tree, of how many; the exit code where none are counted."""
@@ -80,12 +84,17 @@ class TaskGates:
             return ""
         tree = task.candidate.tree
         keys = task.verdict.verdict.receipts if task.verdict else ()
-        known = [self._state.receipts[key] for key in keys if key in self._state.receipts]
+        known = []
+        for key in keys:
+            if key in self._state.receipts:
+                known.append(self._state.receipts[key])
         receipt = next((one for one in known if one.tree == tree), None) or self._latest.get(tree)
         if receipt is None:
             return ""
         counts = receipt.counts
-        return f"{counts.passed}/{counts.total}" if counts.total else f"exit {receipt.exit_code}"
+        if counts.total:
+            return f"{counts.passed}/{counts.total}"
+        return f"exit {receipt.exit_code}"
 
     @cached_property
     def _latest(self) -> Mapping[TreeId, Receipt]:
@@ -97,10 +106,15 @@ class TaskGates:
         if lenses := self._reviews.get((task.spec.id, len(task.attempts))):
             return GateStatus("now", ", ".join(lenses))
         votes = task.verdict.verdict.votes if task.verdict else ()
-        against = [vote.lens for vote in votes if vote.decision != "approve"]
+        against = []
+        for vote in votes:
+            if vote.decision != "approve":
+                against.append(vote.lens)
         if against or (task.verdict and task.verdict.verdict.cause in _OF_REVIEW):
             return GateStatus("bad", ", ".join(against))
-        return GateStatus("ok", f"{len(votes)}/{len(votes)}") if votes else GateStatus()
+        if votes:
+            return GateStatus("ok", f"{len(votes)}/{len(votes)}")
+        return GateStatus()
 
     def _person(self, task: TaskState) -> GateStatus:
         answer = self._state.approvals.get(f"landing/{task.unit}")
@@ -115,4 +129,6 @@ class TaskGates:
             return GateStatus("ok")
         if task.ejection is not None:
             return GateStatus("bad")
-        return GateStatus("now") if self.is_testing and task.status == TaskStatus.QUEUED else GateStatus()
+        if self.is_testing and task.status == TaskStatus.QUEUED:
+            return GateStatus("now")
+        return GateStatus()

@@ -72,7 +72,10 @@ def render_queue_line(state: RunState) -> str:
 
 
 def _trial_words(trial: TrialJudged) -> str:
-    word = "green" if trial.difference.is_green else "red"
+    if trial.difference.is_green:
+        word = "green"
+    else:
+        word = "red"
     return f"last union of {len(trial.units)}: {word}{' (known)' if trial.cached else ''}"
 
 
@@ -88,7 +91,10 @@ class _Queue:
         """What the judge let through and has not landed."""
         queued = [task for task in self._state.tasks.values() if task.status == TaskStatus.QUEUED]
         for place, task in enumerate(queued, 1):
-            doing = Activity.TEST if self._gates.is_testing else self._standing.get_activity(task)
+            if self._gates.is_testing:
+                doing = Activity.TEST
+            else:
+                doing = self._standing.get_activity(task)
             yield self._row(task, Activity.RETRY if task.ejection else doing, place)
 
     def iterate_judging(self) -> Iterator[QueueRow]:
@@ -148,9 +154,15 @@ def describe_ejection(ejection: UnitEjected) -> str:
         return f"conflicts in {', '.join(ejection.conflict)}"
     found = ejection.difference
     lost = [*found.problems, *found.new_failures, *found.missing_tests, *found.unsettled]
-    beside = f" together with {', '.join(ejection.partners)}" if ejection.partners else ""
+    if ejection.partners:
+        beside = f" together with {', '.join(ejection.partners)}"
+    else:
+        beside = ""
     count = len(found.new_failures) + len(found.missing_tests)
-    told = f"breaks {count} test{'s' * (count != 1)}{beside}: " if count else f"red{beside}: "
+    if count:
+        told = f"breaks {count} test{'s' * (count != 1)}{beside}: "
+    else:
+        told = f"red{beside}: "
     return told + ", ".join(lost[:5])
 
 

@@ -65,5 +65,7 @@ def parse_filter(text: str, keys: Sequence[str]) -> RowFilter:
 def _is(field: FilterValue, value: str) -> bool:
     if isinstance(field, int | float) and not isinstance(field, bool):
         asked = _NUMBER.fullmatch(value)
-        return _SIGNS[asked["sign"]](float(field), float(asked["number"])) if asked else str(field) == value
+        if asked:
+            return _SIGNS[asked["sign"]](float(field), float(asked["number"]))
+        return str(field) == value
     return isinstance(field, str) and value in field.lower()

@@ -30,19 +30,25 @@ def build_contract(state: RunState) -> list[dict[str, Any]]:
 
 def iterate_contract_receipts(state: RunState) -> Iterator[str]:
     """The keys of the receipts that the verdicts on the contract rest on, the oldest first."""
-    yield from (finding.receipt for given in state.iterations for finding in given.findings if finding.receipt)
+    for given in state.iterations:
+        for finding in given.findings:
+            if finding.receipt:
+                yield finding.receipt
 
 
 def render_iteration_lines(state: RunState) -> Iterator[str]:
     """Each verdict on the contract with its reasons, then what the newest one says of each criterion."""
     for number, given in enumerate(state.iterations, start=1):
         yield f"iteration {number}: {given.decision}"
-        yield from (f"  {quote_text(reason)}" for reason in given.reasons)
+        for reason in given.reasons:
+            yield f"  {quote_text(reason)}"
     yield from render_contract_lines(build_contract(state))
 
 
 def _exit(receipt: Receipt | None) -> int | None:
-    return receipt.exit_code if receipt else None
+    if receipt:
+        return receipt.exit_code
+    return None
 
 
 def render_contract_lines(criteria: Iterable[Mapping[str, Any]], only_unmet: bool = False) -> Iterator[str]:
@@ -55,5 +61,8 @@ def render_contract_lines(criteria: Iterable[Mapping[str, Any]], only_unmet: boo
     yield f"contract: {met} of {len(criteria)} criteria met" if judged else f"contract: {len(criteria)} criteria"
     for one in criteria:
         if not (only_unmet and one["met"]):
-            evidence = f" – {to_one_line(one['evidence'], _CHARS)}" if one["evidence"] else ""
+            if one["evidence"]:
+                evidence = f" – {to_one_line(one['evidence'], _CHARS)}"
+            else:
+                evidence = ""
             yield f"  {_MARKS[one['met']]} {one['id']}: {to_one_line(one['text'], _CHARS)}{evidence}"

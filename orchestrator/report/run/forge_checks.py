@@ -42,7 +42,10 @@ def describe_pull_request_event(event: ChecksSeen | PrMerging | PrMerged | PrClo
 
 
 def _some(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    if len(names) > _SHOWN:
+        more = f" and {len(names) - _SHOWN} more"
+    else:
+        more = ""
     return to_one_line(", ".join(names[:_SHOWN])) + more
 
 
@@ -83,4 +86,6 @@ def build_forge_checks(state: RunState) -> dict[str, Any] | None:
 def build_merge_result(state: RunState) -> dict[str, Any] | None:
     """What was merged and where its target stands since; None if nothing was."""
     merged = state.merged
-    return {"ref": merged.ref, "commit": merged.commit, "target": merged.new} if merged else None
+    if merged:
+        return {"ref": merged.ref, "commit": merged.commit, "target": merged.new}
+    return None

@@ -13,8 +13,12 @@ def suggest_next_step(state: RunState) -> str:
         item = shlex.quote(state.pending_approvals[0].approval.item)
         return f"orchestrate approve {run} {item} (or deny, or a in orchestrate watch): the run waits for your answer"
     if state.ended is None:
-        return f"orchestrate resume {run}: it has stopped and can go on" if state.paused else ""
-    return _after_a_migration(state) if state.run.mode == "migration" else _after_a_goal(state)
+        if state.paused:
+            return f"orchestrate resume {run}: it has stopped and can go on"
+        return ""
+    if state.run.mode == "migration":
+        return _after_a_migration(state)
+    return _after_a_goal(state)
 
 
 def _after_a_migration(state: RunState) -> str:
@@ -30,4 +34,6 @@ def _after_a_goal(state: RunState) -> str:
     run = state.run.run
     if state.ended and state.ended.outcome != "done":
         return f"orchestrate report {run}: how it was judged, and what did not land"
-    return f"orchestrate diff {run}: look at what landed" if state.head else ""
+    if state.head:
+        return f"orchestrate diff {run}: look at what landed"
+    return ""

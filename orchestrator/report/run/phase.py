@@ -28,12 +28,17 @@ def get_phase(state: RunState) -> Phase:
         return Phase("testing the base", 0, 1)
     if state.forge_checks and is_waiting_for_checks(state):
         return _waiting(state.forge_checks)
-    return _migrating(state) if state.run.mode == "migration" else _working(state)
+    if state.run.mode == "migration":
+        return _migrating(state)
+    return _working(state)
 
 
 def _waiting(seen: ChecksSeen) -> Phase:
     total, pending = len(seen.checks), len(list_check_names(seen.checks, "pending"))
-    what = f"waits for {pending} check{'s' * (pending != 1)} of" if pending else "looks at the checks of"
+    if pending:
+        what = f"waits for {pending} check{'s' * (pending != 1)} of"
+    else:
+        what = "looks at the checks of"
     return Phase(f"{what} {seen.forge}", total - pending, total)
 
 
@@ -48,20 +53,35 @@ def _migrating(state: RunState) -> Phase:
                 leaf.status in {TaskStatus.RUNNING, TaskStatus.JUDGING} for leaf in leaves if leaf.verdict is None
             )
             return Phase(f"{step.spec.title}, {working} files at work", len(leaves) - working, len(leaves))
-    search = state.trials[-1].round if state.trials else ""
-    trials = [trial for trial in state.trials if trial.round == search]
+    if state.trials:
+        search = state.trials[-1].round
+    else:
+        search = ""
+    trials = []
+    for trial in state.trials:
+        if trial.round == search:
+            trials.append(trial)
     if not trials:
         return Phase("migrating", 0, len(state.files))
     accepted = max((len(trial.units) for trial in trials if trial.difference.is_green), default=0)
     testing = any(isinstance(intent, CheckStarted) for intent in state.open_intents.values())
-    title = "testing the union" if len(trials) == 1 else f"searching, union {len(trials)}"
+    if len(trials) == 1:
+        title = "testing the union"
+    else:
+        title = f"searching, union {len(trials)}"
     return Phase(title if testing else "landing", accepted, len(trials[0].units))
 
 
 def _working(state: RunState) -> Phase:
-    leaves = [task for task in state.tasks.values() if task.spec.kind == "leaf"]
+    leaves = []
+    for task in state.tasks.values():
+        if task.spec.kind == "leaf":
+            leaves.append(task)
     done = sum(task.status.is_terminal for task in leaves)
-    running = [task.spec.id for task in leaves if task.status == TaskStatus.RUNNING]
+    running = []
+    for task in leaves:
+        if task.status == TaskStatus.RUNNING:
+            running.append(task.spec.id)
     judging = sum(task.status in {TaskStatus.JUDGING, TaskStatus.QUEUED} for task in leaves)
     planning = sum(task.status == TaskStatus.PLANNING for task in state.tasks.values())
     parts = [

@@ -73,17 +73,23 @@ def _pull_requests(state: RunState) -> dict[str, Any]:
 def _outcome(state: RunState) -> str:
     if state.ended:
         return state.ended.outcome
-    return "paused" if state.paused else "running"
+    if state.paused:
+        return "paused"
+    return "running"
 
 
 def _reason(state: RunState) -> str:
     end = state.ended or state.paused
-    return end.reason if end else ""
+    if end:
+        return end.reason
+    return ""
 
 
 def _exit(state: RunState) -> int | None:
     end = state.ended or state.paused
-    return end.exit if end else None
+    if end:
+        return end.exit
+    return None
 
 
 def _tasks(state: RunState) -> dict[str, int]:
@@ -156,7 +162,9 @@ def find_head_trial(state: RunState) -> TrialJudged | None:
 def _counts(receipts: Iterable[Receipt]) -> dict[str, int] | None:
     """All tests together; None where checks tell only their exit codes, which is not the same as no tests."""
     counted = [receipt.counts for receipt in receipts if receipt.tests is not None]
-    return sum(counted, TestCounts()).model_dump() if counted else None
+    if counted:
+        return sum(counted, TestCounts()).model_dump()
+    return None
 
 
 def _spent(state: RunState) -> dict[str, Any]:

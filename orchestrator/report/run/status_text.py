@@ -14,7 +14,10 @@ _SHOWN = 20
 
 def render_status_lines(status: Mapping[str, Any], glyphs: BurndownGlyphs = UNICODE_GLYPHS) -> Iterator[str]:
     """Run, branch, what it took so far, the plan tree or the files by state, and what was rejected."""
-    life = "live" if status["is_live"] else "no process"
+    if status["is_live"]:
+        life = "live"
+    else:
+        life = "no process"
     yield f"{status['run']}  {status['outcome']} ({life})  {_plain(status['goal'].splitlines()[0])}"
     if status["reason"]:
         yield f"  {_plain(status['reason'])}"
@@ -22,8 +25,10 @@ def render_status_lines(status: Mapping[str, Any], glyphs: BurndownGlyphs = UNIC
     yield f"  branch {status['pr_branch']}  base {status['base'][:12]}  head {head}"
     yield _spent(status)
     yield from _budget(status["budget"])
-    yield from (f"  {line}" for line in render_contract_lines(status.get("contract", ())))
-    yield from (_task(task) for task in status["plan"])
+    for line in render_contract_lines(status.get("contract", ())):
+        yield f"  {line}"
+    for task in status["plan"]:
+        yield _task(task)
     yield from _pull_request(status)
     if "burndown" in status:
         first, *rest = render_burndown_lines(status["burndown"], glyphs)
@@ -48,13 +53,18 @@ def _pull_request(status: Mapping[str, Any]) -> Iterator[str]:
 
 def _spent(status: Mapping[str, Any]) -> str:
     spent = status["spent"]
-    price = f"${spent['usd_known']:.2f}" if spent["usd"] is not None else f"${spent['usd_known']:.2f} + unknown"
+    if spent["usd"] is not None:
+        price = f"${spent['usd_known']:.2f}"
+    else:
+        price = f"${spent['usd_known']:.2f} + unknown"
     return f"  {status['test_runs']} test runs  {spent['calls']} model calls  {price}  {spent['wall_s']:.0f} s"
 
 
 def _budget(budget: Mapping[str, Any]) -> Iterator[str]:
     """Each limit of the run with what is used of it, what is reserved or perhaps billed included."""
-    used = {name: sum(budget[part][name] for part in _USED) for name in ("usd_known", "tokens", "calls")}
+    used = {}
+    for name in ("usd_known", "tokens", "calls"):
+        used[name] = sum(budget[part][name] for part in _USED)
     told = {
         "usd": f"${used['usd_known']:.2f} of ${budget['limit'].get('usd', 0):.2f}",
         "tokens": f"{used['tokens']:,} of {budget['limit'].get('tokens', 0):,} tokens",
@@ -76,9 +86,18 @@ def _disk(disk: Mapping[str, Any]) -> str:
 
 def _task(task: Mapping[str, Any]) -> str:
     indent = "  " * (task["depth"] + 1)
-    tries = f" ×{len(task['attempts'])}" if len(task["attempts"]) > 1 else ""
-    cause = f"  {task['cause']}:" if task.get("cause") else " "
-    reason = f"{cause} {format_reason(task['reason'])}" if task["reason"] else ""
+    if len(task["attempts"]) > 1:
+        tries = f" ×{len(task['attempts'])}"
+    else:
+        tries = ""
+    if task.get("cause"):
+        cause = f"  {task['cause']}:"
+    else:
+        cause = " "
+    if task["reason"]:
+        reason = f"{cause} {format_reason(task['reason'])}"
+    else:
+        reason = ""
     return f"{indent}{task['status']:9} {task['id']}{tries}  {_plain(task['title'])}{reason}"
 
 

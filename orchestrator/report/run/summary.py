@@ -66,14 +66,19 @@ def render_summary_lines(state: RunState, where: str = "") -> Iterator[str]:
 
 
 def _migration(state: RunState) -> Iterator[str]:
-    by_status = {status: [f for f in state.files.values() if f.status == status] for status in FileStatus}
+    by_status = {}
+    for status in FileStatus:
+        by_status[status] = [f for f in state.files.values() if f.status == status]
     landed, rejected = len(by_status[FileStatus.MERGED]), len(by_status[FileStatus.REJECTED])
     left = "".join(f", {len(by_status[status])} {word}" for status, word in _LEFT.items() if by_status[status])
     yield f"{len(state.files)} files in scope: {landed} landed, {rejected} rejected{left}"
     red = next((trial for trial in state.trials if not trial.difference.is_green), None)
     if red is not None and len(red.units) > 1:
         lost = len(red.difference.new_failures) + len(red.difference.missing_tests)
-        broken = f"broken {lost} tests" if lost else "turned the gate red"
+        if lost:
+            broken = f"broken {lost} tests"
+        else:
+            broken = "turned the gate red"
         yield f"all {len(red.units)} changes together would have {broken}"
     rest = [(mark, file) for status, mark in _MARKS.items() for file in by_status[status]]
     for mark, file in rest[:_SHOWN]:
@@ -87,10 +92,16 @@ def _tasks(state: RunState) -> Iterator[str]:
     merged = [task for task in leaves if task.status == TaskStatus.MERGED]
     yield f"{len(leaves)} tasks: {len(merged)} merged, {len(leaves) - len(merged)} not"
     for task in leaves[:_SHOWN]:
-        tries = f" ({len(task.attempts)} attempts)" if len(task.attempts) > 1 else ""
+        if len(task.attempts) > 1:
+            tries = f" ({len(task.attempts)} attempts)"
+        else:
+            tries = ""
         mark = "✓" if task.status == TaskStatus.MERGED else "✗" if task.status.is_terminal else "·"
         cause = f", {task.cause}" if task.cause else ""
-        reason = f": {format_reason(task.reason)}" if task.reason else ""
+        if task.reason:
+            reason = f": {format_reason(task.reason)}"
+        else:
+            reason = ""
         yield f"  {mark} {task.spec.id}  {task.status}{cause}{tries}{reason}"
 
 
@@ -111,27 +122,38 @@ def _flaky(state: RunState) -> Iterator[str]:
     tests = state.list_flaky_tests()
     if tests:
         told = ", ".join(f"{strip_controls(test)} ({seen} ×)" for test, seen in tests[:_SHOWN_FLAKES])
-        more = f" and {len(tests) - _SHOWN_FLAKES} more" if len(tests) > _SHOWN_FLAKES else ""
+        if len(tests) > _SHOWN_FLAKES:
+            more = f" and {len(tests) - _SHOWN_FLAKES} more"
+        else:
+            more = ""
         yield f"flaky tests, which passed and failed on one tree ({len(tests)}): {format_reason(told)}{more}"
 
 
 def format_reason(text: str) -> str:
     """A reason in one bounded line; `show` and `status --json` have all of it."""
     line = to_one_line(text)
-    return line if len(line) <= _LINE_CHARS else f"{line[:_LINE_CHARS]}…"
+    if len(line) <= _LINE_CHARS:
+        return line
+    return f"{line[:_LINE_CHARS]}…"
 
 
 def _tests(state: RunState) -> str:
     baseline = state.get_baseline_receipts().values()
     if not baseline:
         return "no baseline was recorded"
-    counted = [receipt.counts for receipt in baseline if receipt.tests is not None]
+    counted = []
+    for receipt in baseline:
+        if receipt.tests is not None:
+            counted.append(receipt.counts)
     if not counted:
         is_red = any(receipt.exit_code != 0 for receipt in baseline)
         return f"the gate reports exit codes only{', and was red before anything changed' * is_red}"
     total = sum((counts for counts in counted[1:]), counted[0])
     red = total.failed + total.errors
-    already = f", {red} of them red before anything changed" if red else ""
+    if red:
+        already = f", {red} of them red before anything changed"
+    else:
+        already = ""
     landed = find_head_trial(state)
     if landed is None:
         return f"baseline: {total.total} tests{already}"

@@ -48,13 +48,17 @@ def _goes_on(task: TaskState, attempt: Attempt) -> bool:
 
 def _last(task: TaskState, number: int) -> Fate:
     fate = get_task_fate(task)
-    return "ejected" if fate == "rejected" and _was_ejected(task, number) else fate
+    if fate == "rejected" and _was_ejected(task, number):
+        return "ejected"
+    return fate
 
 
 def _given_up(task: TaskState, number: int) -> Fate:
     if _was_ejected(task, number):
         return "ejected"
-    return "restarted" if any(given.number == number for given in task.verdicts) else "superseded"
+    if any(given.number == number for given in task.verdicts):
+        return "restarted"
+    return "superseded"
 
 
 def _was_ejected(task: TaskState, number: int) -> bool:

@@ -92,7 +92,8 @@ def render_task_history(state: RunState, task: TaskState) -> Iterator[str]:
     spec = task.spec
     yield f"{spec.id}  {task.status}  {to_one_line(spec.title, _TITLE_CHARS)}"
     yield f"  {quote_text(spec.outcome)}"
-    yield from (f"  - {quote_text(point)}" for point in spec.acceptance)
+    for point in spec.acceptance:
+        yield f"  - {quote_text(point)}"
     if spec.grants:
         yield f"  may change tests and configuration: {strip_controls(', '.join(spec.grants))}"
     if task.reason:
@@ -102,18 +103,23 @@ def render_task_history(state: RunState, task: TaskState) -> Iterator[str]:
         yield from _attempt_lines(task, attempt.number)
         yield from _overstep_lines(state, task, attempt.number)
     if spec.id == ROOT_TASK:
-        yield from (f"  {line}" for line in render_iteration_lines(state))
+        for line in render_iteration_lines(state):
+            yield f"  {line}"
 
 
 def _attempt_lines(task: TaskState, number: int) -> Iterator[str]:
     for end in task.ends:
         if end.number == number:
-            last = end.handoff.summary if end.handoff else end.detail
+            if end.handoff:
+                last = end.handoff.summary
+            else:
+                last = end.detail
             yield f"  {end.exit}: {quote_text(last)}"
     for candidate in task.candidates:
         if candidate.number == number:
             yield f"  candidate {candidate.commit[:12]} +{candidate.added} -{candidate.removed}: "
-            yield from (f"    {to_one_line(path)}" for path in candidate.paths)
+            for path in candidate.paths:
+                yield f"    {to_one_line(path)}"
     for given in task.verdicts:
         if given.number == number:
             yield from _verdict_lines(given.verdict)
@@ -121,17 +127,21 @@ def _attempt_lines(task: TaskState, number: int) -> Iterator[str]:
 
 def _verdict_lines(verdict: Verdict) -> Iterator[str]:
     yield f"  verdict: {verdict.kind}{f' ({verdict.cause})' if verdict.cause else ''}"
-    yield from (f"    {quote_text(reason)}" for reason in verdict.reasons)
-    yield from (f"    flagged: {quote_text(flag)}" for flag in verdict.flags)
+    for reason in verdict.reasons:
+        yield f"    {quote_text(reason)}"
+    for flag in verdict.flags:
+        yield f"    flagged: {quote_text(flag)}"
     for vote in verdict.votes:
         yield from _vote_lines(vote)
-    yield from (f"    rests on receipt {key}" for key in verdict.receipts)
+    for key in verdict.receipts:
+        yield f"    rests on receipt {key}"
 
 
 def _vote_lines(vote: LensVote) -> Iterator[str]:
     """A reviewer's word, and what it found point by point, with what shows it."""
     yield f"    {vote.lens} ({vote.model}): {vote.decision}"
-    yield from (f"      {quote_text(reason)}" for reason in vote.reasons)
+    for reason in vote.reasons:
+        yield f"      {quote_text(reason)}"
     for finding in vote.findings:
         evidence = to_one_line(", ".join(finding.evidence), _EVIDENCE_CHARS) or "no evidence"
         yield f"      {'✓' if finding.met else '✗'} {to_one_line(finding.id)}: {evidence}"
@@ -151,7 +161,10 @@ _BY = {"words": "by its words", "refusal": "and was refused", "kernel": "as the 
 
 def list_task_receipts(state: RunState, task: TaskState) -> list[Receipt]:
     """The receipts that verdicts on a task and its ejections rest on, in order."""
-    keys = [key for given in task.verdicts for key in given.verdict.receipts]
+    keys = []
+    for given in task.verdicts:
+        for key in given.verdict.receipts:
+            keys.append(key)
     keys += [key for ejection in task.ejections for key in ejection.receipts]
     keys += iterate_contract_receipts(state) if task.spec.id == ROOT_TASK else ()
     return [state.receipts[key] for key in dict.fromkeys(keys)]
@@ -160,7 +173,9 @@ def list_task_receipts(state: RunState, task: TaskState) -> list[Receipt]:
 def list_file_receipts(state: RunState, file: FileRecord) -> list[Receipt]:
     """The receipts for which a file of a migration was ejected."""
     ejection = _ejection(state, file)
-    return [state.receipts[key] for key in ejection.receipts] if ejection else []
+    if ejection:
+        return [state.receipts[key] for key in ejection.receipts]
+    return []
 
 
 def build_file_evidence(state: RunState, file: FileRecord, log: CheckLog, read_blob: ReadBlob) -> dict[str, Any]:
@@ -199,9 +214,12 @@ def render_ejection_evidence(
     ejection = _ejection(state, file)
     if ejection is None:
         return
-    yield from (f"  fails: {test}" for test in ejection.difference.new_failures)
-    yield from (f"  passes and fails on one tree: {test}" for test in ejection.difference.unsettled)
-    yield from (f"  missing: {test}" for test in ejection.difference.missing_tests)
+    for test in ejection.difference.new_failures:
+        yield f"  fails: {test}"
+    for test in ejection.difference.unsettled:
+        yield f"  passes and fails on one tree: {test}"
+    for test in ejection.difference.missing_tests:
+        yield f"  missing: {test}"
     for key in ejection.receipts:
         yield ""
         yield from render_receipt_lines(state.receipts[key], state, log, read_blob)

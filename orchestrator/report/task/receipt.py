@@ -75,7 +75,10 @@ def render_receipt_lines(receipt: Receipt, state: RunState, log: CheckLog, read_
     if how := GATE_VARIANTS.get(receipt.kind):
         yield f"  {how}"
     yield f"  {receipt.status}, exit {receipt.exit_code}, {receipt.seconds:.1f} s, tree {receipt.tree[:12]}"
-    argv = f", command line {receipt.argv[:12]}" if receipt.argv else ""
+    if receipt.argv:
+        argv = f", command line {receipt.argv[:12]}"
+    else:
+        argv = ""
     yield f"  environment {receipt.environment[:12]}{argv}"
     if receipt.tests is not None:
         yield f"  {counts.passed} passed, {counts.failed} failed, {counts.errors} errors, {counts.skipped} skipped"
@@ -102,9 +105,13 @@ def render_difference_lines(difference: Difference) -> Iterator[str]:
         yield "  against the base: no test differs"
     for what, tests in kinds.items():
         if tests:
-            more = f" and {len(tests) - _SHOWN} more" if len(tests) > _SHOWN else ""
+            if len(tests) > _SHOWN:
+                more = f" and {len(tests) - _SHOWN} more"
+            else:
+                more = ""
             yield f"  {what} ({len(tests)}): {', '.join(map(to_one_line, tests[:_SHOWN]))}{more}"
-    yield from (f"  problem: {quote_text(problem)}" for problem in difference.problems[:_SHOWN])
+    for problem in difference.problems[:_SHOWN]:
+        yield f"  problem: {quote_text(problem)}"
 
 
 def build_rerun_command(receipt: Receipt) -> str | None:
@@ -138,4 +145,6 @@ def quote_text(text: str) -> str:
 
 
 def _whole(text: Text, read_blob: ReadBlob) -> str:
-    return text.head if text.sha is None else read_blob(text.sha).decode("utf-8", "replace")
+    if text.sha is None:
+        return text.head
+    return read_blob(text.sha).decode("utf-8", "replace")

@@ -8,4 +8,6 @@ def format_size(size: float) -> str:
     unit = 0
     while size >= 999.5 and unit < len(_UNITS) - 1:
         size, unit = size / 1000, unit + 1
-    return f"{size:.0f} {_UNITS[unit]}" if unit == 0 or size >= 99.95 else f"{size:.1f} {_UNITS[unit]}"
+    if unit == 0 or size >= 99.95:
+        return f"{size:.0f} {_UNITS[unit]}"
+    return f"{size:.1f} {_UNITS[unit]}"

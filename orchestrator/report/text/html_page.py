@@ -52,13 +52,18 @@ def render_page(title: str, parts: Iterable[str]) -> str:
 def escape_html(value: object) -> str:
     """Anything as text of a page or of an attribute; of what nobody would read to its end, the beginning."""
     text = str(value)
-    more = f"… and {len(text) - _CHARS:,} characters more" if len(text) > _CHARS else ""
+    if len(text) > _CHARS:
+        more = f"… and {len(text) - _CHARS:,} characters more"
+    else:
+        more = ""
     return escape(strip_controls(text[:_CHARS])) + more
 
 
 def render_scrollable(element: str) -> str:
     """Something that may be wider than the page, which is then moved sideways by itself; empty for nothing."""
-    return f'<div class="wide">{element}</div>' if element else ""
+    if element:
+        return f'<div class="wide">{element}</div>'
+    return ""
 
 
 def render_html_table(title: str, heads: Iterable[str], rows: Iterable[Iterable[object]]) -> Iterator[str]:
@@ -91,4 +96,8 @@ def _column(head: str, cells: Iterable[str]) -> str:
     if head.startswith("#"):
         return ' class="n"'
     longest = max(map(len, cells), default=0)
-    return ' class="l"' if longest > _LONG else ' class="m"' if longest > _MIDDLING else ""
+    if longest > _LONG:
+        return ' class="l"'
+    if longest > _MIDDLING:
+        return ' class="m"'
+    return ""

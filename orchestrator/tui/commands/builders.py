@@ -62,7 +62,9 @@ def build_denials(chosen: SelectedSubjects, state: RunState, note: str = "") -> 
 
 def build_pause_or_continue(_chosen: SelectedSubjects, state: RunState, note: str = "") -> list[Command]:
     """Pause the run, or go on if it is paused."""
-    return [Continue()] if state.user_pause is not None else [Pause(reason=note)]
+    if state.user_pause is not None:
+        return [Continue()]
+    return [Pause(reason=note)]
 
 
 def build_retries(chosen: SelectedSubjects, state: RunState, note: str = "") -> list[Command]:
@@ -160,7 +162,9 @@ def find_task_of_subject(subject: Subject, state: RunState) -> str:
             return parse_unit_task(subject.id)  # type: ignore[arg-type]
         case "session":
             session = state.sessions.get(SessionId(subject.id))
-            return (session.task or "") if session else ""
+            if session:
+                return session.task or ""
+            return ""
         case "approval" if (asked := state.approvals.get(subject.id)) is not None:
             return find_question_task(state, asked.approval) or ""
     return ""

@@ -64,9 +64,13 @@ async def _kept(git: Git, state: RunState, task: TaskId) -> str | None:
     """Where the workspace of the task's latest attempt stood after its last whole turn."""
     prefix = f"refs/orchestrate/{state.run.run}/wip/{format_task_ref(task)}/"
     found = await list_refs(git, prefix)
-    return found[max(found, key=_number)] if found else None
+    if found:
+        return found[max(found, key=_number)]
+    return None
 
 
 def _number(ref: str) -> int:
     number = ref.rpartition("/")[2]
-    return int(number) if number.isdigit() else -1
+    if number.isdigit():
+        return int(number)
+    return -1

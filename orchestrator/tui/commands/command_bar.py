@@ -152,8 +152,14 @@ class CommandBar(StyledLine):
         doors = self._host.actions
         try:
             async with open_checkout(state, directory, subject) as root:
-                path = root / subject.id if subject and subject.kind == "file" else root
-                place = root if how == "shell" or not path.exists() else path
+                if subject and subject.kind == "file":
+                    path = root / subject.id
+                else:
+                    path = root
+                if how == "shell" or not path.exists():
+                    place = root
+                else:
+                    place = path
                 with suspend_dashboard(self.app):
                     self._is_lent = True
                     await to_thread.run_sync(doors.open_shell if how == "shell" else doors.open_editor, place)
@@ -175,8 +181,13 @@ class CommandBar(StyledLine):
         state = self._state()
         if state is None:
             return
-        refused = {id(one): explain_refusal(state, one) for one in commands}
-        possible = [one for one in commands if not refused[id(one)]]
+        refused = {}
+        for one in commands:
+            refused[id(one)] = explain_refusal(state, one)
+        possible = []
+        for one in commands:
+            if not refused[id(one)]:
+                possible.append(one)
         if not possible:
             raise UsageProblem("; ".join(refused.values()))
         for why in filter(None, refused.values()):
@@ -265,14 +276,22 @@ class CommandBar(StyledLine):
         self.set_class(bool(held or sent), "-holds")
         if held:
             left_s = max(held[-1].due_at - self.clock(), 0)
-            more = f" and {len(held) - 1} more" if len(held) > 1 else ""
+            if len(held) > 1:
+                more = f" and {len(held) - 1} more"
+            else:
+                more = ""
             in_s = f"  in {left_s:.0f} s  "
             self.show_spans([(f" {held[-1].description}{more}", "warn"), (in_s, "dim"), ("u", "key"), (" undo", "dim")])
         elif sent:
-            more = f" and {len(sent) - 1} more" if len(sent) > 1 else ""
+            if len(sent) > 1:
+                more = f" and {len(sent) - 1} more"
+            else:
+                more = ""
             self.show_spans([(f" sent: {sent[-1].description}{more}", "warn"), ("  until an engine takes it", "dim")])
 
 
 def _count(command: Command) -> int:
     """How many things a command is about."""
-    return len(command.shards) if isinstance(command, RollbackShards) else 1
+    if isinstance(command, RollbackShards):
+        return len(command.shards)
+    return 1

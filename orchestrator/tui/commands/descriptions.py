@@ -44,13 +44,17 @@ def describe_command(command: Command) -> str:
 def describe_with_consequence(command: Command) -> str:
     """`cancel parser: what landed stays`, for whoever has to confirm it."""
     then = _THEN.get(type(command), "")
-    return f"{describe_command(command)}: {then}" if then else describe_command(command)
+    if then:
+        return f"{describe_command(command)}: {then}"
+    return describe_command(command)
 
 
 def _name(do: str) -> str:
     """`retry-files` is `retry` to people."""
     verb, _, what = do.rpartition("-")
-    return verb if what in {"files", "shard", "shards"} else do
+    if what in {"files", "shard", "shards"}:
+        return verb
+    return do
 
 
 def _about(command: Command) -> str:

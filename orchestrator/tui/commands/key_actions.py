@@ -23,9 +23,9 @@ class KeyAction:
     def get_note_policy(self, state: RunState) -> NotePolicy:
         """Whether a note goes with it in this run."""
         is_migration = state.run.mode == "migration"
-        return (
-            self.note_policy if self.migration_note_policy is None or not is_migration else self.migration_note_policy
-        )
+        if self.migration_note_policy is None or not is_migration:
+            return self.note_policy
+        return self.migration_note_policy
 
 
 KEY_ACTIONS: Mapping[str, KeyAction] = {

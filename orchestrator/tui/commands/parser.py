@@ -56,10 +56,16 @@ def parse_commands(text: str, subjects: Sequence[Subject], state: RunState) -> l
     """
     given = split_words(text.strip().removeprefix(":"))
     if given[:1] in (["orchestrate"], ["migrate"]):
-        given = given[2:] if given[:2] == ["orchestrate", "migrate"] else given[1:]
+        if given[:2] == ["orchestrate", "migrate"]:
+            given = given[2:]
+        else:
+            given = given[1:]
     if not given:
         raise UsageProblem(f"no command is given; there are {', '.join(TYPED_VERBS)}")
-    name = " ".join(given[:2]) if " ".join(given[:2]) in TYPED_VERBS else given[0]
+    if " ".join(given[:2]) in TYPED_VERBS:
+        name = " ".join(given[:2])
+    else:
+        name = given[0]
     if name not in TYPED_VERBS:
         raise UsageProblem(f"no such command {given[0]!r}; there are {', '.join(TYPED_VERBS)}")
     verb = TYPED_VERBS[name]
@@ -73,7 +79,9 @@ def _approval(choice: builders.CommandBuilder) -> VerbBuilder:
 
     def build_answers(told: CommandArguments, subjects: Sequence[Subject], state: RunState) -> list[Command]:
         named, said = told.words[:1], told.words[1:]
-        about = [Subject("approval", get_question_item(state, name)) for name in named]
+        about = []
+        for name in named:
+            about.append(Subject("approval", get_question_item(state, name)))
         return choice(about or subjects, state, _said(told, said))
 
     return build_answers
@@ -105,7 +113,10 @@ def _named(name: str, kind: SubjectKind, state: RunState) -> Subject:
 
 def _failed(told: CommandArguments, state: RunState) -> list[Subject]:
     wanted = told.get_option("signature").lower()
-    failed = [file.path for file in state.files.values() if file.status in _FAILED and wanted in file.signature.lower()]
+    failed = []
+    for file in state.files.values():
+        if file.status in _FAILED and wanted in file.signature.lower():
+            failed.append(file.path)
     if not failed:
         raise UsageProblem("no file that failed fits that")
     return [Subject("file", path) for path in failed]
@@ -128,7 +139,9 @@ def _number(told: CommandArguments, name: str) -> int | None:
     given = told.get_option(name)
     if given and not (given.isdecimal() and len(given) <= _DIGITS):
         raise UsageProblem(f"invalid value for '--{name}': {given!r} is not a valid integer")
-    return int(given) if given else None
+    if given:
+        return int(given)
+    return None
 
 
 def _cancel(told: CommandArguments, subjects: Sequence[Subject], state: RunState) -> list[Command]:
@@ -141,7 +154,10 @@ def _cancel(told: CommandArguments, subjects: Sequence[Subject], state: RunState
 
 def _shards(told: CommandArguments, subjects: Sequence[Subject], state: RunState) -> list[Command]:
     if told.get_option("all"):
-        landed = [shard.name for shard in state.shards.values() if shard.commit and not shard.is_reverted]
+        landed = []
+        for shard in state.shards.values():
+            if shard.commit and not shard.is_reverted:
+                landed.append(shard.name)
         subjects = [Subject("shard", name) for name in landed]
     about = [Subject("shard", name) for name in told.words] or subjects
     return builders.build_rollback(about, state, told.get_option("reason"))
@@ -166,7 +182,10 @@ def _add_criterion(told: CommandArguments, _subjects: Sequence[Subject], state: 
     if not text and not must:
         raise UsageProblem('say what is asked for: "TEXT", --must "COMMAND", or both')
     found = re.fullmatch(rf"({CRITERION_ID_PATTERN}): *(.+)", text, re.DOTALL)
-    taken = state.contract.ids if state.contract else frozenset()
+    if state.contract:
+        taken = state.contract.ids
+    else:
+        taken = frozenset()
     prefix = "must-" if must else "c"
     free = next(one for number in range(1, len(taken) + 2) if (one := f"{prefix}{number}") not in taken)
     name, words = found.groups() if found else (free, text)

@@ -54,13 +54,19 @@ class ReviewComments:
         return [command for subject in about for command in self._about(subject, state)]
 
     def _about(self, subject: Subject, state: RunState) -> Sequence[Command]:
-        said = [one for one in self._waiting if one.subject == subject]
+        said = []
+        for one in self._waiting:
+            if one.subject == subject:
+                said.append(one)
         return builders.build_retries([subject], state, format_note(said))
 
     def mark_submitted(self, commands: Sequence[Command], state: RunState) -> None:
         """These commands were given: what they say is not said again."""
         for command in commands:
-            mine = [one for one in self._waiting if command in self._about(one.subject, state)]
+            mine = []
+            for one in self._waiting:
+                if command in self._about(one.subject, state):
+                    mine.append(one)
             if mine:
                 self._given.append((command, mine))
         gone = {id(one) for _, mine in self._given for one in mine}

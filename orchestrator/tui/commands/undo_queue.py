@@ -64,7 +64,10 @@ class UndoQueue:
 
     def undo_last_batch(self) -> list[PendingCommand]:
         """Take back what was given last, all of it, so that it is never sent; nothing if nothing is held."""
-        last = [one for one in self._held if one.batch == self._held[-1].batch]
+        last = []
+        for one in self._held:
+            if one.batch == self._held[-1].batch:
+                last.append(one)
         self._held = [one for one in self._held if one not in last]
         return last
 

@@ -99,7 +99,10 @@ class DiffPane(Vertical):
         if not self._ends:
             return ""
         size = f"+{self._diff.added}/-{self._diff.removed} ({len(self.files)} files)"
-        how = "  white space ignored" if self._how.ignores_space else ""
+        if self._how.ignores_space:
+            how = "  white space ignored"
+        else:
+            how = ""
         return f"against {self._ends[self._base].base_label}  {size}{how}"
 
     def show_diff(self, directory: RunDirectory, ends: Sequence[DiffEndpoints]) -> None:
@@ -159,7 +162,10 @@ class DiffPane(Vertical):
     def on_text_pager_line_opened(self, event: TextPager.LineOpened) -> None:
         """Read the hunks of a file that has none yet."""
         event.stop()
-        path = self._rows.get_row(event.index).path if len(self._rows) else ""
+        if len(self._rows):
+            path = self._rows.get_row(event.index).path
+        else:
+            path = ""
         file = next((file for file in self.files if file.path == path), None)
         if file is not None and path in self._unloaded and self._directory is not None:
             self.run_worker(self._read_file(self._directory, self._ends[self._base], file), group="diff-file")
@@ -217,7 +223,9 @@ class DiffPane(Vertical):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Escape means something here only while a comment is typed."""
-        return self._about is not None if action == "no_comment" else True
+        if action == "no_comment":
+            return self._about is not None
+        return True
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """A comment is done."""

@@ -53,7 +53,10 @@ class TextPane(Vertical):
 
     def show_lines(self, lines: Iterable[Styled]) -> None:
         """Show these lines from now on."""
-        new = [(part, style) for line, style in lines for part in line.split("\n")]
+        new = []
+        for line, style in lines:
+            for part in line.split("\n"):
+                new.append((part, style))
         if new != self._listed.lines:
             self._listed.lines = new
             self.query_one(TextPager).invalidate_lines(0)
@@ -93,7 +96,9 @@ def _receipts(state: RunState, whole: ResolvedSubject) -> Sequence[Receipt]:
     if whole.path is not None and whole.path in state.files:
         return list_file_receipts(state, state.files[whole.path])
     task = state.tasks.get(whole.task) if whole.task else None
-    return list_task_receipts(state, task) if task is not None else ()
+    if task is not None:
+        return list_task_receipts(state, task)
+    return ()
 
 
 def show_record(pane: TextPane, moment: ViewModel, path: str) -> None:
@@ -117,7 +122,10 @@ def show_record(pane: TextPane, moment: ViewModel, path: str) -> None:
 def copy_file_state(state: RunState, path: str) -> RunState:
     """As much of a migration as one file's record needs: a copy that a thread may read."""
     file, shard = state.files[path], state.find_shard_of_file(path)
-    ejections = [one for one in state.ejections if one.unit == path]
+    ejections = []
+    for one in state.ejections:
+        if one.unit == path:
+            ejections.append(one)
     return RunState(
         started=state.started,
         recipe=state.recipe,
@@ -137,4 +145,6 @@ def _watch(directory: RunDirectory, log: Any) -> None:  # noqa: ANN401
 def _style(line: str) -> str:
     if line and not line.startswith(" "):
         return "title"
-    return "bad" if line.startswith(("  reason:", "  signature:", "  fails", "  missing")) else ""
+    if line.startswith(("  reason:", "  signature:", "  fails", "  missing")):
+        return "bad"
+    return ""

@@ -96,7 +96,10 @@ class TranscriptPane(Vertical):
             self._of, self._transcript, self._everything, self._known = wanted, None, None, -1
             self.pager.show_text(LineList())
         seen = moment.last_session_events.get(session) if session is not None else None
-        known = hash((seen, moment.state.sessions.get(session))) if session is not None and seen else moment.seq
+        if session is not None and seen:
+            known = hash((seen, moment.state.sessions.get(session)))
+        else:
+            known = moment.seq
         self._until = moment.seq
         if self._of is not None and known != self._known and not self._is_reading:
             self._known, self._is_reading = known, True

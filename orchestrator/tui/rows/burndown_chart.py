@@ -70,11 +70,19 @@ def render_burndown_chart(
     columns, rows = width - _AXIS, height - 2
     if not series.ticks or columns < _LEAST_WIDTH or rows < _LEAST_HEIGHT - 2:
         return []
-    body = _sites(series, columns, rows, is_ascii) if what == "sites" else _files(series, columns, rows, is_ascii)
-    top = series.top if what == "sites" else float(sum(_parts(series.ticks[-1]).values()))
+    if what == "sites":
+        body = _sites(series, columns, rows, is_ascii)
+    else:
+        body = _files(series, columns, rows, is_ascii)
+    if what == "sites":
+        top = series.top
+    else:
+        top = float(sum(_parts(series.ticks[-1]).values()))
     labels = _labels(top, rows)
     line = "|" if is_ascii else "│"
-    drawn = [[(f"{label:>{_AXIS - 1}}{line}", "dim"), *row] for label, row in zip(labels, body, strict=True)]
+    drawn = []
+    for label, row in zip(labels, body, strict=True):
+        drawn.append([(f"{label:>{_AXIS - 1}}{line}", "dim"), *row])
     return [*drawn, _axis(series, columns, is_ascii), _legend(series, what, width, is_ascii)]
 
 
@@ -89,7 +97,9 @@ def _sites(series: BurndownSeries, columns: int, rows: int, is_ascii: bool) -> l
 def _files(series: BurndownSeries, columns: int, rows: int, is_ascii: bool) -> list[list[Span]]:
     times = [tick.at for tick in series.ticks]
     places = sample_step_curve(times, list(map(float, range(len(times)))), columns, series.end)
-    looks = {name: (look[is_ascii], look[2]) for name, look in _LOOKS.items()}
+    looks = {}
+    for name, look in _LOOKS.items():
+        looks[name] = (look[is_ascii], look[2])
     return plot_stacked_areas([_parts(series.ticks[int(place)]) for place in places], looks, rows)
 
 
@@ -109,20 +119,30 @@ def _labels(top: float, rows: int) -> list[str]:
 def _short(value: float) -> str:
     if value >= 100_000:
         return f"{value / 1_000:,.0f}k"
-    return f"{value:,.0f}" if value == round(value) else f"{value:,.1f}"
+    if value == round(value):
+        return f"{value:,.0f}"
+    return f"{value:,.1f}"
 
 
 def _axis(series: BurndownSeries, columns: int, is_ascii: bool) -> list[Span]:
     """The line below, with a sign where something happened that people should see."""
     corner, line, sign = ("+", "-", "^") if is_ascii else ("└", "─", "┴")
-    marked = {round(tick.at / series.end * (columns - 1)) for tick in series.ticks if tick.mark}
+    marked = set()
+    for tick in series.ticks:
+        if tick.mark:
+            marked.add(round(tick.at / series.end * (columns - 1)))
     cells = ((sign, "title") if column in marked else (line, "dim") for column in range(columns))
-    grouped = [("".join(text for text, _ in run), style) for style, run in groupby(cells, key=lambda cell: cell[1])]
+    grouped = []
+    for style, run in groupby(cells, key=lambda cell: cell[1]):
+        grouped.append(("".join(text for text, _ in run), style))
     return [(f"{'0':>{_AXIS - 1}}{corner}", "dim"), *grouped]
 
 
 def _legend(series: BurndownSeries, what: BurndownMeasure, width: int, is_ascii: bool) -> list[Span]:
-    what_remains = f"{series.unit} that remain" if what == "sites" else "files"
+    if what == "sites":
+        what_remains = f"{series.unit} that remain"
+    else:
+        what_remains = "files"
     told: list[Span] = [(" " * _AXIS, ""), (f"{what_remains}, over {format_short_duration(series.end)}  ", "dim")]
     if what == "files":
         now = _parts(series.ticks[-1])

@@ -79,7 +79,10 @@ def build_group_rows(state: RunState, by: GroupKind) -> list[GroupRow]:
 
 
 def _group(group: FileGroup) -> GroupRow:
-    reason = group.reasons.most_common(1)[0][0] if group.reasons else ""
+    if group.reasons:
+        reason = group.reasons.most_common(1)[0][0]
+    else:
+        reason = ""
     return GroupRow(
         name=group.name,
         files=group.files,
@@ -96,8 +99,12 @@ def _group(group: FileGroup) -> GroupRow:
 def _price(group: FileGroup) -> str:
     """Empty where no model was asked, as far as is known."""
     if group.unpriced:
-        return f"{format_dollars(group.usd)}+" if group.usd else UNKNOWN_PRICE
-    return format_dollars(group.usd) if group.usd else ""
+        if group.usd:
+            return f"{format_dollars(group.usd)}+"
+        return UNKNOWN_PRICE
+    if group.usd:
+        return format_dollars(group.usd)
+    return ""
 
 
 def build_signature_rows(state: RunState) -> list[SignatureRow]:
@@ -113,4 +120,5 @@ def render_burndown_head(state: RunState, *, is_ascii: bool = False) -> Iterator
     told = build_burndown(state, _HEAD)
     yield render_burndown_headline(told, ASCII_GLYPHS if is_ascii else UNICODE_GLYPHS)
     yield render_files_line(told).strip()
-    yield from (line.strip() for line in render_waiting_lines(told))
+    for line in render_waiting_lines(told):
+        yield line.strip()

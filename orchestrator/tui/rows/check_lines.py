@@ -14,7 +14,10 @@ Styled = tuple[str, str]
 def copy_state_for_receipts(state: RunState, receipts: Sequence[Receipt]) -> RunState:
     """As much of a run as its receipts need to be told: a copy that a thread may read."""
     keys = {*state.baseline, *(receipt.key for receipt in receipts)}
-    found = {key: state.receipts[key] for key in keys if key in state.receipts}
+    found = {}
+    for key in keys:
+        if key in state.receipts:
+            found[key] = state.receipts[key]
     baseline = tuple(key for key in state.baseline if key in found)
     return RunState(started=state.started, receipts=found, baseline=baseline)
 
@@ -27,10 +30,16 @@ def render_check_lines(
     told.sort(key=lambda one: not is_red(*one))
     before = state.get_baseline_receipts()
     for receipt, difference in told:
-        words = "red  " if is_red(receipt, difference) else "green"
+        if is_red(receipt, difference):
+            words = "red  "
+        else:
+            words = "green"
         purpose = to_one_line(log.purposes.get(receipt.key, "")) or receipt.check
         was = before.get(receipt.check)
-        base = f"before {_counts(was)}, now " if was is not None and was.key != receipt.key else ""
+        if was is not None and was.key != receipt.key:
+            base = f"before {_counts(was)}, now "
+        else:
+            base = ""
         yield f"{words}  {base}{_counts(receipt)}  {purpose}", "bad" if is_red(receipt, difference) else "good"
     for receipt, difference in told:
         yield "", ""
@@ -57,4 +66,6 @@ def _style(line: str, is_red: bool) -> str:
         return "title"
     if line.startswith(("  fails now", "  missing", "  problem")):
         return "bad"
-    return "dim" if line.startswith("  |") and not is_red else ""
+    if line.startswith("  |") and not is_red:
+        return "dim"
+    return ""

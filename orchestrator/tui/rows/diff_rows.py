@@ -34,7 +34,9 @@ class DiffRow:
         """The line's number after the change, before it if it is gone; None for heads and remarks."""
         if self.new is not None:
             return self.new.new_number
-        return self.old.old_number if self.old is not None else None
+        if self.old is not None:
+            return self.old.old_number
+        return None
 
 
 @dataclass(frozen=True)
@@ -71,8 +73,13 @@ class DiffRows:
     def find_next_head(self, kind: Literal["file", "hunk"], index: int, by: int) -> int:
         """The next head after a row, or the one before it if `by` is negative; the row itself if there is none."""
         heads = self._heads[kind]
-        place = bisect_right(heads, index) if by > 0 else bisect_left(heads, index) - 1
-        return heads[place] if 0 <= place < len(heads) else index
+        if by > 0:
+            place = bisect_right(heads, index)
+        else:
+            place = bisect_left(heads, index) - 1
+        if 0 <= place < len(heads):
+            return heads[place]
+        return index
 
     def find_file_row(self, path: str) -> int:
         """The row at which a file begins; 0 if there is none."""
@@ -98,17 +105,22 @@ class DiffRows:
             return [(row.text, "title")]
         if row.kind != "line":
             return [(row.text, "dim")]
-        return _beside(row, width) if self.options.is_wide else _below(row)
+        if self.options.is_wide:
+            return _beside(row, width)
+        return _below(row)
 
 
 def _file_rows(file: FileDiff, how: DiffOptions, is_unloaded: bool) -> Iterator[DiffRow]:
     yield DiffRow("file", file.path, render_file_head(file))
-    yield from (DiffRow("note", file.path, f"  {remark}") for remark in _remarks(file, is_unloaded))
+    for remark in _remarks(file, is_unloaded):
+        yield DiffRow("note", file.path, f"  {remark}")
     for hunk in file.hunks:
         groups = list(_groups(hunk, ignores_space=how.ignores_space))
         if any(gone or came for gone, came in groups if not _is_same(gone, came)):
             yield DiffRow("hunk", file.path, _hunk_head(hunk))
-            yield from (row for gone, came in groups for row in _rows(file.path, gone, came, how.is_wide))
+            for gone, came in groups:
+                for row in _rows(file.path, gone, came, how.is_wide):
+                    yield row
 
 
 def _remarks(file: FileDiff, is_unloaded: bool) -> Iterator[str]:
@@ -124,7 +136,10 @@ def _remarks(file: FileDiff, is_unloaded: bool) -> Iterator[str]:
 
 def render_file_head(file: FileDiff) -> str:
     """`src/log.py  modified  +44 -12`."""
-    name = f"{file.old_path} -> {file.path}" if file.old_path else file.path
+    if file.old_path:
+        name = f"{file.old_path} -> {file.path}"
+    else:
+        name = file.path
     return f"{_shown(name)}  {file.status}  +{file.added} -{file.removed}"
 
 
@@ -170,10 +185,13 @@ def _is_same(gone: tuple[HunkLine, ...], came: tuple[HunkLine, ...]) -> bool:
 
 def _rows(path: str, gone: tuple[HunkLine, ...], came: tuple[HunkLine, ...], is_wide: bool) -> Iterator[DiffRow]:
     if is_wide or _is_same(gone, came):
-        yield from (DiffRow("line", path, old=old, new=new) for old, new in zip_longest(gone, came))
+        for old, new in zip_longest(gone, came):
+            yield DiffRow("line", path, old=old, new=new)
     else:
-        yield from (DiffRow("line", path, old=line) for line in gone)
-        yield from (DiffRow("line", path, new=line) for line in came)
+        for line in gone:
+            yield DiffRow("line", path, old=line)
+        for line in came:
+            yield DiffRow("line", path, new=line)
 
 
 def _below(row: DiffRow) -> list[Span]:
@@ -212,8 +230,14 @@ def _number(number: int | None) -> str:
 
 def _text(line: HunkLine) -> str:
     text = line.text[:_LINE_CHARS]
-    more = f" [{len(line.text) - len(text):,} more characters]" if len(line.text) > len(text) else ""
-    ending = "" if line.ends_with_newline else "  (no line end)"
+    if len(line.text) > len(text):
+        more = f" [{len(line.text) - len(text):,} more characters]"
+    else:
+        more = ""
+    if line.ends_with_newline:
+        ending = ""
+    else:
+        ending = "  (no line end)"
     return f"{_shown(text)}{more}{ending}"
 
 

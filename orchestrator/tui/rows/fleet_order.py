@@ -35,11 +35,10 @@ class FleetViewOptions:
 
     def select_rows(self, rows: Sequence[AgentRow]) -> list[AgentRow]:
         """The rows to show, of all there are, which are sorted by attention."""
-        fitting = (
-            [row for row in rows if self.wanted.matches_row(row.get_filter_values())]
-            if self.wanted.terms
-            else list(rows)
-        )
+        if self.wanted.terms:
+            fitting = [row for row in rows if self.wanted.matches_row(row.get_filter_values())]
+        else:
+            fitting = list(rows)
         return self._sorted(fitting if self.needs_every_file else _collapsed(fitting))
 
     def _sorted(self, rows: list[AgentRow]) -> list[AgentRow]:
@@ -47,12 +46,17 @@ class FleetViewOptions:
             rows = sorted(rows, key=_BIGGEST_FIRST[self.order], reverse=True)
         elif self.order == "task":
             rows = sorted(rows, key=lambda row: (row.task, row.id))
-        return rows[::-1] if self.is_reversed else rows
+        if self.is_reversed:
+            return rows[::-1]
+        return rows
 
 
 def _collapsed(rows: Sequence[AgentRow]) -> list[AgentRow]:
     """Without what is done, which is counted in a row at the end."""
-    kept = [row for row in rows if row.activity is not Activity.DONE or row.kind == "count"]
+    kept = []
+    for row in rows:
+        if row.activity is not Activity.DONE or row.kind == "count":
+            kept.append(row)
     done = len(rows) - len(kept)
     if not done:
         return kept

@@ -70,7 +70,9 @@ def format_elapsed(seconds: float) -> str:
     """`02:14:07`, and `3d 02:14:07` beyond a day."""
     days, rest = divmod(max(int(seconds), 0), 86_400)
     clock = f"{rest // 3600:02}:{rest // 60 % 60:02}:{rest % 60:02}"
-    return f"{days}d {clock}" if days else clock
+    if days:
+        return f"{days}d {clock}"
+    return clock
 
 
 def get_seconds_worked(state: RunState, now: datetime | None) -> float:
@@ -84,7 +86,9 @@ def format_count(number: int) -> str:
     """`950`, `12k`, `9.1M`."""
     if number < 1_000:
         return str(number)
-    return f"{number / 1_000:.0f}k" if number < 999_500 else f"{number / 1_000_000:.1f}M"
+    if number < 999_500:
+        return f"{number / 1_000:.0f}k"
+    return f"{number / 1_000_000:.1f}M"
 
 
 def format_spent(usage: Usage, limit: float = 0.0) -> str:
@@ -93,7 +97,9 @@ def format_spent(usage: Usage, limit: float = 0.0) -> str:
         known = "n/a"
     else:
         known = f"${usage.cost_usd:.2f}{'+?' if usage.unpriced_calls else ''}"
-    return f"{known}/{limit:.2f}" if limit else known
+    if limit:
+        return f"{known}/{limit:.2f}"
+    return known
 
 
 def render_share_bar(share: float, *, is_ascii: bool = False) -> str:
@@ -114,7 +120,9 @@ def _word(state: RunState, is_at_work: bool) -> Span:
     if state.user_pause is not None:
         return "paused", "pause"
     if not is_at_work:
-        return ("asks you", "ask") if state.pending_approvals else ("stopped", "stop")
+        if state.pending_approvals:
+            return ("asks you", "ask")
+        return ("stopped", "stop")
     if state.is_draining:
         return "draining", "pause"
     now = get_phase(state)
@@ -132,14 +140,20 @@ def _counts(state: RunState, is_at_work: bool) -> Iterator[HeaderPart]:
         done = sum(file.status.is_terminal for file in state.files.values())
         yield HeaderPart(f"files {done}/{len(state.files)}", "", 3)
     else:
-        leaves = [task for task in state.tasks.values() if task.spec.kind == "leaf"]
+        leaves = []
+        for task in state.tasks.values():
+            if task.spec.kind == "leaf":
+                leaves.append(task)
         split = sum(task.status == TaskStatus.SPLIT for task in leaves)
         done = sum(task.status.is_terminal for task in leaves) - split
         yield HeaderPart(f"tasks {done}/{len(leaves) - split}", "", 3)
 
 
 def _most_workers(state: RunState) -> int:
-    changed = [change["run"]["max_workers"] for change in state.overrides if "max_workers" in change.get("run", {})]
+    changed = []
+    for change in state.overrides:
+        if "max_workers" in change.get("run", {}):
+            changed.append(change["run"]["max_workers"])
     return int([state.run.settings.get("run", {}).get("max_workers", 0), *changed][-1])
 
 

@@ -50,7 +50,11 @@ def render_judge_lines(
 def list_judged_receipts(state: RunState, task: TaskState, number: int) -> list[Receipt]:
     """The receipts that the verdict and the ejection of an attempt rest on."""
     unit = build_unit_id(task.spec.id, number)
-    keys = [key for given in task.verdicts if given.number == number for key in given.verdict.receipts]
+    keys = []
+    for given in task.verdicts:
+        if given.number == number:
+            for key in given.verdict.receipts:
+                keys.append(key)
     keys += [key for ejection in task.ejections if ejection.unit == unit for key in ejection.receipts]
     return [state.receipts[key] for key in dict.fromkeys(keys) if key in state.receipts]
 
@@ -61,8 +65,10 @@ def _candidate(task: TaskState, number: int) -> Iterator[str]:
         yield "no candidate was taken of this attempt"
         return
     yield f"candidate {taken.commit[:12]}: {len(taken.paths)} files +{taken.added} -{taken.removed}"
-    yield from (f"  flagged: {quote_text(flag)}" for flag in taken.flagged)
-    yield from (f"  left out: {quote_text(path)}" for path in taken.dropped)
+    for flag in taken.flagged:
+        yield f"  flagged: {quote_text(flag)}"
+    for path in taken.dropped:
+        yield f"  left out: {quote_text(path)}"
 
 
 def _verdict(given: VerdictGiven | None) -> Iterator[str]:
@@ -71,8 +77,10 @@ def _verdict(given: VerdictGiven | None) -> Iterator[str]:
         return
     verdict = given.verdict
     yield f"verdict: {verdict.kind}{f', {verdict.cause}' if verdict.cause else ''}"
-    yield from (f"  why: {quote_text(reason)}" for reason in verdict.reasons)
-    yield from (f"  flagged: {quote_text(flag)}" for flag in verdict.flags)
+    for reason in verdict.reasons:
+        yield f"  why: {quote_text(reason)}"
+    for flag in verdict.flags:
+        yield f"  flagged: {quote_text(flag)}"
     if verdict.kind != "merge":
         yield f"  next: {_NEXT[verdict.kind]}"
 
@@ -101,7 +109,10 @@ def _queue(state: RunState, unit: UnitId, ejection: UnitEjected | None) -> Itera
     if trials:
         yield f"tried in {len(trials)} union{'s' * (len(trials) != 1)}"
     for trial in trials[-5:]:
-        word = "green" if trial.difference.is_green else "red"
+        if trial.difference.is_green:
+            word = "green"
+        else:
+            word = "red"
         look = ", second look" * trial.is_second_look + ", known" * trial.cached
         yield f"  {trial.round}: {word} with {len(trial.units) - 1} others{look}"
     if ejection is not None:
@@ -115,7 +126,8 @@ def _vote(task: TaskState, vote: LensVote) -> Iterator[str]:
     """What a reviewer said, and point by point what it found, with its evidence."""
     asked = get_review_points(task.spec)
     yield f"{to_one_line(vote.lens)} lens ({to_one_line(vote.model)}): {vote.decision}"
-    yield from (f"  {quote_text(reason)}" for reason in vote.reasons)
+    for reason in vote.reasons:
+        yield f"  {quote_text(reason)}"
     for finding in vote.findings:
         evidence = to_one_line(", ".join(finding.evidence), _POINT_CHARS) or "no evidence"
         yield f"  {'met' if finding.met else 'NOT met'}  {to_one_line(asked.get(finding.id, finding.id), _POINT_CHARS)}"

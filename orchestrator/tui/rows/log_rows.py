@@ -77,7 +77,9 @@ def get_log_level(event: Event) -> LogLevel:
     """A warning is what did not go as it was wanted."""
     if event.kind in DETAIL_KINDS:
         return LogLevel.DETAIL
-    return LogLevel.WARNING if _is_warning(event) else LogLevel.INFO
+    if _is_warning(event):
+        return LogLevel.WARNING
+    return LogLevel.INFO
 
 
 def _is_warning(event: Event) -> bool:

@@ -52,12 +52,16 @@ class PlanRow:
     @property
     def price(self) -> str:
         """What it cost with all below it; empty if nothing was asked of any model."""
-        return format_price(self.spent) if self.spent.calls else ""
+        if self.spent.calls:
+            return format_price(self.spent)
+        return ""
 
     @property
     def blocked_text(self) -> str:
         """`needs storage, cli`; empty if it waits for no other task."""
-        return f"needs {', '.join(self.needs)}" if self.needs else ""
+        if self.needs:
+            return f"needs {', '.join(self.needs)}"
+        return ""
 
     def get_filter_values(self) -> Mapping[str, FilterValue]:
         """What it can be filtered by."""
@@ -103,13 +107,17 @@ class PlanTree:
         """
         if not wanted.terms and not only_blocked:
             return [self._row(task, depth, task.spec.id in folded) for task, depth in self._walk(folded)]
-        rows = [(self._row(task, depth, False), task) for task, depth in self._walk(())]
-        fits = [
-            row
-            for row, task in rows
-            if wanted.matches_row(row.get_filter_values()) and not (only_blocked and not self._is_blocked(task))
-        ]
-        shown = {name for row in fits for name in self._state.iterate_lineage(row.id)}
+        rows = []
+        for task, depth in self._walk(()):
+            rows.append((self._row(task, depth, False), task))
+        fits = []
+        for row, task in rows:
+            if wanted.matches_row(row.get_filter_values()) and not (only_blocked and not self._is_blocked(task)):
+                fits.append(row)
+        shown = set()
+        for row in fits:
+            for name in self._state.iterate_lineage(row.id):
+                shown.add(name)
         return [row for row, _ in rows if row.id in shown]
 
     def count_activities(self) -> Counter[Activity]:
@@ -169,7 +177,9 @@ class PlanTree:
 
 def _note(task: TaskState, standing: TaskActivities) -> str:
     if task.status.is_terminal:
-        return "" if task.status.is_reached else task.reason
+        if task.status.is_reached:
+            return ""
+        return task.reason
     if item := standing.questions_by_task.get(task.spec.id):
         return f"waits for your answer: {item}"
     if task.retry is not None:
@@ -180,11 +190,16 @@ def _note(task: TaskState, standing: TaskActivities) -> str:
         return f"after attempt {task.attempt.number - 1}: {'; '.join(task.attempt.feedback)}"
     if task.status == TaskStatus.QUEUED:
         return "waits to land"
-    return f"{task.verdict.verdict.kind}: {'; '.join(task.verdict.verdict.reasons)}" if task.verdict else ""
+    if task.verdict:
+        return f"{task.verdict.verdict.kind}: {'; '.join(task.verdict.verdict.reasons)}"
+    return ""
 
 
 def render_plan_line(state: RunState, counts: Mapping[Activity, int]) -> str:
     """`88 tasks  61 done  14 run  9 queue  3 fail`: the leaves, by what they are doing, most done first."""
-    told = [f"{counts[doing]} {doing}" for doing in (Activity.DONE, *Activity) if counts.get(doing)]
+    told = []
+    for doing in (Activity.DONE, *Activity):
+        if counts.get(doing):
+            told.append(f"{counts[doing]} {doing}")
     iteration = [f"iteration {state.iteration}"] if state.iteration > 1 else []
     return "  ".join((f"{sum(counts.values())} tasks", *dict.fromkeys(told), *iteration))

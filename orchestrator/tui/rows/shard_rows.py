@@ -67,7 +67,9 @@ class ShardRow:
 def build_shard_rows(state: RunState, recent: Iterable[RecordedEvent] = ()) -> list[ShardRow]:
     """What is being tried, then what is on its way, kept back, to come, failed, taken back and landed."""
     waves, at = _waves(state), _landed_at(recent)
-    made = [_row(state, shard, waves, at) for shard in _whole(state)]
+    made = []
+    for shard in _whole(state):
+        made.append(_row(state, shard, waves, at))
     return sorted(made, key=lambda row: _ORDER.index(row.activity))
 
 
@@ -111,7 +113,10 @@ def _note(state: RunState, shard: Shard, counts: Counter[FileStatus]) -> str:
         return f"held: {shard.held}"
     if said and shard.commit:
         return f"stays: {said}"
-    others = [f"{count} {status.value}" for status, count in sorted(counts.items()) if status != FileStatus.MERGED]
+    others = []
+    for status, count in sorted(counts.items()):
+        if status != FileStatus.MERGED:
+            others.append(f"{count} {status.value}")
     return ", ".join(others)
 
 
@@ -128,7 +133,9 @@ def _landed_at(recent: Iterable[RecordedEvent]) -> Mapping[str, datetime]:
 def render_shards_line(state: RunState) -> str:
     """`wave 2 (sweep)  12 of 40 shards landed  searching: union of 14 is red, 6 looks  3 files ejected`."""
     wave = next((wave for wave in reversed(state.waves) if not wave.is_over), None)
-    shards = [state.get_shard_status(shard) for shard in _whole(state)]
+    shards = []
+    for shard in _whole(state):
+        shards.append(state.get_shard_status(shard))
     ejected = sum(file.status == FileStatus.EJECTED for file in state.files.values())
     parts = [
         f"wave {wave.number} ({wave.kind})" if wave else "",
@@ -146,7 +153,10 @@ def _search(state: RunState) -> str:
         return ""
     last = state.trials[-1]
     looks = sum(trial.round == last.round for trial in state.trials)
-    word = "green" if last.difference.is_green else "red"
+    if last.difference.is_green:
+        word = "green"
+    else:
+        word = "red"
     is_testing = any(isinstance(one, CheckStarted) for one in state.open_intents.values())
     verb = "testing; " if is_testing else ""
     return f"{verb}last union of {len(last.units)}: {word}" + (f" (look {looks})" if looks > 1 else "")

@@ -46,7 +46,9 @@ class SpendRow:
     @property
     def price(self) -> str:
         """What it cost."""
-        return format_price(self.spent) if self.spent.calls else ""
+        if self.spent.calls:
+            return format_price(self.spent)
+        return ""
 
     def get_filter_values(self) -> Mapping[str, FilterValue]:
         """What it can be filtered by."""
@@ -64,7 +66,9 @@ def build_spend_rows(state: RunState, cost: CostBreakdown, by: SpendSide) -> lis
     """The rows of one side: tasks in the order of the tree, everything else with the largest first."""
     if by == "task":
         return [_task(state, cost, entry) for entry in cost.tasks]
-    rows = [SpendRow(name, spent, cost.get_share(spent), detail) for name, spent, detail in _entries(state, cost, by)]
+    rows = []
+    for name, spent, detail in _entries(state, cost, by):
+        rows.append(SpendRow(name, spent, cost.get_share(spent), detail))
     return sorted(rows, key=lambda row: (-row.share, row.name))
 
 
@@ -79,14 +83,20 @@ def _entries(state: RunState, cost: CostBreakdown, by: SpendSide) -> Iterator[tu
         return
     entries = {"role": cost.roles, "model": cost.models, "waste": cost.waste}[by]
     for entry in entries:
-        name = shorten_model_name(entry.name) if by == "model" else entry.name
+        if by == "model":
+            name = shorten_model_name(entry.name)
+        else:
+            name = entry.name
         yield name, entry.spent, f"{entry.count} times" if by == "waste" else ""
 
 
 def render_spend_lines(state: RunState, cost: CostBreakdown) -> Iterator[str]:
     """Some lines that sum up, the most important first."""
     spent, account = state.spent, build_accounts(state).get_run_account()
-    limit = f" of {format_dollars(account.limit.usd)}" if account.limit.usd else ""
+    if account.limit.usd:
+        limit = f" of {format_dollars(account.limit.usd)}"
+    else:
+        limit = ""
     used = float(spent.cost_usd) / account.limit.usd if account.limit.usd and not spent.unpriced_calls else None
     yield "   ".join(
         part
@@ -110,7 +120,10 @@ def render_spend_lines(state: RunState, cost: CostBreakdown) -> Iterator[str]:
             f"burn {format_dollars(hourly)}{'/h' if hourly is not None else ''} over {format_short_duration(state.wall_s)} of work",
         )
     )
-    cached = f" (cache {get_cached_share(spent):.0%})" if spent.cached_tokens else ""
+    if spent.cached_tokens:
+        cached = f" (cache {get_cached_share(spent):.0%})"
+    else:
+        cached = ""
     out = f"out {format_tokens(spent.output_tokens)}"
     yield f"tokens in {format_tokens(spent.input_tokens)}{cached} {out}   {spent.calls:,} model calls"
 

@@ -65,14 +65,27 @@ def forecast_cost(state: RunState) -> CostForecast | None:
     """
     if state.ended is not None or not state.spent.calls or state.spent.unpriced_calls:
         return None
-    return _of_migration(state) if state.run.mode == "migration" else _of_goal(state)
+    if state.run.mode == "migration":
+        return _of_migration(state)
+    return _of_goal(state)
 
 
 def _of_goal(state: RunState) -> CostForecast | None:
-    leaves = [task for task in state.tasks.values() if task.spec.kind == "leaf"]
-    by_task = {task.spec.id: float(state.spent_by_node.get(task.spec.id, NO_USAGE).cost_usd) for task in leaves}
-    ended = [by_task[task.spec.id] for task in leaves if task.status.is_terminal and task.attempts]
-    spent = [by_task[task.spec.id] for task in leaves if not task.status.is_terminal]
+    leaves = []
+    for task in state.tasks.values():
+        if task.spec.kind == "leaf":
+            leaves.append(task)
+    by_task = {}
+    for task in leaves:
+        by_task[task.spec.id] = float(state.spent_by_node.get(task.spec.id, NO_USAGE).cost_usd)
+    ended = []
+    for task in leaves:
+        if task.status.is_terminal and task.attempts:
+            ended.append(by_task[task.spec.id])
+    spent = []
+    for task in leaves:
+        if not task.status.is_terminal:
+            spent.append(by_task[task.spec.id])
     if len(ended) < _LEAST_ENDED:
         return None
     to_come = sum(max(fmean(ended) - already, 0.0) for already in spent)
@@ -102,7 +115,9 @@ def get_hourly_cost(state: RunState) -> float | None:
 def get_cost_per_landed(state: RunState) -> float | None:
     """Dollars of the whole run for each task, or file of a migration, that landed; None where that is not known."""
     landed = len(state.landed_units)
-    return float(state.spent.cost_usd) / landed if landed and not state.spent.unpriced_calls else None
+    if landed and not state.spent.unpriced_calls:
+        return float(state.spent.cost_usd) / landed
+    return None
 
 
 def sum_usage_by_fate(state: RunState, cost: CostBreakdown) -> Mapping[str, Usage]:
@@ -110,7 +125,10 @@ def sum_usage_by_fate(state: RunState, cost: CostBreakdown) -> Mapping[str, Usag
     found: dict[str, Usage] = {}
     for attempt in cost.attempts:
         found[attempt.detail] = found.get(attempt.detail, NO_USAGE) + attempt.spent
-    sums = {name: usage for name, usage in found.items() if usage.calls}
+    sums = {}
+    for name, usage in found.items():
+        if usage.calls:
+            sums[name] = usage
     ordered = dict(sorted(sums.items(), key=lambda item: (-item[1].cost_usd, -item[1].tokens, item[0])))
     planner = state.spent_by_role.get("planner", NO_USAGE)
     return ordered | ({"planning": planner} if planner.calls else {})
@@ -118,4 +136,6 @@ def sum_usage_by_fate(state: RunState, cost: CostBreakdown) -> Mapping[str, Usag
 
 def get_cached_share(usage: Usage) -> float:
     """Which part of the input came from the provider's cache, from 0 to 1."""
-    return usage.cached_tokens / usage.input_tokens if usage.input_tokens else 0.0
+    if usage.input_tokens:
+        return usage.cached_tokens / usage.input_tokens
+    return 0.0

@@ -30,8 +30,14 @@ def resolve_subject(state: RunState, kind: Literal["session", "task", "unit", "f
         session = state.sessions.get(SessionId(name))
         return ResolvedSubject(SessionId(name), session.task if session else None, session.attempt if session else 0)
     if kind == "file" or (kind == "unit" and name in state.files):
-        tasks = [task.spec.id for task in state.tasks.values() if name in task.spec.paths and task.spec.kind == "leaf"]
-        found = _of_task(state, tasks[-1]) if tasks else ResolvedSubject()
+        tasks = []
+        for task in state.tasks.values():
+            if name in task.spec.paths and task.spec.kind == "leaf":
+                tasks.append(task.spec.id)
+        if tasks:
+            found = _of_task(state, tasks[-1])
+        else:
+            found = ResolvedSubject()
         return ResolvedSubject(found.session, found.task, found.attempt, name)
     return _of_task(state, get_unit_task(state, name) if kind == "unit" else TaskId(name))
 
@@ -39,7 +45,9 @@ def resolve_subject(state: RunState, kind: Literal["session", "task", "unit", "f
 def get_unit_task(state: RunState, name: str) -> TaskId:
     """The task of a unit that is one; its name where it is none."""
     task = parse_unit_task(name)  # type: ignore[arg-type]
-    return task if task in state.tasks else TaskId(name)
+    if task in state.tasks:
+        return task
+    return TaskId(name)
 
 
 def _of_task(state: RunState, name: TaskId) -> ResolvedSubject:
@@ -47,7 +55,10 @@ def _of_task(state: RunState, name: TaskId) -> ResolvedSubject:
     task = state.tasks.get(name)
     own = [one for one in state.sessions.values() if one.task == name]
     latest = max(own, key=lambda one: (one.ended is None, one.role in {"worker", "planner"}, one.attempt), default=None)
-    attempt = task.attempt.number if task and task.attempt else 0
+    if task and task.attempt:
+        attempt = task.attempt.number
+    else:
+        attempt = 0
     return ResolvedSubject(latest.session if latest else None, name, attempt)
 
 
@@ -77,11 +88,16 @@ def render_subject_info(state: RunState, whole: ResolvedSubject) -> Iterator[Sty
     if task is None:
         yield "no task belongs to it", "dim"
     else:
-        yield from ((line, _style(line)) for line in render_task_history(state, task))
-    sessions = [one for one in state.sessions.values() if one.task == whole.task or one.session == whole.session]
+        for line in render_task_history(state, task):
+            yield (line, _style(line))
+    sessions = []
+    for one in state.sessions.values():
+        if one.task == whole.task or one.session == whole.session:
+            sessions.append(one)
     yield "", ""
     yield f"cost  {len(sessions)} conversation{'s' * (len(sessions) != 1)}", "title"
-    yield from ((_cost_line(one), "") for one in sessions)
+    for one in sessions:
+        yield (_cost_line(one), "")
     if task is not None:
         yield from _limits(task)
 
@@ -105,5 +121,7 @@ def _style(line: str) -> str:
     if line and not line.startswith(" "):
         return "title"
     if line.startswith("  verdict: "):
-        return "good" if line.startswith("  verdict: merge") else "warn"
+        if line.startswith("  verdict: merge"):
+            return "good"
+        return "warn"
     return ""

@@ -34,7 +34,9 @@ def plot_area(values: Sequence[float], height: int, top: float, bars: str = BARS
         bars: the steps by which a cell fills, the last one full.
     """
     steps = len(bars)
-    levels = [_level(value, top, height * steps) for value in values]
+    levels = []
+    for value in values:
+        levels.append(_level(value, top, height * steps))
     return ["".join(_cell(level - row * steps, bars) for level in levels) for row in reversed(range(height))]
 
 
@@ -45,7 +47,9 @@ def _level(value: float, top: float, full: int) -> int:
 
 
 def _cell(level: int, bars: str) -> str:
-    return " " if level <= 0 else bars[min(level, len(bars)) - 1]
+    if level <= 0:
+        return " "
+    return bars[min(level, len(bars)) - 1]
 
 
 def plot_stacked_areas(
@@ -91,5 +95,7 @@ def plot_sparkline(values: Sequence[float], width: int, bars: str = BARS) -> str
     if not values or width <= 0:
         return ""
     each = -(-len(values) // width)
-    sums = [sum(values[place : place + each]) for place in range(0, len(values), each)]
+    sums = []
+    for place in range(0, len(values), each):
+        sums.append(sum(values[place : place + each]))
     return plot_area(sums, 1, max(sums), bars)[0]

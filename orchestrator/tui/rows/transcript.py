@@ -72,7 +72,9 @@ class Transcript:
             if item.level <= self.level:
                 self._shown.append(item)
         self._count(changed)
-        return self._start(changed) if changed < len(self._shown) else len(self)
+        if changed < len(self._shown):
+            return self._start(changed)
+        return len(self)
 
     def set_level(self, level: TranscriptLevel) -> None:
         """Show more or less from now on."""
@@ -92,7 +94,10 @@ class Transcript:
         Nothing is changed by it, so that it can go on in a thread while the lines are drawn.
         """
         needle = wanted.lower()
-        closed = [item for item in list(self._shown) if not item.is_open]
+        closed = []
+        for item in list(self._shown):
+            if not item.is_open:
+                closed.append(item)
         return [
             item.number for item in closed if item.may_contain(needle, self._read_blob) and self._is_below(item, needle)
         ]
@@ -132,12 +137,16 @@ class Transcript:
         """How many of the first lines will never change: of a tool that is at work there is more to come."""
         last = self._items[-1] if self._items else None
         is_at_work = last is not None and last in self._tools.values() and last.level <= self.level
-        return self._start(len(self._shown) - 1) if is_at_work else len(self)
+        if is_at_work:
+            return self._start(len(self._shown) - 1)
+        return len(self)
 
     # --- lines -------------------------------------------------------------------------------------------------------
 
     def __len__(self) -> int:
-        return self._ends[-1] if self._ends else 0
+        if self._ends:
+            return self._ends[-1]
+        return 0
 
     def get_line(self, index: int) -> str:
         """One line, from 0 on."""
@@ -155,7 +164,10 @@ class Transcript:
         place = self._at(index)
         item, start = self._shown[place], self._start(place)
         head = item.render_head(self._is_ascii)
-        lines = (head, *self._body(item.number, len(item.events))) if item.is_open else (head,)
+        if item.is_open:
+            lines = (head, *self._body(item.number, len(item.events)))
+        else:
+            lines = (head,)
         return (
             start,
             self._ends[place],
@@ -166,8 +178,12 @@ class Transcript:
     def get_item_text(self, index: int) -> str:
         """All of what a line belongs to, as it was said, for copying."""
         item = self._shown[self._at(index)]
-        texts = [read_whole_text(text, self._read_blob) for _, text in item.texts]
-        return "\n".join(texts) if texts else item.render_summary()
+        texts = []
+        for _, text in item.texts:
+            texts.append(read_whole_text(text, self._read_blob))
+        if texts:
+            return "\n".join(texts)
+        return item.render_summary()
 
     # --- where lines are ---------------------------------------------------------------------------------------------
 
@@ -178,7 +194,9 @@ class Transcript:
         return bisect_right(self._ends, line)
 
     def _start(self, place: int) -> int:
-        return self._ends[place - 1] if place else 0
+        if place:
+            return self._ends[place - 1]
+        return 0
 
     def _place(self, item: TranscriptItem) -> int:
         """The place of an item that is shown; they stand in the order of their numbers."""
@@ -206,4 +224,5 @@ def render_transcript_lines(
     """All lines of a conversation with all texts, each once."""
     lines = Transcript(read_blob, level, opens_all=True)
     lines.extend(events)
-    yield from (lines.get_line(index) for index in range(len(lines)))
+    for index in range(len(lines)):
+        yield lines.get_line(index)

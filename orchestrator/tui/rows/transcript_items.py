@@ -61,7 +61,9 @@ class TranscriptItem:
             case work.ToolCalled():
                 return "run"
             case work.ToolReturned(ok=ok):
-                return "" if ok else "bad"
+                if ok:
+                    return ""
+                return "bad"
             case work.SessionStarted() | work.SessionEnded():
                 return "title"
         return "dim"
@@ -79,7 +81,10 @@ class TranscriptItem:
     def render_head(self, is_ascii: bool = False) -> str:
         """`#39 12:41:07 ▸ tool  shell  pytest -q  ok  0.4 s`, without control characters."""
         sign = (">", "v") if is_ascii else ("▸", "▾")
-        mark = sign[self.is_open] if self.can_open else " "
+        if self.can_open:
+            mark = sign[self.is_open]
+        else:
+            mark = " "
         return f"{f'#{self.number}':<6} {self.at.astimezone():%H:%M:%S} {mark} {_words(self.events)[0]:<5} {self.render_summary()}"
 
     def render_summary(self) -> str:
@@ -101,7 +106,8 @@ class TranscriptItem:
                 words = read_whole_text(text, read_blob)
                 lines = (format_arguments(words) if isinstance(event, work.ToolCalled) else words).split("\n")
                 yield from ([title] if title else ())
-                yield from (cut_line(line) for line in (lines if title else lines[1:]))
+                for line in lines if title else lines[1:]:
+                    yield cut_line(line)
 
     def may_contain(self, needle: str, read_blob: ReadBlob) -> bool:
         """Whether its words or a line below may hold a text, which is in lower case: quick, for very many items."""
@@ -122,7 +128,9 @@ def _is_plain(text: str) -> bool:
 
 def read_whole_text(text: Text, read_blob: ReadBlob) -> str:
     """The whole of a text."""
-    return text.head if text.sha is None else read_blob(text.sha).decode("utf-8", "replace")
+    if text.sha is None:
+        return text.head
+    return read_blob(text.sha).decode("utf-8", "replace")
 
 
 def format_arguments(arguments: str) -> str:
@@ -130,7 +138,9 @@ def format_arguments(arguments: str) -> str:
     found = parse_arguments(arguments)
     if found is None:
         return arguments
-    texts = {key: format_argument_value(value) for key, value in found.items()}
+    texts = {}
+    for key, value in found.items():
+        texts[key] = format_argument_value(value)
     return "\n".join(f"{key}:\n{text}" if "\n" in text else f"{key}: {text}" for key, text in texts.items())
 
 
@@ -143,7 +153,9 @@ def cut_line(line: str) -> str:
 
 def _has_more(title: str, text: Text) -> bool:
     """A text without a title begins in the head, so that only what follows its first line is below."""
-    return bool(text.size) if title else "\n" in text.head or not text.is_whole
+    if title:
+        return bool(text.size)
+    return "\n" in text.head or not text.is_whole
 
 
 def _texts(event: Event) -> list[tuple[str, Text]]:
@@ -151,11 +163,17 @@ def _texts(event: Event) -> list[tuple[str, Text]]:
         case work.SessionStarted():
             return [("it is told:", event.brief), ("its instructions:", event.system)]
         case work.ModelReplied():
-            return [("", event.text)] if event.text.size else []
+            if event.text.size:
+                return [("", event.text)]
+            return []
         case work.ToolCalled():
-            return [("asked:", event.arguments)] if event.arguments.size else []
+            if event.arguments.size:
+                return [("asked:", event.arguments)]
+            return []
         case work.ToolReturned():
-            return [("returned:", event.observation)] if event.observation.size else []
+            if event.observation.size:
+                return [("returned:", event.observation)]
+            return []
         case work.TurnEnded(nudge=nudge) if nudge:
             return [("", Text.build_inline(nudge))]
         case work.ModelFailed():
@@ -201,7 +219,9 @@ def _(event: work.ModelFailed) -> tuple[str, str]:
 
 @_said.register
 def _(event: work.TurnEnded) -> tuple[str, str]:
-    return ("note", event.nudge) if event.nudge else ("turn", f"{event.turn + 1} is over")
+    if event.nudge:
+        return ("note", event.nudge)
+    return ("turn", f"{event.turn + 1} is over")
 
 
 @_said.register
@@ -218,7 +238,9 @@ def get_event_level(event: Event) -> TranscriptLevel:
     """From which level on an event is shown."""
     match event:
         case work.ModelReplied(text=text):
-            return TranscriptLevel.QUIET if text.size else TranscriptLevel.VERBOSE
+            if text.size:
+                return TranscriptLevel.QUIET
+            return TranscriptLevel.VERBOSE
         case work.ToolCalled(name="request_tier"):
             return TranscriptLevel.QUIET
         case work.ToolCalled():

@@ -59,9 +59,10 @@ def _kept_last(directory: RunDirectory, session: SessionId | None) -> str:
         return ""
     with closing(EventReader.open_reader(directory.journal)) as reader:
         events = reader.read_session_part(session, last=_LOOKED_AT)
-    trees = [
-        recorded.event.tree for recorded in events if isinstance(recorded.event, work.SnapshotTaken | work.TurnEnded)
-    ]
+    trees = []
+    for recorded in events:
+        if isinstance(recorded.event, work.SnapshotTaken | work.TurnEnded):
+            trees.append(recorded.event.tree)
     return next((tree for tree in reversed(trees) if tree), "")
 
 
@@ -72,14 +73,23 @@ def list_diff_endpoints(state: RunState, whole: ResolvedSubject) -> list[DiffEnd
     if file is not None:
         blob = file.blob or file.tried
         changed = (file.path, file.mode, blob) if blob else None
-        return [DiffEndpoints("base", repository, state.run.base_tree, blob=changed)] if changed else []
+        if changed:
+            return [DiffEndpoints("base", repository, state.run.base_tree, blob=changed)]
+        return []
     task = state.tasks.get(whole.task) if whole.task else None
     if task is None or not task.attempts:
-        return [DiffEndpoints("the run's base", repository, state.run.base, state.head)] if state.head else []
+        if state.head:
+            return [DiffEndpoints("the run's base", repository, state.run.base, state.head)]
+        return []
     attempt = next((one for one in task.attempts if one.number == whole.attempt), task.attempts[-1])
-    candidates = {one.number: one.commit for one in task.candidates}
+    candidates = {}
+    for one in task.candidates:
+        candidates[one.number] = one.commit
     new = candidates.get(attempt.number, "")
-    earlier = [commit for number, commit in candidates.items() if number < attempt.number]
+    earlier = []
+    for number, commit in candidates.items():
+        if number < attempt.number:
+            earlier.append(commit)
     wanted = [
         ("task base", attempt.base),
         ("PR branch", state.head),

@@ -117,7 +117,9 @@ class RunFeed:
         silence_s = self._tail.engine_silence_s
         if silence_s is None:
             return (Connection.ENDED if self._state.ended else Connection.IDLE), 0.0
-        return (Connection.STALE, silence_s) if silence_s > _STALE_S else (Connection.LIVE, 0.0)
+        if silence_s > _STALE_S:
+            return (Connection.STALE, silence_s)
+        return (Connection.LIVE, 0.0)
 
     def _now(self) -> datetime:
         if self.replay is None:

@@ -81,7 +81,9 @@ class JournalTail:
     def engine_silence_s(self) -> float | None:
         """Seconds since the last sign of life of the process that works on the run; None if none does."""
         sign = self._sign
-        return sign[0].age_s + time.monotonic() - sign[1] if sign else None
+        if sign:
+            return sign[0].age_s + time.monotonic() - sign[1]
+        return None
 
     # --- in the thread -----------------------------------------------------------------------------------------------
 
@@ -107,12 +109,23 @@ class JournalTail:
         """Go on where the reading was, if this is still that journal."""
         if self._mark and reader.read_event_mark(self._seq) == self._mark:
             return
-        state = RunState() if self._from_start else load_base_state(reader)
+        if self._from_start:
+            state = RunState()
+        else:
+            state = load_base_state(reader)
         self._seq, self._mark = state.seq, b""
         earlier = list(_parsed(reader, state.seq))
-        heard = {getattr(recorded.event, "session", None) for recorded in earlier}
-        silent = [one.session for one in state.sessions.values() if one.ended is None and one.session not in heard]
-        quiet = [recorded for session in silent for recorded in reader.read_session_part(session, last=EVENTS_TO_READ)]
+        heard = set()
+        for recorded in earlier:
+            heard.add(getattr(recorded.event, "session", None))
+        silent = []
+        for one in state.sessions.values():
+            if one.ended is None and one.session not in heard:
+                silent.append(one.session)
+        quiet = []
+        for session in silent:
+            for recorded in reader.read_session_part(session, last=EVENTS_TO_READ):
+                quiet.append(recorded)
         self.batches.append(JournalReset(state, earlier, quiet))
 
     def _follow(self, reader: EventReader) -> None:

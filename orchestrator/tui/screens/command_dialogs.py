@@ -86,7 +86,9 @@ class ConfirmationDialog(ModalScreen[bool]):
     @property
     def _shown(self) -> Sequence[str]:
         more = len(self._deeds) - _SHOWN
-        return self._deeds if more <= 0 else [*self._deeds[:_SHOWN], f"and {more} more"]
+        if more <= 0:
+            return self._deeds
+        return [*self._deeds[:_SHOWN], f"and {more} more"]
 
     def on_mount(self) -> None:
         """Ask."""

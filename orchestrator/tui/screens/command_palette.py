@@ -83,7 +83,10 @@ class CommandPaletteScreen(ModalScreen[None]):
 
     def _fill(self, text: str) -> None:
         word, _, rest = text.strip().removeprefix(":").lstrip().partition(" ")
-        found = [verb for verb in self._verbs if verb == word or (not rest and verb.startswith(word))]
+        found = []
+        for verb in self._verbs:
+            if verb == word or (not rest and verb.startswith(word)):
+                found.append(verb)
         self.query_one(Table).show_rows(
             Row(verb, {"verb": (verb, "key"), "words": self._verbs[verb]}) for verb in found
         )

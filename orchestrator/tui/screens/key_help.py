@@ -60,7 +60,10 @@ class KeyHelp(ModalScreen[None]):
         self.query_one(Table).action_move(by)
 
     def _fill(self, text: str) -> None:
-        found = [row for row in self._rows if all(word in row.text for word in text.lower().split())]
+        found = []
+        for row in self._rows:
+            if all(word in row.text for word in text.lower().split()):
+                found.append(row)
         self.query_one(Table).show_rows(
             Row(str(at), {"key": (row.key, "key"), "words": row.words, "command": (row.command, "dim")})
             for at, row in enumerate(found)

@@ -69,7 +69,11 @@ def build_unit_report(moment: ViewModel, unit: str) -> ReportContent | None:
         return None
     number = int(unit.rpartition("@")[2])
     receipts = [*state.get_baseline_receipts().values(), *list_judged_receipts(state, task, number)]
-    blobs = [sha for one in receipts for sha in (one.tests, one.output.sha) if sha]
+    blobs = []
+    for one in receipts:
+        for sha in (one.tests, one.output.sha):
+            if sha:
+                blobs.append(sha)
     return ReportContent(
         f"judge's report on {unit}",
         moment.directory,
@@ -125,5 +129,8 @@ class ReportScreen(ModalScreen[None]):
         await to_thread.run_sync(
             self._evidence.read_evidence, self._told.directory, self._told.blobs, abandon_on_cancel=True
         )
-        lines = [part for line in self._told.build_lines(self._evidence) for part in line.splitlines() or [""]]
+        lines = []
+        for line in self._told.build_lines(self._evidence):
+            for part in line.splitlines() or [""]:
+                lines.append(part)
         self.query_one(TextPager).show_text(LineList(lines), at_end=False)

@@ -34,7 +34,9 @@ class AsciiFilter(LineFilter):
 
 def convert_to_ascii(text: str) -> str:
     """The text with as many cells as before; what has no likeness becomes `?`."""
-    return text if text.isascii() else "".join(map(_character, text))
+    if text.isascii():
+        return text
+    return "".join(map(_character, text))
 
 
 @lru_cache(4_096)
@@ -54,4 +56,6 @@ def _drawn(character: str) -> str:
 def _letter(character: str) -> str:
     """The letter without its accent; `?` for what is none."""
     first = unicodedata.normalize("NFKD", character)[:1]
-    return first if first.isascii() and first.isprintable() else "?"
+    if first.isascii() and first.isprintable():
+        return first
+    return "?"

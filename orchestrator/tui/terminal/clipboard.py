@@ -25,7 +25,10 @@ def copy_text(app: App[object], text: str) -> str:
     is_short = len(text.encode()) <= _MOST
     if is_short:
         app.copy_to_clipboard(text)
-    how = "copied; also in" if is_short else "are too long for the clipboard; they are in"
+    if is_short:
+        how = "copied; also in"
+    else:
+        how = "are too long for the clipboard; they are in"
     try:
         _file().write_text(f"{text}\n")
     except OSError as error:

@@ -54,5 +54,8 @@ class DashboardView(Vertical):
 
     def find_stream_lines(self) -> LineSource | None:
         """The lines that stream mode prints: of the text that has the keys, else of one that is seen; None without."""
-        seen = [lines for lines in self.query(TextPager) if lines.is_on_screen]
+        seen = []
+        for lines in self.query(TextPager):
+            if lines.is_on_screen:
+                seen.append(lines)
         return next((lines.source for lines in sorted(seen, key=lambda lines: not lines.has_focus)), None)

@@ -112,7 +112,10 @@ class BurndownView(ThrottledView):
         self.query_one("#burndown-where", Drawing).show_drawing(lambda _width, _height: [self._where()])
 
     def _put(self, rows: Sequence[R], cells: Callable[[R, bool], Row]) -> None:
-        fit = [row for row in rows if self.active_filter.matches_row(row.get_filter_values())]
+        fit = []
+        for row in rows:
+            if self.active_filter.matches_row(row.get_filter_values()):
+                fit.append(row)
         self._total = len(rows)
         self._table.set_empty_text("nothing fits" if self.active_filter.text else _EMPTY[self._side])
         self._table.show_rows(cells(row, self.is_ascii) for row in fit)
@@ -143,7 +146,9 @@ class BurndownView(ThrottledView):
         return bool(self._within) or self._side == "files" or asks_for_files
 
     def _files(self, state: RunState) -> Sequence[FileRecord]:
-        return self._of(state, self._within) if self._within else list(state.files.values())
+        if self._within:
+            return self._of(state, self._within)
+        return list(state.files.values())
 
     def _of(self, state: RunState, name: str) -> Sequence[FileRecord]:
         """The files of a row of the present table."""
@@ -164,7 +169,9 @@ class BurndownView(ThrottledView):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """There is only a way out of what one went into."""
-        return bool(self._within) if action == "out" else True
+        if action == "out":
+            return bool(self._within)
+        return True
 
     def action_next_table(self) -> None:
         """The next table; each keeps its cursor."""
@@ -215,7 +222,9 @@ class BurndownView(ThrottledView):
     @property
     def status_text(self) -> str:
         """How many of the table's rows fit the filter."""
-        return f"{len(self._table.rows)} of {self._total}" if self.active_filter.text else ""
+        if self.active_filter.text:
+            return f"{len(self._table.rows)} of {self._total}"
+        return ""
 
 
 _WHATS: tuple[BurndownMeasure, ...] = ("sites", "files")

@@ -66,8 +66,14 @@ def build_group_row(row: GroupRow, is_ascii: bool) -> Row:
 
 def build_file_row(row: FileRow, is_ascii: bool) -> Row:
     """A file."""
-    status = row.status.value if row.status.value != row.activity.value else ""
-    why = f"{status}: {row.reason}" if row.reason else status
+    if row.status.value != row.activity.value:
+        status = row.status.value
+    else:
+        status = ""
+    if row.reason:
+        why = f"{status}: {row.reason}"
+    else:
+        why = status
     cells: dict[str, Cell] = {
         "state": (row.activity.render_label(is_ascii), row.activity.style),
         "path": LeftTruncatedText(row.path),
@@ -89,4 +95,6 @@ def _bar(done: int, total: int, is_ascii: bool) -> list[Span]:
 
 def format_number(value: float) -> str:
     """`12`, `1.5`, `1,204`."""
-    return f"{value:,.0f}" if value == round(value) else f"{value:,.1f}"
+    if value == round(value):
+        return f"{value:,.0f}"
+    return f"{value:,.1f}"

@@ -92,7 +92,9 @@ class CostView(ThrottledView):
         sides: dict[SpendSide, str] = {
             by: render_top_rows(build_spend_rows(moment.state, cost, by)) for by in SPEND_SIDES if by != "task"
         }
-        values = [cost.get_share(usage) for usage in self._spend.list_bins(moment.now)]
+        values = []
+        for usage in self._spend.list_bins(moment.now):
+            values.append(cost.get_share(usage))
         self.query_one("#cost-sides", Drawing).show_drawing(partial(self._sides, sides, values))
         self._put(moment, cost)
 
@@ -101,7 +103,10 @@ class CostView(ThrottledView):
     ) -> list[list[Span]]:
         rows: list[list[Span]] = [[(f"by {by}".ljust(12), "dim"), (words or "-", "")] for by, words in sides.items()]
         curve = plot_sparkline(values, width - 36, ASCII_BARS if self.is_ascii else BARS)
-        when = f"  each {-(-len(values) // max(width - 36, 1)) * 10} min" if values else "-"
+        if values:
+            when = f"  each {-(-len(values) // max(width - 36, 1)) * 10} min"
+        else:
+            when = "-"
         return [*rows, [("over time".ljust(12), "dim"), (curve, "state-run"), (when, "dim")]]
 
     def _put(self, moment: ViewModel, cost: CostBreakdown) -> None:
@@ -112,7 +117,10 @@ class CostView(ThrottledView):
             fit.sort(key=lambda row: -row.share)
         first, *others = _COLUMNS
         self._table.show_columns([Column(first.key, _TITLES[self._by], first.width, grows=True), *others])
-        empty = "nothing was wasted" if self._by == "waste" else "no model was asked"
+        if self._by == "waste":
+            empty = "nothing was wasted"
+        else:
+            empty = "no model was asked"
         self._table.set_empty_text("nothing fits" if self.active_filter.text else empty)
         self._table.show_rows(_row(row, is_flat=self._is_by_cost) for row in fit)
 
@@ -163,7 +171,9 @@ class CostView(ThrottledView):
     @property
     def selected_subjects(self) -> Sequence[Subject]:
         """The marked tasks, else the one with the cursor; nothing of the other sides."""
-        return [Subject("task", key) for key in self._table.selected_keys] if self._by == "task" else []
+        if self._by == "task":
+            return [Subject("task", key) for key in self._table.selected_keys]
+        return []
 
     @property
     def status_text(self) -> str:

@@ -127,7 +127,9 @@ class FleetView(ThrottledView):
     def _cells(self, row: AgentRow) -> tuple[AgentRow, Row]:
         """Made anew only where something differs."""
         before = self._made.get(row.key)
-        return before if before and before[0] == row else (row, _row(row, self.is_ascii))
+        if before and before[0] == row:
+            return before
+        return (row, _row(row, self.is_ascii))
 
     def _lay_out(self, width: int) -> None:
         """A small screen has room for less; where nobody talks to a model there is less to be told."""

@@ -95,7 +95,10 @@ class InboxView(DashboardView):
 
     def _go_on(self) -> None:
         """The question with the cursor has its answer: to the next one, and out of its detail."""
-        left = [row.key for row in self._table.rows if self._all[row.key].is_open]
+        left = []
+        for row in self._table.rows:
+            if self._all[row.key].is_open:
+                left.append(row.key)
         if left:
             self._table.move_to(left[0])
         if self.has_class("-detail"):
@@ -119,11 +122,16 @@ class InboxView(DashboardView):
     @property
     def status_text(self) -> str:
         """Since when the oldest waits; how many do stands beside the tab's name."""
-        waiting = [one for one in self._all.values() if one.is_open]
+        waiting = []
+        for one in self._all.values():
+            if one.is_open:
+                waiting.append(one)
         oldest = max((one.age_s for one in waiting if one.age_s is not None), default=None)
         if not waiting:
             return "nothing waits"
-        return f"{len(waiting)} waiting" if oldest is None else f"oldest {format_short_duration(oldest)}"
+        if oldest is None:
+            return f"{len(waiting)} waiting"
+        return f"oldest {format_short_duration(oldest)}"
 
     @property
     def _table(self) -> Table:
@@ -178,7 +186,10 @@ class InboxView(DashboardView):
         """Mark all that wait and are of the same matter as the one with the cursor."""
         one = self._all.get(self._table.cursor or "")
         if one is not None:
-            alike = [other.item for other in self._all.values() if other.is_open and other.matter == one.matter]
+            alike = []
+            for other in self._all.values():
+                if other.is_open and other.matter == one.matter:
+                    alike.append(other.item)
             self._table.toggle_marks(item for item in alike if item not in self._table.marked_keys)
 
     async def _read_change(self, item: str) -> None:
@@ -197,8 +208,14 @@ class InboxView(DashboardView):
 
 
 def _row(one: QuestionRow) -> Row:
-    answered = f"{_ANSWERS.get(one.decision, '–')} by {one.by}" if one.by else one.decision or "moot"
-    soon = f" in {format_short_duration(max(one.left_s, 0))}" if one.left_s is not None else ""
+    if one.by:
+        answered = f"{_ANSWERS.get(one.decision, '–')} by {one.by}"
+    else:
+        answered = one.decision or "moot"
+    if one.left_s is not None:
+        soon = f" in {format_short_duration(max(one.left_s, 0))}"
+    else:
+        soon = ""
     cells: dict[str, Cell] = {
         "number": str(one.number) if one.is_open else "",
         "age": format_short_duration(one.age_s) if one.age_s is not None else "",
@@ -219,4 +236,8 @@ def _styled(lines: Sequence[str]) -> list[Cell]:
 def _style(line: str) -> str:
     if line.startswith(("+++", "---", "@@", "diff ")):
         return "accent"
-    return "added" if line.startswith("+") else "removed" if line.startswith("-") else ""
+    if line.startswith("+"):
+        return "added"
+    if line.startswith("-"):
+        return "removed"
+    return ""

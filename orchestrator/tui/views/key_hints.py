@@ -14,4 +14,6 @@ _HELPS: Mapping[Activity, Sequence[tuple[str, str]]] = {
 
 def get_key_hints(doing: Activity | None) -> Sequence[tuple[str, str]]:
     """What one would do about a thing that asks, stalls or failed; nothing about what goes its way."""
-    return _HELPS.get(doing, ()) if doing is not None else ()
+    if doing is not None:
+        return _HELPS.get(doing, ())
+    return ()

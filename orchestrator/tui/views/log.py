@@ -36,7 +36,10 @@ class _Shown:
     def get_line(self, index: int) -> Cell:
         """Time, who, and what happened."""
         row = self.rows[index]
-        task = row.task if len(row.task) <= _TASK else f"…{row.task[1 - _TASK :]}"
+        if len(row.task) <= _TASK:
+            task = row.task
+        else:
+            task = f"…{row.task[1 - _TASK :]}"
         who = f"{row.role:7} {task:{_TASK}}"
         return [(f"{row.at.astimezone():%H:%M:%S}  ", "dim"), (f"{who}  ", "dim"), (row.text, _STYLES[row.level])]
 
@@ -89,7 +92,10 @@ class LogView(ThrottledView):
         self.workers.cancel_group(self, "log-older")
         self._rows, self._older, self._problem = [], None, ""
         self._sift_anew()
-        first = moment.recent[0].seq if moment.recent else max(moment.seq - MAX_KEPT_EVENTS, 0) + 1
+        if moment.recent:
+            first = moment.recent[0].seq
+        else:
+            first = max(moment.seq - MAX_KEPT_EVENTS, 0) + 1
         self._tail = EventBackfill(build_log_row, after=first - 1)
         oldest = max(first - 1 - MAX_KEPT_EVENTS, 0)
         if first > 1 and oldest < first - 1:
@@ -181,12 +187,20 @@ class LogView(ThrottledView):
         """The event with the cursor."""
         place = self._lines.cursor
         rows = self._shown.rows
-        return [Subject("event", str(rows[place].seq), rows[place].text[:80])] if place < len(rows) else []
+        if place < len(rows):
+            return [Subject("event", str(rows[place].seq), rows[place].text[:80])]
+        return []
 
     @property
     def status_text(self) -> str:
         """Which events are shown, and how many."""
         level = {LogLevel.DETAIL: "all events", LogLevel.INFO: "events", LogLevel.WARNING: "warnings"}[self._level]
-        older = "  reading older ones" if self._older else ""
-        problem = f"  {self._problem[:60]}" if self._problem else ""
+        if self._older:
+            older = "  reading older ones"
+        else:
+            older = ""
+        if self._problem:
+            problem = f"  {self._problem[:60]}"
+        else:
+            problem = ""
         return f"{len(self._shown):,} {level}{older}{problem}"

@@ -78,7 +78,10 @@ class MergeView(ThrottledView):
     def paint_view(self, moment: ViewModel) -> None:
         """All of it anew."""
         self._is_migration = moment.state.run.mode == "migration"
-        words = render_shards_line(moment.state) if self._is_migration else render_queue_line(moment.state)
+        if self._is_migration:
+            words = render_shards_line(moment.state)
+        else:
+            words = render_queue_line(moment.state)
         self.query_one("#merge-line", Drawing).show_drawing(lambda _width, _height: [[(words, "title")]])
         self._table.show_columns(_columns(_SHARDS if self._is_migration else _UNITS, self.size.width))
         self.query_one("#merge-why", Drawing).display = self.size.width < _WIDE
@@ -89,7 +92,10 @@ class MergeView(ThrottledView):
     def _units(self, moment: ViewModel) -> list[Row]:
         rows = build_queue_rows(moment.state, moment.recent)
         self._total = len(rows)
-        fit = [row for row in rows if self.active_filter.matches_row(row.get_filter_values())]
+        fit = []
+        for row in rows:
+            if self.active_filter.matches_row(row.get_filter_values()):
+                fit.append(row)
         self._titles = {row.unit: row.title for row in fit}
         self._notes = {row.unit: row.note for row in fit}
         return [_unit(row, moment.now, is_ascii=self.is_ascii) for row in fit]
@@ -97,7 +103,10 @@ class MergeView(ThrottledView):
     def _shards(self, moment: ViewModel) -> list[Row]:
         rows = build_shard_rows(moment.state, moment.recent)
         self._total = len(rows)
-        fit = [row for row in rows if self.active_filter.matches_row(row.get_filter_values())]
+        fit = []
+        for row in rows:
+            if self.active_filter.matches_row(row.get_filter_values()):
+                fit.append(row)
         self._titles = {row.name: f"{row.files} files" for row in fit}
         self._notes = {row.name: row.note for row in fit}
         return [_shard(row, moment.now, is_ascii=self.is_ascii) for row in fit]
@@ -131,7 +140,9 @@ class MergeView(ThrottledView):
     @property
     def status_text(self) -> str:
         """How many of all fit the filter."""
-        return f"{len(self._table.rows)} of {self._total}" if self.active_filter.text else ""
+        if self.active_filter.text:
+            return f"{len(self._table.rows)} of {self._total}"
+        return ""
 
 
 def _columns(columns: Sequence[Column], width: int) -> Sequence[Column]:

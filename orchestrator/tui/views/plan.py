@@ -120,11 +120,15 @@ class PlanView(ThrottledView):
     def _cells(self, row: PlanRow) -> tuple[PlanRow, Row]:
         """A row with its cells; of thousands of rows most are what they were."""
         before = self._made.get(row.id)
-        return before if before and before[0] == row else (row, _row(row, is_ascii=self.is_ascii))
+        if before and before[0] == row:
+            return before
+        return (row, _row(row, is_ascii=self.is_ascii))
 
     def _title(self, key: str) -> str:
         made = self._made.get(TaskId(key))
-        return made[0].title if made else ""
+        if made:
+            return made[0].title
+        return ""
 
     @property
     def _table(self) -> Table:
@@ -192,8 +196,13 @@ class PlanView(ThrottledView):
     @property
     def status_text(self) -> str:
         """How many tasks of all are shown, where some are left out."""
-        only = "only blocked  " if self._is_only_blocked else ""
-        return f"{only}{len(self._table.rows)} of {self._total}" if only or self.active_filter.text else ""
+        if self._is_only_blocked:
+            only = "only blocked  "
+        else:
+            only = ""
+        if only or self.active_filter.text:
+            return f"{only}{len(self._table.rows)} of {self._total}"
+        return ""
 
 
 def _row(row: PlanRow, *, is_ascii: bool) -> Row:

@@ -136,7 +136,10 @@ class WorkerView(DashboardView):
         pane = self.query_one(DiffPane)
         ends = list_diff_endpoints(moment.state, self._whole)
         session = moment.state.sessions.get(self._whole.session) if self._whole.session else None
-        turns = session.turns if session is not None else 0
+        if session is not None:
+            turns = session.turns
+        else:
+            turns = 0
         pane.show_diff(moment.directory, ends)
         if ends and not ends[0].new and ends[0].blob is None and self._turns not in {-1, turns}:
             pane.reload_diff()
@@ -147,15 +150,16 @@ class WorkerView(DashboardView):
         titles = {"d": f"Diff +{changed[0]}/-{changed[1]}"} if changed else {}
         titles |= {"f": "Record"} if self._subject.kind == "file" else {}
         is_narrow = self.size.width < _NARROW
-        spans = [
-            (
-                f" {tab.key} "
-                if is_narrow and tab.key != self._front
-                else f" {tab.key} {titles.get(tab.key, tab.title)} ",
-                "chosen" if tab.key == self._front else "dim",
+        spans = []
+        for tab in _TABS:
+            spans.append(
+                (
+                    f" {tab.key} "
+                    if is_narrow and tab.key != self._front
+                    else f" {tab.key} {titles.get(tab.key, tab.title)} ",
+                    "chosen" if tab.key == self._front else "dim",
+                )
             )
-            for tab in _TABS
-        ]
         told = getattr(self.pane, "status_text", "")
         self.query_one("#worker-tabs", StyledLine).show_spans([*spans, (f"   {told}" if told else "", "accent")])
 
@@ -209,4 +213,6 @@ class WorkerView(DashboardView):
         """The whole conversation while it is in front, else the lines of the pane."""
         pane = self.pane
         found = pane.get_all_lines() if isinstance(pane, TranscriptPane) else None
-        return found if found is not None else super().find_stream_lines()
+        if found is not None:
+            return found
+        return super().find_stream_lines()

@@ -98,7 +98,10 @@ class DashboardServer(Server):
     async def handle_index(self, request: web.Request) -> Any:  # noqa: ANN401 -- the parent's is decorated
         """The page."""
         wanted = request.query.get("fontsize", "")
-        kind = "wss" if _scheme(request) == "https" else "ws"
+        if _scheme(request) == "https":
+            kind = "wss"
+        else:
+            kind = "ws"
         told = {
             "title": self.title,
             "socket": f"{kind}://{request.host}{request.app.router['websocket'].url_for()}",

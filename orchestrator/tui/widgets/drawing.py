@@ -52,20 +52,24 @@ class Drawing(Widget):
             return
         before = self._rows
         self._rows = [build_spans(list(row)) for row in self._draw(width, height)[:height]]
-        regions = [Region(0, y, width, 1) for y in range(height) if _row(before, y) != _row(self._rows, y)]
+        regions = []
+        for y in range(height):
+            if _row(before, y) != _row(self._rows, y):
+                regions.append(Region(0, y, width, 1))
         if regions:
             self.refresh(*regions)
 
     def render_line(self, y: int) -> Strip:
         """One row, exactly as wide as there is room."""
-        strip = (
-            build_strip(_row(self._rows, y), get_style_lookup(self.app))
-            if y < len(self._rows)
-            else Strip([Segment("")])
-        )
+        if y < len(self._rows):
+            strip = build_strip(_row(self._rows, y), get_style_lookup(self.app))
+        else:
+            strip = Strip([Segment("")])
         drawn = strip.adjust_cell_length(self.size.width, self.rich_style)
         return drawn.apply_style(self.rich_style)  # what has no style cannot be made grey for NO_COLOR
 
 
 def _row(rows: Sequence[list[Span]], y: int) -> list[Span]:
-    return rows[y] if y < len(rows) else []
+    if y < len(rows):
+        return rows[y]
+    return []

@@ -198,11 +198,15 @@ class ScrollableText(ScrollArea):
         index, part = rows[y]
         strip = self._drawn.get_strips(index)[part].crop_extend(left, left + width, None)
         component = self.get_line_component(index)
-        return strip.apply_style(self.get_component_rich_style(component, partial=True)) if component else strip
+        if component:
+            return strip.apply_style(self.get_component_rich_style(component, partial=True))
+        return strip
 
     def get_line_component(self, index: int) -> str:
         """The component class that a line is drawn with; empty for none."""
-        return "paged--cursor" if index == self._cursor else ""
+        if index == self._cursor:
+            return "paged--cursor"
+        return ""
 
     def redraw_text(self) -> None:
         """Begin anew with drawing: another text, width, or theme."""
@@ -216,7 +220,9 @@ class ScrollableText(ScrollArea):
     def find_line_at(self, y: int) -> int | None:
         """The line that stands on a line of the screen."""
         rows = self._on_page()
-        return rows[y][0] if 0 <= y < len(rows) else None
+        if 0 <= y < len(rows):
+            return rows[y][0]
+        return None
 
     def _on_page(self) -> list[tuple[int, int]]:
         return self._drawn.lay_out_screen(self.scroll_offset.y, self.page_size.height)
@@ -225,7 +231,10 @@ class ScrollableText(ScrollArea):
         """Say how much there is to scroll over: to the last lines that fill a screen, and to the widest line seen."""
         height, count = self.page_size.height, len(self._source)
         self._count = count
-        top = self._drawn.find_top_line(count - 1, height) if count and height else 0
+        if count and height:
+            top = self._drawn.find_top_line(count - 1, height)
+        else:
+            top = 0
         if not self._wrap:
             seen = {index for index, _ in self._on_page()}
             self._widest = max([self._widest, *(self._drawn.get_strips(index)[0].cell_length for index in seen)])

@@ -72,7 +72,9 @@ class StripCache:
         if self._search is None:
             return [build_strip(row, self._style_of) for row in rows]
         marks = self._search.find_matches("".join(text for text, _ in spans))
-        return self._marked(rows, marks) if marks else [build_strip(row, self._style_of) for row in rows]
+        if marks:
+            return self._marked(rows, marks)
+        return [build_strip(row, self._style_of) for row in rows]
 
     def _folded(self, spans: list[Span]) -> list[list[Span]]:
         if self._width is None:
@@ -88,9 +90,14 @@ class StripCache:
         found, start = [], 0
         for row in rows:
             length = sum(len(text) for text, _ in row)
-            here = [(max(a - start, 0), min(b - start, length)) for a, b in marks if a < start + length and b > start]
+            here = []
+            for a, b in marks:
+                if a < start + length and b > start:
+                    here.append((max(a - start, 0), min(b - start, length)))
             parts = split_spans(row, [place for mark in here for place in mark])
-            strips = [build_strip(part, self._style_of) for part in parts]
+            strips = []
+            for part in parts:
+                strips.append(build_strip(part, self._style_of))
             found.append(Strip.join(one.apply_style(self._match) if n % 2 else one for n, one in enumerate(strips)))
             start += length
         return found

@@ -45,7 +45,9 @@ class HasStyles(Protocol):
 
 def get_style_lookup(app: object) -> StyleLookup:
     """The styles that an app knows; of an app that knows none, names are read as `bold red`."""
-    return app.get_style if isinstance(app, HasStyles) else _plain_style
+    if isinstance(app, HasStyles):
+        return app.get_style
+    return _plain_style
 
 
 def _plain_style(name: str) -> Style:
@@ -95,7 +97,11 @@ def get_clean_text(cell: Cell) -> str:
 
 def get_raw_text(cell: Cell) -> str:
     """The words as they came, for searching; they may hold control characters."""
-    return cell if isinstance(cell, str) else cell[0] if isinstance(cell, tuple) else "".join(one for one, _ in cell)
+    if isinstance(cell, str):
+        return cell
+    if isinstance(cell, tuple):
+        return cell[0]
+    return "".join(one for one, _ in cell)
 
 
 def split_spans(spans: Iterable[Span], places: Sequence[int]) -> list[list[Span]]:
@@ -130,7 +136,9 @@ def fit_cell(cell: Cell, width: int, style_of: StyleLookup, *, to_the_right: boo
         shown = list(strip.crop(0, width - 1))
         return [*shown, Segment("…", shown[-1].style if shown else None)]
     gap = [Segment(" " * spare)] if spare else []
-    return [*gap, *strip] if to_the_right else [*strip, *gap]
+    if to_the_right:
+        return [*gap, *strip]
+    return [*strip, *gap]
 
 
 def _end_of(text: str, width: int) -> str:

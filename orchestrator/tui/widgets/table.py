@@ -124,7 +124,9 @@ class Table(ScrollArea):
     @property
     def cursor(self) -> str | None:
         """The key of the row with the cursor; None while there are no rows."""
-        return self._rows.current_row.key if self._rows.current_row else None
+        if self._rows.current_row:
+            return self._rows.current_row.key
+        return None
 
     @property
     def marked_keys(self) -> Sequence[str]:
@@ -230,7 +232,10 @@ class Table(ScrollArea):
             return self._header().adjust_cell_length(width)
         row, has_cursor, is_marked = self._look(self._index(y))
         if row is None:
-            words = clean_line(self._empty) if y == 1 and not self._rows else ""
+            if y == 1 and not self._rows:
+                words = clean_line(self._empty)
+            else:
+                words = ""
             return Strip([Segment(f"  {words}")]).adjust_cell_length(width)
         strip = self._strip(row, has_cursor, is_marked).adjust_cell_length(width)
         for name in ("table--mark",) * is_marked + ("table--cursor",) * has_cursor:
@@ -245,7 +250,9 @@ class Table(ScrollArea):
     def _strip(self, row: Row, has_cursor: bool, is_marked: bool) -> Strip:
         gutter = (">" if has_cursor else " ") + ("*" if is_marked else " ")
         strip = self._filled([(place, row.cells.get(place.column.key, "")) for place in self._places], gutter)
-        return strip.apply_style(get_style_lookup(self.app)(row.style)) if row.style else strip
+        if row.style:
+            return strip.apply_style(get_style_lookup(self.app)(row.style))
+        return strip
 
     def _filled(self, cells: Iterable[tuple[ColumnExtent, Cell]], gutter: str) -> Strip:
         style_of = get_style_lookup(self.app)
@@ -292,11 +299,10 @@ class Table(ScrollArea):
             self.post_message(self.RowHighlighted(self, self.cursor))
         top, looks = self._looks()
         if top == before[0]:
-            regions = [
-                region
-                for y, (old, new) in enumerate(zip(before[1], looks, strict=True), start=1)
-                for region in self._changed(y, old, new)
-            ]
+            regions = []
+            for y, (old, new) in enumerate(zip(before[1], looks, strict=True), start=1):
+                for region in self._changed(y, old, new):
+                    regions.append(region)
             if regions:
                 self.refresh(*regions)
 

@@ -52,7 +52,10 @@ def lay_out_columns(columns: Sequence[Column], width: int, margin: int = 0) -> l
     growing = sum(column.grows for column in shown)
     found, x = [], margin
     for column in shown:
-        share = -(-spare // growing) if column.grows else 0
+        if column.grows:
+            share = -(-spare // growing)
+        else:
+            share = 0
         wide = min(column.width + share, width - x)
         if wide <= 0:
             break
@@ -69,7 +72,9 @@ def _needed(columns: Sequence[Column]) -> int:
 
 def _least_important(columns: Sequence[Column]) -> Column | None:
     last = max(columns, key=lambda column: column.priority, default=None)
-    return last if last is not None and last.priority else None
+    if last is not None and last.priority:
+        return last
+    return None
 
 
 class TableRows:
@@ -89,7 +94,9 @@ class TableRows:
 
     def get_row(self, index: int) -> Row | None:
         """The row at a place, if there is one."""
-        return self._rows[index] if 0 <= index < len(self._rows) else None
+        if 0 <= index < len(self._rows):
+            return self._rows[index]
+        return None
 
     @property
     def current_row(self) -> Row | None:
@@ -103,7 +110,10 @@ class TableRows:
 
     def replace_rows(self, rows: Iterable[Row]) -> None:
         """These rows from now on. A row that is gone takes its mark along; the cursor then stays at its place."""
-        key = self.current_row.key if self.current_row else ""
+        if self.current_row:
+            key = self.current_row.key
+        else:
+            key = ""
         self._rows = tuple(rows)
         self._at = {row.key: index for index, row in enumerate(self._rows)}
         self._marks &= self._at.keys()

@@ -158,7 +158,9 @@ class TextPager(ScrollableText):
         """Keys that mean nothing at present are left to whoever is around."""
         if action == "next":
             return self._search is not None
-        return self._anchor is not None if action == "unselect" else True
+        if action == "unselect":
+            return self._anchor is not None
+        return True
 
     def action_extend(self, by: int) -> None:
         """Select lines from the cursor on."""

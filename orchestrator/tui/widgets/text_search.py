@@ -58,7 +58,8 @@ class TextSearch:
         return self.searched_count >= len(source)
 
     def _is_in(self, text: str) -> bool:
-        text = text if text.isprintable() else clean_line(text)
+        if not (text.isprintable()):
+            text = clean_line(text)
         return self.text in (text if self._has_capitals else text.lower())
 
     def invalidate_from(self, first: int) -> None:
@@ -72,7 +73,9 @@ class TextSearch:
         place = bisect_right(self.hits, index)
         if place < len(self.hits):
             return self.hits[place]
-        return self.hits[0] if self.hits and is_whole else None
+        if self.hits and is_whole:
+            return self.hits[0]
+        return None
 
     def find_previous_hit(self, index: int, is_whole: bool) -> int | None:
         """The hit before a line, as `find_next_hit`."""
@@ -81,7 +84,9 @@ class TextSearch:
         place = bisect_left(self.hits, index)
         if place:
             return self.hits[place - 1]
-        return self.hits[-1] if self.hits and is_whole else None
+        if self.hits and is_whole:
+            return self.hits[-1]
+        return None
 
     def get_rank(self, index: int) -> int:
         """The how manieth hit a line is, counted from 1."""
