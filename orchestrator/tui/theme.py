@@ -105,4 +105,4 @@ def _luminance(colour: str) -> float:
 def _linear(share: float) -> float:
     if share <= 0.04045:
         return share / 12.92
-    return ((share + 0.055) / 1.055) ** 2.4
+    return float(((share + 0.055) / 1.055) ** 2.4)

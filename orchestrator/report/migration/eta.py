@@ -63,5 +63,5 @@ def _error(ticks: Sequence[Tick], begin: float, end: float) -> float:
         slices[min(place, _SLICES - 1)] += max(before.sites - after.sites, 0.0)
     mean = fmean(slices)
     if mean:
-        return stdev(slices) / mean / _SLICES**0.5
+        return float(stdev(slices) / mean / _SLICES**0.5)
     return _MOST
