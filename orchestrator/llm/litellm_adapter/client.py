@@ -19,7 +19,7 @@ from anyio.to_thread import run_sync
 
 from orchestrator.domain.budget.price import Price
 from orchestrator.domain.chat import Reply, Request
-from orchestrator.llm.errors import CallTimedOut, ModelError, RequestRefused, UnknownModel
+from orchestrator.llm.errors import CallTimedOut, ModelError, RequestRefused, Unavailable, UnknownModel
 from orchestrator.llm.litellm_adapter.credentials import (
     describe_key_variable,
     find_credential_problem,
@@ -136,6 +136,8 @@ class LiteLLMClient:
             if find_counted_usage(response):
                 return reply
             return self._with_estimated_cost(litellm, request, reply)
+        if meter.stage is CallStage.UNSENT:
+            raise Unavailable(f"{request.model}: nothing could be sent within {request.timeout_s:g} s")
         raise CallTimedOut(f"{request.model}: no complete reply within {request.timeout_s:g} s")
 
     async def find_model_problem(self, model: str, api_base: str | None, api_key_env: str | None) -> str | None:
