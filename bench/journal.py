@@ -157,7 +157,7 @@ WRITER = """
 import sys, anyio
 from pathlib import Path
 from orchestrator.domain.event.run import Noticed
-from orchestrator.journal.maintenance import Caretaker
+from orchestrator.journal.maintenance import JournalMaintenance
 from orchestrator.journal.journal import Journal, SystemClock
 from orchestrator.journal.locations.run_directory import RunDirectory
 
@@ -167,9 +167,9 @@ async def agent(journal, pause_s):
         await anyio.sleep(pause_s)
 
 async def main(directory):
-    with directory.lock():
+    with directory.hold_lock():
         journal = Journal(directory.path, SystemClock())
-        caretaker = Caretaker(journal)
+        caretaker = JournalMaintenance(journal)
         print("ready", flush=True)
         with anyio.move_on_after(float(sys.argv[2])):
             async with anyio.create_task_group() as tasks:

@@ -52,7 +52,7 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("orchestrator/judge/gate/harness.py", "import orchestrator.queue.lander", "Rooms"),
         ("worktrees/git.py", "import orchestrator.errors", "Rooms"),
         ("orchestrator/engine/goal/run.py", "import roles.worker", "Only app wires concrete roles"),
-        ("orchestrator/agent/loop.py", "import litellm", "Only llm.litellm_client imports litellm"),
+        ("orchestrator/agent/loop.py", "import litellm", "Only llm.litellm_adapter.client imports litellm"),
         ("orchestrator/queue/pr_branch.py", "import git", "Only worktrees imports git libraries"),
         ("orchestrator/domain/budget/usage.py", "import subprocess", "domain is pure data"),
         ("orchestrator/cli/inspect/status.py", "import textual", "Only tui imports textual"),

@@ -192,20 +192,20 @@ KILLED = """
 import sys, anyio
 from contextlib import ExitStack
 from pathlib import Path
-from orchestrator.provisioning.dependencies import with_deps
+from orchestrator.provisioning.dependencies import install_dependencies
 from orchestrator.domain.sandbox.tier import Tier
-from orchestrator.hands.policy import Grant, RegistryWish
-from worktrees.repositories.repository import Repository
+from orchestrator.hands.policy import SandboxGrant, RegistryGrant
+from worktrees.repositories.repository import GitRepository
 
 async def tell(text):
     print(text, flush=True)
 
 async def main(repo, state, place):
-    repository = Repository.open(Path(repo))
-    grant = Grant(ceiling=Tier.REGISTRIES, registries=RegistryWish(private=(place,)))
+    repository = GitRepository.open(Path(repo))
+    grant = SandboxGrant(ceiling=Tier.REGISTRIES, registries=RegistryGrant(private=(place,)))
     with ExitStack() as stack:
-        await with_deps(
-            grant, ["requirements.txt"], repository, Path(state), Path(state, "deps"), repository.head(), tell, stack
+        await install_dependencies(
+            grant, ["requirements.txt"], repository, Path(state), Path(state, "deps"), repository.read_head_commit(), tell, stack
         )
 
 anyio.run(main, *sys.argv[1:])

@@ -56,7 +56,7 @@ async def test_no_directory_that_alternates_name_is_mounted(yard: Any, key: Path
     attack = f"cat {key}; cat /run/*/id_rsa; ls -A {yard.home} {yard.state}"
     assert SECRET in outside(attack)
     async with yard.hands() as hands:
-        workspace = await hands.open(yard.git("rev-parse", "HEAD"), "test")
+        workspace = await hands.open_workspace(yard.git("rev-parse", "HEAD"), "test")
         ran = await shell_in(workspace, f"git log --format=%s; {attack}")
         sources = {mount.source for mount in workspace.mounts}
     assert ran.output.startswith("Start\n")
@@ -85,7 +85,7 @@ async def test_of_borrowed_objects_only_those_of_the_commit_are_seen(
     attack = f"git cat-file -p {secret}; cat {theirs}/pack/*.idx | wc -c"
     assert SECRET in outside(attack)
     async with yard.hands() as hands:
-        workspace = await hands.open(yard.git("rev-parse", "HEAD"), "test")
+        workspace = await hands.open_workspace(yard.git("rev-parse", "HEAD"), "test")
         ran = await shell_in(workspace, f"git show HEAD:README.md; {attack}")
     assert ran.output.startswith("hello\n")
     assert SECRET not in ran.output

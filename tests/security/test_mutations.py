@@ -31,8 +31,8 @@ Change = tuple[str, str, str]
 
 BLIND: Change = (
     "orchestrator/hands/sandbox/backend_trials.py",
-    'report = await probe(backend, trial.session / "probe")',
-    'report = __import__("orchestrator.hands.selftest.escape_test", fromlist=["probe"]).ProbeReport()',
+    'report = await run_self_test(backend, trial.session / "probe")',
+    'report = __import__("orchestrator.hands.selftest.escape_test", fromlist=["run_self_test"]).SelfTestReport()',
 )
 LAYOUT, BWRAP = "orchestrator/hands/sandbox/filesystem_layout.py", "orchestrator/hands/sandbox/bubblewrap_arguments.py"
 STARTED, SCREEN = "orchestrator/hands/execution/sandbox_process.py", "worktrees/snapshots/screening.py"
@@ -69,14 +69,14 @@ MUTATIONS = {
     # Its attack kills whatever it can reach, so that it must never be tried without the wall: only the command line.
     "--unshare-pid": Mutation((unshared("ipc", "net", "uts", "cgroup"),), STATIC, "--unshare-all"),
     "bubblewrap's own environment": Mutation(
-        (without("env=ENVIRONMENT", STARTED, "env=None"),), f"{ESCAPE}no_variable_of_any", "canary-0815"
+        (without("env=BUBBLEWRAP_ENVIRONMENT", STARTED, "env=None"),), f"{ESCAPE}no_variable_of_any", "canary-0815"
     ),
     # Bubblewrap itself starts with nothing but PATH, so that there is nothing to clear: only the command line shows it.
     "--clearenv": Mutation((without('"--clearenv", '),), STATIC, "--clearenv"),
     "the reading of whom TLS asks for": Mutation(
         (
             without(
-                "require_server_name(message.content, self.host)", "orchestrator/hands/network/tls_handshake.py", "pass"
+                "check_server_name(message.content, self.host)", "orchestrator/hands/network/tls_handshake.py", "pass"
             ),
         ),
         "tests/security/test_domain_fronting.py::test_a_tunnel_to_a_registry_leads",
@@ -86,17 +86,29 @@ MUTATIONS = {
         (without(', "--ro-bind", "/proc/sys", "/proc/sys"'),), f"{ESCAPE}kernel_settings", "'0\\n' == '1\\n'"
     ),
     "the read-only pointer to the shadow": Mutation(
-        (without('yield read_only(self.fixtures / "gitfile", here / ".git")', LAYOUT, "pass"),),
+        (without('yield build_read_only_mount(self.fixtures / "gitfile", here / ".git")', LAYOUT, "pass"),),
         f"{ESCAPE}the_git_file_of_a_workspace",
         "IsADirectoryError",
     ),
     "the shadow git directory": Mutation(
-        (without("writable(place.git, shadow.INSIDE)", LAYOUT, 'read_only(here / ".git", shadow.INSIDE)'),),
+        (
+            without(
+                "build_writable_mount(place.git, shadow_git.SHADOW_GIT_FOLDER)",
+                LAYOUT,
+                'build_read_only_mount(here / ".git", shadow_git.SHADOW_GIT_FOLDER)',
+            ),
+        ),
         "tests/unit/hands/test_hands_git.py::test_only_objects_of_the_repository_are_visible",
         "'origin'",
     ),
     "read-only objects": Mutation(
-        (without("read_only(place.objects[0], shadow.OBJECTS)", LAYOUT, "writable(place.objects[0], shadow.OBJECTS)"),),
+        (
+            without(
+                "build_read_only_mount(place.objects[0], shadow_git.OBJECTS_FOLDER)",
+                LAYOUT,
+                "build_writable_mount(place.objects[0], shadow_git.OBJECTS_FOLDER)",
+            ),
+        ),
         f"{ESCAPE}only_the_workspace_and_empty",
         "/run/objects",
     ),
@@ -127,7 +139,7 @@ MUTATIONS = {
             ),
             without('variables["GIT_WORK_TREE"] = str(work_tree)', "worktrees/safety/git_environment.py", "pass"),
             without(
-                'return self.work_tree if verb in _IN_PLACE else Path("/")', "worktrees/git.py", "return self.work_tree"
+                'return Path("/")', "worktrees/git.py", "return self.work_tree"
             ),
         ),
         f"{HOSTILE}an_evil_git_directory_in_place",

@@ -35,18 +35,18 @@ DRIVER = """
 import json, sys
 from pathlib import Path
 import anyio
-from orchestrator.hands.local import local_hands
-from orchestrator.hands.policy import Choice, Grant
+from orchestrator.hands.local import open_local_hands
+from orchestrator.hands.policy import BackendChoice, SandboxGrant
 from orchestrator.hands.execution.workspace_runner import run_command
-from orchestrator.ports.hands import Command
-from worktrees.repositories.repository import Repository
+from orchestrator.ports.hands import ShellCommand
+from worktrees.repositories.repository import GitRepository
 
 async def main(repo, home, state, line):
-    repository, grant = Repository.open(Path(repo)), Grant(backend=Choice.CONTAINER)
-    async with local_hands(repository, Path(state), grant, home=Path(home), environ={}) as hands:
-        print(json.dumps({"refusal": hands.refusal}), flush=True)
-        workspace = await hands.open(repository.head(), "driver")
-        await run_command(workspace, Command(line=line))
+    repository, grant = GitRepository.open(Path(repo)), SandboxGrant(backend=BackendChoice.CONTAINER)
+    async with open_local_hands(repository, Path(state), grant, home=Path(home), environ={}) as hands:
+        print(json.dumps({"refusal": hands.refusal_reason}), flush=True)
+        workspace = await hands.open_workspace(repository.read_head_commit(), "driver")
+        await run_command(workspace, ShellCommand(line=line))
 
 anyio.run(main, *sys.argv[1:])
 """
@@ -122,11 +122,11 @@ class TestContainers:
     ) -> None:
         (yard.repo / "pkg" / "fast.log").write_text("machine code")
         async with yard.hands(SandboxGrant(share=("*.log",))) as hands:
-            workspace = await hands.open(yard.git("rev-parse", "HEAD"), "test")
+            workspace = await hands.open_workspace(yard.git("rev-parse", "HEAD"), "test")
             for _ in range(2):
                 ran = await shell_in(workspace, "cat pkg/fast.log; echo evil > pkg/fast.log")
                 assert ran.output.startswith("machine code")
-                await workspace.paths()  # removes the empty files that shared ones are mounted on
+                await workspace.list_paths()  # removes the empty files that shared ones are mounted on
         assert (yard.repo / "pkg" / "fast.log").read_text() == "machine code"
 
     async def test_the_first_process_can_be_neither_read_nor_traced_nor_called(
@@ -271,7 +271,7 @@ def launch(**fields: Any) -> ContainerLaunch:
         "python": "/usr/bin/python3",
         "script": "pass",
         "seccomp": None,
-        "counts": frozenset({"pids", "memory"}),
+        "supported_limits": frozenset({"pids", "memory"}),
         "hard_processes": 99,
     }
     return ContainerLaunch(**given | fields)  # type: ignore[arg-type]

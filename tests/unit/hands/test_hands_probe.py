@@ -66,12 +66,12 @@ def only_from(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
 async def commands_are_refused(yard: Any, **options: Any) -> str:
     """The words of the refusal; files can be worked on all the same."""
     async with yard.hands(**options) as hands:
-        workspace = await hands.open(yard.git("rev-parse", "HEAD"), "test")
+        workspace = await hands.open_workspace(yard.git("rev-parse", "HEAD"), "test")
         with pytest.raises(EnvironmentProblem) as refused:
-            await workspace.start("call", ShellCommand(line="touch started"))
-        await workspace.write("new", b"x")
-        assert await workspace.paths() == (".gitignore", "README.md", "new", "pkg/__init__.py")
-        assert hands.refusal == str(refused.value) == hands.described["commands"]
+            await workspace.start_command("call", ShellCommand(line="touch started"))
+        await workspace.write_file("new", b"x")
+        assert await workspace.list_paths() == (".gitignore", "README.md", "new", "pkg/__init__.py")
+        assert hands.refusal_reason == str(refused.value) == hands.policy_summary["commands"]
         return str(refused.value)
 
 
@@ -122,7 +122,7 @@ async def test_a_fake_bubblewrap_of_the_repository_is_never_run(yard: Any, tmp_p
     environ = {"PATH": f"{install(yard.repo / 'bin', 'bwrap', fake)}:bin:.:{os.environ['PATH']}"}
     install(yard.state / "bin", "bwrap", fake)
     async with yard.hands(environ=environ) as hands:
-        assert hands.refusal is None
+        assert hands.refusal_reason is None
     assert not (tmp_path / "FAKE-RAN").exists()
 
 
@@ -164,7 +164,7 @@ def test_the_advice_fits_the_host(tmp_path: Path, file: str, content: str, words
 @pytest.mark.sandbox
 @pytest.mark.attack(11)
 async def test_commands_never_run_as_root(yard: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(policy_resolution, "Policy", lambda **fields: SandboxPolicy(**fields | {"uid": None}))
+    monkeypatch.setattr(policy_resolution, "SandboxPolicy", lambda **fields: SandboxPolicy(**fields | {"uid": None}))
     assert "commands never run as root" in await commands_are_refused(yard)
 
 
@@ -172,5 +172,5 @@ async def test_commands_never_run_as_root(yard: Any, monkeypatch: pytest.MonkeyP
 async def test_the_self_test_leaves_nothing_behind(yard: Any) -> None:
     before = {p for folder in (yard.home, yard.repo.parent) for p in folder.rglob("*")}
     async with yard.hands() as hands:
-        assert hands.refusal is None
+        assert hands.refusal_reason is None
     assert {p for folder in (yard.home, yard.repo.parent) for p in folder.rglob("*")} == before

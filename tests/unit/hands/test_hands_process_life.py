@@ -21,18 +21,18 @@ DRIVER = """
 import json, sys, time
 from pathlib import Path
 import anyio
-from orchestrator.hands.local import local_hands
+from orchestrator.hands.local import open_local_hands
 from orchestrator.hands.execution.workspace_runner import run_command
-from orchestrator.ports.hands import Command
-from worktrees.repositories.repository import Repository
+from orchestrator.ports.hands import ShellCommand
+from worktrees.repositories.repository import GitRepository
 
 async def main(repo, home, state, *lines):
-    repository = Repository.open(Path(repo))
-    async with local_hands(repository, Path(state), home=Path(home), environ={}) as hands:
-        print(json.dumps({"refusal": hands.refusal, "uid": hands.policy.uid}), flush=True)
-        workspace = await hands.open(repository.head(), "driver")
+    repository = GitRepository.open(Path(repo))
+    async with open_local_hands(repository, Path(state), home=Path(home), environ={}) as hands:
+        print(json.dumps({"refusal": hands.refusal_reason, "uid": hands.policy.uid}), flush=True)
+        workspace = await hands.open_workspace(repository.read_head_commit(), "driver")
         for line in lines:
-            result = await run_command(workspace, Command(line=line))
+            result = await run_command(workspace, ShellCommand(line=line))
             print(json.dumps([result.ending, result.exit_code, result.log.read_text()]), flush=True)
 
 anyio.run(main, *sys.argv[1:])
@@ -91,8 +91,8 @@ def test_a_sandbox_that_was_half_built_when_our_process_was_killed_is_ended(tmp_
     """Bubblewrap waits for a uid map that nobody writes: what is left of it when its starter dies at a bad moment."""
     script = (
         "import os, signal, subprocess, sys\nfrom pathlib import Path\n"
-        "from orchestrator.hands.execution.orphan_reaper import guarded\n"
-        "with guarded(Path(sys.argv[1])):\n"
+        "from orchestrator.hands.execution.orphan_reaper import run_orphan_reaper\n"
+        "with run_orphan_reaper(Path(sys.argv[1])):\n"
         "    read, write = os.pipe()\n"
         "    words = ['bwrap', '--unshare-user', '--info-fd', '1', '--userns-block-fd', str(read)]\n"
         "    words += ['--ro-bind', '/', '/', '--setenv', 'A', sys.argv[1] + '/git', 'true']\n"

@@ -29,7 +29,8 @@ def test_the_sessions_of_living_processes_stay(tmp_path: Path) -> None:
 
 def test_what_a_killed_process_left_is_removed(tmp_path: Path) -> None:
     script = (
-        "import os, signal, sys; from pathlib import Path; from orchestrator.hands.files.session_folder import open_session\n"
+        "import os, signal, sys; from pathlib import Path\n"
+        "from orchestrator.hands.files.session_folder import open_session\n"
         "with open_session(Path(sys.argv[1])) as folder:\n"
         "    (folder / 'left').touch()\n"
         "    os.kill(os.getpid(), signal.SIGKILL)\n"

@@ -26,7 +26,7 @@ async def test_what_a_command_leaves_running_is_killed(
     yard: Any, shell_in: Any, living: Callable[[str], list[int]]
 ) -> None:
     async with yard.hands(UNSAFE) as hands:
-        workspace = await hands.open(yard.git("rev-parse", "HEAD"), "test")
+        workspace = await hands.open_workspace(yard.git("rev-parse", "HEAD"), "test")
         ran = await shell_in(workspace, "sleep 981.1 & (setsid sleep 981.2 &) ; echo main; exit 3")
         assert (ran.output, ran.exit_code) == ("main\n", 3)
         late = await shell_in(workspace, "(setsid sleep 981.3 &) ; sleep 981.4", timeout_s=0.5)
@@ -39,7 +39,7 @@ async def test_variables_are_built_from_scratch_and_git_works_on_a_copy(
 ) -> None:
     monkeypatch.setenv("API_KEY", "canary-4712")
     async with yard.hands(UNSAFE) as hands:
-        workspace = await hands.open(yard.git("rev-parse", "HEAD"), "test")
+        workspace = await hands.open_workspace(yard.git("rev-parse", "HEAD"), "test")
         ran = await shell_in(workspace, "env; echo x > new; git add new; git commit -qm mine; git log --format=%s")
         assert "canary" not in ran.output
         assert ran.output.splitlines()[-2:] == ["mine", "Start"]

@@ -209,10 +209,10 @@ def test_kill_9_in_the_middle_of_writing_loses_nothing_that_was_acknowledged(tmp
 DIES_AT_RENAME = """
     import os, sys
     from pathlib import Path
-    from orchestrator.journal.storage.event_store import Store
+    from orchestrator.journal.storage.event_store import EventStore
 
     sys.addaudithook(lambda name, _: os.kill(os.getpid(), 9) if name == "os.rename" else None)
-    Store.open_writer(Path(sys.argv[1]))
+    EventStore.open_writer(Path(sys.argv[1]))
 """
 
 

@@ -214,9 +214,9 @@ def _indexed(directory: Path) -> int:
 READ_ONLY = """
 import sys
 from pathlib import Path
-from orchestrator.journal.full_text.search import search
+from orchestrator.journal.full_text.search import search_events
 from orchestrator.journal.state.derivation import read_state
-print([hit.seq for hit in search(Path(sys.argv[1]), "word", 9)], read_state(Path(sys.argv[1], "journal.db")).seq)
+print([hit.seq for hit in search_events(Path(sys.argv[1]), "word", 9)], read_state(Path(sys.argv[1], "journal.db")).seq)
 """
 
 

@@ -9,7 +9,7 @@ ROOT = Path(__file__).parents[3]
 IMPORT_ALL = """
 import importlib, pkgutil, sys
 import orchestrator.llm
-for module in pkgutil.iter_modules(orchestrator.llm.__path__, "orchestrator.llm."):
+for module in pkgutil.walk_packages(orchestrator.llm.__path__, "orchestrator.llm."):
     if module.name == "orchestrator.llm.litellm_adapter.metered_transports":
         continue  # loaded with litellm
     importlib.import_module(module.name)

@@ -12,11 +12,11 @@ from worktrees.locks.file_lock import hold_file_lock, try_file_lock
 
 COUNTING = """
 import anyio, pathlib, sys
-from worktrees.locks.file_lock import file_lock
+from worktrees.locks.file_lock import hold_file_lock
 async def main():
     place = pathlib.Path(sys.argv[1])
     async def one():
-        async with file_lock(place / "lock"):
+        async with hold_file_lock(place / "lock"):
             value = int((place / "count").read_text())
             await anyio.sleep(0.001)
             (place / "count").write_text(str(value + 1))
@@ -27,8 +27,8 @@ anyio.run(main)
 """
 HOLDING = """
 import pathlib, sys, time
-from worktrees.locks.file_lock import try_lock
-assert try_lock(pathlib.Path(sys.argv[1]) / "lock") is not None
+from worktrees.locks.file_lock import try_file_lock
+assert try_file_lock(pathlib.Path(sys.argv[1]) / "lock") is not None
 print("held", flush=True)
 time.sleep(60)
 """

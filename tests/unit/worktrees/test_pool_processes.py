@@ -13,14 +13,14 @@ from worktrees.checkouts.pool import WorktreePool
 
 LEASING = """
 import anyio, json, pathlib, sys
-from worktrees.checkouts.pool import Pool
-from worktrees.repositories.repository import Repository
+from worktrees.checkouts.pool import WorktreePool
+from worktrees.repositories.repository import GitRepository
 async def main(root, place, ready, go):
-    repository = Repository.open(pathlib.Path(root))
-    pool = Pool(repository, pathlib.Path(place))
+    repository = GitRepository.open(pathlib.Path(root))
+    pool = WorktreePool(repository, pathlib.Path(place))
     held = []
     async def one():
-        held.append(await pool.lease(repository.head()))
+        held.append(await pool.lease_worktree(repository.read_head_commit()))
     async with anyio.create_task_group() as tasks:
         for _ in range(12):
             tasks.start_soon(one)
@@ -33,11 +33,11 @@ anyio.run(main, *sys.argv[1:], None, None)
 
 NAPPING = """
 import anyio, pathlib, sys
-from worktrees.checkouts.pool import Pool
-from worktrees.repositories.repository import Repository
+from worktrees.checkouts.pool import WorktreePool
+from worktrees.repositories.repository import GitRepository
 async def main(root, place, nap):
-    repository = Repository.open(pathlib.Path(root))
-    worktree = await Pool(repository, pathlib.Path(place)).lease(repository.head())
+    repository = GitRepository.open(pathlib.Path(root))
+    worktree = await WorktreePool(repository, pathlib.Path(place)).lease_worktree(repository.read_head_commit())
     print(worktree.name, flush=True)
     await worktree.git.run("-c", nap, "nap")
 anyio.run(main, *sys.argv[1:])

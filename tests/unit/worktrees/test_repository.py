@@ -245,11 +245,12 @@ def test_a_repository_is_not_made_twice(project: Project) -> None:
 def test_gitpython_is_not_imported_before_it_is_needed(project: Project) -> None:
     code = (
         "import sys, pathlib\n"
-        "import worktrees.repositories.repository, worktrees.checkouts.pool, worktrees.snapshots.snapshot, worktrees.object_store.merge, worktrees.ref_store.refs\n"
-        "opened = worktrees.repositories.repository.Repository.open(pathlib.Path(sys.argv[1]))\n"
-        "opened.head(), opened.dirty(), opened.branch()\n"
+        "import worktrees.repositories.repository, worktrees.checkouts.pool, worktrees.snapshots.snapshot\n"
+        "import worktrees.object_store.merge, worktrees.ref_store.refs\n"
+        "opened = worktrees.repositories.repository.GitRepository.open(pathlib.Path(sys.argv[1]))\n"
+        "opened.read_head_commit(), opened.list_dirty_paths(), opened.read_branch()\n"
         "print('git' in sys.modules)\n"
-        "opened.remotes()\n"
+        "opened.list_remotes()\n"
         "print('git' in sys.modules)\n"
     )
     assert python(code, str(project.root)).communicate()[0].split() == ["False", "True"]
