@@ -30,7 +30,7 @@ class JobOrder:
     """What a job is to do. `goal` or `run` is what to work on; neither: what the key's jobs have begun.
 
     `answer` is `approve` or `deny`, with an item after a space if one was named. `time_limit_s` is the job's.
-    `is_anew`: somebody asked for a new run, whatever the key's last one was.
+    `is_restart`: somebody asked for a new run, whatever the key's last one was.
     """
 
     key: str
@@ -128,7 +128,7 @@ def _commented(payload: Mapping[str, Any], usual: JobDefaults) -> JobOrder:
     verb, rest = found[1], found[2].strip()
     key = f"issue-{issue}"
     if verb == "run":
-        return _made(key, usual, goal=rest or _words(payload["issue"]), issue=issue, is_anew=True)
+        return _made(key, usual, goal=rest or _words(payload["issue"]), issue=issue, is_restart=True)
     word = rest.split()[0] if rest else ""
     usual = JobDefaults(usual.time_limit_s)  # a run that goes on has its budget
     if verb == "resume":

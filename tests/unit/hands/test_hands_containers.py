@@ -167,7 +167,7 @@ class TestContainers:
         backend = hands._host.backend
         engine, image = backend.engine, "orchestrate-test-root"  # type: ignore[union-attr]
         root = backend.folder / "root"  # type: ignore[union-attr]
-        await engine.tell("import", "-", image, given=build_image_archive(root))
+        await engine.run_engine_command("import", "-", image, given=build_image_archive(root))
         backend.root = (image,)  # type: ignore[union-attr]
         try:
             workspace = await hands.open_workspace(yard.git("rev-parse", "HEAD"), "test")
@@ -178,7 +178,7 @@ class TestContainers:
             assert result.log.read_text().splitlines()[:3] == [str(yard.repo), "README.md", "pkg"]
             await workspace.close()
         finally:
-            await engine.tell("rmi", "--force", image)
+            await engine.run_engine_command("rmi", "--force", image)
 
 
 def drive(yard: Any, line: str) -> "subprocess.Popen[str]":
@@ -224,7 +224,7 @@ async def test_a_container_whose_session_is_no_more_is_removed_at_the_next_start
         engine = hands._host.backend.engine
         left = ("--label", f"orchestrate.state={yard.state}", "--label", f"orchestrate.session={yard.state}/gone")
         (tmp_path / "root").mkdir()
-        await engine.tell("create", "--name", f"left-{os.getpid()}", *left, "--rootfs", str(tmp_path / "root"), "x")
+        await engine.run_engine_command("create", "--name", f"left-{os.getpid()}", *left, "--rootfs", str(tmp_path / "root"), "x")
         assert await names(engine, yard.state) == [f"left-{os.getpid()}"]
     async with yard.hands():
         assert await names(engine, yard.state) == []

@@ -254,14 +254,14 @@ from pathlib import Path
 from orchestrator.domain.event.run import Noticed
 from orchestrator.errors import JournalProblem
 from orchestrator.journal.journal import Journal, SystemClock
-from orchestrator.journal.storage.event_store import read_all
+from orchestrator.journal.storage.event_store import read_all_events
 
 async def main(place):
     journal = Journal(place, SystemClock())
     acknowledged = 0
     try:
         while True:
-            text = await journal.keep(str(acknowledged) * 9_000) if sys.argv[2] == "blob" else None
+            text = await journal.store_text(str(acknowledged) * 9_000) if sys.argv[2] == "blob" else None
             await journal.append(Noticed(level="info", text="x" * 5_000))
             acknowledged += 1
     except JournalProblem as problem:
@@ -273,7 +273,7 @@ async def main(place):
     again = Journal(place, SystemClock())
     await again.append(Noticed(level="info", text="goes on"))
     again.close()
-    print(len(list(read_all(place / "journal.db"))) - acknowledged)
+    print(len(list(read_all_events(place / "journal.db"))) - acknowledged)
 
 place = Path(sys.argv[1])
 (place / "ballast").write_bytes(bytes(1_000_000))
