@@ -138,9 +138,7 @@ MUTATIONS = {
                 '"PATH": search_path, **({} if work_tree else {"GIT_DIR": str(git_dir)})}',
             ),
             without('variables["GIT_WORK_TREE"] = str(work_tree)', "worktrees/safety/git_environment.py", "pass"),
-            without(
-                'return Path("/")', "worktrees/git.py", "return self.work_tree"
-            ),
+            without('return Path("/")', "worktrees/git.py", "return self.work_tree"),
         ),
         f"{HOSTILE}an_evil_git_directory_in_place",
         "marker",

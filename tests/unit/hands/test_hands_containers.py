@@ -224,7 +224,9 @@ async def test_a_container_whose_session_is_no_more_is_removed_at_the_next_start
         engine = hands._host.backend.engine
         left = ("--label", f"orchestrate.state={yard.state}", "--label", f"orchestrate.session={yard.state}/gone")
         (tmp_path / "root").mkdir()
-        await engine.run_engine_command("create", "--name", f"left-{os.getpid()}", *left, "--rootfs", str(tmp_path / "root"), "x")
+        await engine.run_engine_command(
+            "create", "--name", f"left-{os.getpid()}", *left, "--rootfs", str(tmp_path / "root"), "x"
+        )
         assert await names(engine, yard.state) == [f"left-{os.getpid()}"]
     async with yard.hands():
         assert await names(engine, yard.state) == []
