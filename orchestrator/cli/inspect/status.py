@@ -1,17 +1,17 @@
 """`orchestrate status`."""
 
-import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from orchestrator.cli.options import json_option, repository_options
 from orchestrator.cli.output import print_alarm, print_lines, print_object
 from orchestrator.cli.run_lookup import find_state_directory, has_live_engine
+from orchestrator.domain.frozen_model import copy_with_changes
 from orchestrator.domain.sandbox.unsafe_banner import UNSAFE_BANNER
 from orchestrator.journal.locations.disk_usage import measure_disk_usage
 from orchestrator.journal.locations.run_directory import RunDirectory
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from orchestrator.domain.run.state import RunState
     from orchestrator.journal.storage.event_reader import EventReader
     from orchestrator.report.log.last_event import LastSessionEvent
+    from orchestrator.report.run.model import RunStatus
 
 _FRESH_S = 2.0
 
@@ -48,11 +49,11 @@ def status_command(run: str | None, wanted: str | None, repo: Path, state: str, 
         return
     with read_status(find_state_directory(repo, state).find_run(run)) as status:
         if as_json:
-            print_object(status)
+            print_object(status.as_object())
             return
         from orchestrator.report.run.status_text import render_status_lines
 
-        if status.get("unsafe"):
+        if status.unsafe:
             print_alarm(UNSAFE_BANNER, err=False)
         print_lines(render_status_lines(status))
 
@@ -77,9 +78,9 @@ def _print_fleet(directory: RunDirectory, wanted: str, as_json: bool) -> None:
             print_lines(render_fleet_lines(found, len(rows)))
             return
         with read_status(directory) as status:
-            print_object(
-                status | {"filter": wanted, "fleet": [row.as_object() for row in found], "fleet_of": len(rows)}
-            )
+            entries = tuple(row.build_entry() for row in found)
+            shown = copy_with_changes(status, filter=wanted, fleet=entries, fleet_of=len(rows))
+            print_object(shown.as_object())
 
 
 def collect_last_seen(state: "RunState", store: "EventReader") -> dict["SessionId", "LastSessionEvent"]:
@@ -94,20 +95,36 @@ def collect_last_seen(state: "RunState", store: "EventReader") -> dict["SessionI
 
 
 @contextmanager
-def read_status(directory: RunDirectory) -> Iterator[dict[str, Any]]:
-    """The engine's own projection if it is current, or fresh enough while it works; else derived from the events."""
-    found = {
-        "is_live": has_live_engine(directory),
-        "disk": measure_disk_usage(directory.path.parent.parent).as_object(),
-    }
-    kept = read_projection(directory.journal, "status")
-    if kept and (kept.is_current or (found["is_live"] and kept.age_s < _FRESH_S)):
-        known = json.loads(kept.body)
-        if known["mode"] != "migration" or "burndown" in known:  # an older program knew no burndown
-            yield known | found
-            return
+def read_status(directory: RunDirectory) -> Iterator["RunStatus"]:
+    """Yield the engine's own projection if it is current, or fresh enough while it works; else derive the status."""
+    from orchestrator.report.run.model import DiskSizes
+
+    is_live = has_live_engine(directory)
+    disk = DiskSizes.model_validate(measure_disk_usage(directory.path.parent.parent).as_object())
+    stored = _read_stored_status(directory, is_live)
+    if stored is not None:
+        yield copy_with_changes(stored, is_live=is_live, disk=disk)
+        return
     from orchestrator.cli.journal_reader import read_state_tolerantly
     from orchestrator.report.run.status import build_status
 
     with read_state_tolerantly(directory) as state:
-        yield build_status(state, directory.journal) | found
+        yield copy_with_changes(build_status(state, directory.journal), is_live=is_live, disk=disk)
+
+
+def _read_stored_status(directory: RunDirectory, is_live: bool) -> "RunStatus | None":
+    """Return the engine's projection; None if it is out of date, or not as this version of the program writes it."""
+    from pydantic import ValidationError
+
+    from orchestrator.report.run.model import RunStatus
+
+    stored = read_projection(directory.journal, "status")
+    if stored is None or not (stored.is_current or (is_live and stored.age_s < _FRESH_S)):
+        return None
+    try:
+        status = RunStatus.model_validate_json(stored.body)
+    except ValidationError:
+        return None
+    if status.mode == "migration" and status.burndown is None:
+        return None
+    return status
