@@ -1,10 +1,11 @@
 """`orchestrate status`."""
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -44,13 +45,15 @@ def status_command(run: str | None, wanted: str | None, repo: Path, state: str, 
     orchestrate status 7f3a --json
     orchestrate status latest --filter "state:ask,stall role:worker"
     """
+    directory = find_state_directory(repo, state).find_run(run)
     if wanted is not None:
-        _print_fleet(find_state_directory(repo, state).find_run(run), wanted, as_json)
+        _print_fleet(directory, wanted, as_json)
         return
-    with read_status(find_state_directory(repo, state).find_run(run)) as status:
-        if as_json:
-            print_object(status.as_object())
-            return
+    if as_json:
+        with read_status_object(directory) as found:
+            print_object(found)
+        return
+    with read_status(directory) as status:
         from orchestrator.report.run.status_text import render_status_lines
 
         if status.unsafe:
@@ -97,34 +100,54 @@ def collect_last_seen(state: "RunState", store: "EventReader") -> dict["SessionI
 @contextmanager
 def read_status(directory: RunDirectory) -> Iterator["RunStatus"]:
     """Yield the engine's own projection if it is current, or fresh enough while it works; else derive the status."""
-    from orchestrator.report.run.model import DiskSizes
-
-    is_live = has_live_engine(directory)
-    disk = DiskSizes.model_validate(measure_disk_usage(directory.path.parent.parent).as_object())
-    stored = _read_stored_status(directory, is_live)
+    stored = _parse_status(_read_stored_status(directory))
     if stored is not None:
-        yield copy_with_changes(stored, is_live=is_live, disk=disk)
+        yield stored
         return
     from orchestrator.cli.journal_reader import read_state_tolerantly
+    from orchestrator.report.run.model import DiskSizes
     from orchestrator.report.run.status import build_status
 
     with read_state_tolerantly(directory) as state:
-        yield copy_with_changes(build_status(state, directory.journal), is_live=is_live, disk=disk)
+        disk = DiskSizes.model_validate(_measure_disk(directory))
+        status = build_status(state, directory.journal)
+        yield copy_with_changes(status, is_live=has_live_engine(directory), disk=disk)
 
 
-def _read_stored_status(directory: RunDirectory, is_live: bool) -> "RunStatus | None":
-    """Return the engine's projection; None if it is out of date, or not as this version of the program writes it."""
+def _parse_status(stored: dict[str, Any] | None) -> "RunStatus | None":
+    """Return the stored status; None if there is none, or another version of the program wrote it."""
     from pydantic import ValidationError
 
     from orchestrator.report.run.model import RunStatus
 
+    try:
+        return RunStatus.model_validate(stored)
+    except ValidationError:
+        return None
+
+
+@contextmanager
+def read_status_object(directory: RunDirectory) -> Iterator[dict[str, Any]]:
+    """Yield the status as JSON; what the engine stored stays as it is, which takes half the time of parsing it."""
+    stored = _read_stored_status(directory)
+    if stored is not None:
+        yield stored
+        return
+    with read_status(directory) as status:
+        yield status.as_object()
+
+
+def _read_stored_status(directory: RunDirectory) -> dict[str, Any] | None:
+    """Return the engine's projection with what only a reader can measure; None if it is out of date."""
+    is_live = has_live_engine(directory)
     stored = read_projection(directory.journal, "status")
     if stored is None or not (stored.is_current or (is_live and stored.age_s < _FRESH_S)):
         return None
-    try:
-        status = RunStatus.model_validate_json(stored.body)
-    except ValidationError:
+    status: dict[str, Any] = json.loads(stored.body)
+    if status["mode"] == "migration" and "burndown" not in status:  # an older program knew no burndown
         return None
-    if status.mode == "migration" and status.burndown is None:
-        return None
-    return status
+    return status | {"is_live": is_live, "disk": _measure_disk(directory)}
+
+
+def _measure_disk(directory: RunDirectory) -> dict[str, int | bool]:
+    return measure_disk_usage(directory.path.parent.parent).as_object()

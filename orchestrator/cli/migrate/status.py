@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from orchestrator.cli.inspect.status import read_status
+from orchestrator.cli.inspect.status import read_status, read_status_object
 from orchestrator.cli.options import json_option, repository_options
 from orchestrator.cli.output import print_alarm, print_lines, print_object
 from orchestrator.cli.run_lookup import find_state_directory
@@ -55,16 +55,17 @@ def status_command(
         _show_one(directory, path, as_json)
     elif by is not None:
         _show_groups(directory, by, as_json)
+    elif as_json:
+        with read_status_object(directory) as found:
+            _require_migration(found["mode"], found["run"])
+            print_object(found)
     else:
         with read_status(directory) as status:
-            _show(status, as_json)
+            _require_migration(status.mode, status.run)
+            _show(status)
 
 
-def _show(status: "RunStatus", as_json: bool) -> None:
-    _require_migration(status.mode, status.run)
-    if as_json:
-        print_object(status.as_object())
-        return
+def _show(status: "RunStatus") -> None:
     from orchestrator.report.run.status_text import render_status_lines
 
     if status.unsafe:
@@ -147,7 +148,7 @@ def _show_change(status: "RunStatus", as_json: bool) -> None:
         print_lines([f"{status.outcome}  {headline}"])
     else:
         click.clear()
-        _show(status, as_json=False)
+        _show(status)
 
 
 def choose_glyphs() -> "BurndownGlyphs":

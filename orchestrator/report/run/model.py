@@ -135,7 +135,7 @@ class RunFields(Document):
     """What the result and the status of a run have in common.
 
     `exit` is the exit code, None while the run works. `tasks` counts leaf tasks by every status. `causes` counts why
-    they ended without landing, only causes that occur. `flaky` begins with the test that was seen most. `pr` is the pull
+    they ended without landing. `flaky` begins with the test seen on most trees. `pr` is the pull
     request opened last; `prs` are all of a migration that has one for each group. `checks` is None if nobody waited for
     any, `merged` if nothing was merged. `attempted` lists what agents tried beyond their walls.
     """

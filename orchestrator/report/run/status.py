@@ -19,9 +19,8 @@ STATUS_PROJECTION = "status"
 
 
 def render_status_json(state: RunState, journal: Path) -> str:
-    """Return the status as JSON without what only its reader can measure."""
-    status = build_status(state, journal).model_dump(mode="json", exclude={"is_live", "disk"})
-    return json.dumps(status, ensure_ascii=False)
+    """Return the status as JSON, for the journal's projection."""
+    return json.dumps(build_status(state, journal).as_object(), ensure_ascii=False)
 
 
 def build_status(state: RunState, journal: Path) -> RunStatus:

@@ -4,7 +4,6 @@ import json
 import shutil
 import sqlite3
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -16,7 +15,7 @@ from orchestrator.journal.damage.repair import repair_journal
 from orchestrator.journal.locations.run_directory import RunDirectory
 from orchestrator.journal.storage.event_store import EventStore, read_all_events
 from orchestrator.journal.storage.schema import SCHEMA_VERSION
-from orchestrator.report.run.status import render_status_json
+from orchestrator.report.run.status import build_status
 from tests.golden import DATA, check_golden
 
 JOURNALS = DATA / "journals"
@@ -61,7 +60,7 @@ def told(path: Path) -> list[RecordedEvent]:
 @pytest.mark.parametrize("kept", KEPT, ids=lambda path: path.stem)
 def test_a_kept_journal_still_folds_to_the_same_status(kept: Path, tmp_path: Path) -> None:
     state = fold_events(read_all_events(restore(kept, tmp_path / "journal.db")))
-    status: dict[str, Any] = json.loads(render_status_json(state, Path("journal.db")))
+    status = build_status(state, Path("journal.db")).as_object()
     assert not state.open_intents
     check_golden(f"journals/{kept.stem}.status.json", json.dumps(status, indent=1, ensure_ascii=False) + "\n")
 
