@@ -18,7 +18,7 @@ from orchestrator.report.cost.model import (
     TaskCostLine,
     WasteCostLine,
 )
-from orchestrator.report.log.event_lines import shorten_model_name
+from orchestrator.report.log.event_descriptions import shorten_model_name
 
 _NAME = 40
 

@@ -17,7 +17,7 @@ from orchestrator.report.judging.model import (
     VerdictCounts,
 )
 from orchestrator.report.judging.totals import JudgingTotals
-from orchestrator.report.log.event_lines import shorten_model_name
+from orchestrator.report.log.event_descriptions import shorten_model_name
 from orchestrator.report.run.model import FlakyTest
 
 _SHOWN = 20
