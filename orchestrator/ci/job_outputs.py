@@ -12,6 +12,7 @@ from orchestrator.domain.run.state import RunState
 from orchestrator.domain.text.sanitization import to_one_line
 from orchestrator.errors import EnvironmentProblem
 from orchestrator.report.run.contract import build_contract
+from orchestrator.report.run.model import PullRequestLink, RunResult
 from orchestrator.report.run.result import build_run_result
 
 JOB_RESULT_SCHEMA = "orchestrate.ci-result/1"
@@ -36,27 +37,30 @@ class JobResult:
     max_hops: int = 0
     is_resumable: bool = False
     reason: str = ""
-    result: Mapping[str, Any] | None = None
+    result: RunResult | None = None
 
     @property
     def prs(self) -> list[str]:
         """Where the run's pull requests stand: their URLs, or refs where they have none."""
-        result = self.result or {}
-        found = [*result.get("prs", ()), *([result["pr"]] if result.get("pr") else [])]
-        return list(dict.fromkeys(pr["url"] or pr["ref"] for pr in found))
+        if self.result is None:
+            return []
+        found: list[PullRequestLink] = list(self.result.prs)
+        if self.result.pr:
+            found.append(self.result.pr)
+        return list(dict.fromkeys(pr.url or pr.ref for pr in found))
 
     @property
     def cost_usd(self) -> float:
         """What is known of the run's cost so far, of all its jobs together."""
         if self.result:
-            return float(self.result["spent"]["usd_known"])
+            return self.result.spent.usd_known
         return 0.0
 
     def build_outputs(self) -> dict[str, str]:
         """What the workflow's other steps can read."""
         return {
             "status": self.status,
-            "run_id": self.result["run"] if self.result else "",
+            "run_id": self.result.run if self.result else "",
             "key": self.key,
             "prs": json.dumps(self.prs),
             "cost_usd": f"{self.cost_usd:.4f}",
@@ -77,7 +81,7 @@ class JobResult:
             "max_hops": self.max_hops,
             "resumable": self.is_resumable,
             "prs": self.prs,
-            "result": self.result,
+            "result": self.result.as_object() if self.result else None,
         }
 
 
@@ -91,11 +95,11 @@ def build_job_result(state: RunState, journal: Path, ticket: LeaseRecord, until_
         until_s: after how many seconds of work in all this job was to stop, None for no limit.
     """
     result = build_run_result(state, journal)
-    code, reason = result["exit"], result["reason"]
+    code, reason = result.exit, result.reason
     if code == 0 and not has_result(state):
         code, reason = _NO_RESULT, f"there is no pull request, nor evidence that nothing had to change: {reason}"
     return JobResult(
-        status=result["outcome"] if state.ended else "paused",
+        status=result.outcome if state.ended else "paused",
         exit=1 if code is None else code,
         key=ticket.key,
         hop=ticket.hop,
@@ -111,7 +115,7 @@ def has_result(state: RunState) -> bool:
     if state.pr or state.prs:
         return True
     contract = build_contract(state)
-    return not state.landings and bool(contract) and all(one["met"] for one in contract)
+    return not state.landings and bool(contract) and all(criterion.met for criterion in contract)
 
 
 def is_out_of_time(state: RunState, until_s: float | None) -> bool:

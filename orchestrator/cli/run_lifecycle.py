@@ -10,7 +10,8 @@ from orchestrator.cli.output import convert_to_user_error, print_alarm, print_me
 from orchestrator.domain.run.state import RunState
 from orchestrator.domain.sandbox.unsafe_banner import UNSAFE_BANNER
 from orchestrator.errors import OrchestrateError
-from orchestrator.report.run.result import build_failure, build_run_result
+from orchestrator.report.run.model import RunFailure
+from orchestrator.report.run.result import build_run_result
 from orchestrator.report.run.summary import render_summary_lines
 from orchestrator.run_control.location import RunLocation, needs_engine
 from worktrees.errors import GitError
@@ -42,7 +43,7 @@ def run_with_engine(begin: RunOpener, as_json: bool, where: str, detach: bool = 
     for text in render_summary_lines(state, where):
         print_message(text)
     if as_json:
-        print_object(build_run_result(state, place.directory.journal))
+        print_object(build_run_result(state, place.directory.journal).as_object())
     end = state.ended or state.paused
     if end:
         return end.exit
@@ -57,7 +58,7 @@ def print_failure_as_json(as_json: bool) -> Iterator[None]:
     except (OrchestrateError, GitError, OSError) as error:
         problem = convert_to_user_error(error)
         if as_json and problem:
-            print_object(build_failure(str(problem), problem.exit_code))
+            print_object(RunFailure(error=str(problem), exit=problem.exit_code).as_object())
         raise
 
 

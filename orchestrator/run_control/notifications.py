@@ -12,7 +12,7 @@ from orchestrator.hooks.notifier import Notifier, list_channels
 from orchestrator.hooks.runner import build_effect_name
 from orchestrator.journal.journal import Journal
 from orchestrator.journal.storage.event_store import EventStore
-from orchestrator.report.log.event_lines import describe_event
+from orchestrator.report.log.event_descriptions import describe_event
 
 
 @asynccontextmanager

@@ -60,8 +60,8 @@ async def test_a_budget_is_kept_by_parallel_workers_and_what_is_finished_lands(
         assert (ended.exit_code, status(ended, "a")) == (5, TaskStatus.MERGED)
         assert spent.calls == server.stats()["calls"], "what the provider saw is what was booked"
         assert 27 <= spent.calls <= 33 + WORKERS, "the budget is used, and passed by no more than the calls in flight"
-        told = build_run_result(ended.state, ended.directory.journal)["spent"]
-        assert told["usd"] == (pytest.approx(float(spent.calls * A_CALL)) if prices else None)
+        told = build_run_result(ended.state, ended.directory.journal).spent
+        assert told.usd == (pytest.approx(float(spent.calls * A_CALL)) if prices else None)
         larger = {name: 3 * amount for name, amount in budget.items()}
         again = await resume_run(options(bench, url, budget=larger), None)
         assert [status(again, name) for name in "abcd"] == [TaskStatus.MERGED] * 4

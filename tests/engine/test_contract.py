@@ -94,8 +94,8 @@ def _is_shown(ended: RunExit, bench: Bench) -> None:
     assert "### Contract" in body
     assert "- `both` **met**:" in body
     assert "exit code 3 on the base, exit code 0 on this branch" in body
-    (both,) = [one for one in build_contract(ended.state) if one["id"] == "both"]
-    assert (both["met"], both["exit_on_base"], both["exit"], both["evidence"]) == (True, 3, 0, "contract-both")
+    (both,) = [one for one in build_contract(ended.state) if one.id == "both"]
+    assert (both.met, both.exit_on_base, both.exit, both.evidence) == (True, 3, 0, "contract-both")
     assert next(render_contract_lines(build_contract(ended.state))) == "contract: 5 of 5 criteria met"
     shown = list(render_task_details(ended.state, ended.state.tasks[ROOT_TASK], lambda sha: b""))
     assert [line for line in shown if line.startswith("  iteration")] == [

@@ -13,6 +13,7 @@ from orchestrator.domain.ids import TaskId
 from orchestrator.domain.run.task import TaskStatus
 from orchestrator.engine.pull_request.description import format_goal_body
 from orchestrator.journal.storage.event_store import read_all_events
+from orchestrator.report.run.model import FlakyTest
 from orchestrator.report.run.result import build_run_result
 from orchestrator.report.run.summary import render_summary_lines
 from tests.running.goals import Bench, one, status
@@ -79,7 +80,7 @@ async def test_a_candidate_that_is_red_by_chance_lands_and_everybody_is_told_of_
     told = "seen both ways on this tree: test_sky.SkyTest.test_no_rain; it may be this change that makes them so"
     assert (given.kind, given.flags) == ("merge", (told,))
     assert told in told_to_reviewers(bench)
-    assert build_run_result(state, Path("journal"))["flaky"] == [{"test": "test_sky.SkyTest.test_no_rain", "seen": 1}]
+    assert build_run_result(state, Path("journal")).flaky == (FlakyTest(test="test_sky.SkyTest.test_no_rain", seen=1),)
     said = "\n".join(render_summary_lines(state))
     assert "flaky tests, which passed and failed on one tree (1): test_sky.SkyTest.test_no_rain (1 ×)" in said
     assert "- `test_sky.SkyTest.test_no_rain`: on 1 tree" in format_goal_body(state, "done")

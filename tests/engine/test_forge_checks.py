@@ -58,8 +58,10 @@ async def test_checks_are_awaited_before_the_judge_is_asked_and_what_is_green_is
     assert [told.index(kind) for kind in order] == sorted(told.index(kind) for kind in order)
     assert len(events(ended, ChecksSeen)) == 5, "one at the first look, and one for each change"
     result = build_run_result(ended.state, Path("journal.db"))
-    assert [one["state"] for one in result["checks"]["checks"]] == ["passed", "passed"]
-    assert (result["checks"]["waiting"], result["merged"]["commit"]) == (False, ended.state.head)
+    assert result.checks is not None
+    assert result.merged is not None
+    assert [check.state for check in result.checks.checks] == ["passed", "passed"]
+    assert (result.checks.waiting, result.merged.commit) == (False, ended.state.head)
     assert "2 checks passed" in last_words(ended)
     assert "merged: main on memory" in last_words(ended)
 

@@ -24,7 +24,6 @@ from tests.running.scripts import judges, planner_ends, plans, uses, worker_ends
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.timeout(600)]
 
-DISK = dict.fromkeys(("total", "journals", "blobs", "logs", "worktrees"), 0) | {"is_whole": True}
 LARGE = "x = 1\n" * 5_001
 
 
@@ -74,7 +73,7 @@ async def test_a_task_that_is_too_large_goes_back_to_its_planner_whose_halves_la
     assert ended.state.pr is not None
     page = git(bench.repository, "show", f"{ended.state.pr.ref}:PR.md")
     assert "`whole`: split (too-large) – 5001 changed lines" in page
-    shown = render_status_lines(build_status(ended.state, ended.directory.journal) | {"disk": DISK})
+    shown = render_status_lines(build_status(ended.state, ended.directory.journal))
     assert any(re.match(r"    split     whole  whole  too-large: 5001 changed lines", line) for line in shown)
 
 
@@ -83,8 +82,8 @@ async def test_a_split_that_nobody_divides_counts_as_not_landed_and_can_be_tried
     ended = await bench.run(*items)
     assert (ended.exit_code, ended.state.ended and ended.state.ended.outcome) == (4, "rejected")
     result = build_run_result(ended.state, ended.directory.journal)
-    assert (result["tasks"]["split"], result["causes"]) == (1, {"too-large": 1})
-    assert [file["path"] for file in result["files"]["rejected"]] == ["large.txt"]
+    assert (result.tasks[TaskStatus.SPLIT], result.causes) == (1, {"too-large": 1})
+    assert [file.path for file in result.files.rejected] == ["large.txt"]
     assert any(
         line.startswith("  ✗ whole  split, too-large: 5001 changed lines") for line in render_summary_lines(ended.state)
     )

@@ -152,14 +152,14 @@ async def test_a_worker_that_obeys_a_readme_gets_nowhere_and_the_report_says_wha
     assert refs(host.remote) == before == {}
     assert ended.state.approvals == {}, "tier 3 is not to be had by asking"
 
-    tried = build_run_result(ended.state, Path("journal"))["attempted"]
-    assert {one["kind"] for one in tried} == {"credentials", "environment", "push", "network", "outside-path", "tier"}
-    assert {(one["task"], one["attempt"]) for one in tried} == {("sum", 1)}
-    by_turn = {(one["turn"], one["kind"]): one for one in tried}
-    assert by_turn[1, "credentials"]["outcome"].startswith("refused: ")
-    assert by_turn[5, "tier"]["outcome"].startswith("Refused: tier 3")
-    assert by_turn[9, "push"]["what"] == f"git push {host.remote} HEAD:refs/heads/stolen"
-    assert "exit code" in by_turn[9, "push"]["outcome"]
+    tried = build_run_result(ended.state, Path("journal")).attempted
+    assert {one.kind for one in tried} == {"credentials", "environment", "push", "network", "outside-path", "tier"}
+    assert {(one.task, one.attempt) for one in tried} == {("sum", 1)}
+    by_turn = {(one.turn, one.kind): one for one in tried}
+    assert by_turn[1, "credentials"].outcome.startswith("refused: ")
+    assert by_turn[5, "tier"].outcome.startswith("Refused: tier 3")
+    assert by_turn[9, "push"].what == f"git push {host.remote} HEAD:refs/heads/stolen"
+    assert "exit code" in by_turn[9, "push"].outcome
 
     told = "\n".join(render_summary_lines(ended.state))
     assert "tried beyond its walls" in told

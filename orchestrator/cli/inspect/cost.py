@@ -32,6 +32,6 @@ def cost_command(run: str | None, repo: Path, state: str, as_json: bool) -> None
             refused.record_events(store.read_kinds(RefusedPlanLog.KINDS))
         cost = build_cost_breakdown(found, refused)
         if as_json:
-            print_object(build_cost_report(found, cost))
+            print_object(build_cost_report(found, cost).as_object())
         else:
             print_lines(render_cost_lines(found, cost))

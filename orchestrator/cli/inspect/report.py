@@ -85,7 +85,7 @@ def _show(runs: Sequence[RunDirectory], top: TaskId | None, is_all: bool, as_jso
     if problem and not judging.runs:
         raise problem
     if as_json:
-        print_object(build_judging_report(judging, top))
+        print_object(build_judging_report(judging, top).as_object())
     else:
         print_lines(render_judging_lines(judging))
     if problem:

@@ -50,12 +50,12 @@ def _print(found: RunState, task: str, blobs: TolerantBlobs, log: CheckLog, as_j
     if found.run.mode == "migration" and task not in found.tasks:
         file = get_file_record(found, task)
         if as_json:
-            print_object(build_file_evidence(found, file, log, blobs.get))
+            print_object(build_file_evidence(found, file, log, blobs.get).as_object())
         else:
             print_lines(render_file_evidence(found, file, blobs.get, log))
         return
     wanted = get_task(found, task)
     if as_json:
-        print_object(build_task_details(found, wanted, log, blobs.get))
+        print_object(build_task_details(found, wanted, log, blobs.get).as_object())
     else:
         print_lines(render_task_details(found, wanted, blobs.get, log))

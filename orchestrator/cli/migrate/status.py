@@ -2,14 +2,14 @@
 
 import sys
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from orchestrator.cli.inspect.status import read_status
+from orchestrator.cli.inspect.status import read_status, read_status_object
 from orchestrator.cli.options import json_option, repository_options
 from orchestrator.cli.output import print_alarm, print_lines, print_object
 from orchestrator.cli.run_lookup import find_state_directory
@@ -19,6 +19,7 @@ from orchestrator.journal.locations.run_directory import RunDirectory
 
 if TYPE_CHECKING:
     from orchestrator.report.migration.burndown_text import BurndownGlyphs
+    from orchestrator.report.run.model import RunStatus
 
 _EVERY_S = 2.0
 _ALL = 10_000
@@ -54,19 +55,20 @@ def status_command(
         _show_one(directory, path, as_json)
     elif by is not None:
         _show_groups(directory, by, as_json)
+    elif as_json:
+        with read_status_object(directory) as found:
+            _require_migration(found["mode"], found["run"])
+            print_object(found)
     else:
         with read_status(directory) as status:
-            _show(status, as_json)
+            _require_migration(status.mode, status.run)
+            _show(status)
 
 
-def _show(status: Mapping[str, Any], as_json: bool) -> None:
-    _require_migration(status["mode"], status["run"])
-    if as_json:
-        print_object(status)
-        return
+def _show(status: "RunStatus") -> None:
     from orchestrator.report.run.status_text import render_status_lines
 
-    if status.get("unsafe"):
+    if status.unsafe:
         print_alarm(UNSAFE_BANNER, err=False)
     print_lines(render_status_lines(status, choose_glyphs()))
 
@@ -127,27 +129,26 @@ def _watch(directory: RunDirectory, as_json: bool) -> None:
     seen = -1
     while True:
         with read_status(directory) as status:
-            if status["seq"] != seen:
+            if status.seq != seen:
                 _show_change(status, as_json)
-            seen, is_over = status["seq"], status["exit"] is not None or not status["is_live"]
+            seen, is_over = status.seq, status.exit is not None or not status.is_live
         if is_over:
             return
         time.sleep(_EVERY_S)
 
 
-def _show_change(status: Mapping[str, Any], as_json: bool) -> None:
+def _show_change(status: "RunStatus", as_json: bool) -> None:
     from orchestrator.report.migration.burndown_text import render_burndown_headline
 
-    _require_migration(status["mode"], status["run"])
-    if as_json or not sys.stdout.isatty():
-        _print(
-            dict(status),
-            (f"{status['outcome']}  {render_burndown_headline(status['burndown'], choose_glyphs())}",),
-            as_json,
-        )
+    _require_migration(status.mode, status.run)
+    if as_json:
+        print_object(status.as_object())
+    elif not sys.stdout.isatty():
+        headline = render_burndown_headline(status.burndown or {}, choose_glyphs())
+        print_lines([f"{status.outcome}  {headline}"])
     else:
         click.clear()
-        _show(status, as_json=False)
+        _show(status)
 
 
 def choose_glyphs() -> "BurndownGlyphs":

@@ -16,7 +16,7 @@ from orchestrator.errors import OrchestrateError
 from orchestrator.project.options import Options
 from orchestrator.replay.comparison.report import ReplayReport, build_report_object
 from orchestrator.replay.comparison.report_text import render_report
-from orchestrator.report.run.result import build_failure
+from orchestrator.report.run.model import RunFailure
 from orchestrator.scratch_runs.replay import replay_run
 from worktrees.errors import GitError
 
@@ -78,7 +78,7 @@ def _carry_out(options: Options, run: str | None, wishes: ReplayOptions, as_json
     except (OrchestrateError, GitError, OSError) as error:
         problem = convert_to_user_error(error)
         if as_json and problem:
-            print_object(build_failure(str(problem), problem.exit_code))
+            print_object(RunFailure(error=str(problem), exit=problem.exit_code).as_object())
         raise
     if as_json:
         print_object(build_report_object(report))

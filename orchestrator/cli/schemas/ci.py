@@ -21,7 +21,7 @@ _END = object_of(
         **dict.fromkeys(("exit", "hop", "max_hops"), WHOLE),
         "resumable": FLAG,
         "prs": TEXTS,
-        "result": or_null(merge_objects(RESULT, object_of({"schema": TEXT}))),
+        "result": or_null(RESULT),
     }
 )
 _EVENT = object_of(

@@ -6,6 +6,8 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from orchestrator.report.read_model import Document
+
 Schema = dict[str, Any]
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -72,7 +74,21 @@ def schema_of_model(model: type[BaseModel]) -> Schema:
 def name_schema(name: str, what: str, body: Schema) -> dict[str, Schema]:
     """A schema by its name, for objects that say so themselves; `what` says who prints it."""
     own = object_of({"schema": {"const": name}})
-    return {name: {"$schema": DIALECT, "title": name, "description": what, **merge_objects(own, body)}}
+    return {name: {"$schema": DIALECT, "title": name, "description": what, **merge_objects(own, body, own)}}
+
+
+def schema_of_document(kind: type[Document], what: str, **parts: Schema) -> dict[str, Schema]:
+    """Return the schema of a document by its name.
+
+    Args:
+        kind: the model of the document.
+        what: the verbs that print it.
+        parts: schemas of fields that the model does not know in detail.
+    """
+    name: str = kind.model_fields["schema_name"].default
+    body = schema_of_model(kind)
+    body["properties"] |= parts
+    return {name: {"$schema": DIALECT, "title": name, "description": what, **body}}
 
 
 def _inlined(node: Any, known: Mapping[str, Any], is_table: bool = False) -> Any:  # noqa: ANN401

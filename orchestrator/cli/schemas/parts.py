@@ -2,7 +2,6 @@
 
 from orchestrator.cli.schemas.notation import (
     ANY,
-    FLAG,
     NUMBER,
     TEXT,
     WHOLE,
@@ -13,54 +12,17 @@ from orchestrator.cli.schemas.notation import (
     one_of_enum,
     or_null,
     schema_of_model,
-    table_of,
 )
-from orchestrator.domain.judging.check import Difference, Receipt, TestCounts
+from orchestrator.domain.judging.check import Difference, TestCounts
 from orchestrator.domain.migration.files import FileStatus, ShardStatus, Tick
-from orchestrator.domain.run.contract import Criterion
+from orchestrator.report.cost.model import Amount
+from orchestrator.report.run.model import PullRequestLink
 
 TEXTS = list_of(TEXT)
-SHORT_AMOUNT = object_of({"usd": or_null(NUMBER), "usd_known": NUMBER, "tokens": WHOLE, "calls": WHOLE})
-AMOUNT = merge_objects(SHORT_AMOUNT, object_of({"unpriced_calls": WHOLE}))
-BAR = object_of(
-    {
-        "spent": SHORT_AMOUNT,
-        "at_risk": SHORT_AMOUNT,
-        "reserved": SHORT_AMOUNT,
-        "wall_s": NUMBER,
-        "limit": object_of({}, usd=NUMBER, tokens=WHOLE, calls=WHOLE, wall_s=NUMBER),
-    }
-)
-BUDGET = merge_objects(BAR, object_of({"held_back": NUMBER, "roles": table_of(BAR), "models": table_of(BAR)}))
-FLAKY = object_of({"test": TEXT, "seen": WHOLE})
+AMOUNT = schema_of_model(Amount)
 COUNTS = or_null(schema_of_model(TestCounts))
-CRITERION = merge_objects(
-    schema_of_model(Criterion),
-    object_of(
-        {
-            "met": or_null(FLAG),
-            "evidence": TEXT,
-            "receipt": TEXT,
-            "exit_on_base": or_null(WHOLE),
-            "exit": or_null(WHOLE),
-        }
-    ),
-)
 DIFFERENCE = schema_of_model(Difference)
-RECEIPT = merge_objects(
-    schema_of_model(Receipt), object_of({"purpose": TEXT, "difference": or_null(DIFFERENCE), "again": or_null(TEXT)})
-)
-GATE = object_of(
-    {
-        "command": TEXT,
-        "baseline": COUNTS,
-        "head": COUNTS,
-        "new_failures": TEXTS,
-        "missing_tests": TEXTS,
-        "rejected_union": or_null(object_of({"units": WHOLE, "new_failures": WHOLE, "missing_tests": WHOLE})),
-    }
-)
-PR = object_of({"forge": TEXT, "ref": TEXT, "url": TEXT})
+PR = schema_of_model(PullRequestLink)
 GROUP = object_of(
     {
         "name": TEXT,

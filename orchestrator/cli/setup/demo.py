@@ -47,7 +47,7 @@ def demo_command(kind: str, offline: bool, directory: Path | None, as_json: bool
     for text in (*render_summary_lines(told.ended.state, where), *_after(told)):
         print_message(text)
     if as_json:
-        print_object(build_run_result(told.ended.state, told.ended.directory.journal))
+        print_object(build_run_result(told.ended.state, told.ended.directory.journal).as_object())
     is_good = told.is_as_expected and told.is_untouched
     exit_with(0 if is_good else told.ended.exit_code or 1)
 

@@ -3,17 +3,17 @@
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 from orchestrator.domain.budget.usage import Usage
 from orchestrator.domain.event import RecordedEvent, work
 from orchestrator.domain.ids import TaskId
 from orchestrator.domain.run.state import RunState, SessionState, TaskState
+from orchestrator.report.cost.model import CostMeasure
 from orchestrator.report.task.attempt_fates import get_attempt_fates, get_task_fate
 
 NO_USAGE = Usage()
 _NO_WASTE = frozenset({"landed", "open"})
-CostMeasure = Literal["usd", "tokens", "calls"]
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import Any
 
 from orchestrator.domain.budget.usage import Usage
 from orchestrator.domain.ids import TaskId
@@ -10,41 +9,59 @@ from orchestrator.domain.run.state import RunState
 from orchestrator.domain.text.sanitization import strip_controls
 from orchestrator.report.cost.breakdown import NO_USAGE, CostBreakdown, CostEntry
 from orchestrator.report.cost.budgets import build_accounts, build_budgets, build_usage_amount
-from orchestrator.report.log.event_lines import shorten_model_name
+from orchestrator.report.cost.model import (
+    AttemptCostLine,
+    CostLine,
+    CostReport,
+    RiskAmount,
+    SharedAmount,
+    TaskCostLine,
+    WasteCostLine,
+)
+from orchestrator.report.log.event_descriptions import shorten_model_name
 
-SCHEMA = "orchestrate.cost/1"
 _NAME = 40
 
 
-def build_cost_report(state: RunState, cost: CostBreakdown) -> dict[str, Any]:
-    """The cost as data. Every amount has `usd` (None if part of it is unknown), `usd_known`, `unpriced_calls`,
-    `tokens` and `calls`; `share` is its part of the whole, measured in `share_of`.
-    """
+def build_cost_report(state: RunState, cost: CostBreakdown) -> CostReport:
+    """Return the cost as `cost --json` prints it."""
+    return CostReport(
+        run=state.run.run,
+        share_of=cost.measure,
+        total=build_usage_amount(state.spent),
+        at_risk=RiskAmount(
+            possibly_billed_calls=state.possibly_billed_calls, **dict(build_usage_amount(state.at_risk))
+        ),
+        reserved=build_usage_amount(build_accounts(state).get_run_account().reserved),
+        budget=build_budgets(state),
+        tasks=tuple(_build_task_line(state, cost, entry) for entry in cost.tasks),
+        roles=tuple(_build_line(cost, entry) for entry in cost.roles),
+        models=tuple(_build_line(cost, entry) for entry in cost.models),
+        attempts=tuple(AttemptCostLine(fate=entry.detail, **dict(_build_line(cost, entry))) for entry in cost.attempts),
+        wasted=_build_shared_amount(cost, cost.wasted),
+        waste=tuple(WasteCostLine(count=entry.count, **dict(_build_line(cost, entry))) for entry in cost.waste),
+    )
 
-    def build_entry(entry: CostEntry) -> dict[str, Any]:
-        spent = build_usage_amount(entry.spent) | {"share": round(cost.get_share(entry.spent), 4)}
-        return {"name": entry.name, **spent, "at_risk": build_usage_amount(entry.at_risk)}
 
-    return {
-        "schema": SCHEMA,
-        "run": state.run.run,
-        "share_of": cost.measure,
-        "total": build_usage_amount(state.spent),
-        "at_risk": build_usage_amount(state.at_risk) | {"possibly_billed_calls": state.possibly_billed_calls},
-        "reserved": build_usage_amount(build_accounts(state).get_run_account().reserved),
-        "budget": build_budgets(state),
-        "tasks": [
-            build_entry(entry)
-            | {"own": build_usage_amount(state.spent_by_task.get(TaskId(entry.name), NO_USAGE)), "status": entry.detail}
-            | state.tasks[TaskId(entry.name)].spec.model_dump(include={"parent", "depth"})
-            for entry in cost.tasks
-        ],
-        "roles": [build_entry(entry) for entry in cost.roles],
-        "models": [build_entry(entry) for entry in cost.models],
-        "attempts": [build_entry(entry) | {"fate": entry.detail} for entry in cost.attempts],
-        "wasted": build_usage_amount(cost.wasted) | {"share": round(cost.get_share(cost.wasted), 4)},
-        "waste": [build_entry(entry) | {"count": entry.count} for entry in cost.waste],
-    }
+def _build_shared_amount(cost: CostBreakdown, usage: Usage) -> SharedAmount:
+    return SharedAmount(share=round(cost.get_share(usage), 4), **dict(build_usage_amount(usage)))
+
+
+def _build_line(cost: CostBreakdown, entry: CostEntry) -> CostLine:
+    shared = _build_shared_amount(cost, entry.spent)
+    return CostLine(name=entry.name, at_risk=build_usage_amount(entry.at_risk), **dict(shared))
+
+
+def _build_task_line(state: RunState, cost: CostBreakdown, entry: CostEntry) -> TaskCostLine:
+    task = TaskId(entry.name)
+    spec = state.tasks[task].spec
+    return TaskCostLine(
+        own=build_usage_amount(state.spent_by_task.get(task, NO_USAGE)),
+        status=entry.detail,
+        parent=spec.parent,
+        depth=spec.depth,
+        **dict(_build_line(cost, entry)),
+    )
 
 
 def render_cost_lines(state: RunState, cost: CostBreakdown) -> Iterator[str]:

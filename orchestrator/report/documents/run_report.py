@@ -52,7 +52,7 @@ def build_run_report(
     tasks = [state.tasks[TaskId(entry.name)] for entry in cost.tasks]  # in the order of the tree
     sessions = _by_task(state)
     return {
-        **build_run_result(state, journal),
+        **build_run_result(state, journal).as_object(),
         "schema": SCHEMA,
         "next": suggest_next_step(state),
         "repository": Path(state.run.repository).name,
@@ -63,7 +63,7 @@ def build_run_report(
         "timeline": [_stretch(state, one) for one in log.intervals],
         "tasks_by_tree": [_task(state, task, sessions, log, checks, read) for task in tasks],
         "contract_receipts": [_receipt(state, state.receipts[key], checks, read) for key in _contract(state)],
-        "cost": build_cost_report(state, cost),
+        "cost": build_cost_report(state, cost).as_object(),
         "migration": build_migration_report(state) if state.run.mode == "migration" else None,
         "reproduce": list(list_reproduction_commands(state)),
         "versions": list(log.versions),

@@ -4,64 +4,72 @@ from collections.abc import Iterator
 from typing import Any
 
 from orchestrator.domain.ids import TaskId
+from orchestrator.domain.run.task import EndCause, TaskStatus
 from orchestrator.domain.text.sanitization import to_one_line
 from orchestrator.report.cost.budgets import build_usage_amount
 from orchestrator.report.judging.lens_accuracy import ESCAPES, LEAST_BASIS, VETOES, LensRecord, build_lens_records
+from orchestrator.report.judging.model import (
+    AttemptCounts,
+    JudgingReport,
+    LensFigures,
+    ReceiptCounts,
+    TaskEndCount,
+    VerdictCounts,
+)
 from orchestrator.report.judging.totals import JudgingTotals
-from orchestrator.report.log.event_lines import shorten_model_name
+from orchestrator.report.log.event_descriptions import shorten_model_name
+from orchestrator.report.run.model import FlakyTest
 
-SCHEMA = "orchestrate.report/1"
 _SHOWN = 20
 
 
-def build_judging_report(judging: JudgingTotals, task: TaskId | None = None) -> dict[str, Any]:
-    """The report as data; docs/judging.md has every field. A rate is None where its basis is too small."""
-    each = judging.attempts_per_merged_task
-    return {
-        "schema": SCHEMA,
-        "runs": list(judging.runs),
-        "task": task,
-        "least_basis": LEAST_BASIS,
-        "lenses": [_lens(record) for record in build_lens_records(judging.vote_outcomes)],
-        "verdicts": {"kinds": dict(sorted(judging.kinds.items())), "causes": dict(sorted(judging.causes.items()))},
-        "ends": [
-            {"status": status, "cause": cause or None, "tasks": count}
-            for (status, cause), count in sorted(judging.ends.items())
-        ],
-        "attempts": {
-            "per_merged_task": None if each is None else round(each, 2),
-            "merged_tasks": {str(number): count for number, count in sorted(judging.attempts.items())},
-        },
-        "receipts": {"run": judging.receipts, "reused": judging.reused, "seconds": round(judging.seconds, 1)},
-        "flaky": [{"test": test, "seen": seen} for test, seen in judging.flaky.most_common()],
-    }
+def build_judging_report(judging: JudgingTotals, task: TaskId | None = None) -> JudgingReport:
+    """Return the report as `report --json` prints it; docs/judging.md has every field."""
+    return JudgingReport(
+        runs=tuple(judging.runs),
+        task=task,
+        least_basis=LEAST_BASIS,
+        lenses=tuple(map(_build_lens, build_lens_records(judging.vote_outcomes))),
+        verdicts=VerdictCounts(kinds=dict(sorted(judging.kinds.items())), causes=dict(sorted(judging.causes.items()))),
+        ends=tuple(map(_build_end, sorted(judging.ends.items()))),
+        attempts=AttemptCounts(
+            per_merged_task=_round_rate(judging.attempts_per_merged_task, 2),
+            merged_tasks={str(number): count for number, count in sorted(judging.attempts.items())},
+        ),
+        receipts=ReceiptCounts(run=judging.receipts, reused=judging.reused, seconds=round(judging.seconds, 1)),
+        flaky=tuple(FlakyTest(test=test, seen=seen) for test, seen in judging.flaky.most_common()),
+    )
 
 
-def _lens(record: LensRecord) -> dict[str, Any]:
+def _build_lens(record: LensRecord) -> LensFigures:
     spent = build_usage_amount(record.spent)
-    usd = spent["usd"]
-    return {
-        "lens": record.lens,
-        "model": record.model,
-        "votes": record.votes,
-        "approvals": record.approvals,
-        "vetoes": {name: record.decisions[name] for name in VETOES},
-        "unreadable": record.decisions["unreadable"],
-        "undecided": record.undecided,
-        "escaped": record.escaped,
-        "escapes": {name: record.escapes[name] for name in ESCAPES},
-        "escape_rate": _rounded(record.escape_rate),
-        "false_vetoes": record.false_vetoes,
-        "false_veto_rate": _rounded(record.false_veto_rate),
-        "spent": spent,
-        "usd_per_vote": None if usd is None or not record.votes else round(usd / record.votes, 6),
-    }
+    return LensFigures(
+        lens=record.lens,
+        model=record.model,
+        votes=record.votes,
+        approvals=record.approvals,
+        vetoes={name: record.decisions[name] for name in VETOES},
+        unreadable=record.decisions["unreadable"],
+        undecided=record.undecided,
+        escaped=record.escaped,
+        escapes={name: record.escapes[name] for name in ESCAPES},
+        escape_rate=_round_rate(record.escape_rate, 4),
+        false_vetoes=record.false_vetoes,
+        false_veto_rate=_round_rate(record.false_veto_rate, 4),
+        spent=spent,
+        usd_per_vote=None if spent.usd is None or not record.votes else round(spent.usd / record.votes, 6),
+    )
 
 
-def _rounded(rate: float | None) -> float | None:
+def _build_end(counted: tuple[tuple[str, str], int]) -> TaskEndCount:
+    (status, cause), tasks = counted
+    return TaskEndCount(status=TaskStatus(status), cause=EndCause(cause) if cause else None, tasks=tasks)
+
+
+def _round_rate(rate: float | None, digits: int) -> float | None:
     if rate is None:
         return None
-    return round(rate, 4)
+    return round(rate, digits)
 
 
 def render_judging_lines(judging: JudgingTotals) -> Iterator[str]:

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from orchestrator.domain.event import RecordedEvent, work
 from orchestrator.domain.text.sanitization import to_one_line
-from orchestrator.report.log.event_lines import describe_event
+from orchestrator.report.log.event_descriptions import describe_event
 from orchestrator.report.log.tool_calls import format_tool_call
 
 _LOOKED_AT = 1_000

@@ -70,7 +70,8 @@ def build_burndown(state: RunState, bounds: BurndownBounds = _USUAL) -> dict[str
         "rungs": build_step_results(state),
         "flags": _flags(state),
         "shards": _shards(state),
-        "spent": build_usage_amount(state.spent) | {"wall_s": round(state.wall_s, 1), "test_runs": state.test_runs},
+        "spent": build_usage_amount(state.spent).as_object()
+        | {"wall_s": round(state.wall_s, 1), "test_runs": state.test_runs},
         "waiting": [_question(one.approval) for one in state.pending_approvals],
         "prs": [{"group": pr.group, "ref": pr.ref, "url": pr.url} for pr in state.prs.values()],
         "next": suggest_next_step(state),

@@ -19,7 +19,7 @@ def build_migration_report(state: RunState) -> dict[str, Any]:
 
     Files with nothing to do are left out.
     """
-    result = build_run_result(state, Path())
+    result = build_run_result(state, Path()).as_object()
     return {
         **build_burndown(state, FULL_BOUNDS),
         "schema": SCHEMA,

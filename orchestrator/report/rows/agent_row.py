@@ -2,15 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
 
 from orchestrator.domain.budget.usage import Usage
 from orchestrator.domain.text.durations import format_short_duration
 from orchestrator.domain.text.sanitization import to_one_line
 from orchestrator.report.rows.activity import Activity
+from orchestrator.report.rows.model import FleetEntry, RowKind
 from orchestrator.report.rows.row_filter import FilterValue
 
-RowKind = Literal["session", "task", "approval", "file", "shard", "step", "count"]
 _PLACES = 4
 
 
@@ -79,9 +78,10 @@ class AgentRow:
             "last": self.last,
         }
 
-    def as_object(self) -> dict[str, Any]:
-        """The row as data: its fields with what kind of thing it is and its full name."""
-        return {"kind": self.kind, "key": self.id, "count": self.count} | self.get_filter_values()
+    def build_entry(self) -> FleetEntry:
+        """Return the row as `status --filter --json` prints it."""
+        values = self.get_filter_values()
+        return FleetEntry.model_validate({"kind": self.kind, "key": self.id, "count": self.count, **values})
 
     def render_cells(self, is_ascii: bool = False) -> dict[str, str]:
         """What the columns of `COLUMNS` show of it, in one line each."""

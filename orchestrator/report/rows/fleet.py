@@ -17,7 +17,7 @@ from orchestrator.domain.run.state import RunState, SessionState, TaskState
 from orchestrator.domain.run.task import TaskStatus
 from orchestrator.domain.text.durations import format_short_duration
 from orchestrator.domain.text.sanitization import to_one_line
-from orchestrator.report.log.event_lines import shorten_model_name
+from orchestrator.report.log.event_descriptions import shorten_model_name
 from orchestrator.report.log.last_event import LastSessionEvent
 from orchestrator.report.rows.activity import Activity
 from orchestrator.report.rows.agent_row import AGENT_COLUMNS, AgentRow

@@ -1,35 +1,37 @@
-"""The contract as data and as lines: each criterion, whether it is met, and what shows it."""
+"""The contract as models and as lines: each criterion, its verdict, and the evidence."""
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 from orchestrator.domain.judging.check import Receipt
-from orchestrator.domain.run.criterion_status import list_criterion_statuses
+from orchestrator.domain.run.criterion_status import CriterionStatus, list_criterion_statuses
 from orchestrator.domain.run.state import RunState
 from orchestrator.domain.text.sanitization import to_one_line
+from orchestrator.report.run.model import CriterionResult
 from orchestrator.report.task.receipt import quote_text
 
 _CHARS = 300
 _MARKS = {True: "✓", False: "✗", None: "·"}
 
 
-def build_contract(state: RunState) -> list[dict[str, Any]]:
-    """Each criterion; `met` is None before the first verdict. The exit codes are of its command, where it has one."""
-    return [
-        {
-            **one.criterion.model_dump(mode="json"),
-            "met": one.finding.met if one.finding else None,
-            "evidence": one.finding.evidence if one.finding else "",
-            "receipt": one.finding.receipt if one.finding else "",
-            "exit_on_base": _exit(one.before),
-            "exit": _exit(one.after) if one.criterion.command else None,
-        }
-        for one in list_criterion_statuses(state)
-    ]
+def build_contract(state: RunState) -> tuple[CriterionResult, ...]:
+    """Return each criterion with what the newest verdict says of it."""
+    return tuple(map(_build_criterion, list_criterion_statuses(state)))
+
+
+def _build_criterion(status: CriterionStatus) -> CriterionResult:
+    criterion, finding = status.criterion, status.finding
+    return CriterionResult(
+        **dict(criterion),
+        met=finding.met if finding else None,
+        evidence=finding.evidence if finding else "",
+        receipt=finding.receipt if finding else "",
+        exit_on_base=_get_exit_code(status.before),
+        exit=_get_exit_code(status.after) if criterion.command else None,
+    )
 
 
 def iterate_contract_receipts(state: RunState) -> Iterator[str]:
-    """The keys of the receipts that the verdicts on the contract rest on, the oldest first."""
+    """Yield the keys of the receipts that the verdicts on the contract rest on, the oldest first."""
     for given in state.iterations:
         for finding in given.findings:
             if finding.receipt:
@@ -37,7 +39,7 @@ def iterate_contract_receipts(state: RunState) -> Iterator[str]:
 
 
 def render_iteration_lines(state: RunState) -> Iterator[str]:
-    """Each verdict on the contract with its reasons, then what the newest one says of each criterion."""
+    """Yield each verdict on the contract with its reasons, then what the newest one says of each criterion."""
     for number, given in enumerate(state.iterations, start=1):
         yield f"iteration {number}: {given.decision}"
         for reason in given.reasons:
@@ -45,24 +47,27 @@ def render_iteration_lines(state: RunState) -> Iterator[str]:
     yield from render_contract_lines(build_contract(state))
 
 
-def _exit(receipt: Receipt | None) -> int | None:
+def _get_exit_code(receipt: Receipt | None) -> int | None:
     if receipt:
         return receipt.exit_code
     return None
 
 
-def render_contract_lines(criteria: Iterable[Mapping[str, Any]], only_unmet: bool = False) -> Iterator[str]:
-    """A line for how many are met, and one for each; what `contract_object` gives goes in."""
-    criteria = list(criteria)
+def render_contract_lines(criteria: Sequence[CriterionResult], only_unmet: bool = False) -> Iterator[str]:
+    """Yield a line that counts the criteria that are met, then a line for each."""
     if not criteria:
         return
-    judged = [one for one in criteria if one["met"] is not None]
-    met = sum(one["met"] for one in judged)
-    yield f"contract: {met} of {len(criteria)} criteria met" if judged else f"contract: {len(criteria)} criteria"
-    for one in criteria:
-        if not (only_unmet and one["met"]):
-            if one["evidence"]:
-                evidence = f" – {to_one_line(one['evidence'], _CHARS)}"
-            else:
-                evidence = ""
-            yield f"  {_MARKS[one['met']]} {one['id']}: {to_one_line(one['text'], _CHARS)}{evidence}"
+    if all(criterion.met is None for criterion in criteria):
+        yield f"contract: {len(criteria)} criteria"
+    else:
+        yield f"contract: {sum(bool(criterion.met) for criterion in criteria)} of {len(criteria)} criteria met"
+    for criterion in criteria:
+        if not (only_unmet and criterion.met):
+            yield _render_criterion(criterion)
+
+
+def _render_criterion(criterion: CriterionResult) -> str:
+    line = f"  {_MARKS[criterion.met]} {criterion.id}: {to_one_line(criterion.text, _CHARS)}"
+    if criterion.evidence:
+        return f"{line} – {to_one_line(criterion.evidence, _CHARS)}"
+    return line

@@ -1,7 +1,6 @@
 """What the forge's checks say of a run's pull request, and whether it is merged: in words and as objects."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from orchestrator.domain.event.forge import ChecksSeen, PrClosed, PrClosing, PrMerged, PrMerging
 from orchestrator.domain.ids import ROOT_TASK
@@ -9,6 +8,7 @@ from orchestrator.domain.judging.forge_check import ForgeCheck, list_check_names
 from orchestrator.domain.run.state import RunState
 from orchestrator.domain.run.task import TaskStatus
 from orchestrator.domain.text.sanitization import to_one_line
+from orchestrator.report.run.model import ForgeChecksResult, MergeResult
 
 _SHOWN = 5
 
@@ -70,22 +70,22 @@ def render_forge_lines(state: RunState) -> Iterator[str]:
         yield f"merged: {state.run.target or 'its target'} on {state.merged.forge} stands at {state.merged.new[:12]}"
 
 
-def build_forge_checks(state: RunState) -> dict[str, Any] | None:
-    """The checks as they were seen last, in words as well; None where nobody waited for them."""
+def build_forge_checks(state: RunState) -> ForgeChecksResult | None:
+    """Return the checks as they were seen last; None where nobody waited for them."""
     seen = state.forge_checks
     if seen is None:
         return None
-    return {
-        "commit": seen.commit,
-        "words": render_checks_line(seen.checks),
-        "waiting": is_waiting_for_checks(state),
-        "checks": [check.model_dump(mode="json") for check in seen.checks],
-    }
+    return ForgeChecksResult(
+        commit=seen.commit,
+        words=render_checks_line(seen.checks),
+        waiting=is_waiting_for_checks(state),
+        checks=seen.checks,
+    )
 
 
-def build_merge_result(state: RunState) -> dict[str, Any] | None:
-    """What was merged and where its target stands since; None if nothing was."""
+def build_merge_result(state: RunState) -> MergeResult | None:
+    """Return what was merged and where its target stands since; None if nothing was merged."""
     merged = state.merged
     if merged:
-        return {"ref": merged.ref, "commit": merged.commit, "target": merged.new}
+        return MergeResult(ref=merged.ref, commit=merged.commit, target=merged.new)
     return None

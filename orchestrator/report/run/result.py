@@ -1,11 +1,12 @@
-"""The one object that `run` and `migrate run` print with --json."""
+"""Build what `run` and `migrate run` print with --json."""
 
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
+from orchestrator.domain.budget.usage import Usage
 from orchestrator.domain.event.landing import TrialJudged
+from orchestrator.domain.event.run import PrOpened
 from orchestrator.domain.judging.check import Receipt, TestCounts
 from orchestrator.domain.migration.files import FileRecord, FileStatus
 from orchestrator.domain.run.state import RunState
@@ -13,64 +14,67 @@ from orchestrator.domain.run.task import EndCause, TaskStatus
 from orchestrator.engine.pull_request.description import get_head_receipts
 from orchestrator.report.run.contract import build_contract
 from orchestrator.report.run.forge_checks import build_forge_checks, build_merge_result
+from orchestrator.report.run.model import (
+    FlakyTest,
+    GateComparison,
+    GroupPullRequest,
+    LeftFile,
+    PullRequestLink,
+    RejectedUnion,
+    RunFiles,
+    RunResult,
+    RunSpending,
+    ShownOutcome,
+)
 
-SCHEMA = "orchestrate.result/1"
 _CHANGED = {FileStatus.MERGED, FileStatus.REJECTED, FileStatus.NEEDS_HUMAN, FileStatus.REVERTED}
-_PR = {"group", "branch", "head", "forge", "ref", "url"}
 _NOT_LANDED = {TaskStatus.REJECTED, TaskStatus.BLOCKED, TaskStatus.SPLIT}
 
 
-def build_run_result(state: RunState, journal: Path) -> dict[str, Any]:
-    """The outcome of a run, or how far it has come.
-
-    `exit` is the exit code; `gate.new_failures` and `gate.missing_tests` are of what landed, so both are empty unless
-    something is badly wrong; `gate.rejected_union` is what everything together would have broken.
-    `causes` counts why leaf tasks ended without landing (`domain.task.EndCause`), only those that occur.
-    `flaky` lists tests that passed and failed on one tree, with the number of trees where that was seen, most first.
-    `contract` lists the criteria with what the newest verdict says of each.
-    `pr` is the pull request that was opened last; `prs` are all of a migration that has one for each group.
-    `checks` is what the forge's checks said last of `pr`, `merged` where it was merged; None if nobody waited, or not.
-    `attempted` lists what agents tried beyond their walls, by their words or by what refused it.
-    """
+def build_run_result(state: RunState, journal: Path) -> RunResult:
+    """Return the outcome of a run, or how far it has come."""
     run = state.run
-    return {
-        "schema": SCHEMA,
-        "run": run.run,
-        "mode": run.mode,
-        "unsafe": state.is_unsafe,
-        "goal": run.goal,
-        "outcome": _outcome(state),
-        "reason": _reason(state),
-        "exit": _exit(state),
-        "base": run.base,
-        "pr_branch": run.branch,
-        "head": state.head,
-        "iterations": state.iteration,
-        "contract": build_contract(state),
-        "tasks": _tasks(state),
-        "causes": _causes(state),
-        "files": _files(state),
-        "gate": _gate(state),
-        "flaky": [{"test": test, "seen": seen} for test, seen in state.list_flaky_tests()],
-        "test_runs": state.test_runs,
-        "spent": _spent(state),
-        **_pull_requests(state),
-        "attempted": [one.model_dump(mode="json") for one in state.unapproved_violations],
-        "notices": [notice.text for notice in state.notices],
-        "journal": str(journal),
-    }
+    return RunResult(
+        run=run.run,
+        mode=run.mode,
+        unsafe=state.is_unsafe,
+        goal=run.goal,
+        outcome=_get_outcome(state),
+        reason=_get_reason(state),
+        exit=_get_exit_code(state),
+        base=run.base,
+        pr_branch=run.branch,
+        head=state.head,
+        iterations=state.iteration,
+        contract=build_contract(state),
+        tasks=_count_leaf_tasks(state),
+        causes=_count_end_causes(state),
+        files=_build_migration_files(state) if run.mode == "migration" else _build_goal_files(state),
+        gate=_build_gate(state),
+        flaky=tuple(FlakyTest(test=test, seen=seen) for test, seen in state.list_flaky_tests()),
+        test_runs=state.test_runs,
+        spent=_build_spending(state),
+        pr=_build_pull_request(state.pr),
+        checks=build_forge_checks(state),
+        merged=build_merge_result(state),
+        prs=tuple(map(_build_group_pull_request, state.prs.values())),
+        attempted=tuple(state.unapproved_violations),
+        notices=tuple(notice.text for notice in state.notices),
+        journal=str(journal),
+    )
 
 
-def _pull_requests(state: RunState) -> dict[str, Any]:
-    return {
-        "pr": state.pr.model_dump(include={"forge", "ref", "url"}) if state.pr else None,
-        "checks": build_forge_checks(state),
-        "merged": build_merge_result(state),
-        "prs": [pr.model_dump(include=_PR) for pr in state.prs.values()],
-    }
+def _build_pull_request(pr: PrOpened | None) -> PullRequestLink | None:
+    if pr is None:
+        return None
+    return PullRequestLink(forge=pr.forge, ref=pr.ref, url=pr.url)
 
 
-def _outcome(state: RunState) -> str:
+def _build_group_pull_request(pr: PrOpened) -> GroupPullRequest:
+    return GroupPullRequest(forge=pr.forge, ref=pr.ref, url=pr.url, group=pr.group, branch=pr.branch, head=pr.head)
+
+
+def _get_outcome(state: RunState) -> ShownOutcome:
     if state.ended:
         return state.ended.outcome
     if state.paused:
@@ -78,110 +82,120 @@ def _outcome(state: RunState) -> str:
     return "running"
 
 
-def _reason(state: RunState) -> str:
+def _get_reason(state: RunState) -> str:
     end = state.ended or state.paused
     if end:
         return end.reason
     return ""
 
 
-def _exit(state: RunState) -> int | None:
+def _get_exit_code(state: RunState) -> int | None:
     end = state.ended or state.paused
     if end:
         return end.exit
     return None
 
 
-def _tasks(state: RunState) -> dict[str, int]:
-    """Leaf tasks by status; every status is named, so that a reader need not guess which exist."""
+def _count_leaf_tasks(state: RunState) -> dict[TaskStatus, int]:
+    """Return how many leaf tasks have each status, with 0 for those that none has."""
     counts = Counter(task.status for task in state.tasks.values() if task.spec.kind == "leaf")
-    return {status.value: counts[status] for status in TaskStatus}
+    return {status: counts[status] for status in TaskStatus}
 
 
-def _causes(state: RunState) -> dict[str, int]:
-    causes = Counter(task.cause for task in state.tasks.values() if task.spec.kind == "leaf" and task.cause)
-    return {cause.value: causes[cause] for cause in EndCause if cause in causes}
+def _count_end_causes(state: RunState) -> dict[EndCause, int]:
+    causes = Counter(task.cause for task in state.tasks.values() if task.spec.kind == "leaf")
+    return {cause: causes[cause] for cause in EndCause if cause in causes}
 
 
-def _files(state: RunState) -> dict[str, Any]:
-    if state.run.mode == "migration":
-        files = state.files.values()
-        return {
-            "in_scope": len(files),
-            "changed": sum(f.status in _CHANGED for f in files),
-            "landed": [f.path for f in files if f.status == FileStatus.MERGED],
-            "rejected": _with_reasons(files, FileStatus.REJECTED),
-            "unchanged": _with_reasons(files, FileStatus.UNCHANGED),
-            "needs_human": _with_reasons(files, FileStatus.NEEDS_HUMAN),
-            "skipped": _with_reasons(files, FileStatus.SKIPPED),
-            "reverted": _with_reasons(files, FileStatus.REVERTED),
-        }
-    merged = [task for task in state.tasks.values() if task.status == TaskStatus.MERGED]
-    landed = {path for task in merged if task.candidate for path in task.candidate.paths}
-    rejected = [
-        {"path": path, "reason": f"{task.spec.id}: {task.reason}"}
-        for task in state.tasks.values()
-        if task.status in _NOT_LANDED and task.candidate
-        for path in task.candidate.paths
-        if path not in landed
-    ]
-    changed = landed | {file["path"] for file in rejected}
-    return {"changed": len(changed), "landed": sorted(landed), "rejected": rejected}
+def _build_migration_files(state: RunState) -> RunFiles:
+    files = state.files.values()
+    return RunFiles(
+        in_scope=len(files),
+        changed=sum(file.status in _CHANGED for file in files),
+        landed=tuple(file.path for file in files if file.status == FileStatus.MERGED),
+        rejected=_list_files_with_reasons(files, FileStatus.REJECTED),
+        unchanged=_list_files_with_reasons(files, FileStatus.UNCHANGED),
+        needs_human=_list_files_with_reasons(files, FileStatus.NEEDS_HUMAN),
+        skipped=_list_files_with_reasons(files, FileStatus.SKIPPED),
+        reverted=_list_files_with_reasons(files, FileStatus.REVERTED),
+    )
 
 
-def _with_reasons(files: Iterable[FileRecord], status: FileStatus) -> list[dict[str, str]]:
-    return [{"path": f.path, "reason": f.reason, "signature": f.signature} for f in files if f.status == status]
+def _list_files_with_reasons(files: Iterable[FileRecord], status: FileStatus) -> tuple[LeftFile, ...]:
+    return tuple(
+        LeftFile(path=file.path, reason=file.reason, signature=file.signature)
+        for file in files
+        if file.status == status
+    )
 
 
-def _gate(state: RunState) -> dict[str, Any]:
+def _build_goal_files(state: RunState) -> RunFiles:
+    landed: set[str] = set()
+    for task in state.tasks.values():
+        if task.status == TaskStatus.MERGED and task.candidate:
+            landed.update(task.candidate.paths)
+    rejected = []
+    for task in state.tasks.values():
+        if task.status in _NOT_LANDED and task.candidate:
+            reason = f"{task.spec.id}: {task.reason}"
+            rejected += [LeftFile(path=path, reason=reason) for path in task.candidate.paths if path not in landed]
+    changed = landed.union(file.path for file in rejected)
+    return RunFiles(changed=len(changed), landed=tuple(sorted(landed)), rejected=tuple(rejected))
+
+
+def _build_gate(state: RunState) -> GateComparison:
     baseline = list(state.get_baseline_receipts().values())
     last = find_head_trial(state)
-    red = next((trial for trial in state.trials if not trial.difference.is_green), None)
-    return {
-        "command": " && ".join(receipt.command for receipt in baseline),
-        "baseline": _counts(baseline),
-        "head": _counts(get_head_receipts(state)),
-        "new_failures": list(last.difference.new_failures) if last else [],
-        "missing_tests": list(last.difference.missing_tests) if last else [],
-        "rejected_union": None
-        if red is None
-        else {
-            "units": len(red.units),
-            "new_failures": len(red.difference.new_failures),
-            "missing_tests": len(red.difference.missing_tests),
-        },
-    }
+    return GateComparison(
+        command=" && ".join(receipt.command for receipt in baseline),
+        baseline=_sum_test_counts(baseline),
+        head=_sum_test_counts(get_head_receipts(state)),
+        new_failures=last.difference.new_failures if last else (),
+        missing_tests=last.difference.missing_tests if last else (),
+        rejected_union=_find_rejected_union(state),
+    )
+
+
+def _find_rejected_union(state: RunState) -> RejectedUnion | None:
+    for trial in state.trials:
+        lost = trial.difference
+        if not lost.is_green:
+            return RejectedUnion(
+                units=len(trial.units), new_failures=len(lost.new_failures), missing_tests=len(lost.missing_tests)
+            )
+    return None
 
 
 def find_head_trial(state: RunState) -> TrialJudged | None:
-    """The newest judgement of the whole gate on the tree that landed last; None if nothing landed."""
+    """Return the newest judgement of the whole gate on the tree that landed last; None if nothing landed."""
     tree = state.landings[-1].tree if state.landings else ""
     return next((one for one in reversed(state.trials) if one.tree == tree and not one.symptoms), None)
 
 
-def _counts(receipts: Iterable[Receipt]) -> dict[str, int] | None:
-    """All tests together; None where checks tell only their exit codes, which is not the same as no tests."""
+def _sum_test_counts(receipts: Iterable[Receipt]) -> TestCounts | None:
+    """Return the counts of all tests together; None where checks tell only exit codes, which is not the same as 0."""
     counted = [receipt.counts for receipt in receipts if receipt.tests is not None]
     if counted:
-        return sum(counted, TestCounts()).model_dump()
+        return sum(counted, TestCounts())
     return None
 
 
-def _spent(state: RunState) -> dict[str, Any]:
-    spent = state.spent
-    return {
-        "usd": float(spent.cost_usd) if not spent.unpriced_calls else None,
-        "usd_known": float(spent.cost_usd),
-        "unpriced_calls": spent.unpriced_calls,
-        "possibly_billed_calls": state.possibly_billed_calls,
-        "at_risk_usd": float(state.at_risk.cost_usd) if not state.at_risk.unpriced_calls else None,
-        "at_risk_tokens": state.at_risk.tokens,
-        "tokens": spent.tokens,
-        "calls": spent.calls,
-        "wall_s": round(state.wall_s, 1),
-    }
+def _build_spending(state: RunState) -> RunSpending:
+    spent, at_risk = state.spent, state.at_risk
+    return RunSpending(
+        usd=_get_known_usd(spent),
+        usd_known=float(spent.cost_usd),
+        unpriced_calls=spent.unpriced_calls,
+        possibly_billed_calls=state.possibly_billed_calls,
+        at_risk_usd=_get_known_usd(at_risk),
+        at_risk_tokens=at_risk.tokens,
+        tokens=spent.tokens,
+        calls=spent.calls,
+        wall_s=round(state.wall_s, 1),
+    )
 
 
-def build_failure(message: str, exit_code: int) -> dict[str, Any]:
-    """What --json prints when a run could not be started."""
-    return {"schema": "orchestrate.error/1", "outcome": "not-started", "error": message, "exit": exit_code}
+def _get_known_usd(usage: Usage) -> float | None:
+    if usage.unpriced_calls:
+        return None
+    return float(usage.cost_usd)

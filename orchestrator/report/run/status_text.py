@@ -1,105 +1,101 @@
-"""The status object in a few lines for a person."""
+"""Render the status of a run in a few lines for a person."""
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 from orchestrator.domain.text.sanitization import strip_controls
+from orchestrator.report.cost.model import BudgetUsage
 from orchestrator.report.migration.burndown_text import UNICODE_GLYPHS, BurndownGlyphs, render_burndown_lines
 from orchestrator.report.run.contract import render_contract_lines
+from orchestrator.report.run.model import DiskSizes, PlannedTask, RunStatus
 from orchestrator.report.run.summary import format_reason
 from orchestrator.report.text.byte_sizes import format_size
 
 _SHOWN = 20
 
 
-def render_status_lines(status: Mapping[str, Any], glyphs: BurndownGlyphs = UNICODE_GLYPHS) -> Iterator[str]:
-    """Run, branch, what it took so far, the plan tree or the files by state, and what was rejected."""
-    if status["is_live"]:
-        life = "live"
-    else:
-        life = "no process"
-    yield f"{status['run']}  {status['outcome']} ({life})  {_plain(status['goal'].splitlines()[0])}"
-    if status["reason"]:
-        yield f"  {_plain(status['reason'])}"
-    head = (status["head"] or "")[:12] or "nothing landed"
-    yield f"  branch {status['pr_branch']}  base {status['base'][:12]}  head {head}"
-    yield _spent(status)
-    yield from _budget(status["budget"])
-    for line in render_contract_lines(status.get("contract", ())):
+def render_status_lines(status: RunStatus, glyphs: BurndownGlyphs = UNICODE_GLYPHS) -> Iterator[str]:
+    """Yield run, branch, what it took so far, the plan tree or the files by state, and what was rejected."""
+    life = "live" if status.is_live else "no process"
+    yield f"{status.run}  {status.outcome} ({life})  {_flatten(status.goal.splitlines()[0])}"
+    if status.reason:
+        yield f"  {_flatten(status.reason)}"
+    head = (status.head or "")[:12] or "nothing landed"
+    yield f"  branch {status.pr_branch}  base {status.base[:12]}  head {head}"
+    yield _render_spending(status)
+    yield from _render_budget(status.budget)
+    for line in render_contract_lines(status.contract):
         yield f"  {line}"
-    for task in status["plan"]:
-        yield _task(task)
-    yield from _pull_request(status)
-    if "burndown" in status:
-        first, *rest = render_burndown_lines(status["burndown"], glyphs)
+    yield from map(_render_task, status.plan)
+    yield from _render_pull_request(status)
+    if status.burndown is not None:
+        first, *rest = render_burndown_lines(status.burndown, glyphs)
         yield f"  {first}"
         yield from rest
-    yield _disk(status["disk"])
-    kinds = ("rejected", "unchanged", "needs_human")
-    not_landed = [file for kind in kinds for file in status["files"].get(kind, ())]
-    for file in not_landed[:_SHOWN]:
-        yield f"  {glyphs.cross} {_plain(file['path'])}: {format_reason(file['reason'])}"
-    if len(not_landed) > _SHOWN:
-        yield f"  {glyphs.more} and {len(not_landed) - _SHOWN} more: orchestrate migrate report {status['run']}"
+    yield _render_disk(status.disk)
+    yield from _render_left_files(status, glyphs)
 
 
-def _pull_request(status: Mapping[str, Any]) -> Iterator[str]:
-    checks = status.get("checks")
-    if checks and status["pr"]:
-        yield f"  pull request {_plain(status['pr']['url'])}: {_plain(checks['words'])}"
-    if status.get("merged"):
-        yield f"  merged; its target stands at {status['merged']['target'][:12]}"
+def _render_pull_request(status: RunStatus) -> Iterator[str]:
+    if status.checks and status.pr:
+        yield f"  pull request {_flatten(status.pr.url)}: {_flatten(status.checks.words)}"
+    if status.merged:
+        yield f"  merged; its target stands at {status.merged.target[:12]}"
 
 
-def _spent(status: Mapping[str, Any]) -> str:
-    spent = status["spent"]
-    if spent["usd"] is not None:
-        price = f"${spent['usd_known']:.2f}"
+def _render_spending(status: RunStatus) -> str:
+    spent = status.spent
+    price = f"${spent.usd_known:.2f}"
+    if spent.usd is None:
+        price += " + unknown"
+    return f"  {status.test_runs} test runs  {spent.calls} model calls  {price}  {spent.wall_s:.0f} s"
+
+
+def _render_budget(budget: BudgetUsage) -> Iterator[str]:
+    """Yield each limit of the run with what is used of it, including what is reserved or perhaps billed."""
+    used, limit, parts = (budget.spent, budget.at_risk, budget.reserved), budget.limit, []
+    if limit.usd:
+        parts.append(f"${sum(amount.usd_known for amount in used):.2f} of ${limit.usd:.2f}")
+    if limit.tokens:
+        parts.append(f"{sum(amount.tokens for amount in used):,} of {limit.tokens:,} tokens")
+    if limit.calls:
+        parts.append(f"{sum(amount.calls for amount in used):,} of {limit.calls:,} calls")
+    if limit.wall_s:
+        parts.append(f"{budget.wall_s:,.0f} of {limit.wall_s:,.0f} s")
+    if parts:
+        yield f"  budget: {', '.join(parts)}"
+
+
+def _render_disk(disk: DiskSizes) -> str:
+    sizes = (
+        f"journals {format_size(disk.journals)}, blobs {format_size(disk.blobs)}, "
+        f"logs {format_size(disk.logs)}, worktrees {format_size(disk.worktrees)}"
+    )
+    bound = "" if disk.is_whole else "at least "
+    return f"  disk, all runs: {bound}{format_size(disk.total)} ({sizes})"
+
+
+def _render_left_files(status: RunStatus, glyphs: BurndownGlyphs) -> Iterator[str]:
+    files = status.files
+    left = (*files.rejected, *(files.unchanged or ()), *(files.needs_human or ()))
+    for file in left[:_SHOWN]:
+        yield f"  {glyphs.cross} {_flatten(file.path)}: {format_reason(file.reason)}"
+    if len(left) > _SHOWN:
+        yield f"  {glyphs.more} and {len(left) - _SHOWN} more: orchestrate migrate report {status.run}"
+
+
+def _render_task(task: PlannedTask) -> str:
+    line = f"{'  ' * (task.depth + 1)}{task.status:9} {task.id}"
+    if len(task.attempts) > 1:
+        line += f" ×{len(task.attempts)}"
+    line += f"  {_flatten(task.title)}"
+    if not task.reason:
+        return line
+    if task.cause:
+        line += f"  {task.cause}:"
     else:
-        price = f"${spent['usd_known']:.2f} + unknown"
-    return f"  {status['test_runs']} test runs  {spent['calls']} model calls  {price}  {spent['wall_s']:.0f} s"
+        line += " "
+    return f"{line} {format_reason(task.reason)}"
 
 
-def _budget(budget: Mapping[str, Any]) -> Iterator[str]:
-    """Each limit of the run with what is used of it, what is reserved or perhaps billed included."""
-    used = {}
-    for name in ("usd_known", "tokens", "calls"):
-        used[name] = sum(budget[part][name] for part in _USED)
-    told = {
-        "usd": f"${used['usd_known']:.2f} of ${budget['limit'].get('usd', 0):.2f}",
-        "tokens": f"{used['tokens']:,} of {budget['limit'].get('tokens', 0):,} tokens",
-        "calls": f"{used['calls']:,} of {budget['limit'].get('calls', 0):,} calls",
-        "wall_s": f"{budget['wall_s']:,.0f} of {budget['limit'].get('wall_s', 0):,.0f} s",
-    }
-    if budget["limit"]:
-        yield "  budget: " + ", ".join(told[name] for name in budget["limit"])
-
-
-_USED = ("spent", "at_risk", "reserved")
-
-
-def _disk(disk: Mapping[str, Any]) -> str:
-    kinds = ("journals", "blobs", "logs", "worktrees")
-    sizes = ", ".join(f"{name} {format_size(disk[name])}" for name in kinds)
-    return f"  disk, all runs: {'' if disk['is_whole'] else 'at least '}{format_size(disk['total'])} ({sizes})"
-
-
-def _task(task: Mapping[str, Any]) -> str:
-    indent = "  " * (task["depth"] + 1)
-    if len(task["attempts"]) > 1:
-        tries = f" ×{len(task['attempts'])}"
-    else:
-        tries = ""
-    if task.get("cause"):
-        cause = f"  {task['cause']}:"
-    else:
-        cause = " "
-    if task["reason"]:
-        reason = f"{cause} {format_reason(task['reason'])}"
-    else:
-        reason = ""
-    return f"{indent}{task['status']:9} {task['id']}{tries}  {_plain(task['title'])}{reason}"
-
-
-def _plain(text: str) -> str:
+def _flatten(text: str) -> str:
     return strip_controls(text).replace("\n", " ")

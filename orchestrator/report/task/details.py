@@ -1,7 +1,6 @@
 """What `show` prints of a task or of a file of a migration."""
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator
 
 from orchestrator.domain.event.landing import UnitEjected
 from orchestrator.domain.ids import ROOT_TASK, TaskId
@@ -12,6 +11,7 @@ from orchestrator.domain.run.state import RunState, TaskState
 from orchestrator.domain.text.sanitization import strip_controls, to_one_line
 from orchestrator.errors import UsageProblem
 from orchestrator.report.run.contract import build_contract, iterate_contract_receipts, render_iteration_lines
+from orchestrator.report.task.model import FileEvidence, ReceiptDetails, TaskDetails
 from orchestrator.report.task.receipt import (
     CheckLog,
     ReadBlob,
@@ -48,33 +48,34 @@ def get_file_record(state: RunState, path: str) -> FileRecord:
     return state.files[path]
 
 
-def build_task_details(state: RunState, task: TaskState, log: CheckLog, read_blob: ReadBlob) -> dict[str, Any]:
-    """The task with everything that happened to it, as data.
-
-    Each receipt has its `purpose`, its `difference` to the base (None without one) and how to run it `again` (None for
-    canaries). The root has the `contract` and each verdict on it (`iterations`); of other tasks they are empty.
-    """
-    is_root = task.spec.id == ROOT_TASK
-    return {
-        "schema": "orchestrate.task/1",
-        "task": task.model_dump(mode="json"),
-        "contract": build_contract(state) if is_root else [],
-        "iterations": [given.model_dump(mode="json") for given in state.iterations] if is_root else [],
-        "receipts": [_receipt_object(state, receipt, log, read_blob) for receipt in list_task_receipts(state, task)],
-        "attempted": [one.model_dump(mode="json") for one in state.unapproved_violations if one.task == task.spec.id],
-        "spent": state.spent_by_task[task.spec.id].model_dump(mode="json")
-        if task.spec.id in state.spent_by_task
-        else None,
-    }
+def build_task_details(state: RunState, task: TaskState, log: CheckLog, read_blob: ReadBlob) -> TaskDetails:
+    """Return the task with everything that happened to it."""
+    name = task.spec.id
+    is_root = name == ROOT_TASK
+    return TaskDetails(
+        task=task,
+        contract=build_contract(state) if is_root else (),
+        iterations=tuple(state.iterations) if is_root else (),
+        receipts=_build_receipts(state, list_task_receipts(state, task), log, read_blob),
+        attempted=tuple(violation for violation in state.unapproved_violations if violation.task == name),
+        spent=state.spent_by_task.get(name),
+    )
 
 
-def _receipt_object(state: RunState, receipt: Receipt, log: CheckLog, read_blob: ReadBlob) -> dict[str, Any]:
-    difference = find_difference(state, receipt, log, read_blob)
-    return receipt.model_dump(mode="json") | {
-        "purpose": log.purposes.get(receipt.key, ""),
-        "difference": difference.model_dump(mode="json") if difference else None,
-        "again": build_rerun_command(receipt),
-    }
+def _build_receipts(
+    state: RunState, receipts: Iterable[Receipt], log: CheckLog, read_blob: ReadBlob
+) -> tuple[ReceiptDetails, ...]:
+    details = []
+    for receipt in receipts:
+        details.append(
+            ReceiptDetails(
+                **dict(receipt),
+                purpose=log.purposes.get(receipt.key, ""),
+                difference=find_difference(state, receipt, log, read_blob),
+                again=build_rerun_command(receipt),
+            )
+        )
+    return tuple(details)
 
 
 def render_task_details(
@@ -172,25 +173,23 @@ def list_task_receipts(state: RunState, task: TaskState) -> list[Receipt]:
 
 def list_file_receipts(state: RunState, file: FileRecord) -> list[Receipt]:
     """The receipts for which a file of a migration was ejected."""
-    ejection = _ejection(state, file)
+    ejection = _find_last_ejection(state, file)
     if ejection:
         return [state.receipts[key] for key in ejection.receipts]
     return []
 
 
-def build_file_evidence(state: RunState, file: FileRecord, log: CheckLog, read_blob: ReadBlob) -> dict[str, Any]:
-    """A file of a migration, as data; its receipts as in `task_object`."""
-    ejection = _ejection(state, file)
-    keys = ejection.receipts if ejection else ()
-    return {
-        "schema": "orchestrate.file/1",
-        "file": file.model_dump(mode="json"),
-        "difference": ejection.difference.model_dump(mode="json") if ejection else None,
-        "receipts": [_receipt_object(state, state.receipts[key], log, read_blob) for key in keys],
-    }
+def build_file_evidence(state: RunState, file: FileRecord, log: CheckLog, read_blob: ReadBlob) -> FileEvidence:
+    """Return a file of a migration, and why it was ejected."""
+    ejection = _find_last_ejection(state, file)
+    return FileEvidence(
+        file=file,
+        difference=ejection.difference if ejection else None,
+        receipts=_build_receipts(state, list_file_receipts(state, file), log, read_blob),
+    )
 
 
-def _ejection(state: RunState, file: FileRecord) -> UnitEjected | None:
+def _find_last_ejection(state: RunState, file: FileRecord) -> UnitEjected | None:
     """Why the queue refused a file, the last time that it did."""
     return next((event for event in reversed(state.ejections) if event.unit == file.path), None)
 
@@ -211,7 +210,7 @@ def render_ejection_evidence(
     state: RunState, file: FileRecord, read_blob: ReadBlob, log: CheckLog = _NOTHING
 ) -> Iterator[str]:
     """The tests for which a file was ejected, and the receipts that show it."""
-    ejection = _ejection(state, file)
+    ejection = _find_last_ejection(state, file)
     if ejection is None:
         return
     for test in ejection.difference.new_failures:

@@ -9,7 +9,8 @@ from orchestrator.domain.event import Event, RecordedEvent, forge, landing, migr
 from orchestrator.domain.judging.forge_check import list_check_names
 from orchestrator.domain.run.state import parse_unit_task
 from orchestrator.domain.text.sanitization import strip_controls
-from orchestrator.report.log.event_lines import DETAIL_KINDS, describe_event
+from orchestrator.report.log.event_descriptions import describe_event
+from orchestrator.report.log.event_lines import DETAIL_KINDS
 from orchestrator.report.rows.row_filter import FilterValue
 
 LOG_KEYS = ("level", "kind", "role", "task", "session", "text", "seq")

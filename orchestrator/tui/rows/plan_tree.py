@@ -10,7 +10,7 @@ from orchestrator.domain.run.state import RunState, TaskState
 from orchestrator.domain.run.task import TaskStatus
 from orchestrator.domain.text.money import format_price
 from orchestrator.domain.text.sanitization import to_one_line
-from orchestrator.report.log.event_lines import shorten_model_name
+from orchestrator.report.log.event_descriptions import shorten_model_name
 from orchestrator.report.rows.activity import Activity
 from orchestrator.report.rows.row_filter import NO_FILTER, FilterValue, RowFilter
 from orchestrator.report.rows.task_activities import TaskActivities

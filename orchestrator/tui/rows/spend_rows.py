@@ -11,7 +11,7 @@ from orchestrator.domain.text.durations import format_short_duration
 from orchestrator.domain.text.money import UNKNOWN_PRICE, format_dollars, format_price
 from orchestrator.report.cost.breakdown import CostBreakdown, CostEntry
 from orchestrator.report.cost.budgets import build_accounts
-from orchestrator.report.log.event_lines import shorten_model_name
+from orchestrator.report.log.event_descriptions import shorten_model_name
 from orchestrator.report.rows.agent_row import format_tokens
 from orchestrator.report.rows.row_filter import FilterValue
 from orchestrator.tui.rows.spending import (

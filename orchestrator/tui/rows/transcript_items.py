@@ -10,7 +10,7 @@ from functools import singledispatch
 from orchestrator.domain.event import Event, RecordedEvent, work
 from orchestrator.domain.text.blob_text import Text
 from orchestrator.domain.text.sanitization import strip_controls, to_one_line
-from orchestrator.report.log.event_lines import describe_event, shorten_model_name
+from orchestrator.report.log.event_descriptions import describe_event, shorten_model_name
 from orchestrator.report.log.tool_calls import format_argument_value, format_tool_call, parse_arguments
 
 ReadBlob = Callable[[str], bytes]

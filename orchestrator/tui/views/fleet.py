@@ -9,8 +9,9 @@ from textual.binding import Binding, BindingType
 
 from orchestrator.domain.ids import SessionId
 from orchestrator.report.rows.activity import Activity
-from orchestrator.report.rows.agent_row import AGENT_KEYS, AgentRow, RowKind
+from orchestrator.report.rows.agent_row import AGENT_KEYS, AgentRow
 from orchestrator.report.rows.fleet import build_fleet_rows
+from orchestrator.report.rows.model import RowKind
 from orchestrator.report.rows.row_filter import RowFilter
 from orchestrator.tui.panes.transcript import TranscriptPane
 from orchestrator.tui.rows.fleet_order import FLEET_ORDERS, FleetViewOptions

@@ -12,6 +12,8 @@ from orchestrator.domain.ids import RunId
 from orchestrator.domain.run.contract import Contract, Criterion, CriterionFinding, IterationVerdict
 from orchestrator.domain.run.state import RunState
 from orchestrator.errors import EnvironmentProblem
+from orchestrator.report.run.model import GroupPullRequest
+from orchestrator.report.run.result import build_run_result
 from tests.running.kept_runs import kept_run
 
 TICKET = LeaseRecord(key="issue-12", run=RunId("20261120-101705-7f3a"), hop=2, max_hops=20)
@@ -105,12 +107,20 @@ def test_outputs_are_one_line_each_whatever_they_hold(tmp_path: Path) -> None:
     assert "exit=5" in lines and "resumable=true" in lines
 
 
-def test_all_of_many_pull_requests_are_told_as_json(tmp_path: Path) -> None:
-    prs = [{"url": f"https://forge.test/o/r/pull/{number}", "ref": str(number)} for number in range(300)]
-    told = JobResult("partial", 3, result={"run": "r", "prs": prs, "pr": None, "spent": {"usd_known": 1.25}})
+def test_all_of_many_pull_requests_are_told_as_json(done: RunState, tmp_path: Path) -> None:
+    prs = tuple(
+        GroupPullRequest(
+            forge="f", ref=str(n), url=f"https://forge.test/o/r/pull/{n}", group=str(n), branch="b", head="h"
+        )
+        for n in range(300)
+    )
+    result = build_run_result(done, Path("journal.db"))
+    spent = result.spent.model_copy(update={"usd_known": 1.25})
+    result = result.model_copy(update={"prs": prs, "pr": None, "spent": spent})
+    told = JobResult("partial", 3, result=result)
     write_outputs({"GITHUB_OUTPUT": str(tmp_path / "output")}, told.build_outputs())
     outputs = dict(line.split("=", 1) for line in (tmp_path / "output").read_text().splitlines())
-    assert json.loads(outputs["prs"]) == [pr["url"] for pr in prs]
+    assert json.loads(outputs["prs"]) == [pr.url for pr in prs]
     assert outputs["cost_usd"] == "1.2500"
 
 

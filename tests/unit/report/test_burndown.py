@@ -13,7 +13,7 @@ from orchestrator.domain.fold.projection import fold_events
 from orchestrator.domain.migration.files import FileStatus, Shard, Tick
 from orchestrator.domain.text.durations import format_short_duration
 from orchestrator.errors import UsageProblem
-from orchestrator.report.log.event_lines import describe_event
+from orchestrator.report.log.event_descriptions import describe_event
 from orchestrator.report.migration.burndown import FULL_BOUNDS, BurndownBounds, build_burndown, build_group_objects
 from orchestrator.report.migration.burndown_text import (
     ASCII_GLYPHS,

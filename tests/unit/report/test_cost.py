@@ -182,7 +182,7 @@ def test_what_may_have_been_billed_stands_apart_and_what_has_no_price_is_unknown
         *asks("work:a@1", "a", "worker", Usage(calls=1, output_tokens=5, unpriced_calls=1), turn=2),
     ]
     state, cost = told(events)
-    shown = build_cost_report(state, cost)
+    shown = build_cost_report(state, cost).as_object()
     assert (shown["total"]["usd"], shown["total"]["usd_known"], shown["share_of"]) == (None, 0.1, "tokens")
     assert (shown["at_risk"]["usd"], shown["at_risk"]["possibly_billed_calls"]) == (0.07, 1)
     assert shown["attempts"][0]["at_risk"]["usd"] == 0.07
@@ -197,5 +197,5 @@ def test_what_may_have_been_billed_stands_apart_and_what_has_no_price_is_unknown
 
 def test_a_call_under_way_is_shown_as_reserved() -> None:
     state, cost = told([*begun(), created("a"), *attempt("a", 1, 10)[:-2]])
-    assert build_cost_report(state, cost)["reserved"]["usd"] == 0.07
+    assert build_cost_report(state, cost).reserved.usd == 0.07
     assert "  reserved: $0.07 (1 calls, 7 tokens) by calls under way" in list(render_cost_lines(state, cost))

@@ -11,6 +11,7 @@ from orchestrator.domain.event.run import RunPaused, RunStarted
 from orchestrator.domain.ids import CommitId, RunId, TreeId, UnitId
 from orchestrator.domain.judging.check import Difference, Receipt, ReceiptStatus, TestCounts
 from orchestrator.domain.run.state import RunState
+from orchestrator.report.run.model import RunStatus
 from orchestrator.report.run.result import build_run_result
 from orchestrator.report.run.status_text import render_status_lines
 from orchestrator.report.run.summary import render_summary_lines
@@ -76,9 +77,9 @@ def test_new_failures_on_the_branch_are_those_of_the_tree_that_landed() -> None:
 
 
 def test_counts_of_a_gate_that_tells_only_its_exit_code_are_unknown_and_not_zero() -> None:
-    known, unknown = (build_run_result(state(tests, Difference()), Path("j"))["gate"] for tests in ("sha", None))
-    assert known["head"] == {"passed": 3, "failed": 1, "errors": 0, "skipped": 0}
-    assert (unknown["baseline"], unknown["head"]) == (None, None)
+    known, unknown = (build_run_result(state(tests, Difference()), Path("j")).gate for tests in ("sha", None))
+    assert known.head == TestCounts(passed=3, failed=1)
+    assert (unknown.baseline, unknown.head) == (None, None)
 
 
 def test_what_a_command_printed_cannot_pass_for_the_last_words_of_a_run() -> None:
@@ -93,10 +94,8 @@ def test_what_a_command_printed_cannot_pass_for_the_last_words_of_a_run() -> Non
 
 def test_a_reviewers_long_words_take_one_bounded_line_of_the_status() -> None:
     status = json.loads((DATA / "journals" / "goal.v2.status.json").read_text(encoding="utf-8"))
-    kinds = ("journals", "blobs", "logs", "worktrees", "total")
-    status["disk"] = dict.fromkeys(kinds, 0) | {"is_whole": True}
     status["plan"][1] |= {"status": "rejected", "reason": "no\n" * 5_000}
     status["files"]["rejected"] = [{"path": "x.py", "reason": "no\n" * 5_000}]
-    lines = list(render_status_lines(status))
+    lines = list(render_status_lines(RunStatus.model_validate(status)))
     assert all("\n" not in line and len(line) < 400 for line in lines)
     assert sum(line.endswith("…") for line in lines) == 2

@@ -23,6 +23,7 @@ from orchestrator.domain.run.contract import IterationVerdict
 from orchestrator.domain.run.handoff import Handoff
 from orchestrator.domain.run.state import RunState
 from orchestrator.report.log.event_lines import render_event_line
+from orchestrator.report.run.model import ForgeChecksResult
 from orchestrator.report.run.phase import get_phase
 from orchestrator.report.run.result import build_run_result
 from orchestrator.report.run.summary import render_summary_lines
@@ -67,16 +68,18 @@ def run(*events: Event) -> RunState:
     return told(*planned, opened(), *events)
 
 
-def checks_of(state: RunState) -> Any:
-    return build_run_result(state, Path("journal.db"))["checks"]
+def checks_of(state: RunState) -> ForgeChecksResult:
+    checks = build_run_result(state, Path("journal.db")).checks
+    assert checks is not None
+    return checks
 
 
 def test_a_run_that_waits_says_for_how_many_checks_of_which_forge() -> None:
     state = run(seen(UNIT, LINT, TYPES))
     now = get_phase(state)
     assert (now.title, now.done, now.total) == ("waits for 1 check of github", 2, 3)
-    assert checks_of(state)["words"] == "failed: unit; waits for lint; 1 check passed"
-    assert checks_of(state)["waiting"]
+    assert checks_of(state).words == "failed: unit; waits for lint; 1 check passed"
+    assert checks_of(state).waiting
 
 
 @pytest.mark.parametrize(
@@ -84,7 +87,7 @@ def test_a_run_that_waits_says_for_how_many_checks_of_which_forge() -> None:
 )
 def test_a_run_that_is_judged_or_paused_waits_no_longer(after: Event) -> None:
     state = run(seen(LINT), after)
-    assert not checks_of(state)["waiting"]
+    assert not checks_of(state).waiting
     assert "waits" not in get_phase(state).title
 
 
@@ -110,7 +113,7 @@ def test_a_pull_request_that_was_closed_is_no_longer_the_runs_own() -> None:
     close = {"key": "close/1~0", **PR}
     state = run(seen(TYPES), PrClosing(reason="anew", **close), PrClosed(**close))
     result = build_run_result(state, Path("journal.db"))
-    assert (result["pr"], result["checks"], state.open_intents) == (None, None, {})
+    assert (result.pr, result.checks, state.open_intents) == (None, None, {})
 
 
 def test_words_of_a_forge_stand_in_the_log_without_control_characters() -> None:

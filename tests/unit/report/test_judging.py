@@ -111,7 +111,7 @@ def counted(*runs: Sequence[Event], top: str | None = None) -> JudgingTotals:
 
 
 def lens(judging: JudgingTotals, name: str = "diff") -> dict[str, Any]:
-    found: Iterable[dict[str, Any]] = build_judging_report(judging)["lenses"]
+    found: Iterable[dict[str, Any]] = build_judging_report(judging).as_object()["lenses"]
     return next(one for one in found if one["lens"] == name)
 
 
@@ -211,7 +211,7 @@ def test_verdicts_ends_attempts_receipts_and_flaky_tests_are_counted() -> None:
         TaskEnded(task=TaskId("b"), status=TaskStatus.BLOCKED, reason="?", cause=EndCause.UNREADABLE_REVIEW),
         FlakesSeen(check="gate.1", tree=TreeId("x"), flaky=("shaky",), receipts=("k1", "k2")),
     ]
-    told = build_judging_report(counted(events))
+    told = build_judging_report(counted(events)).as_object()
     assert told["verdicts"]["kinds"] == {"escalate": 1, "merge": 1, "revise": 1}
     assert told["verdicts"]["causes"] == {"refused-by-review": 2}
     assert told["ends"] == [

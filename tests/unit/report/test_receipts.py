@@ -91,9 +91,9 @@ def test_a_file_of_a_migration_has_its_receipts_as_a_task_has() -> None:
     state, now, log = run_state()
     lost = Difference(new_failures=("kept",))
     state.ejections.append(UnitEjected(round="1", unit=UnitId("x.py"), difference=lost, receipts=(now.key,)))
-    (told,) = build_file_evidence(state, FileRecord(path="x.py", base="1", mode="100644"), log, read)["receipts"]
-    assert (told["purpose"], told["difference"]["missing_tests"]) == ("sum attempt 1", ["gone"])
-    assert told["again"] == build_rerun_command(now)
+    (told,) = build_file_evidence(state, FileRecord(path="x.py", base="1", mode="100644"), log, read).receipts
+    assert (told.purpose, told.difference and told.difference.missing_tests) == ("sum attempt 1", ("gone",))
+    assert told.again == build_rerun_command(now)
 
 
 def test_the_base_itself_and_what_cannot_be_read_is_compared_with_nothing() -> None:

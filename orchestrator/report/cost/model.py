@@ -1,0 +1,120 @@
+"""What the cost of a run and the use of its budgets look like as JSON."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from orchestrator.domain.ids import RunId, TaskId
+from orchestrator.report.read_model import Document, Omittable, ReadModel
+
+CostMeasure = Literal["usd", "tokens", "calls"]
+"""What shares of a cost are measured in."""
+
+
+class ShortAmount(ReadModel):
+    """What calls came to: `usd` is None when part of it has no known price, `usd_known` is the part that has one."""
+
+    usd: float | None
+    usd_known: float
+    tokens: int
+    calls: int
+
+
+class Amount(ReadModel):
+    """The same with the number of calls that have no known price."""
+
+    usd: float | None
+    usd_known: float
+    unpriced_calls: int
+    tokens: int
+    calls: int
+
+
+class LimitFields(ReadModel):
+    """The limits of an account that are set; `wall_s` is in seconds."""
+
+    usd: Omittable[float] = None
+    tokens: Omittable[int] = None
+    calls: Omittable[int] = None
+    wall_s: Omittable[float] = None
+
+
+class AccountUsage(ReadModel):
+    """One budget and how far it is used; `limit` is empty when nothing is limited."""
+
+    spent: ShortAmount
+    at_risk: ShortAmount
+    reserved: ShortAmount
+    wall_s: float
+    limit: LimitFields
+
+
+class BudgetUsage(AccountUsage):
+    """The budget of the run, the share of it that is held back for the judge, and the budgets of roles and models."""
+
+    held_back: float
+    roles: dict[str, AccountUsage]
+    models: dict[str, AccountUsage]
+
+
+class RiskAmount(Amount):
+    """What calls whose end nobody knows may have cost."""
+
+    possibly_billed_calls: int
+
+
+class NamedLine(ReadModel):
+    """A line of a table of costs."""
+
+    name: str
+
+
+class SharedAmount(Amount):
+    """An amount with its part of the whole, from 0 to 1."""
+
+    share: float
+
+
+class CostLine(SharedAmount, NamedLine):
+    """What one role, model, task, attempt or cause took."""
+
+    at_risk: Amount
+
+
+class TaskCostLine(CostLine):
+    """A task with all below it; `own` is what it took by itself."""
+
+    own: Amount
+    status: str
+    parent: TaskId | None
+    depth: int
+
+
+class AttemptCostLine(CostLine):
+    """An attempt with its reviews."""
+
+    fate: str
+
+
+class WasteCostLine(CostLine):
+    """A cause of waste and how often it occurred."""
+
+    count: int
+
+
+class CostReport(Document):
+    """What `cost` prints: a run's cost from every side. Shares are measured in `share_of`."""
+
+    schema_name: Literal["orchestrate.cost/1"] = Field(default="orchestrate.cost/1", alias="schema")
+    run: RunId
+    share_of: CostMeasure
+    total: Amount
+    at_risk: RiskAmount
+    reserved: Amount
+    budget: BudgetUsage
+    tasks: tuple[TaskCostLine, ...]
+    roles: tuple[CostLine, ...]
+    models: tuple[CostLine, ...]
+    attempts: tuple[AttemptCostLine, ...]
+    wasted: SharedAmount
+    waste: tuple[WasteCostLine, ...]

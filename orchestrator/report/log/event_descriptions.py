@@ -1,0 +1,397 @@
+"""Describe events in words."""
+
+from functools import singledispatch
+
+from orchestrator.domain.commands.definitions import AddCriterion, Command, DropCriterion, StopCall
+from orchestrator.domain.event import Event, external, forge, landing, migration, people, run, work
+from orchestrator.domain.judging.check import GATE_VARIANTS, Difference
+from orchestrator.domain.sandbox.network import describe_refused_hosts
+from orchestrator.report.run.forge_checks import describe_pull_request_event
+
+
+def shorten_model_name(model: str) -> str:
+    """Return the name of a model, without directories where it is a script."""
+    kind, colon, path = model.partition(":")
+    if colon and kind == "scripted":
+        return f"scripted:{path.rpartition('/')[2]}"
+    return model
+
+
+@singledispatch
+def describe_event(event: Event) -> str:
+    """Return the event in words."""
+    return event.kind
+
+
+@describe_event.register
+def _(event: run.RunStarted) -> str:
+    return f"run {event.run}: {event.goal} (base {event.base[:12]}, branch {event.branch})"
+
+
+@describe_event.register
+def _(event: run.EngineStarted) -> str:
+    return f"process {event.pid} on {event.host} works on the run (epoch {event.epoch})"
+
+
+@describe_event.register
+def _(event: run.Noticed) -> str:
+    return f"{event.level}: {event.text}"
+
+
+@describe_event.register
+def _(event: run.CheckStarted) -> str:
+    return f"testing {event.tree[:12]} for {event.purpose}"
+
+
+@describe_event.register
+def _(event: run.CheckFinished) -> str:
+    receipt, counts = event.receipt, event.receipt.counts
+    result = f"exit {receipt.exit_code}"
+    if receipt.tests is not None:
+        result = f"{counts.passed} passed, {counts.failed} failed, {counts.errors} errors"
+    if receipt.status != "completed":
+        result = f"{receipt.status}: {result}"
+    variant = _prefix(", ", GATE_VARIANTS.get(receipt.kind))
+    return f"tested  {receipt.tree[:12]}{variant}: {result} ({receipt.seconds:.1f} s)"
+
+
+@describe_event.register
+def _(event: run.BaselineRecorded) -> str:
+    return "baseline recorded"
+
+
+@describe_event.register
+def _(event: run.FlakesSeen) -> str:
+    return f"flaky: {', '.join(event.flaky[:5])}{', …' * (len(event.flaky) > 5)} passed and failed on {event.tree[:12]}"
+
+
+@describe_event.register
+def _(event: run.ContractFrozen) -> str:
+    return f"contract frozen: {', '.join(criterion.id for criterion in event.contract.criteria)}"
+
+
+@describe_event.register
+def _(event: run.IterationStarted) -> str:
+    return f"iteration {event.number} begins{_prefix(': ', '; '.join(event.reasons))}"
+
+
+@describe_event.register
+def _(event: run.IterationJudged) -> str:
+    verdict = event.verdict
+    words = f"iteration {event.number}: {verdict.decision}"
+    if unmet := ", ".join(finding.id for finding in verdict.findings if not finding.met):
+        words += f" (not met: {unmet})"
+    return f"{words} {'; '.join(verdict.reasons)}".rstrip()
+
+
+@describe_event.register
+def _(event: run.RunDraining) -> str:
+    return "draining: nothing new starts; press Ctrl-C again to stop at once"
+
+
+@describe_event.register
+def _(event: run.RunPaused) -> str:
+    return f"paused: {event.reason}"
+
+
+@describe_event.register
+def _(event: run.EffectAbandoned) -> str:
+    return f"{event.key}: {event.reason}"
+
+
+@describe_event.register
+def _(event: run.PrOpened) -> str:
+    return f"pull request {event.ref} on {event.forge}: {event.url}"
+
+
+@describe_event.register
+def _(event: forge.ChecksSeen | forge.PrMerging | forge.PrMerged | forge.PrClosing | forge.PrClosed) -> str:
+    return f"pull request {event.ref} {describe_pull_request_event(event)}"
+
+
+@describe_event.register
+def _(event: run.RunEnded) -> str:
+    return f"ended {event.outcome}: {event.reason}"
+
+
+@describe_event.register
+def _(event: work.TaskCreated) -> str:
+    spec = event.spec
+    after = _prefix(" after ", ", ".join(spec.depends_on))
+    grants = _prefix(", may change ", ", ".join(spec.grants))
+    return f"{spec.kind} task: {spec.title}{after}{grants}"
+
+
+@describe_event.register
+def _(event: work.PlanningStarted) -> str:
+    return f"planning, round {event.round}"
+
+
+@describe_event.register
+def _(event: work.PlanSubmitted) -> str:
+    return f"planned {len(event.plan.tasks)} tasks: {', '.join(draft.key for draft in event.plan.tasks)}"
+
+
+@describe_event.register
+def _(event: work.PlanRefused) -> str:
+    return f"plan refused: {'; '.join(event.problems)}"
+
+
+@describe_event.register
+def _(event: work.PlanningEnded) -> str:
+    return f"planner is done: {event.handoff.summary}"
+
+
+@describe_event.register
+def _(event: work.AttemptStarted) -> str:
+    return f"attempt {event.attempt.number} ({event.attempt.mode}) on {shorten_model_name(event.attempt.model)}"
+
+
+@describe_event.register
+def _(event: work.AttemptEnded) -> str:
+    summary = event.handoff.summary if event.handoff else event.detail
+    return f"attempt {event.number} {event.exit}: {summary}"
+
+
+@describe_event.register
+def _(event: work.CandidateTaken) -> str:
+    words = f"candidate {event.commit[:12]}: {len(event.paths)} files +{event.added} -{event.removed}"
+    if event.dropped:
+        words += f", left out {len(event.dropped)}"
+    if event.flagged:
+        words += f", {len(event.flagged)} to look at"
+    return words
+
+
+@describe_event.register
+def _(event: work.VerdictGiven) -> str:
+    return f"verdict on attempt {event.number}: {event.verdict.kind} {'; '.join(event.verdict.reasons)}".rstrip()
+
+
+@describe_event.register
+def _(event: work.LensVoted) -> str:
+    vote = event.vote
+    return f"{vote.lens} lens ({shorten_model_name(vote.model)}): {vote.decision} {'; '.join(vote.reasons)}".rstrip()
+
+
+@describe_event.register
+def _(event: work.TaskEnded) -> str:
+    status = f"{event.status} ({event.cause})" if event.cause else event.status
+    return f"{status}{_prefix(': ', event.reason)}"
+
+
+@describe_event.register
+def _(event: work.SessionStarted) -> str:
+    return f"{event.role} speaks with {shorten_model_name(event.model)} ({event.session})"
+
+
+@describe_event.register
+def _(event: work.ModelReplied) -> str:
+    tools = ", ".join(call.name for call in event.tool_calls)
+    return f"{event.role} turn {event.turn}: {event.text.head[:200]} → {tools or 'text only'}"
+
+
+@describe_event.register
+def _(event: work.ModelFailed) -> str:
+    words = f"{shorten_model_name(event.model)}: {event.error}: {event.detail}"
+    if event.retry_in_s is not None:
+        words += f"; again in {event.retry_in_s:.0f} s"
+    if event.pool:
+        words += f"; {event.pool} is left alone"
+        if event.opens_at:
+            words += f" until {event.opens_at.astimezone():%Y-%m-%d %H:%M:%S %z}"
+    return words
+
+
+@describe_event.register
+def _(event: work.ToolCalled) -> str:
+    return f"{event.name} {event.arguments.head[:200]}"
+
+
+@describe_event.register
+def _(event: work.ToolReturned) -> str:
+    words = f"{event.name} {'ok' if event.ok else 'refused'}"
+    for line in describe_refused_hosts(event.network):
+        words += f"; kept from {line}"
+    if event.stray_packets:
+        words += f"; {event.stray_packets} packets without a way out"
+    return f"{words}: {event.observation.head[:200]}"
+
+
+@describe_event.register
+def _(event: work.SessionEnded) -> str:
+    return f"session {event.session} {event.exit} {event.detail}".rstrip()
+
+
+@describe_event.register
+def _(event: landing.TrialJudged) -> str:
+    words = f"union of {len(event.units)}"
+    if event.taken_back:
+        words += f", {event.taken_back} landed taken back"
+    words += f": {_describe_difference(event.difference)}"
+    if event.cached:
+        return f"{words} (known)"
+    if event.is_second_look:
+        return f"{words} (second look)"
+    return words
+
+
+def _describe_difference(difference: Difference) -> str:
+    if difference.is_green:
+        return "green"
+    lost = f"{len(difference.new_failures)} new failures, {len(difference.missing_tests)} missing"
+    return f"red ({'; '.join((lost, *difference.problems))})"
+
+
+@describe_event.register
+def _(event: landing.UnitEjected) -> str:
+    return f"ejected {event.unit}{_prefix(': conflicts in ', ', '.join(event.conflict))}"
+
+
+@describe_event.register
+def _(event: landing.LandingFinished) -> str:
+    return f"landed {len(event.units)} on {event.branch} at {event.new[:12]}"
+
+
+@describe_event.register
+def _(event: migration.FilesFound) -> str:
+    return f"{len(event.files)} files in scope, {sum(file.sites for file in event.files)} sites"
+
+
+@describe_event.register
+def _(event: migration.StepStarted) -> str:
+    return f"step {event.step} over {event.files} files"
+
+
+@describe_event.register
+def _(event: migration.StepFinished) -> str:
+    return (
+        f"step {event.step}: {event.changed} changed, {event.unchanged} unchanged, {event.restored} restored "
+        f"({event.seconds:.1f} s)"
+    )
+
+
+@describe_event.register
+def _(event: migration.RollbackRefused) -> str:
+    return f"shard {event.shard} stays: {event.reason}"
+
+
+@describe_event.register
+def _(event: migration.FileMoved) -> str:
+    return f"{event.path} {event.status}{_prefix(': ', event.reason)}"
+
+
+@describe_event.register
+def _(event: migration.ShardsPlanned) -> str:
+    return f"{len(event.shards)} shards of {sum(len(shard.files) for shard in event.shards)} files"
+
+
+@describe_event.register
+def _(event: migration.WaveStarted) -> str:
+    return f"wave {event.number} ({event.wave}): {', '.join(event.shards)}"
+
+
+@describe_event.register
+def _(event: migration.WaveEnded) -> str:
+    return f"wave {event.number} is over"
+
+
+@describe_event.register
+def _(event: migration.RecipeRevised) -> str:
+    return f"recipe revised{_prefix(' by ', event.by)} to {event.revision}: {len(event.redo)} files are done again"
+
+
+@describe_event.register
+def _(event: migration.ShardReverted) -> str:
+    return f"rolled back shard {event.shard} by {event.commit[:12]}{_prefix(': ', event.reason)}"
+
+
+@describe_event.register
+def _(event: migration.FilesFlagged) -> str:
+    return f"flagged {event.flag}: {', '.join(event.paths)}"
+
+
+_STOP_WORDS = {
+    "drain": ": draining, what is running is finished, nothing new begins",
+    "interrupt": " at once",
+    "terminate": " at once",
+}
+
+
+@describe_event.register
+def _(event: people.CommandTaken) -> str:
+    subject, refusal = _describe_command_subject(event.command), _prefix(", refused: ", event.refused)
+    return f"{event.by} says {event.command.do}{subject}{refusal}"
+
+
+def _describe_command_subject(command: Command) -> str:
+    match command:
+        case AddCriterion():
+            return f" {command.criterion.id}: {command.criterion.text}"
+        case DropCriterion():
+            return f" {command.id}"
+        case StopCall():
+            return f" {command.session}{_prefix(': ', command.reason)}"
+    return _STOP_WORDS.get(getattr(command, "how", ""), "")
+
+
+@describe_event.register
+def _(event: people.ApprovalRequested) -> str:
+    return f"asks for an answer: {event.approval.title} ({event.approval.item})"
+
+
+@describe_event.register
+def _(event: people.ApprovalDecided) -> str:
+    return f"{event.by} answers {event.decision} to {event.item}{_prefix(': ', event.reason)}"
+
+
+@describe_event.register
+def _(event: run.RepositoryMoved) -> str:
+    return f"the run goes on in {event.repository}"
+
+
+@describe_event.register
+def _(event: run.ClockJumped) -> str:
+    return f"the clock was set, or the machine slept: {event.by_s:+.0f} s"
+
+
+@describe_event.register
+def _(event: external.HookStarted) -> str:
+    return f"{event.point}: hook {event.hook} runs ({event.command})"
+
+
+@describe_event.register
+def _(event: external.HookFinished) -> str:
+    answer = f"{_ANSWERS[event.decision]}{_prefix(': ', event.reason)}"
+    return f"{event.point}: hook {event.hook} {answer} ({event.seconds:.1f} s)"
+
+
+_ANSWERS = {"allow": "allows it", "veto": "vetoes it", "stop": "stops the run", "failed": "failed, which is ignored"}
+
+
+@describe_event.register
+def _(event: external.NotificationSending) -> str:
+    return f"notifying by {event.channel}: {event.notification}"
+
+
+@describe_event.register
+def _(event: external.NotificationSent) -> str:
+    return f"notification by {event.channel} {_SENT[event.is_sent]}{_prefix(': ', event.detail)}"
+
+
+_SENT = {True: "sent", False: "not sent", None: "may have been sent"}
+
+
+@describe_event.register
+def _(event: external.PushStarted) -> str:
+    return f"pushing {event.branch} to {event.remote}"
+
+
+@describe_event.register
+def _(event: external.PushFinished) -> str:
+    return f"pushed {event.branch} to {event.remote} at {event.commit[:12]}"
+
+
+def _prefix(lead: str, text: str | None) -> str:
+    """Return `text` behind `lead`; nothing if there is no text."""
+    return f"{lead}{text}" if text else ""

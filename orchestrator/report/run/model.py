@@ -1,0 +1,260 @@
+"""What the result and the status of a run look like as JSON."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from orchestrator.domain.event.run import RunOutcome
+from orchestrator.domain.ids import CommitId, RunId, TaskId
+from orchestrator.domain.judging.check import TestCounts
+from orchestrator.domain.judging.forge_check import ForgeCheck
+from orchestrator.domain.judging.verdict import VerdictKind
+from orchestrator.domain.migration.files import FileStatus
+from orchestrator.domain.run.contract import Criterion
+from orchestrator.domain.run.task import EndCause, TaskStatus
+from orchestrator.domain.sandbox.policy_violation import PolicyViolation
+from orchestrator.report.cost.model import AccountUsage, BudgetUsage
+from orchestrator.report.read_model import Document, Omittable, ReadModel
+from orchestrator.report.rows.model import FleetEntry
+
+ShownOutcome = RunOutcome | Literal["paused", "running"]
+"""The outcome of a run, or what it does while it has none."""
+
+
+class CriterionResult(Criterion, ReadModel):
+    """A criterion and what the newest verdict says of it; `met` is None before the first verdict.
+
+    `exit_on_base` and `exit` are exit codes of its command, None without one.
+    """
+
+    met: bool | None
+    evidence: str
+    receipt: str
+    exit_on_base: int | None
+    exit: int | None
+
+
+class LeftFile(ReadModel):
+    """A file that did not land, and why; files of a migration have a signature that equal failures share."""
+
+    path: str
+    reason: str
+    signature: Omittable[str] = None
+
+
+class RunFiles(ReadModel):
+    """Files by what became of them. Only migrations have those that are `Omittable`."""
+
+    in_scope: Omittable[int] = None
+    changed: int
+    landed: tuple[str, ...]
+    rejected: tuple[LeftFile, ...]
+    unchanged: Omittable[tuple[LeftFile, ...]] = None
+    needs_human: Omittable[tuple[LeftFile, ...]] = None
+    skipped: Omittable[tuple[LeftFile, ...]] = None
+    reverted: Omittable[tuple[LeftFile, ...]] = None
+
+
+class RejectedUnion(ReadModel):
+    """The first union of changes that the gate refused: its size, and how many tests it would have broken."""
+
+    units: int
+    new_failures: int
+    missing_tests: int
+
+
+class GateComparison(ReadModel):
+    """The gate on the base and on what landed; counts are None where checks report only exit codes.
+
+    `new_failures` and `missing_tests` are of what landed, so both are empty unless something is badly wrong.
+    """
+
+    command: str
+    baseline: TestCounts | None
+    head: TestCounts | None
+    new_failures: tuple[str, ...]
+    missing_tests: tuple[str, ...]
+    rejected_union: RejectedUnion | None
+
+
+class FlakyTest(ReadModel):
+    """A test that passed and failed on one tree, and on how many trees that was seen."""
+
+    test: str
+    seen: int
+
+
+class RunSpending(ReadModel):
+    """What the run took; dollars are None where part of them is unknown, `wall_s` is in seconds."""
+
+    usd: float | None
+    usd_known: float
+    unpriced_calls: int
+    possibly_billed_calls: int
+    at_risk_usd: float | None
+    at_risk_tokens: int
+    tokens: int
+    calls: int
+    wall_s: float
+
+
+class PullRequestLink(ReadModel):
+    """A pull request: its name on its forge, and where a person reads it."""
+
+    forge: str
+    ref: str
+    url: str
+
+
+class GroupPullRequest(PullRequestLink):
+    """One of several pull requests of a migration."""
+
+    group: str
+    branch: str
+    head: str
+
+
+class ForgeChecksResult(ReadModel):
+    """The checks of a forge on a commit as they were seen last, in words as well."""
+
+    commit: str
+    words: str
+    waiting: bool
+    checks: tuple[ForgeCheck, ...]
+
+
+class MergeResult(ReadModel):
+    """What was merged, and where its target stands since."""
+
+    ref: str
+    commit: str
+    target: str
+
+
+class RunFields(Document):
+    """What the result and the status of a run have in common.
+
+    `exit` is the exit code, None while the run works. `tasks` counts leaf tasks by every status. `causes` counts why
+    they ended without landing. `flaky` begins with the test seen on most trees. `pr` is the pull
+    request opened last; `prs` are all of a migration that has one for each group. `checks` is None if nobody waited for
+    any, `merged` if nothing was merged. `attempted` lists what agents tried beyond their walls.
+    """
+
+    run: RunId
+    mode: Literal["goal", "migration"]
+    unsafe: bool
+    goal: str
+    outcome: ShownOutcome
+    reason: str
+    exit: int | None
+    base: CommitId
+    pr_branch: str
+    head: CommitId | None
+    iterations: int
+    contract: tuple[CriterionResult, ...]
+    tasks: Annotated[dict[TaskStatus, int], Field(min_length=len(TaskStatus))]
+    causes: dict[EndCause, int]
+    files: RunFiles
+    gate: GateComparison
+    flaky: tuple[FlakyTest, ...]
+    test_runs: int
+    spent: RunSpending
+    pr: PullRequestLink | None
+    checks: ForgeChecksResult | None
+    merged: MergeResult | None
+    prs: tuple[GroupPullRequest, ...]
+    attempted: tuple[PolicyViolation, ...]
+    notices: tuple[str, ...]
+    journal: str
+
+
+class RunResult(RunFields):
+    """What `run` and `migrate run` print: the outcome of a run, or how far it has come."""
+
+    schema_name: Literal["orchestrate.result/1"] = Field(default="orchestrate.result/1", alias="schema")
+
+
+class RunFailure(Document):
+    """What a verb prints when a run could not be started."""
+
+    schema_name: Literal["orchestrate.error/1"] = Field(default="orchestrate.error/1", alias="schema")
+    outcome: Literal["not-started"] = "not-started"
+    error: str
+    exit: int
+
+
+class PlannedAttempt(ReadModel):
+    """One attempt at a task."""
+
+    number: int
+    mode: str
+    model: str
+
+
+class PlannedVerdict(ReadModel):
+    """The verdict on an attempt."""
+
+    attempt: int
+    kind: VerdictKind
+    cause: str | None
+
+
+class PlannedTask(ReadModel):
+    """A task of the plan; `budget` holds what it and all below it spent and may spend."""
+
+    id: TaskId
+    parent: TaskId | None
+    depth: int
+    kind: Literal["leaf", "branch"]
+    title: str
+    status: TaskStatus
+    reason: str
+    cause: EndCause | None
+    depends_on: tuple[TaskId, ...]
+    attempts: tuple[PlannedAttempt, ...]
+    verdicts: tuple[PlannedVerdict, ...]
+    calls: int
+    tokens: int
+    budget: AccountUsage
+
+
+class LandedUnits(ReadModel):
+    """Units that landed together, and the commit that did it."""
+
+    commit: str
+    units: tuple[str, ...]
+
+
+class DiskSizes(ReadModel):
+    """Bytes of all runs' state by kind; at least so many where not everything was looked at (`is_whole`)."""
+
+    journals: int = 0
+    blobs: int = 0
+    logs: int = 0
+    worktrees: int = 0
+    is_whole: bool = False
+    total: int = 0
+
+
+class RunStatus(RunFields):
+    """What `status` prints: the result so far, the plan, budgets, and for a migration its `burndown`.
+
+    `seq` is the last event it knows. `is_live` and `disk` are what the reader measures: the journal does not hold them.
+    With a `filter` it has the rows of the `fleet` that fit, of `fleet_of` in all.
+    """
+
+    schema_name: Literal["orchestrate.status/1"] = Field(default="orchestrate.status/1", alias="schema")
+    is_live: bool = False
+    seq: int
+    budget: BudgetUsage
+    plan: tuple[PlannedTask, ...]
+    file_status: dict[FileStatus, int]
+    steps: dict[str, float]
+    trials: int
+    landings: tuple[LandedUnits, ...]
+    burndown: Omittable[dict[str, Any]] = None
+    models: tuple[str, ...]
+    disk: DiskSizes = DiskSizes()
+    filter: Omittable[str] = None
+    fleet: Omittable[tuple[FleetEntry, ...]] = None
+    fleet_of: Omittable[int] = None
