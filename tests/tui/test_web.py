@@ -30,10 +30,10 @@ Little().run()
 """
 SERVER = """
 import shlex, sys
-from orchestrator.tui.web.server import Dashboards, free_socket
+from orchestrator.tui.web.server import DashboardServer, open_loopback_socket
 
-listening = free_socket(0)
-dashboards = Dashboards(shlex.join([sys.executable, sys.argv[1]]), "run <b>x</b>")
+listening = open_loopback_socket(0)
+dashboards = DashboardServer(shlex.join([sys.executable, sys.argv[1]]), "run <b>x</b>")
 print(listening.getsockname()[1], dashboards.token, flush=True)
 dashboards.run(listening)
 """

@@ -59,7 +59,7 @@ def test_verbs_that_only_read_load_nothing_heavy(place: Place, words: tuple[str,
     line = [sys.executable, "-c", _RUN, *words, *place.where]
     done = subprocess.run(line, capture_output=True, text=True, check=True)
     loaded = done.stderr.splitlines()[-1].split()
-    assert f"orchestrator.cli.{words[0]}" in loaded
+    assert f"orchestrator.cli.inspect.{words[0]}" in loaded
     assert _HEAVY & {*loaded} == set()
 
 
@@ -78,9 +78,9 @@ def test_a_log_that_cannot_be_written_is_missed_and_ends_nothing() -> None:
     script = """
 import logging, warnings
 from pathlib import Path
-from orchestrator.cli.dashboard.screen import log_to
+from orchestrator.cli.dashboard.screen import log_to_run
 from orchestrator.journal.locations.run_directory import RunDirectory
-log_to(RunDirectory(Path("/nowhere/at/all")))
+log_to_run(RunDirectory(Path("/nowhere/at/all")))
 warnings.warn("missed")
 logging.getLogger("x").warning("missed")
 """
