@@ -10,11 +10,11 @@ from textual.binding import BindingType
 from textual.events import Resize
 from textual.filter import LineFilter
 
+from orchestrator.domain.commands.catalog import TYPED_COMMANDS
 from orchestrator.domain.commands.definitions import Command, Stop
 from orchestrator.errors import OrchestrateError, UsageProblem
 from orchestrator.tui.actions import DashboardActions
 from orchestrator.tui.commands.command_bar import CommandBar, CopyOpener
-from orchestrator.tui.commands.parser import TYPED_VERBS
 from orchestrator.tui.filter_box import FilterBox
 from orchestrator.tui.frame_lines import TabLine, build_header_line, build_key_line, count_waiting
 from orchestrator.tui.keymap import (
@@ -225,7 +225,7 @@ class Dashboard(App[None]):
 
     def action_palette(self) -> None:
         """Type a command."""
-        verbs = {name: verb.summary for name, verb in TYPED_VERBS.items()}
+        verbs = {name: verb.summary for name, verb in TYPED_COMMANDS.items()}
         places = {tab.title.lower(): f"tab {tab.key}" for tab in self.view_stack.tabs}
         self.push_screen(CommandPaletteScreen(verbs | places | _OWN, self._carry_out))
 

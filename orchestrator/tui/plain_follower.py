@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from io import TextIOWrapper
 from typing import TextIO
 
+from orchestrator.domain.commands.catalog import TYPED_COMMANDS
 from orchestrator.domain.run.state import RunState
 from orchestrator.domain.text.sanitization import strip_controls, to_one_line
 from orchestrator.errors import OrchestrateError
@@ -24,7 +25,7 @@ from orchestrator.report.log.progress_lines import ProgressReporter
 from orchestrator.report.run.phase import get_phase
 from orchestrator.report.run.summary import render_summary_lines
 from orchestrator.tui.actions import DashboardActions
-from orchestrator.tui.commands.parser import TYPED_VERBS, parse_commands
+from orchestrator.tui.commands.parser import parse_commands
 
 _POLL_S = 0.1
 _LEAVE = frozenset({"q", "quit", "exit"})
@@ -141,7 +142,7 @@ class RunFollower:
         if not text or self.actions is None:
             return
         if text.lower() in _HELP:
-            self._all(f"  {verb.usage:36} {verb.summary}" for verb in TYPED_VERBS.values())
+            self._all(f"  {verb.usage:36} {verb.summary}" for verb in TYPED_COMMANDS.values())
             return
         try:
             for command in parse_commands(text, (), state):

@@ -75,8 +75,8 @@ def build_retries(chosen: SelectedSubjects, state: RunState, note: str = "") -> 
     """
     _require_answered(chosen, state)
     if state.run.mode == "migration":
-        return [RetryFiles(files=_required(_files(chosen, state), "file"), note=note)]
-    tasks = _required(_tasks(chosen, state), "task")
+        return [RetryFiles(files=require_names(_files(chosen, state), "file"), note=note)]
+    tasks = require_names(_tasks(chosen, state), "task")
     return [Retry(task=TaskId(task), note=note) for task in tasks]
 
 
@@ -100,11 +100,11 @@ def build_cancellations(chosen: SelectedSubjects, state: RunState, note: str = "
     if any(subject.kind == "run" for subject in chosen):
         return [Cancel(reason=note)]
     if state.run.mode == "migration":
-        files = _required(_files(chosen, state), "file")
+        files = require_names(_files(chosen, state), "file")
         if not note.strip():
             raise UsageProblem("say why the file is left out: it is shown in reports and pull requests")
         return [SkipFiles(files=files, reason=note)]
-    tasks = _required(_tasks(chosen, state), "task")
+    tasks = require_names(_tasks(chosen, state), "task")
     return [Cancel(task=TaskId(task) if task != ROOT_TASK else None, reason=note) for task in tasks]
 
 
@@ -131,13 +131,13 @@ def build_shard_holds(chosen: SelectedSubjects, state: RunState, note: str = "")
     """Keep shards back; release those that are held."""
     return [
         ReleaseShard(shard=name) if state.shards[name].held else HoldShard(shard=name, reason=note)
-        for name in _required(_shards(chosen, state), "shard")
+        for name in require_names(find_shards(chosen, state), "shard")
     ]
 
 
 def build_rollback(chosen: SelectedSubjects, state: RunState, note: str = "") -> list[Command]:
     """Take back what shards have landed."""
-    return [RollbackShards(shards=_required(_shards(chosen, state), "shard"), reason=note)]
+    return [RollbackShards(shards=require_names(find_shards(chosen, state), "shard"), reason=note)]
 
 
 def build_publish(_chosen: SelectedSubjects, _state: RunState, _note: str = "") -> list[Command]:
@@ -183,7 +183,7 @@ def _files(chosen: SelectedSubjects, state: RunState) -> list[str]:
     return list(found)
 
 
-def _shards(chosen: SelectedSubjects, state: RunState) -> list[str]:
+def find_shards(chosen: SelectedSubjects, state: RunState) -> list[str]:
     found: dict[str, None] = {}
     for subject in chosen:
         shard = subject.id if subject.kind == "shard" else ""
@@ -194,7 +194,7 @@ def _shards(chosen: SelectedSubjects, state: RunState) -> list[str]:
     return list(found)
 
 
-def _required(names: Sequence[str], what: str) -> tuple[str, ...]:
+def require_names(names: Sequence[str], what: str) -> tuple[str, ...]:
     if not names:
         raise UsageProblem(f"no {what} is chosen")
     return tuple(names)
