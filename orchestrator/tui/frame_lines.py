@@ -24,27 +24,27 @@ _CONNECTED = {
 
 
 def build_header_line(
-    moment: ViewModel, width: int, replay: PlaybackClock | None = None, *, is_ascii: bool = False
+    view_model: ViewModel, width: int, replay: PlaybackClock | None = None, *, is_ascii: bool = False
 ) -> list[Span]:
-    """Which run, how far, what it took; at its end whether one may act, and where all this comes from."""
-    is_at_work = moment.is_at_work and moment.state.ended is None
-    parts = build_header_parts(moment.state, moment.now, is_at_work=is_at_work, is_ascii=is_ascii)
-    parts.append(HeaderPart("RO", "warn", 1) if moment.is_read_only else HeaderPart("RW", "dim", 12))
-    parts.append(build_connection_part(moment, replay))
+    """Build the header: the run, its progress and cost; at its end, whether one may act, and the connection."""
+    is_at_work = view_model.is_at_work and view_model.state.ended is None
+    parts = build_header_parts(view_model.state, view_model.now, is_at_work=is_at_work, is_ascii=is_ascii)
+    parts.append(HeaderPart("RO", "warn", 1) if view_model.is_read_only else HeaderPart("RW", "dim", 12))
+    parts.append(build_connection_part(view_model, replay))
     return fit_header_parts(parts, width)
 
 
-def build_connection_part(moment: ViewModel, replay: PlaybackClock | None = None) -> HeaderPart:
-    """`LIVE`, `STALE 3s`, `NO PROCESS`, `ENDED`, `REPLAY 20x` or `REPLAY HELD`."""
+def build_connection_part(view_model: ViewModel, replay: PlaybackClock | None = None) -> HeaderPart:
+    """Return `LIVE`, `STALE 3s`, `NO PROCESS`, `ENDED`, `REPLAY 20x` or `REPLAY HELD`."""
     if replay is not None:
         return HeaderPart("REPLAY HELD" if replay.is_paused else f"REPLAY {replay.speed:g}x", "accent")
-    if moment.connection == Connection.STALE:
-        return HeaderPart(f"STALE {moment.stale_s:.0f}s", "warn")
-    return HeaderPart(*_CONNECTED[moment.connection])
+    if view_model.connection == Connection.STALE:
+        return HeaderPart(f"STALE {view_model.stale_s:.0f}s", "warn")
+    return HeaderPart(*_CONNECTED[view_model.connection])
 
 
 def count_waiting(state: RunState) -> dict[str, int]:
-    """By the key of a tab, how many things wait on it: in the merge queue, and for a person."""
+    """Count, by the key of a tab, the things that wait on it: in the merge queue, and for a person."""
     if state.started is not None and state.run.mode == "migration":
         queued = sum(file.status == FileStatus.TRANSFORMED and file.is_pending for file in state.files.values())
     else:
@@ -69,7 +69,7 @@ class TabLine:
         self.spans: Spans = [*zip(names, map(self._style, tabs), strict=True), (" " * gap, ""), (told, "accent")]
 
     def find_tab_key(self, span: int) -> str | None:
-        """The key of the tab that a span shows."""
+        """Return the key of the tab that a span shows."""
         if span < len(self._tabs):
             return self._tabs[span].key
         return None
@@ -95,7 +95,7 @@ class TabLine:
 
 
 def build_key_line(own: Sequence[tuple[str, str]], common: Sequence[tuple[str, str]], width: int, height: int) -> Spans:
-    """The keys of the view in front as far as they fit, then those that always hold, at the right.
+    """Build the keys of the view in front as far as they fit, then those that always hold, at the right.
 
     In a small terminal it says that that is why there is one column only, and `common` are only the last two.
     """

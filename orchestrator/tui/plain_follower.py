@@ -41,7 +41,7 @@ class InputReader:
     lines: "queue.SimpleQueue[str]" = field(default_factory=queue.SimpleQueue)
 
     def start_reading(self) -> None:
-        """Begin to read."""
+        """Start the thread that reads."""
         threading.Thread(target=self._read, daemon=True).start()
 
     def _read(self) -> None:
@@ -61,7 +61,7 @@ class InputReader:
         return self.is_open or not self.lines.empty()
 
     def take_lines(self) -> Iterator[str]:
-        """What was typed since."""
+        """Yield and remove what was typed since."""
         while not self.lines.empty():
             yield self.lines.get()
 
@@ -88,7 +88,7 @@ class RunFollower:
     _changes: int = -1
 
     def follow_run(self) -> int:
-        """Tell what happens from now on; gives the run's exit code, 0 if somebody left before its end.
+        """Print what happens from now on; return the run's exit code, 0 if somebody left before its end.
 
         Raises:
             JournalProblem: the journal cannot be read.
@@ -122,7 +122,7 @@ class RunFollower:
             self.input_reader.start_reading()
 
     def _is_over(self, reader: EventReader, state: RunState) -> bool:
-        """Take in what is new; whether there will be nothing more."""
+        """Fold what is new; return True if nothing more will come."""
         is_live = find_lock_owner(self.directory.path) is not None
         if (changes := reader.read_data_version()) != self._changes:
             self._changes = changes
@@ -138,7 +138,7 @@ class RunFollower:
                 self._all(_asked(state))
 
     def _answer(self, text: str, state: RunState) -> None:
-        """Carry out what was typed, or say why not."""
+        """Carry out what was typed, or print why not."""
         if not text or self.actions is None:
             return
         if text.lower() in _HELP:
@@ -157,7 +157,7 @@ class RunFollower:
 
 
 def _asked(state: RunState) -> Iterator[str]:
-    """What waits for an answer, with the numbers by which it is answered."""
+    """Yield the questions that wait, with the numbers by which they are answered."""
     for number, one in enumerate(state.pending_approvals, start=1):
         asked = one.approval
         yield f"? {number}  {asked.matter}  {to_one_line(asked.title)}  (approve {number}, or deny {number} REASON)"

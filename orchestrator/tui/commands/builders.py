@@ -31,7 +31,7 @@ SelectedSubjects = Sequence[Subject]
 
 
 def find_question_items(chosen: SelectedSubjects, state: RunState) -> list[str]:
-    """The questions that are meant: those chosen, those that chosen tasks wait for, or the only one there is.
+    """Return the questions that are selected, those that selected tasks wait for, or the only one there is.
 
     Raises:
         UsageProblem: there is none, or it is not clear which.
@@ -51,12 +51,12 @@ def find_question_items(chosen: SelectedSubjects, state: RunState) -> list[str]:
 
 
 def build_approvals(chosen: SelectedSubjects, state: RunState, note: str = "") -> list[Command]:
-    """Yes to each question."""
+    """Answer yes to each question."""
     return [Approve(item=item, reason=note) for item in find_question_items(chosen, state)]
 
 
 def build_denials(chosen: SelectedSubjects, state: RunState, note: str = "") -> list[Command]:
-    """No to each question; the note goes to whoever asked."""
+    """Answer no to each question; the note goes to whoever asked."""
     return [Deny(item=item, reason=note) for item in find_question_items(chosen, state)]
 
 
@@ -68,7 +68,7 @@ def build_pause_or_continue(_chosen: SelectedSubjects, state: RunState, note: st
 
 
 def build_retries(chosen: SelectedSubjects, state: RunState, note: str = "") -> list[Command]:
-    """Another try at each task, or at all files together.
+    """Try each task again, or all files together.
 
     Raises:
         UsageProblem: nothing is chosen that could be tried again; it waits for an answer first.
@@ -81,7 +81,7 @@ def build_retries(chosen: SelectedSubjects, state: RunState, note: str = "") -> 
 
 
 def _require_answered(chosen: SelectedSubjects, state: RunState) -> None:
-    """What asks whether it may land is not tried again before somebody has said no."""
+    """Refuse to retry a task that asks whether it may land: it has to be denied first."""
     asked = {
         find_question_task(state, one.approval) for one in state.pending_approvals if one.approval.matter == "landing"
     }
@@ -154,7 +154,7 @@ def _tasks(chosen: SelectedSubjects, state: RunState) -> list[str]:
 
 
 def find_task_of_subject(subject: Subject, state: RunState) -> str:
-    """The task that a thing is or belongs to; empty if that is none."""
+    """Return the task that a thing is or belongs to; empty if there is none."""
     match subject.kind:
         case "task":
             return subject.id
@@ -171,7 +171,7 @@ def find_task_of_subject(subject: Subject, state: RunState) -> str:
 
 
 def _files(chosen: SelectedSubjects, state: RunState) -> list[str]:
-    """The files meant: those chosen, those of chosen shards, and those that chosen conversations are about."""
+    """Return selected files, those of selected shards, and those that selected conversations are about."""
     found: dict[str, None] = {}
     for subject in chosen:
         if subject.kind in {"file", "unit"}:

@@ -24,7 +24,7 @@ CHECKOUTS_DIRECTORY = "looks"
 
 @asynccontextmanager
 async def open_checkout(state: RunState, directory: RunDirectory, subject: Subject | None) -> AsyncIterator[Path]:
-    """The top of a checkout of what a subject stands for, while the block lasts.
+    """Yield the top of a checkout of what a subject stands for, and remove it afterwards.
 
     That is the latest candidate of its task, else the content of its workspace after the last whole turn, else the tip
     of the PR branch. Nothing that is done in it reaches the run.
@@ -45,7 +45,7 @@ async def open_checkout(state: RunState, directory: RunDirectory, subject: Subje
 
 
 async def resolve_commit(git: Git, state: RunState, subject: Subject | None) -> str:
-    """The commit that a subject stands for.
+    """Return the commit that a subject stands for.
 
     Raises:
         GitError: git has no such commit any more.
@@ -61,7 +61,7 @@ async def resolve_commit(git: Git, state: RunState, subject: Subject | None) -> 
 
 
 async def _kept(git: Git, state: RunState, task: TaskId) -> str | None:
-    """Where the workspace of the task's latest attempt stood after its last whole turn."""
+    """Return the last kept workspace commit of the task's latest attempt."""
     prefix = f"refs/orchestrate/{state.run.run}/wip/{format_task_ref(task)}/"
     found = await list_refs(git, prefix)
     if found:

@@ -65,14 +65,14 @@ class CommandBar(StyledLine):
         return cast("Dashboard", self.app)
 
     def on_mount(self) -> None:
-        """From now on what is due is sent; what is held when the dashboard is left is sent then."""
+        """Start to send what is due, and have the rest sent when the dashboard is left."""
         self._host.exit_hooks.append(self.send_held_commands)
         self.set_interval(_TICK_S, self.send_due_commands)
 
     # --- what is wanted ----------------------------------------------------------------------------------------------
 
     def run_key_action(self, name: str) -> None:
-        """Do what a key stands for (a name in `KEY_ACTIONS`) to what is chosen, or say why not."""
+        """Do what a key stands for (a name in `KEY_ACTIONS`) to what is selected, or show why not."""
         state = self._state()
         if state is None:
             return
@@ -90,7 +90,7 @@ class CommandBar(StyledLine):
         self.app.push_screen(NoteDialog(deed.title, is_required=wish == "must"), run_with_note)
 
     def _is_possible(self, choice: builders.CommandBuilder, chosen: Sequence[Subject], state: RunState) -> bool:
-        """Whether there is any sense in asking for a note."""
+        """Return True if the action would build a command that is not refused, so that a note makes sense."""
         try:
             return any(not explain_refusal(state, command) for command in choice(chosen, state, "a note"))
         except UsageProblem:
@@ -117,7 +117,7 @@ class CommandBar(StyledLine):
             self.submit_commands(parse_commands(text, tuple(view.selected_subjects) if view else (), state))
 
     def add_line_comment(self, path: str, line: int, text: str) -> None:
-        """Keep what somebody says of a line of the change in front, until `submit_review`."""
+        """Keep a comment on a line of the change in front, until `submit_review`."""
         view = self._host.view_stack.current_view
         if self._state() is None or view is None or not view.selected_subjects:
             return
@@ -126,7 +126,7 @@ class CommandBar(StyledLine):
         self._host.show_message(f"{count} line{'s' * (count != 1)} commented; S sends all to the worker")
 
     def submit_review(self) -> None:
-        """Have each task tried again whose lines were commented, with all comments as its note."""
+        """Retry each task whose lines were commented, with all comments as its note."""
         state = self._state()
         if state is None:
             return
@@ -139,17 +139,17 @@ class CommandBar(StyledLine):
         self._comments.mark_submitted([one for one in commands if not explain_refusal(state, one)], state)
 
     def open_copy(self, how: CopyOpener) -> None:
-        """Open a copy of what is chosen in the user's editor or a shell, which has the terminal until it ends."""
-        state, moment = self._state(), self._host.view_model
-        if state is None or moment is None:
+        """Open a copy of what is selected in the user's editor or a shell, which has the terminal until it ends."""
+        state, view_model = self._state(), self._host.view_model
+        if state is None or view_model is None:
             return
         view = self._host.view_stack.current_view
         chosen = view.selected_subjects[0] if view and view.selected_subjects else None
         if not self._is_lent:
-            self.run_worker(self._open(how, state, moment.directory, chosen), group="opening", exclusive=True)
+            self.run_worker(self._open(how, state, view_model.directory, chosen), group="opening", exclusive=True)
 
     async def _open(self, how: CopyOpener, state: RunState, directory: RunDirectory, subject: Subject | None) -> None:
-        doors = self._host.actions
+        actions = self._host.actions
         try:
             async with open_checkout(state, directory, subject) as root:
                 if subject and subject.kind == "file":
@@ -162,7 +162,7 @@ class CommandBar(StyledLine):
                     place = path
                 with suspend_dashboard(self.app):
                     self._is_lent = True
-                    await to_thread.run_sync(doors.open_shell if how == "shell" else doors.open_editor, place)
+                    await to_thread.run_sync(actions.open_shell if how == "shell" else actions.open_editor, place)
         except SuspendNotSupported:
             self._host.show_message("this terminal cannot be lent to another program", is_problem=True)
         except (OrchestrateError, GitError, OSError) as problem:
@@ -202,17 +202,17 @@ class CommandBar(StyledLine):
         self.app.push_screen(sure, lambda is_sure: self._hold(commands) if is_sure else None)
 
     def _state(self) -> RunState | None:
-        """The run, if something may be done to it."""
-        moment = self._host.view_model
-        if moment is None or moment.state.started is None:
+        """Return the state of the run if something may be done to it; else show why not."""
+        view_model = self._host.view_model
+        if view_model is None or view_model.state.started is None:
             return None
-        if moment.is_read_only:
+        if view_model.is_read_only:
             self._host.show_message(READ_ONLY_REFUSAL, is_problem=True)
             return None
-        if moment.connection == Connection.REPLAY:
+        if view_model.connection == Connection.REPLAY:
             self._host.show_message(RECORDING_REFUSAL, is_problem=True)
             return None
-        return moment.state
+        return view_model.state
 
     # --- what is held ------------------------------------------------------------------------------------------------
 
@@ -222,7 +222,7 @@ class CommandBar(StyledLine):
         self._paint()
 
     def undo_last_commands(self) -> None:
-        """Take back what was given last."""
+        """Undo the last batch of commands that is still held."""
         undone = self._pending.undo_last_batch()
         for one in undone:
             self._comments.restore_comments(one.command)
@@ -231,15 +231,15 @@ class CommandBar(StyledLine):
         self._paint()
 
     def send_due_commands(self) -> None:
-        """Send what is due, and say what became of what was sent."""
+        """Send what is due, and show what became of what was sent."""
         self._tell(self._pending.send_due_commands(self.clock()))
         self._wake()
-        if (moment := self._host.view_model) is not None:
-            self._tell(self._pending.collect_outcomes(moment.state))
+        if (view_model := self._host.view_model) is not None:
+            self._tell(self._pending.collect_outcomes(view_model.state))
         self._paint()
 
     def send_held_commands(self) -> None:
-        """Send all that is held: the dashboard is being left."""
+        """Send all that is held before the dashboard is left."""
         for told in self._pending.flush_commands():
             logging.getLogger(__name__).warning(told.message)
         self._woken = None
@@ -250,7 +250,7 @@ class CommandBar(StyledLine):
         return self._host.actions.send_command(command)
 
     def _wake(self) -> None:
-        """Have an engine take what was sent; again after some seconds, as one that was about to leave takes nothing."""
+        """Start an engine for what was sent; again after some seconds, as one that is about to leave takes nothing."""
         if all(isinstance(one.command, _WAKES_NOBODY) for one in self._pending.sent_commands):
             self._woken = None
             return
@@ -291,7 +291,7 @@ class CommandBar(StyledLine):
 
 
 def _count(command: Command) -> int:
-    """How many things a command is about."""
+    """Return the number of things that a command is about."""
     if isinstance(command, RollbackShards):
         return len(command.shards)
     return 1

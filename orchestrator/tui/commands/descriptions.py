@@ -30,19 +30,19 @@ _THEN: Mapping[type[Command], str] = {
 
 
 def is_dangerous(command: Command) -> bool:
-    """Whether a person has to confirm it."""
+    """Return True if a person has to confirm the command."""
     return isinstance(command, DANGEROUS_COMMANDS)
 
 
 def describe_command(command: Command) -> str:
-    """`retry parser (look at x)`."""
+    """Return the command in words, as `retry parser (look at x)`."""
     name = command.how if isinstance(command, Stop) else _name(command.do)
     said = to_one_line(getattr(command, "reason", "") or getattr(command, "note", ""), _SAID)
     return " ".join(filter(None, (name, _about(command), f"({said})" if said else "")))
 
 
 def describe_with_consequence(command: Command) -> str:
-    """`cancel parser: what landed stays`, for whoever has to confirm it."""
+    """Return the command with what follows from it, as `cancel parser: what landed stays`."""
     then = _THEN.get(type(command), "")
     if then:
         return f"{describe_command(command)}: {then}"
@@ -50,7 +50,7 @@ def describe_with_consequence(command: Command) -> str:
 
 
 def _name(do: str) -> str:
-    """`retry-files` is `retry` to people."""
+    """Return the verb of a command: `retry-files` is `retry` to people."""
     verb, _, what = do.rpartition("-")
     if what in {"files", "shard", "shards"}:
         return verb

@@ -1,4 +1,4 @@
-"""Typed commands of a dashboard: the verbs of the command line without the run, about what is named or else selected."""
+"""Typed commands of a dashboard: verbs of the command line without the run, about what is named or else selected."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

@@ -36,14 +36,14 @@ class ReviewComments:
         return len(self._waiting)
 
     def add_comment(self, comment: LineComment) -> None:
-        """Keep a comment until all are sent; another one on the same line takes the place of the first."""
+        """Keep a comment until all are sent; it replaces another one on the same line."""
         place = (comment.subject, comment.path, comment.line)
         self._waiting = [one for one in self._waiting if (one.subject, one.path, one.line) != place]
         if comment.text.strip():
             self._waiting.append(comment)
 
     def build_retry_commands(self, state: RunState) -> list[Command]:
-        """One further try for each task, or for each file of a migration, with all that was said of it.
+        """Build one retry with all its comments for each task, or for each file of a migration.
 
         Raises:
             UsageProblem: nothing was said yet.
@@ -61,7 +61,7 @@ class ReviewComments:
         return builders.build_retries([subject], state, format_note(said))
 
     def mark_submitted(self, commands: Sequence[Command], state: RunState) -> None:
-        """These commands were given: what they say is not said again."""
+        """Remove the comments that these commands carry; they come back with `restore_comments`."""
         for command in commands:
             mine = []
             for one in self._waiting:
@@ -73,7 +73,7 @@ class ReviewComments:
         self._waiting = [one for one in self._waiting if id(one) not in gone]
 
     def restore_comments(self, command: Command) -> None:
-        """A command will not be sent after all."""
+        """Put back the comments of a command that will not be sent."""
         for given, mine in self._given:
             if given == command:
                 self._waiting += mine
@@ -81,6 +81,6 @@ class ReviewComments:
 
 
 def format_note(comments: Sequence[LineComment]) -> str:
-    """All comments as one note to a worker: `path:line: text`, in the order of the files."""
+    """Return all comments as one note to a worker: `path:line: text`, in the order of the files."""
     ordered = sorted(comments, key=lambda one: (one.path, one.line))
     return "\n".join([_ABOVE, *map(str, ordered)])

@@ -50,7 +50,7 @@ class UndoQueue:
         return tuple(self._sent.values())
 
     def hold_commands(self, commands: Sequence[tuple[Command, str]], now: float) -> int:
-        """Take commands, with their words, that are given at once.
+        """Hold commands, with their words, as one batch.
 
         Returns:
             how many of them are new: neither held already, nor sent without any engine having taken them yet.
@@ -63,7 +63,7 @@ class UndoQueue:
         return len(self._held) - before
 
     def undo_last_batch(self) -> list[PendingCommand]:
-        """Take back what was given last, all of it, so that it is never sent; nothing if nothing is held."""
+        """Remove and return the batch that was held last, so that it is never sent."""
         last = []
         for one in self._held:
             if one.batch == self._held[-1].batch:
@@ -76,11 +76,11 @@ class UndoQueue:
         return self._send_all([one for one in self._held if one.due_at <= now])
 
     def flush_commands(self) -> list[CommandOutcome]:
-        """Send all that is held, at once: nobody is there any more to take it back."""
+        """Send all that is held, at once."""
         return self._send_all(list(self._held))
 
     def _send_all(self, due: list[PendingCommand]) -> list[CommandOutcome]:
-        """Forgets a command before it is sent: whatever happens then, it is not sent again."""
+        """Remove each command before it is sent: whatever happens then, it is not sent twice."""
         told = []
         for one in due:
             self._held.remove(one)
@@ -91,7 +91,7 @@ class UndoQueue:
         return told
 
     def collect_outcomes(self, state: RunState) -> list[CommandOutcome]:
-        """What engines have made of what was sent, each told once."""
+        """Return what engines have made of sent commands, each outcome once."""
         taken = [(key, one) for key, one in self._sent.items() if key in state.taken_commands]
         for key, _ in taken:
             del self._sent[key]

@@ -49,7 +49,7 @@ class BurndownSeries:
 
 
 def build_burndown_series(state: RunState) -> BurndownSeries:
-    """The series of a run as it stands; without a tick there is nothing to draw."""
+    """Return the series of a run as it stands; without a tick there is nothing to draw."""
     has_sites = counts_sites(state.recipe)
     ticks = state.burndown
     end = max(ticks[-1].at if ticks else 0.0, 1.0)
@@ -62,7 +62,7 @@ def build_burndown_series(state: RunState) -> BurndownSeries:
 def render_burndown_chart(
     series: BurndownSeries, what: BurndownMeasure, width: int, height: int, *, is_ascii: bool = False
 ) -> list[list[Span]]:
-    """Rows of spans from top to bottom, none wider than `width` and `height` of them at most.
+    """Return rows of spans from top to bottom, none wider than `width` and at most `height` of them.
 
     The last but one is the time axis with a sign at each mark of a tick, the last one names what is drawn. Nothing is
     drawn where there is too little room or no tick.
@@ -108,7 +108,7 @@ def _parts(tick: Tick) -> Mapping[str, float]:
 
 
 def _labels(top: float, rows: int) -> list[str]:
-    """The highest value at the top, half of it in the middle, nothing beside the rest."""
+    """Return labels: the highest value at the top, half of it in the middle, nothing beside the rest."""
     labels = [""] * rows
     labels[0] = _short(top)
     if rows >= 6 and top >= 2:
@@ -125,7 +125,7 @@ def _short(value: float) -> str:
 
 
 def _axis(series: BurndownSeries, columns: int, is_ascii: bool) -> list[Span]:
-    """The line below, with a sign where something happened that people should see."""
+    """Return the line below, with a sign where something happened that people should see."""
     corner, line, sign = ("+", "-", "^") if is_ascii else ("└", "─", "┴")
     marked = set()
     for tick in series.ticks:

@@ -41,7 +41,7 @@ class GroupRow:
     reason: str
 
     def get_filter_values(self) -> Mapping[str, FilterValue]:
-        """What it can be filtered by."""
+        """Return the values that filters compare."""
         return {
             "name": self.name,
             "files": float(self.files),
@@ -64,7 +64,7 @@ class SignatureRow:
     examples: tuple[str, ...]
 
     def get_filter_values(self) -> Mapping[str, FilterValue]:
-        """What it can be filtered by."""
+        """Return the values that filters compare."""
         return {
             "reason": self.signature,
             "files": float(self.files),
@@ -74,7 +74,7 @@ class SignatureRow:
 
 
 def build_group_rows(state: RunState, by: GroupKind) -> list[GroupRow]:
-    """Groups, those with most left first."""
+    """Return groups, those with most left first."""
     return [_group(group) for group in build_file_groups(state, by)]
 
 
@@ -97,7 +97,7 @@ def _group(group: FileGroup) -> GroupRow:
 
 
 def _price(group: FileGroup) -> str:
-    """Empty where no model was asked, as far as is known."""
+    """Return the price of a file; empty where no model was called, as far as is known."""
     if group.unpriced:
         if group.usd:
             return f"{format_dollars(group.usd)}+"
@@ -108,7 +108,7 @@ def _price(group: FileGroup) -> str:
 
 
 def build_signature_rows(state: RunState) -> list[SignatureRow]:
-    """Failures that are alike, those of most files first."""
+    """Return groups of equal failures, those of most files first."""
     return [
         SignatureRow(row["signature"], row["files"], row["sites"], tuple(row["steps"]), tuple(row["examples"]))
         for row in build_failure_signatures(state)
@@ -116,7 +116,7 @@ def build_signature_rows(state: RunState) -> list[SignatureRow]:
 
 
 def render_burndown_head(state: RunState, *, is_ascii: bool = False) -> Iterator[str]:
-    """How far it is, when it will be through, what it cost, and what waits for a person."""
+    """Yield progress, forecast and cost, and what waits for a person."""
     told = build_burndown(state, _HEAD)
     yield render_burndown_headline(told, ASCII_GLYPHS if is_ascii else UNICODE_GLYPHS)
     yield render_files_line(told).strip()

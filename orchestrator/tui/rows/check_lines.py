@@ -12,7 +12,7 @@ Styled = tuple[str, str]
 
 
 def copy_state_for_receipts(state: RunState, receipts: Sequence[Receipt]) -> RunState:
-    """As much of a run as its receipts need to be told: a copy that a thread may read."""
+    """Copy as much of a run's state as its receipts need, for a thread to read."""
     keys = {*state.baseline, *(receipt.key for receipt in receipts)}
     found = {}
     for key in keys:
@@ -25,7 +25,7 @@ def copy_state_for_receipts(state: RunState, receipts: Sequence[Receipt]) -> Run
 def render_check_lines(
     state: RunState, receipts: Sequence[Receipt], log: CheckLog, read_blob: ReadBlob
 ) -> Iterator[Styled]:
-    """A line of counts before and after for each receipt, then each with its output; what is red comes first."""
+    """Yield a line of counts before and after for each receipt, then each with its output; red ones come first."""
     told = [(receipt, find_difference(state, receipt, log, read_blob)) for receipt in receipts]
     told.sort(key=lambda one: not is_red(*one))
     before = state.get_baseline_receipts()
@@ -48,7 +48,7 @@ def render_check_lines(
 
 
 def is_red(receipt: Receipt, difference: Difference | None) -> bool:
-    """Whether a check lost something against the base; without a base, whether it failed at all."""
+    """Return True if a check lost something against the base; without a base, if it failed at all."""
     if difference is not None:
         return not difference.is_green
     return receipt.status != ReceiptStatus.COMPLETED or receipt.exit_code != 0

@@ -67,11 +67,11 @@ class DiffRows:
         return len(self._rows)
 
     def get_row(self, index: int) -> DiffRow:
-        """One row, from 0 on."""
+        """Return one row, from 0 on."""
         return self._rows[index]
 
     def find_next_head(self, kind: Literal["file", "hunk"], index: int, by: int) -> int:
-        """The next head after a row, or the one before it if `by` is negative; the row itself if there is none."""
+        """Return the next head after a row, or the one before if `by` is negative; the row itself if there is none."""
         heads = self._heads[kind]
         if by > 0:
             place = bisect_right(heads, index)
@@ -82,11 +82,11 @@ class DiffRows:
         return index
 
     def find_file_row(self, path: str) -> int:
-        """The row at which a file begins; 0 if there is none."""
+        """Return the first row of a file; 0 if there is none."""
         return next((index for index in self._heads["file"] if self._rows[index].path == path), 0)
 
     def find_nearest_row(self, row: DiffRow) -> int:
-        """Where the line of a row stands here, whose rows may be other ones; else its file's head."""
+        """Return the row of the same line as a row of other rows; else the head of its file."""
         start = self.find_file_row(row.path)
         for index in range(start, len(self)):
             other = self._rows[index]
@@ -99,7 +99,7 @@ class DiffRows:
         return start
 
     def render_row(self, index: int, width: int) -> list[Span]:
-        """A row as texts with the names of their styles; side by side, `width` cells are shared."""
+        """Return a row as texts with the names of their styles; side by side, `width` cells are shared."""
         row = self._rows[index]
         if row.kind == "file":
             return [(row.text, "title")]
@@ -135,7 +135,7 @@ def _remarks(file: FileDiff, is_unloaded: bool) -> Iterator[str]:
 
 
 def render_file_head(file: FileDiff) -> str:
-    """`src/log.py  modified  +44 -12`."""
+    """Return the head of a file, as `src/log.py  modified  +44 -12`."""
     if file.old_path:
         name = f"{file.old_path} -> {file.path}"
     else:

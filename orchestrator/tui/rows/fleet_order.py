@@ -34,7 +34,7 @@ class FleetViewOptions:
         return self.is_whole or bool(self.wanted.terms)
 
     def select_rows(self, rows: Sequence[AgentRow]) -> list[AgentRow]:
-        """The rows to show, of all there are, which are sorted by attention."""
+        """Return the rows to show, of all rows sorted by attention."""
         if self.wanted.terms:
             fitting = [row for row in rows if self.wanted.matches_row(row.get_filter_values())]
         else:
@@ -52,7 +52,7 @@ class FleetViewOptions:
 
 
 def _collapsed(rows: Sequence[AgentRow]) -> list[AgentRow]:
-    """Without what is done, which is counted in a row at the end."""
+    """Replace rows of what is done by one row at the end that counts them."""
     kept = []
     for row in rows:
         if row.activity is not Activity.DONE or row.kind == "count":

@@ -33,7 +33,7 @@ class HeaderPart:
 def build_header_parts(
     state: RunState, now: datetime | None, *, is_at_work: bool, is_ascii: bool = False
 ) -> list[HeaderPart]:
-    """What is to be said of a run, in order.
+    """Yield the parts of the header in order.
 
     Args:
         state: the run; also one whose journal is still empty.
@@ -57,7 +57,7 @@ def build_header_parts(
 
 
 def fit_header_parts(parts: Sequence[HeaderPart], width: int) -> list[Span]:
-    """The parts that have room in one line, with gaps between them: first all is shortened, then the least goes."""
+    """Return the parts that fit one line, with gaps: first all are shortened, then the least important go."""
     kept = list(parts)
     while len(kept) > 1 and _cells(kept) > width:
         worst = max(kept, key=lambda part: (part.rank, bool(part.short)))
@@ -67,7 +67,7 @@ def fit_header_parts(parts: Sequence[HeaderPart], width: int) -> list[Span]:
 
 
 def format_elapsed(seconds: float) -> str:
-    """`02:14:07`, and `3d 02:14:07` beyond a day."""
+    """Return `02:14:07`, and `3d 02:14:07` beyond a day."""
     days, rest = divmod(max(int(seconds), 0), 86_400)
     clock = f"{rest // 3600:02}:{rest // 60 % 60:02}:{rest % 60:02}"
     if days:
@@ -76,14 +76,14 @@ def format_elapsed(seconds: float) -> str:
 
 
 def get_seconds_worked(state: RunState, now: datetime | None) -> float:
-    """Seconds that processes have worked on the run, up to `now` if one is at work."""
+    """Return the seconds that processes have worked on the run, up to `now` if one is at work."""
     if now is None or state.epoch_at is None:
         return state.wall_s
     return max(state.wall_s, state.earlier_s + (now - state.epoch_at).total_seconds())
 
 
 def format_count(number: int) -> str:
-    """`950`, `12k`, `9.1M`."""
+    """Return `950`, `12k`, `9.1M`."""
     if number < 1_000:
         return str(number)
     if number < 999_500:
@@ -92,7 +92,7 @@ def format_count(number: int) -> str:
 
 
 def format_spent(usage: Usage, limit: float = 0.0) -> str:
-    """`$18.42/40.00`, without a limit `$18.42`; `n/a` where no price is known, `$0.42+?` where some are not."""
+    """Return `$18.42/40.00`, or `$18.42` without a limit; `n/a` without any price, `$0.42+?` with some unknown."""
     if usage.calls and usage.unpriced_calls == usage.calls:
         known = "n/a"
     else:
@@ -103,7 +103,7 @@ def format_spent(usage: Usage, limit: float = 0.0) -> str:
 
 
 def render_share_bar(share: float, *, is_ascii: bool = False) -> str:
-    """Ten cells and a percentage."""
+    """Return ten cells and a percentage."""
     full = min(max(round(share * _BAR_CELLS), 0), _BAR_CELLS)
     solid, light = ("#", ".") if is_ascii else ("▓", "░")
     return f"{solid * full}{light * (_BAR_CELLS - full)} {share:.0%}"

@@ -19,7 +19,7 @@ _POINT_CHARS = 200
 def render_judge_lines(
     state: RunState, task: TaskState, number: int, log: CheckLog, read_blob: ReadBlob
 ) -> Iterator[str]:
-    """All that was found of one attempt, what matters first.
+    """Yield all findings on one attempt, the most important first.
 
     Args:
         state: the run's.
@@ -48,7 +48,7 @@ def render_judge_lines(
 
 
 def list_judged_receipts(state: RunState, task: TaskState, number: int) -> list[Receipt]:
-    """The receipts that the verdict and the ejection of an attempt rest on."""
+    """Return the receipts that the verdict and the ejection of an attempt rest on."""
     unit = build_unit_id(task.spec.id, number)
     keys = []
     for given in task.verdicts:
@@ -123,7 +123,7 @@ def _queue(state: RunState, unit: UnitId, ejection: UnitEjected | None) -> Itera
 
 
 def _vote(task: TaskState, vote: LensVote) -> Iterator[str]:
-    """What a reviewer said, and point by point what it found, with its evidence."""
+    """Yield a reviewer's vote, and its findings point by point with their evidence."""
     asked = get_review_points(task.spec)
     yield f"{to_one_line(vote.lens)} lens ({to_one_line(vote.model)}): {vote.decision}"
     for reason in vote.reasons:
@@ -135,7 +135,7 @@ def _vote(task: TaskState, vote: LensVote) -> Iterator[str]:
 
 
 def _before(state: RunState) -> Iterator[str]:
-    """What the gate said of the base."""
+    """Yield the result of the gate on the base."""
     receipts = state.get_baseline_receipts().values()
     if not receipts:
         return

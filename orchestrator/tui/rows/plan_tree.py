@@ -64,7 +64,7 @@ class PlanRow:
         return ""
 
     def get_filter_values(self) -> Mapping[str, FilterValue]:
-        """What it can be filtered by."""
+        """Return the values that filters compare."""
         return {
             "task": self.id,
             "title": self.title,
@@ -98,7 +98,7 @@ class PlanTree:
         *,
         only_blocked: bool = False,
     ) -> list[PlanRow]:
-        """The tree from top to bottom.
+        """Return the tree from top to bottom.
 
         Args:
             folded: the branches whose tasks are hidden; of no effect when only some tasks are wanted.
@@ -121,12 +121,12 @@ class PlanTree:
         return [row for row, _ in rows if row.id in shown]
 
     def count_activities(self) -> Counter[Activity]:
-        """How many leaves do what."""
+        """Count the leaves by activity."""
         leaves = (task for task in self._state.tasks.values() if task.spec.kind == "leaf")
         return Counter(self._standing.get_activity(task) for task in leaves)
 
     def list_branches(self) -> frozenset[TaskId]:
-        """The tasks that have others below them."""
+        """Return the tasks that have others below them."""
         return frozenset(name for name in self._below if name is not None)
 
     def _is_blocked(self, task: TaskState) -> bool:
@@ -141,7 +141,7 @@ class PlanTree:
                 stack.extend((one, depth + 1) for one in reversed(self._below.get(task.spec.id, [])))
 
     def _counted(self) -> Mapping[TaskId, tuple[int, int]]:
-        """Task → its leaves that are done, and all of them."""
+        """Return, by task, its leaves that are done and all of them."""
         counts: dict[TaskId, tuple[int, int]] = {}
         for task, _ in reversed(list(self._walk(()))):
             if task.spec.kind == "leaf":
@@ -196,7 +196,7 @@ def _note(task: TaskState, standing: TaskActivities) -> str:
 
 
 def render_plan_line(state: RunState, counts: Mapping[Activity, int]) -> str:
-    """`88 tasks  61 done  14 run  9 queue  3 fail`: the leaves, by what they are doing, most done first."""
+    """Return `88 tasks  61 done  14 run  9 queue  3 fail`: the leaves by activity, those done first."""
     told = []
     for doing in (Activity.DONE, *Activity):
         if counts.get(doing):

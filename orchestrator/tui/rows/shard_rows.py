@@ -50,7 +50,7 @@ class ShardRow:
     at: datetime | None = None
 
     def get_filter_values(self) -> Mapping[str, FilterValue]:
-        """What it can be filtered by."""
+        """Return the values that filters compare."""
         return {
             "shard": self.name,
             "state": self.activity.value,
@@ -65,7 +65,7 @@ class ShardRow:
 
 
 def build_shard_rows(state: RunState, recent: Iterable[RecordedEvent] = ()) -> list[ShardRow]:
-    """What is being tried, then what is on its way, kept back, to come, failed, taken back and landed."""
+    """Return shards: those under test, then on their way, held, to come, failed, rolled back and landed."""
     waves, at = _waves(state), _landed_at(recent)
     made = []
     for shard in _whole(state):
@@ -74,7 +74,7 @@ def build_shard_rows(state: RunState, recent: Iterable[RecordedEvent] = ()) -> l
 
 
 def _whole(state: RunState) -> Iterator[Shard]:
-    """Those that still have files: what of a shard does not land with it moves on to the next one."""
+    """Return the shards that still have files: what does not land with its shard moves on to the next one."""
     return (shard for shard in state.shards.values() if shard.files)
 
 
@@ -121,7 +121,7 @@ def _note(state: RunState, shard: Shard, counts: Counter[FileStatus]) -> str:
 
 
 def _waves(state: RunState) -> Mapping[str, int]:
-    """Shard → the latest wave it went up in."""
+    """Return, by shard, the latest wave it went up in."""
     return {name: wave.number for wave in state.waves for name in wave.shards}
 
 
@@ -131,7 +131,7 @@ def _landed_at(recent: Iterable[RecordedEvent]) -> Mapping[str, datetime]:
 
 
 def render_shards_line(state: RunState) -> str:
-    """`wave 2 (sweep)  12 of 40 shards landed  searching: union of 14 is red, 6 looks  3 files ejected`."""
+    """Return `wave 2 (sweep)  12 of 40 shards landed  searching: union of 14 is red, 6 looks  3 files ejected`."""
     wave = next((wave for wave in reversed(state.waves) if not wave.is_over), None)
     shards = []
     for shard in _whole(state):
@@ -148,7 +148,7 @@ def render_shards_line(state: RunState) -> str:
 
 
 def _search(state: RunState) -> str:
-    """What the queue's search has come to."""
+    """Return the state of the queue's search for a culprit, in words."""
     if not state.trials:
         return ""
     last = state.trials[-1]

@@ -51,7 +51,7 @@ class SpendRow:
         return ""
 
     def get_filter_values(self) -> Mapping[str, FilterValue]:
-        """What it can be filtered by."""
+        """Return the values that filters compare."""
         return {
             "name": self.name,
             "status": self.detail,
@@ -63,7 +63,7 @@ class SpendRow:
 
 
 def build_spend_rows(state: RunState, cost: CostBreakdown, by: SpendSide) -> list[SpendRow]:
-    """The rows of one side: tasks in the order of the tree, everything else with the largest first."""
+    """Return the rows of one breakdown: tasks in the order of the tree, everything else with the largest first."""
     if by == "task":
         return [_task(state, cost, entry) for entry in cost.tasks]
     rows = []
@@ -91,7 +91,7 @@ def _entries(state: RunState, cost: CostBreakdown, by: SpendSide) -> Iterator[tu
 
 
 def render_spend_lines(state: RunState, cost: CostBreakdown) -> Iterator[str]:
-    """Some lines that sum up, the most important first."""
+    """Return some lines that sum up, the most important first."""
     spent, account = state.spent, build_accounts(state).get_run_account()
     if account.limit.usd:
         limit = f" of {format_dollars(account.limit.usd)}"
@@ -141,5 +141,5 @@ def _forecast(state: RunState) -> str:
 
 
 def render_top_rows(rows: list[SpendRow], most: int = 4) -> str:
-    """`worker $14.05  judge $3.17  planner $1.20`: the first rows in one line."""
+    """Return the first rows in one line: `worker $14.05  judge $3.17  planner $1.20`."""
     return "  ".join(f"{row.name} {row.price or '-'}" for row in rows[:most])

@@ -30,7 +30,7 @@ class SpendLog:
         self._bins: dict[int, Usage] = {}
 
     def record_events(self, events: Iterable[RecordedEvent]) -> None:
-        """Take in events, of which only those of `KINDS` matter."""
+        """Record events, of which only those of `KINDS` matter."""
         for recorded in events:
             self.refused_plans.record_events((recorded,))
             if isinstance(recorded.event, work.ModelReplied):
@@ -58,7 +58,7 @@ class CostForecast:
 
 
 def forecast_cost(state: RunState) -> CostForecast | None:
-    """What it will come to; None where that cannot be told: a price is unknown, too little is done, or it has ended.
+    """Return the expected cost; None if a price is unknown, too little is done, or the run has ended.
 
     Of a goal, every task that is still open costs what those did on average that have ended; the range is one standard
     deviation of their sum. A migration goes on at its pace in dollars until it is through, see `report.eta`.
@@ -106,14 +106,14 @@ def _of_migration(state: RunState) -> CostForecast | None:
 
 
 def get_hourly_cost(state: RunState) -> float | None:
-    """Dollars per hour of work so far; None where a price is unknown or no work was done."""
+    """Return dollars per hour of work so far; None where a price is unknown or no work was done."""
     if state.spent.unpriced_calls or not state.spent.calls or state.wall_s < _LEAST_WORK_S:
         return None
     return float(state.spent.cost_usd) / state.wall_s * 3_600
 
 
 def get_cost_per_landed(state: RunState) -> float | None:
-    """Dollars of the whole run for each task, or file of a migration, that landed; None where that is not known."""
+    """Return dollars of the whole run per landed task, or per landed file; None where that is not known."""
     landed = len(state.landed_units)
     if landed and not state.spent.unpriced_calls:
         return float(state.spent.cost_usd) / landed
@@ -121,7 +121,7 @@ def get_cost_per_landed(state: RunState) -> float | None:
 
 
 def sum_usage_by_fate(state: RunState, cost: CostBreakdown) -> Mapping[str, Usage]:
-    """What went into attempts by what became of them, most first, and what into everything else: `planning`."""
+    """Sum usage by what became of its attempt, most first, and the rest as `planning`."""
     found: dict[str, Usage] = {}
     for attempt in cost.attempts:
         found[attempt.detail] = found.get(attempt.detail, NO_USAGE) + attempt.spent
@@ -135,7 +135,7 @@ def sum_usage_by_fate(state: RunState, cost: CostBreakdown) -> Mapping[str, Usag
 
 
 def get_cached_share(usage: Usage) -> float:
-    """Which part of the input came from the provider's cache, from 0 to 1."""
+    """Return the part of the input that came from the provider's cache, from 0 to 1."""
     if usage.input_tokens:
         return usage.cached_tokens / usage.input_tokens
     return 0.0

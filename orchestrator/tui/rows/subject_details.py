@@ -25,7 +25,7 @@ class ResolvedSubject:
 
 
 def resolve_subject(state: RunState, kind: Literal["session", "task", "unit", "file"], name: str) -> ResolvedSubject:
-    """What a subject of the dashboard is about; the latest of what there is for a task or a file."""
+    """Return what a subject of the dashboard is about; for a task or a file, its latest attempt."""
     if kind == "session":
         session = state.sessions.get(SessionId(name))
         return ResolvedSubject(SessionId(name), session.task if session else None, session.attempt if session else 0)
@@ -43,7 +43,7 @@ def resolve_subject(state: RunState, kind: Literal["session", "task", "unit", "f
 
 
 def get_unit_task(state: RunState, name: str) -> TaskId:
-    """The task of a unit that is one; its name where it is none."""
+    """Return the task of a unit; the unit's name if it is no task's."""
     task = parse_unit_task(name)  # type: ignore[arg-type]
     if task in state.tasks:
         return task
@@ -51,7 +51,7 @@ def get_unit_task(state: RunState, name: str) -> TaskId:
 
 
 def _of_task(state: RunState, name: TaskId) -> ResolvedSubject:
-    """A task with its worker's or planner's latest conversation."""
+    """Return a task with its worker's or planner's latest conversation."""
     task = state.tasks.get(name)
     own = [one for one in state.sessions.values() if one.task == name]
     latest = max(own, key=lambda one: (one.ended is None, one.role in {"worker", "planner"}, one.attempt), default=None)
@@ -65,7 +65,7 @@ def _of_task(state: RunState, name: TaskId) -> ResolvedSubject:
 def render_subject_headline(
     state: RunState, whole: ResolvedSubject, row: AgentRow | None, is_ascii: bool = False
 ) -> Iterator[Styled]:
-    """`w07 > parser  Port it   attempt 2   ? ask   turn 41   212k tok   $0.93`."""
+    """Return `w07 > parser  Port it   attempt 2   ? ask   turn 41   212k tok   $0.93`."""
     task = state.tasks.get(whole.task) if whole.task else None
     sign = ">" if is_ascii else "›"
     name = row.name if row and row.kind == "session" else "task" if whole.path is None else "file"
@@ -83,7 +83,7 @@ def render_subject_headline(
 
 
 def render_subject_info(state: RunState, whole: ResolvedSubject) -> Iterator[Styled]:
-    """What was asked, each attempt with its verdict and reasons, and what it cost so far."""
+    """Yield the prompt, each attempt with its verdict and reasons, and the cost so far."""
     task = state.tasks.get(whole.task) if whole.task else None
     if task is None:
         yield "no task belongs to it", "dim"

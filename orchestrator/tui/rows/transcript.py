@@ -53,7 +53,7 @@ class Transcript:
     # --- what there is -----------------------------------------------------------------------------------------------
 
     def extend(self, events: Iterable[RecordedEvent]) -> int:
-        """Take in what came since, in order; gives the first line that may look different now."""
+        """Append events in order; return the first line that may look different now."""
         changed = len(self._shown)
         for recorded in events:
             self.seq = recorded.seq
@@ -89,7 +89,7 @@ class Transcript:
         self._count(0)
 
     def find_closed_items(self, wanted: str) -> list[int]:
-        """The numbers of closed items that are shown and have a text below their heads that holds some words.
+        """Return the numbers of closed shown items with a text below their heads that contains the words.
 
         Nothing is changed by it, so that it can go on in a thread while the lines are drawn.
         """
@@ -113,7 +113,7 @@ class Transcript:
         self._count(0)
 
     def toggle_item(self, line: int) -> int:
-        """Open what a line belongs to, or close it; gives the line of its head."""
+        """Open or close the item of a line; return the line of its head."""
         place = self._at(line)
         item = self._shown[place]
         item.is_open = not item.is_open and item.can_open
@@ -121,7 +121,7 @@ class Transcript:
         return self._start(place)
 
     def copy_with_all_open(self) -> "Transcript":
-        """Another one of the same conversation with all that was recorded, which goes on with all being opened."""
+        """Return another transcript of all recorded events, in which all items are open."""
         other = Transcript(self._read_blob, TranscriptLevel.VERBOSE, is_ascii=self._is_ascii, opens_all=True)
         for item in self._items:
             copied = replace(item, events=list(item.events), is_open=True)
@@ -149,18 +149,18 @@ class Transcript:
         return 0
 
     def get_line(self, index: int) -> str:
-        """One line, from 0 on."""
+        """Return one line, from 0 on."""
         return self.get_styled_line(index)[0]
 
     def get_styled_line(self, index: int) -> tuple[str, str]:
-        """One line with the name of its style."""
+        """Return one line with the name of its style."""
         start, end, lines, below = self._near
         if not start <= index < end:  # lines are mostly asked for one after the other
             start, end, lines, below = self._near = self._around(index)
         return lines[index - start], below[index > start]
 
     def _around(self, index: int) -> tuple[int, int, tuple[str, ...], tuple[str, str]]:
-        """The first line of the item at a line, that of the next one, its lines, and the styles of head and text."""
+        """Return the first line of the item at a line, that of the next one, its lines, and the styles of head and text."""
         place = self._at(index)
         item, start = self._shown[place], self._start(place)
         head = item.render_head(self._is_ascii)
@@ -176,7 +176,7 @@ class Transcript:
         )
 
     def get_item_text(self, index: int) -> str:
-        """All of what a line belongs to, as it was said, for copying."""
+        """Return the whole text of the item of a line, as it was said, for copying."""
         item = self._shown[self._at(index)]
         texts = []
         for _, text in item.texts:
@@ -188,7 +188,7 @@ class Transcript:
     # --- where lines are ---------------------------------------------------------------------------------------------
 
     def _at(self, line: int) -> int:
-        """The place of the item that a line belongs to."""
+        """Return the place of the item that a line belongs to."""
         if not 0 <= line < len(self):
             raise IndexError(line)
         return bisect_right(self._ends, line)
@@ -199,7 +199,7 @@ class Transcript:
         return 0
 
     def _place(self, item: TranscriptItem) -> int:
-        """The place of an item that is shown; they stand in the order of their numbers."""
+        """Return the place of a shown item; they stand in the order of their numbers."""
         low, high = 0, len(self._shown)
         while low < high:
             middle = (low + high) // 2
@@ -221,7 +221,7 @@ class Transcript:
 def render_transcript_lines(
     events: Iterable[RecordedEvent], read_blob: ReadBlob, level: TranscriptLevel = TranscriptLevel.VERBOSE
 ) -> Iterator[str]:
-    """All lines of a conversation with all texts, each once."""
+    """Yield all lines of a conversation with all texts, each once."""
     lines = Transcript(read_blob, level, opens_all=True)
     lines.extend(events)
     for index in range(len(lines)):

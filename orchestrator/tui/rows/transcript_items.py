@@ -41,7 +41,7 @@ class TranscriptItem:
     body_line_count: int | None = None
 
     def add_result(self, event: Event) -> None:
-        """What a tool returned belongs to its call."""
+        """Add the result of a tool to its call."""
         self.events.append(event)
         self.body_line_count = None
 
@@ -79,7 +79,7 @@ class TranscriptItem:
         return any(_has_more(title, text) for title, text in self.texts)
 
     def render_head(self, is_ascii: bool = False) -> str:
-        """`#39 12:41:07 ▸ tool  shell  pytest -q  ok  0.4 s`, without control characters."""
+        """Return `#39 12:41:07 ▸ tool  shell  pytest -q  ok  0.4 s`, without control characters."""
         sign = (">", "v") if is_ascii else ("▸", "▾")
         if self.can_open:
             mark = sign[self.is_open]
@@ -88,11 +88,11 @@ class TranscriptItem:
         return f"{f'#{self.number}':<6} {self.at.astimezone():%H:%M:%S} {mark} {_words(self.events)[0]:<5} {self.render_summary()}"
 
     def render_summary(self) -> str:
-        """What it says, in one line."""
+        """Return what the item says, in one line."""
         return to_one_line(_words(self.events)[1], _HEAD_CHARS)
 
     def count_lines(self, read_blob: ReadBlob) -> int:
-        """How many lines it takes as it is shown now; a blob is read only for one that is open."""
+        """Count the lines that are shown now; a blob is read only for an open item."""
         if not self.is_open:
             return 1
         if self.body_line_count is None:
@@ -100,7 +100,7 @@ class TranscriptItem:
         return 1 + self.body_line_count
 
     def iterate_body_lines(self, read_blob: ReadBlob) -> Iterator[str]:
-        """The lines below the head, whole but for what is beyond some thousand characters of one line."""
+        """Yield the lines below the head, each without what is beyond some thousand characters."""
         for event in self.events:
             for title, text in _texts(event):
                 words = read_whole_text(text, read_blob)
@@ -110,7 +110,7 @@ class TranscriptItem:
                     yield cut_line(line)
 
     def may_contain(self, needle: str, read_blob: ReadBlob) -> bool:
-        """Whether its words or a line below may hold a text, which is in lower case: quick, for very many items."""
+        """Return True if the words or a line below may contain a lower-case text: quick, for very many items."""
         first = self.events[0]
         if not isinstance(first, work.ToolCalled | work.ModelReplied) or not self.texts:
             return True
@@ -122,19 +122,19 @@ class TranscriptItem:
 
 
 def _is_plain(text: str) -> bool:
-    """Whether the text is shown as it is, but for its ends of lines and tabs."""
+    """Return True if the text is shown as it is, but for its ends of lines and tabs."""
     return text.replace("\n", "").replace("\t", "").isprintable()
 
 
 def read_whole_text(text: Text, read_blob: ReadBlob) -> str:
-    """The whole of a text."""
+    """Return the whole of a text."""
     if text.sha is None:
         return text.head
     return read_blob(text.sha).decode("utf-8", "replace")
 
 
 def format_arguments(arguments: str) -> str:
-    """A tool's arguments for a person: `name: value`, and a value of several lines below its name."""
+    """Return a tool's arguments as `name: value`, with a value of several lines below its name."""
     found = parse_arguments(arguments)
     if found is None:
         return arguments
@@ -145,14 +145,14 @@ def format_arguments(arguments: str) -> str:
 
 
 def cut_line(line: str) -> str:
-    """A line without control characters, and without the end of a very long one."""
+    """Return a line without control characters, and without the end of a very long one."""
     if len(line) <= _LINE_CHARS:
         return strip_controls(line)
     return f"{strip_controls(line[:_LINE_CHARS])} [{len(line) - _LINE_CHARS:,} more characters in this line]"
 
 
 def _has_more(title: str, text: Text) -> bool:
-    """A text without a title begins in the head, so that only what follows its first line is below."""
+    """Return True if there is text below the head: a text without a title begins in the head."""
     if title:
         return bool(text.size)
     return "\n" in text.head or not text.is_whole
@@ -235,7 +235,7 @@ def _(event: work.SessionEnded) -> tuple[str, str]:
 
 
 def get_event_level(event: Event) -> TranscriptLevel:
-    """From which level on an event is shown."""
+    """Return the level from which on an event is shown."""
     match event:
         case work.ModelReplied(text=text):
             if text.size:
@@ -253,7 +253,7 @@ def get_event_level(event: Event) -> TranscriptLevel:
 
 
 def build_item(number: int, recorded: RecordedEvent) -> TranscriptItem:
-    """The thing that an event is. Words that are whole in their event are shown whole."""
+    """Build the item of an event. Words that are whole in their event are shown whole."""
     event = recorded.event
     is_open = isinstance(event, work.ModelReplied) and event.text.is_whole and event.text.size > 0
     return TranscriptItem(number, recorded.at, get_event_level(event), [event], is_open)

@@ -35,7 +35,7 @@ class DiffEndpoints:
     session: SessionId | None = None
 
     def read_diff(self, directory: RunDirectory, paths: tuple[str, ...] = (), *, has_hunks: bool = True) -> Diff:
-        """The change, limited to `paths` if there are any.
+        """Read the change, limited to `paths` if there are any.
 
         Raises:
             GitError: git does not have one of them any more.
@@ -54,7 +54,7 @@ class DiffEndpoints:
 
 
 def _kept_last(directory: RunDirectory, session: SessionId | None) -> str:
-    """The tree that a conversation's workspace was kept as last; empty if there is none among its last events."""
+    """Return the last kept tree of a conversation's workspace; empty if its last events have none."""
     if session is None:
         return ""
     with closing(EventReader.open_reader(directory.journal)) as reader:
@@ -67,7 +67,7 @@ def _kept_last(directory: RunDirectory, session: SessionId | None) -> str:
 
 
 def list_diff_endpoints(state: RunState, whole: ResolvedSubject) -> list[DiffEndpoints]:
-    """Everything that something can be compared with, the usual first; nothing where there is no change to see."""
+    """List everything that a subject can be compared with, the usual first; nothing where there is no change."""
     repository = Path(state.run.repository)
     file = state.files.get(whole.path) if whole.path else None
     if file is not None:

@@ -23,7 +23,7 @@ class AsciiFilter(LineFilter):
     """The last thing that happens to a line before it is drawn. It keeps the width of everything."""
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
-        """The same segments in ASCII."""
+        """Return the same segments in ASCII."""
         return [
             segment
             if segment.text.isascii()
@@ -33,7 +33,7 @@ class AsciiFilter(LineFilter):
 
 
 def convert_to_ascii(text: str) -> str:
-    """The text with as many cells as before; what has no likeness becomes `?`."""
+    """Return the text with as many cells in ASCII; a character without a likeness becomes `?`."""
     if text.isascii():
         return text
     return "".join(map(_character, text))
@@ -48,13 +48,13 @@ def _character(character: str) -> str:
 
 
 def _drawn(character: str) -> str:
-    """Corners and crossings of lines, and partly filled cells."""
+    """Return the likeness of corners and crossings of lines, and of partly filled cells."""
     code = ord(character)
     return "+" if code in _BOXES else "#" if code in _BLOCKS else ""
 
 
 def _letter(character: str) -> str:
-    """The letter without its accent; `?` for what is none."""
+    """Return the letter without its accent; `?` for what is none."""
     first = unicodedata.normalize("NFKD", character)[:1]
     if first.isascii() and first.isprintable():
         return first

@@ -17,7 +17,7 @@ class ControlCharacterFilter(LineFilter):
     """
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
-        """The same segments without them; the controls of Textual itself are none of their text."""
+        """Return the segments without control characters; Textual's own controls are not in their text."""
         return [
             segment if segment.text.isprintable() else Segment(_blanked(segment.text), segment.style, segment.control)
             for segment in segments

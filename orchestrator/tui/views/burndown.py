@@ -46,7 +46,7 @@ class _Told(Protocol):
     """A row that can be filtered."""
 
     def get_filter_values(self) -> Mapping[str, FilterValue]:
-        """By what."""
+        """Return the values that filters compare."""
         ...
 
 
@@ -82,7 +82,7 @@ class BurndownView(ThrottledView):
         self._total = 0
 
     def compose(self) -> ComposeResult:
-        """Sums, charts, the name of the table, and the table: of groups or of files."""
+        """Build sums, charts, the name of the table, and the table: of groups or of files."""
         yield Drawing(id="burndown-head")
         with Horizontal(id="burndown-charts"):
             yield Drawing(id="chart-sites")
@@ -93,22 +93,22 @@ class BurndownView(ThrottledView):
 
     # --- what is seen ------------------------------------------------------------------------------------------------
 
-    def paint_view(self, moment: ViewModel) -> None:
-        """All of it anew."""
-        head = list(render_burndown_head(moment.state, is_ascii=self.is_ascii))[:3]
+    def paint_view(self, view_model: ViewModel) -> None:
+        """Paint everything anew."""
+        head = list(render_burndown_head(view_model.state, is_ascii=self.is_ascii))[:3]
         self.query_one("#burndown-head", Drawing).show_drawing(
             lambda _width, _height: [[(line, "title" if number == 0 else "")] for number, line in enumerate(head)]
         )
-        self._draw_charts(moment.state)
+        self._draw_charts(view_model.state)
         self.set_class(self._shows_files, "-files")
         if self._shows_files:
-            self._put(build_file_rows(moment.state, self._files(moment.state)), build_file_row)
+            self._put(build_file_rows(view_model.state, self._files(view_model.state)), build_file_row)
         elif self._side == "failures":
             self._groups.show_columns(SIGNATURE_COLUMNS)
-            self._put(build_signature_rows(moment.state), build_signature_row)
+            self._put(build_signature_rows(view_model.state), build_signature_row)
         else:
             self._groups.show_columns(GROUP_COLUMNS)
-            self._put(build_group_rows(moment.state, "owner" if self._side == "owners" else "dir"), build_group_row)
+            self._put(build_group_rows(view_model.state, "owner" if self._side == "owners" else "dir"), build_group_row)
         self.query_one("#burndown-where", Drawing).show_drawing(lambda _width, _height: [self._where()])
 
     def _put(self, rows: Sequence[R], cells: Callable[[R, bool], Row]) -> None:
@@ -121,7 +121,7 @@ class BurndownView(ThrottledView):
         self._table.show_rows(cells(row, self.is_ascii) for row in fit)
 
     def _draw_charts(self, state: RunState) -> None:
-        """Both charts side by side, one where there is less room, none on small screens."""
+        """Draw both charts side by side, one where there is less room, none on small screens."""
         width, height = self.size.width, self.size.height
         is_high, is_wide = height >= BRIEF_LINES, width >= _WIDE
         charts = self.query_one("#burndown-charts", Horizontal)
@@ -134,7 +134,7 @@ class BurndownView(ThrottledView):
             drawing.show_drawing(partial(render_burndown_chart, series, what, is_ascii=self.is_ascii))
 
     def _where(self) -> list[Span]:
-        """Which table it is, of which there are."""
+        """Return the names of the tables, with the present one marked."""
         if self._within:
             return [(f"{self._side} > ", "dim"), (self._within, "title"), ("   esc back", "dim")]
         return [(f"{side}  ", "title" if side == self._side else "dim") for side in _SIDES]
@@ -151,7 +151,7 @@ class BurndownView(ThrottledView):
         return list(state.files.values())
 
     def _of(self, state: RunState, name: str) -> Sequence[FileRecord]:
-        """The files of a row of the present table."""
+        """Return the files of a row of the present table."""
         if self._side == "failures":
             return list_files_by_signature(state, name)
         return list_group_files(state, "owner" if self._side == "owners" else "dir", name)
@@ -168,31 +168,31 @@ class BurndownView(ThrottledView):
     # --- keys --------------------------------------------------------------------------------------------------------
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """There is only a way out of what one went into."""
+        """Allow the way out only from the files of a group."""
         if action == "out":
             return bool(self._within)
         return True
 
     def action_next_table(self) -> None:
-        """The next table; each keeps its cursor."""
+        """Show the next table; each keeps its cursor."""
         self._cursors[self._side] = self._table.cursor or ""
         self._side, self._within = _SIDES[(_SIDES.index(self._side) + 1) % len(_SIDES)], ""
         self._go()
         self._table.move_to(self._cursors.get(self._side, ""))
 
     def action_chart(self) -> None:
-        """What remains, or what became of the files; both where there is room."""
+        """Draw the sites that remain, or the fates of files; both where there is room."""
         self._what = "files" if self._what == "sites" else "sites"
         self.repaint_now()
 
     def action_out(self) -> None:
-        """From the files of a group back to the groups."""
+        """Go from the files of a group back to the groups."""
         self._within = ""
         self._go()
 
     @on(Table.RowOpened)
     def open_row(self, message: Table.RowOpened) -> None:
-        """Of a group, show the files; a file, whole."""
+        """Show the files of a group, or open a file."""
         message.stop()
         if message.key is None:
             return
@@ -203,7 +203,7 @@ class BurndownView(ThrottledView):
             self._go()
 
     def _go(self) -> None:
-        """Show another table, and let the keys go there."""
+        """Show another table and give it the focus."""
         had_focus = self._table.has_focus
         self.repaint_now()
         if had_focus:

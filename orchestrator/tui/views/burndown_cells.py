@@ -37,7 +37,7 @@ _BAR = 6
 
 
 def build_signature_row(row: SignatureRow, is_ascii: bool) -> Row:
-    """Files that failed alike."""
+    """Return the row of files that failed alike."""
     cells: dict[str, Cell] = {
         "files": str(row.files),
         "left": format_number(row.left),
@@ -49,7 +49,7 @@ def build_signature_row(row: SignatureRow, is_ascii: bool) -> Row:
 
 
 def build_group_row(row: GroupRow, is_ascii: bool) -> Row:
-    """A group."""
+    """Return the row of a group."""
     cells: dict[str, Cell] = {
         "name": row.name,
         "files": str(row.files),
@@ -65,7 +65,7 @@ def build_group_row(row: GroupRow, is_ascii: bool) -> Row:
 
 
 def build_file_row(row: FileRow, is_ascii: bool) -> Row:
-    """A file."""
+    """Return the row of a file."""
     if row.status.value != row.activity.value:
         status = row.status.value
     else:
@@ -94,7 +94,7 @@ def _bar(done: int, total: int, is_ascii: bool) -> list[Span]:
 
 
 def format_number(value: float) -> str:
-    """`12`, `1.5`, `1,204`."""
+    """Return `12`, `1.5`, `1,204`."""
     if value == round(value):
         return f"{value:,.0f}"
     return f"{value:,.1f}"

@@ -78,25 +78,25 @@ class CostView(ThrottledView):
         self._is_reading = False
 
     def compose(self) -> ComposeResult:
-        """Sums, the sides in a line each, and a table of one of them."""
+        """Build sums, a line for each breakdown, and a table of one of them."""
         yield Drawing(id="cost-lines")
         yield Drawing(id="cost-sides")
         yield Table(_COLUMNS, empty="no model was asked", id="cost-table")
 
-    def paint_view(self, moment: ViewModel) -> None:
-        """All of it anew."""
-        self._catch_up(moment)
-        cost = build_cost_breakdown(moment.state, self._spend.refused_plans)
-        lines = list(render_spend_lines(moment.state, cost))
+    def paint_view(self, view_model: ViewModel) -> None:
+        """Paint everything anew."""
+        self._catch_up(view_model)
+        cost = build_cost_breakdown(view_model.state, self._spend.refused_plans)
+        lines = list(render_spend_lines(view_model.state, cost))
         self.query_one("#cost-lines", Drawing).show_drawing(lambda _width, _height: [[(line, "")] for line in lines])
         sides: dict[SpendSide, str] = {
-            by: render_top_rows(build_spend_rows(moment.state, cost, by)) for by in SPEND_SIDES if by != "task"
+            by: render_top_rows(build_spend_rows(view_model.state, cost, by)) for by in SPEND_SIDES if by != "task"
         }
         values = []
-        for usage in self._spend.list_bins(moment.now):
+        for usage in self._spend.list_bins(view_model.now):
             values.append(cost.get_share(usage))
         self.query_one("#cost-sides", Drawing).show_drawing(partial(self._sides, sides, values))
-        self._put(moment, cost)
+        self._put(view_model, cost)
 
     def _sides(
         self, sides: dict[SpendSide, str], values: Sequence[float], width: int, _height: int
@@ -109,8 +109,8 @@ class CostView(ThrottledView):
             when = "-"
         return [*rows, [("over time".ljust(12), "dim"), (curve, "state-run"), (when, "dim")]]
 
-    def _put(self, moment: ViewModel, cost: CostBreakdown) -> None:
-        rows = build_spend_rows(moment.state, cost, self._by)
+    def _put(self, view_model: ViewModel, cost: CostBreakdown) -> None:
+        rows = build_spend_rows(view_model.state, cost, self._by)
         self._total = len(rows)
         fit = [row for row in rows if self.active_filter.matches_row(row.get_filter_values())]
         if self._is_by_cost:
@@ -124,23 +124,23 @@ class CostView(ThrottledView):
         self._table.set_empty_text("nothing fits" if self.active_filter.text else empty)
         self._table.show_rows(_row(row, is_flat=self._is_by_cost) for row in fit)
 
-    def _catch_up(self, moment: ViewModel) -> None:
-        """Learn from the journal when what was spent: the state has only sums."""
-        if moment.seq < self._tail.seq:
+    def _catch_up(self, view_model: ViewModel) -> None:
+        """Read from the journal when money was spent: the state has only sums."""
+        if view_model.seq < self._tail.seq:
             self._begin()
         if self._is_reading:
             return
-        new = self._tail.take_newest(moment)
+        new = self._tail.take_newest(view_model)
         if new is None:
             self._is_reading = True
-            self.run_worker(self._read(self._tail, moment), group="cost", exit_on_error=False)
+            self.run_worker(self._read(self._tail, view_model), group="cost", exit_on_error=False)
         else:
             self._spend.record_events(new)
 
-    async def _read(self, tail: EventBackfill[RecordedEvent], moment: ViewModel) -> None:
+    async def _read(self, tail: EventBackfill[RecordedEvent], view_model: ViewModel) -> None:
         try:
-            while tail.seq < moment.seq:
-                self._spend.record_events(await tail.read_block(moment.directory.journal, moment.seq))
+            while tail.seq < view_model.seq:
+                self._spend.record_events(await tail.read_block(view_model.directory.journal, view_model.seq))
         finally:
             self._is_reading = False
         self.repaint_now()
@@ -152,18 +152,18 @@ class CostView(ThrottledView):
     # --- keys --------------------------------------------------------------------------------------------------------
 
     def action_next_breakdown(self) -> None:
-        """The same cost from the next side."""
+        """Show the next breakdown of the cost."""
         self._by = SPEND_SIDES[(SPEND_SIDES.index(self._by) + 1) % len(SPEND_SIDES)]
         self.repaint_now()
 
     def action_toggle_sort(self) -> None:
-        """Tasks in the order of the tree, or the most expensive first."""
+        """Sort tasks in the order of the tree, or the most expensive first."""
         self._is_by_cost = not self._is_by_cost
         self.repaint_now()
 
     @on(Table.RowOpened)
     def open_task(self, message: Table.RowOpened) -> None:
-        """Show a task whole."""
+        """Open a task."""
         message.stop()
         if self._by == "task" and message.key is not None:
             self.post_message(self.OpenRequested(Subject("task", message.key)))

@@ -89,7 +89,7 @@ class FleetView(ThrottledView):
         self._wants_preview = True
 
     def compose(self) -> ComposeResult:
-        """The table, and the preview below it."""
+        """Build the table, and the preview below it."""
         yield Table(_COLUMNS, empty="nobody is at work yet")
         yield StyledLine(id="fleet-title")
         yield TranscriptPane(last=_PREVIEWED, is_ascii=self.is_ascii)
@@ -106,12 +106,12 @@ class FleetView(ThrottledView):
         """The table."""
         return self.query_one(Table)
 
-    def paint_view(self, moment: ViewModel) -> None:
-        """The rows as of now; a small screen has room for less of them."""
-        self.table.show_columns(_NARROW if self.size.width < _SMALL else _COLUMNS)
-        state, is_whole = moment.state, self._looking.needs_every_file
+    def paint_view(self, view_model: ViewModel) -> None:
+        """Paint the rows as of now; a small screen has room for less of them."""
+        self._show_columns(view_model)
+        state, is_whole = view_model.state, self._looking.needs_every_file
         found = build_fleet_rows(
-            state, moment.last_session_events, moment.now, is_at_work=moment.is_at_work, is_whole=is_whole
+            state, view_model.last_session_events, view_model.now, is_at_work=view_model.is_at_work, is_whole=is_whole
         )
         rows = self._looking.select_rows(found)
         self._total = sum(row.count for row in found)
@@ -120,25 +120,28 @@ class FleetView(ThrottledView):
         self.table.set_empty_text(nothing)
         self._made = {row.key: self._cells(row) for row in rows}
         self.table.show_rows(cells for _, cells in self._made.values())
-        self._lay_out(self.size.width)
         self._begin_at_top()
         self._show_preview()
 
     def _cells(self, row: AgentRow) -> tuple[AgentRow, Row]:
-        """Made anew only where something differs."""
+        """Return the cells of a row, built anew only where the row differs."""
         before = self._made.get(row.key)
         if before and before[0] == row:
             return before
         return (row, _row(row, self.is_ascii))
 
-    def _lay_out(self, width: int) -> None:
-        """A small screen has room for less; where nobody talks to a model there is less to be told."""
-        state = self.view_model.state if self.view_model is not None else None
-        has_agents = state is None or state.started is None or state.run.mode == "goal" or bool(state.sessions)
-        self.table.show_columns(_NARROW if width < _SMALL else _COLUMNS if has_agents else _FILES)
+    def _show_columns(self, view_model: ViewModel) -> None:
+        """Show the columns that fit the width and the run: a migration without models has less to be told."""
+        state = view_model.state
+        if self.size.width < _SMALL:
+            self.table.show_columns(_NARROW)
+        elif state.run.mode == "goal" or state.sessions:
+            self.table.show_columns(_COLUMNS)
+        else:
+            self.table.show_columns(_FILES)
 
     def _begin_at_top(self) -> None:
-        """What counts things, or goes its way by itself, is nothing that somebody would begin with."""
+        """Put the cursor on the first row if it stands on one that nobody would begin with."""
         row = self._rows.get(self.table.cursor or "")
         if row is not None and row.kind in _NOBODY and not self.table.is_cursor_placed:
             self.table.move_to(next(iter(self._rows)))
@@ -155,7 +158,7 @@ class FleetView(ThrottledView):
             self.query_one(TranscriptPane).show_session(self.view_model, SessionId(row.id))
 
     def apply_filter(self, wanted: RowFilter) -> None:
-        """Only the rows that fit, those of what is done too."""
+        """Show only rows that fit, also of what is done."""
         self._look(replace(self._looking, wanted=wanted))
 
     def _look(self, looking: FleetViewOptions) -> None:
@@ -177,12 +180,12 @@ class FleetView(ThrottledView):
         return f"{shown} of {self._total}{order}"
 
     def on_table_row_highlighted(self, event: Table.RowHighlighted) -> None:
-        """The preview goes along with the cursor."""
+        """Show the preview of the row with the cursor."""
         event.stop()
         self._show_preview()
 
     def on_table_row_opened(self, event: Table.RowOpened) -> None:
-        """Show the row's thing whole; a row that counts is taken apart."""
+        """Open the row's thing; a row that counts is expanded."""
         event.stop()
         row = self._rows.get(event.key or "")
         if row is not None and row.kind == "count":
@@ -191,18 +194,18 @@ class FleetView(ThrottledView):
             self.post_message(self.OpenRequested(Subject(_SUBJECTS[row.kind], row.id, row.title)))
 
     def on_table_header_clicked(self, event: Table.HeaderClicked) -> None:
-        """A click on a title sorts by it, where that can be."""
+        """Sort by the clicked column, where that can be."""
         event.stop()
         if event.column in FLEET_ORDERS:
             self._look(replace(self._looking, order=event.column))
 
     def action_sort(self) -> None:
-        """Sort by the next thing there is to sort by."""
+        """Sort by the next order."""
         place = (FLEET_ORDERS.index(self._looking.order) + 1) % len(FLEET_ORDERS)
         self._look(replace(self._looking, order=FLEET_ORDERS[place]))
 
     def action_reverse_sort(self) -> None:
-        """Sort the other way round."""
+        """Reverse the order."""
         self._look(replace(self._looking, is_reversed=not self._looking.is_reversed))
 
     def action_toggle_done(self) -> None:
@@ -210,7 +213,7 @@ class FleetView(ThrottledView):
         self._look(replace(self._looking, is_whole=not self._looking.is_whole))
 
     def action_preview(self) -> None:
-        """Show the preview, or take it away."""
+        """Show the preview, or hide it."""
         self._wants_preview = not self._wants_preview
         self._show_preview()
 

@@ -67,25 +67,25 @@ class InboxView(DashboardView):
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
-        self._moment: ViewModel | None = None
+        self._view_model: ViewModel | None = None
         self._all: Mapping[str, QuestionRow] = {}
         self._wanted: RowFilter = NO_FILTER
         self._told: tuple[str, Sequence[str]] = ("", ())
         self._diffs: dict[str, Sequence[str]] = {}
 
     def compose(self) -> ComposeResult:
-        """The questions, and what the chosen one says."""
+        """Build the questions, and the text of the one with the cursor."""
         yield Table(_COLUMNS, empty="nothing waits for a person")
         yield TextPager(wrap=True)
 
     # --- what is shown -----------------------------------------------------------------------------------------------
 
-    def show_view_model(self, moment: ViewModel) -> None:
-        """Questions that came, and answers."""
-        self._moment = moment
+    def show_view_model(self, view_model: ViewModel) -> None:
+        """Show new questions and answers."""
+        self._view_model = view_model
         if not self.query(TextPager):
             return  # it is only being made
-        found = build_question_rows(moment.state, moment.now)
+        found = build_question_rows(view_model.state, view_model.now)
         before = self._all.get(self._table.cursor or "")
         self._all = {one.item: one for one in found}
         self._table.show_rows(_row(one) for one in found if self._wanted.matches_row(one.get_filter_values()))
@@ -94,7 +94,7 @@ class InboxView(DashboardView):
         self._tell()
 
     def _go_on(self) -> None:
-        """The question with the cursor has its answer: to the next one, and out of its detail."""
+        """Move to the next question and close the detail, once the one with the cursor has its answer."""
         left = []
         for row in self._table.rows:
             if self._all[row.key].is_open:
@@ -105,7 +105,7 @@ class InboxView(DashboardView):
             self.action_shut()
 
     def apply_filter(self, wanted: RowFilter) -> None:
-        """Only what fits."""
+        """Show only rows that fit."""
         self._wanted = wanted
 
     @property
@@ -138,7 +138,7 @@ class InboxView(DashboardView):
         return self.query_one(Table)
 
     def _tell(self) -> None:
-        """The lines of the question with the cursor; they keep their place while they stay the same."""
+        """Show the lines of the question with the cursor; they keep their place while they stay the same."""
         item = self._table.cursor or ""
         one = self._all.get(item)
         lines = [*render_question_lines(one), *self._diffs.get(item, ())] if one else []
@@ -156,12 +156,12 @@ class InboxView(DashboardView):
     # --- keys and mouse ----------------------------------------------------------------------------------------------
 
     def on_table_row_highlighted(self, event: Table.RowHighlighted) -> None:
-        """Another question is looked at."""
+        """Show the question with the cursor."""
         event.stop()
         self._tell()
 
     def on_table_row_opened(self, event: Table.RowOpened) -> None:
-        """All of it, with the change it is about."""
+        """Show the whole question, with the change it is about."""
         event.stop()
         self.action_detail()
 
@@ -176,14 +176,14 @@ class InboxView(DashboardView):
             self.run_worker(self._read_change(item), group="change")
 
     def action_shut(self) -> None:
-        """Back to the list, if one question had the whole room."""
+        """Return to the list, if one question had the whole room."""
         if not self.has_class("-detail"):
             raise SkipAction
         self.set_class(False, "-detail")
         self._table.focus()
 
     def action_mark_alike(self) -> None:
-        """Mark all that wait and are of the same matter as the one with the cursor."""
+        """Mark all waiting questions of the same matter as the one with the cursor."""
         one = self._all.get(self._table.cursor or "")
         if one is not None:
             alike = []
@@ -193,10 +193,10 @@ class InboxView(DashboardView):
             self._table.toggle_marks(item for item in alike if item not in self._table.marked_keys)
 
     async def _read_change(self, item: str) -> None:
-        if self._moment is None or (change := find_questioned_change(self._moment.state, item)) is None:
+        if self._view_model is None or (change := find_questioned_change(self._view_model.state, item)) is None:
             return
         try:
-            repository = await to_thread.run_sync(GitRepository.open, Path(self._moment.state.run.repository))
+            repository = await to_thread.run_sync(GitRepository.open, Path(self._view_model.state.run.repository))
             new = change.new
             if change.files:
                 new = await overlay_tree(repository.git, await read_tree_id(repository.git, new), change.files)
@@ -229,7 +229,7 @@ def _row(one: QuestionRow) -> Row:
 
 
 def _styled(lines: Sequence[str]) -> list[Cell]:
-    """The lines of a diff with the styles of their signs, the first line as a title."""
+    """Return the lines of a diff with the styles of their signs, the first line as a title."""
     return [(line, _style(line) if number else "title") for number, line in enumerate(lines)]
 
 

@@ -70,27 +70,27 @@ class MergeView(ThrottledView):
         self._notes: dict[str, str] = {}
 
     def compose(self) -> ComposeResult:
-        """A line that sums up, the table, and what there is no column for where it is narrow."""
+        """Build a line that sums up, the table, and a line for what has no column where it is narrow."""
         yield Drawing(id="merge-line")
         yield Table(_UNITS, empty="nothing is at the gates", id="merge-queue")
         yield Drawing(id="merge-why")
 
-    def paint_view(self, moment: ViewModel) -> None:
-        """All of it anew."""
-        self._is_migration = moment.state.run.mode == "migration"
+    def paint_view(self, view_model: ViewModel) -> None:
+        """Paint everything anew."""
+        self._is_migration = view_model.state.run.mode == "migration"
         if self._is_migration:
-            words = render_shards_line(moment.state)
+            words = render_shards_line(view_model.state)
         else:
-            words = render_queue_line(moment.state)
+            words = render_queue_line(view_model.state)
         self.query_one("#merge-line", Drawing).show_drawing(lambda _width, _height: [[(words, "title")]])
         self._table.show_columns(_columns(_SHARDS if self._is_migration else _UNITS, self.size.width))
         self.query_one("#merge-why", Drawing).display = self.size.width < _WIDE
         self._table.set_empty_text("nothing fits" if self.active_filter.text else "nothing is at the gates")
-        self._table.show_rows(self._shards(moment) if self._is_migration else self._units(moment))
+        self._table.show_rows(self._shards(view_model) if self._is_migration else self._units(view_model))
         self.show_reason()
 
-    def _units(self, moment: ViewModel) -> list[Row]:
-        rows = build_queue_rows(moment.state, moment.recent)
+    def _units(self, view_model: ViewModel) -> list[Row]:
+        rows = build_queue_rows(view_model.state, view_model.recent)
         self._total = len(rows)
         fit = []
         for row in rows:
@@ -98,10 +98,10 @@ class MergeView(ThrottledView):
                 fit.append(row)
         self._titles = {row.unit: row.title for row in fit}
         self._notes = {row.unit: row.note for row in fit}
-        return [_unit(row, moment.now, is_ascii=self.is_ascii) for row in fit]
+        return [_unit(row, view_model.now, is_ascii=self.is_ascii) for row in fit]
 
-    def _shards(self, moment: ViewModel) -> list[Row]:
-        rows = build_shard_rows(moment.state, moment.recent)
+    def _shards(self, view_model: ViewModel) -> list[Row]:
+        rows = build_shard_rows(view_model.state, view_model.recent)
         self._total = len(rows)
         fit = []
         for row in rows:
@@ -109,11 +109,11 @@ class MergeView(ThrottledView):
                 fit.append(row)
         self._titles = {row.name: f"{row.files} files" for row in fit}
         self._notes = {row.name: row.note for row in fit}
-        return [_shard(row, moment.now, is_ascii=self.is_ascii) for row in fit]
+        return [_shard(row, view_model.now, is_ascii=self.is_ascii) for row in fit]
 
     @on(Table.RowHighlighted)
     def show_reason(self) -> None:
-        """Say of the unit or shard with the cursor why it stands where it does."""
+        """Show why the unit or shard with the cursor stands where it does."""
         why = self._notes.get(self._table.cursor or "", "")
         self.query_one("#merge-why", Drawing).show_drawing(lambda _width, _height: [[(why, "")]])
 
@@ -123,7 +123,7 @@ class MergeView(ThrottledView):
 
     @on(Table.RowOpened)
     def open_report(self, message: Table.RowOpened) -> None:
-        """Show what was found of a unit or a shard, and why it may land or not."""
+        """Show the findings on a unit or a shard, and why it may land or not."""
         message.stop()
         if message.key is None or self.view_model is None:
             return
@@ -146,7 +146,7 @@ class MergeView(ThrottledView):
 
 
 def _columns(columns: Sequence[Column], width: int) -> Sequence[Column]:
-    """With reasons, where there is room: then they get what the others leave."""
+    """Return the columns; where there is room, reasons get what the others leave."""
     if width < _WIDE:
         return columns
     return [*(Column(one.key, one.title, 22 if one.grows else one.width, one.priority) for one in columns), _WHY]

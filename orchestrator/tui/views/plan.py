@@ -47,7 +47,7 @@ class _Tree(Table):
         """Somebody pressed it."""
 
     def action_mark(self) -> None:
-        """Tell the plan."""
+        """Post the row with the cursor to the plan."""
         self.post_message(self.SpacePressed())
 
 
@@ -79,17 +79,17 @@ class PlanView(ThrottledView):
         self._total = 0
 
     def compose(self) -> ComposeResult:
-        """A line that sums up, the tree, and what there is no column for where it is narrow."""
+        """Build a line that sums up, the tree, and a line for what has no column where it is narrow."""
         yield Drawing(id="plan-line")
         yield _Tree(_SMALL, empty="no plan yet", id="plan-tree")
         yield Drawing(id="plan-why")
 
-    def paint_view(self, moment: ViewModel) -> None:
-        """The tree anew."""
-        tree = PlanTree(moment.state)
+    def paint_view(self, view_model: ViewModel) -> None:
+        """Paint the tree anew."""
+        tree = PlanTree(view_model.state)
         self._branches = tree.list_branches()
-        rows = tree.build_rows(self._folds(moment.state), self.active_filter, only_blocked=self._is_only_blocked)
-        self._total = len(moment.state.tasks)
+        rows = tree.build_rows(self._folds(view_model.state), self.active_filter, only_blocked=self._is_only_blocked)
+        self._total = len(view_model.state.tasks)
         table = self._table
         is_wide = self.size.width >= _WIDE
         table.show_columns(_LARGE if is_wide else _SMALL)
@@ -104,21 +104,21 @@ class PlanView(ThrottledView):
         self._made = {row.id: self._cells(row) for row in rows}
         table.show_rows(cells for _, cells in self._made.values())
         self.show_reason()
-        words = render_plan_line(moment.state, tree.count_activities())
-        goal = to_one_line(moment.state.run.goal, 400)
+        words = render_plan_line(view_model.state, tree.count_activities())
+        goal = to_one_line(view_model.state.run.goal, 400)
         self.query_one("#plan-line", Drawing).show_drawing(
             lambda _width, _height: [[(words, "title"), (f"   {goal}", "dim")]]
         )
 
     @on(Table.RowHighlighted)
     def show_reason(self) -> None:
-        """Say of the task with the cursor what it waits for, or why it ended."""
+        """Show what the task with the cursor waits for, or why it ended."""
         made = self._made.get(TaskId(self._table.cursor or ""))
         why = _why(made[0]) if made else []
         self.query_one("#plan-why", Drawing).show_drawing(lambda _width, _height: [why])
 
     def _cells(self, row: PlanRow) -> tuple[PlanRow, Row]:
-        """A row with its cells; of thousands of rows most are what they were."""
+        """Return a row with its cells; of thousands of rows most have not changed."""
         before = self._made.get(row.id)
         if before and before[0] == row:
             return before
@@ -135,7 +135,7 @@ class PlanView(ThrottledView):
         return self.query_one("#plan-tree", Table)
 
     def _folds(self, state: RunState) -> set[TaskId]:
-        """What is folded; in the beginning, of large plans, all below the first branches."""
+        """Return the folded branches; of large plans, at first all below the top."""
         if self._folded is None:
             if len(state.tasks) < _MANY:
                 return set()
@@ -146,7 +146,7 @@ class PlanView(ThrottledView):
 
     @on(_Tree.SpacePressed)
     def fold_or_mark(self) -> None:
-        """Fold or unfold the branch with the cursor; mark a leaf and go on."""
+        """Fold or unfold the branch with the cursor; mark a leaf and move on."""
         name = TaskId(self._table.cursor or "")
         if name in self._branches:
             self._set(name, name not in (self._folded or ()))
@@ -155,7 +155,7 @@ class PlanView(ThrottledView):
             self._table.action_move(1)
 
     def action_set_folded(self, is_folded: bool) -> None:
-        """Fold or unfold the branch with the cursor; from what cannot be folded, go to what is above it."""
+        """Fold or unfold the branch with the cursor; from what cannot be folded, move to its parent."""
         name = TaskId(self._table.cursor or "")
         if name in self._branches and (name in (self._folded or ())) != is_folded:
             self._set(name, is_folded)
@@ -177,13 +177,13 @@ class PlanView(ThrottledView):
         self.repaint_now()
 
     def action_only_blocked(self) -> None:
-        """Only what cannot go on by itself, or all again."""
+        """Show only what cannot go on by itself, or all again."""
         self._is_only_blocked = not self._is_only_blocked
         self.repaint_now()
 
     @on(Table.RowOpened)
     def open_task(self, message: Table.RowOpened) -> None:
-        """Show a task whole."""
+        """Open a task."""
         message.stop()
         if message.key is not None:
             self.post_message(self.OpenRequested(Subject("task", message.key, self._title(message.key))))
@@ -222,7 +222,7 @@ def _row(row: PlanRow, *, is_ascii: bool) -> Row:
 
 
 def _why(row: PlanRow) -> list[Span]:
-    """What it waits for, or why it ended otherwise."""
+    """Return what a task waits for, or why it ended otherwise."""
     why: list[Span] = [(f"{row.blocked_text}  ", "state-queue")] if row.blocked_text else []
     why += [(f"{row.cause}: ", "state-fail")] if row.cause else []
     return why + ([(row.note, "")] if row.note else [])

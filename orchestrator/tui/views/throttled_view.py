@@ -32,26 +32,32 @@ class ThrottledView(DashboardView):
         self._painted: tuple[object, ...] = ()
         self._rests_until = 0.0
 
-    def paint_view(self, moment: ViewModel) -> None:
-        """Make everything that is seen."""
+    def paint_view(self, view_model: ViewModel) -> None:
+        """Paint everything in the view."""
         raise NotImplementedError
 
-    def show_view_model(self, moment: ViewModel) -> None:
+    def show_view_model(self, view_model: ViewModel) -> None:
         """Paint, unless nothing has changed or it is too soon."""
-        self.view_model = moment
-        sign = (moment.state.started is not None, moment.seq, moment.connection, self._clock(moment.now), self.size)
-        if moment.state.started is None or sign == self._painted or monotonic() < self._rests_until:
+        self.view_model = view_model
+        sign = (
+            view_model.state.started is not None,
+            view_model.seq,
+            view_model.connection,
+            self._clock(view_model.now),
+            self.size,
+        )
+        if view_model.state.started is None or sign == self._painted or monotonic() < self._rests_until:
             return
         if not self.children:  # it may be coming or going
             return
         begun = thread_time()
         self.set_class(self.size.height < BRIEF_LINES, "-brief")
         self.set_class(self.size.height < TINY_LINES, "-tiny")
-        self.paint_view(moment)
+        self.paint_view(view_model)
         self._painted, self._rests_until = sign, monotonic() + _rest(thread_time() - begun)
 
     def repaint_now(self) -> None:
-        """Paint now, whether or not anything has happened in the run."""
+        """Paint now, also if nothing has happened in the run."""
         self._painted, self._rests_until = (), 0.0
         if self.view_model is not None and self.is_mounted:
             self.show_view_model(self.view_model)
@@ -62,7 +68,7 @@ class ThrottledView(DashboardView):
         self.repaint_now()
 
     def on_resize(self) -> None:
-        """Another width has room for other things."""
+        """Paint for another size."""
         self.repaint_now()
 
     @property

@@ -59,13 +59,13 @@ class WorkerView(DashboardView):
         super().__init__(id=id)
         self._subject = subject
         self._front = "f" if subject.kind == "file" else "t"
-        self._moment: ViewModel | None = None
+        self._view_model: ViewModel | None = None
         self._whole = ResolvedSubject()
         self._row: AgentRow | None = None
         self._turns = -1
 
     def compose(self) -> ComposeResult:
-        """The line about it, the tabs, the panes."""
+        """Build the headline, the tabs and the panes."""
         yield StyledLine(id="worker-head")
         yield StyledLine(id="worker-tabs")
         with ContentSwitcher(initial=f"pane-{self._front}"):
@@ -93,54 +93,54 @@ class WorkerView(DashboardView):
         """The pane in front."""
         return self.query_one(f"#pane-{self._front}")
 
-    def show_view_model(self, moment: ViewModel) -> None:
-        """Bring the line about it and the pane in front up to date."""
-        self._moment = moment
-        if moment.state.started is None or not self.children:  # it may be coming or going
+    def show_view_model(self, view_model: ViewModel) -> None:
+        """Update the headline and the pane in front."""
+        self._view_model = view_model
+        if view_model.state.started is None or not self.children:  # it may be coming or going
             return
         kind = cast(Literal["session", "task", "unit", "file"], self._subject.kind)
-        self._whole = resolve_subject(moment.state, kind, self._subject.id)
+        self._whole = resolve_subject(view_model.state, kind, self._subject.id)
         self._row = find_fleet_row(
-            moment.state,
-            moment.last_session_events,
-            moment.now,
+            view_model.state,
+            view_model.last_session_events,
+            view_model.now,
             session=self._whole.session,
             task=self._whole.task,
             path=self._whole.path,
-            is_at_work=moment.is_at_work,
+            is_at_work=view_model.is_at_work,
         )
         self.query_one("#worker-head", StyledLine).show_spans(
-            list(render_subject_headline(moment.state, self._whole, self._row, self._is_ascii))
+            list(render_subject_headline(view_model.state, self._whole, self._row, self._is_ascii))
         )
-        self._show_pane(moment)
+        self._show_pane(view_model)
         self._show_tabs()
 
-    def _show_pane(self, moment: ViewModel) -> None:
-        whole, state = self._whole, moment.state
+    def _show_pane(self, view_model: ViewModel) -> None:
+        whole, state = self._whole, view_model.state
         match self._front:
             case "t":
-                self.query_one("#pane-t", TranscriptPane).show_session(moment, whole.session)
+                self.query_one("#pane-t", TranscriptPane).show_session(view_model, whole.session)
             case "d":
-                self._show_change(moment)
+                self._show_change(view_model)
             case "e":
-                show_checks(self.query_one("#pane-e", TextPane), moment, whole)
+                show_checks(self.query_one("#pane-e", TextPane), view_model, whole)
             case "i":
                 self.query_one("#pane-i", TextPane).show_lines(render_subject_info(state, whole))
             case _ if whole.path is not None and whole.path in state.files:
-                show_record(self.query_one("#pane-f", TextPane), moment, whole.path)
+                show_record(self.query_one("#pane-f", TextPane), view_model, whole.path)
             case _:
-                self._show_change(moment)
+                self._show_change(view_model)
 
-    def _show_change(self, moment: ViewModel) -> None:
-        """The change, and while it grows what there is of it after each turn."""
+    def _show_change(self, view_model: ViewModel) -> None:
+        """Show the change, and while it grows what there is of it after each turn."""
         pane = self.query_one(DiffPane)
-        ends = list_diff_endpoints(moment.state, self._whole)
-        session = moment.state.sessions.get(self._whole.session) if self._whole.session else None
+        ends = list_diff_endpoints(view_model.state, self._whole)
+        session = view_model.state.sessions.get(self._whole.session) if self._whole.session else None
         if session is not None:
             turns = session.turns
         else:
             turns = 0
-        pane.show_diff(moment.directory, ends)
+        pane.show_diff(view_model.directory, ends)
         if ends and not ends[0].new and ends[0].blob is None and self._turns not in {-1, turns}:
             pane.reload_diff()
         self._turns = turns
@@ -164,40 +164,40 @@ class WorkerView(DashboardView):
         self.query_one("#worker-tabs", StyledLine).show_spans([*spans, (f"   {told}" if told else "", "accent")])
 
     def action_pane(self, key: str) -> None:
-        """Bring a pane to the front, and give it the keys."""
+        """Bring a pane to the front and give it the focus."""
         self._front = key
         self.query_one(ContentSwitcher).current = f"pane-{key}"
-        if self._moment is not None:
-            self.show_view_model(self._moment)
+        if self._view_model is not None:
+            self.show_view_model(self._view_model)
         inner = (one for one in self.pane.query("*") if one.focusable)
         self.screen.set_focus(next(inner, None))
 
     def on_styled_line_span_clicked(self, event: StyledLine.SpanClicked) -> None:
-        """A click on a pane's name brings it to the front."""
+        """Bring a clicked pane to the front."""
         event.stop()
         if event.line.id == "worker-tabs" and event.span < len(_TABS):
             self.action_pane(_TABS[event.span].key)
 
     def on_diff_pane_diff_loaded(self, event: DiffPane.DiffLoaded) -> None:
-        """The files that differ are those of the change."""
+        """List the files of the change."""
         event.stop()
         if self._whole.path is None:
             self.query_one(FilesPane).show_files(self.query_one(DiffPane).files)
         self._show_tabs()
 
     def on_transcript_pane_status_changed(self, event: TranscriptPane.StatusChanged) -> None:
-        """What is told beside the tabs."""
+        """Show the status of the pane beside the tabs."""
         event.stop()
         self._show_tabs()
 
     def on_files_pane_file_chosen(self, event: FilesPane.FileChosen) -> None:
-        """The change of one file."""
+        """Show the change of one file."""
         event.stop()
         self.action_pane("d")
         self.query_one(DiffPane).move_to_file(event.path)
 
     def apply_filter(self, wanted: RowFilter) -> None:
-        """Look for words in the pane in front."""
+        """Search for words in the pane in front."""
         pane = self.pane
         if isinstance(pane, TranscriptPane):
             pane.apply_filter(wanted)
@@ -210,7 +210,7 @@ class WorkerView(DashboardView):
         return [self._subject]
 
     def find_stream_lines(self) -> LineSource | None:
-        """The whole conversation while it is in front, else the lines of the pane."""
+        """Return the whole conversation while it is in front, else the lines of the pane."""
         pane = self.pane
         found = pane.get_all_lines() if isinstance(pane, TranscriptPane) else None
         if found is not None:

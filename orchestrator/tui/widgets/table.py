@@ -106,7 +106,7 @@ class Table(ScrollArea):
             self._lay_out()
 
     def set_empty_text(self, words: str) -> None:
-        """What is said while there are no rows, from now on."""
+        """Set the text for a table without rows."""
         if words != self._empty:
             self._empty = words
             self.refresh()
@@ -139,7 +139,7 @@ class Table(ScrollArea):
         return self.marked_keys or ([self.cursor] if self.cursor is not None else [])
 
     def move_to(self, key: str) -> bool:
-        """Put the cursor on a row; false if there is none of this key."""
+        """Put the cursor on a row; return False if there is none of this key."""
         index = self._rows.find_row_index(key)
         if index is not None:
             self._move(index)
@@ -223,7 +223,7 @@ class Table(ScrollArea):
         self.refresh()
 
     def render_line(self, y: int) -> Strip:
-        """One line of the screen: the titles, or a row."""
+        """Return one line of the screen: the titles, or a row."""
         return self._drawn_line(y).apply_style(self.rich_style)  # what has no style cannot be made grey for NO_COLOR
 
     def _drawn_line(self, y: int) -> Strip:
@@ -289,7 +289,7 @@ class Table(ScrollArea):
         return row, row is not None and index == self._rows.cursor, row is not None and self._rows.is_marked(row)
 
     def _looks(self) -> tuple[int, list[_Look]]:
-        """What stands on each line of the screen, and from which place on."""
+        """Return what stands on each line of the screen, and the row at the top."""
         return self.scroll_offset.y, [self._look(self._index(y)) for y in range(1, self.page_size.height)]
 
     def _draw(self, before: tuple[int, list[_Look]]) -> None:
