@@ -106,7 +106,7 @@ class DiffPane(Vertical):
         return f"against {self._ends[self._base].base_label}  {size}{how}"
 
     def show_diff(self, directory: RunDirectory, ends: Sequence[DiffEndpoints]) -> None:
-        """Show a change; it is read anew only if it is another one. The change so far is read once, when it is shown."""
+        """Show a change; it is read anew only if it is another one. A growing change is read once, when it is shown."""
         if ends == self._ends and directory == self._directory:
             return
         if [one.base_label for one in ends] != [one.base_label for one in self._ends]:

@@ -95,7 +95,7 @@ def show_checks(pane: TextPane, view_model: ViewModel, whole: ResolvedSubject) -
 def _receipts(state: RunState, whole: ResolvedSubject) -> Sequence[Receipt]:
     if whole.path is not None and whole.path in state.files:
         return list_file_receipts(state, state.files[whole.path])
-    task = state.tasks.get(whole.task) if whole.task else None
+    task = whole.find_task(state)
     if task is not None:
         return list_task_receipts(state, task)
     return ()
@@ -122,15 +122,12 @@ def show_record(pane: TextPane, view_model: ViewModel, path: str) -> None:
 def copy_file_state(state: RunState, path: str) -> RunState:
     """Copy as much of a migration's state as one file's record needs, for a thread to read."""
     file, shard = state.files[path], state.find_shard_of_file(path)
-    ejections = []
-    for one in state.ejections:
-        if one.unit == path:
-            ejections.append(one)
+    ejections = [ejection for ejection in state.ejections if ejection.unit == path]
     return RunState(
         started=state.started,
         recipe=state.recipe,
         files={path: file},
-        shards={shard.name: shard} if shard else {},
+        shards={} if shard is None else {shard.name: shard},
         ejections=ejections,
         receipts=dict(state.receipts),
         baseline=state.baseline,

@@ -1,4 +1,4 @@
-"""Where a run's money goes over time: what was spent when, how much it will be in the end, what a merged task costs."""
+"""A run's money over time: what was spent when, how much it will be in the end, what a merged task costs."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -38,9 +38,7 @@ class SpendLog:
                 self._bins[place] = self._bins.get(place, NO_USAGE) + recorded.event.usage
 
     def list_bins(self, now: datetime) -> list[Usage]:
-        """What was spent in each stretch of ten minutes from the first call up to `now`, with the empty ones between;
-        of very many the latest.
-        """
+        """Return the usage of every ten minutes from the first call up to `now`, at most the latest `MOST_BINS`."""
         if not self._bins:
             return []
         end = max(int(now.timestamp()) // BIN_S, *self._bins)
@@ -71,25 +69,21 @@ def forecast_cost(state: RunState) -> CostForecast | None:
 
 
 def _of_goal(state: RunState) -> CostForecast | None:
-    leaves = []
+    ended: list[float] = []
+    under_way: list[float] = []
     for task in state.tasks.values():
-        if task.spec.kind == "leaf":
-            leaves.append(task)
-    by_task = {}
-    for task in leaves:
-        by_task[task.spec.id] = float(state.spent_by_node.get(task.spec.id, NO_USAGE).cost_usd)
-    ended = []
-    for task in leaves:
-        if task.status.is_terminal and task.attempts:
-            ended.append(by_task[task.spec.id])
-    spent = []
-    for task in leaves:
+        if task.spec.kind != "leaf":
+            continue
+        usd = float(state.spent_by_node.get(task.spec.id, NO_USAGE).cost_usd)
         if not task.status.is_terminal:
-            spent.append(by_task[task.spec.id])
+            under_way.append(usd)
+        elif task.attempts:
+            ended.append(usd)
     if len(ended) < _LEAST_ENDED:
         return None
-    to_come = sum(max(fmean(ended) - already, 0.0) for already in spent)
-    spread = stdev(ended) * len(spent) ** 0.5
+    average = fmean(ended)
+    to_come = sum(max(average - usd, 0.0) for usd in under_way)
+    spread = stdev(ended) * len(under_way) ** 0.5
     now = float(state.spent.cost_usd)
     return CostForecast(now + to_come, now + max(to_come - spread, 0.0), now + to_come + spread)
 
@@ -102,7 +96,7 @@ def _of_migration(state: RunState) -> CostForecast | None:
     if judged is None or rate is None:
         return None
     now, per_s = float(state.spent.cost_usd), rate / 3_600
-    return CostForecast(*(now + per_s * seconds for seconds in (judged.seconds, judged.low_s, judged.high_s)))
+    return CostForecast(now + per_s * judged.seconds, now + per_s * judged.low_s, now + per_s * judged.high_s)
 
 
 def get_hourly_cost(state: RunState) -> float | None:
@@ -122,16 +116,22 @@ def get_cost_per_landed(state: RunState) -> float | None:
 
 def sum_usage_by_fate(state: RunState, cost: CostBreakdown) -> Mapping[str, Usage]:
     """Sum usage by what became of its attempt, most first, and the rest as `planning`."""
-    found: dict[str, Usage] = {}
+    sums: dict[str, Usage] = {}
     for attempt in cost.attempts:
-        found[attempt.detail] = found.get(attempt.detail, NO_USAGE) + attempt.spent
-    sums = {}
-    for name, usage in found.items():
-        if usage.calls:
-            sums[name] = usage
+        if attempt.spent.calls:
+            sums[attempt.detail] = sums.get(attempt.detail, NO_USAGE) + attempt.spent
     ordered = dict(sorted(sums.items(), key=lambda item: (-item[1].cost_usd, -item[1].tokens, item[0])))
     planner = state.spent_by_role.get("planner", NO_USAGE)
-    return ordered | ({"planning": planner} if planner.calls else {})
+    if planner.calls:
+        ordered["planning"] = planner
+    return ordered
+
+
+def get_known_cost(usage: Usage) -> float | None:
+    """Return the dollars of usage; None if the price of any call is unknown."""
+    if usage.unpriced_calls:
+        return None
+    return float(usage.cost_usd)
 
 
 def get_cached_share(usage: Usage) -> float:

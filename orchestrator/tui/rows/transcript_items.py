@@ -16,6 +16,8 @@ from orchestrator.report.log.tool_calls import format_argument_value, format_too
 ReadBlob = Callable[[str], bytes]
 _HEAD_CHARS = 1_000
 _LINE_CHARS = 8_000
+_MARKS = ("▸▾", ">v")
+"""The signs of closed and of open items, in Unicode and in ASCII."""
 
 
 class TranscriptLevel(IntEnum):
@@ -61,9 +63,7 @@ class TranscriptItem:
             case work.ToolCalled():
                 return "run"
             case work.ToolReturned(ok=ok):
-                if ok:
-                    return ""
-                return "bad"
+                return "" if ok else "bad"
             case work.SessionStarted() | work.SessionEnded():
                 return "title"
         return "dim"
@@ -80,16 +80,15 @@ class TranscriptItem:
 
     def render_head(self, is_ascii: bool = False) -> str:
         """Return `#39 12:41:07 ▸ tool  shell  pytest -q  ok  0.4 s`, without control characters."""
-        sign = (">", "v") if is_ascii else ("▸", "▾")
+        mark = " "
         if self.can_open:
-            mark = sign[self.is_open]
-        else:
-            mark = " "
-        return f"{f'#{self.number}':<6} {self.at.astimezone():%H:%M:%S} {mark} {_words(self.events)[0]:<5} {self.render_summary()}"
+            mark = _MARKS[is_ascii][self.is_open]
+        number, verb = f"#{self.number}", _describe_events(self.events)[0]
+        return f"{number:<6} {self.at.astimezone():%H:%M:%S} {mark} {verb:<5} {self.render_summary()}"
 
     def render_summary(self) -> str:
         """Return what the item says, in one line."""
-        return to_one_line(_words(self.events)[1], _HEAD_CHARS)
+        return to_one_line(_describe_events(self.events)[1], _HEAD_CHARS)
 
     def count_lines(self, read_blob: ReadBlob) -> int:
         """Count the lines that are shown now; a blob is read only for an open item."""
@@ -104,10 +103,13 @@ class TranscriptItem:
         for event in self.events:
             for title, text in _texts(event):
                 words = read_whole_text(text, read_blob)
-                lines = (format_arguments(words) if isinstance(event, work.ToolCalled) else words).split("\n")
-                yield from ([title] if title else ())
-                for line in lines if title else lines[1:]:
-                    yield cut_line(line)
+                if isinstance(event, work.ToolCalled):
+                    words = format_arguments(words)
+                head, *lines = words.split("\n")
+                if title:
+                    yield title
+                    yield cut_line(head)
+                yield from map(cut_line, lines)
 
     def may_contain(self, needle: str, read_blob: ReadBlob) -> bool:
         """Return True if the words or a line below may contain a lower-case text: quick, for very many items."""
@@ -138,10 +140,12 @@ def format_arguments(arguments: str) -> str:
     found = parse_arguments(arguments)
     if found is None:
         return arguments
-    texts = {}
+    lines = []
     for key, value in found.items():
-        texts[key] = format_argument_value(value)
-    return "\n".join(f"{key}:\n{text}" if "\n" in text else f"{key}: {text}" for key, text in texts.items())
+        text = format_argument_value(value)
+        gap = "\n" if "\n" in text else " "
+        lines.append(f"{key}:{gap}{text}")
+    return "\n".join(lines)
 
 
 def cut_line(line: str) -> str:
@@ -162,18 +166,12 @@ def _texts(event: Event) -> list[tuple[str, Text]]:
     match event:
         case work.SessionStarted():
             return [("it is told:", event.brief), ("its instructions:", event.system)]
-        case work.ModelReplied():
-            if event.text.size:
-                return [("", event.text)]
-            return []
-        case work.ToolCalled():
-            if event.arguments.size:
-                return [("asked:", event.arguments)]
-            return []
-        case work.ToolReturned():
-            if event.observation.size:
-                return [("returned:", event.observation)]
-            return []
+        case work.ModelReplied() if event.text.size:
+            return [("", event.text)]
+        case work.ToolCalled() if event.arguments.size:
+            return [("asked:", event.arguments)]
+        case work.ToolReturned() if event.observation.size:
+            return [("returned:", event.observation)]
         case work.TurnEnded(nudge=nudge) if nudge:
             return [("", Text.build_inline(nudge))]
         case work.ModelFailed():
@@ -181,55 +179,55 @@ def _texts(event: Event) -> list[tuple[str, Text]]:
     return []
 
 
-def _words(events: list[Event]) -> tuple[str, str]:
+def _describe_events(events: list[Event]) -> tuple[str, str]:
     first, last = events[0], events[-1]
     if isinstance(first, work.ToolCalled):
         how = "…"
         if isinstance(last, work.ToolReturned):
             how = f"{'ok' if last.ok else 'refused'}  {last.seconds:.1f} s"
         return "tool", f"{format_tool_call(first.name, first.arguments.head)}  {how}"
-    return _said(last)
+    return _describe_event(last)
 
 
 @singledispatch
-def _said(event: Event) -> tuple[str, str]:
+def _describe_event(event: Event) -> tuple[str, str]:
     return "note", describe_event(event)
 
 
-@_said.register
+@_describe_event.register
 def _(event: work.ModelReplied) -> tuple[str, str]:
     if event.text.size:
         return "say", f"{event.text.head.partition(chr(10))[0][:_HEAD_CHARS]}"
-    asked = ", ".join(call.name for call in event.tool_calls)
+    tools = ", ".join(call.name for call in event.tool_calls)
     return (
         "reply",
-        f"{asked or 'nothing'}  {event.usage.tokens:,} tokens  {event.usage.cost_text}  {event.seconds:.1f} s",
+        f"{tools or 'nothing'}  {event.usage.tokens:,} tokens  {event.usage.cost_text}  {event.seconds:.1f} s",
     )
 
 
-@_said.register
+@_describe_event.register
 def _(event: work.ModelCalled) -> tuple[str, str]:
     return "call", f"{shorten_model_name(event.model)}, turn {event.turn + 1}"
 
 
-@_said.register
+@_describe_event.register
 def _(event: work.ModelFailed) -> tuple[str, str]:
     return "fail", describe_event(event)
 
 
-@_said.register
+@_describe_event.register
 def _(event: work.TurnEnded) -> tuple[str, str]:
     if event.nudge:
         return ("note", event.nudge)
     return ("turn", f"{event.turn + 1} is over")
 
 
-@_said.register
+@_describe_event.register
 def _(event: work.SessionStarted) -> tuple[str, str]:
     return "begin", f"{event.role} on {shorten_model_name(event.model)}, prompt {event.prompt[:12]}"
 
 
-@_said.register
+@_describe_event.register
 def _(event: work.SessionEnded) -> tuple[str, str]:
     return "end", f"{event.exit} {event.detail}"
 
@@ -238,9 +236,7 @@ def get_event_level(event: Event) -> TranscriptLevel:
     """Return the level from which on an event is shown."""
     match event:
         case work.ModelReplied(text=text):
-            if text.size:
-                return TranscriptLevel.QUIET
-            return TranscriptLevel.VERBOSE
+            return TranscriptLevel.QUIET if text.size else TranscriptLevel.VERBOSE
         case work.ToolCalled(name="request_tier"):
             return TranscriptLevel.QUIET
         case work.ToolCalled():

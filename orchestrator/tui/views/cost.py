@@ -11,6 +11,7 @@ from textual.binding import Binding, BindingType
 from orchestrator.domain.event import RecordedEvent
 from orchestrator.report.cost.breakdown import CostBreakdown, build_cost_breakdown
 from orchestrator.report.rows.agent_row import format_tokens
+from orchestrator.tui.rows.glyphs import get_glyphs
 from orchestrator.tui.rows.spend_rows import (
     SPEND_KEYS,
     SPEND_SIDES,
@@ -21,10 +22,11 @@ from orchestrator.tui.rows.spend_rows import (
     render_top_rows,
 )
 from orchestrator.tui.rows.spending import SpendLog
-from orchestrator.tui.rows.text_plots import ASCII_BARS, BARS, plot_sparkline
+from orchestrator.tui.rows.text_plots import plot_sparkline
 from orchestrator.tui.run_feed.event_backfill import EventBackfill
 from orchestrator.tui.view_model import ViewModel
 from orchestrator.tui.views.base_view import Subject
+from orchestrator.tui.views.cells import format_nonzero
 from orchestrator.tui.views.throttled_view import ThrottledView
 from orchestrator.tui.widgets.drawing import Drawing
 from orchestrator.tui.widgets.styled_text import Span
@@ -69,7 +71,6 @@ class CostView(ThrottledView):
         super().__init__(id=id)
         self._by: SpendSide = "task"
         self._is_by_cost = False
-        self._total = 0
         self._begin()
 
     def _begin(self) -> None:
@@ -92,9 +93,7 @@ class CostView(ThrottledView):
         sides: dict[SpendSide, str] = {
             by: render_top_rows(build_spend_rows(view_model.state, cost, by)) for by in SPEND_SIDES if by != "task"
         }
-        values = []
-        for usage in self._spend.list_bins(view_model.now):
-            values.append(cost.get_share(usage))
+        values = list(map(cost.get_share, self._spend.list_bins(view_model.now)))
         self.query_one("#cost-sides", Drawing).show_drawing(partial(self._sides, sides, values))
         self._put(view_model, cost)
 
@@ -102,27 +101,21 @@ class CostView(ThrottledView):
         self, sides: dict[SpendSide, str], values: Sequence[float], width: int, _height: int
     ) -> list[list[Span]]:
         rows: list[list[Span]] = [[(f"by {by}".ljust(12), "dim"), (words or "-", "")] for by, words in sides.items()]
-        curve = plot_sparkline(values, width - 36, ASCII_BARS if self.is_ascii else BARS)
+        curve = plot_sparkline(values, width - 36, get_glyphs(self.is_ascii).bars)
+        when = "-"
         if values:
             when = f"  each {-(-len(values) // max(width - 36, 1)) * 10} min"
-        else:
-            when = "-"
         return [*rows, [("over time".ljust(12), "dim"), (curve, "state-run"), (when, "dim")]]
 
     def _put(self, view_model: ViewModel, cost: CostBreakdown) -> None:
-        rows = build_spend_rows(view_model.state, cost, self._by)
-        self._total = len(rows)
-        fit = [row for row in rows if self.active_filter.matches_row(row.get_filter_values())]
+        rows = self.filter_rows(build_spend_rows(view_model.state, cost, self._by))
         if self._is_by_cost:
-            fit.sort(key=lambda row: -row.share)
+            rows.sort(key=lambda row: -row.share)
         first, *others = _COLUMNS
         self._table.show_columns([Column(first.key, _TITLES[self._by], first.width, grows=True), *others])
-        if self._by == "waste":
-            empty = "nothing was wasted"
-        else:
-            empty = "no model was asked"
-        self._table.set_empty_text("nothing fits" if self.active_filter.text else empty)
-        self._table.show_rows(_row(row, is_flat=self._is_by_cost) for row in fit)
+        empty = "nothing was wasted" if self._by == "waste" else "no model was asked"
+        self._table.set_empty_text(self.get_empty_text(empty))
+        self._table.show_rows(_row(row, is_flat=self._is_by_cost) for row in rows)
 
     def _catch_up(self, view_model: ViewModel) -> None:
         """Read from the journal when money was spent: the state has only sums."""
@@ -178,19 +171,19 @@ class CostView(ThrottledView):
     @property
     def status_text(self) -> str:
         """From which side, and how many fit the filter."""
-        return f"by {self._by}" + (f"  {len(self._table.rows)} of {self._total}" if self.active_filter.text else "")
+        return f"by {self._by}  {self.format_filter_count(len(self._table.rows))}".rstrip()
 
 
 def _row(row: SpendRow, *, is_flat: bool) -> Row:
     return Row(
         row.name,
         {
-            "name": ("" if is_flat else "  " * row.depth) + row.name,
+            "name": "  " * (row.depth * (not is_flat)) + row.name,
             "cost": row.price,
             "share": f"{row.share:.1%}" if row.spent.calls else "",
             "tokens": format_tokens(row.spent.tokens),
             "calls": f"{row.spent.calls:,}",
-            "tries": str(row.attempts) if row.attempts else "",
+            "tries": format_nonzero(row.attempts),
             "detail": (row.detail, "dim"),
         },
     )

@@ -28,6 +28,7 @@ from orchestrator.tui.view_model import ViewModel
 from orchestrator.tui.views.base_view import DashboardView, Subject
 from orchestrator.tui.views.key_hints import get_key_hints
 from orchestrator.tui.widgets.styled_line import StyledLine
+from orchestrator.tui.widgets.styled_text import Span
 from orchestrator.tui.widgets.text_search import LineSource
 
 
@@ -73,16 +74,21 @@ class WorkerView(DashboardView):
             yield DiffPane(id="pane-d")
             yield TextPane(id="pane-e")
             yield TextPane(id="pane-i")
-            yield TextPane(id="pane-f") if self._subject.kind == "file" else FilesPane(id="pane-f")
+            if self._subject.kind == "file":
+                yield TextPane(id="pane-f")
+            else:
+                yield FilesPane(id="pane-f")
 
     @property
     def KEYS(self) -> Sequence[tuple[str, str]]:  # type: ignore[override]
         """The keys of the pane in front, and those of the panes."""
-        own = getattr(self.pane, "KEYS", ()) if self.is_mounted else ()
-        doing = self._row.activity if self._row is not None else None
-        taken = {tab.key for tab in _TABS}
-        acts = (one for one in get_key_hints(doing) if one[0] not in taken)
-        return (*acts, *own, ("t d e i f", "panes"), ("esc", "back"))
+        keys: list[tuple[str, str]] = []
+        if self._row is not None:
+            pane_keys = {tab.key for tab in _TABS}
+            keys += [hint for hint in get_key_hints(self._row.activity) if hint[0] not in pane_keys]
+        if self.is_mounted:
+            keys += getattr(self.pane, "KEYS", ())
+        return (*keys, ("t d e i f", "panes"), ("esc", "back"))
 
     @property
     def _is_ascii(self) -> bool:
@@ -135,33 +141,31 @@ class WorkerView(DashboardView):
         """Show the change, and while it grows what there is of it after each turn."""
         pane = self.query_one(DiffPane)
         ends = list_diff_endpoints(view_model.state, self._whole)
-        session = view_model.state.sessions.get(self._whole.session) if self._whole.session else None
-        if session is not None:
-            turns = session.turns
-        else:
-            turns = 0
+        session = self._whole.find_session(view_model.state)
+        turns = session.turns if session else 0
         pane.show_diff(view_model.directory, ends)
         if ends and not ends[0].new and ends[0].blob is None and self._turns not in {-1, turns}:
             pane.reload_diff()
         self._turns = turns
 
     def _show_tabs(self) -> None:
-        changed = self._row.changed_lines if self._row is not None else None
-        titles = {"d": f"Diff +{changed[0]}/-{changed[1]}"} if changed else {}
-        titles |= {"f": "Record"} if self._subject.kind == "file" else {}
-        is_narrow = self.size.width < _NARROW
-        spans = []
-        for tab in _TABS:
-            spans.append(
-                (
-                    f" {tab.key} "
-                    if is_narrow and tab.key != self._front
-                    else f" {tab.key} {titles.get(tab.key, tab.title)} ",
-                    "chosen" if tab.key == self._front else "dim",
-                )
-            )
-        told = getattr(self.pane, "status_text", "")
-        self.query_one("#worker-tabs", StyledLine).show_spans([*spans, (f"   {told}" if told else "", "accent")])
+        titles = {tab.key: tab.title for tab in _TABS}
+        if self._row is not None and self._row.changed_lines:
+            added, removed = self._row.changed_lines
+            titles["d"] = f"Diff +{added}/-{removed}"
+        if self._subject.kind == "file":
+            titles["f"] = "Record"
+        spans: list[Span] = []
+        for key, title in titles.items():
+            if key == self._front:
+                spans.append((f" {key} {title} ", "chosen"))
+            elif self.size.width < _NARROW:
+                spans.append((f" {key} ", "dim"))
+            else:
+                spans.append((f" {key} {title} ", "dim"))
+        if status := getattr(self.pane, "status_text", ""):
+            spans.append((f"   {status}", "accent"))
+        self.query_one("#worker-tabs", StyledLine).show_spans(spans)
 
     def action_pane(self, key: str) -> None:
         """Bring a pane to the front and give it the focus."""
@@ -212,7 +216,6 @@ class WorkerView(DashboardView):
     def find_stream_lines(self) -> LineSource | None:
         """Return the whole conversation while it is in front, else the lines of the pane."""
         pane = self.pane
-        found = pane.get_all_lines() if isinstance(pane, TranscriptPane) else None
-        if found is not None:
-            return found
+        if isinstance(pane, TranscriptPane) and (lines := pane.get_all_lines()) is not None:
+            return lines
         return super().find_stream_lines()
