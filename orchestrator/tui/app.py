@@ -1,6 +1,6 @@
 """The dashboard itself: a frame around views, fed with moments four times a second. Its end ends nothing but itself."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
@@ -12,6 +12,7 @@ from textual.filter import LineFilter
 
 from orchestrator.domain.commands.catalog import TYPED_COMMANDS
 from orchestrator.domain.commands.definitions import Command, Stop
+from orchestrator.domain.text.listing import format_count
 from orchestrator.errors import OrchestrateError, UsageProblem
 from orchestrator.tui.actions import DashboardActions
 from orchestrator.tui.commands.command_bar import CommandBar, CopyOpener
@@ -49,6 +50,8 @@ if TYPE_CHECKING:
 _TICK_S = 1 / 4
 _CALL_S = 2.0
 _TWICE_S = 3.0
+_SPEED_FACTORS = {"faster": 2.0, "slower": 0.5}
+_STOPS: Mapping[LeaveChoice, Stop] = {"drain": Stop(how="drain"), "stop": Stop(how="interrupt")}
 _OWN = {"filter": "show only what fits; nothing shows all", "quit": "leave; the run goes on"}
 _WIDTHS = [(0, "-narrow"), (80, "-list"), (100, "-roomy"), (140, "-wide")]
 _HEIGHTS = [(0, "-low"), (20, "-high")]
@@ -83,7 +86,9 @@ class Dashboard(App[None]):
         self._alerts = Alerts(settings.quiet_s)
         self._streaming: StreamMode | None = None
         self._has_interrupted = False
-        self._line_filters = [ControlCharacterFilter(), *([AsciiFilter()] if settings.is_ascii else [])]
+        self._line_filters: list[LineFilter] = [ControlCharacterFilter()]
+        if settings.is_ascii:
+            self._line_filters.append(AsciiFilter())
         for palette in COLOUR_SCHEMES.values():
             self.register_theme(palette.build_theme())
         self.theme = settings.theme
@@ -113,7 +118,7 @@ class Dashboard(App[None]):
 
     def run_every(self, seconds: float, act: Callable[[], object]) -> None:
         """Call `act` every `seconds` while there is a screen: Textual ends the screens before the timers."""
-        self.set_interval(seconds, lambda: act() if self.is_running and not self._exit else None)
+        self.set_interval(seconds, lambda: self.is_running and not self._exit and act())
 
     def _draw_all(self, _app: object) -> None:
         """Draw everything anew: after ctrl+z and fg nothing is left on the terminal."""
@@ -152,24 +157,23 @@ class Dashboard(App[None]):
     def _paint(self) -> None:
         width, height = self.size
         frame, front = self.screen_stack[0], self.view_stack
-        view = front.current_view
         if self.view_model is not None:
             head = build_header_line(self.view_model, width, self._source.replay, is_ascii=self.settings.is_ascii)
             frame.query_one("#head", StyledLine).show_spans(head)
         problem = frame.query_one("#problem", StyledLine)
         problem.display = bool(self._source.problem)
         problem.show_spans([(self._source.problem, "warn")])
-        common = FOOTER_KEYS if self._source.replay is None else (*PLAYBACK_KEYS, *FOOTER_KEYS)
-        frame.query_one("#keys", StyledLine).show_spans(
-            build_key_line(view.KEYS if view else (), common, width, height)
-        )
+        keys = build_key_line(front.keys, self._footer_keys, width, height)
+        frame.query_one("#keys", StyledLine).show_spans(keys)
         counts = count_waiting(self.view_model.state) if self.view_model else {}
-        told = (
-            f"filter: {front.current_filter.text}" if front.current_filter.text else "",
-            f"[{view.status_text}]" if view and view.status_text else "",
-        )
-        self._tab_line = TabLine(front.tabs, front.tab_key, counts, "  ".join(filter(None, told)), width)
+        self._tab_line = TabLine(front.tabs, front.tab_key, counts, front.status_text, width)
         frame.query_one("#tabs", StyledLine).show_spans(self._tab_line.spans)
+
+    @property
+    def _footer_keys(self) -> Sequence[tuple[str, str]]:
+        if self._source.replay is None:
+            return FOOTER_KEYS
+        return (*PLAYBACK_KEYS, *FOOTER_KEYS)
 
     # --- tabs and filters --------------------------------------------------------------------------------------------
 
@@ -219,9 +223,11 @@ class Dashboard(App[None]):
 
     def action_help(self) -> None:
         """Show all keys."""
-        view, held = self.view_stack.current_view, self.screen.active_bindings
-        taken = {key: one.binding.description for key, one in held.items() if one.node not in {self, self.screen}}
-        self.push_screen(KeyHelp(build_help_rows(view.KEYS if view else (), taken, self.settings.keys)))
+        inner = {}
+        for key, active in self.screen.active_bindings.items():
+            if active.node not in {self, self.screen}:
+                inner[key] = active.binding.description
+        self.push_screen(KeyHelp(build_help_rows(self.view_stack.keys, inner, self.settings.keys)))
 
     def action_palette(self) -> None:
         """Open the command palette."""
@@ -281,8 +287,7 @@ class Dashboard(App[None]):
     def action_stream(self) -> None:
         """Print the lines of what is in front on the terminal's own screen, until the key comes again."""
         view = self.view_stack.current_view
-        lines = view.find_stream_lines() if view else None
-        if lines is None or view is None or not can_stream(self):
+        if view is None or (lines := view.find_stream_lines()) is None or not can_stream(self):
             self.show_message("there are no lines to print here", is_problem=True)
         elif self._streaming is None:
             self._streaming = StreamMode(self, lines)  # at once: the key may be pressed twice
@@ -294,7 +299,7 @@ class Dashboard(App[None]):
             count = await streaming.run(title, keys.split(","))
         finally:
             self._streaming = None
-        self.show_message(f"{count:,} line{'s' * (count != 1)} printed")
+        self.show_message(f"{format_count(count, 'line')} printed")
 
     def action_replay(self, what: str) -> None:
         """Hold the recording, play it slower or faster, or jump to its end."""
@@ -308,7 +313,7 @@ class Dashboard(App[None]):
                 replay.is_paused = False
                 replay.jump_to_end()
             case _:
-                replay.speed *= 2 if what == "faster" else 0.5
+                replay.speed *= _SPEED_FACTORS[what]
         self.update_from_source()
 
     # --- leaving -----------------------------------------------------------------------------------------------------
@@ -347,7 +352,7 @@ class Dashboard(App[None]):
     def _leave(self, way: LeaveChoice | None) -> None:
         if way is None:
             return
-        if way == "detach" or self.send_command(Stop(how="drain" if way == "drain" else "interrupt")):
+        if way == "detach" or self.send_command(_STOPS[way]):
             self.action_detach()
 
     def send_command(self, command: Command) -> bool:

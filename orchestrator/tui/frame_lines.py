@@ -29,7 +29,10 @@ def build_header_line(
     """Build the header: the run, its progress and cost; at its end, whether one may act, and the connection."""
     is_at_work = view_model.is_at_work and view_model.state.ended is None
     parts = build_header_parts(view_model.state, view_model.now, is_at_work=is_at_work, is_ascii=is_ascii)
-    parts.append(HeaderPart("RO", "warn", 1) if view_model.is_read_only else HeaderPart("RW", "dim", 12))
+    if view_model.is_read_only:
+        parts.append(HeaderPart("RO", "warn", 1))
+    else:
+        parts.append(HeaderPart("RW", "dim", 12))
     parts.append(build_connection_part(view_model, replay))
     return fit_header_parts(parts, width)
 
@@ -78,10 +81,7 @@ class TabLine:
         return [self._name(tab, is_short=are_short and tab.key != self._front) for tab in self._tabs]
 
     def _name(self, tab: Tab, *, is_short: bool) -> str:
-        if self._counts.get(tab.key):
-            count = f"({self._counts[tab.key]})"
-        else:
-            count = ""
+        count = f"({self._counts[tab.key]})" if self._counts.get(tab.key) else ""
         if is_short:
             return f" {tab.key}{count} "
         return f" {tab.key} {tab.title}{count} "
@@ -100,18 +100,24 @@ def build_key_line(own: Sequence[tuple[str, str]], common: Sequence[tuple[str, s
     In a small terminal it says that that is why there is one column only, and `common` are only the last two.
     """
     is_small = width < SMALL_TERMINAL[0] or height < SMALL_TERMINAL[1]
-    right = _key_spans(common[-2:] if is_small else common)
-    room = width - _cells(right)
-    left: list[Span] = [("small terminal  ", "warn")] if is_small else []
-    for key in own:
-        if _cells([*left, *_key_spans([key])]) > room:
+    left: list[Span] = []
+    right: list[Span] = []
+    if is_small:
+        left, common = [("small terminal  ", "warn")], common[-2:]
+    for key, words in common:
+        right += _render_key(key, words)
+    room = width - _cells(right) - _cells(left)
+    for key, words in own:
+        spans = _render_key(key, words)
+        if _cells(spans) > room:
             break
-        left += _key_spans([key])
-    return [*left, (" " * max(room - _cells(left), 0), ""), *right]
+        left += spans
+        room -= _cells(spans)
+    return [*left, (" " * max(room, 0), ""), *right]
 
 
-def _key_spans(keys: Sequence[tuple[str, str]]) -> list[Span]:
-    return [span for key, words in keys for span in ((key, "key"), (f" {words}  ", "dim"))]
+def _render_key(key: str, words: str) -> list[Span]:
+    return [(key, "key"), (f" {words}  ", "dim")]
 
 
 def _cells(spans: Spans) -> int:

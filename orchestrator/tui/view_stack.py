@@ -1,6 +1,6 @@
 """What is in front: a tab, or one thing shown whole over it. Each tab keeps its cursor, its place and its filter."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from textual.widget import Widget
 from textual.widgets import ContentSwitcher
@@ -31,6 +31,21 @@ class ViewStack(ContentSwitcher):
     def current_view(self) -> DashboardView | None:
         """The view in front."""
         return next((one for one in self.children if isinstance(one, DashboardView) and one.id == self.current), None)
+
+    @property
+    def keys(self) -> Sequence[tuple[str, str]]:
+        """The keys of the view in front."""
+        return self.current_view.KEYS if self.current_view else ()
+
+    @property
+    def status_text(self) -> str:
+        """The filter and the status of the view in front, for the line of tabs."""
+        words = []
+        if self.current_filter.text:
+            words.append(f"filter: {self.current_filter.text}")
+        if self.current_view is not None and self.current_view.status_text:
+            words.append(f"[{self.current_view.status_text}]")
+        return "  ".join(words)
 
     @property
     def current_filter(self) -> RowFilter:
@@ -99,12 +114,11 @@ class ViewStack(ContentSwitcher):
 
     def focus_view(self) -> None:
         """Give the focus to the view in front."""
-        inner = (
-            (one for one in self.current_view.query("*") if one.focusable and _is_shown(one))
-            if self.current_view
-            else iter(())
-        )
-        self.screen.set_focus(next(inner, None))
+        focus = None
+        if self.current_view is not None:
+            inner = (widget for widget in self.current_view.query("*") if widget.focusable and _is_shown(widget))
+            focus = next(inner, None)
+        self.screen.set_focus(focus)
 
     def _to_front(self, name: str) -> None:
         self.current = name

@@ -2,8 +2,8 @@
 
 import logging
 from collections.abc import Callable, Sequence
-from time import monotonic
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING, Literal, cast
 
 from anyio import to_thread
@@ -196,7 +196,9 @@ class CommandBar(StyledLine):
             self._hold(possible)
 
     def _ask(self, commands: Sequence[Command]) -> None:
-        dialog = ConfirmationDialog([describe_with_consequence(one) for one in commands], sum(map(_count_things, commands)))
+        dialog = ConfirmationDialog(
+            [describe_with_consequence(one) for one in commands], sum(map(_count_things, commands))
+        )
 
         def hold_if_sure(is_sure: bool | None) -> None:
             if is_sure:

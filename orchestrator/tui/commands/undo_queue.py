@@ -64,12 +64,12 @@ class UndoQueue:
 
     def undo_last_batch(self) -> list[PendingCommand]:
         """Remove and return the batch that was held last, so that it is never sent."""
-        last = []
-        for one in self._held:
-            if one.batch == self._held[-1].batch:
-                last.append(one)
-        self._held = [one for one in self._held if one not in last]
-        return last
+        if not self._held:
+            return []
+        newest = self._held[-1].batch
+        undone = [one for one in self._held if one.batch == newest]
+        self._held = [one for one in self._held if one.batch != newest]
+        return undone
 
     def send_due_commands(self, now: float) -> list[CommandOutcome]:
         """Send what has been held for long enough."""
@@ -81,23 +81,22 @@ class UndoQueue:
 
     def _send_all(self, due: list[PendingCommand]) -> list[CommandOutcome]:
         """Remove each command before it is sent: whatever happens then, it is not sent twice."""
-        told = []
+        outcomes = []
         for one in due:
             self._held.remove(one)
             try:
                 self._sent[self._send(one.command)] = one
             except OrchestrateError as problem:
-                told.append(CommandOutcome(f"{one.description}: not sent: {problem}", is_problem=True))
-        return told
+                outcomes.append(CommandOutcome(f"{one.description}: not sent: {problem}", is_problem=True))
+        return outcomes
 
     def collect_outcomes(self, state: RunState) -> list[CommandOutcome]:
         """Return what engines have made of sent commands, each outcome once."""
-        taken = [(key, one) for key, one in self._sent.items() if key in state.taken_commands]
-        for key, _ in taken:
-            del self._sent[key]
-        return [
-            CommandOutcome(f"{one.description}: refused: {refused}", is_problem=True)
-            if refused
-            else CommandOutcome(f"{one.description}: taken")
-            for refused, one in ((state.taken_commands[key], one) for key, one in taken)
-        ]
+        outcomes = []
+        for key in [key for key in self._sent if key in state.taken_commands]:
+            words = self._sent.pop(key).description
+            if refusal := state.taken_commands[key]:
+                outcomes.append(CommandOutcome(f"{words}: refused: {refusal}", is_problem=True))
+            else:
+                outcomes.append(CommandOutcome(f"{words}: taken"))
+        return outcomes

@@ -80,26 +80,26 @@ class TranscriptPane(Vertical):
     @property
     def status_text(self) -> str:
         """How it is shown: `FOLLOW  level:normal  find: vendor 3/17`."""
-        found = self.pager.search_position
-        parts = [
-            "FOLLOW" if self.pager.is_following else "",
-            "wrap" if self.pager.wrap else "",
-            f"level:{self._level.name.lower()}",
-            f"find: {found.text} {found.rank}/{found.total}" if found else "",
-        ]
-        return "  ".join(part for part in parts if part)
+        parts = []
+        if self.pager.is_following:
+            parts.append("FOLLOW")
+        if self.pager.wrap:
+            parts.append("wrap")
+        parts.append(f"level:{self._level.name.lower()}")
+        if found := self.pager.search_position:
+            parts.append(f"find: {found.text} {found.rank}/{found.total}")
+        return "  ".join(parts)
 
     def show_session(self, view_model: ViewModel, session: SessionId | None) -> None:
         """Show a conversation as it is in a view model; only what is new is read."""
-        wanted = ConversationReader(view_model.directory, session, self._is_ascii) if session is not None else None
-        if wanted != self._of or view_model.seq < self._until:
-            self._of, self._transcript, self._everything, self._known = wanted, None, None, -1
+        reader, known = None, view_model.seq
+        if session is not None:
+            reader = ConversationReader(view_model.directory, session, self._is_ascii)
+            if last_event := view_model.last_session_events.get(session):
+                known = hash((last_event, view_model.state.sessions.get(session)))
+        if reader != self._of or view_model.seq < self._until:
+            self._of, self._transcript, self._everything, self._known = reader, None, None, -1
             self.pager.show_text(LineList())
-        seen = view_model.last_session_events.get(session) if session is not None else None
-        if session is not None and seen:
-            known = hash((seen, view_model.state.sessions.get(session)))
-        else:
-            known = view_model.seq
         self._until = view_model.seq
         if self._of is not None and known != self._known and not self._is_reading:
             self._known, self._is_reading = known, True
@@ -148,7 +148,7 @@ class TranscriptPane(Vertical):
 
     def _put(self, transcript: Transcript) -> None:
         self._transcript, self._opened = transcript, []
-        self.pager.show_text(_Shown(transcript), at_end=True)
+        self.pager.show_text(_StyledLines(transcript), at_end=True)
         self.post_message(self.StatusChanged())
 
     def get_all_lines(self) -> LineSource | None:
@@ -156,7 +156,7 @@ class TranscriptPane(Vertical):
         if self._transcript is None or not self._is_all:
             return None
         self._everything = self._transcript.copy_with_all_open()
-        return _Settled(self._everything)
+        return _SettledLines(self._everything)
 
     def apply_filter(self, wanted: RowFilter) -> None:
         """Search for words, also in closed items; stop searching if there are none."""
@@ -166,10 +166,13 @@ class TranscriptPane(Vertical):
 
     async def _find(self, transcript: Transcript, text: str) -> None:
         """Close what the previous search opened, and open what this one finds once typing has paused."""
-        await anyio.sleep(_TYPING_S if text else 0)
+        if text:
+            await anyio.sleep(_TYPING_S)
         if self._opened:
             transcript.open_items(self._opened, is_open=False)
-        self._opened = await to_thread.run_sync(transcript.find_closed_items, text) if text else []
+        self._opened = []
+        if text:
+            self._opened = await to_thread.run_sync(transcript.find_closed_items, text)
         if transcript is self._transcript:
             transcript.open_items(self._opened)
             self.pager.invalidate_lines(0)
@@ -209,7 +212,7 @@ class TranscriptPane(Vertical):
             self.notify(copy_text(self.app, self._transcript.get_item_text(self.pager.cursor)), markup=False)
 
 
-class _Shown:
+class _StyledLines:
     """A transcript's lines with their styles."""
 
     def __init__(self, transcript: Transcript) -> None:
@@ -223,7 +226,7 @@ class _Shown:
         return self._transcript.get_styled_line(index)
 
 
-class _Settled:
+class _SettledLines:
     """The lines of a transcript that will never change, for printing them once."""
 
     def __init__(self, transcript: Transcript) -> None:

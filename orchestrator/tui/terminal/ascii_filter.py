@@ -9,6 +9,8 @@ from rich.segment import Segment
 from textual.color import Color
 from textual.filter import LineFilter
 
+from orchestrator.tui.terminal.control_filter import replace_text
+
 _LIKE: Mapping[str, str] = {
     "✓": "+", "✗": "x", "⊘": "-", "○": "o", "●": "*", "•": "*", "·": ".", "…": ".", "⚙": "T", "⚖": "J", "⇄": "M",
     "▶": ">", "▸": "+", "▾": "-", "▼": "v", "↻": "r", "‖": "=", "→": ">", "←": "<", "↑": "^", "↓": "v", "⏎": "/",
@@ -24,12 +26,7 @@ class AsciiFilter(LineFilter):
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
         """Return the same segments in ASCII."""
-        return [
-            segment
-            if segment.text.isascii()
-            else Segment(convert_to_ascii(segment.text), segment.style, segment.control)
-            for segment in segments
-        ]
+        return [replace_text(segment, convert_to_ascii(segment.text)) for segment in segments]
 
 
 def convert_to_ascii(text: str) -> str:
@@ -50,7 +47,7 @@ def _character(character: str) -> str:
 def _drawn(character: str) -> str:
     """Return the likeness of corners and crossings of lines, and of partly filled cells."""
     code = ord(character)
-    return "+" if code in _BOXES else "#" if code in _BLOCKS else ""
+    return "+" * (code in _BOXES) or "#" * (code in _BLOCKS)
 
 
 def _letter(character: str) -> str:

@@ -68,13 +68,21 @@ def clean_line(text: str) -> str:
 
 def build_spans(cell: Cell, limit: int | None = None) -> list[Span]:
     """Return a cell's clean spans, of at most `limit` cells; what is left out is counted at the end."""
-    spans = [(cell, "")] if isinstance(cell, str) else [cell] if isinstance(cell, tuple) else cell
+    spans = _list_spans(cell)
     if limit is None:
         return [(clean_line(text), style) for text, style in spans]
-    return _limited(spans, limit)
+    return _limit_spans(spans, limit)
 
 
-def _limited(spans: Sequence[Span], limit: int) -> list[Span]:
+def _list_spans(cell: Cell) -> list[Span]:
+    if isinstance(cell, str):
+        return [(cell, "")]
+    if isinstance(cell, tuple):
+        return [cell]
+    return cell
+
+
+def _limit_spans(spans: Sequence[Span], limit: int) -> list[Span]:
     """Return no more of a long text than can be shown."""
     found: list[Span] = []
     left = limit
@@ -97,11 +105,7 @@ def get_clean_text(cell: Cell) -> str:
 
 def get_raw_text(cell: Cell) -> str:
     """Return the words as they came, for searching; they may hold control characters."""
-    if isinstance(cell, str):
-        return cell
-    if isinstance(cell, tuple):
-        return cell[0]
-    return "".join(one for one, _ in cell)
+    return "".join(text for text, _ in _list_spans(cell))
 
 
 def split_spans(spans: Iterable[Span], places: Sequence[int]) -> list[list[Span]]:
@@ -113,10 +117,12 @@ def split_spans(spans: Iterable[Span], places: Sequence[int]) -> list[list[Span]
         text = whole
         while cuts and position + len(text) >= cuts[0]:
             head, text = text[: cuts[0] - position], text[cuts[0] - position :]
-            found[-1].extend([(head, style)] if head else [])
+            if head:
+                found[-1].append((head, style))
             found.append([])
             position = cuts.pop(0)
-        found[-1].extend([(text, style)] if text else [])
+        if text:
+            found[-1].append((text, style))
         position += len(text)
     return found + [[] for _ in cuts]
 
@@ -135,10 +141,11 @@ def fit_cell(cell: Cell, width: int, style_of: StyleLookup, *, to_the_right: boo
     if spare < 0:
         shown = list(strip.crop(0, width - 1))
         return [*shown, Segment("…", shown[-1].style if shown else None)]
-    gap = [Segment(" " * spare)] if spare else []
+    if not spare:
+        return list(strip)
     if to_the_right:
-        return [*gap, *strip]
-    return [*strip, *gap]
+        return [Segment(" " * spare), *strip]
+    return [*strip, Segment(" " * spare)]
 
 
 def _end_of(text: str, width: int) -> str:

@@ -127,12 +127,14 @@ class TextPager(ScrollableText):
         while not is_whole and search is self._search:
             is_whole = search.search_more(self._source, _SLICE_S)
             if hit is None:
-                hit = (search.find_previous_hit if backwards else search.find_next_hit)(start, is_whole)
+                find = search.find_previous_hit if backwards else search.find_next_hit
+                hit = find(start, is_whole)
                 if hit is not None:
                     self.move_to(hit)
             await checkpoint()
         if search is self._search:
-            self._found = SearchPosition(search.text, hit, 0 if hit is None else search.get_rank(hit), len(search.hits))
+            rank = 0 if hit is None else search.get_rank(hit)
+            self._found = SearchPosition(search.text, hit, rank, len(search.hits))
             self.post_message(self.SearchFinished(self, self._found))
 
     # --- selecting ---------------------------------------------------------------------------------------------------
@@ -140,8 +142,9 @@ class TextPager(ScrollableText):
     @property
     def selected_lines(self) -> range:
         """The lines that are selected; that with the cursor if none are."""
-        ends = (self._cursor, self._cursor if self._anchor is None else self._anchor)
-        return range(min(ends), min(max(ends) + 1, len(self._source)))
+        anchor = self._cursor if self._anchor is None else self._anchor
+        first, last = sorted((self._cursor, anchor))
+        return range(first, min(last + 1, len(self._source)))
 
     @property
     def selected_text(self) -> str:
@@ -164,7 +167,8 @@ class TextPager(ScrollableText):
 
     def action_extend(self, by: int) -> None:
         """Select lines from the cursor on."""
-        self._anchor = self._cursor if self._anchor is None else self._anchor
+        if self._anchor is None:
+            self._anchor = self._cursor
         self.action_move(by)
 
     def action_select(self) -> None:
