@@ -10,7 +10,7 @@ import click
 class Verb(NamedTuple):
     """One verb: its module below `orchestrator.cli`, and its line in the list of verbs.
 
-    The module defines the command as `VERB_command`, with `_` for `-`.
+    The module has the command in `COMMANDS` by its name, or defines it as `VERB_command`, with `_` for `-`.
     """
 
     module: str
@@ -32,6 +32,9 @@ class LazyGroup(click.Group):
         if verb is None:
             return None
         module = import_module(f"orchestrator.cli.{verb.module}")
+        commands: Mapping[str, click.Command] = getattr(module, "COMMANDS", {})
+        if name in commands:
+            return commands[name]
         command: click.Command = getattr(module, f"{name.replace('-', '_')}_command")
         return command
 

@@ -10,6 +10,7 @@ import click
 
 from orchestrator import __version__
 from orchestrator.cli.lazy_group import LazyGroup, Verb
+from orchestrator.domain.commands.catalog import GOAL_VERBS
 from orchestrator.errors import OrchestrateError
 from orchestrator.redact.process_protection import protect_process
 from worktrees.errors import GitError
@@ -29,15 +30,9 @@ VERBS = {
     "cost": Verb("inspect.cost", "Show what a run cost, by task, role and model, and what was wasted."),
     "report": Verb("inspect.report", "Report on a run: a page, Markdown, JUnit, SARIF; or how its reviewers held up."),
     "diff": Verb("inspect.diff", "Print the diff of a run, a task or a file."),
-    "approve": Verb("control.commands", "Answer yes to what a run asks; it goes on."),
-    "deny": Verb("control.commands", "Answer no to what a run asks; it goes on."),
-    "pause": Verb("control.commands", "Stop a run at its next model call."),
-    "continue": Verb("control.commands", "Go on with a run that was paused."),
-    "retry": Verb("control.commands", "Have a task tried again, also from an earlier turn."),
-    "cancel": Verb("control.commands", "Give up a task, or a whole run."),
-    "stop-call": Verb("control.stop_call", "End the one command that an agent waits for."),
+    **{name: Verb("control.verbs", entry.line) for name, entry in GOAL_VERBS.items()},
     "criterion": Verb("control.criterion", "Ask a run for one thing more, or one less."),
-    "inbox": Verb("control.commands", "Show what waits for a person."),
+    "inbox": Verb("control.inbox", "Show what waits for a person."),
     "resume": Verb("run.resume", "Go on with a run that stopped."),
     "ci": Verb("ci.group", "Carry a run on from job to job of a CI system."),
     "engine": Verb("run.engine", "Work on a run in this process, for service managers."),

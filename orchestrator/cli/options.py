@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import click
 
 from orchestrator.config.flag_values import parse_flag_value, set_nested_value
-from orchestrator.domain.ids import CRITERION_ID_PATTERN
+from orchestrator.domain.run.contract import split_criterion
 
 _PART = re.compile(r'"([^"]*)"|([^."]+)')
 F = TypeVar("F", bound=Callable[..., Any])
@@ -106,20 +106,12 @@ def add_criteria(texts: tuple[str, ...], commands: tuple[str, ...], into: dict[s
     if texts or commands:
         asked = []
         for number, text in enumerate(texts, start=1):
-            asked.append(parse_criterion(text, f"c{number}"))
+            name, words = split_criterion(text)
+            asked.append({"id": name or f"c{number}", "text": words})
         musts = []
         for number, line in enumerate(commands, start=1):
             musts.append({"id": f"must-{number}", "command": line})
         into["contract"] = [*into.get("contract", ()), *asked, *musts]
-
-
-def parse_criterion(text: str, otherwise: str) -> dict[str, str]:
-    """The id and the text of a criterion that may be written as `ID: TEXT`."""
-    name, colon, rest = text.partition(": ")
-    is_named = bool(colon) and re.fullmatch(CRITERION_ID_PATTERN, name) is not None
-    if is_named:
-        return {"id": name, "text": rest}
-    return {"id": otherwise, "text": text}
 
 
 def disable_sandbox(into: dict[str, Any], wish: bool) -> None:

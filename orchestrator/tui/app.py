@@ -1,6 +1,6 @@
 """The dashboard itself: a frame around views, fed with moments four times a second. Its end ends nothing but itself."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
@@ -10,11 +10,12 @@ from textual.binding import BindingType
 from textual.events import Resize
 from textual.filter import LineFilter
 
+from orchestrator.domain.commands.catalog import TYPED_COMMANDS
 from orchestrator.domain.commands.definitions import Command, Stop
+from orchestrator.domain.text.listing import format_count
 from orchestrator.errors import OrchestrateError, UsageProblem
 from orchestrator.tui.actions import DashboardActions
 from orchestrator.tui.commands.command_bar import CommandBar, CopyOpener
-from orchestrator.tui.commands.parser import TYPED_VERBS
 from orchestrator.tui.filter_box import FilterBox
 from orchestrator.tui.frame_lines import TabLine, build_header_line, build_key_line, count_waiting
 from orchestrator.tui.keymap import (
@@ -49,6 +50,8 @@ if TYPE_CHECKING:
 _TICK_S = 1 / 4
 _CALL_S = 2.0
 _TWICE_S = 3.0
+_SPEED_FACTORS = {"faster": 2.0, "slower": 0.5}
+_STOPS: Mapping[LeaveChoice, Stop] = {"drain": Stop(how="drain"), "stop": Stop(how="interrupt")}
 _OWN = {"filter": "show only what fits; nothing shows all", "quit": "leave; the run goes on"}
 _WIDTHS = [(0, "-narrow"), (80, "-list"), (100, "-roomy"), (140, "-wide")]
 _HEIGHTS = [(0, "-low"), (20, "-high")]
@@ -70,29 +73,31 @@ class Dashboard(App[None]):
     BINDINGS: ClassVar[list[BindingType]] = build_bindings()
 
     def __init__(
-        self, source: ViewModelSource, doors: DashboardActions, look: DashboardSettings = DEFAULT_SETTINGS
+        self, source: ViewModelSource, actions: DashboardActions, settings: DashboardSettings = DEFAULT_SETTINGS
     ) -> None:
         super().__init__()
-        self.actions, self.settings = doors, look
+        self.actions, self.settings = actions, settings
         self.view_model: ViewModel | None = None
         self.exit_hooks: list[Callable[[], None]] = []
         self.crash_error: Exception | None = None
         self._source = source
         self._tab_line: TabLine | None = None
         self._last_filter = ""
-        self._alerts = Alerts(look.quiet_s)
+        self._alerts = Alerts(settings.quiet_s)
         self._streaming: StreamMode | None = None
         self._has_interrupted = False
-        self._line_filters = [ControlCharacterFilter(), *([AsciiFilter()] if look.is_ascii else [])]
+        self._line_filters: list[LineFilter] = [ControlCharacterFilter()]
+        if settings.is_ascii:
+            self._line_filters.append(AsciiFilter())
         for palette in COLOUR_SCHEMES.values():
             self.register_theme(palette.build_theme())
-        self.theme = look.theme
-        self.set_keymap(build_keymap(look.keys))
-        if not look.has_animations:
+        self.theme = settings.theme
+        self.set_keymap(build_keymap(settings.keys))
+        if not settings.has_animations:
             self.animation_level = "none"
 
     def compose(self) -> ComposeResult:
-        """The frame; views come when they are first in front."""
+        """Build the frame; a view is built when it is first in front."""
         yield StyledLine(id="head")
         yield StyledLine(id="tabs")
         yield StyledLine(id="problem")
@@ -102,7 +107,7 @@ class Dashboard(App[None]):
         yield StyledLine(id="keys")
 
     async def on_mount(self) -> None:
-        """Begin to read."""
+        """Start to read the source and show the first tab."""
         self.app_resume_signal.subscribe(self, self._draw_all)
         self._source.start()
         self.run_worker(self._source.fold_until_closed())
@@ -112,15 +117,15 @@ class Dashboard(App[None]):
         self.update_from_source()
 
     def run_every(self, seconds: float, act: Callable[[], object]) -> None:
-        """Do something again and again while there is a screen: Textual ends the screens before the timers."""
-        self.set_interval(seconds, lambda: act() if self.is_running and not self._exit else None)
+        """Call `act` every `seconds` while there is a screen: Textual ends the screens before the timers."""
+        self.set_interval(seconds, lambda: self.is_running and not self._exit and act())
 
     def _draw_all(self, _app: object) -> None:
-        """After ctrl+z and fg nothing of what was drawn is there any more."""
+        """Draw everything anew: after ctrl+z and fg nothing is left on the terminal."""
         self.refresh(layout=True)
 
     def on_unmount(self) -> None:
-        """Read no more."""
+        """Close the source."""
         self._source.close()
 
     # --- what is shown -----------------------------------------------------------------------------------------------
@@ -131,50 +136,49 @@ class Dashboard(App[None]):
         return self.screen_stack[0].query_one(ViewStack)
 
     def get_line_filters(self) -> Sequence[LineFilter]:
-        """What is done to every line before it is drawn."""
+        """Return the filters that every line passes before it is drawn."""
         return [*super().get_line_filters(), *self._line_filters]
 
     def get_style(self, name: str) -> Style:
-        """A style by the name that views give it, in the present theme."""
+        """Return a style of the present theme by the name that views give it."""
         return get_theme_style(name, self.theme)
 
     def update_from_source(self) -> None:
-        """One tick: the newest moment into the frame and into the view in front."""
+        """Show the newest view model in the frame and in the view in front."""
         if (found := self._source.get_view_model()) is not None:
             self.view_model = replace(found, is_read_only=found.is_read_only or self.settings.is_read_only)
             self.view_stack.show_view_model(self.view_model)
         self._paint()
 
     def on_resize(self, _event: Resize) -> None:
-        """Another width has room for other things."""
+        """Paint the frame for another width."""
         self._paint()
 
     def _paint(self) -> None:
         width, height = self.size
         frame, front = self.screen_stack[0], self.view_stack
-        view = front.current_view
         if self.view_model is not None:
             head = build_header_line(self.view_model, width, self._source.replay, is_ascii=self.settings.is_ascii)
             frame.query_one("#head", StyledLine).show_spans(head)
         problem = frame.query_one("#problem", StyledLine)
         problem.display = bool(self._source.problem)
         problem.show_spans([(self._source.problem, "warn")])
-        common = FOOTER_KEYS if self._source.replay is None else (*PLAYBACK_KEYS, *FOOTER_KEYS)
-        frame.query_one("#keys", StyledLine).show_spans(
-            build_key_line(view.KEYS if view else (), common, width, height)
-        )
+        keys = build_key_line(front.keys, self._footer_keys, width, height)
+        frame.query_one("#keys", StyledLine).show_spans(keys)
         counts = count_waiting(self.view_model.state) if self.view_model else {}
-        told = (
-            f"filter: {front.current_filter.text}" if front.current_filter.text else "",
-            f"[{view.status_text}]" if view and view.status_text else "",
-        )
-        self._tab_line = TabLine(front.tabs, front.tab_key, counts, "  ".join(filter(None, told)), width)
+        self._tab_line = TabLine(front.tabs, front.tab_key, counts, front.status_text, width)
         frame.query_one("#tabs", StyledLine).show_spans(self._tab_line.spans)
+
+    @property
+    def _footer_keys(self) -> Sequence[tuple[str, str]]:
+        if self._source.replay is None:
+            return FOOTER_KEYS
+        return (*PLAYBACK_KEYS, *FOOTER_KEYS)
 
     # --- tabs and filters --------------------------------------------------------------------------------------------
 
     async def on_styled_line_span_clicked(self, event: StyledLine.SpanClicked) -> None:
-        """A click on a tab brings it to the front; one on the name of a key presses it."""
+        """Bring a clicked tab to the front, or press the key whose name was clicked."""
         if event.line.id == "tabs" and self._tab_line and (key := self._tab_line.find_tab_key(event.span)):
             await self.action_tab(key)
         elif key := parse_shown_key(event.key):
@@ -191,22 +195,22 @@ class Dashboard(App[None]):
         self._paint()
 
     async def action_turn(self, by: int) -> None:
-        """The next tab, or the one before."""
+        """Bring the next tab to the front, or the one before."""
         await self.view_stack.switch_tab_by(by)
         self._paint()
 
     async def action_back(self) -> None:
-        """From one thing to where it was opened; else without the filter."""
+        """Go back to where the view in front was opened; on a tab, remove the filter."""
         if not await self.view_stack.go_back():
             self.view_stack.apply_filter_text("")
         self._paint()
 
     def action_filter(self) -> None:
-        """Type a filter."""
+        """Open the box for a filter."""
         self.view_stack.screen.query_one(FilterBox).open_with_text(self._last_filter)
 
     def on_filter_box_filter_changed(self, event: FilterBox.FilterChanged) -> None:
-        """A filter is being typed, or was."""
+        """Apply a filter that is being typed or was entered."""
         box, wrong = self.view_stack.screen.query_one(FilterBox), self.view_stack.apply_filter_text(event.text)
         box.show_problem(wrong)
         if event.is_final and not wrong:
@@ -218,14 +222,16 @@ class Dashboard(App[None]):
     # --- help, commands, copies --------------------------------------------------------------------------------------
 
     def action_help(self) -> None:
-        """All keys."""
-        view, held = self.view_stack.current_view, self.screen.active_bindings
-        taken = {key: one.binding.description for key, one in held.items() if one.node not in {self, self.screen}}
-        self.push_screen(KeyHelp(build_help_rows(view.KEYS if view else (), taken, self.settings.keys)))
+        """Show all keys."""
+        inner = {}
+        for key, active in self.screen.active_bindings.items():
+            if active.node not in {self, self.screen}:
+                inner[key] = active.binding.description
+        self.push_screen(KeyHelp(build_help_rows(self.view_stack.keys, inner, self.settings.keys)))
 
     def action_palette(self) -> None:
-        """Type a command."""
-        verbs = {name: verb.summary for name, verb in TYPED_VERBS.items()}
+        """Open the command palette."""
+        verbs = {name: verb.summary for name, verb in TYPED_COMMANDS.items()}
         places = {tab.title.lower(): f"tab {tab.key}" for tab in self.view_stack.tabs}
         self.push_screen(CommandPaletteScreen(verbs | places | _OWN, self._carry_out))
 
@@ -248,41 +254,40 @@ class Dashboard(App[None]):
         return self.screen_stack[0].query_one(CommandBar)
 
     def action_act(self, name: str) -> None:
-        """Do what a key stands for to what is chosen."""
+        """Do what a key stands for to what is selected."""
         self.command_bar.run_key_action(name)
 
     def on_comment_submitted(self, event: "CommentSubmitted") -> None:
-        """Something is to be said of a line of the change in front."""
+        """Keep a comment on a line of the change in front."""
         self.command_bar.add_line_comment(event.path, event.line, event.text)
 
     def action_review(self) -> None:
-        """Send all that was said of lines."""
+        """Send all comments on lines."""
         self.command_bar.submit_review()
 
     def action_open(self, how: CopyOpener) -> None:
-        """Open a copy of what is chosen elsewhere."""
+        """Open a copy of what is selected in an editor or a shell."""
         self.command_bar.open_copy(how)
 
     def action_undo(self) -> None:
-        """Take back the last command, while it is held."""
+        """Undo the last command while it is held."""
         self.command_bar.undo_last_commands()
 
     def action_copy(self) -> None:
-        """Copy what is chosen."""
+        """Copy the titles of what is selected to the clipboard."""
         if (view := self.view_stack.current_view) is not None and view.selected_subjects:
             self.show_message(
                 copy_text(self.app, "\n".join(subject.title or subject.id for subject in view.selected_subjects))
             )
 
     def show_message(self, words: str, *, is_problem: bool = False) -> None:
-        """Tell whoever watches something, for some seconds."""
+        """Show words for some seconds."""
         self.notify(words, severity="warning" if is_problem else "information", markup=False)
 
     def action_stream(self) -> None:
         """Print the lines of what is in front on the terminal's own screen, until the key comes again."""
         view = self.view_stack.current_view
-        lines = view.find_stream_lines() if view else None
-        if lines is None or view is None or not can_stream(self):
+        if view is None or (lines := view.find_stream_lines()) is None or not can_stream(self):
             self.show_message("there are no lines to print here", is_problem=True)
         elif self._streaming is None:
             self._streaming = StreamMode(self, lines)  # at once: the key may be pressed twice
@@ -294,10 +299,10 @@ class Dashboard(App[None]):
             count = await streaming.run(title, keys.split(","))
         finally:
             self._streaming = None
-        self.show_message(f"{count:,} line{'s' * (count != 1)} printed")
+        self.show_message(f"{format_count(count, 'line')} printed")
 
     def action_replay(self, what: str) -> None:
-        """Hold the recording, play it slower or faster, or go to its end."""
+        """Hold the recording, play it slower or faster, or jump to its end."""
         replay = self._source.replay
         match what:
             case _ if replay is None:
@@ -308,24 +313,24 @@ class Dashboard(App[None]):
                 replay.is_paused = False
                 replay.jump_to_end()
             case _:
-                replay.speed *= 2 if what == "faster" else 0.5
+                replay.speed *= _SPEED_FACTORS[what]
         self.update_from_source()
 
     # --- leaving -----------------------------------------------------------------------------------------------------
 
     def action_detach(self) -> None:
-        """Leave; the run goes on."""
+        """Leave the dashboard; the run goes on."""
         self.run_exit_hooks()
         self.exit()
 
     def run_exit_hooks(self) -> None:
-        """What has to be done before leaving, however that comes about: once."""
+        """Call the exit hooks, once, however the dashboard is left."""
         last, self.exit_hooks = self.exit_hooks, []
         for act in last:
             act()
 
     def action_interrupt(self) -> None:
-        """The first time say how to leave, the second time ask."""
+        """Say how to leave; the second time within some seconds, ask."""
         if self._has_interrupted:
             self.action_leave()
             return
@@ -337,21 +342,21 @@ class Dashboard(App[None]):
         self._has_interrupted = False
 
     def action_leave(self) -> None:
-        """Ask how."""
+        """Ask how to leave."""
         if not isinstance(self.screen, LeaveDialog):
-            moment = self.view_model
-            is_live = moment is not None and moment.connection in {Connection.LIVE, Connection.STALE}
-            may_stop = moment is not None and is_live and not moment.is_read_only
+            view_model = self.view_model
+            is_live = view_model is not None and view_model.connection in {Connection.LIVE, Connection.STALE}
+            may_stop = view_model is not None and is_live and not view_model.is_read_only
             self.push_screen(LeaveDialog(may_stop=may_stop), self._leave)
 
     def _leave(self, way: LeaveChoice | None) -> None:
         if way is None:
             return
-        if way == "detach" or self.send_command(Stop(how="drain" if way == "drain" else "interrupt")):
+        if way == "detach" or self.send_command(_STOPS[way]):
             self.action_detach()
 
     def send_command(self, command: Command) -> bool:
-        """Send a command at once; false, and told, if that cannot be done."""
+        """Send a command at once; return False after showing why that cannot be done."""
         try:
             self.actions.send_command(command)
         except OrchestrateError as problem:
@@ -360,27 +365,31 @@ class Dashboard(App[None]):
         return True
 
     def alert_user(self) -> None:
-        """Call whoever should look at the run, if there is something new."""
-        moment = self.view_model
-        if moment is None or self.command_bar.is_suspended or not (self.settings.bell or self.settings.notifications):
+        """Ring or notify if something new calls for a person."""
+        view_model = self.view_model
+        if (
+            view_model is None
+            or self.command_bar.is_suspended
+            or not (self.settings.bell or self.settings.notifications)
+        ):
             return
-        at_work = moment.connection in {Connection.LIVE, Connection.STALE, Connection.REPLAY}
+        at_work = view_model.connection in {Connection.LIVE, Connection.STALE, Connection.REPLAY}
         words = self._alerts.compose_alert(
-            collect_alert_messages(moment.state, moment.last_session_events, moment.now, is_at_work=at_work)
+            collect_alert_messages(view_model.state, view_model.last_session_events, view_model.now, is_at_work=at_work)
         )
         if words and self.settings.bell:
             self.bell()
         if words and self.settings.notifications and self._streaming is None and self._driver is not None:
-            self._driver.write(format_osc_9(moment.state.run.run, words))
+            self._driver.write(format_osc_9(view_model.state.run.run, words))
 
     def bell(self) -> None:
-        """Ring; also while the terminal is not ours."""
+        """Ring, also while the terminal is in stream mode."""
         if self._streaming is not None:
             self._streaming.ring_bell()
         else:
             super().bell()
 
     def _fatal_error(self) -> None:
-        """Whoever started the dashboard tells what went wrong; Textual would print all variables with it."""
+        """Keep the error for the caller to print; Textual would print all variables with it."""
         self.crash_error = self._exception
         self._close_messages_no_wait()

@@ -32,13 +32,13 @@ class FilterBox(Horizontal):
             self.is_final = is_final
 
     def compose(self) -> ComposeResult:
-        """A slash, the input, and room for what is wrong."""
+        """Build a slash, the input, and room for a problem."""
         yield StyledLine(id="slash")
         yield Input(compact=True, select_on_focus=True)
         yield StyledLine(id="wrong")
 
     def on_mount(self) -> None:
-        """The slash."""
+        """Show the slash."""
         self.hide_box()
         self.query_one("#slash", StyledLine).show_spans([("/ ", "key")])
 
@@ -48,7 +48,7 @@ class FilterBox(Horizontal):
         return self.has_class("-open")
 
     def open_with_text(self, text: str) -> None:
-        """Let a filter be typed, beginning with this one, which the first character replaces."""
+        """Open the box with this filter, which the first typed character replaces."""
         box = self.query_one(Input)
         with box.prevent(Input.Changed):
             box.value = text
@@ -60,25 +60,25 @@ class FilterBox(Horizontal):
             self.post_message(self.FilterChanged(text, is_final=False))
 
     def hide_box(self) -> None:
-        """Hide it."""
+        """Hide the box."""
         self.remove_class("-open")
         self.query_one(Input).disabled = True  # else it might get the keys unseen
 
     def show_problem(self, wrong: str) -> None:
-        """Say what is wrong with the filter; nothing, if that is empty."""
+        """Show what is wrong with the filter; an empty text removes the message."""
         self.query_one("#wrong", StyledLine).show_spans([(f" {wrong}", "warn")] if wrong else [])
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        """Every character counts."""
+        """Report the filter after every character."""
         event.stop()
         if self.is_open:
             self.post_message(self.FilterChanged(event.value, is_final=False))
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """It is done."""
+        """Report the filter as entered."""
         event.stop()
         self.post_message(self.FilterChanged(event.value, is_final=True))
 
     def action_clear(self) -> None:
-        """No filter."""
+        """Remove the filter and hide the box."""
         self.post_message(self.FilterChanged("", is_final=True))

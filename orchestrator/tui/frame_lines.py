@@ -24,27 +24,30 @@ _CONNECTED = {
 
 
 def build_header_line(
-    moment: ViewModel, width: int, replay: PlaybackClock | None = None, *, is_ascii: bool = False
+    view_model: ViewModel, width: int, replay: PlaybackClock | None = None, *, is_ascii: bool = False
 ) -> list[Span]:
-    """Which run, how far, what it took; at its end whether one may act, and where all this comes from."""
-    is_at_work = moment.is_at_work and moment.state.ended is None
-    parts = build_header_parts(moment.state, moment.now, is_at_work=is_at_work, is_ascii=is_ascii)
-    parts.append(HeaderPart("RO", "warn", 1) if moment.is_read_only else HeaderPart("RW", "dim", 12))
-    parts.append(build_connection_part(moment, replay))
+    """Build the header: the run, its progress and cost; at its end, whether one may act, and the connection."""
+    is_at_work = view_model.is_at_work and view_model.state.ended is None
+    parts = build_header_parts(view_model.state, view_model.now, is_at_work=is_at_work, is_ascii=is_ascii)
+    if view_model.is_read_only:
+        parts.append(HeaderPart("RO", "warn", 1))
+    else:
+        parts.append(HeaderPart("RW", "dim", 12))
+    parts.append(build_connection_part(view_model, replay))
     return fit_header_parts(parts, width)
 
 
-def build_connection_part(moment: ViewModel, replay: PlaybackClock | None = None) -> HeaderPart:
-    """`LIVE`, `STALE 3s`, `NO PROCESS`, `ENDED`, `REPLAY 20x` or `REPLAY HELD`."""
+def build_connection_part(view_model: ViewModel, replay: PlaybackClock | None = None) -> HeaderPart:
+    """Return `LIVE`, `STALE 3s`, `NO PROCESS`, `ENDED`, `REPLAY 20x` or `REPLAY HELD`."""
     if replay is not None:
         return HeaderPart("REPLAY HELD" if replay.is_paused else f"REPLAY {replay.speed:g}x", "accent")
-    if moment.connection == Connection.STALE:
-        return HeaderPart(f"STALE {moment.stale_s:.0f}s", "warn")
-    return HeaderPart(*_CONNECTED[moment.connection])
+    if view_model.connection == Connection.STALE:
+        return HeaderPart(f"STALE {view_model.stale_s:.0f}s", "warn")
+    return HeaderPart(*_CONNECTED[view_model.connection])
 
 
 def count_waiting(state: RunState) -> dict[str, int]:
-    """By the key of a tab, how many things wait on it: in the merge queue, and for a person."""
+    """Count, by the key of a tab, the things that wait on it: in the merge queue, and for a person."""
     if state.started is not None and state.run.mode == "migration":
         queued = sum(file.status == FileStatus.TRANSFORMED and file.is_pending for file in state.files.values())
     else:
@@ -69,7 +72,7 @@ class TabLine:
         self.spans: Spans = [*zip(names, map(self._style, tabs), strict=True), (" " * gap, ""), (told, "accent")]
 
     def find_tab_key(self, span: int) -> str | None:
-        """The key of the tab that a span shows."""
+        """Return the key of the tab that a span shows."""
         if span < len(self._tabs):
             return self._tabs[span].key
         return None
@@ -78,10 +81,7 @@ class TabLine:
         return [self._name(tab, is_short=are_short and tab.key != self._front) for tab in self._tabs]
 
     def _name(self, tab: Tab, *, is_short: bool) -> str:
-        if self._counts.get(tab.key):
-            count = f"({self._counts[tab.key]})"
-        else:
-            count = ""
+        count = f"({self._counts[tab.key]})" if self._counts.get(tab.key) else ""
         if is_short:
             return f" {tab.key}{count} "
         return f" {tab.key} {tab.title}{count} "
@@ -95,23 +95,29 @@ class TabLine:
 
 
 def build_key_line(own: Sequence[tuple[str, str]], common: Sequence[tuple[str, str]], width: int, height: int) -> Spans:
-    """The keys of the view in front as far as they fit, then those that always hold, at the right.
+    """Build the keys of the view in front as far as they fit, then those that always hold, at the right.
 
     In a small terminal it says that that is why there is one column only, and `common` are only the last two.
     """
     is_small = width < SMALL_TERMINAL[0] or height < SMALL_TERMINAL[1]
-    right = _key_spans(common[-2:] if is_small else common)
-    room = width - _cells(right)
-    left: list[Span] = [("small terminal  ", "warn")] if is_small else []
-    for key in own:
-        if _cells([*left, *_key_spans([key])]) > room:
+    left: list[Span] = []
+    right: list[Span] = []
+    if is_small:
+        left, common = [("small terminal  ", "warn")], common[-2:]
+    for key, words in common:
+        right += _render_key(key, words)
+    room = width - _cells(right) - _cells(left)
+    for key, words in own:
+        spans = _render_key(key, words)
+        if _cells(spans) > room:
             break
-        left += _key_spans([key])
-    return [*left, (" " * max(room - _cells(left), 0), ""), *right]
+        left += spans
+        room -= _cells(spans)
+    return [*left, (" " * max(room, 0), ""), *right]
 
 
-def _key_spans(keys: Sequence[tuple[str, str]]) -> list[Span]:
-    return [span for key, words in keys for span in ((key, "key"), (f" {words}  ", "dim"))]
+def _render_key(key: str, words: str) -> list[Span]:
+    return [(key, "key"), (f" {words}  ", "dim")]
 
 
 def _cells(spans: Spans) -> int:

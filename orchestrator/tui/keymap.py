@@ -92,7 +92,7 @@ _SHOWN = {
 
 
 def parse_shown_key(shown_key: str) -> str:
-    """What Textual calls a key that is shown to people; empty for several at once."""
+    """Return Textual's name of a key that is shown to people; empty for several at once."""
     names = {shown: name for name, shown in _SHOWN.items()}
     if " " in shown_key.strip():
         return ""
@@ -100,7 +100,7 @@ def parse_shown_key(shown_key: str) -> str:
 
 
 def build_bindings() -> list[BindingType]:
-    """The global keys for Textual; their ids are what `build_keymap` names."""
+    """Build the global keys for Textual; `build_keymap` refers to their ids."""
     return [
         Binding(key.keys, key.action, key.words, show=False, priority=key.has_priority, id=f"tui.{key.id}")
         for key in GLOBAL_KEYS
@@ -108,7 +108,7 @@ def build_bindings() -> list[BindingType]:
 
 
 def build_keymap(wanted: Mapping[str, str]) -> dict[str, str]:
-    """`[tui.keys]` as Textual's keymap.
+    """Return `[tui.keys]` as Textual's keymap.
 
     Raises:
         UsageProblem: it names something that has no key, or one key twice.
@@ -126,14 +126,14 @@ def build_keymap(wanted: Mapping[str, str]) -> dict[str, str]:
 
 
 def format_keys(keys: str) -> str:
-    """Keys for people: `?/f1`, `ctrl+c`."""
+    """Return keys for people: `?/f1`, `ctrl+c`."""
     return "/".join(_SHOWN.get(one, one) for one in keys.split(","))
 
 
 def build_help_rows(
     own: Sequence[tuple[str, str]], taken: Mapping[str, str], wanted: Mapping[str, str]
 ) -> list[HelpRow]:
-    """Every key that holds now: of the view in front, of the part that has the keys, then what holds everywhere.
+    """List every key that holds now: of the view in front, of the part that has the focus, then the global ones.
 
     Args:
         own: what the view tells of its keys.
@@ -155,7 +155,7 @@ def build_help_rows(
 
 
 def _untold(own: Sequence[tuple[str, str]], taken: Mapping[str, str]) -> list[HelpRow]:
-    """The keys that the view does not tell of, such as those that move the cursor: a row for all that do the same."""
+    """List keys that the view does not name, such as those that move the cursor: a row for all that do the same."""
     told = {key for keys, _ in own for key in re.split("[ /]", keys)}
     alike: dict[str, list[str]] = {}
     for key, words in taken.items():

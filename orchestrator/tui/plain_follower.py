@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from io import TextIOWrapper
 from typing import TextIO
 
+from orchestrator.domain.commands.catalog import TYPED_COMMANDS
 from orchestrator.domain.run.state import RunState
 from orchestrator.domain.text.sanitization import strip_controls, to_one_line
 from orchestrator.errors import OrchestrateError
@@ -24,7 +25,7 @@ from orchestrator.report.log.progress_lines import ProgressReporter
 from orchestrator.report.run.phase import get_phase
 from orchestrator.report.run.summary import render_summary_lines
 from orchestrator.tui.actions import DashboardActions
-from orchestrator.tui.commands.parser import TYPED_VERBS, parse_commands
+from orchestrator.tui.commands.parser import parse_commands
 
 _POLL_S = 0.1
 _LEAVE = frozenset({"q", "quit", "exit"})
@@ -40,7 +41,7 @@ class InputReader:
     lines: "queue.SimpleQueue[str]" = field(default_factory=queue.SimpleQueue)
 
     def start_reading(self) -> None:
-        """Begin to read."""
+        """Start the thread that reads."""
         threading.Thread(target=self._read, daemon=True).start()
 
     def _read(self) -> None:
@@ -60,7 +61,7 @@ class InputReader:
         return self.is_open or not self.lines.empty()
 
     def take_lines(self) -> Iterator[str]:
-        """What was typed since."""
+        """Yield and remove what was typed since."""
         while not self.lines.empty():
             yield self.lines.get()
 
@@ -87,7 +88,7 @@ class RunFollower:
     _changes: int = -1
 
     def follow_run(self) -> int:
-        """Tell what happens from now on; gives the run's exit code, 0 if somebody left before its end.
+        """Print what happens from now on; return the run's exit code, 0 if somebody left before its end.
 
         Raises:
             JournalProblem: the journal cannot be read.
@@ -121,7 +122,7 @@ class RunFollower:
             self.input_reader.start_reading()
 
     def _is_over(self, reader: EventReader, state: RunState) -> bool:
-        """Take in what is new; whether there will be nothing more."""
+        """Fold what is new; return True if nothing more will come."""
         is_live = find_lock_owner(self.directory.path) is not None
         if (changes := reader.read_data_version()) != self._changes:
             self._changes = changes
@@ -137,11 +138,11 @@ class RunFollower:
                 self._all(_asked(state))
 
     def _answer(self, text: str, state: RunState) -> None:
-        """Carry out what was typed, or say why not."""
+        """Carry out what was typed, or print why not."""
         if not text or self.actions is None:
             return
         if text.lower() in _HELP:
-            self._all(f"  {verb.usage:36} {verb.summary}" for verb in TYPED_VERBS.values())
+            self._all(f"  {verb.usage:36} {verb.summary}" for verb in TYPED_COMMANDS.values())
             return
         try:
             for command in parse_commands(text, (), state):
@@ -156,7 +157,7 @@ class RunFollower:
 
 
 def _asked(state: RunState) -> Iterator[str]:
-    """What waits for an answer, with the numbers by which it is answered."""
+    """Yield the questions that wait, with the numbers by which they are answered."""
     for number, one in enumerate(state.pending_approvals, start=1):
         asked = one.approval
         yield f"? {number}  {asked.matter}  {to_one_line(asked.title)}  (approve {number}, or deny {number} REASON)"

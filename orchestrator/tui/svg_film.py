@@ -6,6 +6,7 @@ Every line that is ever seen stands in the file once; a frame is a list of lines
 from collections.abc import Sequence
 from html import escape
 from itertools import groupby
+from typing import NamedTuple
 
 from rich.color import Color
 from rich.segment import Segment
@@ -15,11 +16,12 @@ from orchestrator.tui.actions import DashboardActions
 from orchestrator.tui.app import Dashboard
 from orchestrator.tui.run_feed.feed import RunFeed
 from orchestrator.tui.settings import DashboardSettings
+from orchestrator.tui.widgets.table import Table
 
 FRAME_INTERVAL_S = 0.5
 _CELL_W, _CELL_H, _SIZE = 8.4, 18, 14
 _TABS = ("1", "2", "3")
-_FRAMES_A_TAB = 8
+_FRAMES_PER_TAB = 8
 _LAST_FRAMES = 6
 _INK, _PAPER = "#e6e6e6", "#101418"
 Frame = tuple[str, ...]
@@ -27,99 +29,110 @@ Frame = tuple[str, ...]
 
 
 class FilmedDashboard(Dashboard):
-    """A dashboard that nobody sees, filmed until its recording is over; it goes from tab to tab meanwhile."""
+    """A dashboard without a terminal that is filmed until its recording is over, one tab after another."""
 
-    def __init__(self, source: RunFeed, doors: DashboardActions, look: DashboardSettings) -> None:
-        super().__init__(source, doors, look)
+    def __init__(self, feed: RunFeed, actions: DashboardActions, settings: DashboardSettings) -> None:
+        super().__init__(feed, actions, settings)
         self.frames: list[Frame] = []
-        self._feed = source
-        self._left = _LAST_FRAMES
+        self._feed = feed
+        self._remaining_frames = _LAST_FRAMES
 
     def on_mount(self) -> None:  # type: ignore[override]
         """Begin to film."""
-        self.run_every(FRAME_INTERVAL_S, self._shoot)
+        self.run_every(FRAME_INTERVAL_S, self._record_frame)
 
-    async def _shoot(self) -> None:
+    async def _record_frame(self) -> None:
+        """Record what is on the screen, from the first frame on that shows something of the run."""
+        if not self.frames and not self._feed.is_caught_up and not self._has_rows():
+            return
         self.frames.append(tuple(map(render_strip_svg, self.screen._compositor.render_strips())))
         if self._feed.is_caught_up:
-            self._left -= 1
-            if not self._left:
+            self._remaining_frames -= 1
+            if not self._remaining_frames:
                 self.exit()
-        elif len(self.frames) % _FRAMES_A_TAB == 0:
-            await self.action_tab(_TABS[len(self.frames) // _FRAMES_A_TAB % len(_TABS)])
+        elif len(self.frames) % _FRAMES_PER_TAB == 0:
+            await self.action_tab(_TABS[len(self.frames) // _FRAMES_PER_TAB % len(_TABS)])
+
+    def _has_rows(self) -> bool:
+        """Return True if the view in front shows a row of anything."""
+        view = self.view_stack.current_view
+        return view is not None and any(table.rows for table in view.query(Table))
 
 
 def render_strip_svg(strip: Strip) -> str:
-    """A line as SVG, from its left end and its top."""
+    """Return a line as SVG, from its left end and its top."""
     parts, x = [], 0
-    for style, run in groupby(strip, key=lambda segment: (*_colors(segment), _is_bold(segment))):
-        text = "".join(segment.text for segment in run)
+    for style, segments in groupby(strip, key=_get_appearance):
+        text = "".join(segment.text for segment in segments)
         width = Strip([Segment(text)]).cell_length
-        parts.append(_run(text, x, width, *style))
+        parts.append(_render_text(text, x, width, style))
         x += width
     return "".join(parts)
 
 
-def _run(text: str, x: int, width: int, ink: str, paper: str, is_bold: bool) -> str:
-    at, wide = round(x * _CELL_W, 1), round(width * _CELL_W, 1)
-    if paper != _PAPER:
-        back = f'<rect x="{at}" width="{wide}" height="{_CELL_H}" fill="{paper}"/>'
-    else:
-        back = ""
-    if not text.strip():
-        return back
-    weight = ' font-weight="bold"' if is_bold else ""
-    return f'{back}<text x="{at}" y="13" textLength="{wide}" fill="{ink}"{weight}>{escape(text)}</text>'
+class _Appearance(NamedTuple):
+    ink: str
+    paper: str
+    is_bold: bool
 
 
-def _colors(segment: Segment) -> tuple[str, str]:
+def _render_text(text: str, x: int, width: int, style: _Appearance) -> str:
+    left, length = round(x * _CELL_W, 1), round(width * _CELL_W, 1)
+    parts = []
+    if style.paper != _PAPER:
+        parts.append(f'<rect x="{left}" width="{length}" height="{_CELL_H}" fill="{style.paper}"/>')
+    if text.strip():
+        weight = ' font-weight="bold"' if style.is_bold else ""
+        parts.append(f'<text x="{left}" y="13" textLength="{length}" fill="{style.ink}"{weight}>{escape(text)}</text>')
+    return "".join(parts)
+
+
+def _get_appearance(segment: Segment) -> _Appearance:
     style = segment.style
     if style is None:
-        return _INK, _PAPER
-    ink, paper = _hex(style.color, _INK), _hex(style.bgcolor, _PAPER)
+        return _Appearance(_INK, _PAPER, is_bold=False)
+    ink, paper = _format_color(style.color, _INK), _format_color(style.bgcolor, _PAPER)
     if style.reverse:
-        return (paper, ink)
-    return (ink, paper)
+        ink, paper = paper, ink
+    return _Appearance(ink, paper, bool(style.bold))
 
 
-def _hex(color: Color | None, usual: str) -> str:
+def _format_color(color: Color | None, default: str) -> str:
     if color is None or color.is_default:
-        return usual
+        return default
     return color.get_truecolor().hex
 
 
-def _is_bold(segment: Segment) -> bool:
-    return bool(segment.style and segment.style.bold)
-
-
 def render_film_svg(frames: Sequence[Frame], columns: int, rows: int) -> str:
-    """The picture: each frame half a second, again and again.
+    """Return the picture: each frame half a second, again and again.
 
     Args:
         frames: at least one.
         columns: cells of a line.
         rows: lines of a frame.
     """
-    lines = {line: number for number, line in enumerate(dict.fromkeys(line for frame in frames for line in frame))}
-    width, height, whole = round(columns * _CELL_W), rows * _CELL_H, len(frames) * FRAME_INTERVAL_S
+    numbers: dict[str, int] = {}
+    for frame in frames:
+        for line in frame:
+            numbers.setdefault(line, len(numbers))
+    width, height, length_s = round(columns * _CELL_W), rows * _CELL_H, len(frames) * FRAME_INTERVAL_S
     style = (
         f"text {{ font: {_SIZE}px monospace; white-space: pre; }} "
-        f".f {{ visibility: hidden; animation: f {whole}s steps(1) infinite; }} "
+        f".f {{ visibility: hidden; animation: f {length_s}s steps(1) infinite; }} "
         f"@keyframes f {{ 0% {{ visibility: visible; }} {100 / len(frames):.4f}% {{ visibility: hidden; }} }}"
     )
-    return "\n".join(
-        (
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}">',
-            f'<style>{style}</style><rect width="100%" height="100%" fill="{_PAPER}"/><defs>',
-            *(f'<g id="l{number}">{line}</g>' for line, number in lines.items()),
-            "</defs>",
-            *(_frame([lines[line] for line in frame], place) for place, frame in enumerate(frames)),
-            "</svg>",
-            "",
-        )
-    )
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}">',
+        f'<style>{style}</style><rect width="100%" height="100%" fill="{_PAPER}"/><defs>',
+    ]
+    for line, number in numbers.items():
+        parts.append(f'<g id="l{number}">{line}</g>')
+    parts.append("</defs>")
+    for place, frame in enumerate(frames):
+        parts.append(_render_frame([numbers[line] for line in frame], place))
+    return "\n".join([*parts, "</svg>", ""])
 
 
-def _frame(lines: Sequence[int], place: int) -> str:
+def _render_frame(lines: Sequence[int], place: int) -> str:
     uses = "".join(f'<use href="#l{number}" y="{row * _CELL_H}"/>' for row, number in enumerate(lines))
     return f'<g class="f" style="animation-delay: {place * FRAME_INTERVAL_S}s">{uses}</g>'

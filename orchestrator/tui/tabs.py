@@ -23,7 +23,7 @@ class Tab:
         return f"tab-{self.key}"
 
     def create_view(self) -> DashboardView:
-        """A view of its kind."""
+        """Create the view of the tab."""
         return load_view_class(self.path)(id=self.id)
 
 
@@ -49,11 +49,11 @@ TAB_KEYS_BY_KIND: dict[SubjectKind, str] = {"approval": "4", "shard": "3", "even
 
 
 def list_tabs(mode: str) -> tuple[Tab, ...]:
-    """The tabs of a run of a goal or of a migration."""
+    """Return the tabs of a run of a goal or of a migration."""
     return tuple(BURNDOWN_TAB if mode == "migration" and tab.key == BURNDOWN_TAB.key else tab for tab in TABS)
 
 
 def load_view_class(path: str) -> type[DashboardView]:
-    """The class at `module:class`."""
+    """Import and return the class at `module:class`."""
     module, _, name = path.partition(":")
     return cast(type[DashboardView], getattr(import_module(module), name))

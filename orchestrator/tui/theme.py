@@ -39,13 +39,13 @@ class ColourScheme:
     colours: Mapping[str, str]
 
     def get_colour(self, style: str) -> str:
-        """The colour of a style; the text's for one that nobody knows."""
+        """Return the colour of a style; the text's for an unknown one."""
         own = style.removeprefix(_STATE)
         name = _SHARED.get(own, own)
         return self.colours.get(_SAME.get(name, name), self.colours["text"])
 
     def build_theme(self) -> Theme:
-        """The same for Textual's own widgets."""
+        """Return the same colours as a theme for Textual's own widgets."""
         return Theme(
             name=self.name,
             dark=self.is_dark,
@@ -85,14 +85,14 @@ STYLE_NAMES = tuple(sorted({*_SHARED, *_SAME}))
 
 @cache
 def get_theme_style(name: str, theme: str = DARK_SCHEME.name) -> Style:
-    """A style by name in a theme, for strips and cells."""
+    """Return a style of a theme by name, for strips and cells."""
     return Style(
         color=COLOUR_SCHEMES.get(theme, DARK_SCHEME).get_colour(name), bold=name.removeprefix(_STATE) in BOLD_STYLES
     )
 
 
 def compute_contrast(one: str, other: str) -> float:
-    """The contrast of two colours, from 1 to 21, as WCAG defines it."""
+    """Return the contrast of two colours, from 1 to 21, as WCAG defines it."""
     low, high = sorted((_luminance(one), _luminance(other)))
     return (high + 0.05) / (low + 0.05)
 

@@ -1,6 +1,6 @@
 """What is in front: a tab, or one thing shown whole over it. Each tab keeps its cursor, its place and its filter."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from textual.widget import Widget
 from textual.widgets import ContentSwitcher
@@ -23,7 +23,7 @@ class ViewStack(ContentSwitcher):
         super().__init__()
         self.tabs: tuple[Tab, ...] = TABS
         self.tab_key = TABS[0].key
-        self._moment: ViewModel | None = None
+        self._view_model: ViewModel | None = None
         self._filters: dict[str, RowFilter] = {}
         self._before_whole = ""
 
@@ -33,20 +33,35 @@ class ViewStack(ContentSwitcher):
         return next((one for one in self.children if isinstance(one, DashboardView) and one.id == self.current), None)
 
     @property
+    def keys(self) -> Sequence[tuple[str, str]]:
+        """The keys of the view in front."""
+        return self.current_view.KEYS if self.current_view else ()
+
+    @property
+    def status_text(self) -> str:
+        """The filter and the status of the view in front, for the line of tabs."""
+        words = []
+        if self.current_filter.text:
+            words.append(f"filter: {self.current_filter.text}")
+        if self.current_view is not None and self.current_view.status_text:
+            words.append(f"[{self.current_view.status_text}]")
+        return "  ".join(words)
+
+    @property
     def current_filter(self) -> RowFilter:
         """The filter of the view in front."""
         return self._filters.get(self.current or "", NO_FILTER)
 
-    def show_view_model(self, moment: ViewModel) -> None:
+    def show_view_model(self, view_model: ViewModel) -> None:
         """Bring the view in front up to date."""
-        self._moment = moment
-        if moment.state.started is not None:
-            self.tabs = list_tabs(moment.state.run.mode)
+        self._view_model = view_model
+        if view_model.state.started is not None:
+            self.tabs = list_tabs(view_model.state.run.mode)
         if (view := self.current_view) is not None:
-            view.show_view_model(moment)
+            view.show_view_model(view_model)
 
     async def switch_to_tab(self, key: str) -> None:
-        """Bring a tab to the front; what was shown whole goes."""
+        """Bring a tab to the front; a detail view is closed."""
         tab = next(tab for tab in self.tabs if tab.key == key)
         self.tab_key = key
         if not self.query(f"#{tab.id}"):
@@ -55,12 +70,12 @@ class ViewStack(ContentSwitcher):
         await self.query(f"#{_WHOLE}").remove()
 
     async def switch_tab_by(self, by: int) -> None:
-        """The tab that is so many further on."""
+        """Bring the tab to the front that is `by` places further on."""
         keys = [tab.key for tab in self.tabs]
         await self.switch_to_tab(keys[(keys.index(self.tab_key) + by) % len(keys)])
 
     async def open_subject(self, subject: Subject) -> None:
-        """Show one thing whole, or the tab on which it is."""
+        """Open the detail view of a thing, or the tab on which it is."""
         if subject.kind not in DETAIL_VIEWS:
             await self.switch_to_tab(TAB_KEYS_BY_KIND[subject.kind])
             if self.current_view is not None:
@@ -75,7 +90,7 @@ class ViewStack(ContentSwitcher):
         self._to_front(_WHOLE)
 
     async def go_back(self) -> bool:
-        """From one thing to where it was opened, as that was left; false if there is no way back."""
+        """Close the detail view; return False if there is none."""
         if self.current != _WHOLE:
             return False
         self._to_front(self._before_whole)
@@ -83,7 +98,7 @@ class ViewStack(ContentSwitcher):
         return True
 
     def apply_filter_text(self, text: str) -> str:
-        """Filter the view in front; gives why that cannot be done, empty if it was."""
+        """Filter the view in front; return why that cannot be done, empty if it was."""
         view = self.current_view
         if view is None:
             return ""
@@ -93,26 +108,25 @@ class ViewStack(ContentSwitcher):
             return str(problem)
         self._filters[self.current or ""] = wanted
         view.apply_filter(wanted)
-        if self._moment is not None:
-            view.show_view_model(self._moment)
+        if self._view_model is not None:
+            view.show_view_model(self._view_model)
         return ""
 
     def focus_view(self) -> None:
-        """Let the view in front have the keys."""
-        inner = (
-            (one for one in self.current_view.query("*") if one.focusable and _is_shown(one))
-            if self.current_view
-            else iter(())
-        )
-        self.screen.set_focus(next(inner, None))
+        """Give the focus to the view in front."""
+        focus = None
+        if self.current_view is not None:
+            inner = (widget for widget in self.current_view.query("*") if widget.focusable and _is_shown(widget))
+            focus = next(inner, None)
+        self.screen.set_focus(focus)
 
     def _to_front(self, name: str) -> None:
         self.current = name
-        if self.current_view is not None and self._moment is not None:
-            self.current_view.show_view_model(self._moment)
+        if self.current_view is not None and self._view_model is not None:
+            self.current_view.show_view_model(self._view_model)
         self.focus_view()
 
 
 def _is_shown(widget: Widget) -> bool:
-    """Whether nothing around it is hidden, as a pane is that is not in front."""
+    """Return True if no ancestor of the widget is hidden, as a pane is that is not in front."""
     return all(one.display for one in widget.ancestors_with_self if isinstance(one, Widget))

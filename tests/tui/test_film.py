@@ -8,6 +8,7 @@ from orchestrator.journal.locations.run_directory import RunDirectory
 from orchestrator.tui.run_feed.feed import PlaybackClock, RunFeed
 from orchestrator.tui.settings import DashboardSettings
 from orchestrator.tui.svg_film import FilmedDashboard, render_film_svg
+from orchestrator.tui.view_model import ViewModel
 from tests.golden import DATA
 from tests.tui.sources import Sent
 from tests.unit.journal.test_golden_journals import restore
@@ -36,3 +37,27 @@ async def test_a_recorded_run_is_filmed_to_its_end(tmp_path: Path) -> None:
     told = ["".join(element.itertext()) for element in root.iter() if element.tag.endswith("}g")]
     for wanted in ("1 Fleet", "Add discounts", "4/4"):
         assert any(wanted in text for text in told), wanted
+
+
+class LateFeed(RunFeed):
+    """A feed that knows nothing of the run for its first looks."""
+
+    unknowing_looks = 6
+
+    def get_view_model(self) -> ViewModel | None:
+        self.unknowing_looks -= 1
+        return None if self.unknowing_looks >= 0 else super().get_view_model()
+
+
+async def test_a_film_begins_with_the_first_frame_that_shows_something(tmp_path: Path) -> None:
+    restore(DATA / "journals" / "goal.v2.jsonl", tmp_path / "journal.db")
+    feed = LateFeed(RunDirectory(tmp_path), replay=PlaybackClock(0.5))
+    app = FilmedDashboard(feed, Sent().doors, DashboardSettings(is_read_only=True))
+    async with app.run_test(size=SIZE) as pilot:
+        while not app.frames:
+            await pilot.pause(0.1)
+
+    assert feed.unknowing_looks < 0
+    first = "".join(app.frames[0])
+    assert "planner" in first
+    assert "nobody is at work yet" not in first

@@ -1,6 +1,7 @@
 """The fleet's tab: it holds two hundred workers, shows who needs somebody, and is narrowed as `status --filter` is."""
 
 import json
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -15,7 +16,8 @@ from orchestrator.domain.run.task import TaskStatus
 from orchestrator.journal.locations.run_directory import RunDirectory, StateDirectory
 from orchestrator.tui.panes.transcript import TranscriptPane
 from orchestrator.tui.views.fleet import FleetView
-from orchestrator.tui.widgets.table import Table
+from orchestrator.tui.widgets.table import Column, Table
+from orchestrator.tui.widgets.table_rows import ColumnExtent, lay_out_columns
 from tests.running.journals import LONGEST, fleet_journal, write
 from tests.running.projects import repository
 from tests.tui.sources import Still, kept
@@ -137,3 +139,26 @@ async def test_esc_returns_to_the_row_that_was_opened(fleet: RunDirectory) -> No
         await pilot.press("escape")
         await until(pilot, lambda: "t Transcript" not in "\n".join(screen(app)))
         assert (table.cursor, table.scroll_offset) == before
+
+
+@pytest.mark.parametrize("name", ["migration.v1", "goal.v2"])
+async def test_painting_again_lays_no_column_out_anew(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    layouts: list[int] = []
+
+    def count_layout(columns: Sequence[Column], width: int, margin: int) -> list[ColumnExtent]:
+        layouts.append(width)
+        return lay_out_columns(columns, width, margin)
+
+    source = Still(kept(name))
+    app = at_rest(source)
+    async with app.run_test(size=(120, 30)) as pilot:
+        await until(pilot, lambda: app.view_model is not None)
+        view = app.view_stack.current_view
+        assert isinstance(view, FleetView)
+        view.repaint_now()
+        await pilot.pause()
+        monkeypatch.setattr("orchestrator.tui.widgets.table.lay_out_columns", count_layout)
+        for _ in range(3):
+            view.repaint_now()
+            await pilot.pause()
+    assert layouts == []

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from orchestrator.domain.commands.catalog import TYPED_COMMANDS
 from orchestrator.domain.commands.definitions import (
     AddCriterion,
     Approve,
@@ -30,7 +31,7 @@ from orchestrator.domain.run.contract import Criterion
 from orchestrator.domain.run.state import RunState
 from orchestrator.errors import UsageProblem
 from orchestrator.tui.commands.descriptions import describe_command
-from orchestrator.tui.commands.parser import TYPED_VERBS, parse_commands
+from orchestrator.tui.commands.parser import parse_commands
 from orchestrator.tui.views.base_view import Subject
 from tests.tui.asking import LANDING, TIERS, Asking
 from tests.tui.sources import Still, kept
@@ -125,7 +126,7 @@ def test_a_file_is_left_out_for_a_reason_only() -> None:
 
 @given(st.text(max_size=40))
 def test_any_line_is_either_commands_that_can_be_told_or_a_problem_in_words(line: str) -> None:
-    for verb in TYPED_VERBS:
+    for verb in TYPED_COMMANDS:
         try:
             commands = parse_commands(f"{verb} {line}", CHOSEN, _GOAL)
         except UsageProblem as problem:

@@ -9,8 +9,8 @@ from orchestrator.cli.report_files import write_report_file
 from orchestrator.journal.locations.run_directory import RunDirectory
 
 _SIZE = (110, 30)
-_LONG_S = 15.0
-"""How long a film is where nobody says how fast the recording is played."""
+_DEFAULT_LENGTH_S = 15.0
+"""The length of a film where nobody says how fast the recording is played."""
 
 
 def write_film(directory: RunDirectory, file: Path, speed: float | None) -> None:
@@ -32,11 +32,11 @@ def write_film(directory: RunDirectory, file: Path, speed: float | None) -> None
     with read_state_tolerantly(directory) as state:
         begun, last = state.run.started_at, state.last_at or state.run.started_at
     length_s = max((last - begun).total_seconds(), 1.0)
-    look = DashboardSettings(is_read_only=True, has_animations=False)
+    settings = DashboardSettings(is_read_only=True, has_animations=False)
     app = FilmedDashboard(
-        RunFeed(directory, replay=PlaybackClock(speed or max(round(length_s / _LONG_S, 1), 0.1))),
+        RunFeed(directory, replay=PlaybackClock(speed or max(round(length_s / _DEFAULT_LENGTH_S, 1), 0.1))),
         build_dashboard_actions(directory, ()),
-        look,
+        settings,
     )
     app.run(headless=True, size=_SIZE)
     if app.crash_error is not None:

@@ -3,6 +3,12 @@
 import click
 
 from orchestrator.cli.lazy_group import LazyGroup, Verb
+from orchestrator.domain.commands.catalog import MIGRATION_VERBS
+
+
+def _build_row(name: str) -> Verb:
+    return Verb("migrate.control", MIGRATION_VERBS[name].line)
+
 
 VERBS = {
     "init": Verb("migrate.init", "Write a recipe for this repository."),
@@ -12,12 +18,12 @@ VERBS = {
     "report": Verb("migrate.report", "Report on a migration: HTML, Markdown, CSV, JSON."),
     "check": Verb("migrate.check", "Fail if there are more sites than allowed: for CI. Needs no run."),
     "resume": Verb("migrate.resume", "Go on with a migration that stopped, also by an edited recipe."),
-    "retry": Verb("migrate.files", "Let files climb the ladder again."),
-    "skip": Verb("migrate.files", "Leave files out."),
-    "hold": Verb("migrate.shards", "Keep a shard back."),
-    "release": Verb("migrate.shards", "Let a shard go on that was held."),
-    "publish": Verb("migrate.publish", "Open pull requests that wait."),
-    "rollback": Verb("migrate.shards", "Take back what shards have landed, as far as the rest stays green."),
+    "retry": _build_row("retry"),
+    "skip": _build_row("skip"),
+    "hold": _build_row("hold"),
+    "release": _build_row("release"),
+    "publish": _build_row("publish"),
+    "rollback": _build_row("rollback"),
     "schema": Verb("migrate.recipe_schema", "Print the JSON Schema of recipes, for editors."),
 }
 

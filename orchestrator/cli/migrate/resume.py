@@ -7,7 +7,7 @@ from typing import Any
 import anyio
 import click
 
-from orchestrator.cli.control.commands import deliver_command, find_commanded_run
+from orchestrator.cli.control.delivery import deliver_command, find_commanded_run
 from orchestrator.cli.options import detach_option, engine_limit_options, json_option, repository_options
 from orchestrator.cli.output import print_message
 from orchestrator.cli.run.resume import add_resume_options, build_resume_options

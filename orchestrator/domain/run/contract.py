@@ -1,9 +1,11 @@
 """The run's acceptance criteria, frozen before the first task."""
 
+import re
 from collections.abc import Collection, Iterable
 from typing import Literal
 
 from orchestrator.domain.frozen_model import FrozenModel
+from orchestrator.domain.ids import CRITERION_ID_PATTERN
 
 GOAL_CRITERION, GATE_CRITERION = "goal", "gate"
 """The criteria that every contract has: the goal itself, and that nothing which worked is lost."""
@@ -46,6 +48,14 @@ class Contract(FrozenModel):
     def without_criterion(self, name: str) -> "Contract":
         """With one criterion less."""
         return Contract(criteria=tuple(one for one in self.criteria if one.id != name))
+
+
+def split_criterion(text: str) -> tuple[str, str]:
+    """Return the id and the text of `ID: TEXT`; the id is empty where the text names none."""
+    name, colon, rest = text.partition(": ")
+    if colon and re.fullmatch(CRITERION_ID_PATTERN, name):
+        return name, rest
+    return "", text
 
 
 def freeze_contract(before: Contract | None, after: Contract, granted: Collection[str]) -> Contract:

@@ -1,1 +1,1 @@
-"""Commands to the run's inbox: built from what is selected or typed, confirmed where dangerous, undoable for some seconds."""
+"""Commands to the run's inbox: built from what is selected or typed, confirmed where dangerous, undoable at first."""

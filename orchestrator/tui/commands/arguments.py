@@ -1,9 +1,10 @@
 """A typed command cut into its words and options, as a shell would cut it."""
 
 import shlex
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from orchestrator.domain.commands.catalog import CommandOption
 from orchestrator.errors import UsageProblem
 
 
@@ -15,12 +16,15 @@ class CommandArguments:
     options: Mapping[str, str]
 
     def get_option(self, *names: str) -> str:
-        """The value of the first of these options that was given; empty without."""
-        return next((self.options[name] for name in names if name in self.options), "")
+        """Return the value of the first of these options that was given; empty if none was."""
+        for name in names:
+            if name in self.options:
+                return self.options[name]
+        return ""
 
 
 def split_words(text: str) -> list[str]:
-    """The words of a line; quotes hold words together.
+    """Return the words of a line; quotes hold words together.
 
     Raises:
         UsageProblem: a quote is not closed.
@@ -31,32 +35,38 @@ def split_words(text: str) -> list[str]:
         raise UsageProblem(f"{error}: {text}") from error
 
 
-def parse_arguments(
-    verb: str, given: Sequence[str], options: Collection[str], flags: Collection[str] = ()
-) -> CommandArguments:
-    """Words and options of a verb; what stands behind `--` are words.
+def parse_arguments(verb: str, given: Sequence[str], options: Sequence[CommandOption]) -> CommandArguments:
+    """Return the words and the options of a verb; what stands behind `--` are words.
 
     Raises:
         UsageProblem: the verb has no such option, or its value is missing.
     """
+    by_name = {option.name: option for option in options}
     words: list[str] = []
-    found: dict[str, str] = {}
-    left = list(given)
-    while left:
-        word = left.pop(0)
+    values: dict[str, str] = {}
+    rest = list(given)
+    while rest:
+        word = rest.pop(0)
         if word == "--":
-            words += left
+            words += rest
             break
         if not word.startswith("--"):
             words.append(word)
             continue
         name, is_joined, value = word[2:].partition("=")
-        if name not in (*options, *flags):
-            known = ", ".join(f"--{one}" for one in (*options, *flags))
-            raise UsageProblem(f"no such option for {verb}: --{name}" + (f"; there are {known}" if known else ""))
-        if name in options and not is_joined:
-            if not left:
+        if name not in by_name:
+            raise UsageProblem(_describe_unknown_option(verb, name, list(by_name)))
+        if by_name[name].kind == "flag":
+            value = value or "yes"
+        elif not is_joined:
+            if not rest:
                 raise UsageProblem(f"option '--{name}' requires an argument")
-            value = left.pop(0)
-        found[name] = value or ("yes" if name in flags else "")
-    return CommandArguments(tuple(words), found)
+            value = rest.pop(0)
+        values[name] = value
+    return CommandArguments(tuple(words), values)
+
+
+def _describe_unknown_option(verb: str, name: str, known: Sequence[str]) -> str:
+    if not known:
+        return f"no such option for {verb}: --{name}"
+    return f"no such option for {verb}: --{name}; there are --{', --'.join(known)}"

@@ -20,6 +20,7 @@ from orchestrator.domain.commands.definitions import (
 )
 from orchestrator.domain.commands.stop_call import find_running_call, find_running_call_of_task
 from orchestrator.domain.event.base import parse_effect_name
+from orchestrator.domain.event.work import ToolCalled
 from orchestrator.domain.ids import ROOT_TASK, SessionId, TaskId
 from orchestrator.domain.run.state import RunState, parse_unit_task
 from orchestrator.domain.run.task import TaskStatus
@@ -30,117 +31,130 @@ from orchestrator.tui.subject import Subject
 SelectedSubjects = Sequence[Subject]
 
 
-def find_question_items(chosen: SelectedSubjects, state: RunState) -> list[str]:
-    """The questions that are meant: those chosen, those that chosen tasks wait for, or the only one there is.
+def find_question_items(selected: SelectedSubjects, state: RunState) -> list[str]:
+    """Return the questions that are selected, those that selected tasks wait for, or the only one there is.
 
     Raises:
         UsageProblem: there is none, or it is not clear which.
     """
-    waiting = {one.approval.item: one.approval for one in state.pending_approvals}
-    named = [subject.id for subject in chosen if subject.kind == "approval"]
+    waiting = {question.approval.item: question.approval for question in state.pending_approvals}
+    named = [subject.id for subject in selected if subject.kind == "approval"]
     if named:
         return named
-    tasks = set(_tasks(chosen, state))
-    about = [item for item, asked in waiting.items() if find_question_task(state, asked) in tasks]
-    if about:
-        return about
-    if len(waiting) == 1 and not chosen:
+    tasks = set(_list_tasks(selected, state))
+    items = [item for item, approval in waiting.items() if find_question_task(state, approval) in tasks]
+    if items:
+        return items
+    if len(waiting) == 1 and not selected:
         return list(waiting)
-    told = f"asks {len(waiting)} things: choose one in the inbox" if waiting else "asks nothing"
-    raise UsageProblem(f"run {state.run.run} {told}")
+    if not waiting:
+        raise UsageProblem(f"run {state.run.run} asks nothing")
+    raise UsageProblem(f"run {state.run.run} asks {len(waiting)} things: choose one in the inbox")
 
 
-def build_approvals(chosen: SelectedSubjects, state: RunState, note: str = "") -> list[Command]:
-    """Yes to each question."""
-    return [Approve(item=item, reason=note) for item in find_question_items(chosen, state)]
+def build_approvals(selected: SelectedSubjects, state: RunState, note: str = "") -> list[Command]:
+    """Answer yes to each question."""
+    return [Approve(item=item, reason=note) for item in find_question_items(selected, state)]
 
 
-def build_denials(chosen: SelectedSubjects, state: RunState, note: str = "") -> list[Command]:
-    """No to each question; the note goes to whoever asked."""
-    return [Deny(item=item, reason=note) for item in find_question_items(chosen, state)]
+def build_denials(selected: SelectedSubjects, state: RunState, note: str = "") -> list[Command]:
+    """Answer no to each question; the note goes to whoever asked."""
+    return [Deny(item=item, reason=note) for item in find_question_items(selected, state)]
 
 
-def build_pause_or_continue(_chosen: SelectedSubjects, state: RunState, note: str = "") -> list[Command]:
+def build_pause_or_continue(_selected: SelectedSubjects, state: RunState, note: str = "") -> list[Command]:
     """Pause the run, or go on if it is paused."""
     if state.user_pause is not None:
         return [Continue()]
     return [Pause(reason=note)]
 
 
-def build_retries(chosen: SelectedSubjects, state: RunState, note: str = "") -> list[Command]:
-    """Another try at each task, or at all files together.
+def build_retries(selected: SelectedSubjects, state: RunState, note: str = "") -> list[Command]:
+    """Try each task again, or all files together.
 
     Raises:
         UsageProblem: nothing is chosen that could be tried again; it waits for an answer first.
     """
-    _require_answered(chosen, state)
+    _require_answered(selected, state)
     if state.run.mode == "migration":
-        return [RetryFiles(files=_required(_files(chosen, state), "file"), note=note)]
-    tasks = _required(_tasks(chosen, state), "task")
+        return [RetryFiles(files=require_names(_list_files(selected, state), "file"), note=note)]
+    tasks = require_names(_list_tasks(selected, state), "task")
     return [Retry(task=TaskId(task), note=note) for task in tasks]
 
 
-def _require_answered(chosen: SelectedSubjects, state: RunState) -> None:
-    """What asks whether it may land is not tried again before somebody has said no."""
-    asked = {
-        find_question_task(state, one.approval) for one in state.pending_approvals if one.approval.matter == "landing"
-    }
-    queued = {task for task, one in state.tasks.items() if one.status == TaskStatus.QUEUED}
-    waiting = [task for task in _tasks(chosen, state) if task in asked & queued]
-    if waiting:
-        raise UsageProblem(f"{waiting[0]} asks whether it may land: deny that first (d), then it can be tried again")
+def _require_answered(selected: SelectedSubjects, state: RunState) -> None:
+    """Refuse to retry a task that asks whether it may land: it has to be denied first."""
+    tasks = _list_tasks(selected, state)
+    for question in state.pending_approvals:
+        task = find_question_task(state, question.approval)
+        if question.approval.matter != "landing" or task not in tasks:
+            continue
+        if state.tasks[task].status == TaskStatus.QUEUED:
+            raise UsageProblem(f"{task} asks whether it may land: deny that first (d), then it can be tried again")
 
 
-def build_cancellations(chosen: SelectedSubjects, state: RunState, note: str = "") -> list[Command]:
+def build_cancellations(selected: SelectedSubjects, state: RunState, note: str = "") -> list[Command]:
     """Leave out files of a migration; cancel tasks of a goal with all below them; or the whole run, if that is chosen.
 
     Raises:
         UsageProblem: nothing is chosen that could be given up; files are left out for no reason.
     """
-    if any(subject.kind == "run" for subject in chosen):
+    if any(subject.kind == "run" for subject in selected):
         return [Cancel(reason=note)]
     if state.run.mode == "migration":
-        files = _required(_files(chosen, state), "file")
+        files = require_names(_list_files(selected, state), "file")
         if not note.strip():
             raise UsageProblem("say why the file is left out: it is shown in reports and pull requests")
         return [SkipFiles(files=files, reason=note)]
-    tasks = _required(_tasks(chosen, state), "task")
-    return [Cancel(task=TaskId(task) if task != ROOT_TASK else None, reason=note) for task in tasks]
+    tasks = require_names(_list_tasks(selected, state), "task")
+    if ROOT_TASK in tasks:
+        return [Cancel(reason=note)]
+    return [Cancel(task=TaskId(task), reason=note) for task in tasks]
 
 
-def build_call_stops(chosen: SelectedSubjects, state: RunState, note: str = "") -> list[Command]:
+def build_call_stops(selected: SelectedSubjects, state: RunState, note: str = "") -> list[Command]:
     """End the command that each chosen agent waits for.
 
     Raises:
         UsageProblem: none of them waits for one.
     """
     found: dict[SessionId, Command] = {}
-    for subject in chosen:
-        call = find_running_call(state, SessionId(subject.id)) if subject.kind == "session" else None
-        for task in [] if call else _tasks([subject], state):
-            call = find_running_call_of_task(state, TaskId(task))
+    for subject in selected:
+        call = _find_call(subject, state)
         if call is not None:
             found[call.session] = StopCall(session=call.session, call=parse_effect_name(call.key), reason=note)
     if not found:
-        names = ", ".join(subject.title or subject.id for subject in chosen) or "nobody"
+        names = ", ".join(subject.title or subject.id for subject in selected) or "nobody"
         raise UsageProblem(f"{names} is using no tool now: there is nothing to stop")
     return list(found.values())
 
 
-def build_shard_holds(chosen: SelectedSubjects, state: RunState, note: str = "") -> list[Command]:
+def _find_call(subject: Subject, state: RunState) -> ToolCalled | None:
+    """Return the call that a conversation waits for, or else its task."""
+    if subject.kind == "session" and (call := find_running_call(state, SessionId(subject.id))):
+        return call
+    if task := find_task_of_subject(subject, state):
+        return find_running_call_of_task(state, TaskId(task))
+    return None
+
+
+def build_shard_holds(selected: SelectedSubjects, state: RunState, note: str = "") -> list[Command]:
     """Keep shards back; release those that are held."""
-    return [
-        ReleaseShard(shard=name) if state.shards[name].held else HoldShard(shard=name, reason=note)
-        for name in _required(_shards(chosen, state), "shard")
-    ]
+    commands: list[Command] = []
+    for name in require_names(find_shards(selected, state), "shard"):
+        if state.shards[name].held:
+            commands.append(ReleaseShard(shard=name))
+        else:
+            commands.append(HoldShard(shard=name, reason=note))
+    return commands
 
 
-def build_rollback(chosen: SelectedSubjects, state: RunState, note: str = "") -> list[Command]:
+def build_rollback(selected: SelectedSubjects, state: RunState, note: str = "") -> list[Command]:
     """Take back what shards have landed."""
-    return [RollbackShards(shards=_required(_shards(chosen, state), "shard"), reason=note)]
+    return [RollbackShards(shards=require_names(find_shards(selected, state), "shard"), reason=note)]
 
 
-def build_publish(_chosen: SelectedSubjects, _state: RunState, _note: str = "") -> list[Command]:
+def build_publish(_selected: SelectedSubjects, _state: RunState, _note: str = "") -> list[Command]:
     """Open the pull requests of all groups now."""
     return [Publish()]
 
@@ -148,13 +162,14 @@ def build_publish(_chosen: SelectedSubjects, _state: RunState, _note: str = "") 
 CommandBuilder = Callable[[SelectedSubjects, RunState, str], list[Command]]
 
 
-def _tasks(chosen: SelectedSubjects, state: RunState) -> list[str]:
-    found = (find_task_of_subject(subject, state) for subject in chosen)
-    return list(dict.fromkeys(task for task in found if task))
+def _list_tasks(selected: SelectedSubjects, state: RunState) -> list[str]:
+    found = dict.fromkeys(find_task_of_subject(subject, state) for subject in selected)
+    found.pop("", None)
+    return list(found)
 
 
 def find_task_of_subject(subject: Subject, state: RunState) -> str:
-    """The task that a thing is or belongs to; empty if that is none."""
+    """Return the task that a thing is or belongs to; empty if there is none."""
     match subject.kind:
         case "task":
             return subject.id
@@ -162,18 +177,16 @@ def find_task_of_subject(subject: Subject, state: RunState) -> str:
             return parse_unit_task(subject.id)  # type: ignore[arg-type]
         case "session":
             session = state.sessions.get(SessionId(subject.id))
-            if session:
-                return session.task or ""
-            return ""
+            return session.task or "" if session else ""
         case "approval" if (asked := state.approvals.get(subject.id)) is not None:
             return find_question_task(state, asked.approval) or ""
     return ""
 
 
-def _files(chosen: SelectedSubjects, state: RunState) -> list[str]:
-    """The files meant: those chosen, those of chosen shards, and those that chosen conversations are about."""
+def _list_files(selected: SelectedSubjects, state: RunState) -> list[str]:
+    """Return selected files, those of selected shards, and those that selected conversations are about."""
     found: dict[str, None] = {}
-    for subject in chosen:
+    for subject in selected:
         if subject.kind in {"file", "unit"}:
             found[subject.id] = None
         elif subject.kind == "shard" and subject.id in state.shards:
@@ -183,18 +196,25 @@ def _files(chosen: SelectedSubjects, state: RunState) -> list[str]:
     return list(found)
 
 
-def _shards(chosen: SelectedSubjects, state: RunState) -> list[str]:
-    found: dict[str, None] = {}
-    for subject in chosen:
-        shard = subject.id if subject.kind == "shard" else ""
-        for path in [] if shard else _files([subject], state):
-            shard = one.name if (one := state.find_shard_of_file(path)) else ""
-        if shard in state.shards:
-            found[shard] = None
-    return list(found)
+def find_shards(selected: SelectedSubjects, state: RunState) -> list[str]:
+    """Return the selected shards, and those of selected files."""
+    names: dict[str, None] = {}
+    for subject in selected:
+        if subject.kind == "shard" and subject.id in state.shards:
+            names[subject.id] = None
+            continue
+        for path in _list_files([subject], state):
+            if shard := state.find_shard_of_file(path):
+                names[shard.name] = None
+    return list(names)
 
 
-def _required(names: Sequence[str], what: str) -> tuple[str, ...]:
+def require_names(names: Sequence[str], what: str) -> tuple[str, ...]:
+    """Return the names.
+
+    Raises:
+        UsageProblem: there is none.
+    """
     if not names:
         raise UsageProblem(f"no {what} is chosen")
     return tuple(names)

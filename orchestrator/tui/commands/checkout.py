@@ -24,7 +24,7 @@ CHECKOUTS_DIRECTORY = "looks"
 
 @asynccontextmanager
 async def open_checkout(state: RunState, directory: RunDirectory, subject: Subject | None) -> AsyncIterator[Path]:
-    """The top of a checkout of what a subject stands for, while the block lasts.
+    """Yield the top of a checkout of what a subject stands for, and remove it afterwards.
 
     That is the latest candidate of its task, else the content of its workspace after the last whole turn, else the tip
     of the PR branch. Nothing that is done in it reaches the run.
@@ -45,31 +45,33 @@ async def open_checkout(state: RunState, directory: RunDirectory, subject: Subje
 
 
 async def resolve_commit(git: Git, state: RunState, subject: Subject | None) -> str:
-    """The commit that a subject stands for.
+    """Return the commit that a subject stands for.
 
     Raises:
         GitError: git has no such commit any more.
     """
-    task = state.tasks.get(TaskId(builders.find_task_of_subject(subject, state))) if subject else None
-    if task is not None and task.candidate is not None:
-        return task.candidate.commit
-    kept = await _kept(git, state, task.spec.id) if task is not None else None
-    wanted = kept or state.head or state.run.base
-    if await find_commit(git, wanted) is None:
-        raise GitError(f"the commit {wanted[:12]} is no longer in the repository")
-    return wanted
+    kept = None
+    name = TaskId(builders.find_task_of_subject(subject, state)) if subject else None
+    if name is not None and (task := state.tasks.get(name)) is not None:
+        if task.candidate is not None:
+            return task.candidate.commit
+        kept = await _find_kept_commit(git, state, name)
+    commit = kept or state.head or state.run.base
+    if await find_commit(git, commit) is None:
+        raise GitError(f"the commit {commit[:12]} is no longer in the repository")
+    return commit
 
 
-async def _kept(git: Git, state: RunState, task: TaskId) -> str | None:
-    """Where the workspace of the task's latest attempt stood after its last whole turn."""
+async def _find_kept_commit(git: Git, state: RunState, task: TaskId) -> str | None:
+    """Return the last kept workspace commit of the task's latest attempt."""
     prefix = f"refs/orchestrate/{state.run.run}/wip/{format_task_ref(task)}/"
-    found = await list_refs(git, prefix)
-    if found:
-        return found[max(found, key=_number)]
+    refs = await list_refs(git, prefix)
+    if refs:
+        return refs[max(refs, key=_parse_number)]
     return None
 
 
-def _number(ref: str) -> int:
+def _parse_number(ref: str) -> int:
     number = ref.rpartition("/")[2]
     if number.isdigit():
         return int(number)

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Literal, cast
 
@@ -11,6 +12,7 @@ from textual.app import SuspendNotSupported
 from orchestrator.domain.commands.definitions import Command, Pause, RollbackShards, Stop, StopCall
 from orchestrator.domain.commands.goal import explain_refusal
 from orchestrator.domain.run.state import RunState
+from orchestrator.domain.text.listing import format_count, join_limited
 from orchestrator.errors import OrchestrateError, UsageProblem
 from orchestrator.journal.locations.run_directory import RunDirectory
 from orchestrator.tui.commands import builders
@@ -19,7 +21,7 @@ from orchestrator.tui.commands.descriptions import describe_command, describe_wi
 from orchestrator.tui.commands.key_actions import KEY_ACTIONS
 from orchestrator.tui.commands.parser import parse_commands
 from orchestrator.tui.commands.review_comments import LineComment, ReviewComments
-from orchestrator.tui.commands.undo_queue import CommandOutcome, UndoQueue
+from orchestrator.tui.commands.undo_queue import CommandOutcome, PendingCommand, UndoQueue
 from orchestrator.tui.screens.command_dialogs import ConfirmationDialog, NoteDialog
 from orchestrator.tui.subject import Subject
 from orchestrator.tui.terminal.suspend import suspend_dashboard
@@ -65,38 +67,42 @@ class CommandBar(StyledLine):
         return cast("Dashboard", self.app)
 
     def on_mount(self) -> None:
-        """From now on what is due is sent; what is held when the dashboard is left is sent then."""
+        """Start to send what is due, and have the rest sent when the dashboard is left."""
         self._host.exit_hooks.append(self.send_held_commands)
         self.set_interval(_TICK_S, self.send_due_commands)
 
     # --- what is wanted ----------------------------------------------------------------------------------------------
 
     def run_key_action(self, name: str) -> None:
-        """Do what a key stands for (a name in `KEY_ACTIONS`) to what is chosen, or say why not."""
+        """Do what a key stands for (a name in `KEY_ACTIONS`) to what is selected, or show why not."""
         state = self._state()
         if state is None:
             return
-        view, deed = self._host.view_stack.current_view, KEY_ACTIONS[name]
-        chosen = tuple(view.selected_subjects) if view else ()
-        wish = deed.get_note_policy(state)
-        if not wish or not self._is_possible(deed.build_commands, chosen, state):
-            self._do(deed.build_commands, chosen, "")
+        action, selected = KEY_ACTIONS[name], self._selected
+        note_policy = action.get_note_policy(state)
+        if not note_policy or not self._is_possible(action.build_commands, selected, state):
+            self._run_builder(action.build_commands, selected, "")
             return
 
         def run_with_note(note: str | None) -> None:
             if note is not None:
-                self._do(deed.build_commands, chosen, note)
+                self._run_builder(action.build_commands, selected, note)
 
-        self.app.push_screen(NoteDialog(deed.title, is_required=wish == "must"), run_with_note)
+        self.app.push_screen(NoteDialog(action.title, is_required=note_policy == "must"), run_with_note)
+
+    @property
+    def _selected(self) -> Sequence[Subject]:
+        view = self._host.view_stack.current_view
+        return tuple(view.selected_subjects) if view else ()
 
     def _is_possible(self, choice: builders.CommandBuilder, chosen: Sequence[Subject], state: RunState) -> bool:
-        """Whether there is any sense in asking for a note."""
+        """Return True if the action would build a command that is not refused, so that a note makes sense."""
         try:
             return any(not explain_refusal(state, command) for command in choice(chosen, state, "a note"))
         except UsageProblem:
             return False
 
-    def _do(self, choice: builders.CommandBuilder, chosen: Sequence[Subject], note: str) -> None:
+    def _run_builder(self, choice: builders.CommandBuilder, chosen: Sequence[Subject], note: str) -> None:
         state = self._state()
         if state is None:
             return
@@ -113,20 +119,18 @@ class CommandBar(StyledLine):
         """
         state = self._state()
         if state is not None:
-            view = self._host.view_stack.current_view
-            self.submit_commands(parse_commands(text, tuple(view.selected_subjects) if view else (), state))
+            self.submit_commands(parse_commands(text, self._selected, state))
 
     def add_line_comment(self, path: str, line: int, text: str) -> None:
-        """Keep what somebody says of a line of the change in front, until `submit_review`."""
-        view = self._host.view_stack.current_view
-        if self._state() is None or view is None or not view.selected_subjects:
+        """Keep a comment on a line of the change in front, until `submit_review`."""
+        selected = self._selected
+        if self._state() is None or not selected:
             return
-        self._comments.add_comment(LineComment(view.selected_subjects[0], path, line, text))
-        count = len(self._comments)
-        self._host.show_message(f"{count} line{'s' * (count != 1)} commented; S sends all to the worker")
+        self._comments.add_comment(LineComment(selected[0], path, line, text))
+        self._host.show_message(f"{format_count(len(self._comments), 'line')} commented; S sends all to the worker")
 
     def submit_review(self) -> None:
-        """Have each task tried again whose lines were commented, with all comments as its note."""
+        """Retry each task whose lines were commented, with all comments as its note."""
         state = self._state()
         if state is None:
             return
@@ -139,30 +143,24 @@ class CommandBar(StyledLine):
         self._comments.mark_submitted([one for one in commands if not explain_refusal(state, one)], state)
 
     def open_copy(self, how: CopyOpener) -> None:
-        """Open a copy of what is chosen in the user's editor or a shell, which has the terminal until it ends."""
-        state, moment = self._state(), self._host.view_model
-        if state is None or moment is None:
+        """Open a copy of what is selected in the user's editor or a shell, which has the terminal until it ends."""
+        state, view_model = self._state(), self._host.view_model
+        if state is None or view_model is None:
             return
-        view = self._host.view_stack.current_view
-        chosen = view.selected_subjects[0] if view and view.selected_subjects else None
         if not self._is_lent:
-            self.run_worker(self._open(how, state, moment.directory, chosen), group="opening", exclusive=True)
+            subject = next(iter(self._selected), None)
+            self.run_worker(self._open(how, state, view_model.directory, subject), group="opening", exclusive=True)
 
     async def _open(self, how: CopyOpener, state: RunState, directory: RunDirectory, subject: Subject | None) -> None:
-        doors = self._host.actions
+        actions = self._host.actions
         try:
             async with open_checkout(state, directory, subject) as root:
-                if subject and subject.kind == "file":
-                    path = root / subject.id
-                else:
-                    path = root
-                if how == "shell" or not path.exists():
-                    place = root
-                else:
-                    place = path
                 with suspend_dashboard(self.app):
                     self._is_lent = True
-                    await to_thread.run_sync(doors.open_shell if how == "shell" else doors.open_editor, place)
+                    if how == "shell":
+                        await to_thread.run_sync(actions.open_shell, root)
+                    else:
+                        await to_thread.run_sync(actions.open_editor, _locate_file(root, subject))
         except SuspendNotSupported:
             self._host.show_message("this terminal cannot be lent to another program", is_problem=True)
         except (OrchestrateError, GitError, OSError) as problem:
@@ -181,38 +179,45 @@ class CommandBar(StyledLine):
         state = self._state()
         if state is None:
             return
-        refused = {}
-        for one in commands:
-            refused[id(one)] = explain_refusal(state, one)
-        possible = []
-        for one in commands:
-            if not refused[id(one)]:
-                possible.append(one)
+        possible: list[Command] = []
+        refusals: list[str] = []
+        for command in commands:
+            if refusal := explain_refusal(state, command):
+                refusals.append(refusal)
+            else:
+                possible.append(command)
         if not possible:
-            raise UsageProblem("; ".join(refused.values()))
-        for why in filter(None, refused.values()):
-            self._host.show_message(why, is_problem=True)
+            raise UsageProblem("; ".join(refusals))
+        for refusal in refusals:
+            self._host.show_message(refusal, is_problem=True)
         if any(map(is_dangerous, possible)):
             self.call_later(self._ask, possible)  # whatever the command was typed into is shut by then
         else:
             self._hold(possible)
 
     def _ask(self, commands: Sequence[Command]) -> None:
-        sure = ConfirmationDialog([describe_with_consequence(one) for one in commands], sum(map(_count, commands)))
-        self.app.push_screen(sure, lambda is_sure: self._hold(commands) if is_sure else None)
+        dialog = ConfirmationDialog(
+            [describe_with_consequence(one) for one in commands], sum(map(_count_things, commands))
+        )
+
+        def hold_if_sure(is_sure: bool | None) -> None:
+            if is_sure:
+                self._hold(commands)
+
+        self.app.push_screen(dialog, hold_if_sure)
 
     def _state(self) -> RunState | None:
-        """The run, if something may be done to it."""
-        moment = self._host.view_model
-        if moment is None or moment.state.started is None:
+        """Return the state of the run if something may be done to it; else show why not."""
+        view_model = self._host.view_model
+        if view_model is None or view_model.state.started is None:
             return None
-        if moment.is_read_only:
+        if view_model.is_read_only:
             self._host.show_message(READ_ONLY_REFUSAL, is_problem=True)
             return None
-        if moment.connection == Connection.REPLAY:
+        if view_model.connection == Connection.REPLAY:
             self._host.show_message(RECORDING_REFUSAL, is_problem=True)
             return None
-        return moment.state
+        return view_model.state
 
     # --- what is held ------------------------------------------------------------------------------------------------
 
@@ -222,24 +227,26 @@ class CommandBar(StyledLine):
         self._paint()
 
     def undo_last_commands(self) -> None:
-        """Take back what was given last."""
+        """Undo the last batch of commands that is still held."""
         undone = self._pending.undo_last_batch()
         for one in undone:
             self._comments.restore_comments(one.command)
-        words = ", ".join(one.description for one in undone)
-        self._host.show_message(f"not sent: {words}" if undone else "there is nothing to take back")
+        if undone:
+            self._host.show_message(f"not sent: {', '.join(one.description for one in undone)}")
+        else:
+            self._host.show_message("there is nothing to take back")
         self._paint()
 
     def send_due_commands(self) -> None:
-        """Send what is due, and say what became of what was sent."""
+        """Send what is due, and show what became of what was sent."""
         self._tell(self._pending.send_due_commands(self.clock()))
         self._wake()
-        if (moment := self._host.view_model) is not None:
-            self._tell(self._pending.collect_outcomes(moment.state))
+        if (view_model := self._host.view_model) is not None:
+            self._tell(self._pending.collect_outcomes(view_model.state))
         self._paint()
 
     def send_held_commands(self) -> None:
-        """Send all that is held: the dashboard is being left."""
+        """Send all that is held before the dashboard is left."""
         for told in self._pending.flush_commands():
             logging.getLogger(__name__).warning(told.message)
         self._woken = None
@@ -250,7 +257,7 @@ class CommandBar(StyledLine):
         return self._host.actions.send_command(command)
 
     def _wake(self) -> None:
-        """Have an engine take what was sent; again after some seconds, as one that was about to leave takes nothing."""
+        """Start an engine for what was sent; again after some seconds, as one that is about to leave takes nothing."""
         if all(isinstance(one.command, _WAKES_NOBODY) for one in self._pending.sent_commands):
             self._woken = None
             return
@@ -275,23 +282,26 @@ class CommandBar(StyledLine):
         held, sent = self._pending.held_commands, self._pending.sent_commands
         self.set_class(bool(held or sent), "-holds")
         if held:
-            left_s = max(held[-1].due_at - self.clock(), 0)
-            if len(held) > 1:
-                more = f" and {len(held) - 1} more"
-            else:
-                more = ""
-            in_s = f"  in {left_s:.0f} s  "
-            self.show_spans([(f" {held[-1].description}{more}", "warn"), (in_s, "dim"), ("u", "key"), (" undo", "dim")])
+            in_s = f"  in {max(held[-1].due_at - self.clock(), 0):.0f} s  "
+            self.show_spans([(f" {_describe_last(held)}", "warn"), (in_s, "dim"), ("u", "key"), (" undo", "dim")])
         elif sent:
-            if len(sent) > 1:
-                more = f" and {len(sent) - 1} more"
-            else:
-                more = ""
-            self.show_spans([(f" sent: {sent[-1].description}{more}", "warn"), ("  until an engine takes it", "dim")])
+            self.show_spans([(f" sent: {_describe_last(sent)}", "warn"), ("  until an engine takes it", "dim")])
 
 
-def _count(command: Command) -> int:
-    """How many things a command is about."""
+def _describe_last(pending: Sequence[PendingCommand]) -> str:
+    """Return `retry parser and 2 more`, with the newest command."""
+    return join_limited([one.description for one in reversed(pending)], 1)
+
+
+def _locate_file(root: Path, subject: Subject | None) -> Path:
+    """Return the file that a subject stands for in a checkout; else the top of it."""
+    if subject is not None and subject.kind == "file" and (root / subject.id).exists():
+        return root / subject.id
+    return root
+
+
+def _count_things(command: Command) -> int:
+    """Return the number of things that a command is about."""
     if isinstance(command, RollbackShards):
         return len(command.shards)
     return 1

@@ -21,7 +21,7 @@ class KeyAction:
     migration_note_policy: NotePolicy | None = None
 
     def get_note_policy(self, state: RunState) -> NotePolicy:
-        """Whether a note goes with it in this run."""
+        """Return whether a note goes with the action in this run."""
         is_migration = state.run.mode == "migration"
         if self.migration_note_policy is None or not is_migration:
             return self.note_policy

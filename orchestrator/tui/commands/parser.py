@@ -1,229 +1,215 @@
-"""The commands of the palette: the verbs of the command line without the run, about what is named or else chosen."""
+"""Typed commands of a dashboard: verbs of the command line without the run, about what is named or else selected."""
 
-import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from orchestrator.domain.commands.definitions import (
-    AddCriterion,
-    Command,
-    Continue,
-    DropCriterion,
-    HoldShard,
-    Pause,
-    Publish,
-    ReleaseShard,
-    Retry,
-    Stop,
+from orchestrator.domain.commands.catalog import (
+    MIGRATION_VERBS,
+    TYPED_COMMANDS,
+    CatalogEntry,
+    CommandOption,
+    Target,
 )
-from orchestrator.domain.ids import CRITERION_ID_PATTERN
+from orchestrator.domain.commands.definitions import Command, Retry
 from orchestrator.domain.migration.files import FileStatus
-from orchestrator.domain.run.contract import Criterion
 from orchestrator.domain.run.state import RunState
 from orchestrator.errors import UsageProblem
+from orchestrator.report.command_builder import build_command, build_criterion
 from orchestrator.report.rows.questions import get_question_item
 from orchestrator.tui.commands import builders
 from orchestrator.tui.commands.arguments import CommandArguments, parse_arguments, split_words
 from orchestrator.tui.subject import Subject, SubjectKind
 
 _FAILED = frozenset({FileStatus.REJECTED, FileStatus.UNCHANGED, FileStatus.NEEDS_HUMAN})
-_DIGITS = 9
-"""More of them are no number of anything, and Python reads only so many."""
-VerbBuilder = Callable[[CommandArguments, Sequence[Subject], RunState], list[Command]]
+_MAX_DIGITS = 9
+"""A longer number is none of anything, and Python reads only so many digits."""
 
 
-@dataclass(frozen=True)
-class TypedVerb:
-    """A verb: its words on the command line, what it does, and the options that it takes here."""
-
-    usage: str
-    summary: str
-    build_commands: VerbBuilder
-    options: Collection[str] = ()
-    flags: Collection[str] = ()
-
-
-def parse_commands(text: str, subjects: Sequence[Subject], state: RunState) -> list[Command]:
-    """`retry parser "look at x"`: the commands that a line stands for.
+def parse_commands(text: str, selected: Sequence[Subject], state: RunState) -> list[Command]:
+    """Return the commands that a line such as `retry parser "look at x"` stands for.
 
     Args:
         text: what was typed, with or without the colon; `migrate retry` is `retry` here.
-        subjects: what is chosen; it is meant where the line names nothing.
+        selected: what the line is about if it names nothing.
         state: the run.
 
     Raises:
         UsageProblem: there is no such verb, or it makes no sense with these words; as the command line says it.
     """
-    given = split_words(text.strip().removeprefix(":"))
-    if given[:1] in (["orchestrate"], ["migrate"]):
-        if given[:2] == ["orchestrate", "migrate"]:
-            given = given[2:]
+    words = split_words(text.strip().removeprefix(":"))
+    for prefix in ("orchestrate", "migrate"):
+        if words[:1] == [prefix]:
+            words = words[1:]
+    known = ", ".join(TYPED_COMMANDS)
+    if not words:
+        raise UsageProblem(f"no command is given; there are {known}")
+    name = " ".join(words[:2])
+    if name not in TYPED_COMMANDS:
+        name = words[0]
+    if name not in TYPED_COMMANDS:
+        raise UsageProblem(f"no such command {name!r}; there are {known}")
+    arguments = parse_arguments(name, words[len(name.split()) :], _list_options(name))
+    line = _TypedLine(TYPED_COMMANDS[name], arguments, selected, state)
+    return _BUILDERS[line.entry.target](line)
+
+
+def _list_options(name: str) -> Sequence[CommandOption]:
+    """Return the options of a typed command; `retry` has those for tasks and those for files."""
+    options = {option.name: option for option in TYPED_COMMANDS[name].options}
+    if name in MIGRATION_VERBS:
+        for option in MIGRATION_VERBS[name].options:
+            if option.is_in_palette:
+                options.setdefault(option.name, option)
+    return tuple(options.values())
+
+
+@dataclass(frozen=True)
+class _TypedLine:
+    """A typed command with what it may be about."""
+
+    entry: CatalogEntry
+    arguments: CommandArguments
+    selected: Sequence[Subject]
+    state: RunState
+
+    def get_note(self, words: Sequence[str]) -> str:
+        """Return the value of `--reason` or `--note`, else these words."""
+        return self.arguments.get_option("reason", "note") or " ".join(words)
+
+    def split_name_and_note(self) -> tuple[Sequence[str], str]:
+        """Return what the line names, at most one thing if it can have a note, and the note.
+
+        A first word with blanks in it is a sentence about what is selected.
+        """
+        words = self.arguments.words
+        if not self.entry.note_option:
+            return words, ""
+        if words and self.selected and " " in words[0]:
+            return (), self.get_note(words)
+        return words[:1], self.get_note(words[1:])
+
+    def find_subjects(self, kind: SubjectKind) -> tuple[Sequence[Subject], str]:
+        """Return what the line is about, named things of this kind or else what is selected, and its note."""
+        names, note = self.split_name_and_note()
+        if self.arguments.get_option("failed", "signature"):
+            return self._find_failed_files(), note
+        return [self.find_subject(name, kind) for name in names] or self.selected, note
+
+    def find_subject(self, name: str, kind: SubjectKind) -> Subject:
+        """Return the thing of this name; tasks may be named by a conversation, and are files in a migration."""
+        if kind == "task" and name in self.state.sessions:
+            return Subject("session", name)
+        if kind == "task" and self.state.run.mode == "migration":
+            return Subject("file", name)
+        return Subject(kind, name)
+
+    def _find_failed_files(self) -> list[Subject]:
+        signature = self.arguments.get_option("signature").lower()
+        failed = []
+        for file in self.state.files.values():
+            if file.status in _FAILED and signature in file.signature.lower():
+                failed.append(Subject("file", file.path))
+        if not failed:
+            raise UsageProblem("no file that failed fits that")
+        return failed
+
+    def get_number(self, name: str) -> int | None:
+        """Return the value of an option that is a number; None if it was not given."""
+        text = self.arguments.get_option(name)
+        if not text:
+            return None
+        if not text.isdecimal() or len(text) > _MAX_DIGITS:
+            raise UsageProblem(f"invalid value for '--{name}': {text!r} is not a valid integer")
+        return int(text)
+
+    def build_command(self, note: str = "", **fields: object) -> Command:
+        """Return the command of the line's row, with the note if it can have one."""
+        if self.entry.note_option:
+            fields[self.entry.note_option] = note
+        return build_command(self.entry, fields)
+
+
+def _build_run_command(line: _TypedLine) -> list[Command]:
+    return [line.build_command(line.get_note(line.arguments.words))]
+
+
+def _build_answers(line: _TypedLine) -> list[Command]:
+    names, note = line.split_name_and_note()
+    named = [Subject("approval", get_question_item(line.state, name)) for name in names]
+    items = builders.find_question_items(named or line.selected, line.state)
+    return [line.build_command(note, item=item) for item in items]
+
+
+def _build_retries(line: _TypedLine) -> list[Command]:
+    subjects, note = line.find_subjects("task")
+    turn, attempt = line.get_number("from"), line.get_number("attempt")
+    commands: list[Command] = []
+    for command in builders.build_retries(subjects, line.state, note):
+        if isinstance(command, Retry):
+            commands.append(line.build_command(note, task=command.task, turn=turn, attempt=attempt))
         else:
-            given = given[1:]
-    if not given:
-        raise UsageProblem(f"no command is given; there are {', '.join(TYPED_VERBS)}")
-    if " ".join(given[:2]) in TYPED_VERBS:
-        name = " ".join(given[:2])
-    else:
-        name = given[0]
-    if name not in TYPED_VERBS:
-        raise UsageProblem(f"no such command {given[0]!r}; there are {', '.join(TYPED_VERBS)}")
-    verb = TYPED_VERBS[name]
-    return verb.build_commands(
-        parse_arguments(name, given[len(name.split()) :], verb.options, verb.flags), subjects, state
-    )
+            commands.append(command)
+    return commands
 
 
-def _approval(choice: builders.CommandBuilder) -> VerbBuilder:
-    """Of `approve 1 "looked at it"`, the first word is an item, or its number in the inbox."""
-
-    def build_answers(told: CommandArguments, subjects: Sequence[Subject], state: RunState) -> list[Command]:
-        named, said = told.words[:1], told.words[1:]
-        about = []
-        for name in named:
-            about.append(Subject("approval", get_question_item(state, name)))
-        return choice(about or subjects, state, _said(told, said))
-
-    return build_answers
-
-
-def _about(choice: builders.CommandBuilder, kind: SubjectKind) -> VerbBuilder:
-    """The first word is what is meant, if it can be; what follows is a note."""
-
-    def build_for_subjects(told: CommandArguments, subjects: Sequence[Subject], state: RunState) -> list[Command]:
-        named, said = told.words[:1], told.words[1:]
-        if named and subjects and " " in named[0]:  # a sentence: it is said of what is chosen
-            named, said = (), told.words
-        if told.get_option("failed", "signature"):
-            about: Sequence[Subject] = _failed(told, state)
-        else:
-            about = [_named(name, kind, state) for name in named] or subjects
-        return choice(about, state, _said(told, said))
-
-    return build_for_subjects
-
-
-def _named(name: str, kind: SubjectKind, state: RunState) -> Subject:
-    if kind == "task" and state.run.mode == "migration":
-        return Subject("session" if name in state.sessions else "file", name)
-    if kind == "task" and name in state.sessions:
-        return Subject("session", name)
-    return Subject(kind, name)
-
-
-def _failed(told: CommandArguments, state: RunState) -> list[Subject]:
-    wanted = told.get_option("signature").lower()
-    failed = []
-    for file in state.files.values():
-        if file.status in _FAILED and wanted in file.signature.lower():
-            failed.append(file.path)
-    if not failed:
-        raise UsageProblem("no file that failed fits that")
-    return [Subject("file", path) for path in failed]
-
-
-def _said(told: CommandArguments, words: Sequence[str]) -> str:
-    return told.get_option("reason", "note") or " ".join(words)
-
-
-def _retry(told: CommandArguments, subjects: Sequence[Subject], state: RunState) -> list[Command]:
-    commands = _about(builders.build_retries, "task")(told, subjects, state)
-    turn, attempt = _number(told, "from"), _number(told, "attempt")
-    if attempt is not None and turn is None:
-        raise UsageProblem("--attempt says whose turn is meant: give the turn too (--from TURN)")
-    again = {"turn": turn, "attempt": attempt}
-    return [one.model_copy(update=again) if isinstance(one, Retry) and turn is not None else one for one in commands]
-
-
-def _number(told: CommandArguments, name: str) -> int | None:
-    given = told.get_option(name)
-    if given and not (given.isdecimal() and len(given) <= _DIGITS):
-        raise UsageProblem(f"invalid value for '--{name}': {given!r} is not a valid integer")
-    if given:
-        return int(given)
-    return None
-
-
-def _cancel(told: CommandArguments, subjects: Sequence[Subject], state: RunState) -> list[Command]:
+def _build_cancellation(line: _TypedLine) -> list[Command]:
     """As on the command line, `cancel` without a name means the whole run."""
-    if not told.words:
-        return builders.build_cancellations([Subject("run", state.run.run)], state, _said(told, ()))
-    name, *said = told.words
-    return builders.build_cancellations([_named(name, "task", state)], state, _said(told, said))
+    subject = Subject("run", line.state.run.run)
+    if line.arguments.words:
+        subject = line.find_subject(line.arguments.words[0], "task")
+    return builders.build_cancellations([subject], line.state, line.get_note(line.arguments.words[1:]))
 
 
-def _shards(told: CommandArguments, subjects: Sequence[Subject], state: RunState) -> list[Command]:
-    if told.get_option("all"):
-        landed = []
-        for shard in state.shards.values():
-            if shard.commit and not shard.is_reverted:
-                landed.append(shard.name)
-        subjects = [Subject("shard", name) for name in landed]
-    about = [Subject("shard", name) for name in told.words] or subjects
-    return builders.build_rollback(about, state, told.get_option("reason"))
+def _build_file_skips(line: _TypedLine) -> list[Command]:
+    subjects, note = line.find_subjects("file")
+    return builders.build_cancellations(subjects, line.state, note)
 
 
-def _release(told: CommandArguments, subjects: Sequence[Subject], state: RunState) -> list[Command]:
-    names = told.words or [subject.id for subject in subjects if subject.kind == "shard"]
+def _build_call_stops(line: _TypedLine) -> list[Command]:
+    subjects, note = line.find_subjects("task")
+    return builders.build_call_stops(subjects, line.state, note)
+
+
+def _build_shard_commands(line: _TypedLine) -> list[Command]:
+    names, note = line.split_name_and_note()
+    names = names or builders.require_names(builders.find_shards(line.selected, line.state), "shard")
+    return [line.build_command(note, shard=name) for name in names]
+
+
+def _build_rollback(line: _TypedLine) -> list[Command]:
+    names: Sequence[str] = line.arguments.words
+    if line.arguments.get_option("all"):
+        names = [shard.name for shard in line.state.shards.values() if shard.commit and not shard.is_reverted]
+    subjects = [Subject("shard", name) for name in names] or line.selected
+    return builders.build_rollback(subjects, line.state, line.get_note(()))
+
+
+def _build_publication(line: _TypedLine) -> list[Command]:
+    return [line.build_command(groups=line.arguments.words)]
+
+
+def _build_criterion(line: _TypedLine) -> list[Command]:
+    text, must = " ".join(line.arguments.words), line.arguments.get_option("must")
+    return [line.build_command(criterion=build_criterion(line.state.contract, text, must))]
+
+
+def _build_criterion_drop(line: _TypedLine) -> list[Command]:
+    names, note = line.split_name_and_note()
     if not names:
-        raise UsageProblem("missing argument 'SHARD'")
-    return [ReleaseShard(shard=name) for name in names]
-
-
-def _hold(told: CommandArguments, subjects: Sequence[Subject], state: RunState) -> list[Command]:
-    return [
-        HoldShard(shard=one.shard) if isinstance(one, ReleaseShard) else one
-        for one in _about(builders.build_shard_holds, "shard")(told, subjects, state)
-    ]
-
-
-def _add_criterion(told: CommandArguments, _subjects: Sequence[Subject], state: RunState) -> list[Command]:
-    text, must = " ".join(told.words).strip(), told.get_option("must").strip()
-    if not text and not must:
-        raise UsageProblem('say what is asked for: "TEXT", --must "COMMAND", or both')
-    found = re.fullmatch(rf"({CRITERION_ID_PATTERN}): *(.+)", text, re.DOTALL)
-    if state.contract:
-        taken = state.contract.ids
-    else:
-        taken = frozenset()
-    prefix = "must-" if must else "c"
-    free = next(one for number in range(1, len(taken) + 2) if (one := f"{prefix}{number}") not in taken)
-    name, words = found.groups() if found else (free, text)
-    wanted = Criterion(id=name, text=words or f"`{must}` exits 0", command=must or None)
-    return [AddCriterion(criterion=wanted)]
-
-
-def _drop_criterion(told: CommandArguments, _subjects: Sequence[Subject], _state: RunState) -> list[Command]:
-    if not told.words:
         raise UsageProblem("missing argument 'ID'")
-    return [DropCriterion(id=told.words[0], reason=_said(told, told.words[1:]))]
+    return [line.build_command(note, id=names[0])]
 
 
-_REASON = ("reason",)
-TYPED_VERBS: Mapping[str, TypedVerb] = {
-    "approve": TypedVerb("approve [ITEM]", "answer yes", _approval(builders.build_approvals), _REASON),
-    "deny": TypedVerb("deny [ITEM] --reason TEXT", "answer no; the reason goes to whoever asked", _approval(builders.build_denials),
-                 _REASON),
-    "pause": TypedVerb("pause", "stop at the next model call or file",
-                  lambda told, _chosen, _state: [Pause(reason=_said(told, told.words))], _REASON),
-    "continue": TypedVerb("continue", "go on after a pause", lambda _told, _chosen, _state: [Continue()]),
-    "retry": TypedVerb("retry TASK|FILE [--note TEXT]", "try again, with a note to the worker", _retry,
-                  ("note", "from", "attempt", "signature"), ("failed",)),
-    "cancel": TypedVerb("cancel [TASK]", "give up a task, or the whole run", _cancel, _REASON),
-    "stop-call": TypedVerb("stop-call TASK [--reason TEXT]", "end the one command that an agent waits for",
-                      _about(builders.build_call_stops, "task"), _REASON),
-    "skip": TypedVerb("migrate skip FILE --reason TEXT", "leave a file out", _about(builders.build_cancellations, "file"), _REASON),
-    "hold": TypedVerb("migrate hold SHARD", "keep a shard back", _hold, _REASON),
-    "release": TypedVerb("migrate release SHARD", "let a shard go on that was held", _release),
-    "rollback": TypedVerb("migrate rollback SHARD… | --all", "take back what shards have landed", _shards, _REASON,
-                     ("all",)),
-    "publish": TypedVerb("migrate publish [GROUP…]", "open the pull requests now",
-                    lambda told, _chosen, _state: [Publish(groups=told.words)]),
-    "criterion add": TypedVerb("criterion add TEXT [--must COMMAND]", "ask for one thing more", _add_criterion, ("must",)),
-    "criterion drop": TypedVerb("criterion drop ID", "ask for one thing less", _drop_criterion, _REASON),
-    "drain": TypedVerb("drain", "let what runs finish, begin nothing new; as Ctrl-C once",
-                  lambda _told, _chosen, _state: [Stop(how="drain")]),
-    "stop": TypedVerb("stop", "stop the engine at once, resumably; as Ctrl-C twice",
-                 lambda _told, _chosen, _state: [Stop(how="interrupt")]),
-}  # fmt: skip
-"""The verbs by their names."""
+_BUILDERS: Mapping[Target, Callable[[_TypedLine], list[Command]]] = {
+    "": _build_run_command,
+    "question": _build_answers,
+    "task": _build_retries,
+    "subtree": _build_cancellation,
+    "call": _build_call_stops,
+    "criterion": _build_criterion,
+    "criterion-id": _build_criterion_drop,
+    "files": _build_file_skips,
+    "shard": _build_shard_commands,
+    "shards": _build_rollback,
+    "groups": _build_publication,
+}

@@ -30,57 +30,56 @@ class ReviewComments:
 
     def __init__(self) -> None:
         self._waiting: list[LineComment] = []
-        self._given: list[tuple[Command, list[LineComment]]] = []
+        self._submitted: list[tuple[Command, list[LineComment]]] = []
 
     def __len__(self) -> int:
         return len(self._waiting)
 
     def add_comment(self, comment: LineComment) -> None:
-        """Keep a comment until all are sent; another one on the same line takes the place of the first."""
+        """Keep a comment until all are sent; it replaces another one on the same line."""
         place = (comment.subject, comment.path, comment.line)
         self._waiting = [one for one in self._waiting if (one.subject, one.path, one.line) != place]
         if comment.text.strip():
             self._waiting.append(comment)
 
     def build_retry_commands(self, state: RunState) -> list[Command]:
-        """One further try for each task, or for each file of a migration, with all that was said of it.
+        """Build one retry with all its comments for each task, or for each file of a migration.
 
         Raises:
             UsageProblem: nothing was said yet.
         """
         if not self._waiting:
             raise UsageProblem("nothing was said of any line yet: c on a line of a diff")
-        about = list(dict.fromkeys(one.subject for one in self._waiting))
-        return [command for subject in about for command in self._about(subject, state)]
+        commands: list[Command] = []
+        for subject in dict.fromkeys(comment.subject for comment in self._waiting):
+            commands += self._build_retries(subject, state)
+        return commands
 
-    def _about(self, subject: Subject, state: RunState) -> Sequence[Command]:
-        said = []
-        for one in self._waiting:
-            if one.subject == subject:
-                said.append(one)
-        return builders.build_retries([subject], state, format_note(said))
+    def _build_retries(self, subject: Subject, state: RunState) -> Sequence[Command]:
+        comments = [comment for comment in self._waiting if comment.subject == subject]
+        return builders.build_retries([subject], state, format_note(comments))
 
     def mark_submitted(self, commands: Sequence[Command], state: RunState) -> None:
-        """These commands were given: what they say is not said again."""
+        """Remove the comments that these commands carry; they come back with `restore_comments`."""
+        waiting = self._waiting.copy()
         for command in commands:
-            mine = []
-            for one in self._waiting:
-                if command in self._about(one.subject, state):
-                    mine.append(one)
-            if mine:
-                self._given.append((command, mine))
-        gone = {id(one) for _, mine in self._given for one in mine}
-        self._waiting = [one for one in self._waiting if id(one) not in gone]
+            carried = [one for one in self._waiting if command in self._build_retries(one.subject, state)]
+            if carried:
+                self._submitted.append((command, carried))
+                waiting = [one for one in waiting if one not in carried]
+        self._waiting = waiting
 
     def restore_comments(self, command: Command) -> None:
-        """A command will not be sent after all."""
-        for given, mine in self._given:
-            if given == command:
-                self._waiting += mine
-        self._given = [(given, mine) for given, mine in self._given if given != command]
+        """Put back the comments of a command that will not be sent."""
+        submitted, self._submitted = self._submitted, []
+        for other, comments in submitted:
+            if other == command:
+                self._waiting += comments
+            else:
+                self._submitted.append((other, comments))
 
 
 def format_note(comments: Sequence[LineComment]) -> str:
-    """All comments as one note to a worker: `path:line: text`, in the order of the files."""
+    """Return all comments as one note to a worker: `path:line: text`, in the order of the files."""
     ordered = sorted(comments, key=lambda one: (one.path, one.line))
     return "\n".join([_ABOVE, *map(str, ordered)])

@@ -50,7 +50,7 @@ class UndoQueue:
         return tuple(self._sent.values())
 
     def hold_commands(self, commands: Sequence[tuple[Command, str]], now: float) -> int:
-        """Take commands, with their words, that are given at once.
+        """Hold commands, with their words, as one batch.
 
         Returns:
             how many of them are new: neither held already, nor sent without any engine having taken them yet.
@@ -63,41 +63,40 @@ class UndoQueue:
         return len(self._held) - before
 
     def undo_last_batch(self) -> list[PendingCommand]:
-        """Take back what was given last, all of it, so that it is never sent; nothing if nothing is held."""
-        last = []
-        for one in self._held:
-            if one.batch == self._held[-1].batch:
-                last.append(one)
-        self._held = [one for one in self._held if one not in last]
-        return last
+        """Remove and return the batch that was held last, so that it is never sent."""
+        if not self._held:
+            return []
+        newest = self._held[-1].batch
+        undone = [one for one in self._held if one.batch == newest]
+        self._held = [one for one in self._held if one.batch != newest]
+        return undone
 
     def send_due_commands(self, now: float) -> list[CommandOutcome]:
         """Send what has been held for long enough."""
         return self._send_all([one for one in self._held if one.due_at <= now])
 
     def flush_commands(self) -> list[CommandOutcome]:
-        """Send all that is held, at once: nobody is there any more to take it back."""
+        """Send all that is held, at once."""
         return self._send_all(list(self._held))
 
     def _send_all(self, due: list[PendingCommand]) -> list[CommandOutcome]:
-        """Forgets a command before it is sent: whatever happens then, it is not sent again."""
-        told = []
+        """Remove each command before it is sent: whatever happens then, it is not sent twice."""
+        outcomes = []
         for one in due:
             self._held.remove(one)
             try:
                 self._sent[self._send(one.command)] = one
             except OrchestrateError as problem:
-                told.append(CommandOutcome(f"{one.description}: not sent: {problem}", is_problem=True))
-        return told
+                outcomes.append(CommandOutcome(f"{one.description}: not sent: {problem}", is_problem=True))
+        return outcomes
 
     def collect_outcomes(self, state: RunState) -> list[CommandOutcome]:
-        """What engines have made of what was sent, each told once."""
-        taken = [(key, one) for key, one in self._sent.items() if key in state.taken_commands]
-        for key, _ in taken:
-            del self._sent[key]
-        return [
-            CommandOutcome(f"{one.description}: refused: {refused}", is_problem=True)
-            if refused
-            else CommandOutcome(f"{one.description}: taken")
-            for refused, one in ((state.taken_commands[key], one) for key, one in taken)
-        ]
+        """Return what engines have made of sent commands, each outcome once."""
+        outcomes = []
+        for key in [key for key in self._sent if key in state.taken_commands]:
+            words = self._sent.pop(key).description
+            if refusal := state.taken_commands[key]:
+                outcomes.append(CommandOutcome(f"{words}: refused: {refusal}", is_problem=True))
+            else:
+                outcomes.append(CommandOutcome(f"{words}: taken"))
+        return outcomes

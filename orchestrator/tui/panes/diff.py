@@ -79,7 +79,7 @@ class DiffPane(Vertical):
         self._about: tuple[str, int] | None = None
 
     def compose(self) -> ComposeResult:
-        """The lines, and where a comment is typed."""
+        """Build the lines, and the box for a comment."""
         yield TextPager(empty="no change yet")
         yield Input(compact=True, placeholder="what is to be said of this line; enter keeps it, esc drops it")
 
@@ -106,7 +106,7 @@ class DiffPane(Vertical):
         return f"against {self._ends[self._base].base_label}  {size}{how}"
 
     def show_diff(self, directory: RunDirectory, ends: Sequence[DiffEndpoints]) -> None:
-        """Show a change; nothing is read anew while it is the same. What a worker has so far is read when it came."""
+        """Show a change; it is read anew only if it is another one. A growing change is read once, when it is shown."""
         if ends == self._ends and directory == self._directory:
             return
         if [one.base_label for one in ends] != [one.base_label for one in self._ends]:
@@ -142,7 +142,7 @@ class DiffPane(Vertical):
         self.post_message(self.DiffLoaded())
 
     def _draw(self) -> None:
-        """Make the rows anew; the cursor stays on the line that it was on."""
+        """Make the rows anew; the cursor stays on its line."""
         before = self._rows.get_row(self.pager.cursor) if self.pager.cursor < len(self._rows) else None
         how = replace(self._how, is_wide=self._how.is_wide and self.size.width >= SIDE_BY_SIDE_COLUMNS)
         self._rows = DiffRows(self.files, how, frozenset(self._unloaded))
@@ -151,11 +151,11 @@ class DiffPane(Vertical):
             self.pager.move_to(self._rows.find_nearest_row(before))
 
     def move_to_file(self, path: str) -> None:
-        """Go to where a file begins."""
+        """Go to the head of a file."""
         self.pager.move_to(self._rows.find_file_row(path))
 
     def on_resize(self, _event: Resize) -> None:
-        """Side by side needs room."""
+        """Draw anew: side by side needs room."""
         if self._how.is_wide:
             self._draw()
 
@@ -188,7 +188,7 @@ class DiffPane(Vertical):
         self.pager.move_to(self._rows.find_next_head(kind, self.pager.cursor, by))
 
     def action_side_by_side(self) -> None:
-        """Side by side, or one below the other again."""
+        """Show the change side by side, or one below the other again."""
         if self.size.width < SIDE_BY_SIDE_COLUMNS and not self._how.is_wide:
             self.notify(f"side by side needs {SIDE_BY_SIDE_COLUMNS} columns, there are {self.size.width}", markup=False)
             return
@@ -208,7 +208,7 @@ class DiffPane(Vertical):
             self.reload_diff()
 
     def action_comment(self) -> None:
-        """Say something about the line with the cursor."""
+        """Open the box for a comment on the line with the cursor."""
         row = self._rows.get_row(self.pager.cursor) if len(self._rows) else None
         if row is None or row.number is None:
             self.notify("a comment is about a line of the change", markup=False)
@@ -218,17 +218,17 @@ class DiffPane(Vertical):
         self.query_one(Input).focus()
 
     def action_no_comment(self) -> None:
-        """Drop what is being typed."""
+        """Drop the comment that is being typed."""
         self._end_comment()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Escape means something here only while a comment is typed."""
+        """Allow escape only while a comment is typed."""
         if action == "no_comment":
             return self._about is not None
         return True
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """A comment is done."""
+        """Submit a comment."""
         event.stop()
         if self._about is not None and event.value.strip():
             self.post_message(CommentSubmitted(*self._about, event.value.strip()))
@@ -251,5 +251,5 @@ class _Shown:
         return len(self._rows)
 
     def get_line(self, index: int) -> Cell:
-        """One row."""
+        """Return one row as spans."""
         return self._rows.render_row(index, self._pane.size.width)

@@ -31,7 +31,7 @@ class FilesPane(Vertical):
             self.path = path
 
     def compose(self) -> ComposeResult:
-        """The table."""
+        """Build the table."""
         yield Table(_COLUMNS, empty="no file is changed yet")
 
     def show_files(self, files: Sequence[FileDiff]) -> None:
@@ -50,7 +50,7 @@ class FilesPane(Vertical):
         )
 
     def on_table_row_opened(self, event: Table.RowOpened) -> None:
-        """Tell which file."""
+        """Post the chosen file."""
         event.stop()
         if event.key is not None:
             self.post_message(self.FileChosen(event.key))

@@ -48,7 +48,7 @@ class TextPane(Vertical):
         self._is_reading = False
 
     def compose(self) -> ComposeResult:
-        """The lines."""
+        """Build the lines."""
         yield TextPager(self._listed, wrap=True)
 
     def show_lines(self, lines: Iterable[Styled]) -> None:
@@ -62,7 +62,7 @@ class TextPane(Vertical):
             self.query_one(TextPager).invalidate_lines(0)
 
     def reload_if_changed(self, known: object, read: Callable[[], Sequence[Styled]]) -> None:
-        """Show what a thread reads, if what it rests on is another thing than before."""
+        """Show what a thread reads, if `sign` differs from the one before."""
         if known != self._known and not self._is_reading:
             self._known, self._is_reading = known, True
             self.run_worker(self._read(read), group="text")
@@ -76,13 +76,13 @@ class TextPane(Vertical):
             self._is_reading = False
 
 
-def show_checks(pane: TextPane, moment: ViewModel, whole: ResolvedSubject) -> None:
-    """The checks of a task or a file, before and after its change."""
-    receipts = tuple(_receipts(moment.state, whole))
+def show_checks(pane: TextPane, view_model: ViewModel, whole: ResolvedSubject) -> None:
+    """Show the checks of a task or a file, before and after its change."""
+    receipts = tuple(_receipts(view_model.state, whole))
     if not receipts:
         pane.show_lines([("no check ran for it yet", "dim")])
         return
-    part, directory = copy_state_for_receipts(moment.state, receipts), moment.directory
+    part, directory = copy_state_for_receipts(view_model.state, receipts), view_model.directory
 
     def read_checks() -> list[Styled]:
         log = CheckLog()
@@ -95,15 +95,15 @@ def show_checks(pane: TextPane, moment: ViewModel, whole: ResolvedSubject) -> No
 def _receipts(state: RunState, whole: ResolvedSubject) -> Sequence[Receipt]:
     if whole.path is not None and whole.path in state.files:
         return list_file_receipts(state, state.files[whole.path])
-    task = state.tasks.get(whole.task) if whole.task else None
+    task = whole.find_task(state)
     if task is not None:
         return list_task_receipts(state, task)
     return ()
 
 
-def show_record(pane: TextPane, moment: ViewModel, path: str) -> None:
-    """The record of a migration's file: the rungs it climbed, what failed and why, with what its sites are below."""
-    state, directory = moment.state, moment.directory
+def show_record(pane: TextPane, view_model: ViewModel, path: str) -> None:
+    """Show a migration file's record: the rungs it climbed, its failures and reasons, and its sites below."""
+    state, directory = view_model.state, view_model.directory
     file = get_file_record(state, path)
     part = copy_file_state(state, path)
 
@@ -120,17 +120,14 @@ def show_record(pane: TextPane, moment: ViewModel, path: str) -> None:
 
 
 def copy_file_state(state: RunState, path: str) -> RunState:
-    """As much of a migration as one file's record needs: a copy that a thread may read."""
+    """Copy as much of a migration's state as one file's record needs, for a thread to read."""
     file, shard = state.files[path], state.find_shard_of_file(path)
-    ejections = []
-    for one in state.ejections:
-        if one.unit == path:
-            ejections.append(one)
+    ejections = [ejection for ejection in state.ejections if ejection.unit == path]
     return RunState(
         started=state.started,
         recipe=state.recipe,
         files={path: file},
-        shards={shard.name: shard} if shard else {},
+        shards={} if shard is None else {shard.name: shard},
         ejections=ejections,
         receipts=dict(state.receipts),
         baseline=state.baseline,

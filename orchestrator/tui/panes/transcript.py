@@ -64,7 +64,7 @@ class TranscriptPane(Vertical):
         self._everything: Transcript | None = None
 
     def compose(self) -> ComposeResult:
-        """The lines."""
+        """Build the lines."""
         yield TextPager(follow=True, empty="nothing was said yet")
 
     @property
@@ -80,30 +80,30 @@ class TranscriptPane(Vertical):
     @property
     def status_text(self) -> str:
         """How it is shown: `FOLLOW  level:normal  find: vendor 3/17`."""
-        found = self.pager.search_position
-        parts = [
-            "FOLLOW" if self.pager.is_following else "",
-            "wrap" if self.pager.wrap else "",
-            f"level:{self._level.name.lower()}",
-            f"find: {found.text} {found.rank}/{found.total}" if found else "",
-        ]
-        return "  ".join(part for part in parts if part)
+        parts = []
+        if self.pager.is_following:
+            parts.append("FOLLOW")
+        if self.pager.wrap:
+            parts.append("wrap")
+        parts.append(f"level:{self._level.name.lower()}")
+        if found := self.pager.search_position:
+            parts.append(f"find: {found.text} {found.rank}/{found.total}")
+        return "  ".join(parts)
 
-    def show_session(self, moment: ViewModel, session: SessionId | None) -> None:
-        """Show a conversation as it is at a moment; nothing is read that is known."""
-        wanted = ConversationReader(moment.directory, session, self._is_ascii) if session is not None else None
-        if wanted != self._of or moment.seq < self._until:
-            self._of, self._transcript, self._everything, self._known = wanted, None, None, -1
+    def show_session(self, view_model: ViewModel, session: SessionId | None) -> None:
+        """Show a conversation as it is in a view model; only what is new is read."""
+        reader, known = None, view_model.seq
+        if session is not None:
+            reader = ConversationReader(view_model.directory, session, self._is_ascii)
+            if last_event := view_model.last_session_events.get(session):
+                known = hash((last_event, view_model.state.sessions.get(session)))
+        if reader != self._of or view_model.seq < self._until:
+            self._of, self._transcript, self._everything, self._known = reader, None, None, -1
             self.pager.show_text(LineList())
-        seen = moment.last_session_events.get(session) if session is not None else None
-        if session is not None and seen:
-            known = hash((seen, moment.state.sessions.get(session)))
-        else:
-            known = moment.seq
-        self._until = moment.seq
+        self._until = view_model.seq
         if self._of is not None and known != self._known and not self._is_reading:
             self._known, self._is_reading = known, True
-            self.run_worker(self._read(self._of, moment.seq), group="read", exit_on_error=True)
+            self.run_worker(self._read(self._of, view_model.seq), group="read", exit_on_error=True)
 
     async def _read(self, of: ConversationReader, until: int) -> None:
         try:
@@ -118,7 +118,7 @@ class TranscriptPane(Vertical):
             self._is_reading = False
 
     async def _begin(self, of: ConversationReader, until: int) -> None:
-        """Its end first, which is looked at; then, behind that, all of it."""
+        """Read the end first, which people look at, then the whole conversation."""
         end, is_all = await to_thread.run_sync(of.read_end, until, self._level, self._last or FIRST_READ_EVENTS)
         if of != self._of:
             return
@@ -148,40 +148,43 @@ class TranscriptPane(Vertical):
 
     def _put(self, transcript: Transcript) -> None:
         self._transcript, self._opened = transcript, []
-        self.pager.show_text(_Shown(transcript), at_end=True)
+        self.pager.show_text(_StyledLines(transcript), at_end=True)
         self.post_message(self.StatusChanged())
 
     def get_all_lines(self) -> LineSource | None:
-        """All lines of the conversation with all texts, as it goes on; None while it has not been read."""
+        """Return all lines with all texts, as the conversation goes on; None while it has not been read."""
         if self._transcript is None or not self._is_all:
             return None
         self._everything = self._transcript.copy_with_all_open()
-        return _Settled(self._everything)
+        return _SettledLines(self._everything)
 
     def apply_filter(self, wanted: RowFilter) -> None:
-        """Look for words, also in what is closed; nothing any more if there are none."""
+        """Search for words, also in closed items; stop searching if there are none."""
         self.pager.find_text("")
         if self._transcript is not None:
             self.run_worker(self._find(self._transcript, wanted.text), group="find", exclusive=True)
 
     async def _find(self, transcript: Transcript, text: str) -> None:
-        """What was opened for the words before is closed again; whoever is still typing is waited for."""
-        await anyio.sleep(_TYPING_S if text else 0)
+        """Close what the previous search opened, and open what this one finds once typing has paused."""
+        if text:
+            await anyio.sleep(_TYPING_S)
         if self._opened:
             transcript.open_items(self._opened, is_open=False)
-        self._opened = await to_thread.run_sync(transcript.find_closed_items, text) if text else []
+        self._opened = []
+        if text:
+            self._opened = await to_thread.run_sync(transcript.find_closed_items, text)
         if transcript is self._transcript:
             transcript.open_items(self._opened)
             self.pager.invalidate_lines(0)
             self.pager.find_text(text)
 
     def on_text_pager_search_finished(self, event: TextPager.SearchFinished) -> None:
-        """How many hits there are is told beside the tabs."""
+        """Show the number of hits beside the tabs."""
         event.stop()
         self.post_message(self.StatusChanged())
 
     def on_text_pager_line_opened(self, event: TextPager.LineOpened) -> None:
-        """Open or close what the cursor is on."""
+        """Open or close the item with the cursor."""
         event.stop()
         if self._transcript is not None:
             head = self._transcript.toggle_item(event.index)
@@ -204,12 +207,12 @@ class TranscriptPane(Vertical):
             self.pager.invalidate_lines(0)
 
     def action_copy_block(self) -> None:
-        """Copy all of what the cursor is on, as it was said."""
+        """Copy the whole item with the cursor, as it was said."""
         if self._transcript:
             self.notify(copy_text(self.app, self._transcript.get_item_text(self.pager.cursor)), markup=False)
 
 
-class _Shown:
+class _StyledLines:
     """A transcript's lines with their styles."""
 
     def __init__(self, transcript: Transcript) -> None:
@@ -219,11 +222,11 @@ class _Shown:
         return len(self._transcript)
 
     def get_line(self, index: int) -> Cell:
-        """One line."""
+        """Return one line as spans."""
         return self._transcript.get_styled_line(index)
 
 
-class _Settled:
+class _SettledLines:
     """The lines of a transcript that will never change, for printing them once."""
 
     def __init__(self, transcript: Transcript) -> None:
@@ -233,5 +236,5 @@ class _Settled:
         return self._transcript.settled_count
 
     def get_line(self, index: int) -> Cell:
-        """One line."""
+        """Return one line as spans."""
         return self._transcript.get_line(index)

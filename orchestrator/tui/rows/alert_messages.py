@@ -19,7 +19,7 @@ _SHARES = (1.0, 0.8)
 def collect_alert_messages(
     state: RunState, seen: Mapping[SessionId, LastSessionEvent], now: datetime, *, is_at_work: bool
 ) -> Mapping[str, str]:
-    """What calls for a person as things stand: name → words, one line without control characters."""
+    """Return what calls for a person now: key → words, one line without control characters."""
     if state.started is None:
         return {}
     found = [*_asked(state), *_over(state), *_spent(state), *_stalled(state, seen, now, is_at_work)]

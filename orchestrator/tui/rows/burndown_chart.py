@@ -9,7 +9,8 @@ from orchestrator.domain.migration.burndown import counts_sites, get_found_weigh
 from orchestrator.domain.migration.files import FileStatus, Tick
 from orchestrator.domain.run.state import RunState
 from orchestrator.domain.text.durations import format_short_duration
-from orchestrator.tui.rows.text_plots import ASCII_BARS, BARS, Span, plot_area, plot_stacked_areas, sample_step_curve
+from orchestrator.tui.rows.glyphs import get_glyphs
+from orchestrator.tui.rows.text_plots import Span, plot_area, plot_stacked_areas, sample_step_curve
 
 BurndownMeasure = Literal["sites", "files"]
 _AXIS = 7
@@ -49,20 +50,19 @@ class BurndownSeries:
 
 
 def build_burndown_series(state: RunState) -> BurndownSeries:
-    """The series of a run as it stands; without a tick there is nothing to draw."""
+    """Return the series of a run as it stands; without a tick there is nothing to draw."""
     has_sites = counts_sites(state.recipe)
     ticks = state.burndown
-    end = max(ticks[-1].at if ticks else 0.0, 1.0)
-    top = max(
-        [tick.sites for tick in ticks] + [sum(get_found_weight(file, has_sites) for file in state.files.values()), 1.0]
-    )
+    end = max([1.0, *(tick.at for tick in ticks[-1:])])
+    found = sum(get_found_weight(file, has_sites) for file in state.files.values())
+    top = max([found, 1.0, *(tick.sites for tick in ticks)])
     return BurndownSeries(ticks, end, top, "sites" if has_sites else "files")
 
 
 def render_burndown_chart(
     series: BurndownSeries, what: BurndownMeasure, width: int, height: int, *, is_ascii: bool = False
 ) -> list[list[Span]]:
-    """Rows of spans from top to bottom, none wider than `width` and `height` of them at most.
+    """Return rows of spans from top to bottom, none wider than `width` and at most `height` of them.
 
     The last but one is the time axis with a sign at each mark of a tick, the last one names what is drawn. Nothing is
     drawn where there is too little room or no tick.
@@ -71,52 +71,48 @@ def render_burndown_chart(
     if not series.ticks or columns < _LEAST_WIDTH or rows < _LEAST_HEIGHT - 2:
         return []
     if what == "sites":
-        body = _sites(series, columns, rows, is_ascii)
+        body, top = _plot_sites(series, columns, rows, is_ascii), series.top
     else:
-        body = _files(series, columns, rows, is_ascii)
-    if what == "sites":
-        top = series.top
-    else:
-        top = float(sum(_parts(series.ticks[-1]).values()))
-    labels = _labels(top, rows)
-    line = "|" if is_ascii else "│"
-    drawn = []
-    for label, row in zip(labels, body, strict=True):
-        drawn.append([(f"{label:>{_AXIS - 1}}{line}", "dim"), *row])
-    return [*drawn, _axis(series, columns, is_ascii), _legend(series, what, width, is_ascii)]
+        body, top = _plot_files(series, columns, rows, is_ascii), float(sum(_count_parts(series.ticks[-1]).values()))
+    line = get_glyphs(is_ascii).vertical
+    chart = []
+    for label, row in zip(_build_labels(top, rows), body, strict=True):
+        chart.append([(f"{label:>{_AXIS - 1}}{line}", "dim"), *row])
+    return [*chart, _plot_axis(series, columns, is_ascii), _render_legend(series, what, width, is_ascii)]
 
 
-def _sites(series: BurndownSeries, columns: int, rows: int, is_ascii: bool) -> list[list[Span]]:
+def _plot_sites(series: BurndownSeries, columns: int, rows: int, is_ascii: bool) -> list[list[Span]]:
     times, values = [tick.at for tick in series.ticks], [tick.sites for tick in series.ticks]
-    drawn = plot_area(
-        sample_step_curve(times, values, columns, series.end), rows, series.top, ASCII_BARS if is_ascii else BARS
-    )
-    return [[(row, "state-run")] for row in drawn]
+    curve = sample_step_curve(times, values, columns, series.end)
+    return [[(row, "state-run")] for row in plot_area(curve, rows, series.top, get_glyphs(is_ascii).bars)]
 
 
-def _files(series: BurndownSeries, columns: int, rows: int, is_ascii: bool) -> list[list[Span]]:
+def _plot_files(series: BurndownSeries, columns: int, rows: int, is_ascii: bool) -> list[list[Span]]:
     times = [tick.at for tick in series.ticks]
     places = sample_step_curve(times, list(map(float, range(len(times)))), columns, series.end)
     looks = {}
     for name, look in _LOOKS.items():
         looks[name] = (look[is_ascii], look[2])
-    return plot_stacked_areas([_parts(series.ticks[int(place)]) for place in places], looks, rows)
+    return plot_stacked_areas([_count_parts(series.ticks[int(place)]) for place in places], looks, rows)
 
 
-def _parts(tick: Tick) -> Mapping[str, float]:
-    return {name: float(sum(tick.files.get(status.value, 0) for status in of)) for name, of in _PARTS.items()}
+def _count_parts(tick: Tick) -> Mapping[str, float]:
+    counts = {}
+    for name, statuses in _PARTS.items():
+        counts[name] = float(sum(tick.files.get(status.value, 0) for status in statuses))
+    return counts
 
 
-def _labels(top: float, rows: int) -> list[str]:
-    """The highest value at the top, half of it in the middle, nothing beside the rest."""
+def _build_labels(top: float, rows: int) -> list[str]:
+    """Return labels: the highest value at the top, half of it in the middle, nothing beside the rest."""
     labels = [""] * rows
-    labels[0] = _short(top)
+    labels[0] = _format_label(top)
     if rows >= 6 and top >= 2:
-        labels[rows // 2] = _short(round(top / 2))
+        labels[rows // 2] = _format_label(round(top / 2))
     return labels
 
 
-def _short(value: float) -> str:
+def _format_label(value: float) -> str:
     if value >= 100_000:
         return f"{value / 1_000:,.0f}k"
     if value == round(value):
@@ -124,35 +120,31 @@ def _short(value: float) -> str:
     return f"{value:,.1f}"
 
 
-def _axis(series: BurndownSeries, columns: int, is_ascii: bool) -> list[Span]:
-    """The line below, with a sign where something happened that people should see."""
-    corner, line, sign = ("+", "-", "^") if is_ascii else ("└", "─", "┴")
+def _plot_axis(series: BurndownSeries, columns: int, is_ascii: bool) -> list[Span]:
+    """Return the line below, with a sign where something happened that people should see."""
+    glyphs = get_glyphs(is_ascii)
     marked = set()
     for tick in series.ticks:
         if tick.mark:
             marked.add(round(tick.at / series.end * (columns - 1)))
-    cells = ((sign, "title") if column in marked else (line, "dim") for column in range(columns))
-    grouped = []
-    for style, run in groupby(cells, key=lambda cell: cell[1]):
-        grouped.append(("".join(text for text, _ in run), style))
-    return [(f"{'0':>{_AXIS - 1}}{corner}", "dim"), *grouped]
+    spans = [(f"{'0':>{_AXIS - 1}}{glyphs.corner}", "dim")]
+    for is_marked, group in groupby(range(columns), key=marked.__contains__):
+        length = len(list(group))
+        spans.append((glyphs.tick * length, "title") if is_marked else (glyphs.horizontal * length, "dim"))
+    return spans
 
 
-def _legend(series: BurndownSeries, what: BurndownMeasure, width: int, is_ascii: bool) -> list[Span]:
-    if what == "sites":
-        what_remains = f"{series.unit} that remain"
-    else:
-        what_remains = "files"
-    told: list[Span] = [(" " * _AXIS, ""), (f"{what_remains}, over {format_short_duration(series.end)}  ", "dim")]
+def _render_legend(series: BurndownSeries, what: BurndownMeasure, width: int, is_ascii: bool) -> list[Span]:
+    subject = f"{series.unit} that remain" if what == "sites" else "files"
+    spans: list[Span] = [(" " * _AXIS, ""), (f"{subject}, over {format_short_duration(series.end)}  ", "dim")]
     if what == "files":
-        now = _parts(series.ticks[-1])
-        told += [
-            (f"{_LOOKS[name][is_ascii]} {name} {count:.0f}  ", _LOOKS[name][2]) for name, count in now.items() if count
-        ]
-    return list(_cut(told, width))
+        for name, count in _count_parts(series.ticks[-1]).items():
+            if count:
+                spans.append((f"{_LOOKS[name][is_ascii]} {name} {count:.0f}  ", _LOOKS[name][2]))
+    return list(_cut_spans(spans, width))
 
 
-def _cut(spans: Sequence[Span], width: int) -> Iterator[Span]:
+def _cut_spans(spans: Sequence[Span], width: int) -> Iterator[Span]:
     for text, style in spans:
         if width <= 0:
             return

@@ -39,16 +39,18 @@ class GroupRow:
     seconds: float | None
     price: str
     reason: str
+    usd: float | None = None
+    """Dollars, as far as they are known; None where no model was called."""
 
     def get_filter_values(self) -> Mapping[str, FilterValue]:
-        """What it can be filtered by."""
+        """Return the values that filters compare."""
         return {
             "name": self.name,
             "files": float(self.files),
             "done": float(self.done),
             "left": self.left,
             "failed": float(self.failed),
-            "cost": None if self.price in {"", UNKNOWN_PRICE} else float(self.price.strip("$+").replace(",", "")),
+            "cost": self.usd,
             "reason": self.reason,
         }
 
@@ -64,7 +66,7 @@ class SignatureRow:
     examples: tuple[str, ...]
 
     def get_filter_values(self) -> Mapping[str, FilterValue]:
-        """What it can be filtered by."""
+        """Return the values that filters compare."""
         return {
             "reason": self.signature,
             "files": float(self.files),
@@ -74,15 +76,12 @@ class SignatureRow:
 
 
 def build_group_rows(state: RunState, by: GroupKind) -> list[GroupRow]:
-    """Groups, those with most left first."""
-    return [_group(group) for group in build_file_groups(state, by)]
+    """Return groups, those with most left first."""
+    return [_build_group_row(group) for group in build_file_groups(state, by)]
 
 
-def _group(group: FileGroup) -> GroupRow:
-    if group.reasons:
-        reason = group.reasons.most_common(1)[0][0]
-    else:
-        reason = ""
+def _build_group_row(group: FileGroup) -> GroupRow:
+    reason = group.reasons.most_common(1)[0][0] if group.reasons else ""
     return GroupRow(
         name=group.name,
         files=group.files,
@@ -91,13 +90,14 @@ def _group(group: FileGroup) -> GroupRow:
         failed=group.rejected,
         prs=group.prs,
         seconds=median(group.seconds) if group.seconds else None,
-        price=_price(group),
+        usd=float(group.usd) if group.usd else None,
+        price=_format_price(group),
         reason=to_one_line(reason, _CHARS),
     )
 
 
-def _price(group: FileGroup) -> str:
-    """Empty where no model was asked, as far as is known."""
+def _format_price(group: FileGroup) -> str:
+    """Return the price of a file; empty where no model was called, as far as is known."""
     if group.unpriced:
         if group.usd:
             return f"{format_dollars(group.usd)}+"
@@ -108,7 +108,7 @@ def _price(group: FileGroup) -> str:
 
 
 def build_signature_rows(state: RunState) -> list[SignatureRow]:
-    """Failures that are alike, those of most files first."""
+    """Return groups of equal failures, those of most files first."""
     return [
         SignatureRow(row["signature"], row["files"], row["sites"], tuple(row["steps"]), tuple(row["examples"]))
         for row in build_failure_signatures(state)
@@ -116,9 +116,9 @@ def build_signature_rows(state: RunState) -> list[SignatureRow]:
 
 
 def render_burndown_head(state: RunState, *, is_ascii: bool = False) -> Iterator[str]:
-    """How far it is, when it will be through, what it cost, and what waits for a person."""
-    told = build_burndown(state, _HEAD)
-    yield render_burndown_headline(told, ASCII_GLYPHS if is_ascii else UNICODE_GLYPHS)
-    yield render_files_line(told).strip()
-    for line in render_waiting_lines(told):
+    """Yield progress, forecast and cost, and what waits for a person."""
+    burndown = build_burndown(state, _HEAD)
+    yield render_burndown_headline(burndown, ASCII_GLYPHS if is_ascii else UNICODE_GLYPHS)
+    yield render_files_line(burndown).strip()
+    for line in render_waiting_lines(burndown):
         yield line.strip()

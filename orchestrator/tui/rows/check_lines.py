@@ -12,7 +12,7 @@ Styled = tuple[str, str]
 
 
 def copy_state_for_receipts(state: RunState, receipts: Sequence[Receipt]) -> RunState:
-    """As much of a run as its receipts need to be told: a copy that a thread may read."""
+    """Copy as much of a run's state as its receipts need, for a thread to read."""
     keys = {*state.baseline, *(receipt.key for receipt in receipts)}
     found = {}
     for key in keys:
@@ -25,36 +25,36 @@ def copy_state_for_receipts(state: RunState, receipts: Sequence[Receipt]) -> Run
 def render_check_lines(
     state: RunState, receipts: Sequence[Receipt], log: CheckLog, read_blob: ReadBlob
 ) -> Iterator[Styled]:
-    """A line of counts before and after for each receipt, then each with its output; what is red comes first."""
-    told = [(receipt, find_difference(state, receipt, log, read_blob)) for receipt in receipts]
-    told.sort(key=lambda one: not is_red(*one))
-    before = state.get_baseline_receipts()
-    for receipt, difference in told:
-        if is_red(receipt, difference):
-            words = "red  "
-        else:
-            words = "green"
+    """Yield a line of counts before and after for each receipt, then each with its output; red ones come first."""
+    results = []
+    for receipt in receipts:
+        results.append((not is_red(receipt, find_difference(state, receipt, log, read_blob)), receipt))
+    results.sort(key=lambda result: result[0])
+    baseline = state.get_baseline_receipts()
+    for is_green, receipt in results:
         purpose = to_one_line(log.purposes.get(receipt.key, "")) or receipt.check
-        was = before.get(receipt.check)
-        if was is not None and was.key != receipt.key:
-            base = f"before {_counts(was)}, now "
+        counts = _format_counts(receipt)
+        before = baseline.get(receipt.check)
+        if before is not None and before.key != receipt.key:
+            counts = f"before {_format_counts(before)}, now {counts}"
+        if is_green:
+            yield f"green  {counts}  {purpose}", "good"
         else:
-            base = ""
-        yield f"{words}  {base}{_counts(receipt)}  {purpose}", "bad" if is_red(receipt, difference) else "good"
-    for receipt, difference in told:
+            yield f"red    {counts}  {purpose}", "bad"
+    for is_green, receipt in results:
         yield "", ""
         for line in render_receipt_lines(receipt, state, log, read_blob):
-            yield line, _style(line, is_red(receipt, difference))
+            yield line, _style(line, not is_green)
 
 
 def is_red(receipt: Receipt, difference: Difference | None) -> bool:
-    """Whether a check lost something against the base; without a base, whether it failed at all."""
+    """Return True if a check lost something against the base; without a base, if it failed at all."""
     if difference is not None:
         return not difference.is_green
     return receipt.status != ReceiptStatus.COMPLETED or receipt.exit_code != 0
 
 
-def _counts(receipt: Receipt) -> str:
+def _format_counts(receipt: Receipt) -> str:
     counts = receipt.counts
     if receipt.tests is None:
         return f"exit {receipt.exit_code}"

@@ -38,6 +38,13 @@ class DiffRow:
             return self.old.old_number
         return None
 
+    @property
+    def anchor(self) -> tuple[str, int | str | None]:
+        """What tells the row from others of its file, also when rows are built another way."""
+        if self.kind == "line":
+            return self.kind, self.number
+        return self.kind, self.text
+
 
 @dataclass(frozen=True)
 class DiffOptions:
@@ -58,20 +65,21 @@ class DiffRows:
     ) -> None:
         """`unloaded` are the paths of files whose hunks have not been read yet."""
         self.options = how
-        self._rows = [row for file in files for row in _file_rows(file, how, file.path in unloaded)]
-        self._heads = {
-            kind: [index for index, row in enumerate(self._rows) if row.kind == kind] for kind in ("file", "hunk")
-        }
+        self._rows = [row for file in files for row in _build_file_rows(file, how, file.path in unloaded)]
+        self._heads: dict[str, list[int]] = {"file": [], "hunk": []}
+        for index, row in enumerate(self._rows):
+            if row.kind in self._heads:
+                self._heads[row.kind].append(index)
 
     def __len__(self) -> int:
         return len(self._rows)
 
     def get_row(self, index: int) -> DiffRow:
-        """One row, from 0 on."""
+        """Return one row, from 0 on."""
         return self._rows[index]
 
     def find_next_head(self, kind: Literal["file", "hunk"], index: int, by: int) -> int:
-        """The next head after a row, or the one before it if `by` is negative; the row itself if there is none."""
+        """Return the next head after a row, or the one before if `by` is negative; the row itself if there is none."""
         heads = self._heads[kind]
         if by > 0:
             place = bisect_right(heads, index)
@@ -82,48 +90,45 @@ class DiffRows:
         return index
 
     def find_file_row(self, path: str) -> int:
-        """The row at which a file begins; 0 if there is none."""
+        """Return the first row of a file; 0 if there is none."""
         return next((index for index in self._heads["file"] if self._rows[index].path == path), 0)
 
     def find_nearest_row(self, row: DiffRow) -> int:
-        """Where the line of a row stands here, whose rows may be other ones; else its file's head."""
+        """Return the row of the same line as a row of other rows; else the head of its file."""
         start = self.find_file_row(row.path)
         for index in range(start, len(self)):
             other = self._rows[index]
             if other.path != row.path:
                 break
-            if other.kind == row.kind and (
-                other.number == row.number if row.kind == "line" else other.text == row.text
-            ):
+            if other.anchor == row.anchor:
                 return index
         return start
 
     def render_row(self, index: int, width: int) -> list[Span]:
-        """A row as texts with the names of their styles; side by side, `width` cells are shared."""
+        """Return a row as texts with the names of their styles; side by side, `width` cells are shared."""
         row = self._rows[index]
         if row.kind == "file":
             return [(row.text, "title")]
         if row.kind != "line":
             return [(row.text, "dim")]
         if self.options.is_wide:
-            return _beside(row, width)
-        return _below(row)
+            return _render_beside(row, width)
+        return _render_below(row)
 
 
-def _file_rows(file: FileDiff, how: DiffOptions, is_unloaded: bool) -> Iterator[DiffRow]:
+def _build_file_rows(file: FileDiff, how: DiffOptions, is_unloaded: bool) -> Iterator[DiffRow]:
     yield DiffRow("file", file.path, render_file_head(file))
-    for remark in _remarks(file, is_unloaded):
+    for remark in _list_remarks(file, is_unloaded):
         yield DiffRow("note", file.path, f"  {remark}")
     for hunk in file.hunks:
-        groups = list(_groups(hunk, ignores_space=how.ignores_space))
-        if any(gone or came for gone, came in groups if not _is_same(gone, came)):
-            yield DiffRow("hunk", file.path, _hunk_head(hunk))
+        groups = list(_group_changes(hunk, ignores_space=how.ignores_space))
+        if any(gone != came for gone, came in groups):
+            yield DiffRow("hunk", file.path, _render_hunk_head(hunk))
             for gone, came in groups:
-                for row in _rows(file.path, gone, came, how.is_wide):
-                    yield row
+                yield from _build_line_rows(file.path, gone, came, how.is_wide)
 
 
-def _remarks(file: FileDiff, is_unloaded: bool) -> Iterator[str]:
+def _list_remarks(file: FileDiff, is_unloaded: bool) -> Iterator[str]:
     if file.old_mode and file.new_mode and file.old_mode != file.new_mode:
         yield f"mode {file.old_mode} -> {file.new_mode}"
     if file.is_binary:
@@ -135,39 +140,37 @@ def _remarks(file: FileDiff, is_unloaded: bool) -> Iterator[str]:
 
 
 def render_file_head(file: FileDiff) -> str:
-    """`src/log.py  modified  +44 -12`."""
+    """Return the head of a file, as `src/log.py  modified  +44 -12`."""
+    name = file.path
     if file.old_path:
         name = f"{file.old_path} -> {file.path}"
-    else:
-        name = file.path
-    return f"{_shown(name)}  {file.status}  +{file.added} -{file.removed}"
+    return f"{_clean_text(name)}  {file.status}  +{file.added} -{file.removed}"
 
 
-def _hunk_head(hunk: Hunk) -> str:
+def _render_hunk_head(hunk: Hunk) -> str:
     spans = f"-{hunk.old_start},{hunk.old_length} +{hunk.new_start},{hunk.new_length}"
-    return f"@@ {spans} @@ {_shown(hunk.section)}".rstrip()
+    return f"@@ {spans} @@ {_clean_text(hunk.section)}".rstrip()
 
 
 _Group = tuple[tuple[HunkLine, ...], tuple[HunkLine, ...]]
 """Lines that were removed and those that came in their place; one line on both sides is no change."""
 
 
-def _groups(hunk: Hunk, *, ignores_space: bool) -> Iterator[_Group]:
-    gone: list[HunkLine] = []
-    came: list[HunkLine] = []
+def _group_changes(hunk: Hunk, *, ignores_space: bool) -> Iterator[_Group]:
+    by_kind: dict[str, list[HunkLine]] = {"-": [], "+": []}
     for line in hunk.lines:
-        if line.kind == " " or (line.kind == "-" and came):
-            yield from _settled(gone, came, ignores_space)
-            gone, came = [], []
+        if line.kind == " " or (line.kind == "-" and by_kind["+"]):
+            yield from _group_lines(by_kind["-"], by_kind["+"], ignores_space)
+            by_kind = {"-": [], "+": []}
         if line.kind == " ":
             yield (line,), (line,)
         else:
-            (gone if line.kind == "-" else came).append(line)
-    yield from _settled(gone, came, ignores_space)
+            by_kind[line.kind].append(line)
+    yield from _group_lines(by_kind["-"], by_kind["+"], ignores_space)
 
 
-def _settled(gone: Sequence[HunkLine], came: Sequence[HunkLine], ignores_space: bool) -> Iterator[_Group]:
-    if ignores_space and [_squeezed(line) for line in gone] == [_squeezed(line) for line in came]:
+def _group_lines(gone: Sequence[HunkLine], came: Sequence[HunkLine], ignores_space: bool) -> Iterator[_Group]:
+    if ignores_space and list(map(_strip_spaces, gone)) == list(map(_strip_spaces, came)):
         for old, new in zip(gone, came, strict=True):
             same = replace(new, kind=" ", old_number=old.old_number)
             yield (same,), (same,)
@@ -175,16 +178,14 @@ def _settled(gone: Sequence[HunkLine], came: Sequence[HunkLine], ignores_space: 
         yield tuple(gone), tuple(came)
 
 
-def _squeezed(line: HunkLine) -> str:
+def _strip_spaces(line: HunkLine) -> str:
     return "".join(line.text.split())
 
 
-def _is_same(gone: tuple[HunkLine, ...], came: tuple[HunkLine, ...]) -> bool:
-    return gone == came
-
-
-def _rows(path: str, gone: tuple[HunkLine, ...], came: tuple[HunkLine, ...], is_wide: bool) -> Iterator[DiffRow]:
-    if is_wide or _is_same(gone, came):
+def _build_line_rows(
+    path: str, gone: tuple[HunkLine, ...], came: tuple[HunkLine, ...], is_wide: bool
+) -> Iterator[DiffRow]:
+    if is_wide or gone == came:
         for old, new in zip_longest(gone, came):
             yield DiffRow("line", path, old=old, new=new)
     else:
@@ -194,52 +195,57 @@ def _rows(path: str, gone: tuple[HunkLine, ...], came: tuple[HunkLine, ...], is_
             yield DiffRow("line", path, new=line)
 
 
-def _below(row: DiffRow) -> list[Span]:
+def _render_below(row: DiffRow) -> list[Span]:
     line = row.new or row.old
     assert line is not None
-    old, new = (line.old_number if row.old else None), (line.new_number if row.new else None)
-    numbers = f"{_number(old)} {_number(new)} "
-    return [(numbers, "dim"), (f"{line.kind} {_text(line)}", _STYLES[line.kind])]
+    numbers = f"{_format_old_number(row.old)} {_format_new_number(row.new)} "
+    return [(numbers, "dim"), (f"{line.kind} {_render_text(line)}", _STYLES[line.kind])]
 
 
-def _beside(row: DiffRow, width: int) -> list[Span]:
+def _render_beside(row: DiffRow, width: int) -> list[Span]:
     half = max((width - 3) // 2, _NUMBER + 4)
-    left = _half(row.old, row.old.old_number if row.old else None)
-    right = _half(row.new, row.new.new_number if row.new else None)
+    left = _cut_spans(_render_half(row.old, _format_old_number(row.old)), half)
+    right = _render_half(row.new, _format_new_number(row.new))
     room = half - sum(len(text) for text, _ in left)
-    return [*_fitted(left, half), (" " * max(room, 0), ""), (" | ", "dim"), *right]
+    return [*left, (" " * room, ""), (" | ", "dim"), *right]
 
 
-def _half(line: HunkLine | None, number: int | None) -> list[Span]:
+def _render_half(line: HunkLine | None, number: str) -> list[Span]:
     if line is None:
         return []
-    return [(f"{_number(number)} ", "dim"), (f"{line.kind} {_text(line)}", _STYLES[line.kind])]
+    return [(f"{number} ", "dim"), (f"{line.kind} {_render_text(line)}", _STYLES[line.kind])]
 
 
-def _fitted(spans: Sequence[Span], width: int) -> list[Span]:
-    found = []
+def _cut_spans(spans: Sequence[Span], width: int) -> list[Span]:
+    kept = []
     for text, style in spans:
-        found.append((text[:width], style))
-        width -= len(found[-1][0])
-    return found
+        kept.append((text[:width], style))
+        width -= len(kept[-1][0])
+    return kept
 
 
-def _number(number: int | None) -> str:
-    return f"{number if number is not None else '':>{_NUMBER}}"
+def _format_old_number(line: HunkLine | None) -> str:
+    return _format_number(line.old_number if line else None)
 
 
-def _text(line: HunkLine) -> str:
-    text = line.text[:_LINE_CHARS]
-    if len(line.text) > len(text):
-        more = f" [{len(line.text) - len(text):,} more characters]"
-    else:
-        more = ""
-    if line.ends_with_newline:
-        ending = ""
-    else:
-        ending = "  (no line end)"
-    return f"{_shown(text)}{more}{ending}"
+def _format_new_number(line: HunkLine | None) -> str:
+    return _format_number(line.new_number if line else None)
 
 
-def _shown(text: str) -> str:
+def _format_number(number: int | None) -> str:
+    if number is None:
+        return " " * _NUMBER
+    return f"{number:>{_NUMBER}}"
+
+
+def _render_text(line: HunkLine) -> str:
+    text = _clean_text(line.text[:_LINE_CHARS])
+    if len(line.text) > _LINE_CHARS:
+        text += f" [{len(line.text) - _LINE_CHARS:,} more characters]"
+    if not line.ends_with_newline:
+        text += "  (no line end)"
+    return text
+
+
+def _clean_text(text: str) -> str:
     return strip_controls(text).expandtabs(4).replace("\n", " ")

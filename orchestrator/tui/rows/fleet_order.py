@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from orchestrator.domain.text.listing import format_count
 from orchestrator.report.rows.activity import Activity
 from orchestrator.report.rows.agent_row import AgentRow
 from orchestrator.report.rows.row_filter import NO_FILTER, RowFilter
@@ -34,14 +35,16 @@ class FleetViewOptions:
         return self.is_whole or bool(self.wanted.terms)
 
     def select_rows(self, rows: Sequence[AgentRow]) -> list[AgentRow]:
-        """The rows to show, of all there are, which are sorted by attention."""
+        """Return the rows to show, of all rows sorted by attention."""
         if self.wanted.terms:
             fitting = [row for row in rows if self.wanted.matches_row(row.get_filter_values())]
         else:
             fitting = list(rows)
-        return self._sorted(fitting if self.needs_every_file else _collapsed(fitting))
+        if not self.needs_every_file:
+            fitting = _count_done_rows(fitting)
+        return self._sort_rows(fitting)
 
-    def _sorted(self, rows: list[AgentRow]) -> list[AgentRow]:
+    def _sort_rows(self, rows: list[AgentRow]) -> list[AgentRow]:
         if self.order in _BIGGEST_FIRST:
             rows = sorted(rows, key=_BIGGEST_FIRST[self.order], reverse=True)
         elif self.order == "task":
@@ -51,8 +54,8 @@ class FleetViewOptions:
         return rows
 
 
-def _collapsed(rows: Sequence[AgentRow]) -> list[AgentRow]:
-    """Without what is done, which is counted in a row at the end."""
+def _count_done_rows(rows: Sequence[AgentRow]) -> list[AgentRow]:
+    """Replace rows of what is done by one row at the end that counts them."""
     kept = []
     for row in rows:
         if row.activity is not Activity.DONE or row.kind == "count":
@@ -60,5 +63,5 @@ def _collapsed(rows: Sequence[AgentRow]) -> list[AgentRow]:
     done = len(rows) - len(kept)
     if not done:
         return kept
-    counted = AgentRow("count", DONE_ROW_ID, "-", Activity.DONE, title=f"{done} task{'s' * (done != 1)}", count=done)
+    counted = AgentRow("count", DONE_ROW_ID, "-", Activity.DONE, title=format_count(done, "task"), count=done)
     return [*kept, counted]

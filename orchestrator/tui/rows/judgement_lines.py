@@ -9,6 +9,7 @@ from orchestrator.domain.judging.check import Receipt
 from orchestrator.domain.judging.review import get_review_points
 from orchestrator.domain.judging.verdict import LensVote
 from orchestrator.domain.run.state import RunState, TaskState, build_unit_id
+from orchestrator.domain.text.listing import format_count
 from orchestrator.domain.text.sanitization import to_one_line
 from orchestrator.report.rows.queue_rows import describe_ejection
 from orchestrator.report.task.receipt import CheckLog, ReadBlob, quote_text, render_receipt_lines
@@ -19,7 +20,7 @@ _POINT_CHARS = 200
 def render_judge_lines(
     state: RunState, task: TaskState, number: int, log: CheckLog, read_blob: ReadBlob
 ) -> Iterator[str]:
-    """All that was found of one attempt, what matters first.
+    """Yield all findings on one attempt, the most important first.
 
     Args:
         state: the run's.
@@ -48,14 +49,15 @@ def render_judge_lines(
 
 
 def list_judged_receipts(state: RunState, task: TaskState, number: int) -> list[Receipt]:
-    """The receipts that the verdict and the ejection of an attempt rest on."""
+    """Return the receipts that the verdict and the ejection of an attempt rest on."""
     unit = build_unit_id(task.spec.id, number)
-    keys = []
+    keys: list[str] = []
     for given in task.verdicts:
         if given.number == number:
-            for key in given.verdict.receipts:
-                keys.append(key)
-    keys += [key for ejection in task.ejections if ejection.unit == unit for key in ejection.receipts]
+            keys += given.verdict.receipts
+    for ejection in task.ejections:
+        if ejection.unit == unit:
+            keys += ejection.receipts
     return [state.receipts[key] for key in dict.fromkeys(keys) if key in state.receipts]
 
 
@@ -76,7 +78,7 @@ def _verdict(given: VerdictGiven | None) -> Iterator[str]:
         yield "no verdict yet"
         return
     verdict = given.verdict
-    yield f"verdict: {verdict.kind}{f', {verdict.cause}' if verdict.cause else ''}"
+    yield "verdict: " + ", ".join(filter(None, (verdict.kind, verdict.cause)))
     for reason in verdict.reasons:
         yield f"  why: {quote_text(reason)}"
     for flag in verdict.flags:
@@ -101,18 +103,16 @@ def _person(state: RunState, unit: UnitId) -> Iterator[str]:
     if answer.is_open:
         yield f"waits for your answer: {answer.approval.item}"
     else:
-        yield f"{to_one_line(answer.by)} answered {answer.decision}{f': {quote_text(answer.reason)}' if answer.reason else ''}"
+        reason = f": {quote_text(answer.reason)}" if answer.reason else ""
+        yield f"{to_one_line(answer.by)} answered {answer.decision}{reason}"
 
 
 def _queue(state: RunState, unit: UnitId, ejection: UnitEjected | None) -> Iterator[str]:
     trials = [trial for trial in state.trials if unit in trial.units]
     if trials:
-        yield f"tried in {len(trials)} union{'s' * (len(trials) != 1)}"
+        yield f"tried in {format_count(len(trials), 'union')}"
     for trial in trials[-5:]:
-        if trial.difference.is_green:
-            word = "green"
-        else:
-            word = "red"
+        word = "green" if trial.difference.is_green else "red"
         look = ", second look" * trial.is_second_look + ", known" * trial.cached
         yield f"  {trial.round}: {word} with {len(trial.units) - 1} others{look}"
     if ejection is not None:
@@ -123,24 +123,27 @@ def _queue(state: RunState, unit: UnitId, ejection: UnitEjected | None) -> Itera
 
 
 def _vote(task: TaskState, vote: LensVote) -> Iterator[str]:
-    """What a reviewer said, and point by point what it found, with its evidence."""
-    asked = get_review_points(task.spec)
+    """Yield a reviewer's vote, and its findings point by point with their evidence."""
+    points = get_review_points(task.spec)
     yield f"{to_one_line(vote.lens)} lens ({to_one_line(vote.model)}): {vote.decision}"
     for reason in vote.reasons:
         yield f"  {quote_text(reason)}"
     for finding in vote.findings:
         evidence = to_one_line(", ".join(finding.evidence), _POINT_CHARS) or "no evidence"
-        yield f"  {'met' if finding.met else 'NOT met'}  {to_one_line(asked.get(finding.id, finding.id), _POINT_CHARS)}"
+        result = "met" if finding.met else "NOT met"
+        yield f"  {result}  {to_one_line(points.get(finding.id, finding.id), _POINT_CHARS)}"
         yield f"      shown by {evidence}"
 
 
 def _before(state: RunState) -> Iterator[str]:
-    """What the gate said of the base."""
+    """Yield the result of the gate on the base."""
     receipts = state.get_baseline_receipts().values()
     if not receipts:
         return
     yield ""
     for receipt in receipts:
         counts = receipt.counts
-        told = f"{counts.passed} passed, {counts.failed + counts.errors} failed, {counts.skipped} skipped"
-        yield f"before, on the base: {receipt.kind}: {told if counts.total else f'exit {receipt.exit_code}'}"
+        result = f"exit {receipt.exit_code}"
+        if counts.total:
+            result = f"{counts.passed} passed, {counts.failed + counts.errors} failed, {counts.skipped} skipped"
+        yield f"before, on the base: {receipt.kind}: {result}"

@@ -45,7 +45,7 @@ class LogRow(NamedTuple):
     text: str
 
     def get_filter_values(self) -> Mapping[str, FilterValue]:
-        """What it can be filtered by."""
+        """Return the values that filters compare."""
         return {
             "level": self.level.word,
             "kind": self.kind,
@@ -58,7 +58,7 @@ class LogRow(NamedTuple):
 
 
 def build_log_row(recorded: RecordedEvent) -> LogRow:
-    """An event as a row, without control characters."""
+    """Return an event as a row, without control characters."""
     event = recorded.event
     session = str(getattr(event, "session", "") or "")
     text = strip_controls(describe_event(event)[:_CHARS]).replace("\n", " ⏎ ")
@@ -75,7 +75,7 @@ def build_log_row(recorded: RecordedEvent) -> LogRow:
 
 
 def get_log_level(event: Event) -> LogLevel:
-    """A warning is what did not go as it was wanted."""
+    """Return the level of an event; a warning is what did not go as it was wanted."""
     if event.kind in DETAIL_KINDS:
         return LogLevel.DETAIL
     if _is_warning(event):
@@ -111,7 +111,7 @@ _WARNINGS = (
 
 
 def _task(event: Event) -> str:
-    """The task, the file or the task of the unit that it is about."""
+    """Return the task, the file or the task of the unit that an event is about."""
     if event.task:
         return event.task
     if isinstance(event, landing.UnitEjected):

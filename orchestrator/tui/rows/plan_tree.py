@@ -14,6 +14,7 @@ from orchestrator.report.log.event_descriptions import shorten_model_name
 from orchestrator.report.rows.activity import Activity
 from orchestrator.report.rows.row_filter import NO_FILTER, FilterValue, RowFilter
 from orchestrator.report.rows.task_activities import TaskActivities
+from orchestrator.tui.rows.spending import get_known_cost
 
 PLAN_KEYS = ("task", "title", "state", "status", "kind", "cause", "reason", "model", "attempts", "cost")
 """What a plan can be filtered by."""
@@ -64,7 +65,7 @@ class PlanRow:
         return ""
 
     def get_filter_values(self) -> Mapping[str, FilterValue]:
-        """What it can be filtered by."""
+        """Return the values that filters compare."""
         return {
             "task": self.id,
             "title": self.title,
@@ -75,7 +76,7 @@ class PlanRow:
             "reason": self.note,
             "model": self.model,
             "attempts": float(self.attempts),
-            "cost": None if self.spent.unpriced_calls else float(self.spent.cost_usd),
+            "cost": get_known_cost(self.spent),
         }
 
 
@@ -87,9 +88,11 @@ class PlanTree:
         self._standing = TaskActivities(state)
         self._below: dict[TaskId | None, list[TaskState]] = {}
         for task in state.tasks.values():
-            parent = task.spec.parent if task.spec.parent in state.tasks else None
+            parent = task.spec.parent
+            if parent not in state.tasks:
+                parent = None
             self._below.setdefault(parent, []).append(task)
-        self._counts = self._counted()
+        self._counts = self._count_leaves()
 
     def build_rows(
         self,
@@ -98,7 +101,7 @@ class PlanTree:
         *,
         only_blocked: bool = False,
     ) -> list[PlanRow]:
-        """The tree from top to bottom.
+        """Return the tree from top to bottom.
 
         Args:
             folded: the branches whose tasks are hidden; of no effect when only some tasks are wanted.
@@ -108,29 +111,22 @@ class PlanTree:
         if not wanted.terms and not only_blocked:
             return [self._row(task, depth, task.spec.id in folded) for task, depth in self._walk(folded)]
         rows = []
+        shown: set[TaskId] = set()
         for task, depth in self._walk(()):
-            rows.append((self._row(task, depth, False), task))
-        fits = []
-        for row, task in rows:
-            if wanted.matches_row(row.get_filter_values()) and not (only_blocked and not self._is_blocked(task)):
-                fits.append(row)
-        shown = set()
-        for row in fits:
-            for name in self._state.iterate_lineage(row.id):
-                shown.add(name)
-        return [row for row, _ in rows if row.id in shown]
+            row = self._row(task, depth, False)
+            rows.append(row)
+            if wanted.matches_row(row.get_filter_values()) and (not only_blocked or self._standing.is_blocked(task)):
+                shown.update(self._state.iterate_lineage(row.id))
+        return [row for row in rows if row.id in shown]
 
     def count_activities(self) -> Counter[Activity]:
-        """How many leaves do what."""
+        """Count the leaves by activity."""
         leaves = (task for task in self._state.tasks.values() if task.spec.kind == "leaf")
         return Counter(self._standing.get_activity(task) for task in leaves)
 
     def list_branches(self) -> frozenset[TaskId]:
-        """The tasks that have others below them."""
+        """Return the tasks that have others below them."""
         return frozenset(name for name in self._below if name is not None)
-
-    def _is_blocked(self, task: TaskState) -> bool:
-        return self._standing.is_blocked(task)
 
     def _walk(self, folded: Collection[TaskId]) -> Iterator[tuple[TaskState, int]]:
         stack = [(task, 0) for task in reversed(self._below.get(None, []))]
@@ -140,16 +136,15 @@ class PlanTree:
             if task.spec.id not in folded:
                 stack.extend((one, depth + 1) for one in reversed(self._below.get(task.spec.id, [])))
 
-    def _counted(self) -> Mapping[TaskId, tuple[int, int]]:
-        """Task → its leaves that are done, and all of them."""
+    def _count_leaves(self) -> Mapping[TaskId, tuple[int, int]]:
+        """Return, by task, its leaves that are done and all of them."""
         counts: dict[TaskId, tuple[int, int]] = {}
         for task, _ in reversed(list(self._walk(()))):
+            done, total = 0, 0
             if task.spec.kind == "leaf":
                 done, total = int(task.status.is_reached), int(task.status != TaskStatus.SPLIT)
-            else:
-                done, total = 0, 0
-            for one in self._below.get(task.spec.id, ()):
-                done, total = done + counts[one.spec.id][0], total + counts[one.spec.id][1]
+            for child in self._below.get(task.spec.id, ()):
+                done, total = done + counts[child.spec.id][0], total + counts[child.spec.id][1]
             counts[task.spec.id] = done, total
         return counts
 
@@ -177,9 +172,7 @@ class PlanTree:
 
 def _note(task: TaskState, standing: TaskActivities) -> str:
     if task.status.is_terminal:
-        if task.status.is_reached:
-            return ""
-        return task.reason
+        return "" if task.status.is_reached else task.reason
     if item := standing.questions_by_task.get(task.spec.id):
         return f"waits for your answer: {item}"
     if task.retry is not None:
@@ -188,6 +181,10 @@ def _note(task: TaskState, standing: TaskActivities) -> str:
         return f"testing: {', '.join(checks)}"
     if task.attempt is not None and task.attempt.feedback:
         return f"after attempt {task.attempt.number - 1}: {'; '.join(task.attempt.feedback)}"
+    return _describe_standing(task)
+
+
+def _describe_standing(task: TaskState) -> str:
     if task.status == TaskStatus.QUEUED:
         return "waits to land"
     if task.verdict:
@@ -196,10 +193,11 @@ def _note(task: TaskState, standing: TaskActivities) -> str:
 
 
 def render_plan_line(state: RunState, counts: Mapping[Activity, int]) -> str:
-    """`88 tasks  61 done  14 run  9 queue  3 fail`: the leaves, by what they are doing, most done first."""
-    told = []
-    for doing in (Activity.DONE, *Activity):
-        if counts.get(doing):
-            told.append(f"{counts[doing]} {doing}")
-    iteration = [f"iteration {state.iteration}"] if state.iteration > 1 else []
-    return "  ".join((f"{sum(counts.values())} tasks", *dict.fromkeys(told), *iteration))
+    """Return `88 tasks  61 done  14 run  9 queue  3 fail`: the leaves by activity, those done first."""
+    words = [f"{sum(counts.values())} tasks"]
+    for activity in dict.fromkeys((Activity.DONE, *Activity)):
+        if counts.get(activity):
+            words.append(f"{counts[activity]} {activity}")
+    if state.iteration > 1:
+        words.append(f"iteration {state.iteration}")
+    return "  ".join(words)

@@ -1,7 +1,7 @@
 """The shards of a migration as rows: which are on their way, which landed, were taken back or are kept back."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -50,7 +50,7 @@ class ShardRow:
     at: datetime | None = None
 
     def get_filter_values(self) -> Mapping[str, FilterValue]:
-        """What it can be filtered by."""
+        """Return the values that filters compare."""
         return {
             "shard": self.name,
             "state": self.activity.value,
@@ -65,26 +65,26 @@ class ShardRow:
 
 
 def build_shard_rows(state: RunState, recent: Iterable[RecordedEvent] = ()) -> list[ShardRow]:
-    """What is being tried, then what is on its way, kept back, to come, failed, taken back and landed."""
-    waves, at = _waves(state), _landed_at(recent)
-    made = []
-    for shard in _whole(state):
-        made.append(_row(state, shard, waves, at))
-    return sorted(made, key=lambda row: _ORDER.index(row.activity))
+    """Return shards: those under test, then on their way, held, to come, failed, rolled back and landed."""
+    waves, landed_at = _find_latest_waves(state), _find_landing_times(recent)
+    rows = []
+    for shard in _list_shards_with_files(state):
+        rows.append(_build_row(state, shard, waves, landed_at))
+    return sorted(rows, key=lambda row: _ORDER.index(row.activity))
 
 
-def _whole(state: RunState) -> Iterator[Shard]:
-    """Those that still have files: what of a shard does not land with it moves on to the next one."""
-    return (shard for shard in state.shards.values() if shard.files)
+def _list_shards_with_files(state: RunState) -> list[Shard]:
+    """Return the shards that still have files: what does not land with its shard moves on to the next one."""
+    return [shard for shard in state.shards.values() if shard.files]
 
 
-def _row(state: RunState, shard: Shard, waves: Mapping[str, int], at: Mapping[str, datetime]) -> ShardRow:
+def _build_row(state: RunState, shard: Shard, waves: Mapping[str, int], landed_at: Mapping[str, datetime]) -> ShardRow:
     files = [state.files[path] for path in shard.files]
     counts = Counter(file.status for file in files)
     status = shard.compute_status(files)
     return ShardRow(
         name=shard.name,
-        activity=_doing(state, shard, status),
+        activity=_get_activity(state, shard, status),
         status=status,
         owner=shard.owner,
         wave=waves.get(shard.name, 0),
@@ -93,26 +93,26 @@ def _row(state: RunState, shard: Shard, waves: Mapping[str, int], at: Mapping[st
         failed=sum(has_failed(file) for file in files),
         commit=(shard.commit or "")[:10],
         note=to_one_line(_note(state, shard, counts), _CHARS),
-        at=at.get(shard.name),
+        at=landed_at.get(shard.name),
     )
 
 
-def _doing(state: RunState, shard: Shard, status: ShardStatus) -> Activity:
+def _get_activity(state: RunState, shard: Shard, status: ShardStatus) -> Activity:
     if shard.name in state.requested_rollbacks:
         return Activity.RETRY
     return _DOING[status]
 
 
 def _note(state: RunState, shard: Shard, counts: Counter[FileStatus]) -> str:
-    said = state.rollback_reasons.get(shard.name, "")
+    reason = state.rollback_reasons.get(shard.name, "")
     if shard.name in state.requested_rollbacks:
-        return said or "is to be taken back"
+        return reason or "is to be taken back"
     if shard.is_reverted:
-        return said or "taken back"
+        return reason or "taken back"
     if shard.held:
         return f"held: {shard.held}"
-    if said and shard.commit:
-        return f"stays: {said}"
+    if reason and shard.commit:
+        return f"stays: {reason}"
     others = []
     for status, count in sorted(counts.items()):
         if status != FileStatus.MERGED:
@@ -120,43 +120,48 @@ def _note(state: RunState, shard: Shard, counts: Counter[FileStatus]) -> str:
     return ", ".join(others)
 
 
-def _waves(state: RunState) -> Mapping[str, int]:
-    """Shard → the latest wave it went up in."""
-    return {name: wave.number for wave in state.waves for name in wave.shards}
+def _find_latest_waves(state: RunState) -> Mapping[str, int]:
+    """Return, by shard, the latest wave it went up in."""
+    latest: dict[str, int] = {}
+    for wave in state.waves:
+        latest |= dict.fromkeys(wave.shards, wave.number)
+    return latest
 
 
-def _landed_at(recent: Iterable[RecordedEvent]) -> Mapping[str, datetime]:
-    landings = ((one.at, one.event) for one in recent if isinstance(one.event, LandingFinished))
-    return {part.name: at for at, event in landings for part in event.parts}
+def _find_landing_times(recent: Iterable[RecordedEvent]) -> Mapping[str, datetime]:
+    times = {}
+    for recorded in recent:
+        if isinstance(recorded.event, LandingFinished):
+            for part in recorded.event.parts:
+                times[part.name] = recorded.at
+    return times
 
 
 def render_shards_line(state: RunState) -> str:
-    """`wave 2 (sweep)  12 of 40 shards landed  searching: union of 14 is red, 6 looks  3 files ejected`."""
+    """Return `wave 2 (sweep)  12 of 40 shards landed  searching: union of 14 is red, 6 looks  3 files ejected`."""
     wave = next((wave for wave in reversed(state.waves) if not wave.is_over), None)
-    shards = []
-    for shard in _whole(state):
-        shards.append(state.get_shard_status(shard))
+    shards = Counter(map(state.get_shard_status, _list_shards_with_files(state)))
     ejected = sum(file.status == FileStatus.EJECTED for file in state.files.values())
-    parts = [
-        f"wave {wave.number} ({wave.kind})" if wave else "",
-        f"{shards.count(ShardStatus.MERGED)} of {len(shards) - shards.count(ShardStatus.EMPTY)} shards landed",
-        f"{shards.count(ShardStatus.REVERTED)} rolled back" if ShardStatus.REVERTED in shards else "",
-        _search(state),
-        f"{ejected} files ejected" if ejected else "",
-    ]
-    return "  ".join(part for part in parts if part)
+    parts = []
+    if wave is not None:
+        parts.append(f"wave {wave.number} ({wave.kind})")
+    parts.append(f"{shards[ShardStatus.MERGED]} of {shards.total() - shards[ShardStatus.EMPTY]} shards landed")
+    if shards[ShardStatus.REVERTED]:
+        parts.append(f"{shards[ShardStatus.REVERTED]} rolled back")
+    if state.trials:
+        parts.append(_describe_search(state))
+    if ejected:
+        parts.append(f"{ejected} files ejected")
+    return "  ".join(parts)
 
 
-def _search(state: RunState) -> str:
-    """What the queue's search has come to."""
-    if not state.trials:
-        return ""
+def _describe_search(state: RunState) -> str:
+    """Return the state of the queue's search for a culprit, in words."""
     last = state.trials[-1]
     looks = sum(trial.round == last.round for trial in state.trials)
-    if last.difference.is_green:
-        word = "green"
-    else:
-        word = "red"
-    is_testing = any(isinstance(one, CheckStarted) for one in state.open_intents.values())
-    verb = "testing; " if is_testing else ""
-    return f"{verb}last union of {len(last.units)}: {word}" + (f" (look {looks})" if looks > 1 else "")
+    words = f"last union of {len(last.units)}: {'green' if last.difference.is_green else 'red'}"
+    if looks > 1:
+        words += f" (look {looks})"
+    if any(isinstance(intent, CheckStarted) for intent in state.open_intents.values()):
+        return f"testing; {words}"
+    return words

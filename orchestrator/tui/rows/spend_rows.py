@@ -15,10 +15,12 @@ from orchestrator.report.log.event_descriptions import shorten_model_name
 from orchestrator.report.rows.agent_row import format_tokens
 from orchestrator.report.rows.row_filter import FilterValue
 from orchestrator.tui.rows.spending import (
+    CostForecast,
     forecast_cost,
     get_cached_share,
     get_cost_per_landed,
     get_hourly_cost,
+    get_known_cost,
     sum_usage_by_fate,
 )
 
@@ -51,19 +53,19 @@ class SpendRow:
         return ""
 
     def get_filter_values(self) -> Mapping[str, FilterValue]:
-        """What it can be filtered by."""
+        """Return the values that filters compare."""
         return {
             "name": self.name,
             "status": self.detail,
             "attempts": float(self.attempts),
-            "cost": None if self.spent.unpriced_calls else float(self.spent.cost_usd),
+            "cost": get_known_cost(self.spent),
             "tokens": float(self.spent.tokens),
             "calls": float(self.spent.calls),
         }
 
 
 def build_spend_rows(state: RunState, cost: CostBreakdown, by: SpendSide) -> list[SpendRow]:
-    """The rows of one side: tasks in the order of the tree, everything else with the largest first."""
+    """Return the rows of one breakdown: tasks in the order of the tree, everything else with the largest first."""
     if by == "task":
         return [_task(state, cost, entry) for entry in cost.tasks]
     rows = []
@@ -79,67 +81,75 @@ def _task(state: RunState, cost: CostBreakdown, entry: CostEntry) -> SpendRow:
 
 def _entries(state: RunState, cost: CostBreakdown, by: SpendSide) -> Iterator[tuple[str, Usage, str]]:
     if by == "outcome":
-        yield from ((name, spent, "") for name, spent in sum_usage_by_fate(state, cost).items())
-        return
-    entries = {"role": cost.roles, "model": cost.models, "waste": cost.waste}[by]
-    for entry in entries:
-        if by == "model":
-            name = shorten_model_name(entry.name)
-        else:
-            name = entry.name
-        yield name, entry.spent, f"{entry.count} times" if by == "waste" else ""
+        for name, spent in sum_usage_by_fate(state, cost).items():
+            yield name, spent, ""
+    elif by == "model":
+        for entry in cost.models:
+            yield shorten_model_name(entry.name), entry.spent, ""
+    elif by == "waste":
+        for entry in cost.waste:
+            yield entry.name, entry.spent, f"{entry.count} times"
+    else:
+        for entry in cost.roles:
+            yield entry.name, entry.spent, ""
 
 
 def render_spend_lines(state: RunState, cost: CostBreakdown) -> Iterator[str]:
-    """Some lines that sum up, the most important first."""
-    spent, account = state.spent, build_accounts(state).get_run_account()
-    if account.limit.usd:
-        limit = f" of {format_dollars(account.limit.usd)}"
-    else:
-        limit = ""
-    used = float(spent.cost_usd) / account.limit.usd if account.limit.usd and not spent.unpriced_calls else None
-    yield "   ".join(
-        part
-        for part in (
-            f"spent {format_price(spent)}{limit}{f' ({used:.0%})' if used is not None else ''}",
-            _forecast(state),
-            f"reserved {format_price(account.reserved)}" if account.reserved.calls else "",
-            f"at risk {format_price(state.at_risk)}" if state.at_risk.calls else "",
-            f"{spent.unpriced_calls:,} calls of unknown price" if spent.unpriced_calls else "",
-        )
-        if part
-    )
-    hourly, each = get_hourly_cost(state), get_cost_per_landed(state)
-    wasted = cost.wasted
-    yield "   ".join(
-        (
-            f"per merged {'file' if state.run.mode == 'migration' else 'task'} {format_dollars(each)}",
-            f"wasted {format_price(wasted)} ({cost.get_share(wasted):.0%} of the {_MEASURES[cost.measure]})"
-            if wasted.calls
-            else "nothing wasted",
-            f"burn {format_dollars(hourly)}{'/h' if hourly is not None else ''} over {format_short_duration(state.wall_s)} of work",
-        )
-    )
+    """Return some lines that sum up, the most important first."""
+    yield "   ".join(_list_amounts(state))
+    yield "   ".join(_list_rates(state, cost))
+    spent, cached = state.spent, ""
     if spent.cached_tokens:
         cached = f" (cache {get_cached_share(spent):.0%})"
-    else:
-        cached = ""
     out = f"out {format_tokens(spent.output_tokens)}"
     yield f"tokens in {format_tokens(spent.input_tokens)}{cached} {out}   {spent.calls:,} model calls"
+
+
+def _list_amounts(state: RunState) -> Iterator[str]:
+    """Yield what is spent, expected, reserved, at risk and unknown."""
+    spent, account = state.spent, build_accounts(state).get_run_account()
+    limit = ""
+    if account.limit.usd:
+        limit = f" of {format_dollars(account.limit.usd)}"
+        if (known := get_known_cost(spent)) is not None:
+            limit += f" ({known / account.limit.usd:.0%})"
+    yield f"spent {format_price(spent)}{limit}"
+    if state.ended is None and spent.calls:
+        yield _format_forecast(forecast_cost(state))
+    if account.reserved.calls:
+        yield f"reserved {format_price(account.reserved)}"
+    if state.at_risk.calls:
+        yield f"at risk {format_price(state.at_risk)}"
+    if spent.unpriced_calls:
+        yield f"{spent.unpriced_calls:,} calls of unknown price"
+
+
+def _list_rates(state: RunState, cost: CostBreakdown) -> Iterator[str]:
+    """Yield the cost per landed unit, what was wasted, and the cost per hour."""
+    unit = "file" if state.run.mode == "migration" else "task"
+    yield f"per merged {unit} {format_dollars(get_cost_per_landed(state))}"
+    wasted = cost.wasted
+    if wasted.calls:
+        yield f"wasted {format_price(wasted)} ({cost.get_share(wasted):.0%} of the {_MEASURES[cost.measure]})"
+    else:
+        yield "nothing wasted"
+    hourly = get_hourly_cost(state)
+    rate = format_dollars(hourly)
+    if hourly is not None:
+        rate += "/h"
+    yield f"burn {rate} over {format_short_duration(state.wall_s)} of work"
 
 
 _MEASURES = {"usd": "dollars", "tokens": "tokens", "calls": "calls"}
 
 
-def _forecast(state: RunState) -> str:
-    if state.ended is not None or not state.spent.calls:
-        return ""
-    found = forecast_cost(state)
-    if found is None:
+def _format_forecast(forecast: CostForecast | None) -> str:
+    if forecast is None:
         return f"forecast {UNKNOWN_PRICE}"
-    return f"forecast {format_dollars(found.usd)} ({format_dollars(found.low)} to {format_dollars(found.high)})"
+    low, high = format_dollars(forecast.low), format_dollars(forecast.high)
+    return f"forecast {format_dollars(forecast.usd)} ({low} to {high})"
 
 
 def render_top_rows(rows: list[SpendRow], most: int = 4) -> str:
-    """`worker $14.05  judge $3.17  planner $1.20`: the first rows in one line."""
+    """Return the first rows in one line: `worker $14.05  judge $3.17  planner $1.20`."""
     return "  ".join(f"{row.name} {row.price or '-'}" for row in rows[:most])

@@ -1,4 +1,4 @@
-"""Where a run's money goes over time: what was spent when, how much it will be in the end, what a merged task costs."""
+"""A run's money over time: what was spent when, how much it will be in the end, what a merged task costs."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ class SpendLog:
         self._bins: dict[int, Usage] = {}
 
     def record_events(self, events: Iterable[RecordedEvent]) -> None:
-        """Take in events, of which only those of `KINDS` matter."""
+        """Record events, of which only those of `KINDS` matter."""
         for recorded in events:
             self.refused_plans.record_events((recorded,))
             if isinstance(recorded.event, work.ModelReplied):
@@ -38,9 +38,7 @@ class SpendLog:
                 self._bins[place] = self._bins.get(place, NO_USAGE) + recorded.event.usage
 
     def list_bins(self, now: datetime) -> list[Usage]:
-        """What was spent in each stretch of ten minutes from the first call up to `now`, with the empty ones between;
-        of very many the latest.
-        """
+        """Return the usage of every ten minutes from the first call up to `now`, at most the latest `MOST_BINS`."""
         if not self._bins:
             return []
         end = max(int(now.timestamp()) // BIN_S, *self._bins)
@@ -58,7 +56,7 @@ class CostForecast:
 
 
 def forecast_cost(state: RunState) -> CostForecast | None:
-    """What it will come to; None where that cannot be told: a price is unknown, too little is done, or it has ended.
+    """Return the expected cost; None if a price is unknown, too little is done, or the run has ended.
 
     Of a goal, every task that is still open costs what those did on average that have ended; the range is one standard
     deviation of their sum. A migration goes on at its pace in dollars until it is through, see `report.eta`.
@@ -71,25 +69,21 @@ def forecast_cost(state: RunState) -> CostForecast | None:
 
 
 def _of_goal(state: RunState) -> CostForecast | None:
-    leaves = []
+    ended: list[float] = []
+    under_way: list[float] = []
     for task in state.tasks.values():
-        if task.spec.kind == "leaf":
-            leaves.append(task)
-    by_task = {}
-    for task in leaves:
-        by_task[task.spec.id] = float(state.spent_by_node.get(task.spec.id, NO_USAGE).cost_usd)
-    ended = []
-    for task in leaves:
-        if task.status.is_terminal and task.attempts:
-            ended.append(by_task[task.spec.id])
-    spent = []
-    for task in leaves:
+        if task.spec.kind != "leaf":
+            continue
+        usd = float(state.spent_by_node.get(task.spec.id, NO_USAGE).cost_usd)
         if not task.status.is_terminal:
-            spent.append(by_task[task.spec.id])
+            under_way.append(usd)
+        elif task.attempts:
+            ended.append(usd)
     if len(ended) < _LEAST_ENDED:
         return None
-    to_come = sum(max(fmean(ended) - already, 0.0) for already in spent)
-    spread = stdev(ended) * len(spent) ** 0.5
+    average = fmean(ended)
+    to_come = sum(max(average - usd, 0.0) for usd in under_way)
+    spread = stdev(ended) * len(under_way) ** 0.5
     now = float(state.spent.cost_usd)
     return CostForecast(now + to_come, now + max(to_come - spread, 0.0), now + to_come + spread)
 
@@ -102,18 +96,18 @@ def _of_migration(state: RunState) -> CostForecast | None:
     if judged is None or rate is None:
         return None
     now, per_s = float(state.spent.cost_usd), rate / 3_600
-    return CostForecast(*(now + per_s * seconds for seconds in (judged.seconds, judged.low_s, judged.high_s)))
+    return CostForecast(now + per_s * judged.seconds, now + per_s * judged.low_s, now + per_s * judged.high_s)
 
 
 def get_hourly_cost(state: RunState) -> float | None:
-    """Dollars per hour of work so far; None where a price is unknown or no work was done."""
+    """Return dollars per hour of work so far; None where a price is unknown or no work was done."""
     if state.spent.unpriced_calls or not state.spent.calls or state.wall_s < _LEAST_WORK_S:
         return None
     return float(state.spent.cost_usd) / state.wall_s * 3_600
 
 
 def get_cost_per_landed(state: RunState) -> float | None:
-    """Dollars of the whole run for each task, or file of a migration, that landed; None where that is not known."""
+    """Return dollars of the whole run per landed task, or per landed file; None where that is not known."""
     landed = len(state.landed_units)
     if landed and not state.spent.unpriced_calls:
         return float(state.spent.cost_usd) / landed
@@ -121,21 +115,27 @@ def get_cost_per_landed(state: RunState) -> float | None:
 
 
 def sum_usage_by_fate(state: RunState, cost: CostBreakdown) -> Mapping[str, Usage]:
-    """What went into attempts by what became of them, most first, and what into everything else: `planning`."""
-    found: dict[str, Usage] = {}
+    """Sum usage by what became of its attempt, most first, and the rest as `planning`."""
+    sums: dict[str, Usage] = {}
     for attempt in cost.attempts:
-        found[attempt.detail] = found.get(attempt.detail, NO_USAGE) + attempt.spent
-    sums = {}
-    for name, usage in found.items():
-        if usage.calls:
-            sums[name] = usage
+        if attempt.spent.calls:
+            sums[attempt.detail] = sums.get(attempt.detail, NO_USAGE) + attempt.spent
     ordered = dict(sorted(sums.items(), key=lambda item: (-item[1].cost_usd, -item[1].tokens, item[0])))
     planner = state.spent_by_role.get("planner", NO_USAGE)
-    return ordered | ({"planning": planner} if planner.calls else {})
+    if planner.calls:
+        ordered["planning"] = planner
+    return ordered
+
+
+def get_known_cost(usage: Usage) -> float | None:
+    """Return the dollars of usage; None if the price of any call is unknown."""
+    if usage.unpriced_calls:
+        return None
+    return float(usage.cost_usd)
 
 
 def get_cached_share(usage: Usage) -> float:
-    """Which part of the input came from the provider's cache, from 0 to 1."""
+    """Return the part of the input that came from the provider's cache, from 0 to 1."""
     if usage.input_tokens:
         return usage.cached_tokens / usage.input_tokens
     return 0.0

@@ -10,7 +10,7 @@ ASCII_BARS = "_.:-=+*#"
 
 
 def sample_step_curve(times: Sequence[float], values: Sequence[float], width: int, end: float) -> list[float]:
-    """The value of a step curve at `width` times from 0 to `end`: what held last before each.
+    """Return the value of a step curve at `width` times from 0 to `end`: the last one before each.
 
     Args:
         times: ascending, as many as values.
@@ -25,7 +25,7 @@ def sample_step_curve(times: Sequence[float], values: Sequence[float], width: in
 
 
 def plot_area(values: Sequence[float], height: int, top: float, bars: str = BARS) -> list[str]:
-    """A filled curve, a column for each value; what is above zero is seen, however small.
+    """Plot a filled curve, a column for each value; a value above zero is visible, however small.
 
     Args:
         values: not negative.
@@ -55,7 +55,7 @@ def _cell(level: int, bars: str) -> str:
 def plot_stacked_areas(
     columns: Sequence[Mapping[str, float]], looks: Mapping[str, Span], height: int
 ) -> list[list[Span]]:
-    """Parts of a whole over time: each column is full, each part has its share of it, the first one at the bottom.
+    """Plot parts of a whole over time: every column is full, the first part at the bottom.
 
     Args:
         columns: the sizes of the parts at each time; parts without a look are left out.
@@ -67,7 +67,7 @@ def plot_stacked_areas(
 
 
 def _column(parts: Mapping[str, float], looks: Mapping[str, Span], height: int) -> list[Span]:
-    """Its cells from the bottom up."""
+    """Return the cells of a column from the bottom up."""
     whole = sum(parts.get(name, 0.0) for name in looks)
     if whole <= 0:
         return [(" ", "")] * height
@@ -80,7 +80,7 @@ def _column(parts: Mapping[str, float], looks: Mapping[str, Span], height: int) 
 
 
 def _joined(cells: Sequence[Span]) -> list[Span]:
-    """Neighbours of one style as one span."""
+    """Join neighbours of one style into one span."""
     spans: list[Span] = []
     for text, style in cells:
         if spans and spans[-1][1] == style:
@@ -91,7 +91,7 @@ def _joined(cells: Sequence[Span]) -> list[Span]:
 
 
 def plot_sparkline(values: Sequence[float], width: int, bars: str = BARS) -> str:
-    """One line, a character for each value or for the sum of several neighbours; a blank stands for zero."""
+    """Plot one line, a character for each value or for the sum of several neighbours; a blank stands for zero."""
     if not values or width <= 0:
         return ""
     each = -(-len(values) // width)

@@ -3,11 +3,10 @@
 The same lines serve the dashboard, line mode, the stream on a plain terminal and the report of a run.
 """
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import lru_cache
-from itertools import accumulate
 
 from orchestrator.domain.event import RecordedEvent, work
 from orchestrator.tui.rows.transcript_items import (
@@ -53,7 +52,7 @@ class Transcript:
     # --- what there is -----------------------------------------------------------------------------------------------
 
     def extend(self, events: Iterable[RecordedEvent]) -> int:
-        """Take in what came since, in order; gives the first line that may look different now."""
+        """Append events in order; return the first line that may look different now."""
         changed = len(self._shown)
         for recorded in events:
             self.seq = recorded.seq
@@ -62,7 +61,7 @@ class Transcript:
                 item.add_result(event)
                 item.is_open = item.is_open or (self._opens_all and item.can_open)
                 if item.level <= self.level:
-                    changed = min(changed, self._place(item))
+                    changed = min(changed, self._find_place_of_item(item))
                 continue
             item = build_item(len(self._items) + 1, recorded)
             item.is_open = item.is_open or (self._opens_all and item.can_open)
@@ -71,7 +70,7 @@ class Transcript:
                 self._tools[event.key] = item
             if item.level <= self.level:
                 self._shown.append(item)
-        self._count(changed)
+        self._count_lines_from(changed)
         if changed < len(self._shown):
             return self._start(changed)
         return len(self)
@@ -80,27 +79,25 @@ class Transcript:
         """Show more or less from now on."""
         self.level = level
         self._shown = [item for item in self._items if item.level <= level]
-        self._count(0)
+        self._count_lines_from(0)
 
     def open_all(self, is_open: bool) -> None:
         """Open or close all that is shown."""
         for item in self._shown:
             item.is_open = is_open and item.can_open
-        self._count(0)
+        self._count_lines_from(0)
 
     def find_closed_items(self, wanted: str) -> list[int]:
-        """The numbers of closed items that are shown and have a text below their heads that holds some words.
+        """Return the numbers of closed shown items with a text below their heads that contains the words.
 
         Nothing is changed by it, so that it can go on in a thread while the lines are drawn.
         """
         needle = wanted.lower()
-        closed = []
+        found = []
         for item in list(self._shown):
-            if not item.is_open:
-                closed.append(item)
-        return [
-            item.number for item in closed if item.may_contain(needle, self._read_blob) and self._is_below(item, needle)
-        ]
+            if not item.is_open and item.may_contain(needle, self._read_blob) and self._is_below(item, needle):
+                found.append(item.number)
+        return found
 
     def _is_below(self, item: TranscriptItem, needle: str) -> bool:
         return any(needle in line.lower() for line in item.iterate_body_lines(self._read_blob))
@@ -110,18 +107,18 @@ class Transcript:
         for number in numbers:
             item = self._items[number - 1]
             item.is_open = is_open and item.can_open
-        self._count(0)
+        self._count_lines_from(0)
 
     def toggle_item(self, line: int) -> int:
-        """Open what a line belongs to, or close it; gives the line of its head."""
-        place = self._at(line)
+        """Open or close the item of a line; return the line of its head."""
+        place = self._find_place_of_line(line)
         item = self._shown[place]
         item.is_open = not item.is_open and item.can_open
-        self._count(place)
+        self._count_lines_from(place)
         return self._start(place)
 
     def copy_with_all_open(self) -> "Transcript":
-        """Another one of the same conversation with all that was recorded, which goes on with all being opened."""
+        """Return another transcript of all recorded events, in which all items are open."""
         other = Transcript(self._read_blob, TranscriptLevel.VERBOSE, is_ascii=self._is_ascii, opens_all=True)
         for item in self._items:
             copied = replace(item, events=list(item.events), is_open=True)
@@ -135,10 +132,9 @@ class Transcript:
     @property
     def settled_count(self) -> int:
         """How many of the first lines will never change: of a tool that is at work there is more to come."""
-        last = self._items[-1] if self._items else None
-        is_at_work = last is not None and last in self._tools.values() and last.level <= self.level
-        if is_at_work:
-            return self._start(len(self._shown) - 1)
+        for last in self._items[-1:]:
+            if last in self._tools.values() and last.level <= self.level:
+                return self._start(len(self._shown) - 1)
         return len(self)
 
     # --- lines -------------------------------------------------------------------------------------------------------
@@ -149,46 +145,38 @@ class Transcript:
         return 0
 
     def get_line(self, index: int) -> str:
-        """One line, from 0 on."""
+        """Return one line, from 0 on."""
         return self.get_styled_line(index)[0]
 
     def get_styled_line(self, index: int) -> tuple[str, str]:
-        """One line with the name of its style."""
+        """Return one line with the name of its style."""
         start, end, lines, below = self._near
         if not start <= index < end:  # lines are mostly asked for one after the other
-            start, end, lines, below = self._near = self._around(index)
+            start, end, lines, below = self._near = self._render_item_at(index)
         return lines[index - start], below[index > start]
 
-    def _around(self, index: int) -> tuple[int, int, tuple[str, ...], tuple[str, str]]:
-        """The first line of the item at a line, that of the next one, its lines, and the styles of head and text."""
-        place = self._at(index)
-        item, start = self._shown[place], self._start(place)
-        head = item.render_head(self._is_ascii)
+    def _render_item_at(self, index: int) -> tuple[int, int, tuple[str, ...], tuple[str, str]]:
+        """Return the item at a line: its first line, that of the next one, its lines, the styles of head and text."""
+        place = self._find_place_of_line(index)
+        item = self._shown[place]
+        lines: tuple[str, ...] = (item.render_head(self._is_ascii),)
         if item.is_open:
-            lines = (head, *self._body(item.number, len(item.events)))
-        else:
-            lines = (head,)
-        return (
-            start,
-            self._ends[place],
-            lines,
-            (item.style, "" if isinstance(item.last_event, work.ModelReplied) else "dim"),
-        )
+            lines += self._body(item.number, len(item.events))
+        text_style = "" if isinstance(item.last_event, work.ModelReplied) else "dim"
+        return self._start(place), self._ends[place], lines, (item.style, text_style)
 
     def get_item_text(self, index: int) -> str:
-        """All of what a line belongs to, as it was said, for copying."""
-        item = self._shown[self._at(index)]
-        texts = []
-        for _, text in item.texts:
-            texts.append(read_whole_text(text, self._read_blob))
+        """Return the whole text of the item of a line, as it was said, for copying."""
+        item = self._shown[self._find_place_of_line(index)]
+        texts = [read_whole_text(text, self._read_blob) for _, text in item.texts]
         if texts:
             return "\n".join(texts)
         return item.render_summary()
 
     # --- where lines are ---------------------------------------------------------------------------------------------
 
-    def _at(self, line: int) -> int:
-        """The place of the item that a line belongs to."""
+    def _find_place_of_line(self, line: int) -> int:
+        """Return the place of the item that a line belongs to."""
         if not 0 <= line < len(self):
             raise IndexError(line)
         return bisect_right(self._ends, line)
@@ -198,21 +186,18 @@ class Transcript:
             return self._ends[place - 1]
         return 0
 
-    def _place(self, item: TranscriptItem) -> int:
-        """The place of an item that is shown; they stand in the order of their numbers."""
-        low, high = 0, len(self._shown)
-        while low < high:
-            middle = (low + high) // 2
-            low, high = (middle + 1, high) if self._shown[middle].number < item.number else (low, middle)
-        return low
+    def _find_place_of_item(self, item: TranscriptItem) -> int:
+        """Return the place of a shown item; they stand in the order of their numbers."""
+        return bisect_left(self._shown, item.number, key=lambda shown: shown.number)
 
-    def _count(self, place: int) -> None:
+    def _count_lines_from(self, place: int) -> None:
         """Count the lines anew from an item on."""
         del self._ends[place:]
         self._near = _NOWHERE
-        before = self._ends[-1] if self._ends else 0
-        counts = (item.count_lines(self._read_blob) for item in self._shown[place:])
-        self._ends.extend(list(accumulate(counts, initial=before))[1:])
+        end = self._start(place)
+        for item in self._shown[place:]:
+            end += item.count_lines(self._read_blob)
+            self._ends.append(end)
 
     def _lines_below(self, number: int, _events: int) -> tuple[str, ...]:
         return tuple(f"{_INDENT}{line}" for line in self._items[number - 1].iterate_body_lines(self._read_blob))
@@ -221,7 +206,7 @@ class Transcript:
 def render_transcript_lines(
     events: Iterable[RecordedEvent], read_blob: ReadBlob, level: TranscriptLevel = TranscriptLevel.VERBOSE
 ) -> Iterator[str]:
-    """All lines of a conversation with all texts, each once."""
+    """Yield all lines of a conversation with all texts, each once."""
     lines = Transcript(read_blob, level, opens_all=True)
     lines.extend(events)
     for index in range(len(lines)):

@@ -16,6 +16,8 @@ from orchestrator.report.log.tool_calls import format_argument_value, format_too
 ReadBlob = Callable[[str], bytes]
 _HEAD_CHARS = 1_000
 _LINE_CHARS = 8_000
+_MARKS = ("▸▾", ">v")
+"""The signs of closed and of open items, in Unicode and in ASCII."""
 
 
 class TranscriptLevel(IntEnum):
@@ -41,7 +43,7 @@ class TranscriptItem:
     body_line_count: int | None = None
 
     def add_result(self, event: Event) -> None:
-        """What a tool returned belongs to its call."""
+        """Add the result of a tool to its call."""
         self.events.append(event)
         self.body_line_count = None
 
@@ -61,9 +63,7 @@ class TranscriptItem:
             case work.ToolCalled():
                 return "run"
             case work.ToolReturned(ok=ok):
-                if ok:
-                    return ""
-                return "bad"
+                return "" if ok else "bad"
             case work.SessionStarted() | work.SessionEnded():
                 return "title"
         return "dim"
@@ -79,20 +79,19 @@ class TranscriptItem:
         return any(_has_more(title, text) for title, text in self.texts)
 
     def render_head(self, is_ascii: bool = False) -> str:
-        """`#39 12:41:07 ▸ tool  shell  pytest -q  ok  0.4 s`, without control characters."""
-        sign = (">", "v") if is_ascii else ("▸", "▾")
+        """Return `#39 12:41:07 ▸ tool  shell  pytest -q  ok  0.4 s`, without control characters."""
+        mark = " "
         if self.can_open:
-            mark = sign[self.is_open]
-        else:
-            mark = " "
-        return f"{f'#{self.number}':<6} {self.at.astimezone():%H:%M:%S} {mark} {_words(self.events)[0]:<5} {self.render_summary()}"
+            mark = _MARKS[is_ascii][self.is_open]
+        number, verb = f"#{self.number}", _describe_events(self.events)[0]
+        return f"{number:<6} {self.at.astimezone():%H:%M:%S} {mark} {verb:<5} {self.render_summary()}"
 
     def render_summary(self) -> str:
-        """What it says, in one line."""
-        return to_one_line(_words(self.events)[1], _HEAD_CHARS)
+        """Return what the item says, in one line."""
+        return to_one_line(_describe_events(self.events)[1], _HEAD_CHARS)
 
     def count_lines(self, read_blob: ReadBlob) -> int:
-        """How many lines it takes as it is shown now; a blob is read only for one that is open."""
+        """Count the lines that are shown now; a blob is read only for an open item."""
         if not self.is_open:
             return 1
         if self.body_line_count is None:
@@ -100,17 +99,20 @@ class TranscriptItem:
         return 1 + self.body_line_count
 
     def iterate_body_lines(self, read_blob: ReadBlob) -> Iterator[str]:
-        """The lines below the head, whole but for what is beyond some thousand characters of one line."""
+        """Yield the lines below the head, each without what is beyond some thousand characters."""
         for event in self.events:
             for title, text in _texts(event):
                 words = read_whole_text(text, read_blob)
-                lines = (format_arguments(words) if isinstance(event, work.ToolCalled) else words).split("\n")
-                yield from ([title] if title else ())
-                for line in lines if title else lines[1:]:
-                    yield cut_line(line)
+                if isinstance(event, work.ToolCalled):
+                    words = format_arguments(words)
+                head, *lines = words.split("\n")
+                if title:
+                    yield title
+                    yield cut_line(head)
+                yield from map(cut_line, lines)
 
     def may_contain(self, needle: str, read_blob: ReadBlob) -> bool:
-        """Whether its words or a line below may hold a text, which is in lower case: quick, for very many items."""
+        """Return True if the words or a line below may contain a lower-case text: quick, for very many items."""
         first = self.events[0]
         if not isinstance(first, work.ToolCalled | work.ModelReplied) or not self.texts:
             return True
@@ -122,37 +124,39 @@ class TranscriptItem:
 
 
 def _is_plain(text: str) -> bool:
-    """Whether the text is shown as it is, but for its ends of lines and tabs."""
+    """Return True if the text is shown as it is, but for its ends of lines and tabs."""
     return text.replace("\n", "").replace("\t", "").isprintable()
 
 
 def read_whole_text(text: Text, read_blob: ReadBlob) -> str:
-    """The whole of a text."""
+    """Return the whole of a text."""
     if text.sha is None:
         return text.head
     return read_blob(text.sha).decode("utf-8", "replace")
 
 
 def format_arguments(arguments: str) -> str:
-    """A tool's arguments for a person: `name: value`, and a value of several lines below its name."""
+    """Return a tool's arguments as `name: value`, with a value of several lines below its name."""
     found = parse_arguments(arguments)
     if found is None:
         return arguments
-    texts = {}
+    lines = []
     for key, value in found.items():
-        texts[key] = format_argument_value(value)
-    return "\n".join(f"{key}:\n{text}" if "\n" in text else f"{key}: {text}" for key, text in texts.items())
+        text = format_argument_value(value)
+        gap = "\n" if "\n" in text else " "
+        lines.append(f"{key}:{gap}{text}")
+    return "\n".join(lines)
 
 
 def cut_line(line: str) -> str:
-    """A line without control characters, and without the end of a very long one."""
+    """Return a line without control characters, and without the end of a very long one."""
     if len(line) <= _LINE_CHARS:
         return strip_controls(line)
     return f"{strip_controls(line[:_LINE_CHARS])} [{len(line) - _LINE_CHARS:,} more characters in this line]"
 
 
 def _has_more(title: str, text: Text) -> bool:
-    """A text without a title begins in the head, so that only what follows its first line is below."""
+    """Return True if there is text below the head: a text without a title begins in the head."""
     if title:
         return bool(text.size)
     return "\n" in text.head or not text.is_whole
@@ -162,18 +166,12 @@ def _texts(event: Event) -> list[tuple[str, Text]]:
     match event:
         case work.SessionStarted():
             return [("it is told:", event.brief), ("its instructions:", event.system)]
-        case work.ModelReplied():
-            if event.text.size:
-                return [("", event.text)]
-            return []
-        case work.ToolCalled():
-            if event.arguments.size:
-                return [("asked:", event.arguments)]
-            return []
-        case work.ToolReturned():
-            if event.observation.size:
-                return [("returned:", event.observation)]
-            return []
+        case work.ModelReplied() if event.text.size:
+            return [("", event.text)]
+        case work.ToolCalled() if event.arguments.size:
+            return [("asked:", event.arguments)]
+        case work.ToolReturned() if event.observation.size:
+            return [("returned:", event.observation)]
         case work.TurnEnded(nudge=nudge) if nudge:
             return [("", Text.build_inline(nudge))]
         case work.ModelFailed():
@@ -181,66 +179,64 @@ def _texts(event: Event) -> list[tuple[str, Text]]:
     return []
 
 
-def _words(events: list[Event]) -> tuple[str, str]:
+def _describe_events(events: list[Event]) -> tuple[str, str]:
     first, last = events[0], events[-1]
     if isinstance(first, work.ToolCalled):
         how = "…"
         if isinstance(last, work.ToolReturned):
             how = f"{'ok' if last.ok else 'refused'}  {last.seconds:.1f} s"
         return "tool", f"{format_tool_call(first.name, first.arguments.head)}  {how}"
-    return _said(last)
+    return _describe_event(last)
 
 
 @singledispatch
-def _said(event: Event) -> tuple[str, str]:
+def _describe_event(event: Event) -> tuple[str, str]:
     return "note", describe_event(event)
 
 
-@_said.register
+@_describe_event.register
 def _(event: work.ModelReplied) -> tuple[str, str]:
     if event.text.size:
         return "say", f"{event.text.head.partition(chr(10))[0][:_HEAD_CHARS]}"
-    asked = ", ".join(call.name for call in event.tool_calls)
+    tools = ", ".join(call.name for call in event.tool_calls)
     return (
         "reply",
-        f"{asked or 'nothing'}  {event.usage.tokens:,} tokens  {event.usage.cost_text}  {event.seconds:.1f} s",
+        f"{tools or 'nothing'}  {event.usage.tokens:,} tokens  {event.usage.cost_text}  {event.seconds:.1f} s",
     )
 
 
-@_said.register
+@_describe_event.register
 def _(event: work.ModelCalled) -> tuple[str, str]:
     return "call", f"{shorten_model_name(event.model)}, turn {event.turn + 1}"
 
 
-@_said.register
+@_describe_event.register
 def _(event: work.ModelFailed) -> tuple[str, str]:
     return "fail", describe_event(event)
 
 
-@_said.register
+@_describe_event.register
 def _(event: work.TurnEnded) -> tuple[str, str]:
     if event.nudge:
         return ("note", event.nudge)
     return ("turn", f"{event.turn + 1} is over")
 
 
-@_said.register
+@_describe_event.register
 def _(event: work.SessionStarted) -> tuple[str, str]:
     return "begin", f"{event.role} on {shorten_model_name(event.model)}, prompt {event.prompt[:12]}"
 
 
-@_said.register
+@_describe_event.register
 def _(event: work.SessionEnded) -> tuple[str, str]:
     return "end", f"{event.exit} {event.detail}"
 
 
 def get_event_level(event: Event) -> TranscriptLevel:
-    """From which level on an event is shown."""
+    """Return the level from which on an event is shown."""
     match event:
         case work.ModelReplied(text=text):
-            if text.size:
-                return TranscriptLevel.QUIET
-            return TranscriptLevel.VERBOSE
+            return TranscriptLevel.QUIET if text.size else TranscriptLevel.VERBOSE
         case work.ToolCalled(name="request_tier"):
             return TranscriptLevel.QUIET
         case work.ToolCalled():
@@ -253,7 +249,7 @@ def get_event_level(event: Event) -> TranscriptLevel:
 
 
 def build_item(number: int, recorded: RecordedEvent) -> TranscriptItem:
-    """The thing that an event is. Words that are whole in their event are shown whole."""
+    """Build the item of an event. Words that are whole in their event are shown whole."""
     event = recorded.event
     is_open = isinstance(event, work.ModelReplied) and event.text.is_whole and event.text.size > 0
     return TranscriptItem(number, recorded.at, get_event_level(event), [event], is_open)

@@ -18,7 +18,7 @@ FIRST_READ_EVENTS = 2_000
 
 
 def build_blob_reader(directory: RunDirectory) -> Callable[[str], bytes]:
-    """Gives blobs; words in place of one that cannot be read."""
+    """Return a reader of blobs; it gives words in place of one that cannot be read."""
     blobs = BlobStore(directory.blobs)
 
     def read_blob(sha: str) -> bytes:
@@ -39,7 +39,7 @@ class ConversationReader:
     is_ascii: bool = False
 
     def read_end(self, until: int, level: TranscriptLevel, last: int = FIRST_READ_EVENTS) -> tuple[Transcript, bool]:
-        """Its last events up to a seq as a transcript, and whether that is all of it.
+        """Read the last events up to a seq as a transcript; return also whether that is all of it.
 
         Raises:
             JournalProblem: the journal cannot be read.
@@ -48,11 +48,11 @@ class ConversationReader:
         return self._transcript(events, level), len(events) < last
 
     def read_all(self, until: int, level: TranscriptLevel) -> Transcript:
-        """All of it up to a seq; raises as `read_end` does."""
+        """Read all events up to a seq; raises as `read_end` does."""
         return self._transcript(self._read(until=until), level)
 
     def read_since(self, after: int, until: int) -> list[RecordedEvent]:
-        """What came after a seq, up to another one; raises as `read_end` does."""
+        """Read the events after a seq, up to another one; raises as `read_end` does."""
         return self._read(after=after, until=until)
 
     def _read(self, **within: int) -> list[RecordedEvent]:

@@ -35,7 +35,7 @@ class DiffEndpoints:
     session: SessionId | None = None
 
     def read_diff(self, directory: RunDirectory, paths: tuple[str, ...] = (), *, has_hunks: bool = True) -> Diff:
-        """The change, limited to `paths` if there are any.
+        """Read the change, limited to `paths` if there are any.
 
         Raises:
             GitError: git does not have one of them any more.
@@ -44,7 +44,7 @@ class DiffEndpoints:
         git = GitRepository.open(self.repository).git
 
         async def compute_diff() -> Diff:
-            new = self.new or _kept_last(directory, self.session) or self.old
+            new = self.new or _find_last_tree(directory, self.session) or self.old
             if self.blob is not None:
                 path, mode, oid = self.blob
                 new = await overlay_tree(git, self.old, {path: (mode, oid)})
@@ -53,46 +53,36 @@ class DiffEndpoints:
         return anyio.run(compute_diff)
 
 
-def _kept_last(directory: RunDirectory, session: SessionId | None) -> str:
-    """The tree that a conversation's workspace was kept as last; empty if there is none among its last events."""
+def _find_last_tree(directory: RunDirectory, session: SessionId | None) -> str:
+    """Return the last kept tree of a conversation's workspace; empty if its last events have none."""
     if session is None:
         return ""
     with closing(EventReader.open_reader(directory.journal)) as reader:
         events = reader.read_session_part(session, last=_LOOKED_AT)
-    trees = []
-    for recorded in events:
-        if isinstance(recorded.event, work.SnapshotTaken | work.TurnEnded):
-            trees.append(recorded.event.tree)
-    return next((tree for tree in reversed(trees) if tree), "")
+    for recorded in reversed(list(events)):
+        if isinstance(recorded.event, work.SnapshotTaken | work.TurnEnded) and recorded.event.tree:
+            return recorded.event.tree
+    return ""
 
 
 def list_diff_endpoints(state: RunState, whole: ResolvedSubject) -> list[DiffEndpoints]:
-    """Everything that something can be compared with, the usual first; nothing where there is no change to see."""
+    """List everything that a subject can be compared with, the usual first; nothing where there is no change."""
     repository = Path(state.run.repository)
-    file = state.files.get(whole.path) if whole.path else None
-    if file is not None:
-        blob = file.blob or file.tried
-        changed = (file.path, file.mode, blob) if blob else None
-        if changed:
-            return [DiffEndpoints("base", repository, state.run.base_tree, blob=changed)]
+    if whole.path is not None and (file := state.files.get(whole.path)) is not None:
+        if blob := file.blob or file.tried:
+            return [DiffEndpoints("base", repository, state.run.base_tree, blob=(file.path, file.mode, blob))]
         return []
-    task = state.tasks.get(whole.task) if whole.task else None
+    task = whole.find_task(state)
     if task is None or not task.attempts:
         if state.head:
             return [DiffEndpoints("the run's base", repository, state.run.base, state.head)]
         return []
     attempt = next((one for one in task.attempts if one.number == whole.attempt), task.attempts[-1])
-    candidates = {}
-    for one in task.candidates:
-        candidates[one.number] = one.commit
-    new = candidates.get(attempt.number, "")
-    earlier = []
-    for number, commit in candidates.items():
-        if number < attempt.number:
-            earlier.append(commit)
-    wanted = [
-        ("task base", attempt.base),
-        ("PR branch", state.head),
-        ("previous attempt", earlier[-1] if earlier else None),
-    ]
-    return [DiffEndpoints(word, repository, old, new, session=attempt.session) for word, old in wanted if old]
+    new = ""
+    bases = {"task base": attempt.base, "PR branch": state.head}
+    for candidate in task.candidates:
+        if candidate.number == attempt.number:
+            new = candidate.commit
+        elif candidate.number < attempt.number:
+            bases["previous attempt"] = candidate.commit
+    return [DiffEndpoints(label, repository, old, new, session=attempt.session) for label, old in bases.items() if old]

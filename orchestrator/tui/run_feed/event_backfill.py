@@ -33,18 +33,18 @@ class EventBackfill(Generic[T]):
         self.problem = ""
         self._make, self._kinds = make, kinds
 
-    def take_newest(self, moment: ViewModel) -> list[T] | None:
-        """What is new; None where that has to be read from the journal, because the moment does not reach back."""
-        recent = moment.recent
-        if self.seq >= moment.seq:
+    def take_newest(self, view_model: ViewModel) -> list[T] | None:
+        """Return what is new; None where the view model does not reach back to what is known."""
+        recent = view_model.recent
+        if self.seq >= view_model.seq:
             return []
-        if not recent or recent[0].seq > self.seq + 1 or recent[-1].seq < moment.seq:
+        if not recent or recent[0].seq > self.seq + 1 or recent[-1].seq < view_model.seq:
             return None
         first = recent[0].seq
         if recent[-1].seq - first + 1 != len(recent):
             return None
-        new = islice(recent, self.seq + 1 - first, moment.seq + 1 - first)  # it may be a deque
-        self.seq = moment.seq
+        new = islice(recent, self.seq + 1 - first, view_model.seq + 1 - first)  # it may be a deque
+        self.seq = view_model.seq
         return [self._make(recorded) for recorded in new]
 
     async def read_block(self, journal: Path, until: int) -> list[T]:

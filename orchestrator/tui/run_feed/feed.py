@@ -60,20 +60,20 @@ class RunFeed:
         self._problem = ""
 
     def start(self) -> None:
-        """Begin to read."""
+        """Start to read."""
         self._tail.start_reading()
 
     def close(self) -> None:
-        """Read no more."""
+        """Stop reading."""
         self._tail.stop_reading()
 
     async def fold_until_closed(self) -> None:
-        """Take in what is read, in slices of a few milliseconds, until the feed is closed."""
+        """Fold what is read, in slices of a few milliseconds, until the feed is closed."""
         while not self._tail.is_closed:  # noqa: ASYNC110 what there is comes from a thread
             await anyio.sleep(_BETWEEN_S if self.fold_waiting_events() else _IDLE_S)
 
     def fold_waiting_events(self, seconds: float = _SLICE_S) -> bool:
-        """Fold what is there for at most so long; true if more waits."""
+        """Fold waiting events for at most `seconds`; return True if more wait."""
         until = time.perf_counter() + seconds
         for count, recorded in enumerate(self._due(), 1):
             self._fold(recorded)
@@ -93,7 +93,7 @@ class RunFeed:
         return is_read and not self._tail.batches and not self._waiting
 
     def get_view_model(self) -> ViewModel | None:
-        """The run as far as it is known by now; None before anything is."""
+        """Return the run as far as it is known by now; None before anything is."""
         if self._state.started is None:
             return None
         connection, stale_s = self._connection()
@@ -111,7 +111,7 @@ class RunFeed:
         )
 
     def _connection(self) -> tuple[Connection, float]:
-        """Where things come from, and for how many seconds the engine has been silent if that is long."""
+        """Return the connection, and for how many seconds the engine has been silent if that is long."""
         if self.replay is not None:
             return Connection.REPLAY, 0.0
         silence_s = self._tail.engine_silence_s
@@ -129,7 +129,7 @@ class RunFeed:
         return self.replay.now or datetime.now(UTC)
 
     def _due(self) -> Iterator[RecordedEvent]:
-        """Events to take in, as long as there are any whose time has come."""
+        """Yield the events that are due."""
         while self._waiting or self._tail.batches:
             if not self._waiting:
                 handed = self._tail.batches.popleft()

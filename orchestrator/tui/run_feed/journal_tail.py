@@ -63,7 +63,7 @@ class JournalTail:
         self._thread = Thread(target=self._work, name="journal-tail", daemon=True)
 
     def start_reading(self) -> None:
-        """Begin to read."""
+        """Start the thread that reads."""
         self._thread.start()
 
     def stop_reading(self) -> None:
@@ -106,7 +106,7 @@ class JournalTail:
                 self._stop.wait(_AGAIN_S)
 
     def _begin(self, reader: EventReader) -> None:
-        """Go on where the reading was, if this is still that journal."""
+        """Resume where reading stopped, if this is still that journal."""
         if self._mark and reader.read_event_mark(self._seq) == self._mark:
             return
         if self._from_start:
@@ -129,7 +129,7 @@ class JournalTail:
         self.batches.append(JournalReset(state, earlier, quiet))
 
     def _follow(self, reader: EventReader) -> None:
-        """Read on until the file is another one."""
+        """Read on until the file is replaced."""
         path, seen = self._directory.journal, -1
         identity = _identity(path)
         looked = 0.0
@@ -145,7 +145,7 @@ class JournalTail:
             self._stop.wait(_POLL_S)
 
     def _read(self, reader: EventReader) -> bool:
-        """Hand over what there is, as long as there is room; true if that was all."""
+        """Queue what there is, as long as there is room; return True if that was all."""
         while len(self.batches) < _MOST_WAITING and not self._stop.is_set():
             batch: list[RecordedEvent] = []
             try:
@@ -165,12 +165,12 @@ class JournalTail:
 
 
 def _parsed(reader: EventReader, until: int) -> Iterator[RecordedEvent]:
-    """The newest events up to one; none if they cannot be read, as a snapshot stands for them."""
+    """Parse the newest events up to one; none if they cannot be read, as a snapshot stands for them."""
     with suppress(DamagedJournal):
         yield from reader.read_events(after=max(until - RECENT_EVENTS, 0), until=until)
 
 
 def _identity(path: Path) -> tuple[int, int]:
-    """What tells a file from another at its place; raises OSError if there is none."""
+    """Return what tells a file from another one at its place; raise OSError if there is none."""
     found = path.stat()
     return found.st_dev, found.st_ino

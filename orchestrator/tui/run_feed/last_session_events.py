@@ -16,7 +16,7 @@ class LastSessionEvents(Mapping[SessionId, LastSessionEvent]):
         self._words: dict[SessionId, tuple[int, LastSessionEvent]] = {}
 
     def record_event(self, recorded: RecordedEvent) -> None:
-        """Take an event in, if it is one of a conversation."""
+        """Record an event, if it is one of a conversation."""
         event = recorded.event
         if not _has_session(type(event)):
             return

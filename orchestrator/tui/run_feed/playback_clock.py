@@ -35,7 +35,7 @@ class PlaybackClock:
         return self._at + timedelta(seconds=(self._clock() - self._since) * self._speed)
 
     def is_due(self, at: datetime) -> bool:
-        """Whether the next event, recorded then, has happened by now."""
+        """Return True if the next event, recorded at `at`, has happened by now."""
         now = self.now
         if now is None or self._is_at_end:
             self._set(at)
@@ -47,7 +47,7 @@ class PlaybackClock:
         return False
 
     def stop_at(self, at: datetime) -> None:
-        """There is nothing after this: the clock goes no further."""
+        """Let the clock go no further than this."""
         if self.now is not None and self.now > at:
             self._set(at)
 
@@ -77,12 +77,12 @@ class PlaybackClock:
         self._speed = min(max(wanted, MIN_SPEED), MAX_SPEED)
 
     def skip_forward(self, seconds: float) -> None:
-        """Go so many of the recording's seconds on at once."""
+        """Skip so many of the recording's seconds."""
         if (now := self.now) is not None:
             self._set(now + timedelta(seconds=seconds))
 
     def jump_to_end(self) -> None:
-        """Everything is due at once."""
+        """Make everything due at once."""
         self._is_at_end = True
 
     def _set(self, at: datetime | None) -> None:

@@ -20,17 +20,17 @@ class ViewModelSource(Protocol):
         ...
 
     def start(self) -> None:
-        """Begin to read."""
+        """Start to read."""
         ...
 
     async def fold_until_closed(self) -> None:
-        """Take in what is read, a little at a time, until it is closed."""
+        """Fold what is read, a little at a time, until the source is closed."""
         ...
 
     def get_view_model(self) -> ViewModel | None:
-        """The run as far as it is known by now; None before anything is."""
+        """Return the run as far as it is known by now; None before anything is."""
         ...
 
     def close(self) -> None:
-        """Read no more."""
+        """Stop reading."""
         ...

@@ -31,14 +31,14 @@ class NoteDialog(ModalScreen[str | None]):
         self._title, self._is_required = title, is_required
 
     def compose(self) -> ComposeResult:
-        """The question and its answer."""
+        """Build the question and its answer."""
         with Vertical():
             yield StyledLine(id="title")
             yield Input(compact=True)
             yield StyledLine(id="hint")
 
     def on_mount(self) -> None:
-        """Ask."""
+        """Show the question."""
         self.query_one("#title", StyledLine).show_spans([(self._title, "title")])
         self._hint([("enter", "key"), (" goes on", "dim"), (";  ", ""), *_NOTHING])
         self.query_one(Input).focus()
@@ -47,7 +47,7 @@ class NoteDialog(ModalScreen[str | None]):
         self.query_one("#hint", StyledLine).show_spans(spans)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """That is the note."""
+        """Return the note."""
         if self._is_required and not event.value.strip():
             self._hint([("some words are needed here", "warn"), (";  ", ""), *_NOTHING])
         else:
@@ -74,7 +74,7 @@ class ConfirmationDialog(ModalScreen[bool]):
         return self._count > 1
 
     def compose(self) -> ComposeResult:
-        """What is to be done, and the answer."""
+        """Build the list of commands and the answer."""
         with Vertical():
             yield StyledLine(id="title")
             for _ in self._shown:
@@ -91,7 +91,7 @@ class ConfirmationDialog(ModalScreen[bool]):
         return [*self._deeds[:_SHOWN], f"and {more} more"]
 
     def on_mount(self) -> None:
-        """Ask."""
+        """Show the question."""
         self.query_one("#title", StyledLine).show_spans([("Really do this?", "title")])
         for line, words in zip(self.query(".deed").results(StyledLine), self._shown, strict=True):
             line.show_spans([("  ", ""), (words, "warn")])
@@ -106,16 +106,16 @@ class ConfirmationDialog(ModalScreen[bool]):
         self.query_one("#hint", StyledLine).show_spans(hint)
 
     def action_yes(self) -> None:
-        """Do it, where one key is enough."""
+        """Confirm, where one key is enough."""
         if not self._is_typed:
             self.dismiss(True)
 
     def action_no(self) -> None:
-        """Do nothing."""
+        """Cancel."""
         self.dismiss(False)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Do it if the number is right."""
+        """Confirm if the number is right."""
         if event.value.strip() == str(self._count):
             self.dismiss(True)
         else:

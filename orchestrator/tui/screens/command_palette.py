@@ -38,24 +38,24 @@ class CommandPaletteScreen(ModalScreen[None]):
         self._verbs, self._run = verbs, run
 
     def compose(self) -> ComposeResult:
-        """What fits, what is wrong, and what is typed."""
+        """Build the list, a line for a problem, and the input."""
         with Vertical():
             yield Table(_COLUMNS)
             yield StyledLine()
             yield Input(placeholder=": a command; tab completes, esc goes back", compact=True)
 
     def on_mount(self) -> None:
-        """All commands."""
+        """Show all commands."""
         self._fill("")
         self.query_one(Input).focus()
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        """Only those that fit."""
+        """Show only commands that fit."""
         self._fill(event.value)
         self.query_one(StyledLine).show_spans([])
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Do it."""
+        """Run the command."""
         text = event.value.strip().removeprefix(":").strip() or self.query_one(Table).cursor or ""
         try:
             self._run(text)
@@ -66,18 +66,18 @@ class CommandPaletteScreen(ModalScreen[None]):
             self.dismiss()
 
     def action_move(self, by: int) -> None:
-        """Another one of those that fit."""
+        """Move the cursor among the commands that fit."""
         self.query_one(Table).action_move(by)
 
     def action_complete(self) -> None:
-        """Take over the chosen one."""
+        """Put the command with the cursor into the input."""
         if (verb := self.query_one(Table).cursor) is not None:
             box = self.query_one(Input)
             box.value = f"{verb} "
             box.action_end()
 
     def on_table_row_opened(self, event: Table.RowOpened) -> None:
-        """A double click takes it over."""
+        """Put a double-clicked command into the input."""
         event.stop()
         self.action_complete()
 

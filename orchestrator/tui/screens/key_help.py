@@ -39,24 +39,24 @@ class KeyHelp(ModalScreen[None]):
         self._rows = rows
 
     def compose(self) -> ComposeResult:
-        """What is searched for, and the list."""
+        """Build the search input and the list."""
         with Vertical():
             yield StyledLine(id="title")
             yield Input(placeholder="type to search; esc goes back", compact=True)
             yield Table(_COLUMNS, empty="no key does that")
 
     def on_mount(self) -> None:
-        """All keys."""
+        """Show all keys."""
         self.query_one(StyledLine).show_spans([("Keys", "title"), ("  remapped by [tui.keys] in config.toml", "dim")])
         self._fill("")
         self.query_one(Input).focus()
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        """Only those that hold what was typed."""
+        """Show only rows with what was typed."""
         self._fill(event.value)
 
     def action_move(self, by: int) -> None:
-        """The list scrolls while one types."""
+        """Scroll the list while the input has the focus."""
         self.query_one(Table).action_move(by)
 
     def _fill(self, text: str) -> None:

@@ -40,21 +40,21 @@ class LeaveDialog(ModalScreen[LeaveChoice | None]):
         self._ways: list[LeaveChoice] = list(_WAYS) if may_stop else ["detach"]
 
     def compose(self) -> ComposeResult:
-        """The question and its answers."""
+        """Build the question and its answers."""
         with Vertical():
             yield StyledLine()
             yield OptionList(*(Option(Text(_WAYS[way]), id=way) for way in self._ways))
 
     def on_mount(self) -> None:
-        """Ask."""
+        """Show the question."""
         self.query_one(StyledLine).show_spans([("Leave the dashboard how?", "title"), ("  esc stays", "dim")])
         self.query_one(OptionList).focus()
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        """That one."""
+        """Return the chosen way."""
         self.action_leave(self._ways[event.option_index])
 
     def action_leave(self, way: LeaveChoice) -> None:
-        """That one, if it is offered."""
+        """Return this way, if it is offered."""
         if way in self._ways:
             self.dismiss(way)

@@ -33,7 +33,7 @@ class ReportEvidence:
         self.blobs: dict[str, bytes] = {}
 
     def read_evidence(self, directory: RunDirectory, blobs: Sequence[str]) -> None:
-        """Read it; what cannot be read stays away."""
+        """Read the evidence; what cannot be read is left out."""
         store = BlobStore(directory.blobs)
         for sha in blobs:
             try:
@@ -47,7 +47,7 @@ class ReportEvidence:
             return
 
     def get_blob(self, sha: str) -> bytes:
-        """One of the blobs; empty if it could not be read."""
+        """Return one of the blobs; empty if it could not be read."""
         return self.blobs.get(sha, b"")
 
 
@@ -61,9 +61,9 @@ class ReportContent:
     build_lines: Callable[[ReportEvidence], Iterator[str]]
 
 
-def build_unit_report(moment: ViewModel, unit: str) -> ReportContent | None:
-    """Why a unit of the queue may land or not; None if the run does not know it any more."""
-    state = moment.state
+def build_unit_report(view_model: ViewModel, unit: str) -> ReportContent | None:
+    """Build the reasons why a unit may land or not; None if the run does not know it any more."""
+    state = view_model.state
     task = state.tasks.get(parse_unit_task(UnitId(unit)))
     if task is None:
         return None
@@ -76,20 +76,20 @@ def build_unit_report(moment: ViewModel, unit: str) -> ReportContent | None:
                 blobs.append(sha)
     return ReportContent(
         f"judge's report on {unit}",
-        moment.directory,
+        view_model.directory,
         list(dict.fromkeys(blobs)),
         lambda evidence: render_judge_lines(state, task, number, evidence.check_log, evidence.get_blob),
     )
 
 
-def build_shard_report(moment: ViewModel, name: str) -> ReportContent | None:
-    """What became of a shard's files; None if the run does not know it any more."""
-    state = moment.state
+def build_shard_report(view_model: ViewModel, name: str) -> ReportContent | None:
+    """Build what became of a shard's files; None if the run does not know it any more."""
+    state = view_model.state
     if name not in state.shards:
         return None
     return ReportContent(
         f"shard {name}",
-        moment.directory,
+        view_model.directory,
         (),
         lambda _evidence: render_shard_details(build_shard_details(state, state.shards[name])),
     )
@@ -111,7 +111,7 @@ class ReportScreen(ModalScreen[None]):
         self._evidence = ReportEvidence()
 
     def compose(self) -> ComposeResult:
-        """A title above a long text."""
+        """Build a title above a long text."""
         with Vertical():
             yield Drawing(id="report-title")
             yield TextPager(wrap=True, empty="reading the evidence", id="report-lines")

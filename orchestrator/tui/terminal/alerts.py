@@ -22,7 +22,7 @@ class Alerts:
         self._last: float | None = None
 
     def compose_alert(self, news: Mapping[str, str]) -> str:
-        """The words to call with now; empty if nobody is to be called."""
+        """Return the words to call with now; empty if nobody is to be called."""
         if self._known is None:
             self._known = set(news)
             return ""
@@ -38,5 +38,5 @@ class Alerts:
 
 
 def format_osc_9(run: str, words: str) -> str:
-    """The escape sequence by which many terminals show a notification; others ignore it."""
+    """Return the escape sequence by which many terminals show a notification; others ignore it."""
     return f"\x1b]9;{to_one_line(f'orchestrate {run}: {words}', _CHARS)}\x07"

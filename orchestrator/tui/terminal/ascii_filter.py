@@ -9,6 +9,8 @@ from rich.segment import Segment
 from textual.color import Color
 from textual.filter import LineFilter
 
+from orchestrator.tui.terminal.control_filter import replace_text
+
 _LIKE: Mapping[str, str] = {
     "✓": "+", "✗": "x", "⊘": "-", "○": "o", "●": "*", "•": "*", "·": ".", "…": ".", "⚙": "T", "⚖": "J", "⇄": "M",
     "▶": ">", "▸": "+", "▾": "-", "▼": "v", "↻": "r", "‖": "=", "→": ">", "←": "<", "↑": "^", "↓": "v", "⏎": "/",
@@ -23,17 +25,12 @@ class AsciiFilter(LineFilter):
     """The last thing that happens to a line before it is drawn. It keeps the width of everything."""
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
-        """The same segments in ASCII."""
-        return [
-            segment
-            if segment.text.isascii()
-            else Segment(convert_to_ascii(segment.text), segment.style, segment.control)
-            for segment in segments
-        ]
+        """Return the same segments in ASCII."""
+        return [replace_text(segment, convert_to_ascii(segment.text)) for segment in segments]
 
 
 def convert_to_ascii(text: str) -> str:
-    """The text with as many cells as before; what has no likeness becomes `?`."""
+    """Return the text with as many cells in ASCII; a character without a likeness becomes `?`."""
     if text.isascii():
         return text
     return "".join(map(_character, text))
@@ -48,13 +45,13 @@ def _character(character: str) -> str:
 
 
 def _drawn(character: str) -> str:
-    """Corners and crossings of lines, and partly filled cells."""
+    """Return the likeness of corners and crossings of lines, and of partly filled cells."""
     code = ord(character)
-    return "+" if code in _BOXES else "#" if code in _BLOCKS else ""
+    return "+" * (code in _BOXES) or "#" * (code in _BLOCKS)
 
 
 def _letter(character: str) -> str:
-    """The letter without its accent; `?` for what is none."""
+    """Return the letter without its accent; `?` for what is none."""
     first = unicodedata.normalize("NFKD", character)[:1]
     if first.isascii() and first.isprintable():
         return first

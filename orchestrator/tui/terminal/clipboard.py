@@ -14,7 +14,7 @@ _MOST = 100_000
 
 
 def copy_text(app: App[object], text: str) -> str:
-    """Copy a text without anything that whatever it is pasted into would act on.
+    """Copy a text without anything that a program it is pasted into would act on.
 
     Returns:
         What to tell: how many lines, and where they lie too.
@@ -38,7 +38,7 @@ def copy_text(app: App[object], text: str) -> str:
 
 @cache
 def _file() -> Path:
-    """One file for a process, for its user's eyes only."""
+    """Return the one file of this process, which only its user can read."""
     descriptor, name = tempfile.mkstemp(prefix="orchestrate-copied-", suffix=".txt")
     os.close(descriptor)
     return Path(name)

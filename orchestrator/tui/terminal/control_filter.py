@@ -12,21 +12,27 @@ from orchestrator.domain.text.sanitization import strip_controls
 
 
 class ControlCharacterFilter(LineFilter):
-    """Control characters, halves of surrogate pairs and what turns text round become blanks, or nothing where they had
-    no width: everything keeps its place.
-    """
+    """Replaces control characters, halves of surrogate pairs and what turns text round by blanks of the same width."""
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
-        """The same segments without them; the controls of Textual itself are none of their text."""
-        return [
-            segment if segment.text.isprintable() else Segment(_blanked(segment.text), segment.style, segment.control)
-            for segment in segments
-        ]
+        """Return the segments without control characters; Textual's own controls are not in their text."""
+        return [replace_text(segment, _blank_controls(segment.text)) for segment in segments]
 
 
-def _blanked(text: str) -> str:
-    return "".join(char if _is_harmless(char) else " " * max(get_character_cell_size(char), 0) for char in text)
+def replace_text(segment: Segment, text: str) -> Segment:
+    """Return a segment with this text; the same one if it has it already."""
+    if text == segment.text:
+        return segment
+    return Segment(text, segment.style, segment.control)
 
 
-def _is_harmless(char: str) -> bool:
-    return char not in "\n\t" and bool(strip_controls(char))
+def _blank_controls(text: str) -> str:
+    if text.isprintable():
+        return text
+    return "".join(map(_blank_control, text))
+
+
+def _blank_control(char: str) -> str:
+    if char not in "\n\t" and strip_controls(char):
+        return char
+    return " " * max(get_character_cell_size(char), 0)

@@ -39,7 +39,7 @@ class LinePrinter:
         self.printed_count = 0
 
     def render_next_lines(self) -> str:
-        """The next lines, at most some hundred, each with its end; empty while there are none."""
+        """Return the next lines, at most some hundred, each with its end; empty while there are none."""
         until = min(len(self._lines), self.printed_count + _SLICE)
         found = []
         for index in range(self.printed_count, until):
@@ -49,7 +49,7 @@ class LinePrinter:
 
 
 def can_stream(app: App[None]) -> bool:
-    """Whether the app has a terminal that it can leave for a while."""
+    """Return True if the app has a terminal that it can leave for a while."""
     return app._driver is not None and app._driver.can_suspend
 
 
@@ -61,7 +61,7 @@ class StreamMode:
         self._printing = LinePrinter(lines)
 
     async def run(self, title: str, keys: Sequence[str]) -> int:
-        """Print lines as they come until one of `keys` is pressed; gives how many were printed."""
+        """Print lines as they come until one of `keys` is pressed; return their number."""
         names = [key for key in keys if key in _CHARACTERS]
         with self._app.batch_update(), self._app.suspend(), _key_by_key() as terminal:
             await _write(f"── {title}: {' or '.join(names or ['q'])} returns ──\n")
@@ -81,12 +81,12 @@ class StreamMode:
         return self._printing.printed_count
 
     def ring_bell(self) -> None:
-        """Ring."""
+        """Ring the terminal's bell."""
         _write_now("\a")
 
 
 def has_return_key(pressed: str, keys: Sequence[str]) -> bool:
-    """Whether something that was pressed, as a terminal sends it, is one of these keys or one that always returns.
+    """Return True if pressed keys, as a terminal sends them, contain one of these or one that always returns.
 
     Arrows and other keys that send whole sequences do nothing, though those begin like escape.
     """
@@ -113,7 +113,7 @@ def _write_now(text: str) -> None:
 
 @contextmanager
 def _key_by_key() -> Iterator[int]:
-    """Keys come one by one and without an echo; ctrl+c is a key."""
+    """Read keys one by one and without an echo; ctrl+c is a key."""
     if sys.__stdin__:
         terminal = sys.__stdin__.fileno()
     else:

@@ -13,7 +13,7 @@ _TYPED = (signal.SIGINT, signal.SIGQUIT)
 
 @contextmanager
 def suspend_dashboard(app: App[None]) -> Iterator[None]:
-    """While the block lasts the terminal is not the app's, which draws nothing; only in the main thread.
+    """Give the terminal to another program while the block lasts; only in the main thread.
 
     Raises:
         SuspendNotSupported: the app has no terminal to lend.
@@ -28,4 +28,4 @@ def suspend_dashboard(app: App[None]) -> Iterator[None]:
 
 
 def _pass_over(_number: int, _frame: FrameType | None) -> None:
-    """Nothing; and unlike a signal that is ignored, a program that is started does not inherit that."""
+    """Do nothing; unlike an ignored signal, a started program does not inherit that."""

@@ -32,8 +32,8 @@ class DashboardView(Vertical):
             super().__init__()
             self.subject = subject
 
-    def show_view_model(self, moment: ViewModel) -> None:
-        """Bring what is seen up to date: at most four times a second, and only while the tab is in front."""
+    def show_view_model(self, view_model: ViewModel) -> None:
+        """Show a view model: called at most four times a second, and only while the tab is in front."""
         raise NotImplementedError
 
     def apply_filter(self, wanted: RowFilter) -> None:
@@ -45,7 +45,7 @@ class DashboardView(Vertical):
         return ()
 
     def select_subject(self, subject: Subject) -> None:
-        """Put the cursor on a thing that somebody came for."""
+        """Put the cursor on a thing."""
 
     @property
     def status_text(self) -> str:
@@ -53,7 +53,7 @@ class DashboardView(Vertical):
         return ""
 
     def find_stream_lines(self) -> LineSource | None:
-        """The lines that stream mode prints: of the text that has the keys, else of one that is seen; None without."""
+        """Return the lines that stream mode prints, of the text with the focus or else of a visible one."""
         seen = []
         for lines in self.query(TextPager):
             if lines.is_on_screen:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import ClassVar, Literal, Protocol, TypeVar
+from typing import ClassVar, Literal
 
 from textual import on
 from textual.app import ComposeResult
@@ -11,8 +11,8 @@ from textual.containers import Horizontal
 
 from orchestrator.domain.migration.files import FileRecord
 from orchestrator.domain.run.state import RunState
+from orchestrator.report.migration.file_groups import GroupKind
 from orchestrator.report.rows.file_rows import FILE_KEYS, build_file_rows, list_files_by_signature, list_group_files
-from orchestrator.report.rows.row_filter import FilterValue
 from orchestrator.tui.rows.burndown_chart import BurndownMeasure, build_burndown_series, render_burndown_chart
 from orchestrator.tui.rows.burndown_rows import (
     GROUP_KEYS,
@@ -31,7 +31,7 @@ from orchestrator.tui.views.burndown_cells import (
     build_group_row,
     build_signature_row,
 )
-from orchestrator.tui.views.throttled_view import BRIEF_LINES, ThrottledView
+from orchestrator.tui.views.throttled_view import BRIEF_LINES, R, ThrottledView
 from orchestrator.tui.widgets.drawing import Drawing
 from orchestrator.tui.widgets.styled_text import Span
 from orchestrator.tui.widgets.table import Row, Table
@@ -40,17 +40,6 @@ BurndownTable = Literal["failures", "owners", "directories", "files"]
 _SIDES: tuple[BurndownTable, ...] = ("failures", "owners", "directories", "files")
 _ONLY_FILES = set(FILE_KEYS) - {*GROUP_KEYS, *SIGNATURE_KEYS}
 _WIDE, _MOST_ROWS = 120, 14
-
-
-class _Told(Protocol):
-    """A row that can be filtered."""
-
-    def get_filter_values(self) -> Mapping[str, FilterValue]:
-        """By what."""
-        ...
-
-
-R = TypeVar("R", bound=_Told)
 
 
 class BurndownView(ThrottledView):
@@ -79,10 +68,9 @@ class BurndownView(ThrottledView):
         self._what: BurndownMeasure = "sites"
         self._within = ""
         self._cursors: dict[BurndownTable, str] = {}
-        self._total = 0
 
     def compose(self) -> ComposeResult:
-        """Sums, charts, the name of the table, and the table: of groups or of files."""
+        """Build sums, charts, the name of the table, and the table: of groups or of files."""
         yield Drawing(id="burndown-head")
         with Horizontal(id="burndown-charts"):
             yield Drawing(id="chart-sites")
@@ -93,35 +81,30 @@ class BurndownView(ThrottledView):
 
     # --- what is seen ------------------------------------------------------------------------------------------------
 
-    def paint_view(self, moment: ViewModel) -> None:
-        """All of it anew."""
-        head = list(render_burndown_head(moment.state, is_ascii=self.is_ascii))[:3]
-        self.query_one("#burndown-head", Drawing).show_drawing(
-            lambda _width, _height: [[(line, "title" if number == 0 else "")] for number, line in enumerate(head)]
-        )
-        self._draw_charts(moment.state)
+    def paint_view(self, view_model: ViewModel) -> None:
+        """Paint everything anew."""
+        head = list(render_burndown_head(view_model.state, is_ascii=self.is_ascii))[:3]
+        lines: list[list[Span]] = [[(line, "")] for line in head]
+        lines[:1] = [[(line, "title")] for line in head[:1]]
+        self.query_one("#burndown-head", Drawing).show_drawing(lambda _width, _height: lines)
+        self._draw_charts(view_model.state)
         self.set_class(self._shows_files, "-files")
         if self._shows_files:
-            self._put(build_file_rows(moment.state, self._files(moment.state)), build_file_row)
+            self._put(build_file_rows(view_model.state, self._files(view_model.state)), build_file_row)
         elif self._side == "failures":
             self._groups.show_columns(SIGNATURE_COLUMNS)
-            self._put(build_signature_rows(moment.state), build_signature_row)
+            self._put(build_signature_rows(view_model.state), build_signature_row)
         else:
             self._groups.show_columns(GROUP_COLUMNS)
-            self._put(build_group_rows(moment.state, "owner" if self._side == "owners" else "dir"), build_group_row)
+            self._put(build_group_rows(view_model.state, self._group_kind), build_group_row)
         self.query_one("#burndown-where", Drawing).show_drawing(lambda _width, _height: [self._where()])
 
     def _put(self, rows: Sequence[R], cells: Callable[[R, bool], Row]) -> None:
-        fit = []
-        for row in rows:
-            if self.active_filter.matches_row(row.get_filter_values()):
-                fit.append(row)
-        self._total = len(rows)
-        self._table.set_empty_text("nothing fits" if self.active_filter.text else _EMPTY[self._side])
-        self._table.show_rows(cells(row, self.is_ascii) for row in fit)
+        self._table.set_empty_text(self.get_empty_text(_EMPTY[self._side]))
+        self._table.show_rows(cells(row, self.is_ascii) for row in self.filter_rows(rows))
 
     def _draw_charts(self, state: RunState) -> None:
-        """Both charts side by side, one where there is less room, none on small screens."""
+        """Draw both charts side by side, one where there is less room, none on small screens."""
         width, height = self.size.width, self.size.height
         is_high, is_wide = height >= BRIEF_LINES, width >= _WIDE
         charts = self.query_one("#burndown-charts", Horizontal)
@@ -134,7 +117,7 @@ class BurndownView(ThrottledView):
             drawing.show_drawing(partial(render_burndown_chart, series, what, is_ascii=self.is_ascii))
 
     def _where(self) -> list[Span]:
-        """Which table it is, of which there are."""
+        """Return the names of the tables, with the present one marked."""
         if self._within:
             return [(f"{self._side} > ", "dim"), (self._within, "title"), ("   esc back", "dim")]
         return [(f"{side}  ", "title" if side == self._side else "dim") for side in _SIDES]
@@ -151,10 +134,14 @@ class BurndownView(ThrottledView):
         return list(state.files.values())
 
     def _of(self, state: RunState, name: str) -> Sequence[FileRecord]:
-        """The files of a row of the present table."""
+        """Return the files of a row of the present table."""
         if self._side == "failures":
             return list_files_by_signature(state, name)
-        return list_group_files(state, "owner" if self._side == "owners" else "dir", name)
+        return list_group_files(state, self._group_kind, name)
+
+    @property
+    def _group_kind(self) -> GroupKind:
+        return "owner" if self._side == "owners" else "dir"
 
     @property
     def _groups(self) -> Table:
@@ -163,36 +150,38 @@ class BurndownView(ThrottledView):
     @property
     def _table(self) -> Table:
         """The one that is seen."""
-        return self.query_one("#burndown-files", Table) if self.has_class("-files") else self._groups
+        if self.has_class("-files"):
+            return self.query_one("#burndown-files", Table)
+        return self._groups
 
     # --- keys --------------------------------------------------------------------------------------------------------
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """There is only a way out of what one went into."""
+        """Allow the way out only from the files of a group."""
         if action == "out":
             return bool(self._within)
         return True
 
     def action_next_table(self) -> None:
-        """The next table; each keeps its cursor."""
+        """Show the next table; each keeps its cursor."""
         self._cursors[self._side] = self._table.cursor or ""
         self._side, self._within = _SIDES[(_SIDES.index(self._side) + 1) % len(_SIDES)], ""
         self._go()
         self._table.move_to(self._cursors.get(self._side, ""))
 
     def action_chart(self) -> None:
-        """What remains, or what became of the files; both where there is room."""
+        """Draw the sites that remain, or the fates of files; both where there is room."""
         self._what = "files" if self._what == "sites" else "sites"
         self.repaint_now()
 
     def action_out(self) -> None:
-        """From the files of a group back to the groups."""
+        """Go from the files of a group back to the groups."""
         self._within = ""
         self._go()
 
     @on(Table.RowOpened)
     def open_row(self, message: Table.RowOpened) -> None:
-        """Of a group, show the files; a file, whole."""
+        """Show the files of a group, or open a file."""
         message.stop()
         if message.key is None:
             return
@@ -203,7 +192,7 @@ class BurndownView(ThrottledView):
             self._go()
 
     def _go(self) -> None:
-        """Show another table, and let the keys go there."""
+        """Show another table and give it the focus."""
         had_focus = self._table.has_focus
         self.repaint_now()
         if had_focus:
@@ -217,14 +206,16 @@ class BurndownView(ThrottledView):
         if self.view_model is None:
             return []
         state = self.view_model.state
-        return [Subject("file", file.path) for key in self._table.selected_keys for file in self._of(state, key)]
+        subjects = []
+        for key in self._table.selected_keys:
+            for file in self._of(state, key):
+                subjects.append(Subject("file", file.path))
+        return subjects
 
     @property
     def status_text(self) -> str:
         """How many of the table's rows fit the filter."""
-        if self.active_filter.text:
-            return f"{len(self._table.rows)} of {self._total}"
-        return ""
+        return self.format_filter_count(len(self._table.rows))
 
 
 _WHATS: tuple[BurndownMeasure, ...] = ("sites", "files")

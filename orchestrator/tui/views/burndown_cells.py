@@ -3,6 +3,7 @@
 from orchestrator.report.migration.file_groups import NO_GROUP
 from orchestrator.report.rows.file_rows import FileRow
 from orchestrator.tui.rows.burndown_rows import GroupRow, SignatureRow
+from orchestrator.tui.views.cells import format_nonzero, render_bar, render_failures
 from orchestrator.tui.widgets.styled_text import Cell, LeftTruncatedText, Span
 from orchestrator.tui.widgets.table import Column, Row
 
@@ -33,11 +34,11 @@ FILE_COLUMNS = (
     Column("cost", "COST", 7, priority=4, to_the_right=True),
     Column("reason", "WHY", 10, priority=2, grows=True),
 )
-_BAR = 6
+_BAR_CELLS = 6
 
 
 def build_signature_row(row: SignatureRow, is_ascii: bool) -> Row:
-    """Files that failed alike."""
+    """Return the row of files that failed alike."""
     cells: dict[str, Cell] = {
         "files": str(row.files),
         "left": format_number(row.left),
@@ -49,14 +50,14 @@ def build_signature_row(row: SignatureRow, is_ascii: bool) -> Row:
 
 
 def build_group_row(row: GroupRow, is_ascii: bool) -> Row:
-    """A group."""
+    """Return the row of a group."""
     cells: dict[str, Cell] = {
         "name": row.name,
         "files": str(row.files),
-        "bar": _bar(row.done, row.files, is_ascii),
+        "bar": _render_share(row.done, row.files, is_ascii),
         "left": format_number(row.left),
-        "failed": (str(row.failed), "state-fail") if row.failed else "",
-        "prs": str(row.prs) if row.prs else "",
+        "failed": render_failures(row.failed),
+        "prs": format_nonzero(row.prs),
         "seconds": NO_GROUP if row.seconds is None else f"{row.seconds:.1f}",
         "cost": row.price,
         "reason": (row.reason, "dim"),
@@ -65,15 +66,14 @@ def build_group_row(row: GroupRow, is_ascii: bool) -> Row:
 
 
 def build_file_row(row: FileRow, is_ascii: bool) -> Row:
-    """A file."""
+    """Return the row of a file."""
+    why = ""
     if row.status.value != row.activity.value:
-        status = row.status.value
-    else:
-        status = ""
+        why = row.status.value
     if row.reason:
-        why = f"{status}: {row.reason}"
-    else:
-        why = status
+        why = f"{why}: {row.reason}"
+    for flag in row.flags:
+        why += f" [{flag}]"
     cells: dict[str, Cell] = {
         "state": (row.activity.render_label(is_ascii), row.activity.style),
         "path": LeftTruncatedText(row.path),
@@ -81,20 +81,18 @@ def build_file_row(row: FileRow, is_ascii: bool) -> Row:
         "step": (row.step, "dim"),
         "tries": str(row.attempt) if row.attempt > 1 else "",
         "cost": row.price,
-        "reason": why + "".join(f" [{flag}]" for flag in row.flags),
+        "reason": why,
     }
     return Row(row.path, cells)
 
 
-def _bar(done: int, total: int, is_ascii: bool) -> list[Span]:
-    full, empty = ("#", ".") if is_ascii else ("▓", "░")
-    cells = done * _BAR // total if total else 0
+def _render_share(done: int, total: int, is_ascii: bool) -> list[Span]:
     share = f"{done / total:4.0%}" if total else "   -"
-    return [(f"{share}  ", ""), (full * cells, "state-done"), (empty * (_BAR - cells), "dim")]
+    return render_bar(f"{share}  ", done, total, _BAR_CELLS, is_ascii=is_ascii)
 
 
 def format_number(value: float) -> str:
-    """`12`, `1.5`, `1,204`."""
+    """Return `12`, `1.5`, `1,204`."""
     if value == round(value):
         return f"{value:,.0f}"
     return f"{value:,.1f}"

@@ -11,6 +11,7 @@ from textual.binding import Binding, BindingType
 from orchestrator.domain.event import RecordedEvent
 from orchestrator.report.cost.breakdown import CostBreakdown, build_cost_breakdown
 from orchestrator.report.rows.agent_row import format_tokens
+from orchestrator.tui.rows.glyphs import get_glyphs
 from orchestrator.tui.rows.spend_rows import (
     SPEND_KEYS,
     SPEND_SIDES,
@@ -21,10 +22,11 @@ from orchestrator.tui.rows.spend_rows import (
     render_top_rows,
 )
 from orchestrator.tui.rows.spending import SpendLog
-from orchestrator.tui.rows.text_plots import ASCII_BARS, BARS, plot_sparkline
+from orchestrator.tui.rows.text_plots import plot_sparkline
 from orchestrator.tui.run_feed.event_backfill import EventBackfill
 from orchestrator.tui.view_model import ViewModel
 from orchestrator.tui.views.base_view import Subject
+from orchestrator.tui.views.cells import format_nonzero
 from orchestrator.tui.views.throttled_view import ThrottledView
 from orchestrator.tui.widgets.drawing import Drawing
 from orchestrator.tui.widgets.styled_text import Span
@@ -69,7 +71,6 @@ class CostView(ThrottledView):
         super().__init__(id=id)
         self._by: SpendSide = "task"
         self._is_by_cost = False
-        self._total = 0
         self._begin()
 
     def _begin(self) -> None:
@@ -78,69 +79,61 @@ class CostView(ThrottledView):
         self._is_reading = False
 
     def compose(self) -> ComposeResult:
-        """Sums, the sides in a line each, and a table of one of them."""
+        """Build sums, a line for each breakdown, and a table of one of them."""
         yield Drawing(id="cost-lines")
         yield Drawing(id="cost-sides")
         yield Table(_COLUMNS, empty="no model was asked", id="cost-table")
 
-    def paint_view(self, moment: ViewModel) -> None:
-        """All of it anew."""
-        self._catch_up(moment)
-        cost = build_cost_breakdown(moment.state, self._spend.refused_plans)
-        lines = list(render_spend_lines(moment.state, cost))
+    def paint_view(self, view_model: ViewModel) -> None:
+        """Paint everything anew."""
+        self._catch_up(view_model)
+        cost = build_cost_breakdown(view_model.state, self._spend.refused_plans)
+        lines = list(render_spend_lines(view_model.state, cost))
         self.query_one("#cost-lines", Drawing).show_drawing(lambda _width, _height: [[(line, "")] for line in lines])
         sides: dict[SpendSide, str] = {
-            by: render_top_rows(build_spend_rows(moment.state, cost, by)) for by in SPEND_SIDES if by != "task"
+            by: render_top_rows(build_spend_rows(view_model.state, cost, by)) for by in SPEND_SIDES if by != "task"
         }
-        values = []
-        for usage in self._spend.list_bins(moment.now):
-            values.append(cost.get_share(usage))
+        values = list(map(cost.get_share, self._spend.list_bins(view_model.now)))
         self.query_one("#cost-sides", Drawing).show_drawing(partial(self._sides, sides, values))
-        self._put(moment, cost)
+        self._put(view_model, cost)
 
     def _sides(
         self, sides: dict[SpendSide, str], values: Sequence[float], width: int, _height: int
     ) -> list[list[Span]]:
         rows: list[list[Span]] = [[(f"by {by}".ljust(12), "dim"), (words or "-", "")] for by, words in sides.items()]
-        curve = plot_sparkline(values, width - 36, ASCII_BARS if self.is_ascii else BARS)
+        curve = plot_sparkline(values, width - 36, get_glyphs(self.is_ascii).bars)
+        when = "-"
         if values:
             when = f"  each {-(-len(values) // max(width - 36, 1)) * 10} min"
-        else:
-            when = "-"
         return [*rows, [("over time".ljust(12), "dim"), (curve, "state-run"), (when, "dim")]]
 
-    def _put(self, moment: ViewModel, cost: CostBreakdown) -> None:
-        rows = build_spend_rows(moment.state, cost, self._by)
-        self._total = len(rows)
-        fit = [row for row in rows if self.active_filter.matches_row(row.get_filter_values())]
+    def _put(self, view_model: ViewModel, cost: CostBreakdown) -> None:
+        rows = self.filter_rows(build_spend_rows(view_model.state, cost, self._by))
         if self._is_by_cost:
-            fit.sort(key=lambda row: -row.share)
+            rows.sort(key=lambda row: -row.share)
         first, *others = _COLUMNS
         self._table.show_columns([Column(first.key, _TITLES[self._by], first.width, grows=True), *others])
-        if self._by == "waste":
-            empty = "nothing was wasted"
-        else:
-            empty = "no model was asked"
-        self._table.set_empty_text("nothing fits" if self.active_filter.text else empty)
-        self._table.show_rows(_row(row, is_flat=self._is_by_cost) for row in fit)
+        empty = "nothing was wasted" if self._by == "waste" else "no model was asked"
+        self._table.set_empty_text(self.get_empty_text(empty))
+        self._table.show_rows(_row(row, is_flat=self._is_by_cost) for row in rows)
 
-    def _catch_up(self, moment: ViewModel) -> None:
-        """Learn from the journal when what was spent: the state has only sums."""
-        if moment.seq < self._tail.seq:
+    def _catch_up(self, view_model: ViewModel) -> None:
+        """Read from the journal when money was spent: the state has only sums."""
+        if view_model.seq < self._tail.seq:
             self._begin()
         if self._is_reading:
             return
-        new = self._tail.take_newest(moment)
+        new = self._tail.take_newest(view_model)
         if new is None:
             self._is_reading = True
-            self.run_worker(self._read(self._tail, moment), group="cost", exit_on_error=False)
+            self.run_worker(self._read(self._tail, view_model), group="cost", exit_on_error=False)
         else:
             self._spend.record_events(new)
 
-    async def _read(self, tail: EventBackfill[RecordedEvent], moment: ViewModel) -> None:
+    async def _read(self, tail: EventBackfill[RecordedEvent], view_model: ViewModel) -> None:
         try:
-            while tail.seq < moment.seq:
-                self._spend.record_events(await tail.read_block(moment.directory.journal, moment.seq))
+            while tail.seq < view_model.seq:
+                self._spend.record_events(await tail.read_block(view_model.directory.journal, view_model.seq))
         finally:
             self._is_reading = False
         self.repaint_now()
@@ -152,18 +145,18 @@ class CostView(ThrottledView):
     # --- keys --------------------------------------------------------------------------------------------------------
 
     def action_next_breakdown(self) -> None:
-        """The same cost from the next side."""
+        """Show the next breakdown of the cost."""
         self._by = SPEND_SIDES[(SPEND_SIDES.index(self._by) + 1) % len(SPEND_SIDES)]
         self.repaint_now()
 
     def action_toggle_sort(self) -> None:
-        """Tasks in the order of the tree, or the most expensive first."""
+        """Sort tasks in the order of the tree, or the most expensive first."""
         self._is_by_cost = not self._is_by_cost
         self.repaint_now()
 
     @on(Table.RowOpened)
     def open_task(self, message: Table.RowOpened) -> None:
-        """Show a task whole."""
+        """Open a task."""
         message.stop()
         if self._by == "task" and message.key is not None:
             self.post_message(self.OpenRequested(Subject("task", message.key)))
@@ -178,19 +171,19 @@ class CostView(ThrottledView):
     @property
     def status_text(self) -> str:
         """From which side, and how many fit the filter."""
-        return f"by {self._by}" + (f"  {len(self._table.rows)} of {self._total}" if self.active_filter.text else "")
+        return f"by {self._by}  {self.format_filter_count(len(self._table.rows))}".rstrip()
 
 
 def _row(row: SpendRow, *, is_flat: bool) -> Row:
     return Row(
         row.name,
         {
-            "name": ("" if is_flat else "  " * row.depth) + row.name,
+            "name": "  " * (row.depth * (not is_flat)) + row.name,
             "cost": row.price,
             "share": f"{row.share:.1%}" if row.spent.calls else "",
             "tokens": format_tokens(row.spent.tokens),
             "calls": f"{row.spent.calls:,}",
-            "tries": str(row.attempts) if row.attempts else "",
+            "tries": format_nonzero(row.attempts),
             "detail": (row.detail, "dim"),
         },
     )

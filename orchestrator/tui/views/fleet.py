@@ -20,7 +20,7 @@ from orchestrator.tui.views.base_view import Subject, SubjectKind
 from orchestrator.tui.views.key_hints import get_key_hints
 from orchestrator.tui.views.throttled_view import ThrottledView
 from orchestrator.tui.widgets.styled_line import StyledLine
-from orchestrator.tui.widgets.styled_text import LeftTruncatedText
+from orchestrator.tui.widgets.styled_text import Cell, LeftTruncatedText
 from orchestrator.tui.widgets.table import Column, Row, Table
 
 _NARROW = (
@@ -83,14 +83,14 @@ class FleetView(ThrottledView):
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
-        self._looking = FleetViewOptions()
+        self._options = FleetViewOptions()
         self._rows: dict[str, AgentRow] = {}
         self._made: dict[str, tuple[AgentRow, Row]] = {}
         self._total = 0
         self._wants_preview = True
 
     def compose(self) -> ComposeResult:
-        """The table, and the preview below it."""
+        """Build the table, and the preview below it."""
         yield Table(_COLUMNS, empty="nobody is at work yet")
         yield StyledLine(id="fleet-title")
         yield TranscriptPane(last=_PREVIEWED, is_ascii=self.is_ascii)
@@ -98,49 +98,60 @@ class FleetView(ThrottledView):
     @property
     def KEYS(self) -> Sequence[tuple[str, str]]:  # type: ignore[override]
         """What can be done about the row with the cursor, then the keys of the table."""
-        row = self._rows.get(self.table.cursor or "") if self.children else None
-        preview = (("v", "preview"),) if self._may_preview(row) else ()
-        return (("enter", "open"), *get_key_hints(row.activity if row else None), *_KEYS, *preview)
+        keys = [("enter", "open")]
+        row = self._current_row if self.children else None
+        if row is not None:
+            keys += get_key_hints(row.activity)
+        keys += _KEYS
+        if self._may_preview(row):
+            keys.append(("v", "preview"))
+        return keys
+
+    @property
+    def _current_row(self) -> AgentRow | None:
+        return self._rows.get(self.table.cursor or "")
 
     @property
     def table(self) -> Table:
         """The table."""
         return self.query_one(Table)
 
-    def paint_view(self, moment: ViewModel) -> None:
-        """The rows as of now; a small screen has room for less of them."""
-        self.table.show_columns(_NARROW if self.size.width < _SMALL else _COLUMNS)
-        state, is_whole = moment.state, self._looking.needs_every_file
+    def paint_view(self, view_model: ViewModel) -> None:
+        """Paint the rows as of now; a small screen has room for less of them."""
+        self._show_columns(view_model)
+        state, is_whole = view_model.state, self._options.needs_every_file
         found = build_fleet_rows(
-            state, moment.last_session_events, moment.now, is_at_work=moment.is_at_work, is_whole=is_whole
+            state, view_model.last_session_events, view_model.now, is_at_work=view_model.is_at_work, is_whole=is_whole
         )
-        rows = self._looking.select_rows(found)
+        rows = self._options.select_rows(found)
         self._total = sum(row.count for row in found)
         self._rows = {row.key: row for row in rows}
-        nothing = "nothing fits the filter" if found else "nobody is at work yet"
-        self.table.set_empty_text(nothing)
-        self._made = {row.key: self._cells(row) for row in rows}
+        self.table.set_empty_text("nothing fits the filter" if found else "nobody is at work yet")
+        self._made = {row.key: self._build_row(row) for row in rows}
         self.table.show_rows(cells for _, cells in self._made.values())
-        self._lay_out(self.size.width)
         self._begin_at_top()
         self._show_preview()
 
-    def _cells(self, row: AgentRow) -> tuple[AgentRow, Row]:
-        """Made anew only where something differs."""
+    def _build_row(self, row: AgentRow) -> tuple[AgentRow, Row]:
+        """Return the cells of a row, built anew only where the row differs."""
         before = self._made.get(row.key)
         if before and before[0] == row:
             return before
-        return (row, _row(row, self.is_ascii))
+        return (row, _build_row(row, self.is_ascii))
 
-    def _lay_out(self, width: int) -> None:
-        """A small screen has room for less; where nobody talks to a model there is less to be told."""
-        state = self.view_model.state if self.view_model is not None else None
-        has_agents = state is None or state.started is None or state.run.mode == "goal" or bool(state.sessions)
-        self.table.show_columns(_NARROW if width < _SMALL else _COLUMNS if has_agents else _FILES)
+    def _show_columns(self, view_model: ViewModel) -> None:
+        """Show the columns that fit the width and the run: a migration without models has less to be told."""
+        state = view_model.state
+        if self.size.width < _SMALL:
+            self.table.show_columns(_NARROW)
+        elif state.run.mode == "goal" or state.sessions:
+            self.table.show_columns(_COLUMNS)
+        else:
+            self.table.show_columns(_FILES)
 
     def _begin_at_top(self) -> None:
-        """What counts things, or goes its way by itself, is nothing that somebody would begin with."""
-        row = self._rows.get(self.table.cursor or "")
+        """Put the cursor on the first row if it stands on one that nobody would begin with."""
+        row = self._current_row
         if row is not None and row.kind in _NOBODY and not self.table.is_cursor_placed:
             self.table.move_to(next(iter(self._rows)))
 
@@ -149,18 +160,18 @@ class FleetView(ThrottledView):
         return has_room and row is not None and row.kind == "session"
 
     def _show_preview(self) -> None:
-        row = self._rows.get(self.table.cursor or "")
+        row = self._current_row
         self.set_class(self._wants_preview and self._may_preview(row), "-previewed")
         if self.has_class("-previewed") and row is not None and self.view_model is not None:
             self.query_one("#fleet-title", StyledLine).show_spans([(f" {row.name} {row.task} {row.title} ", "title")])
             self.query_one(TranscriptPane).show_session(self.view_model, SessionId(row.id))
 
     def apply_filter(self, wanted: RowFilter) -> None:
-        """Only the rows that fit, those of what is done too."""
-        self._look(replace(self._looking, wanted=wanted))
+        """Show only rows that fit, also of what is done."""
+        self._set_options(replace(self._options, wanted=wanted))
 
-    def _look(self, looking: FleetViewOptions) -> None:
-        self._looking = looking
+    def _set_options(self, options: FleetViewOptions) -> None:
+        self._options = options
         self.repaint_now()
 
     @property
@@ -173,17 +184,18 @@ class FleetView(ThrottledView):
     def status_text(self) -> str:
         """How many of all rows are shown, and how they are sorted if not by attention."""
         shown = sum(row.count for row in self._rows.values())
-        way = f" {'-' * self._looking.is_reversed}{self._looking.order}"
-        order = "" if (self._looking.order, self._looking.is_reversed) == ("attention", False) else f"  sort:{way}"
-        return f"{shown} of {self._total}{order}"
+        counts = f"{shown} of {self._total}"
+        if self._options.order == "attention" and not self._options.is_reversed:
+            return counts
+        return f"{counts}  sort: {'-' * self._options.is_reversed}{self._options.order}"
 
     def on_table_row_highlighted(self, event: Table.RowHighlighted) -> None:
-        """The preview goes along with the cursor."""
+        """Show the preview of the row with the cursor."""
         event.stop()
         self._show_preview()
 
     def on_table_row_opened(self, event: Table.RowOpened) -> None:
-        """Show the row's thing whole; a row that counts is taken apart."""
+        """Open the row's thing; a row that counts is expanded."""
         event.stop()
         row = self._rows.get(event.key or "")
         if row is not None and row.kind == "count":
@@ -192,32 +204,33 @@ class FleetView(ThrottledView):
             self.post_message(self.OpenRequested(Subject(_SUBJECTS[row.kind], row.id, row.title)))
 
     def on_table_header_clicked(self, event: Table.HeaderClicked) -> None:
-        """A click on a title sorts by it, where that can be."""
+        """Sort by the clicked column, where that can be."""
         event.stop()
         if event.column in FLEET_ORDERS:
-            self._look(replace(self._looking, order=event.column))
+            self._set_options(replace(self._options, order=event.column))
 
     def action_sort(self) -> None:
-        """Sort by the next thing there is to sort by."""
-        place = (FLEET_ORDERS.index(self._looking.order) + 1) % len(FLEET_ORDERS)
-        self._look(replace(self._looking, order=FLEET_ORDERS[place]))
+        """Sort by the next order."""
+        place = (FLEET_ORDERS.index(self._options.order) + 1) % len(FLEET_ORDERS)
+        self._set_options(replace(self._options, order=FLEET_ORDERS[place]))
 
     def action_reverse_sort(self) -> None:
-        """Sort the other way round."""
-        self._look(replace(self._looking, is_reversed=not self._looking.is_reversed))
+        """Reverse the order."""
+        self._set_options(replace(self._options, is_reversed=not self._options.is_reversed))
 
     def action_toggle_done(self) -> None:
         """Show what is done row by row, or count it again."""
-        self._look(replace(self._looking, is_whole=not self._looking.is_whole))
+        self._set_options(replace(self._options, is_whole=not self._options.is_whole))
 
     def action_preview(self) -> None:
-        """Show the preview, or take it away."""
+        """Show the preview, or hide it."""
         self._wants_preview = not self._wants_preview
         self._show_preview()
 
 
-def _row(row: AgentRow, is_ascii: bool) -> Row:
-    cells = row.render_cells(is_ascii)
-    state = (cells["state"], row.activity.style)
-    task = LeftTruncatedText(cells["task"]) if row.kind == "file" else cells["task"]
-    return Row(row.key, cells | {"state": state, "task": task}, "dim" if row.activity in _QUIET else "")
+def _build_row(row: AgentRow, is_ascii: bool) -> Row:
+    texts = row.render_cells(is_ascii)
+    cells: dict[str, Cell] = {**texts, "state": (texts["state"], row.activity.style)}
+    if row.kind == "file":
+        cells["task"] = LeftTruncatedText(texts["task"])
+    return Row(row.key, cells, "dim" if row.activity in _QUIET else "")

@@ -20,6 +20,7 @@ from orchestrator.report.rows.questions import (
 from orchestrator.report.rows.row_filter import NO_FILTER, RowFilter
 from orchestrator.tui.view_model import ViewModel
 from orchestrator.tui.views.base_view import DashboardView, Subject
+from orchestrator.tui.views.cells import format_nonzero
 from orchestrator.tui.widgets.styled_text import Cell
 from orchestrator.tui.widgets.table import Column, Row, Table
 from orchestrator.tui.widgets.text_pager import LineList, TextPager
@@ -67,45 +68,43 @@ class InboxView(DashboardView):
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
-        self._moment: ViewModel | None = None
+        self._view_model: ViewModel | None = None
         self._all: Mapping[str, QuestionRow] = {}
         self._wanted: RowFilter = NO_FILTER
-        self._told: tuple[str, Sequence[str]] = ("", ())
+        self._shown: tuple[str, Sequence[str]] = ("", ())
         self._diffs: dict[str, Sequence[str]] = {}
 
     def compose(self) -> ComposeResult:
-        """The questions, and what the chosen one says."""
+        """Build the questions, and the text of the one with the cursor."""
         yield Table(_COLUMNS, empty="nothing waits for a person")
         yield TextPager(wrap=True)
 
     # --- what is shown -----------------------------------------------------------------------------------------------
 
-    def show_view_model(self, moment: ViewModel) -> None:
-        """Questions that came, and answers."""
-        self._moment = moment
+    def show_view_model(self, view_model: ViewModel) -> None:
+        """Show new questions and answers."""
+        self._view_model = view_model
         if not self.query(TextPager):
             return  # it is only being made
-        found = build_question_rows(moment.state, moment.now)
+        found = build_question_rows(view_model.state, view_model.now)
         before = self._all.get(self._table.cursor or "")
         self._all = {one.item: one for one in found}
-        self._table.show_rows(_row(one) for one in found if self._wanted.matches_row(one.get_filter_values()))
+        self._table.show_rows(_build_row(row) for row in found if self._wanted.matches_row(row.get_filter_values()))
         if before is not None and before.is_open and not self._all[before.item].is_open:
             self._go_on()
-        self._tell()
+        self._show_text()
 
     def _go_on(self) -> None:
-        """The question with the cursor has its answer: to the next one, and out of its detail."""
-        left = []
+        """Move to the next question and close the detail, once the one with the cursor has its answer."""
         for row in self._table.rows:
             if self._all[row.key].is_open:
-                left.append(row.key)
-        if left:
-            self._table.move_to(left[0])
+                self._table.move_to(row.key)
+                break
         if self.has_class("-detail"):
             self.action_shut()
 
     def apply_filter(self, wanted: RowFilter) -> None:
-        """Only what fits."""
+        """Show only rows that fit."""
         self._wanted = wanted
 
     @property
@@ -122,46 +121,45 @@ class InboxView(DashboardView):
     @property
     def status_text(self) -> str:
         """Since when the oldest waits; how many do stands beside the tab's name."""
-        waiting = []
-        for one in self._all.values():
-            if one.is_open:
-                waiting.append(one)
-        oldest = max((one.age_s for one in waiting if one.age_s is not None), default=None)
+        waiting = [question for question in self._all.values() if question.is_open]
         if not waiting:
             return "nothing waits"
-        if oldest is None:
+        ages_s = [question.age_s for question in waiting if question.age_s is not None]
+        if not ages_s:
             return f"{len(waiting)} waiting"
-        return f"oldest {format_short_duration(oldest)}"
+        return f"oldest {format_short_duration(max(ages_s))}"
 
     @property
     def _table(self) -> Table:
         return self.query_one(Table)
 
-    def _tell(self) -> None:
-        """The lines of the question with the cursor; they keep their place while they stay the same."""
+    def _show_text(self) -> None:
+        """Show the lines of the question with the cursor; they keep their place while they stay the same."""
         item = self._table.cursor or ""
         one = self._all.get(item)
-        lines = [*render_question_lines(one), *self._diffs.get(item, ())] if one else []
-        before, shown = self._told
+        lines: list[str] = []
+        if one is not None:
+            lines = [*render_question_lines(one), *self._diffs.get(item, ())]
+        before, shown = self._shown
         if (item, lines) == (before, shown):
             return
-        self._told = (item, lines)
+        self._shown = (item, lines)
         text = self.query_one(TextPager)
         if item == before:
-            text.source.lines = _styled(lines)  # type: ignore[attr-defined]
+            text.source.lines = _style_lines(lines)  # type: ignore[attr-defined]
             text.invalidate_lines(0)
         else:
-            text.show_text(LineList(_styled(lines)), at_end=False)
+            text.show_text(LineList(_style_lines(lines)), at_end=False)
 
     # --- keys and mouse ----------------------------------------------------------------------------------------------
 
     def on_table_row_highlighted(self, event: Table.RowHighlighted) -> None:
-        """Another question is looked at."""
+        """Show the question with the cursor."""
         event.stop()
-        self._tell()
+        self._show_text()
 
     def on_table_row_opened(self, event: Table.RowOpened) -> None:
-        """All of it, with the change it is about."""
+        """Show the whole question, with the change it is about."""
         event.stop()
         self.action_detail()
 
@@ -176,27 +174,28 @@ class InboxView(DashboardView):
             self.run_worker(self._read_change(item), group="change")
 
     def action_shut(self) -> None:
-        """Back to the list, if one question had the whole room."""
+        """Return to the list, if one question had the whole room."""
         if not self.has_class("-detail"):
             raise SkipAction
         self.set_class(False, "-detail")
         self._table.focus()
 
     def action_mark_alike(self) -> None:
-        """Mark all that wait and are of the same matter as the one with the cursor."""
+        """Mark all waiting questions of the same matter as the one with the cursor."""
         one = self._all.get(self._table.cursor or "")
         if one is not None:
+            marked = set(self._table.marked_keys)
             alike = []
             for other in self._all.values():
-                if other.is_open and other.matter == one.matter:
+                if other.is_open and other.matter == one.matter and other.item not in marked:
                     alike.append(other.item)
-            self._table.toggle_marks(item for item in alike if item not in self._table.marked_keys)
+            self._table.toggle_marks(alike)
 
     async def _read_change(self, item: str) -> None:
-        if self._moment is None or (change := find_questioned_change(self._moment.state, item)) is None:
+        if self._view_model is None or (change := find_questioned_change(self._view_model.state, item)) is None:
             return
         try:
-            repository = await to_thread.run_sync(GitRepository.open, Path(self._moment.state.run.repository))
+            repository = await to_thread.run_sync(GitRepository.open, Path(self._view_model.state.run.repository))
             new = change.new
             if change.files:
                 new = await overlay_tree(repository.git, await read_tree_id(repository.git, new), change.files)
@@ -204,33 +203,38 @@ class InboxView(DashboardView):
         except GitError as error:
             text = f"the change cannot be shown: {error}"
         self._diffs[item] = ["", *text.splitlines()]
-        self._tell()
+        self._show_text()
 
 
-def _row(one: QuestionRow) -> Row:
-    if one.by:
-        answered = f"{_ANSWERS.get(one.decision, '–')} by {one.by}"
-    else:
-        answered = one.decision or "moot"
-    if one.left_s is not None:
-        soon = f" in {format_short_duration(max(one.left_s, 0))}"
-    else:
-        soon = ""
+def _build_row(question: QuestionRow) -> Row:
     cells: dict[str, Cell] = {
-        "number": str(one.number) if one.is_open else "",
-        "age": format_short_duration(one.age_s) if one.age_s is not None else "",
-        "who": one.who,
-        "matter": (one.matter, "ask" if one.is_open else ""),
-        "title": one.title,
-        "default": (f"{one.default}{soon}" if soon else "waits") if one.is_open else answered,
-        "blocks": one.blocks or one.reason,
+        "number": format_nonzero(question.number),
+        "age": "" if question.age_s is None else format_short_duration(question.age_s),
+        "who": question.who,
+        "matter": (question.matter, "ask" if question.is_open else ""),
+        "title": question.title,
+        "default": _describe_answer(question),
+        "blocks": question.blocks or question.reason,
     }
-    return Row(one.item, cells, "" if one.is_open else "dim")
+    return Row(question.item, cells, "" if question.is_open else "dim")
 
 
-def _styled(lines: Sequence[str]) -> list[Cell]:
-    """The lines of a diff with the styles of their signs, the first line as a title."""
-    return [(line, _style(line) if number else "title") for number, line in enumerate(lines)]
+def _describe_answer(question: QuestionRow) -> str:
+    """Return the answer, or the one that counts if nobody gives any."""
+    if question.is_open and question.left_s is not None:
+        return f"{question.default} in {format_short_duration(max(question.left_s, 0))}"
+    if question.is_open:
+        return "waits"
+    if question.by:
+        return f"{_ANSWERS.get(question.decision, '–')} by {question.by}"
+    return question.decision or "moot"
+
+
+def _style_lines(lines: Sequence[str]) -> list[Cell]:
+    """Return the lines of a diff with the styles of their signs, the first line as a title."""
+    styled: list[Cell] = [(line, _style(line)) for line in lines]
+    styled[:1] = [(line, "title") for line in lines[:1]]
+    return styled
 
 
 def _style(line: str) -> str:

@@ -13,7 +13,7 @@ _HELPS: Mapping[Activity, Sequence[tuple[str, str]]] = {
 
 
 def get_key_hints(doing: Activity | None) -> Sequence[tuple[str, str]]:
-    """What one would do about a thing that asks, stalls or failed; nothing about what goes its way."""
+    """Return the keys for a thing that asks, stalls or failed; none for what goes its way."""
     if doing is not None:
         return _HELPS.get(doing, ())
     return ()

@@ -34,7 +34,7 @@ class _Shown:
         return len(self.rows)
 
     def get_line(self, index: int) -> Cell:
-        """Time, who, and what happened."""
+        """Return time, name and words of an event."""
         row = self.rows[index]
         if len(row.task) <= _TASK:
             task = row.task
@@ -66,7 +66,7 @@ class LogView(ThrottledView):
         self._problem = ""
 
     def compose(self) -> ComposeResult:
-        """One long text."""
+        """Build one long text."""
         yield TextPager(self._shown, follow=True, empty="nothing has happened yet", id="log-lines")
 
     @property
@@ -75,46 +75,48 @@ class LogView(ThrottledView):
 
     # --- rows --------------------------------------------------------------------------------------------------------
 
-    def paint_view(self, moment: ViewModel) -> None:
-        """Take in what is new, and begin to read what is older."""
-        if self._tail is None or moment.seq < self._tail.seq:  # another journal took its place, or it was repaired
-            self._begin(moment)
+    def paint_view(self, view_model: ViewModel) -> None:
+        """Add what is new, and start to read what is older."""
+        if self._tail is None or view_model.seq < self._tail.seq:  # another journal took its place, or it was repaired
+            self._begin(view_model)
         if self._tail is not None and not self._is_reading:
-            new = self._tail.take_newest(moment)
+            new = self._tail.take_newest(view_model)
             if new is None:
                 self._is_reading = True
-                self.run_worker(self._catch_up(self._tail, moment), group="log", exit_on_error=False)
+                self.run_worker(self._catch_up(self._tail, view_model), group="log", exit_on_error=False)
             else:
                 self._take(new)
 
-    def _begin(self, moment: ViewModel) -> None:
-        """The newest events are there at once; those before them are read while people look at these."""
+    def _begin(self, view_model: ViewModel) -> None:
+        """Show the newest events at once, and start to read those before them."""
         self.workers.cancel_group(self, "log-older")
         self._rows, self._older, self._problem = [], None, ""
         self._sift_anew()
-        if moment.recent:
-            first = moment.recent[0].seq
+        if view_model.recent:
+            first = view_model.recent[0].seq
         else:
-            first = max(moment.seq - MAX_KEPT_EVENTS, 0) + 1
+            first = max(view_model.seq - MAX_KEPT_EVENTS, 0) + 1
         self._tail = EventBackfill(build_log_row, after=first - 1)
         oldest = max(first - 1 - MAX_KEPT_EVENTS, 0)
         if first > 1 and oldest < first - 1:
             self._older = EventBackfill(build_log_row, after=oldest)
-            self.run_worker(self._read_older(self._older, moment, first - 1), group="log-older", exit_on_error=False)
+            self.run_worker(
+                self._read_older(self._older, view_model, first - 1), group="log-older", exit_on_error=False
+            )
 
-    async def _catch_up(self, tail: EventBackfill[LogRow], moment: ViewModel) -> None:
+    async def _catch_up(self, tail: EventBackfill[LogRow], view_model: ViewModel) -> None:
         try:
-            while tail.seq < moment.seq:
-                self._take(await tail.read_block(moment.directory.journal, moment.seq))
+            while tail.seq < view_model.seq:
+                self._take(await tail.read_block(view_model.directory.journal, view_model.seq))
                 self._problem = tail.problem or self._problem
         finally:
             self._is_reading = False
 
-    async def _read_older(self, tail: EventBackfill[LogRow], moment: ViewModel, until: int) -> None:
-        """They come in one piece, so that what is looked at moves but once."""
+    async def _read_older(self, tail: EventBackfill[LogRow], view_model: ViewModel, until: int) -> None:
+        """Read the older events in one piece, so that what people look at moves but once."""
         rows: list[LogRow] = []
         while tail.seq < until:
-            rows += await tail.read_block(moment.directory.journal, until)
+            rows += await tail.read_block(view_model.directory.journal, until)
             self._problem = tail.problem or self._problem
         self._older = None
         self._rows = rows + self._rows
@@ -135,14 +137,14 @@ class LogView(ThrottledView):
         self._sift_anew()
 
     def action_level(self) -> None:
-        """All events, only those that matter, or only what went wrong."""
+        """Show all events, only important ones, or only those that went wrong."""
         self._level = {LogLevel.INFO: LogLevel.DETAIL, LogLevel.DETAIL: LogLevel.WARNING}.get(
             self._level, LogLevel.INFO
         )
         self._sift_anew()
 
     def _sift_anew(self) -> None:
-        """Look at all rows again; whoever followed the end goes on following it."""
+        """Filter all rows again; if the end was followed, it still is."""
         is_following = self._lines.is_following or not len(self._shown)
         self._here = None if is_following else self._shown.rows[self._lines.cursor].seq
         self._shown.rows, self._looked_at = [], 0
@@ -151,7 +153,7 @@ class LogView(ThrottledView):
             self._lines.action_edge(True)
 
     def _sift(self) -> None:
-        """Look at some more rows, and go on soon if there are others; the first and the last ones are drawn."""
+        """Filter some more rows, and go on soon if there are others; the first and the last ones are drawn."""
         is_first = self._looked_at == 0
         part = self._rows[self._looked_at : self._looked_at + _AT_ONCE]
         self._shown.rows += [row for row in part if self._fits(row)]
@@ -167,7 +169,7 @@ class LogView(ThrottledView):
             self.set_timer(_SOON_S, self._go_on)
 
     def _go_back(self) -> None:
-        """To the event that was looked at before everything was sifted anew, as soon as it is there again."""
+        """Move to the event that had the cursor before rows were filtered anew, once it is there again."""
         rows = self._shown.rows
         if self._here is not None and (self._looked_at == len(self._rows) or (rows and rows[-1].seq >= self._here)):
             self._lines.move_to(bisect_left(rows, self._here, key=lambda row: row.seq))

@@ -6,13 +6,13 @@ from datetime import datetime
 from textual import on
 from textual.app import ComposeResult
 
-from orchestrator.domain.text.durations import format_short_duration
 from orchestrator.report.rows.queue_gates import GATE_NAMES, GateMark, GateStatus
 from orchestrator.report.rows.queue_rows import QUEUE_KEYS, QueueRow, build_queue_rows, render_queue_line
 from orchestrator.tui.rows.shard_rows import SHARD_KEYS, ShardRow, build_shard_rows, render_shards_line
 from orchestrator.tui.screens.report import ReportScreen, build_shard_report, build_unit_report
 from orchestrator.tui.view_model import ViewModel
 from orchestrator.tui.views.base_view import Subject, SubjectKind
+from orchestrator.tui.views.cells import format_age, format_nonzero, render_failures
 from orchestrator.tui.views.throttled_view import ThrottledView
 from orchestrator.tui.widgets.drawing import Drawing
 from orchestrator.tui.widgets.styled_text import Cell, Span
@@ -64,56 +64,51 @@ class MergeView(ThrottledView):
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
-        self._total = 0
         self._is_migration = False
         self._titles: dict[str, str] = {}
         self._notes: dict[str, str] = {}
 
     def compose(self) -> ComposeResult:
-        """A line that sums up, the table, and what there is no column for where it is narrow."""
+        """Build a line that sums up, the table, and a line for what has no column where it is narrow."""
         yield Drawing(id="merge-line")
         yield Table(_UNITS, empty="nothing is at the gates", id="merge-queue")
         yield Drawing(id="merge-why")
 
-    def paint_view(self, moment: ViewModel) -> None:
-        """All of it anew."""
-        self._is_migration = moment.state.run.mode == "migration"
+    def paint_view(self, view_model: ViewModel) -> None:
+        """Paint everything anew."""
+        self._is_migration = view_model.state.run.mode == "migration"
+        columns: Sequence[Column] = _UNITS
         if self._is_migration:
-            words = render_shards_line(moment.state)
+            columns = _SHARDS
+            words, rows = render_shards_line(view_model.state), self._list_shards(view_model)
         else:
-            words = render_queue_line(moment.state)
+            words, rows = render_queue_line(view_model.state), self._list_units(view_model)
         self.query_one("#merge-line", Drawing).show_drawing(lambda _width, _height: [[(words, "title")]])
-        self._table.show_columns(_columns(_SHARDS if self._is_migration else _UNITS, self.size.width))
+        self._table.show_columns(_fit_columns(columns, self.size.width))
         self.query_one("#merge-why", Drawing).display = self.size.width < _WIDE
-        self._table.set_empty_text("nothing fits" if self.active_filter.text else "nothing is at the gates")
-        self._table.show_rows(self._shards(moment) if self._is_migration else self._units(moment))
+        self._table.set_empty_text(self.get_empty_text("nothing is at the gates"))
+        self._table.show_rows(rows)
         self.show_reason()
 
-    def _units(self, moment: ViewModel) -> list[Row]:
-        rows = build_queue_rows(moment.state, moment.recent)
-        self._total = len(rows)
-        fit = []
-        for row in rows:
-            if self.active_filter.matches_row(row.get_filter_values()):
-                fit.append(row)
-        self._titles = {row.unit: row.title for row in fit}
-        self._notes = {row.unit: row.note for row in fit}
-        return [_unit(row, moment.now, is_ascii=self.is_ascii) for row in fit]
+    def _list_units(self, view_model: ViewModel) -> list[Row]:
+        self._titles, self._notes = {}, {}
+        rows = []
+        for row in self.filter_rows(build_queue_rows(view_model.state, view_model.recent)):
+            self._titles[row.unit], self._notes[row.unit] = row.title, row.note
+            rows.append(_build_unit_row(row, view_model.now, is_ascii=self.is_ascii))
+        return rows
 
-    def _shards(self, moment: ViewModel) -> list[Row]:
-        rows = build_shard_rows(moment.state, moment.recent)
-        self._total = len(rows)
-        fit = []
-        for row in rows:
-            if self.active_filter.matches_row(row.get_filter_values()):
-                fit.append(row)
-        self._titles = {row.name: f"{row.files} files" for row in fit}
-        self._notes = {row.name: row.note for row in fit}
-        return [_shard(row, moment.now, is_ascii=self.is_ascii) for row in fit]
+    def _list_shards(self, view_model: ViewModel) -> list[Row]:
+        self._titles, self._notes = {}, {}
+        rows = []
+        for row in self.filter_rows(build_shard_rows(view_model.state, view_model.recent)):
+            self._titles[row.name], self._notes[row.name] = f"{row.files} files", row.note
+            rows.append(_build_shard_row(row, view_model.now, is_ascii=self.is_ascii))
+        return rows
 
     @on(Table.RowHighlighted)
     def show_reason(self) -> None:
-        """Say of the unit or shard with the cursor why it stands where it does."""
+        """Show why the unit or shard with the cursor stands where it does."""
         why = self._notes.get(self._table.cursor or "", "")
         self.query_one("#merge-why", Drawing).show_drawing(lambda _width, _height: [[(why, "")]])
 
@@ -123,13 +118,16 @@ class MergeView(ThrottledView):
 
     @on(Table.RowOpened)
     def open_report(self, message: Table.RowOpened) -> None:
-        """Show what was found of a unit or a shard, and why it may land or not."""
+        """Show the findings on a unit or a shard, and why it may land or not."""
         message.stop()
         if message.key is None or self.view_model is None:
             return
-        told = (build_shard_report if self._is_migration else build_unit_report)(self.view_model, message.key)
-        if told is not None:
-            self.app.push_screen(ReportScreen(told))
+        if self._is_migration:
+            report = build_shard_report(self.view_model, message.key)
+        else:
+            report = build_unit_report(self.view_model, message.key)
+        if report is not None:
+            self.app.push_screen(ReportScreen(report))
 
     @property
     def selected_subjects(self) -> Sequence[Subject]:
@@ -140,47 +138,53 @@ class MergeView(ThrottledView):
     @property
     def status_text(self) -> str:
         """How many of all fit the filter."""
-        if self.active_filter.text:
-            return f"{len(self._table.rows)} of {self._total}"
-        return ""
+        return self.format_filter_count(len(self._table.rows))
 
 
-def _columns(columns: Sequence[Column], width: int) -> Sequence[Column]:
-    """With reasons, where there is room: then they get what the others leave."""
+def _fit_columns(columns: Sequence[Column], width: int) -> Sequence[Column]:
+    """Return the columns; where there is room, reasons get what the others leave."""
     if width < _WIDE:
         return columns
-    return [*(Column(one.key, one.title, 22 if one.grows else one.width, one.priority) for one in columns), _WHY]
+    fixed = []
+    for column in columns:
+        width = 22 if column.grows else column.width
+        fixed.append(Column(column.key, column.title, width, column.priority))
+    return [*fixed, _WHY]
 
 
-def _unit(row: QueueRow, now: datetime, *, is_ascii: bool) -> Row:
+def _build_unit_row(row: QueueRow, now: datetime, *, is_ascii: bool) -> Row:
+    task: list[Span] = [(row.task, "")]
+    if row.title != row.task.rpartition("/")[2]:
+        task.append((f"  {row.title}", "dim"))
     cells: dict[str, Cell] = {
-        "place": str(row.place) if row.place else "",
+        "place": format_nonzero(row.place),
         "state": (row.activity.render_label(is_ascii), row.activity.style),
-        "task": [(row.task, ""), (f"  {row.title}" if row.title != row.task.rpartition("/")[2] else "", "dim")],
-        "try": f"a{row.attempt}" if row.attempt else "",
+        "task": task,
+        "try": format_nonzero(row.attempt, "a"),
         "why": row.note,
-        "age": format_short_duration(max((now - row.at).total_seconds(), 0.0)) if row.at else "",
+        "age": format_age(row.at, now),
     }
-    gates: dict[str, Cell] = {step: _gate(row.gates.get(step, GateStatus()), is_ascii) for step in GATE_NAMES}
-    return Row(row.unit, cells | gates)
+    for name in GATE_NAMES:
+        cells[name] = _render_gate(row.gates.get(name, GateStatus()), is_ascii)
+    return Row(row.unit, cells)
 
 
-def _gate(passed: GateStatus, is_ascii: bool) -> list[Span]:
-    glyph, plain, style = _MARKS[passed.mark]
-    words = passed.words or _WORDS.get(passed.mark, "")
-    return [(f"{plain if is_ascii else glyph} {words}".rstrip(), style)]
+def _render_gate(status: GateStatus, is_ascii: bool) -> list[Span]:
+    *glyphs, style = _MARKS[status.mark]
+    words = status.words or _WORDS.get(status.mark, "")
+    return [(f"{glyphs[is_ascii]} {words}".rstrip(), style)]
 
 
-def _shard(row: ShardRow, now: datetime, *, is_ascii: bool) -> Row:
+def _build_shard_row(row: ShardRow, now: datetime, *, is_ascii: bool) -> Row:
     cells: dict[str, Cell] = {
         "state": (row.activity.render_label(is_ascii), row.activity.style),
         "shard": row.name,
         "files": f"{row.landed}/{row.files}",
-        "failed": (str(row.failed), "state-fail") if row.failed else "",
-        "wave": str(row.wave) if row.wave else "",
+        "failed": render_failures(row.failed),
+        "wave": format_nonzero(row.wave),
         "owner": row.owner,
         "commit": (row.commit, "dim"),
         "why": row.note,
-        "age": format_short_duration(max((now - row.at).total_seconds(), 0.0)) if row.at else "",
+        "age": format_age(row.at, now),
     }
     return Row(row.name, cells)

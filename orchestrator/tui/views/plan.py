@@ -11,9 +11,11 @@ from textual.message import Message
 from orchestrator.domain.ids import TaskId
 from orchestrator.domain.run.state import RunState
 from orchestrator.domain.text.sanitization import to_one_line
+from orchestrator.tui.rows.glyphs import get_glyphs
 from orchestrator.tui.rows.plan_tree import PLAN_KEYS, PlanRow, PlanTree, render_plan_line
 from orchestrator.tui.view_model import ViewModel
 from orchestrator.tui.views.base_view import Subject
+from orchestrator.tui.views.cells import format_nonzero, render_bar
 from orchestrator.tui.views.throttled_view import ThrottledView
 from orchestrator.tui.widgets.drawing import Drawing
 from orchestrator.tui.widgets.styled_text import Span
@@ -21,7 +23,7 @@ from orchestrator.tui.widgets.table import Column, Row, Table
 
 _MANY = 300
 """From so many tasks on, branches below the first ones are folded in the beginning."""
-_BAR = 8
+_BAR_CELLS = 8
 _WIDE = 100
 _SMALL = (
     Column("state", "STATE", 7),
@@ -47,7 +49,7 @@ class _Tree(Table):
         """Somebody pressed it."""
 
     def action_mark(self) -> None:
-        """Tell the plan."""
+        """Post the row with the cursor to the plan."""
         self.post_message(self.SpacePressed())
 
 
@@ -76,53 +78,50 @@ class PlanView(ThrottledView):
         self._is_only_blocked = False
         self._branches: frozenset[TaskId] = frozenset()
         self._made: dict[TaskId, tuple[PlanRow, Row]] = {}
-        self._total = 0
 
     def compose(self) -> ComposeResult:
-        """A line that sums up, the tree, and what there is no column for where it is narrow."""
+        """Build a line that sums up, the tree, and a line for what has no column where it is narrow."""
         yield Drawing(id="plan-line")
         yield _Tree(_SMALL, empty="no plan yet", id="plan-tree")
         yield Drawing(id="plan-why")
 
-    def paint_view(self, moment: ViewModel) -> None:
-        """The tree anew."""
-        tree = PlanTree(moment.state)
+    def paint_view(self, view_model: ViewModel) -> None:
+        """Paint the tree anew."""
+        tree = PlanTree(view_model.state)
         self._branches = tree.list_branches()
-        rows = tree.build_rows(self._folds(moment.state), self.active_filter, only_blocked=self._is_only_blocked)
-        self._total = len(moment.state.tasks)
+        rows = tree.build_rows(self._folds(view_model.state), self.active_filter, only_blocked=self._is_only_blocked)
+        self.total_count = len(view_model.state.tasks)
         table = self._table
         is_wide = self.size.width >= _WIDE
         table.show_columns(_LARGE if is_wide else _SMALL)
         self.query_one("#plan-why", Drawing).display = not is_wide
-        table.set_empty_text(
-            "nothing is blocked"
-            if self._is_only_blocked
-            else "nothing fits"
-            if self.active_filter.text
-            else "no plan yet"
-        )
-        self._made = {row.id: self._cells(row) for row in rows}
+        if self._is_only_blocked:
+            table.set_empty_text("nothing is blocked")
+        else:
+            table.set_empty_text(self.get_empty_text("no plan yet"))
+        self._made = {row.id: self._build_row(row) for row in rows}
         table.show_rows(cells for _, cells in self._made.values())
         self.show_reason()
-        words = render_plan_line(moment.state, tree.count_activities())
-        goal = to_one_line(moment.state.run.goal, 400)
+        words = render_plan_line(view_model.state, tree.count_activities())
+        goal = to_one_line(view_model.state.run.goal, 400)
         self.query_one("#plan-line", Drawing).show_drawing(
             lambda _width, _height: [[(words, "title"), (f"   {goal}", "dim")]]
         )
 
     @on(Table.RowHighlighted)
     def show_reason(self) -> None:
-        """Say of the task with the cursor what it waits for, or why it ended."""
-        made = self._made.get(TaskId(self._table.cursor or ""))
-        why = _why(made[0]) if made else []
+        """Show what the task with the cursor waits for, or why it ended."""
+        why: list[Span] = []
+        if made := self._made.get(TaskId(self._table.cursor or "")):
+            why = _render_reason(made[0])
         self.query_one("#plan-why", Drawing).show_drawing(lambda _width, _height: [why])
 
-    def _cells(self, row: PlanRow) -> tuple[PlanRow, Row]:
-        """A row with its cells; of thousands of rows most are what they were."""
+    def _build_row(self, row: PlanRow) -> tuple[PlanRow, Row]:
+        """Return a row with its cells; of thousands of rows most have not changed."""
         before = self._made.get(row.id)
         if before and before[0] == row:
             return before
-        return (row, _row(row, is_ascii=self.is_ascii))
+        return (row, _build_row(row, is_ascii=self.is_ascii))
 
     def _title(self, key: str) -> str:
         made = self._made.get(TaskId(key))
@@ -135,7 +134,7 @@ class PlanView(ThrottledView):
         return self.query_one("#plan-tree", Table)
 
     def _folds(self, state: RunState) -> set[TaskId]:
-        """What is folded; in the beginning, of large plans, all below the first branches."""
+        """Return the folded branches; of large plans, at first all below the top."""
         if self._folded is None:
             if len(state.tasks) < _MANY:
                 return set()
@@ -146,7 +145,7 @@ class PlanView(ThrottledView):
 
     @on(_Tree.SpacePressed)
     def fold_or_mark(self) -> None:
-        """Fold or unfold the branch with the cursor; mark a leaf and go on."""
+        """Fold or unfold the branch with the cursor; mark a leaf and move on."""
         name = TaskId(self._table.cursor or "")
         if name in self._branches:
             self._set(name, name not in (self._folded or ()))
@@ -155,7 +154,7 @@ class PlanView(ThrottledView):
             self._table.action_move(1)
 
     def action_set_folded(self, is_folded: bool) -> None:
-        """Fold or unfold the branch with the cursor; from what cannot be folded, go to what is above it."""
+        """Fold or unfold the branch with the cursor; from what cannot be folded, move to its parent."""
         name = TaskId(self._table.cursor or "")
         if name in self._branches and (name in (self._folded or ())) != is_folded:
             self._set(name, is_folded)
@@ -164,7 +163,9 @@ class PlanView(ThrottledView):
 
     def _set(self, name: TaskId, is_folded: bool) -> None:
         folded = self._folded or set()
-        self._folded = folded | {name} if is_folded else folded - {name}
+        self._folded = folded - {name}
+        if is_folded:
+            self._folded.add(name)
         self.repaint_now()
 
     def action_fold_all(self) -> None:
@@ -177,13 +178,13 @@ class PlanView(ThrottledView):
         self.repaint_now()
 
     def action_only_blocked(self) -> None:
-        """Only what cannot go on by itself, or all again."""
+        """Show only what cannot go on by itself, or all again."""
         self._is_only_blocked = not self._is_only_blocked
         self.repaint_now()
 
     @on(Table.RowOpened)
     def open_task(self, message: Table.RowOpened) -> None:
-        """Show a task whole."""
+        """Open a task."""
         message.stop()
         if message.key is not None:
             self.post_message(self.OpenRequested(Subject("task", message.key, self._title(message.key))))
@@ -196,39 +197,42 @@ class PlanView(ThrottledView):
     @property
     def status_text(self) -> str:
         """How many tasks of all are shown, where some are left out."""
+        shown = len(self._table.rows)
         if self._is_only_blocked:
-            only = "only blocked  "
-        else:
-            only = ""
-        if only or self.active_filter.text:
-            return f"{only}{len(self._table.rows)} of {self._total}"
-        return ""
+            return f"only blocked  {shown} of {self.total_count}"
+        return self.format_filter_count(shown)
 
 
-def _row(row: PlanRow, *, is_ascii: bool) -> Row:
-    sign = ("+ " if is_ascii else "▸ ") if row.is_folded else ("- " if is_ascii else "▾ ") if row.is_branch else "  "
-    task: list[Span] = [("  " * row.depth + sign, "dim"), (row.id, "title" if row.is_branch else "")]
+def _build_row(row: PlanRow, *, is_ascii: bool) -> Row:
+    title = "" if row.title == row.key else f"  {row.title}"
+    glyphs = get_glyphs(is_ascii)
+    task: list[Span] = [("  " * (row.depth + 1), "dim"), (row.id, ""), (title, "")]
+    if row.is_branch or row.is_folded:
+        sign = glyphs.folded if row.is_folded else glyphs.unfolded
+        task = [(f"{'  ' * row.depth}{sign} ", "dim"), (row.id, "title"), (title, "dim")]
+    done: list[Span] = []
+    if row.is_branch and row.total:
+        done = render_bar(f"{f'{row.done}/{row.total}':>7} ", row.done, row.total, _BAR_CELLS, is_ascii=is_ascii)
     return Row(
         row.id,
         {
             "state": (row.activity.render_label(is_ascii), row.activity.style),
-            "task": [*task, ("" if row.title == row.key else f"  {row.title}", "dim" if row.is_branch else "")],
-            "done": _bar(row, is_ascii) if row.is_branch and row.total else "",
-            "tries": f"a{row.attempts}" if row.attempts else "",
+            "task": task,
+            "done": done,
+            "tries": format_nonzero(row.attempts, "a"),
             "cost": row.price,
-            "why": _why(row),
+            "why": _render_reason(row),
         },
     )
 
 
-def _why(row: PlanRow) -> list[Span]:
-    """What it waits for, or why it ended otherwise."""
-    why: list[Span] = [(f"{row.blocked_text}  ", "state-queue")] if row.blocked_text else []
-    why += [(f"{row.cause}: ", "state-fail")] if row.cause else []
-    return why + ([(row.note, "")] if row.note else [])
-
-
-def _bar(row: PlanRow, is_ascii: bool) -> list[Span]:
-    full, empty = ("#", ".") if is_ascii else ("▓", "░")
-    done = row.done * _BAR // row.total
-    return [(f"{f'{row.done}/{row.total}':>7} ", ""), (full * done, "state-done"), (empty * (_BAR - done), "dim")]
+def _render_reason(row: PlanRow) -> list[Span]:
+    """Return what a task waits for, or why it ended otherwise."""
+    spans: list[Span] = []
+    if row.blocked_text:
+        spans.append((f"{row.blocked_text}  ", "state-queue"))
+    if row.cause:
+        spans.append((f"{row.cause}: ", "state-fail"))
+    if row.note:
+        spans.append((row.note, ""))
+    return spans

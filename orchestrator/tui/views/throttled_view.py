@@ -1,9 +1,11 @@
 """A view that does its work only when something has changed, and rests after work that took long."""
 
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from time import monotonic, thread_time
+from typing import Protocol, TypeVar
 
-from orchestrator.report.rows.row_filter import NO_FILTER, RowFilter
+from orchestrator.report.rows.row_filter import NO_FILTER, FilterValue, RowFilter
 from orchestrator.tui.view_model import ViewModel
 from orchestrator.tui.views.base_view import DashboardView
 
@@ -13,48 +15,87 @@ _SHORT_REST, _SHORT_S = 40.0, 1.0
 """Rests of up to so many seconds are longer: drawing what was made costs twice as much again as making it."""
 _CLOCK_S = 5.0
 """What tells how long ago something was is brought up to date as often as this."""
-
-
 BRIEF_LINES, TINY_LINES = 20, 12
 """Views of fewer lines have the classes `-brief` and `-tiny`."""
 
 
-class ThrottledView(DashboardView):
-    """Implements `show_view_model` by `paint_view`, which makes everything that is seen from a moment.
+class FilterableRow(Protocol):
+    """A row that can be filtered."""
 
-    Whoever changes what is seen by a key calls `repaint_now`.
+    def get_filter_values(self) -> Mapping[str, FilterValue]:
+        """Return the values that filters compare."""
+        ...
+
+
+R = TypeVar("R", bound=FilterableRow)
+
+
+class ThrottledView(DashboardView):
+    """Implements `show_view_model` by `paint_view`, which paints everything from a view model.
+
+    Keys that change what is shown call `repaint_now`.
     """
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
         self.view_model: ViewModel | None = None
         self.active_filter: RowFilter = NO_FILTER
+        self.total_count = 0
+        """The rows before the filter."""
         self._painted: tuple[object, ...] = ()
         self._rests_until = 0.0
 
-    def paint_view(self, moment: ViewModel) -> None:
-        """Make everything that is seen."""
+    def paint_view(self, view_model: ViewModel) -> None:
+        """Paint everything in the view."""
         raise NotImplementedError
 
-    def show_view_model(self, moment: ViewModel) -> None:
+    def show_view_model(self, view_model: ViewModel) -> None:
         """Paint, unless nothing has changed or it is too soon."""
-        self.view_model = moment
-        sign = (moment.state.started is not None, moment.seq, moment.connection, self._clock(moment.now), self.size)
-        if moment.state.started is None or sign == self._painted or monotonic() < self._rests_until:
+        self.view_model = view_model
+        sign = (
+            view_model.state.started is not None,
+            view_model.seq,
+            view_model.connection,
+            self._clock(view_model.now),
+            self.size,
+        )
+        if view_model.state.started is None or sign == self._painted or monotonic() < self._rests_until:
             return
         if not self.children:  # it may be coming or going
             return
         begun = thread_time()
         self.set_class(self.size.height < BRIEF_LINES, "-brief")
         self.set_class(self.size.height < TINY_LINES, "-tiny")
-        self.paint_view(moment)
+        self.paint_view(view_model)
         self._painted, self._rests_until = sign, monotonic() + _rest(thread_time() - begun)
 
     def repaint_now(self) -> None:
-        """Paint now, whether or not anything has happened in the run."""
+        """Paint now, also if nothing has happened in the run."""
         self._painted, self._rests_until = (), 0.0
         if self.view_model is not None and self.is_mounted:
             self.show_view_model(self.view_model)
+
+    def filter_rows(self, rows: Iterable[R]) -> list[R]:
+        """Return the rows that fit the filter, and count all of them."""
+        self.total_count = 0
+        fit = []
+        for row in rows:
+            self.total_count += 1
+            if self.active_filter.matches_row(row.get_filter_values()):
+                fit.append(row)
+        return fit
+
+    def get_empty_text(self, text: str) -> str:
+        """Return the text of a table without rows: the filter may be the reason."""
+        if self.active_filter.text:
+            return "nothing fits"
+        return text
+
+    def format_filter_count(self, shown: int) -> str:
+        """Return `3 of 16`; empty without a filter."""
+        if self.active_filter.text:
+            return f"{shown} of {self.total_count}"
+        return ""
 
     def apply_filter(self, wanted: RowFilter) -> None:
         """Show only what fits a filter from now on."""
@@ -62,7 +103,7 @@ class ThrottledView(DashboardView):
         self.repaint_now()
 
     def on_resize(self) -> None:
-        """Another width has room for other things."""
+        """Paint for another size."""
         self.repaint_now()
 
     @property

@@ -28,6 +28,7 @@ from orchestrator.tui.view_model import ViewModel
 from orchestrator.tui.views.base_view import DashboardView, Subject
 from orchestrator.tui.views.key_hints import get_key_hints
 from orchestrator.tui.widgets.styled_line import StyledLine
+from orchestrator.tui.widgets.styled_text import Span
 from orchestrator.tui.widgets.text_search import LineSource
 
 
@@ -59,13 +60,13 @@ class WorkerView(DashboardView):
         super().__init__(id=id)
         self._subject = subject
         self._front = "f" if subject.kind == "file" else "t"
-        self._moment: ViewModel | None = None
+        self._view_model: ViewModel | None = None
         self._whole = ResolvedSubject()
         self._row: AgentRow | None = None
         self._turns = -1
 
     def compose(self) -> ComposeResult:
-        """The line about it, the tabs, the panes."""
+        """Build the headline, the tabs and the panes."""
         yield StyledLine(id="worker-head")
         yield StyledLine(id="worker-tabs")
         with ContentSwitcher(initial=f"pane-{self._front}"):
@@ -73,16 +74,21 @@ class WorkerView(DashboardView):
             yield DiffPane(id="pane-d")
             yield TextPane(id="pane-e")
             yield TextPane(id="pane-i")
-            yield TextPane(id="pane-f") if self._subject.kind == "file" else FilesPane(id="pane-f")
+            if self._subject.kind == "file":
+                yield TextPane(id="pane-f")
+            else:
+                yield FilesPane(id="pane-f")
 
     @property
     def KEYS(self) -> Sequence[tuple[str, str]]:  # type: ignore[override]
         """The keys of the pane in front, and those of the panes."""
-        own = getattr(self.pane, "KEYS", ()) if self.is_mounted else ()
-        doing = self._row.activity if self._row is not None else None
-        taken = {tab.key for tab in _TABS}
-        acts = (one for one in get_key_hints(doing) if one[0] not in taken)
-        return (*acts, *own, ("t d e i f", "panes"), ("esc", "back"))
+        keys: list[tuple[str, str]] = []
+        if self._row is not None:
+            pane_keys = {tab.key for tab in _TABS}
+            keys += [hint for hint in get_key_hints(self._row.activity) if hint[0] not in pane_keys]
+        if self.is_mounted:
+            keys += getattr(self.pane, "KEYS", ())
+        return (*keys, ("t d e i f", "panes"), ("esc", "back"))
 
     @property
     def _is_ascii(self) -> bool:
@@ -93,111 +99,109 @@ class WorkerView(DashboardView):
         """The pane in front."""
         return self.query_one(f"#pane-{self._front}")
 
-    def show_view_model(self, moment: ViewModel) -> None:
-        """Bring the line about it and the pane in front up to date."""
-        self._moment = moment
-        if moment.state.started is None or not self.children:  # it may be coming or going
+    def show_view_model(self, view_model: ViewModel) -> None:
+        """Update the headline and the pane in front."""
+        self._view_model = view_model
+        if view_model.state.started is None or not self.children:  # it may be coming or going
             return
         kind = cast(Literal["session", "task", "unit", "file"], self._subject.kind)
-        self._whole = resolve_subject(moment.state, kind, self._subject.id)
+        self._whole = resolve_subject(view_model.state, kind, self._subject.id)
         self._row = find_fleet_row(
-            moment.state,
-            moment.last_session_events,
-            moment.now,
+            view_model.state,
+            view_model.last_session_events,
+            view_model.now,
             session=self._whole.session,
             task=self._whole.task,
             path=self._whole.path,
-            is_at_work=moment.is_at_work,
+            is_at_work=view_model.is_at_work,
         )
         self.query_one("#worker-head", StyledLine).show_spans(
-            list(render_subject_headline(moment.state, self._whole, self._row, self._is_ascii))
+            list(render_subject_headline(view_model.state, self._whole, self._row, self._is_ascii))
         )
-        self._show_pane(moment)
+        self._show_pane(view_model)
         self._show_tabs()
 
-    def _show_pane(self, moment: ViewModel) -> None:
-        whole, state = self._whole, moment.state
+    def _show_pane(self, view_model: ViewModel) -> None:
+        whole, state = self._whole, view_model.state
         match self._front:
             case "t":
-                self.query_one("#pane-t", TranscriptPane).show_session(moment, whole.session)
+                self.query_one("#pane-t", TranscriptPane).show_session(view_model, whole.session)
             case "d":
-                self._show_change(moment)
+                self._show_change(view_model)
             case "e":
-                show_checks(self.query_one("#pane-e", TextPane), moment, whole)
+                show_checks(self.query_one("#pane-e", TextPane), view_model, whole)
             case "i":
                 self.query_one("#pane-i", TextPane).show_lines(render_subject_info(state, whole))
             case _ if whole.path is not None and whole.path in state.files:
-                show_record(self.query_one("#pane-f", TextPane), moment, whole.path)
+                show_record(self.query_one("#pane-f", TextPane), view_model, whole.path)
             case _:
-                self._show_change(moment)
+                self._show_change(view_model)
 
-    def _show_change(self, moment: ViewModel) -> None:
-        """The change, and while it grows what there is of it after each turn."""
+    def _show_change(self, view_model: ViewModel) -> None:
+        """Show the change, and while it grows what there is of it after each turn."""
         pane = self.query_one(DiffPane)
-        ends = list_diff_endpoints(moment.state, self._whole)
-        session = moment.state.sessions.get(self._whole.session) if self._whole.session else None
-        if session is not None:
-            turns = session.turns
-        else:
-            turns = 0
-        pane.show_diff(moment.directory, ends)
+        ends = list_diff_endpoints(view_model.state, self._whole)
+        session = self._whole.find_session(view_model.state)
+        turns = session.turns if session else 0
+        pane.show_diff(view_model.directory, ends)
         if ends and not ends[0].new and ends[0].blob is None and self._turns not in {-1, turns}:
             pane.reload_diff()
         self._turns = turns
 
     def _show_tabs(self) -> None:
-        changed = self._row.changed_lines if self._row is not None else None
-        titles = {"d": f"Diff +{changed[0]}/-{changed[1]}"} if changed else {}
-        titles |= {"f": "Record"} if self._subject.kind == "file" else {}
-        is_narrow = self.size.width < _NARROW
-        spans = []
-        for tab in _TABS:
-            spans.append(
-                (
-                    f" {tab.key} "
-                    if is_narrow and tab.key != self._front
-                    else f" {tab.key} {titles.get(tab.key, tab.title)} ",
-                    "chosen" if tab.key == self._front else "dim",
-                )
-            )
-        told = getattr(self.pane, "status_text", "")
-        self.query_one("#worker-tabs", StyledLine).show_spans([*spans, (f"   {told}" if told else "", "accent")])
+        titles = {tab.key: tab.title for tab in _TABS}
+        if self._row is not None and self._row.changed_lines:
+            added, removed = self._row.changed_lines
+            titles["d"] = f"Diff +{added}/-{removed}"
+        if self._subject.kind == "file":
+            titles["f"] = "Record"
+        spans: list[Span] = []
+        for key, title in titles.items():
+            if key == self._front:
+                spans.append((f" {key} {title} ", "chosen"))
+            elif self.size.width < _NARROW:
+                spans.append((f" {key} ", "dim"))
+            else:
+                spans.append((f" {key} {title} ", "dim"))
+        if status := getattr(self.pane, "status_text", ""):
+            spans.append((f"   {status}", "accent"))
+        self.query_one("#worker-tabs", StyledLine).show_spans(spans)
 
     def action_pane(self, key: str) -> None:
-        """Bring a pane to the front, and give it the keys."""
+        """Bring a pane to the front and give it the focus."""
         self._front = key
         self.query_one(ContentSwitcher).current = f"pane-{key}"
-        if self._moment is not None:
-            self.show_view_model(self._moment)
+        if self._view_model is not None:
+            self.show_view_model(self._view_model)
         inner = (one for one in self.pane.query("*") if one.focusable)
         self.screen.set_focus(next(inner, None))
 
     def on_styled_line_span_clicked(self, event: StyledLine.SpanClicked) -> None:
-        """A click on a pane's name brings it to the front."""
+        """Bring a clicked pane to the front."""
         event.stop()
         if event.line.id == "worker-tabs" and event.span < len(_TABS):
             self.action_pane(_TABS[event.span].key)
 
     def on_diff_pane_diff_loaded(self, event: DiffPane.DiffLoaded) -> None:
-        """The files that differ are those of the change."""
+        """List the files of the change."""
         event.stop()
         if self._whole.path is None:
             self.query_one(FilesPane).show_files(self.query_one(DiffPane).files)
         self._show_tabs()
 
     def on_transcript_pane_status_changed(self, event: TranscriptPane.StatusChanged) -> None:
-        """What is told beside the tabs."""
+        """Show the status of the pane beside the tabs."""
         event.stop()
         self._show_tabs()
 
     def on_files_pane_file_chosen(self, event: FilesPane.FileChosen) -> None:
-        """The change of one file."""
+        """Show the change of one file."""
         event.stop()
         self.action_pane("d")
         self.query_one(DiffPane).move_to_file(event.path)
 
     def apply_filter(self, wanted: RowFilter) -> None:
-        """Look for words in the pane in front."""
+        """Search for words in the pane in front."""
         pane = self.pane
         if isinstance(pane, TranscriptPane):
             pane.apply_filter(wanted)
@@ -210,9 +214,8 @@ class WorkerView(DashboardView):
         return [self._subject]
 
     def find_stream_lines(self) -> LineSource | None:
-        """The whole conversation while it is in front, else the lines of the pane."""
+        """Return the whole conversation while it is in front, else the lines of the pane."""
         pane = self.pane
-        found = pane.get_all_lines() if isinstance(pane, TranscriptPane) else None
-        if found is not None:
-            return found
+        if isinstance(pane, TranscriptPane) and (lines := pane.get_all_lines()) is not None:
+            return lines
         return super().find_stream_lines()

@@ -39,7 +39,7 @@ def build_cookie_name(token: str) -> str:
 
 
 def open_loopback_socket(port: int) -> socket.socket:
-    """A socket that listens on loopback; at any free port if `port` is 0.
+    """Return a socket that listens on loopback; at any free port if `port` is 0.
 
     Raises:
         OSError: the port is taken, or not for us.
@@ -71,11 +71,11 @@ class DashboardServer(Server):
         return application
 
     async def on_startup(self, app: web.Application) -> None:
-        """Nothing is printed: whoever starts the server tells the address, once."""
+        """Print nothing: whoever starts the server prints the address, once."""
 
     @web.middleware
     async def _guard(self, request: web.Request, handler: _Handler) -> web.StreamResponse:
-        """Let in who has the token; what they get may load nothing from elsewhere."""
+        """Let in requests with the token; what they get may load nothing from elsewhere."""
         given = request.query.get("token")
         if given is not None and self._is_right(given):
             seeing = web.HTTPSeeOther(request.path, headers=_POLICY)
@@ -96,7 +96,7 @@ class DashboardServer(Server):
         return hmac.compare_digest(given.encode(errors="backslashreplace"), self.token.encode())
 
     async def handle_index(self, request: web.Request) -> Any:  # noqa: ANN401 -- the parent's is decorated
-        """The page."""
+        """Return the page."""
         wanted = request.query.get("fontsize", "")
         if _scheme(request) == "https":
             kind = "wss"
@@ -110,7 +110,7 @@ class DashboardServer(Server):
         return aiohttp_jinja2.render_template("page.html", request, told)
 
     async def handle_websocket(self, request: web.Request) -> web.StreamResponse:  # type: ignore[override]
-        """A dashboard for one browser, of which there are only so many."""
+        """Start a dashboard for one browser, up to a limit."""
         if self._open >= _MOST:
             return web.Response(status=503, text=f"There are {_MOST} dashboards open already.\n")
         self._open += 1
@@ -121,11 +121,11 @@ class DashboardServer(Server):
 
 
 def _scheme(request: web.Request) -> str:
-    """How the browser asked: the user's own tunnel may speak TLS in front of us."""
+    """Return the browser's scheme: the user's own tunnel may speak TLS in front of us."""
     return request.headers.get("X-Forwarded-Proto", request.scheme)
 
 
 def _is_same_site(request: web.Request) -> bool:
-    """Whether no other site's page is asking; browsers always say where a web socket comes from."""
+    """Return True if no other site's page asks; browsers always send the origin of a web socket."""
     origin = request.headers.get("Origin")
     return origin is None or urlsplit(origin).netloc == request.host

@@ -28,7 +28,7 @@ class Drawing(Widget):
         self._rows: list[list[Span]] = []
 
     def show_drawing(self, draw: DrawRows) -> None:
-        """Show what this makes from now on."""
+        """Show the rows that this function makes from now on."""
         self._draw = draw
         self._make()
 
@@ -38,7 +38,7 @@ class Drawing(Widget):
         return ["".join(text for text, _ in row) for row in self._rows]
 
     def on_resize(self, _event: Resize) -> None:
-        """Other rows fit now."""
+        """Draw for another size."""
         self._make()
 
     def notify_style_update(self) -> None:
@@ -60,7 +60,7 @@ class Drawing(Widget):
             self.refresh(*regions)
 
     def render_line(self, y: int) -> Strip:
-        """One row, exactly as wide as there is room."""
+        """Return one row, exactly as wide as there is room."""
         if y < len(self._rows):
             strip = build_strip(_row(self._rows, y), get_style_lookup(self.app))
         else:

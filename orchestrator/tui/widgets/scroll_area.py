@@ -22,7 +22,7 @@ class ScrollArea(ScrollView, inherit_bindings=False):  # those of a ScrollView w
         return Size(max(width - self.scrollbar_size_vertical, 0), max(height - self.scrollbar_size_horizontal, 0))
 
     def get_page_offset(self, event: MouseEvent) -> Offset:
-        """Where on the page the mouse is."""
+        """Return the place of the mouse on the page."""
         return Offset(event.x - self.styles.gutter.left, event.y - self.styles.gutter.top)
 
     def scroll_at_once(self, *, x: float | None = None, y: float | None = None) -> None:

@@ -61,7 +61,7 @@ class ScrollableText(ScrollArea):
     # --- what is shown -----------------------------------------------------------------------------------------------
 
     def show_text(self, source: LineSource, *, at_end: bool | None = None) -> None:
-        """Show another text, from its beginning, or from its end (left out: if it is followed)."""
+        """Show another text, from its beginning or its end; if `at_end` is None, from the end if it is followed."""
         self._source = source
         self._cursor, self._count, self._widest = 0, 0, 0
         self.redraw_text()
@@ -70,7 +70,7 @@ class ScrollableText(ScrollArea):
             self.action_edge(True)
 
     def update_length(self) -> None:
-        """The text has more lines now; those that it had are what they were."""
+        """Extend the drawing to lines that were added; those before are unchanged."""
         is_following, before, count = self.is_following, self._count, len(self._source)
         if count < before:
             self.invalidate_lines(0)
@@ -82,7 +82,7 @@ class ScrollableText(ScrollArea):
                 self.refresh()
 
     def invalidate_lines(self, first: int) -> None:
-        """Lines from `first` on are others now, and there may be more of them or fewer."""
+        """Draw lines from `first` on anew; there may be more of them or fewer."""
         is_following = self.is_following
         self._drawn.invalidate_from(first)
         self._cursor = self._within(self._cursor)
@@ -165,13 +165,13 @@ class ScrollableText(ScrollArea):
     # --- drawing -----------------------------------------------------------------------------------------------------
 
     def on_mount(self) -> None:
-        """Begin to draw."""
+        """Draw the text."""
         self.redraw_text()
         if self._follow:
             self.action_edge(True)
 
     def on_resize(self, event: Resize) -> None:
-        """Fold anew; who follows the end still does."""
+        """Fold anew; if the end was followed, it still is."""
         self.redraw_text()
         if self._follow and self._cursor >= self._count - 1:
             self.action_edge(True)
@@ -182,12 +182,12 @@ class ScrollableText(ScrollArea):
         self.redraw_text()
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        """Lines that come in sight may be wider than all before."""
+        """Measure lines that come in sight: they may be wider than all before."""
         super().watch_scroll_y(old_value, new_value)
         self._fit()
 
     def render_line(self, y: int) -> Strip:
-        """One line of the screen."""
+        """Return one line of the screen."""
         return self._drawn_line(y).apply_style(self.rich_style)  # what has no style cannot be made grey for NO_COLOR
 
     def _drawn_line(self, y: int) -> Strip:
@@ -203,13 +203,13 @@ class ScrollableText(ScrollArea):
         return strip
 
     def get_line_component(self, index: int) -> str:
-        """The component class that a line is drawn with; empty for none."""
+        """Return the component class that a line is drawn with; empty for none."""
         if index == self._cursor:
             return "paged--cursor"
         return ""
 
     def redraw_text(self) -> None:
-        """Begin anew with drawing: another text, width, or theme."""
+        """Draw everything anew: another text, width, or theme."""
         if self.is_mounted:
             self._drawn = StripCache(
                 self._source, get_style_lookup(self.app), self.page_size.width if self._wrap else None
@@ -218,7 +218,7 @@ class ScrollableText(ScrollArea):
             self.refresh()
 
     def find_line_at(self, y: int) -> int | None:
-        """The line that stands on a line of the screen."""
+        """Return the line of the text on a line of the screen."""
         rows = self._on_page()
         if 0 <= y < len(rows):
             return rows[y][0]
@@ -228,7 +228,7 @@ class ScrollableText(ScrollArea):
         return self._drawn.lay_out_screen(self.scroll_offset.y, self.page_size.height)
 
     def _fit(self) -> None:
-        """Say how much there is to scroll over: to the last lines that fill a screen, and to the widest line seen."""
+        """Set the area to scroll over: to the last lines that fill a screen, and to the widest line seen."""
         height, count = self.page_size.height, len(self._source)
         self._count = count
         if count and height:

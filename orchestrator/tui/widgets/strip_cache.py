@@ -26,25 +26,25 @@ class StripCache:
         self._screens: LRUCache[tuple[int, int, int], list[tuple[int, int]]] = LRUCache(2)
 
     def highlight_search(self, search: TextSearch | None, style: Style) -> None:
-        """Show where the words of a search stand, in this style."""
+        """Draw the words of a search in this style."""
         self._search, self._match = search, style
         self.invalidate_from(0)
 
     def invalidate_from(self, first: int) -> None:
-        """Lines from `first` on are not what they were."""
+        """Forget the strips of lines from `first` on."""
         for index in [index for index in self._kept.keys() if index >= first]:  # noqa: SIM118
             self._kept.discard(index)
         self._screens.clear()
 
     def get_strips(self, index: int) -> list[Strip]:
-        """One line; at least one strip."""
+        """Return the strips of one line, at least one."""
         found = self._kept.get(index)
         if found is None:
             found = self._kept[index] = self._made(index)
         return found
 
     def lay_out_screen(self, top: int, height: int) -> list[tuple[int, int]]:
-        """What stands on each line of a screen that begins with the line `top`: a line, and which strip of it."""
+        """Return, for each line of a screen from the line `top` on, a line and which strip of it."""
         key = (top, height, len(self.source))
         found = self._screens.get(key)
         if found is None:
@@ -60,7 +60,7 @@ class StripCache:
         return found[:height]
 
     def find_top_line(self, index: int, height: int) -> int:
-        """The first line from which on a screen holds all of the line `index`; that line itself if it is too long."""
+        """Return the first line of a screen that shows all of the line `index`; that line itself if it is too long."""
         left = height - len(self.get_strips(index))
         while index > 0 and (left := left - len(self.get_strips(index - 1))) >= 0:
             index -= 1

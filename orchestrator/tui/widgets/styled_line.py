@@ -54,13 +54,13 @@ class StyledLine(Widget):
         return "".join(text for text, _ in self._spans)
 
     def show_spans(self, spans: Spans) -> None:
-        """Show these spans from now on; whatever their texts hold, they are one line that only lies there."""
+        """Show these spans from now on; whatever their texts hold, they are drawn as one harmless line."""
         if (new := tuple((clean_line(text), style) for text, style in spans)) != self._spans:
             self._spans = new
             self.refresh()
 
     def render(self) -> Text:
-        """The line for Textual."""
+        """Return the line for Textual."""
         line = Text(no_wrap=True, overflow="crop", end="")
         for text, name in self._spans:
             line.append(text, get_theme_style(name, self.app.theme))

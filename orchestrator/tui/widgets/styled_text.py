@@ -39,12 +39,12 @@ class HasStyles(Protocol):
     """An app that knows the styles of its theme by name."""
 
     def get_style(self, name: str) -> Style:
-        """The style of this name; without effect if there is none."""
+        """Return the style of this name; without effect if there is none."""
         ...
 
 
 def get_style_lookup(app: object) -> StyleLookup:
-    """The styles that an app knows; of an app that knows none, names are read as `bold red`."""
+    """Return the styles that an app knows; without any, names are read as `bold red`."""
     if isinstance(app, HasStyles):
         return app.get_style
     return _plain_style
@@ -58,7 +58,7 @@ def _plain_style(name: str) -> Style:
 
 
 def clean_line(text: str) -> str:
-    """One line without anything that a terminal would act on; tabs become spaces."""
+    """Return one line without anything that a terminal would act on; tabs become spaces."""
     if text.isprintable() and text.isascii():
         return text
     if "\x1b" in text:
@@ -67,15 +67,23 @@ def clean_line(text: str) -> str:
 
 
 def build_spans(cell: Cell, limit: int | None = None) -> list[Span]:
-    """The clean words of a cell with their styles, of at most `limit` cells; what is left out is counted at the end."""
-    spans = [(cell, "")] if isinstance(cell, str) else [cell] if isinstance(cell, tuple) else cell
+    """Return a cell's clean spans, of at most `limit` cells; what is left out is counted at the end."""
+    spans = _list_spans(cell)
     if limit is None:
         return [(clean_line(text), style) for text, style in spans]
-    return _limited(spans, limit)
+    return _limit_spans(spans, limit)
 
 
-def _limited(spans: Sequence[Span], limit: int) -> list[Span]:
-    """Looks at no more of a long text than can be shown."""
+def _list_spans(cell: Cell) -> list[Span]:
+    if isinstance(cell, str):
+        return [(cell, "")]
+    if isinstance(cell, tuple):
+        return [cell]
+    return cell
+
+
+def _limit_spans(spans: Sequence[Span], limit: int) -> list[Span]:
+    """Return no more of a long text than can be shown."""
     found: list[Span] = []
     left = limit
     for number, (text, style) in enumerate(spans):
@@ -91,21 +99,17 @@ def _limited(spans: Sequence[Span], limit: int) -> list[Span]:
 
 
 def get_clean_text(cell: Cell) -> str:
-    """The clean words of a cell, all of them."""
+    """Return all clean words of a cell."""
     return clean_line(get_raw_text(cell))
 
 
 def get_raw_text(cell: Cell) -> str:
-    """The words as they came, for searching; they may hold control characters."""
-    if isinstance(cell, str):
-        return cell
-    if isinstance(cell, tuple):
-        return cell[0]
-    return "".join(one for one, _ in cell)
+    """Return the words as they came, for searching; they may hold control characters."""
+    return "".join(text for text, _ in _list_spans(cell))
 
 
 def split_spans(spans: Iterable[Span], places: Sequence[int]) -> list[list[Span]]:
-    """Spans cut at some characters (ascending, counted from the first span's start) into one piece more than places."""
+    """Split spans at characters (ascending, counted from the first span's start) into one piece more."""
     found: list[list[Span]] = [[]]
     cuts = list(places)
     position = 0
@@ -113,21 +117,23 @@ def split_spans(spans: Iterable[Span], places: Sequence[int]) -> list[list[Span]
         text = whole
         while cuts and position + len(text) >= cuts[0]:
             head, text = text[: cuts[0] - position], text[cuts[0] - position :]
-            found[-1].extend([(head, style)] if head else [])
+            if head:
+                found[-1].append((head, style))
             found.append([])
             position = cuts.pop(0)
-        found[-1].extend([(text, style)] if text else [])
+        if text:
+            found[-1].append((text, style))
         position += len(text)
     return found + [[] for _ in cuts]
 
 
 def build_strip(spans: Iterable[Span], style_of: StyleLookup) -> Strip:
-    """Clean spans as what textual draws."""
+    """Return clean spans as a strip of Textual."""
     return Strip(_segments(spans, style_of))
 
 
 def fit_cell(cell: Cell, width: int, style_of: StyleLookup, *, to_the_right: bool = False) -> list[Segment]:
-    """A cell of a table in exactly `width` cells, at least one; what does not fit ends in `…`, or begins with it."""
+    """Return a cell in exactly `width` cells, at least one; what does not fit ends in `…`, or begins with it."""
     if isinstance(cell, LeftTruncatedText):
         cell = _end_of(cell, width)
     strip = build_strip(build_spans(cell, width * 2), style_of)
@@ -135,10 +141,11 @@ def fit_cell(cell: Cell, width: int, style_of: StyleLookup, *, to_the_right: boo
     if spare < 0:
         shown = list(strip.crop(0, width - 1))
         return [*shown, Segment("…", shown[-1].style if shown else None)]
-    gap = [Segment(" " * spare)] if spare else []
+    if not spare:
+        return list(strip)
     if to_the_right:
-        return [*gap, *strip]
-    return [*strip, *gap]
+        return [Segment(" " * spare), *strip]
+    return [*strip, Segment(" " * spare)]
 
 
 def _end_of(text: str, width: int) -> str:

@@ -82,7 +82,7 @@ class Table(ScrollArea):
         self._columns = tuple(columns)
         self._places: list[ColumnExtent] = []
         self._rows = TableRows()
-        self._told: str | None = None
+        self._highlighted: str | None = None
         self._empty = empty
         self._height_before = 0
         self.is_cursor_placed = False
@@ -106,7 +106,7 @@ class Table(ScrollArea):
             self._lay_out()
 
     def set_empty_text(self, words: str) -> None:
-        """What is said while there are no rows, from now on."""
+        """Set the text for a table without rows."""
         if words != self._empty:
             self._empty = words
             self.refresh()
@@ -136,10 +136,12 @@ class Table(ScrollArea):
     @property
     def selected_keys(self) -> Sequence[str]:
         """What an action is about: the marked rows, else the one with the cursor."""
-        return self.marked_keys or ([self.cursor] if self.cursor is not None else [])
+        if not self.marked_keys and self.cursor is not None:
+            return [self.cursor]
+        return self.marked_keys
 
     def move_to(self, key: str) -> bool:
-        """Put the cursor on a row; false if there is none of this key."""
+        """Put the cursor on a row; return False if there is none of this key."""
         index = self._rows.find_row_index(key)
         if index is not None:
             self._move(index)
@@ -223,7 +225,7 @@ class Table(ScrollArea):
         self.refresh()
 
     def render_line(self, y: int) -> Strip:
-        """One line of the screen: the titles, or a row."""
+        """Return one line of the screen: the titles, or a row."""
         return self._drawn_line(y).apply_style(self.rich_style)  # what has no style cannot be made grey for NO_COLOR
 
     def _drawn_line(self, y: int) -> Strip:
@@ -232,10 +234,7 @@ class Table(ScrollArea):
             return self._header().adjust_cell_length(width)
         row, has_cursor, is_marked = self._look(self._index(y))
         if row is None:
-            if y == 1 and not self._rows:
-                words = clean_line(self._empty)
-            else:
-                words = ""
+            words = clean_line(self._empty) if y == 1 and not self._rows else ""
             return Strip([Segment(f"  {words}")]).adjust_cell_length(width)
         strip = self._strip(row, has_cursor, is_marked).adjust_cell_length(width)
         for name in ("table--mark",) * is_marked + ("table--cursor",) * has_cursor:
@@ -243,23 +242,24 @@ class Table(ScrollArea):
         return strip
 
     def _header(self) -> Strip:
-        return self._filled([(place, place.column.title) for place in self._places], "  ").apply_style(
+        return self._fill_strip([(place, place.column.title) for place in self._places], "  ").apply_style(
             self.get_component_rich_style("table--header", partial=True)
         )
 
     def _strip(self, row: Row, has_cursor: bool, is_marked: bool) -> Strip:
         gutter = (">" if has_cursor else " ") + ("*" if is_marked else " ")
-        strip = self._filled([(place, row.cells.get(place.column.key, "")) for place in self._places], gutter)
+        strip = self._fill_strip([(place, row.cells.get(place.column.key, "")) for place in self._places], gutter)
         if row.style:
             return strip.apply_style(get_style_lookup(self.app)(row.style))
         return strip
 
-    def _filled(self, cells: Iterable[tuple[ColumnExtent, Cell]], gutter: str) -> Strip:
+    def _fill_strip(self, cells: Iterable[tuple[ColumnExtent, Cell]], gutter: str) -> Strip:
         style_of = get_style_lookup(self.app)
         segments = [Segment(gutter)]
         x = len(gutter)
         for place, cell in cells:
-            segments += [Segment(" " * (place.x - x))] if place.x > x else []
+            if place.x > x:
+                segments.append(Segment(" " * (place.x - x)))
             segments += fit_cell(cell, place.width, style_of, to_the_right=place.column.to_the_right)
             x = place.x + place.width
         return Strip(segments)
@@ -289,24 +289,23 @@ class Table(ScrollArea):
         return row, row is not None and index == self._rows.cursor, row is not None and self._rows.is_marked(row)
 
     def _looks(self) -> tuple[int, list[_Look]]:
-        """What stands on each line of the screen, and from which place on."""
+        """Return what stands on each line of the screen, and the row at the top."""
         return self.scroll_offset.y, [self._look(self._index(y)) for y in range(1, self.page_size.height)]
 
     def _draw(self, before: tuple[int, list[_Look]]) -> None:
         """Draw what differs from how things looked; scrolling draws all by itself."""
-        if self.cursor != self._told:
-            self._told = self.cursor
+        if self.cursor != self._highlighted:
+            self._highlighted = self.cursor
             self.post_message(self.RowHighlighted(self, self.cursor))
         top, looks = self._looks()
         if top == before[0]:
-            regions = []
+            regions: list[Region] = []
             for y, (old, new) in enumerate(zip(before[1], looks, strict=True), start=1):
-                for region in self._changed(y, old, new):
-                    regions.append(region)
+                regions += self._list_changes(y, old, new)
             if regions:
                 self.refresh(*regions)
 
-    def _changed(self, y: int, old: _Look, new: _Look) -> Iterable[Region]:
+    def _list_changes(self, y: int, old: _Look, new: _Look) -> Iterable[Region]:
         if old == new:
             return []
         if old[0] is None or new[0] is None or old[1:] != new[1:] or old[0].style != new[0].style:

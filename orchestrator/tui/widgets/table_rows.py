@@ -44,7 +44,7 @@ class ColumnExtent:
 
 
 def lay_out_columns(columns: Sequence[Column], width: int, margin: int = 0) -> list[ColumnExtent]:
-    """The columns that fit into a width, from left to right, after `margin` cells."""
+    """Return the columns that fit into a width, from left to right, after `margin` cells."""
     shown = list(columns)
     while _needed(shown) + margin > width and (last := _least_important(shown)) is not None:
         shown.remove(last)
@@ -93,7 +93,7 @@ class TableRows:
         return iter(self._rows)
 
     def get_row(self, index: int) -> Row | None:
-        """The row at a place, if there is one."""
+        """Return the row at a place, if there is one."""
         if 0 <= index < len(self._rows):
             return self._rows[index]
         return None
@@ -109,7 +109,7 @@ class TableRows:
         return sorted(self._marks, key=self._at.__getitem__)
 
     def replace_rows(self, rows: Iterable[Row]) -> None:
-        """These rows from now on. A row that is gone takes its mark along; the cursor then stays at its place."""
+        """Replace the rows. Marks of gone rows go too; if the cursor's row is gone, the cursor stays at its place."""
         if self.current_row:
             key = self.current_row.key
         else:
@@ -124,11 +124,11 @@ class TableRows:
         self.cursor = max(0, min(index, len(self._rows) - 1))
 
     def find_row_index(self, key: str) -> int | None:
-        """Where a row is."""
+        """Return the place of a row."""
         return self._at.get(key)
 
     def is_marked(self, row: Row) -> bool:
-        """Whether a row is marked."""
+        """Return True if a row is marked."""
         return row.key in self._marks
 
     def toggle_marks(self, keys: Iterable[str]) -> None:
@@ -136,5 +136,5 @@ class TableRows:
         self._marks ^= set(keys) & self._at.keys()
 
     def clear_marks(self) -> None:
-        """Forget all marks."""
+        """Remove all marks."""
         self._marks.clear()

@@ -81,7 +81,7 @@ class TextPager(ScrollableText):
         super().show_text(source, at_end=at_end)
 
     def invalidate_lines(self, first: int) -> None:
-        """Lines from `first` on are others now, and there may be more of them or fewer."""
+        """Draw lines from `first` on anew; there may be more of them or fewer."""
         if self._search:
             self._search.invalidate_from(first)
         if self._anchor is not None:
@@ -101,7 +101,7 @@ class TextPager(ScrollableText):
         return self._found
 
     def find_text(self, text: str, *, backwards: bool = False) -> None:
-        """Go to the next line with these words, from the cursor's on; `n` and `N` go on. Nothing is held up by it."""
+        """Move to the next line with these words, from the cursor's on, in slices that hold nothing up."""
         self._found, self._search = None, TextSearch(text) if text else None
         self.redraw_text()
         self._go_to_hit(self._cursor + (1 if backwards else -1), backwards)
@@ -111,7 +111,7 @@ class TextPager(ScrollableText):
         self._go_to_hit(self._cursor, backwards)
 
     def redraw_text(self) -> None:
-        """Begin anew with drawing, and show where the words of the search stand."""
+        """Draw everything anew, with the hits of the search."""
         super().redraw_text()
         if self.is_mounted:
             self._drawn.highlight_search(self._search, self.get_component_rich_style("lines--match", partial=True))
@@ -121,18 +121,20 @@ class TextPager(ScrollableText):
             self.run_worker(self._seek(self._search, start, backwards), group="find", exclusive=True)
 
     async def _seek(self, search: TextSearch, start: int, backwards: bool) -> None:
-        """Jumps as soon as it is known where to; how many hits there are is known when all was looked at."""
+        """Move to the next hit as soon as it is known; all hits are counted at the end."""
         hit: int | None = None
         is_whole = False
         while not is_whole and search is self._search:
             is_whole = search.search_more(self._source, _SLICE_S)
             if hit is None:
-                hit = (search.find_previous_hit if backwards else search.find_next_hit)(start, is_whole)
+                find = search.find_previous_hit if backwards else search.find_next_hit
+                hit = find(start, is_whole)
                 if hit is not None:
                     self.move_to(hit)
             await checkpoint()
         if search is self._search:
-            self._found = SearchPosition(search.text, hit, 0 if hit is None else search.get_rank(hit), len(search.hits))
+            rank = 0 if hit is None else search.get_rank(hit)
+            self._found = SearchPosition(search.text, hit, rank, len(search.hits))
             self.post_message(self.SearchFinished(self, self._found))
 
     # --- selecting ---------------------------------------------------------------------------------------------------
@@ -140,8 +142,9 @@ class TextPager(ScrollableText):
     @property
     def selected_lines(self) -> range:
         """The lines that are selected; that with the cursor if none are."""
-        ends = (self._cursor, self._cursor if self._anchor is None else self._anchor)
-        return range(min(ends), min(max(ends) + 1, len(self._source)))
+        anchor = self._cursor if self._anchor is None else self._anchor
+        first, last = sorted((self._cursor, anchor))
+        return range(first, min(last + 1, len(self._source)))
 
     @property
     def selected_text(self) -> str:
@@ -149,13 +152,13 @@ class TextPager(ScrollableText):
         return "\n".join(get_clean_text(self._source.get_line(index)) for index in self.selected_lines)
 
     def get_line_component(self, index: int) -> str:
-        """How a line is drawn."""
+        """Return the component class that a line is drawn with."""
         if self._anchor is not None and index in self.selected_lines:
             return "lines--selected"
         return super().get_line_component(index)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Keys that mean nothing at present are left to whoever is around."""
+        """Leave keys that mean nothing at present to the widgets around."""
         if action == "next":
             return self._search is not None
         if action == "unselect":
@@ -164,34 +167,35 @@ class TextPager(ScrollableText):
 
     def action_extend(self, by: int) -> None:
         """Select lines from the cursor on."""
-        self._anchor = self._cursor if self._anchor is None else self._anchor
+        if self._anchor is None:
+            self._anchor = self._cursor
         self.action_move(by)
 
     def action_select(self) -> None:
-        """Begin to select lines, or stop that."""
+        """Start to select lines, or stop."""
         self._anchor = self._cursor if self._anchor is None else None
         self.refresh()
 
     def action_unselect(self) -> None:
-        """Select nothing."""
+        """Clear the selection."""
         self._anchor = None
         self.refresh()
 
     def action_copy(self) -> None:
-        """Copy what is selected."""
+        """Copy the selected lines."""
         if len(self._source):
             self.notify(copy_text(self.app, self.selected_text), markup=False)
             self.action_unselect()
 
     def action_open(self) -> None:
-        """Ask for more of the line with the cursor."""
+        """Post the line with the cursor as opened."""
         if len(self._source):
             self.post_message(self.LineOpened(self, self._cursor))
 
     # --- the mouse ---------------------------------------------------------------------------------------------------
 
     def on_mouse_down(self, event: MouseDown) -> None:
-        """Choose a line; with shift, select up to it; moving on selects."""
+        """Move the cursor to a line; with shift, select up to it; moving on selects."""
         index = self.find_line_at(self.get_page_offset(event).y)
         if index is not None:
             self._anchor = self.selected_lines.start if event.shift else None
@@ -207,11 +211,11 @@ class TextPager(ScrollableText):
                 self.action_extend(index - self._cursor)
 
     def on_mouse_up(self, event: MouseUp) -> None:
-        """Selecting by mouse is over."""
+        """End the selection by mouse."""
         self._is_dragging = False
         self.release_mouse()
 
     def on_click(self, event: Click) -> None:
-        """A second click opens."""
+        """Open a line by a second click."""
         if event.chain == 2 and self.find_line_at(self.get_page_offset(event).y) is not None:
             self.action_open()

@@ -13,11 +13,11 @@ class LineSource(Protocol):
     """A text of any length, of which only the lines that are looked at are made."""
 
     def __len__(self) -> int:
-        """How many lines there are by now."""
+        """Return the number of lines by now."""
         ...
 
     def get_line(self, index: int) -> Cell:
-        """One line, counted from 0. It may hold anything: it is made inert before it is drawn."""
+        """Return one line, counted from 0. It may hold anything: it is made harmless before it is drawn."""
         ...
 
 
@@ -31,7 +31,7 @@ class LineList:
         return len(self.lines)
 
     def get_line(self, index: int) -> Cell:
-        """One line."""
+        """Return one line."""
         return self.lines[index]
 
 
@@ -47,7 +47,7 @@ class TextSearch:
         self._pattern = re.compile(re.escape(text), re.NOFLAG if self._has_capitals else re.IGNORECASE)
 
     def search_more(self, source: LineSource, seconds: float) -> bool:
-        """Look at more lines for some time, at least at one; true once there are no more."""
+        """Search more lines for some time, at least one; return True once there are no more."""
         until = time.perf_counter() + seconds
         while self.searched_count < len(source):
             if self._is_in(get_raw_text(source.get_line(self.searched_count))):
@@ -63,13 +63,13 @@ class TextSearch:
         return self.text in (text if self._has_capitals else text.lower())
 
     def invalidate_from(self, first: int) -> None:
-        """Lines from `first` on are not what they were."""
+        """Forget the hits in lines from `first` on."""
         if first < self.searched_count:
             self.searched_count = first
             del self.hits[bisect_left(self.hits, first) :]
 
     def find_next_hit(self, index: int, is_whole: bool) -> int | None:
-        """The next hit after a line, from the beginning again if `is_whole` text was looked at; None if unknown yet."""
+        """Return the next hit after a line, wrapping if `is_whole` text was searched; None if unknown yet."""
         place = bisect_right(self.hits, index)
         if place < len(self.hits):
             return self.hits[place]
@@ -78,7 +78,7 @@ class TextSearch:
         return None
 
     def find_previous_hit(self, index: int, is_whole: bool) -> int | None:
-        """The hit before a line, as `find_next_hit`."""
+        """Return the hit before a line, as `find_next_hit`."""
         if self.searched_count < index and not is_whole:
             return None
         place = bisect_left(self.hits, index)
@@ -89,9 +89,9 @@ class TextSearch:
         return None
 
     def get_rank(self, index: int) -> int:
-        """The how manieth hit a line is, counted from 1."""
+        """Return the rank of a hit among all hits, counted from 1."""
         return bisect_left(self.hits, index) + 1
 
     def find_matches(self, text: str) -> list[tuple[int, int]]:
-        """Where the words begin and end in a line."""
+        """Return where the words begin and end in a line."""
         return [match.span() for match in self._pattern.finditer(text) if match[0]]

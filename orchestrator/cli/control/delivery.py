@@ -1,0 +1,101 @@
+"""Delivery of a person's command to a run, and the wait for what an engine makes of it."""
+
+import time
+from contextlib import suppress
+from typing import Any
+
+from orchestrator.cli.engine_follower import start_background_engine
+from orchestrator.cli.journal_reader import open_run_journal
+from orchestrator.cli.output import print_message, print_object
+from orchestrator.cli.run_lookup import has_live_engine
+from orchestrator.domain.commands.definitions import Command
+from orchestrator.domain.commands.goal import explain_refusal
+from orchestrator.domain.fold.projection import apply_recorded_event
+from orchestrator.domain.run.state import RunState
+from orchestrator.errors import RunLocked, UsageProblem
+from orchestrator.project.options import Options
+from orchestrator.run_control.location import RunLocation, find_run, predict_state
+from orchestrator.run_control.send_command import send_command
+
+_OUTCOME_WAIT_S = 5.0
+_ENGINE_EXIT_WAIT_S = 60.0  # hooks and notifications come after the last thing that an engine does
+_POLL_S = 0.1
+
+
+def find_commanded_run(run: str | None, given: dict[str, Any]) -> tuple[RunLocation, RunState]:
+    """Return the run that a verb is about, and its state.
+
+    Args:
+        run: its id, the beginning of one, or `latest`.
+        given: the values of `repository_options`.
+    """
+    flags = {"state": {"dir": given["state"]}} if given["state"] else {}
+    return find_run(Options(given["repo"], flags), run)
+
+
+def deliver_command(place: RunLocation, state: RunState, command: Command, *, wake: bool, as_json: bool) -> None:
+    """Leave a command in the inbox of a run, and print what an engine made of it.
+
+    Args:
+        place: the run.
+        state: its state; what an engine does meanwhile is folded into it.
+        command: the command.
+        wake: start an engine if none lives.
+        as_json: print one JSON object instead of words.
+
+    Raises:
+        UsageProblem: the run refuses the command.
+    """
+    outcome: str | None = None
+    key = ""
+    if not has_live_engine(place.directory):
+        outcome = explain_refusal(predict_state(place, state), command) or None
+    if outcome is None:
+        key = send_command(place.directory, command)
+        if wake or has_live_engine(place.directory):
+            outcome = _await_outcome(place, state, key, wake)
+    if as_json:
+        _print_json(place, command, key, outcome)
+    elif not outcome:
+        _print_words(place, command, outcome, wake)
+    if outcome:
+        raise UsageProblem(outcome)
+
+
+def _print_json(place: RunLocation, command: Command, key: str, outcome: str | None) -> None:
+    names = {"run": place.directory.run, "key": key, "do": command.do}
+    print_object({"schema": "orchestrate.command/1", **names, "taken": outcome is not None, "refused": outcome})
+
+
+def _print_words(place: RunLocation, command: Command, outcome: str | None, wake: bool) -> None:
+    run = place.directory.run
+    print_message(f"{command.do}: {'waits for the next engine' if outcome is None else 'taken'}")
+    if wake and has_live_engine(place.directory):
+        print_message(f"run {run} goes on in the background; see: orchestrate status {run}")
+
+
+def _await_outcome(place: RunLocation, state: RunState, key: str, wake: bool) -> str | None:
+    """Return why an engine refused a command, empty if it did not; None if none has taken it within some seconds.
+
+    With `wake` an engine is started where none lives, also when the one that lived was about to leave and missed it.
+    """
+    begun, is_woken = time.monotonic(), False
+    with open_run_journal(place.directory) as store:
+        while True:
+            was_live = has_live_engine(place.directory)  # first: all that an engine which has left did can be read then
+            for recorded in store.read_events(after=state.seq):
+                apply_recorded_event(state, recorded)
+            if key in state.taken_commands:
+                return state.taken_commands[key]
+            if not was_live and not wake:
+                return None
+            is_leaving = was_live and wake and (state.paused or state.ended) is not None
+            is_over = time.monotonic() - begun > (_ENGINE_EXIT_WAIT_S if is_leaving else _OUTCOME_WAIT_S)
+            if is_over and (was_live or is_woken):
+                return None
+            if not was_live:
+                with suppress(RunLocked):  # another one was faster, and will take it
+                    start_background_engine(place)
+                if not is_woken:
+                    begun, is_woken = time.monotonic(), True
+            time.sleep(_POLL_S)

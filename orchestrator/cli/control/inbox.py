@@ -1,0 +1,52 @@
+"""`orchestrate inbox`."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import click
+
+from orchestrator.cli.control.delivery import find_commanded_run
+from orchestrator.cli.options import json_option, repository_options
+from orchestrator.cli.output import print_lines, print_object
+from orchestrator.domain.run.approval import ApprovalState
+
+
+@click.command("inbox")
+@click.argument("run", required=False)
+@repository_options
+@json_option
+def inbox_command(run: str | None, **given: Any) -> None:  # noqa: ANN401
+    """Show what RUN asks of a person, and the commands that no engine has taken yet.
+
+    \b
+    orchestrate inbox
+    """
+    place, state = find_commanded_run(run, given)
+    questions = state.pending_approvals
+    sent = [command for _, command in place.directory.inbox.iterate_commands()]
+    if given["as_json"]:
+        print_object(
+            {
+                "schema": "orchestrate.inbox/1",
+                "run": place.directory.run,
+                "waiting": [question.approval.model_dump(mode="json") for question in questions],
+                "sent": [command.model_dump(mode="json") for command in sent],
+            }
+        )
+        return
+    lines: list[str] = []
+    for number, question in enumerate(questions, start=1):
+        lines += _format_question(number, question)
+    for one in sent:
+        lines.append(f"not taken yet: {one.command.do} by {one.by}, {one.at:%Y-%m-%d %H:%M:%S} UTC")
+    print_lines(lines or [f"run {place.directory.run} asks nothing"])
+
+
+def _format_question(number: int, question: ApprovalState) -> Iterator[str]:
+    asked = question.approval
+    until = ""
+    if asked.expires_at:
+        until = f" (counts as {asked.default} after {asked.expires_at:%Y-%m-%d %H:%M} UTC)"
+    yield f"{number}  {asked.item}  {asked.title}{until}"
+    for text in asked.detail:
+        yield f"    {text}"

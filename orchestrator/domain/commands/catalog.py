@@ -1,0 +1,406 @@
+"""The commands that people give a run: one row each, for the command line and for the dashboard.
+
+A row needs nothing but its words, so that the list of verbs is printed without loading a model of a command.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Literal, NamedTuple
+
+Target = Literal[
+    "",
+    "question",
+    "task",
+    "subtree",
+    "call",
+    "criterion",
+    "criterion-id",
+    "files",
+    "failed-files",
+    "shard",
+    "shards",
+    "groups",
+]
+"""The kind of thing that a command is about. A command without one is about the run."""
+Wake = Literal["never", "always", "unless-declined", "if-ended"]
+"""When the command line starts an engine for a command: Commands that are "unless-declined" have `--no-wake`."""
+
+
+class CommandOption(NamedTuple):
+    """An option of a command.
+
+    Args:
+        name: without dashes.
+        help: its line in `--help`.
+        metavar: the name of its value in `--help`; made from its type if empty.
+        kind: `number` is an integer of at least `minimum`.
+        field: the field of the command that it fills; `name` if empty.
+        is_in_palette: whether the dashboard knows it too.
+    """
+
+    name: str
+    help: str
+    metavar: str = ""
+    kind: Literal["text", "number", "flag"] = "text"
+    minimum: int = 0
+    is_required: bool = False
+    field: str = ""
+    is_in_palette: bool = True
+
+    @property
+    def field_name(self) -> str:
+        """The field of the command that the option fills."""
+        return self.field or self.name
+
+
+class CommandArgument(NamedTuple):
+    """The words of a command line that name what a command is about."""
+
+    name: str
+    metavar: str = ""
+    is_required: bool = True
+    is_many: bool = False
+
+
+class CatalogEntry(NamedTuple):
+    """A command for people.
+
+    Args:
+        name: the words that begin it, without `migrate`.
+        do: the `do` of the model in `definitions`.
+        usage: how it is typed in a dashboard.
+        summary: what it does, for the dashboard.
+        line: what it does, for the command line's list of verbs; empty where the command line has no such verb.
+        help: the text of `--help`.
+        target: what it is about.
+        argument: the words of the command line that name the target.
+        options: its options on the command line, in the order of `--help`.
+        wake: when the command line starts an engine.
+        fixed: fields of the model that always have the same value.
+    """
+
+    name: str
+    do: str
+    usage: str
+    summary: str
+    line: str = ""
+    help: str = ""
+    target: Target = ""
+    argument: CommandArgument | None = None
+    options: Sequence[CommandOption] = ()
+    wake: Wake = "never"
+    fixed: Mapping[str, str] = {}
+
+    @property
+    def note_option(self) -> str:
+        """The option that further words of a typed command stand for; empty if it takes none."""
+        for option in self.options:
+            if option.name in {"reason", "note"}:
+                return option.name
+        return ""
+
+
+REASON = CommandOption("reason", "Why; it is kept, and shown to whoever it concerns.")
+_ITEM = CommandArgument("item", is_required=False)
+
+_GOAL_COMMANDS = (
+    CatalogEntry(
+        "approve",
+        do="approve",
+        usage="approve [ITEM]",
+        summary="answer yes",
+        line="Answer yes to what a run asks; it goes on.",
+        help="""Answer yes to ITEM (what RUN asks, if it is one thing), which may be its number in the inbox.
+
+        An engine is started if none lives.
+
+        \b
+        orchestrate approve latest
+        orchestrate approve latest 2
+        orchestrate approve 7f3a landing/parser@1 --reason "looked at it"
+        """,
+        target="question",
+        argument=_ITEM,
+        options=(REASON,),
+        wake="unless-declined",
+    ),
+    CatalogEntry(
+        "deny",
+        do="deny",
+        usage="deny [ITEM] --reason TEXT",
+        summary="answer no; the reason goes to whoever asked",
+        line="Answer no to what a run asks; it goes on.",
+        help="""Answer no to ITEM (what RUN asks, if it is one thing), which may be its number in the inbox.
+
+        The reason goes to whoever asked.
+
+        \b
+        orchestrate deny 7f3a plan/root@1 --reason "leave the parser alone"
+        """,
+        target="question",
+        argument=_ITEM,
+        options=(REASON,),
+        wake="unless-declined",
+    ),
+    CatalogEntry(
+        "pause",
+        do="pause",
+        usage="pause",
+        summary="stop at the next model call or file",
+        line="Stop a run at its next model call.",
+        help="""Stop RUN at its next model call or file; nothing begins before `orchestrate continue`.
+
+        \b
+        orchestrate pause latest --reason "the provider is slow today"
+        """,
+        options=(REASON,),
+    ),
+    CatalogEntry(
+        "continue",
+        do="continue",
+        usage="continue",
+        summary="go on after a pause",
+        line="Go on with a run that was paused.",
+        help="""Go on with RUN after a pause, in the background.
+
+        \b
+        orchestrate continue latest
+        """,
+        wake="always",
+    ),
+    CatalogEntry(
+        "retry",
+        do="retry",
+        usage="retry TASK|FILE [--note TEXT]",
+        summary="try again, with a note to the worker",
+        line="Have a task tried again, also from an earlier turn.",
+        help="""Have TASK tried again, afresh or with the files and the words of an earlier turn; an ended run is
+        opened again.
+
+        \b
+        orchestrate retry 7f3a storage/index --note "keep the old file format"
+        orchestrate retry 7f3a storage/index --from 12
+        """,
+        target="task",
+        argument=CommandArgument("task"),
+        options=(
+            CommandOption("note", "What the worker is to know."),
+            CommandOption("from", "Go on from the end of this turn.", "TURN", kind="number", field="turn"),
+            CommandOption(
+                "attempt", "The attempt whose turn is meant; the latest if not given.", kind="number", minimum=1
+            ),
+        ),
+        wake="unless-declined",
+    ),
+    CatalogEntry(
+        "cancel",
+        do="cancel",
+        usage="cancel [TASK]",
+        summary="give up a task, or the whole run",
+        line="Give up a task, or a whole run.",
+        help="""Give up TASK with all below it, or the whole RUN. What landed stays, and so does every candidate.
+
+        \b
+        orchestrate cancel 7f3a reporting/csv
+        orchestrate cancel 7f3a --reason "another goal came up"
+        """,
+        target="subtree",
+        argument=CommandArgument("task", is_required=False),
+        options=(REASON,),
+        wake="always",
+    ),
+    CatalogEntry(
+        "stop-call",
+        do="stop-call",
+        usage="stop-call TASK [--reason TEXT]",
+        summary="end the one command that an agent waits for",
+        line="End the one command that an agent waits for.",
+        help="""End the command that the agent at TASK of RUN waits for. The agent is told so, with what it
+        printed, and goes on.
+
+        TASK may be a conversation, too, as `logs` names them.
+
+        \b
+        orchestrate stop-call latest parser --reason "it waits for a server that never comes"
+        """,
+        target="call",
+        argument=CommandArgument("task"),
+        options=(CommandOption("reason", "Why; the agent is told."),),
+    ),
+)
+_CRITERION_COMMANDS = (
+    CatalogEntry(
+        "criterion add",
+        do="add-criterion",
+        usage="criterion add TEXT [--must COMMAND]",
+        summary="ask for one thing more",
+        line="Ask for one thing more.",
+        help="""Ask RUN for one thing more: TEXT (or `ID: TEXT`), a command, or both.
+
+        \b
+        orchestrate criterion add 7f3a "docs: every new option is explained"
+        orchestrate criterion add latest --must "python tools/check_docs.py"
+        """,
+        target="criterion",
+        argument=CommandArgument("text", is_required=False),
+        options=(CommandOption("must", "What has to exit 0 on the final state.", "COMMAND"),),
+    ),
+    CatalogEntry(
+        "criterion drop",
+        do="drop-criterion",
+        usage="criterion drop ID",
+        summary="ask for one thing less",
+        line="Ask for one thing less.",
+        help="""Ask RUN no longer for the criterion ID.
+
+        \b
+        orchestrate criterion drop 7f3a docs --reason "the manual is rewritten elsewhere"
+        """,
+        target="criterion-id",
+        argument=CommandArgument("id", "ID"),
+        options=(CommandOption("reason", "Why; it is kept."),),
+    ),
+)
+_MIGRATION_COMMANDS = (
+    CatalogEntry(
+        "retry",
+        do="retry-files",
+        usage="migrate retry FILE",
+        summary="let files climb the ladder again",
+        line="Let files climb the ladder again.",
+        help="""Let files of RUN climb the ladder again from its first rung; an ended run is opened again.
+
+        \b
+        orchestrate migrate retry latest --failed
+        orchestrate migrate retry 7f3a --signature "has no attribute 'exception'" --note "use .value"
+        """,
+        target="failed-files",
+        argument=CommandArgument("paths", "[PATH…]", is_required=False, is_many=True),
+        options=(
+            CommandOption("failed", "All files that failed.", kind="flag"),
+            CommandOption("reason", "Failed files with TEXT in their reason.", "TEXT", is_in_palette=False),
+            CommandOption("signature", "Failed files with TEXT in their signature.", "TEXT"),
+            CommandOption(
+                "shard", "Files of SHARD that failed, were left out or taken back.", "SHARD", is_in_palette=False
+            ),
+            CommandOption("note", "What models on the ladder are to know."),
+        ),
+        wake="unless-declined",
+    ),
+    CatalogEntry(
+        "skip",
+        do="skip-files",
+        usage="migrate skip FILE --reason TEXT",
+        summary="leave a file out",
+        line="Leave files out.",
+        help="""Leave files of RUN out. One that a step is at is left out when the step has ended; one that
+        landed, never.
+
+        \b
+        orchestrate migrate skip latest vendor/six.py --reason "copied from upstream"
+        """,
+        target="files",
+        argument=CommandArgument("paths", "PATH…", is_many=True),
+        options=(
+            CommandOption("reason", "Why; it is kept, and shown in reports and pull requests.", is_required=True),
+        ),
+        wake="if-ended",
+    ),
+    CatalogEntry(
+        "hold",
+        do="hold-shard",
+        usage="migrate hold SHARD",
+        summary="keep a shard back",
+        line="Keep a shard back.",
+        help="""Keep SHARD of RUN back: nothing of it begins or lands before it is released.
+
+        \b
+        orchestrate migrate hold latest payments --reason "they release this week"
+        """,
+        target="shard",
+        argument=CommandArgument("shard"),
+        options=(REASON,),
+        wake="if-ended",
+    ),
+    CatalogEntry(
+        "release",
+        do="release-shard",
+        usage="migrate release SHARD",
+        summary="let a shard go on that was held",
+        line="Let a shard go on that was held.",
+        help="""Let SHARD of RUN go on that was held.
+
+        \b
+        orchestrate migrate release latest payments
+        """,
+        target="shard",
+        argument=CommandArgument("shard"),
+        wake="unless-declined",
+    ),
+    CatalogEntry(
+        "rollback",
+        do="rollback-shards",
+        usage="migrate rollback SHARD… | --all",
+        summary="take back what shards have landed",
+        line="Take back what shards have landed, as far as the rest stays green.",
+        help="""Take back what shards of RUN have landed, as far as the rest stays green without it.
+
+        Each is one commit more on the branch, which is tested before it lands; open pull requests are brought up
+        to date.
+
+        \b
+        orchestrate migrate rollback latest payments --reason "slower by a third"
+        orchestrate migrate rollback 7f3a --all
+        """,
+        target="shards",
+        argument=CommandArgument("shards", "SHARD…", is_required=False, is_many=True),
+        options=(CommandOption("all", "Every shard that has landed.", kind="flag"), REASON),
+        wake="unless-declined",
+    ),
+    CatalogEntry(
+        "publish",
+        do="publish",
+        usage="migrate publish [GROUP…]",
+        summary="open the pull requests now",
+        line="Open pull requests that wait.",
+        help="""Open the pull requests of these groups of RUN (of all, if none is named) now, however many are open.
+
+        Groups are what `group_pr` under [merge] of the recipe makes of the landed shards: their names, owners or
+        directories.
+
+        \b
+        orchestrate migrate publish latest @core
+        """,
+        target="groups",
+        argument=CommandArgument("groups", "[GROUP…]", is_required=False, is_many=True),
+        wake="unless-declined",
+    ),
+)
+_ENGINE_COMMANDS = (
+    CatalogEntry(
+        "drain",
+        do="stop",
+        usage="drain",
+        summary="let what runs finish, begin nothing new; as Ctrl-C once",
+        fixed={"how": "drain"},
+    ),
+    CatalogEntry(
+        "stop",
+        do="stop",
+        usage="stop",
+        summary="stop the engine at once, resumably; as Ctrl-C twice",
+        fixed={"how": "interrupt"},
+    ),
+)
+
+GOAL_VERBS: Mapping[str, CatalogEntry] = {entry.name: entry for entry in _GOAL_COMMANDS}
+"""The commands that are verbs of `orchestrate`, by name."""
+CRITERION_VERBS: Mapping[str, CatalogEntry] = {entry.name.split()[1]: entry for entry in _CRITERION_COMMANDS}
+"""The commands that are verbs of `orchestrate criterion`, by name."""
+MIGRATION_VERBS: Mapping[str, CatalogEntry] = {entry.name: entry for entry in _MIGRATION_COMMANDS}
+"""The commands that are verbs of `orchestrate migrate`, by name."""
+TYPED_COMMANDS: Mapping[str, CatalogEntry] = {
+    **GOAL_VERBS,
+    **{name: entry for name, entry in MIGRATION_VERBS.items() if name not in GOAL_VERBS},
+    **{entry.name: entry for entry in (*_CRITERION_COMMANDS, *_ENGINE_COMMANDS)},
+}
+"""The commands that a dashboard knows, by what is typed. `retry` means tasks of a goal and files of a migration."""
