@@ -4,8 +4,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
 from types import MappingProxyType
 
-from anyio import to_thread
-
 from orchestrator.domain.event.migration import FileMoved, FilesFound, ShardsPlanned
 from orchestrator.domain.event.run import Noticed
 from orchestrator.domain.ids import CommitId
@@ -15,17 +13,14 @@ from orchestrator.errors import UsageProblem
 from orchestrator.migrate.recipe import Recipe, ShardRules
 from orchestrator.migrate.scope.inventory import take_inventory
 from orchestrator.migrate.scope.work_filter import EVERYTHING, WorkFilter
-from orchestrator.migrate.sharding.import_graph import PYTHON_SUFFIXES, ImportGraph, build_import_graph
-from orchestrator.migrate.sharding.javascript_imports import SCRIPT_SUFFIXES
+from orchestrator.migrate.sharding.import_graph import ImportGraph, build_import_graph, read_import_graph
 from orchestrator.migrate.sharding.sampling import choose_sample
 from orchestrator.migrate.sharding.shards import DivisionInputs, plan_shards
 from orchestrator.migrate.sites.command_search import CommandSource, read_command_output
 from orchestrator.migrate.sites.finder import needs_workspace
 from orchestrator.ports.hands import Workspace
 from worktrees.git import Git
-from worktrees.object_store.trees import list_tree, read_blobs
 
-_CODE_BYTES = 1024 * 1024
 _NO_LINES: Mapping[str, int] = MappingProxyType({})
 
 
@@ -112,21 +107,6 @@ def select_divisible_files(recipe: Recipe, files: Sequence[FileRecord]) -> list[
     """The files that a step may take: with sites, or all if none are counted or a step takes files without them."""
     takes_all = not recipe.work_scope.site or any(step.when == "always" for step in recipe.step)
     return [file for file in files if (takes_all or file.sites) and file.status != FileStatus.SKIPPED]
-
-
-async def read_import_graph(git: Git, commit: str) -> ImportGraph:
-    """Which file of a commit imports which."""
-    suffixes = {*PYTHON_SUFFIXES, *SCRIPT_SUFFIXES}
-    code = []
-    for entry in await list_tree(git, commit):
-        if PurePosixPath(entry.path).suffix in suffixes:
-            code.append(entry)
-    small = []
-    for entry in code:
-        if entry.mode.startswith("100") and (entry.size or 0) <= _CODE_BYTES:
-            small.append(entry)
-    blobs = await read_blobs(git, [entry.oid for entry in small])
-    return await to_thread.run_sync(build_import_graph, {entry.path: blobs[entry.oid] for entry in small})
 
 
 def _clusters(graph: ImportGraph, paths: Sequence[str], limit: int) -> Mapping[str, str]:

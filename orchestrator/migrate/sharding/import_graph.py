@@ -6,10 +6,16 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import PurePosixPath
 
+from anyio import to_thread
+
 from orchestrator.migrate.sharding.javascript_imports import SCRIPT_SUFFIXES, parse_script_imports
 from orchestrator.migrate.sharding.python_imports import ModuleIndex, parse_python_imports
+from worktrees.git import Git
+from worktrees.object_store.trees import list_tree, read_blobs
 
 PYTHON_SUFFIXES = (".py", ".pyi")
+_CODE_BYTES = 1024 * 1024
+_FILE_MODES = frozenset({"100644", "100755"})
 
 
 @dataclass(frozen=True)
@@ -60,7 +66,7 @@ class ImportGraph:
         import first, as long as they stay within the limit.
         """
         wanted = set(paths)
-        joined = _Joined([group for cycle in self.cycles if (group := tuple(p for p in cycle if p in wanted))])
+        joined = _GrowingGroups([group for cycle in self.cycles if (group := tuple(p for p in cycle if p in wanted))])
         ties = ((len(self.importers.get(other, ())), other, path) for path in wanted for other in self.imports[path])
         for _, other, path in sorted(ties):
             if other in wanted:
@@ -86,7 +92,18 @@ def build_import_graph(contents: Mapping[str, bytes]) -> ImportGraph:
     return ImportGraph(imports, {path: frozenset(others - {path}) for path, others in packages.items()})
 
 
-class _Joined:
+async def read_import_graph(git: Git, commit: str) -> ImportGraph:
+    """Return which file of a commit imports which."""
+    oids = {}
+    for entry in await list_tree(git, commit):
+        is_code = entry.path.endswith(PYTHON_SUFFIXES) or PurePosixPath(entry.path).suffix in SCRIPT_SUFFIXES
+        if is_code and entry.mode in _FILE_MODES and (entry.size or 0) <= _CODE_BYTES:
+            oids[entry.path] = entry.oid
+    blobs = await read_blobs(git, list(oids.values()))
+    return await to_thread.run_sync(build_import_graph, {path: blobs[oid] for path, oid in oids.items()})
+
+
+class _GrowingGroups:
     """Groups that grow together."""
 
     def __init__(self, groups: Sequence[tuple[str, ...]]) -> None:
