@@ -9,6 +9,7 @@ from orchestrator.config.model import Config
 from orchestrator.discovery.migration_events import discover_migration, require_installable
 from orchestrator.domain.event import Event
 from orchestrator.domain.event.run import OUTPUTS_WITHHELD, Noticed
+from orchestrator.domain.recipe.environments import ENVIRONMENT_NAMES, select_environment
 from orchestrator.engine.run_start import NewRun, build_first_events
 from orchestrator.errors import EnvironmentProblem, UsageProblem
 from orchestrator.forge.factory import require_forge
@@ -19,7 +20,6 @@ from orchestrator.journal.journal import Journal, SystemClock
 from orchestrator.journal.locations.run_directory import RunDirectory
 from orchestrator.llm.router import ModelRouter
 from orchestrator.migrate.recipe import Recipe, RecipeEnv
-from orchestrator.migrate.recipe.environments import ENVIRONMENT_NAMES, select_environment
 from orchestrator.migrate.scope.work_filter import EVERYTHING, WorkFilter
 from orchestrator.migrate.sites.ast_grep import list_needed_programs
 from orchestrator.project.options import Options, ProjectContext, build_grant, load_project_context

@@ -20,6 +20,7 @@ from orchestrator.domain.chat import Role
 from orchestrator.domain.event import RecordedEvent
 from orchestrator.domain.event.run import Noticed, RunPaused
 from orchestrator.domain.ids import TaskId
+from orchestrator.domain.recipe.environments import select_environment
 from orchestrator.domain.run.state import RunState
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.control.command_consumer import CommandConsumer
@@ -42,7 +43,6 @@ from orchestrator.llm.budget import RunBudget
 from orchestrator.llm.router import ModelRouter
 from orchestrator.llm.throttling.providers import UNLIMITED_RULES, ProviderRegistry
 from orchestrator.migrate.recipe import Recipe, RecipeEnv
-from orchestrator.migrate.recipe.environments import select_environment
 from orchestrator.migrate.sites.ast_grep import list_needed_programs
 from orchestrator.ports.forge import Forge
 from orchestrator.ports.hands import Hands

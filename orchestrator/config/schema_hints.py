@@ -33,7 +33,16 @@ def find_schema_node(schema: Schema, key: Sequence[str | int]) -> Schema | None:
     return node
 
 
+def drop_definition_names(schema: Schema, key: Sequence[str | int]) -> tuple[str | int, ...]:
+    """Return the key as the file has it: without the names of the models that a table may be one of."""
+    names = schema.get("$defs", {})
+    return tuple(part for part in key if part not in names)
+
+
 def _below(schema: Schema, node: Schema, part: str | int) -> Schema | None:
+    for one in node.get("oneOf", ()):
+        if one.get("$ref") == f"#/$defs/{part}":
+            return _whole(schema, one)
     for one in node.get("anyOf", (node,)):
         whole = _whole(schema, one)
         if isinstance(part, int):

@@ -9,7 +9,13 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from orchestrator.config.schema_hints import Schema, describe_allowed_values, find_schema_node, suggest_known_keys
+from orchestrator.config.schema_hints import (
+    Schema,
+    describe_allowed_values,
+    drop_definition_names,
+    find_schema_node,
+    suggest_known_keys,
+)
 from orchestrator.errors import UsageProblem
 
 TomlKey = tuple[str | int, ...]
@@ -80,7 +86,7 @@ def describe_toml_errors(error: ValidationError, path: Path, source: str, model:
     """The problems pydantic found in a `model`, one a line: file, line, key, what is wrong, what is allowed."""
     schema, problems = model.model_json_schema(by_alias=True), error.errors()
     told = [problem for problem in problems if not _only_follows(problem, problems)]
-    told.sort(key=lambda problem: find_key_line(source, _key(problem)) or 0)
+    told.sort(key=lambda problem: find_key_line(source, drop_definition_names(schema, _key(problem))) or 0)
     return "\n".join(_describe_one(_key(problem), problem, f"{path}", source, schema) for problem in told)
 
 
@@ -98,9 +104,10 @@ def _only_follows(problem: ErrorDetails, problems: Sequence[ErrorDetails]) -> bo
 
 
 def _describe_one(key: TomlKey, problem: ErrorDetails, path: str, source: str, schema: Schema) -> str:
-    line = find_key_line(source, key)
+    written = drop_definition_names(schema, key)
+    line = find_key_line(source, written)
     where = f"{path}:{line}" if line else path
-    name = format_dotted_key(key)
+    name = format_dotted_key(written)
     node = find_schema_node(schema, key) or {}
     allowed = describe_allowed_values(schema, node)
     match problem["type"]:

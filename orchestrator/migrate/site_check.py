@@ -1,15 +1,15 @@
-"""The ratchet: how many sites a commit has, and which of them are new, without a run and without any state."""
+"""The ratchet: count the sites of a commit and find new ones, without a run and without any state."""
 
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
-
-from pathspec import GitIgnoreSpec
 
 from orchestrator.domain.ids import CommitId
 from orchestrator.domain.migration.files import SitePlace
-from orchestrator.migrate.recipe import Recipe, Scope
+from orchestrator.domain.recipe.model import Recipe
+from orchestrator.domain.recipe.scope import Scope
+from orchestrator.migrate.scope.inventory import FILE_MODES, build_scope_matcher
 from orchestrator.migrate.sites.finder import FoundSites, find_sites
 from worktrees.git import Git
 from worktrees.object_store.trees import TreeEntry, list_tree, read_blobs
@@ -19,14 +19,13 @@ SiteFinder = Callable[[Scope, Mapping[str, bytes]], Awaitable[FoundSites]]
 """Finds the sites of files that are given by their paths."""
 
 SCHEMA = "orchestrate.ratchet/1"
-_FILE = {"100644", "100755"}
 _LINE_CHARS = 200
 _AT_ONCE = 500
 
 
 @dataclass(frozen=True)
 class SiteHit:
-    """One site: `line` and `column` count from 1, `text` is its line. `news` tells what `--since` found, if asked."""
+    """One site: `line` and `column` count from 1, `text` is its line. `news` is `new` or `came back`, with `--since` only."""
 
     path: str
     line: int
@@ -38,7 +37,7 @@ class SiteHit:
 
 @dataclass
 class SiteCount:
-    """The sites of one commit, and what could not be looked at, in words. `by_file` counts sites of each kind."""
+    """The sites of one commit, and what could not be looked at, in words."""
 
     commit: CommitId
     files: int = 0
@@ -47,19 +46,19 @@ class SiteCount:
 
     @property
     def counts_by_file(self) -> Counter[tuple[str, str]]:
-        """(path, site) → how many."""
+        """The number of sites by (path, site)."""
         return Counter((hit.path, hit.site) for hit in self.hits)
 
     @property
     def counts_by_site(self) -> Counter[str]:
-        """Site → how many."""
+        """The number of sites by their kind."""
         return Counter(hit.site for hit in self.hits)
 
 
 async def count_sites(
     git: Git, commit: CommitId, scope: Scope, find: SiteFinder = find_sites, at_once: int = _AT_ONCE
 ) -> SiteCount:
-    """All sites of a commit, sorted by path and place.
+    """Return all sites of a commit, sorted by path and place.
 
     Args:
         git: the repository.
@@ -72,26 +71,21 @@ async def count_sites(
         GitError: the commit cannot be read.
         OrchestrateError: as `find` does.
     """
-    inside = GitIgnoreSpec.from_lines(scope.include)
-    outside = GitIgnoreSpec.from_lines(scope.exclude)
-    entries = []
+    matches, tally, oids = build_scope_matcher(scope), SiteCount(commit), {}
     for entry in await list_tree(git, commit):
-        if entry.mode in _FILE:
-            entries.append(entry)
-    entries = [entry for entry in entries if inside.match_file(entry.path) and not outside.match_file(entry.path)]
-    tally = SiteCount(commit, files=len(entries))
-    small = []
-    for entry in entries:
-        if _is_small(entry, scope, tally):
-            small.append(entry)
+        if entry.mode in FILE_MODES and matches(entry.path):
+            tally.files += 1
+            if _is_small(entry, scope, tally):
+                oids[entry.path] = entry.oid
+    small = list(oids)
     for start in range(0, len(small), at_once):
-        some = small[start : start + at_once]
-        blobs = await read_blobs(git, [entry.oid for entry in some])
-        contents = {entry.path: blobs[entry.oid] for entry in some}
+        paths = small[start : start + at_once]
+        blobs = await read_blobs(git, [oids[path] for path in paths])
+        contents = {path: blobs[oids[path]] for path in paths}
         found = await find(scope, contents)
         tally.skipped += map(escape_path, found.notices)
         for path, places in found.places.items():
-            tally.hits += _hits(path, contents[path], places)
+            tally.hits += _list_hits(path, contents[path], places)
     tally.hits.sort(key=lambda hit: (hit.path, hit.line, hit.column, hit.site))
     return tally
 
@@ -103,20 +97,17 @@ def _is_small(entry: TreeEntry, scope: Scope, tally: SiteCount) -> bool:
     return False
 
 
-def _hits(path: str, content: bytes, places: Sequence[SitePlace]) -> Iterator[SiteHit]:
+def _list_hits(path: str, content: bytes, places: Sequence[SitePlace]) -> Iterator[SiteHit]:
     lines = content.split(b"\n")
     for place in places:
-        if place.line <= len(lines):
-            line = lines[place.line - 1]
-        else:
-            line = b""
+        line = b"".join(lines[place.line - 1 : place.line])
         text = line.decode(errors="replace").strip()[:_LINE_CHARS]
         yield SiteHit(escape_path(path), place.line, place.column, place.site, text)
 
 
 @dataclass(frozen=True)
 class SiteCheckResult:
-    """Whether the ratchet holds: `limits` by kind of site, or one (named "") for all of them together.
+    """The verdict of the ratchet: `limits` by kind of site, or one (named "") for all of them together.
 
     `hits` are all sites, with what is new about them where an earlier commit was named.
     """
@@ -128,53 +119,55 @@ class SiteCheckResult:
 
     @property
     def excess_counts(self) -> dict[str, int]:
-        """Kind of site (or "") → how many there are, where that is more than allowed."""
+        """The number of sites by kind (or ""), where that is more than allowed."""
         counts = self.tally.counts_by_site
         counts[""] = len(self.tally.hits)
         return {site: counts[site] for site, limit in self.limits.items() if counts[site] > limit}
 
     @property
     def is_within_limits(self) -> bool:
-        """Whether there are no more sites than allowed."""
+        """True if there are no more sites than allowed."""
         return not self.excess_counts
 
 
 def check_site_limits(
     recipe: Recipe, tally: SiteCount, most: int | None, earlier: SiteCount | None = None
 ) -> SiteCheckResult:
-    """The verdict; without `most` each kind of site may have as many as its target says."""
+    """Return the verdict; without `most` each kind of site may have as many as its target says."""
     if most is None:
         limits = {site.id: site.target for site in recipe.work_scope.site}
     else:
         limits = {"": most}
-    return SiteCheckResult(tally, tuple(_with_news(tally.hits, earlier)), limits, earlier)
+    return SiteCheckResult(tally, tuple(_mark_news(tally.hits, earlier)), limits, earlier)
 
 
-def _with_news(hits: Sequence[SiteHit], earlier: SiteCount | None) -> Iterator[SiteHit]:
-    """Which sites are new since the earlier commit: by their line's text, since lines move.
+def _mark_news(hits: Sequence[SiteHit], earlier: SiteCount | None) -> Iterator[SiteHit]:
+    """Yield the sites, those marked that are new since the earlier commit: by their line's text, since lines move.
 
     `came back`: the file had none of this kind then. `new`: it had some, but not this one.
     """
     if earlier is None:
         yield from hits
         return
-    before, had = Counter((hit.path, hit.site, hit.text) for hit in earlier.hits), earlier.counts_by_file
+    before, in_file = Counter((hit.path, hit.site, hit.text) for hit in earlier.hits), earlier.counts_by_file
     for hit in hits:
         key = (hit.path, hit.site, hit.text)
         if before[key] > 0:
             before[key] -= 1
             yield hit
+        elif in_file[hit.path, hit.site]:
+            yield replace(hit, news="new")
         else:
-            if had[hit.path, hit.site]:
-                news = "new"
-            else:
-                news = "came back"
-            yield SiteHit(hit.path, hit.line, hit.column, hit.site, hit.text, news)
+            yield replace(hit, news="came back")
 
 
 def build_site_report(recipe: Recipe, verdict: SiteCheckResult, since: str) -> dict[str, Any]:
-    """The verdict as data. `is_over` tells of a site that there are too many of its kind, or of all."""
+    """Return the verdict as data. `is_over` tells of a site that there are too many of its kind, or of all."""
     over, counts = verdict.excess_counts, verdict.tally.counts_by_site
+    limits = []
+    for site in recipe.work_scope.site:
+        pattern, allowed = site.pattern or site.run, verdict.limits.get(site.id)
+        limits.append({"site": site.id, "pattern": pattern, "found": counts[site.id], "allowed": allowed})
     return {
         "schema": SCHEMA,
         "migration": recipe.migration.id,
@@ -185,15 +178,7 @@ def build_site_report(recipe: Recipe, verdict: SiteCheckResult, since: str) -> d
         "allowed": verdict.limits.get("", sum(verdict.limits.values())),
         "holds": verdict.is_within_limits,
         "exit": 0 if verdict.is_within_limits else 3,
-        "limits": [
-            {
-                "site": site.id,
-                "pattern": site.pattern or site.run,
-                "found": counts[site.id],
-                "allowed": verdict.limits.get(site.id),
-            }
-            for site in recipe.work_scope.site
-        ],
+        "limits": limits,
         "sites": [asdict(hit) | {"is_over": "" in over or hit.site in over} for hit in verdict.hits],
         "skipped": list(verdict.tally.skipped),
     }

@@ -1,7 +1,6 @@
 """The gate of a migration on real trees: what each rule says of a change that breaks it, and of one that does not."""
 
-import re
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -12,13 +11,12 @@ from orchestrator.app.run_creation import create_migration_run
 from orchestrator.app.run_execution import run_migration
 from orchestrator.app.wiring import open_run
 from orchestrator.domain.ids import CommitId, TreeId
-from orchestrator.domain.migration.files import SitePlace
 from orchestrator.engine.context import RunContext
+from orchestrator.migrate.judging.file_validator import StepChecks
 from orchestrator.migrate.judging.gate import MigrationGate
-from orchestrator.migrate.judging.step_checks import StepChecks
-from orchestrator.migrate.judging.uncovered_changes import flag_uncovered_files
+from orchestrator.migrate.judging.review_flags import flag_uncovered_files
+from orchestrator.migrate.judging.shard_gate import ShardGate
 from orchestrator.migrate.recipe import Recipe
-from orchestrator.ports.hands import Workspace
 from orchestrator.project.options import Options
 from tests.running.projects import GATE, git, repository
 
@@ -57,18 +55,11 @@ def recipe(*invariants: dict[str, Any], **more: Any) -> Recipe:
     return Recipe.model_validate(values | more)
 
 
-async def find(contents: Mapping[str, bytes], workspace: Workspace | None) -> Mapping[str, Sequence[SitePlace]]:
-    return {
-        path: [SitePlace(site="old", line=1) for _ in re.finditer(rb"\bold\(", content)]
-        for path, content in contents.items()
-    }
-
-
 @asynccontextmanager
 async def judging(root: Path, given: Recipe) -> AsyncIterator[tuple[RunContext, MigrationGate]]:
     place = await create_migration_run(Options(root, {"state": {"dir": str(root.parent / "state")}}), given)
     async with open_run(place) as context:
-        gate = MigrationGate(context, given, find)
+        gate = MigrationGate(context, given)
         await gate.record_baseline()
         yield context, gate
 
@@ -155,10 +146,11 @@ async def test_a_shard_is_checked_with_the_tests_of_what_it_changes_and_flaky_re
     async with judging(root, recipe(verify=verify)) as (context, gate):
         assert len(context.state.receipts) == 2
         broken = changed(root, core=CORE.replace("2 * a", "3 * a"))
-        judged = await gate.judge_shard(*broken, "core", lambda _: {"other.py"})
+        judged = await ShardGate(context, gate, "core", lambda _: {"other.py"}).judge_tree(*broken, "")
         assert judged.difference.new_failures == ("test_core.CoreTest.test_double",)
         assert {r.command for r in context.state.receipts.values()} == {GATE, "python3 -m unittest -v test_core.py"}
-        await gate.judge_shard(*changed(root, other="import core as _\n"), "other", lambda _: set())
+        lonely = ShardGate(context, gate, "other", lambda _: set())
+        await lonely.judge_tree(*changed(root, other="import core as _\n"), "")
         assert [n.text for n in context.state.notices] == ["check quick runs all tests: none is known for other.py"]
 
 

@@ -1,7 +1,6 @@
 """Migrations whose environment changes with them: what is set up, who sees it, and what is compared with what."""
 
 import os
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +10,10 @@ from orchestrator.app.run_creation import create_migration_run
 from orchestrator.app.run_execution import RunExit, run_migration
 from orchestrator.app.wiring import open_run
 from orchestrator.domain.ids import CommitId, TreeId
-from orchestrator.domain.migration.files import SitePlace
 from orchestrator.errors import EnvironmentProblem, UsageProblem
 from orchestrator.migrate.judging.final_check import run_final_check
 from orchestrator.migrate.judging.gate import MigrationGate
 from orchestrator.migrate.recipe import Recipe
-from orchestrator.ports.hands import Workspace
 from orchestrator.project.options import Options
 from tests.running.index import Loopback, loopback
 from tests.running.projects import GATE, git, repository
@@ -172,7 +169,7 @@ async def test_what_lands_is_green_in_both_worlds_where_the_recipe_says_so(api: 
     given = recipe(OLD_AND_NEW | {"compat": "both"})
     place = await create_migration_run(Options(api, {"state": {"dir": str(api.parent / "state")}}), given)
     async with open_run(place) as context:
-        gate = MigrationGate(context, given, no_sites)
+        gate = MigrationGate(context, given)
         await gate.record_baseline()
         judged = {
             name: (await gate.judge_tree(*changed(api, name, text), "q")).difference for name, text in TRIED.items()
@@ -182,10 +179,6 @@ async def test_what_lands_is_green_in_both_worlds_where_the_recipe_says_so(api: 
 
 
 TRIED = {"a.txt": "new\n", "b.txt": "new\n"}
-
-
-async def no_sites(_: Mapping[str, bytes], __: Workspace | None) -> Mapping[str, Sequence[SitePlace]]:
-    return {}
 
 
 def changed(root: Path, name: str, text: str) -> tuple[CommitId, TreeId]:
@@ -201,7 +194,7 @@ async def test_the_end_is_compared_with_the_old_world_and_names_what_nobody_mend
     given = recipe(OLD_AND_NEW)
     place = await create_migration_run(Options(api, {"state": {"dir": str(api.parent / "state")}}), given)
     async with open_run(place) as context:
-        gate = MigrationGate(context, given, no_sites)
+        gate = MigrationGate(context, given)
         await gate.record_baseline()
         half = changed(api, "a.txt", "new\n")
         assert (await gate.judge_tree(*half, "q")).difference.is_green

@@ -6,7 +6,7 @@ from pydantic import Field
 
 from orchestrator.domain.event.base import Done, Event, Intent
 from orchestrator.domain.frozen_model import FrozenModel
-from orchestrator.domain.migration.files import FileRecord, FileStatus, Shard, SitePlace
+from orchestrator.domain.migration.files import FailureKind, FileRecord, FileStatus, Shard, SitePlace
 
 
 class FoundFile(FrozenModel):
@@ -139,7 +139,7 @@ class FileMoved(Event):
 
     `tried` is a content that the step made and that was put back. `attempt` counts the tries of the rung, from 1 where
     it has several. `cache_key` names everything the step's result rests on, `is_cached` tells that an earlier result
-    was taken; `left` is how many sites the new content has.
+    was taken; `left` is how many sites the new content has. `failure` is the kind of `reason`; old journals have none.
     """
 
     kind: Literal["file.moved"] = "file.moved"
@@ -156,3 +156,4 @@ class FileMoved(Event):
     cache_key: str = ""
     is_cached: bool = False
     left: int | None = None
+    failure: FailureKind | None = None

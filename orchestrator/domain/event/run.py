@@ -58,7 +58,8 @@ OUTPUTS_WITHHELD = "outputs-withheld"
 class Noticed(Event):
     """Something a person should know that changes nothing: a dirty checkout, a dropped file, a weak sandbox.
 
-    `code` says what it is about where programs are to know, `paths` what it names; old journals have neither.
+    `code` says what it is about where programs are to know, `subject` is the id of the step, check or run that it is
+    about, `paths` what it names; old journals have none of them.
     """
 
     kind: Literal["run.noticed"] = "run.noticed"
@@ -66,6 +67,7 @@ class Noticed(Event):
     level: Literal["info", "warning"]
     text: str
     code: str = ""
+    subject: str = ""
     paths: tuple[str, ...] = ()
 
 

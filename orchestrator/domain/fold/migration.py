@@ -5,6 +5,7 @@ from functools import singledispatch
 from orchestrator.domain.event import migration
 from orchestrator.domain.event.base import Event
 from orchestrator.domain.event.landing import LandedPart
+from orchestrator.domain.fold.old_journals import derive_failure
 from orchestrator.domain.migration.files import FileStatus, Wave
 from orchestrator.domain.run.state import RunState
 from orchestrator.domain.transitions import FILE_TRANSITIONS, apply_transition
@@ -60,6 +61,7 @@ def _(event: migration.FileMoved, state: RunState) -> None:
         changes["tried"] = event.tried or file.blob
     if event.reason:
         changes |= {"reason": event.reason, "signature": event.signature}
+        changes["failure"] = event.failure or derive_failure(event.signature)
     state.files[event.path] = file.model_copy(update=changes)
 
 

@@ -9,6 +9,7 @@ from orchestrator.domain.event import external, forge, landing, migration, peopl
 from orchestrator.domain.event.base import Event
 from orchestrator.domain.fold.deadlines import shift_deadlines
 from orchestrator.domain.fold.migration import apply_migration_event, record_landed_shards
+from orchestrator.domain.fold.old_journals import derive_notice_code
 from orchestrator.domain.fold.spend import record_failure_cost, record_reply_cost
 from orchestrator.domain.frozen_model import copy_with_changes
 from orchestrator.domain.run.approval import ApprovalState
@@ -62,7 +63,10 @@ def _(event: run.EngineStarted, state: RunState) -> None:
 
 @apply_run_event.register
 def _(event: run.Noticed, state: RunState) -> None:
-    state.notices += (event,)
+    code, subject = event.code, event.subject
+    if not code:
+        code, subject = derive_notice_code(event.text)
+    state.notices += (event.model_copy(update={"code": code, "subject": subject}),)
 
 
 @apply_run_event.register

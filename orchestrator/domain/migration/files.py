@@ -39,7 +39,7 @@ class FileStatus(StrEnum):
 
     @property
     def is_failed(self) -> bool:
-        """Whether a rung failed on the file, so that the next one for failed files may take it."""
+        """True if a rung failed on the file, so that the next one for failed files may take it."""
         return self in {FileStatus.RESTORED, FileStatus.EJECTED}
 
     @property
@@ -62,6 +62,19 @@ class SitePlace(FrozenModel):
     site: str
     line: int
     column: int = 1
+
+
+class FailureKind(StrEnum):
+    """What a file failed of."""
+
+    COMMAND = "command"
+    CONTENT = "content"
+    PARSE = "parse"
+    SECRET = "secret"
+    REPEATS = "repeats"
+    RULE = "rule"
+    ATTEMPT = "attempt"
+    QUEUE = "queue"
 
 
 class FileRecord(FrozenModel):
@@ -92,6 +105,7 @@ class FileRecord(FrozenModel):
     tried: str | None = None
     reason: str = ""
     signature: str = ""
+    failure: FailureKind | None = None
     left: int | None = None
     landed: str | None = None
     seconds: float = 0.0
@@ -104,10 +118,15 @@ class FileRecord(FrozenModel):
     @property
     def is_pending(self) -> bool:
         """Whether the file has not come to rest with what stands of it: it failed, has a change, or begins anew."""
-        if self.status.is_failed or (self.status.is_left_over and self.status != FileStatus.REVERTED):
+        if self.has_failed:
             return True
         is_changed = self.status == FileStatus.TRANSFORMED and self.blob not in {None, self.branch_blob}
         return is_changed or (self.status == FileStatus.DISCOVERED and self.rung < 0)
+
+    @property
+    def has_failed(self) -> bool:
+        """True if it failed: for good, or until the next step takes it. What was rolled back had not failed."""
+        return self.status.is_failed or (self.status.is_left_over and self.status != FileStatus.REVERTED)
 
     @property
     def branch_blob(self) -> str:

@@ -1,4 +1,4 @@
-"""The kinds of values that recipes are made of."""
+"""Types of the values that recipes are made of."""
 
 import re
 from typing import Annotated
@@ -7,11 +7,6 @@ from pathspec import GitIgnoreSpec
 from pydantic import AfterValidator, Field
 from pydantic_core import PydanticCustomError
 
-MISSING_TOOL = (
-    "Install the tool, or begin a new run that binds the directory it lies in: --read-only DIR, or read_only under "
-    "[env] of the recipe (results that are known are not computed again)"
-)
-"""How to mend that a recipe's command is not there. A run that has begun stays in the environment of its baseline."""
 Slug = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]*$", max_length=60)]
 """An id: lower-case letters, digits and hyphens."""
 Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
@@ -25,12 +20,12 @@ AtLeastOne = Annotated[int, Field(ge=1)]
 
 
 def build_key_problem(key: tuple[str | int, ...], text: str) -> PydanticCustomError:
-    """What is wrong at a key below the table that is looked at: for an error that names it and its line."""
+    """Build the error for a key below the table that is looked at, which names the key and its line."""
     return PydanticCustomError("at", "{text}", {"text": text, "key": key})
 
 
 def check_regex(pattern: str) -> str:
-    """The pattern, if it is one.
+    """Return the pattern, if it is one.
 
     Raises:
         ValueError: it is no regular expression.
@@ -56,7 +51,7 @@ def check_rewrite(pattern: str, rewrite: str) -> None:
 
 
 def check_glob(glob: str) -> str:
-    """The glob, if it is one.
+    """Return the glob, if it is one.
 
     Raises:
         ValueError: no `.gitignore` could hold it.

@@ -8,7 +8,7 @@ from orchestrator.domain.frozen_model import FrozenModel
 from orchestrator.domain.recipe.field_types import AtLeastOne, Count, Fraction
 
 TITLE_PLACEHOLDERS = ("{migration.id}", "{migration.title}", "{shard.name}", "{shard.files}")
-"""What may stand in the title of a pull request."""
+"""Placeholders in the title of a pull request."""
 
 
 class MergeRules(FrozenModel):
@@ -33,7 +33,7 @@ class MergeRules(FrozenModel):
 
     @property
     def has_groups(self) -> bool:
-        """Whether pull requests are cut from what landed; else what landed is the one pull request."""
+        """True if pull requests are cut from what landed; else what landed is the one pull request."""
         return self.group_pr != "all" or self.max_files_per_pr > 0 or self.mode == "pr-only"
 
 

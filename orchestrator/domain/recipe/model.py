@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections.abc import Sequence
 from datetime import date
 from typing import Annotated, Any, Literal, Self
 
@@ -11,10 +12,10 @@ from orchestrator.domain.frozen_model import FrozenModel
 from orchestrator.domain.judging.check import CheckSpec
 from orchestrator.domain.recipe.field_types import Slug, build_key_problem
 from orchestrator.domain.recipe.merge import MergeRules, StopRules
-from orchestrator.domain.recipe.scope import RecipeEnv, Scope
+from orchestrator.domain.recipe.scope import RecipeEnv, Scope, Site
 from orchestrator.domain.recipe.shard import Sample, ShardRules
 from orchestrator.domain.recipe.step import Step
-from orchestrator.domain.recipe.verify import Invariant, JudgeRules, Level, Verify
+from orchestrator.domain.recipe.verify import Invariant, JudgeRules, Level, Verify, VerifyCheck
 
 
 class Migration(FrozenModel):
@@ -31,6 +32,14 @@ class Migration(FrozenModel):
     owner: str = ""
     atomic: bool = False
     deadline: date | None = None
+
+
+def _require_unique_ids(table: tuple[str, ...], entries: Sequence[Step | VerifyCheck | Site]) -> None:
+    known = set()
+    for number, entry in enumerate(entries):
+        if entry.id in known:
+            raise build_key_problem((*table, number, "id"), f"{entry.id!r} is there already: no two have the same id")
+        known.add(entry.id)
 
 
 class Recipe(FrozenModel):
@@ -50,21 +59,14 @@ class Recipe(FrozenModel):
     stop: StopRules = Field(default_factory=StopRules)
 
     @model_validator(mode="after")
-    def _ids_are_unique(self) -> Self:
-        for table, ids in (
-            (("step",), [step.id for step in self.step]),
-            (("verify", "check"), [check.id for check in self.verify.check]),
-            (("scope", "site"), [site.id for site in self.scope.site]),
-        ):
-            for number, one in enumerate(ids):
-                if one in ids[:number]:
-                    raise build_key_problem(
-                        (*table, number, "id"), f"{one!r} is there already: no two have the same id"
-                    )
+    def _check_ids(self) -> Self:
+        _require_unique_ids(("step",), self.step)
+        _require_unique_ids(("verify", "check"), self.verify.check)
+        _require_unique_ids(("scope", "site"), self.scope.site)
         return self
 
     @model_validator(mode="after")
-    def _hangs_together(self) -> Self:
+    def _check_references(self) -> Self:
         if self.step[0].when == "failed":
             raise build_key_problem(
                 ("step", 0, "when"), "'failed' takes nothing here: nothing can have failed before it"
@@ -73,9 +75,9 @@ class Recipe(FrozenModel):
         for number, invariant in enumerate(self.invariant):
             if invariant.site and invariant.site not in sites:
                 known = ", ".join(sites) or "none"
-                told = f"there is no scope.site {invariant.site!r}; there are: {known}"
-                raise build_key_problem(("invariant", number, "site"), told)
-        if self.judge.diff_review == "llm" and not any(step.kind == "llm" for step in self.step):
+                text = f"there is no scope.site {invariant.site!r}; there are: {known}"
+                raise build_key_problem(("invariant", number, "site"), text)
+        if self.judge.diff_review == "llm" and "llm" not in self.step_kinds:
             raise build_key_problem(
                 ("judge", "diff_review"), "'llm' reviews what models write, but no step has kind = 'llm'"
             )
@@ -97,17 +99,22 @@ class Recipe(FrozenModel):
     @property
     def work_scope(self) -> Scope:
         """The scope with the sites that have to go: without those that an invariant only wants to be there."""
-        wanted = set()
-        for rule in self.invariant:
-            if rule.kind == "sites-at-least":
-                wanted.add(rule.site)
-        wanted -= {rule.site for rule in self.invariant if rule.kind == "sites-at-most"}
-        return self.scope.model_copy(update={"site": tuple(site for site in self.scope.site if site.id not in wanted)})
+        bounded = {(rule.kind, rule.site) for rule in self.invariant}
+        sites = []
+        for site in self.scope.site:
+            if ("sites-at-least", site.id) not in bounded or ("sites-at-most", site.id) in bounded:
+                sites.append(site)
+        return self.scope.model_copy(update={"site": tuple(sites)})
+
+    @property
+    def step_kinds(self) -> frozenset[str]:
+        """The kinds of its steps."""
+        return frozenset(step.kind for step in self.step)
 
     @property
     def needed_roles(self) -> tuple[str, ...]:
         """The roles whose models carrying it out takes."""
-        if not any(step.kind == "llm" for step in self.step):
+        if "llm" not in self.step_kinds:
             return ()
         if self.judge.diff_review == "llm":
             return ("worker", "judge")
@@ -115,22 +122,18 @@ class Recipe(FrozenModel):
 
     @property
     def needs_models(self) -> bool:
-        """Whether carrying it out takes a model."""
+        """True if carrying it out takes a model."""
         return bool(self.needed_roles)
 
     def build_checks(self, level: Level = "queue") -> tuple[CheckSpec, ...]:
-        """The checks of a level over all tests; those of `queue` are the gate."""
-        return tuple(
-            CheckSpec(
-                id=check.id,
-                run=check.run.replace("{tests}", check.all),
-                report=check.report or self.verify.report,
-                timeout_s=check.timeout_s,
-            )
-            for check in self.verify.check
-            if check.level == level
-        )
+        """Return the checks of a level over all tests; those of `queue` are the gate."""
+        specs = []
+        for check in self.verify.check:
+            if check.level == level:
+                run, report = check.run.replace("{tests}", check.all), check.report or self.verify.report
+                specs.append(CheckSpec(id=check.id, run=run, report=report, timeout_s=check.timeout_s))
+        return tuple(specs)
 
     def dump_values(self) -> dict[str, Any]:
-        """As plain data, from which `Recipe.model_validate` makes the same recipe; without what is as by default."""
+        """Return plain data from which `Recipe.model_validate` makes the same recipe; without what is as by default."""
         return {"schema": self.schema_version, **self.model_dump(mode="json", by_alias=True, exclude_defaults=True)}

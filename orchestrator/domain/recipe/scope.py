@@ -25,7 +25,7 @@ class Site(FrozenModel):
     target: Count = 0
 
     @model_validator(mode="after")
-    def _has_what_its_engine_needs(self) -> Self:
+    def _check_engine_keys(self) -> Self:
         if self.engine == "command" and not self.run.strip():
             raise ValueError("engine = 'command' needs run = \"…\", whose output names sites as path:line[:column]")
         if self.engine != "command" and not self.pattern:
@@ -74,10 +74,6 @@ class RecipeEnv(FrozenModel):
 
     @property
     def has_two_environments(self) -> bool:
-        """Whether the baseline is taken in another environment than the verdict."""
-        pairs = (
-            (self.before, self.after),
-            (self.vars_before, self.vars_after),
-            (self.read_only_before, self.read_only_after),
-        )
-        return any(before != after for before, after in pairs)
+        """True if the baseline is taken in another environment than the verdict."""
+        before = (self.before, self.vars_before, self.read_only_before)
+        return before != (self.after, self.vars_after, self.read_only_after)

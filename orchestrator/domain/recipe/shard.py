@@ -35,7 +35,7 @@ class ShardRules(FrozenModel):
 
     @field_validator("pair")
     @classmethod
-    def _pairs_compile(cls, pairs: tuple[str, ...]) -> tuple[str, ...]:
+    def _check_pairs(cls, pairs: tuple[str, ...]) -> tuple[str, ...]:
         for pair in pairs:
             pattern, arrow, template = pair.partition(PAIR_SEPARATOR)
             if not arrow or not template.strip():
@@ -51,7 +51,7 @@ class ShardRules(FrozenModel):
         return pairs
 
     @model_validator(mode="after")
-    def _has_its_command(self) -> Self:
+    def _check_command(self) -> Self:
         if "command" in self.by and not self.run.strip():
             raise ValueError('by = ["command"] needs run = "…", which prints path<TAB>shard for each path it reads')
         return self
@@ -75,7 +75,7 @@ class Sample(FrozenModel):
     growth: Annotated[float, Field(ge=1, allow_inf_nan=False)] = 4.0
 
     @model_validator(mode="after")
-    def _has_its_list(self) -> Self:
+    def _check_list(self) -> Self:
         if self.pick == "list" and not self.paths:
             raise ValueError("pick = 'list' needs paths = […]")
         return self

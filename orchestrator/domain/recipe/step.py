@@ -1,8 +1,9 @@
-"""`[[step]]`: the rungs of the ladder that files climb."""
+"""`[[step]]`: the rungs of the ladder that files climb, a model for each kind."""
 
-from typing import Annotated, Literal, Self
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, get_args
 
-from pydantic import Field, model_validator
+from pydantic import BeforeValidator, Discriminator, Field, Tag, TypeAdapter, model_validator
 
 from orchestrator.domain.frozen_model import FrozenModel
 from orchestrator.domain.recipe.field_types import (
@@ -18,17 +19,10 @@ from orchestrator.domain.recipe.field_types import (
 StepKind = Literal["command", "rewrite", "llm", "human"]
 CONTEXT_NAMES = ("file", "original", "codemod_diff", "failures", "siblings", "examples")
 """What a model can be shown, each as `{name}` or, with how many at most, `{name:3}`."""
-_OF_KIND: dict[str, frozenset[str]] = {
-    "command": frozenset({"run", "per", "ok_exit", "reads"}),
-    "rewrite": frozenset({"engine", "language", "pattern", "rewrite", "rule"}),
-    "llm": frozenset({"role", "prompt", "context", "context_tokens", "attempts", "budget_usd"}),
-    "human": frozenset({"note"}),
-}
-_ANY = frozenset({"id", "kind", "when", "on_signature", "start", "timeout_s", "must_parse", "idempotent"})
 
 
-class Step(FrozenModel):
-    """One rung.
+class StepKeys(FrozenModel):
+    """The keys that every kind of step has.
 
     `when` says which files it takes: always; sites (files with a site, or all if the recipe counts none); sites-left
     (files that still have one); failed (files that an earlier rung could not bring through), of these only the ones
@@ -36,16 +30,10 @@ class Step(FrozenModel):
     the content that failed (`tried`), or the `original`; `auto` takes what failed if it was the checks that said no,
     and the original if a step itself left the file broken. With `idempotent` a step that changes its own result once
     more has failed; that is tried on the sample, or on the first files without one.
-
-    command: `run` holds `{files}`, which becomes the file (per = file) or all files (per = shard); `reads` are globs of
-    further files on whose content the result rests. rewrite: `pattern` becomes `rewrite`, by regular expression or by
-    ast-grep, whose rule may stand in a file beside the recipe (`rule`) instead. llm: the model of `role` edits the
-    file; each of `attempts` has its own size of context in `context_tokens`, the last holds for the rest; `prompt` is a
-    file of instructions beside the recipe, or the text itself. human: what is left waits for a person.
     """
 
     id: Slug
-    kind: StepKind = "command"
+    kind: StepKind
     when: Literal["always", "sites", "sites-left", "failed"] = "sites"
     on_signature: Regex = ""
     start: Literal["auto", "tried", "original"] = "auto"
@@ -53,49 +41,96 @@ class Step(FrozenModel):
     must_parse: bool = True
     idempotent: bool = False
 
+    @model_validator(mode="before")
+    @classmethod
+    def _drop_default_keys_of_other_kinds(cls, values: object) -> object:
+        """Refuse keys of other kinds, but not where they hold what they have by default."""
+        if not isinstance(values, Mapping):
+            return values
+        foreign = {name: _KEYS[name] for name in sorted(_KEYS.keys() & values.keys() - cls.model_fields.keys())}
+        for name, default in foreign.items():
+            if not _is_default(values[name], default):
+                kind, own = values.get("kind", "command"), sorted(cls.model_fields.keys() - StepKeys.model_fields.keys())
+                text = f"kind = '{kind}' has no {', '.join(foreign)}; of its own it has {', '.join(own)}"
+                raise build_key_problem((name,), text)
+        return {name: value for name, value in values.items() if name not in foreign}
+
+    @model_validator(mode="after")
+    def _check_on_signature(self) -> "StepKeys":
+        if self.on_signature and self.when != "failed":
+            raise build_key_problem(("on_signature",), "it goes with when = 'failed'")
+        return self
+
+    @property
+    def takes_shard(self) -> bool:
+        """True for a step that is given all files of a shard at once."""
+        return False
+
+    @property
+    def runs_in_process(self) -> bool:
+        """True if the step needs no sandbox."""
+        return False
+
+    def accepts_exit(self, code: int | None) -> bool:
+        """Return True if an exit code is no failure."""
+        return code == 0
+
+    def dump_result_settings(self) -> dict[str, object]:
+        """Return the settings that decide the step's result: all but those that say when it is taken."""
+        left_out = {"id", "when", "on_signature", "timeout_s", "idempotent", "budget_usd", "note"}
+        return self.model_dump(mode="json", exclude=left_out)
+
+
+class CommandStep(StepKeys):
+    """`run` holds `{files}`, which becomes the file (per = file) or all files (per = shard).
+
+    `reads` are globs of further files on whose content the result rests.
+    """
+
+    kind: Literal["command"] = "command"
     run: str = ""
     per: Literal["file", "shard"] = "file"
     ok_exit: tuple[int, ...] = (0,)
     reads: tuple[Glob, ...] = ()
 
+    @property
+    def takes_shard(self) -> bool:
+        """True if one call gets all files of a shard."""
+        return self.per == "shard"
+
+    def accepts_exit(self, code: int | None) -> bool:
+        """Return True if the exit code is one of `ok_exit`."""
+        return code in self.ok_exit
+
+    @model_validator(mode="after")
+    def _check_run(self) -> "CommandStep":
+        if "{files}" not in self.run:
+            raise build_key_problem(("run",), "run does not say where the files go: write {files} in it")
+        return self
+
+
+class RewriteStep(StepKeys):
+    """`pattern` becomes `rewrite`, by regular expression or by ast-grep.
+
+    For ast-grep the text of a rule (`rule`) may stand in place of both; in the file it is the name of the rule's file.
+    """
+
+    kind: Literal["rewrite"]
     engine: Literal["regex", "ast-grep"] = "regex"
     language: str = ""
     pattern: str = ""
     rewrite: str | None = None
     rule: str = ""
 
-    role: Literal["worker"] = "worker"
-    prompt: str = ""
-    context: tuple[str, ...] = ("{file}", "{codemod_diff}", "{failures}", "{siblings:2}", "{examples:3}")
-    context_tokens: Annotated[tuple[AtLeastOne, ...], Field(min_length=1)] = (8_000, 40_000, 100_000)
-    attempts: Annotated[int, Field(ge=1, le=100)] = 4
-    budget_usd: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.0
-
-    note: bool = False
+    @property
+    def runs_in_process(self) -> bool:
+        """True if it is done by a regular expression, which needs no sandbox."""
+        return self.engine == "regex"
 
     @model_validator(mode="after")
-    def _fits_its_kind(self) -> Self:
-        foreign = sorted(self.model_fields_set - _ANY - _OF_KIND[self.kind])
-        said = []
-        for name in foreign:
-            if getattr(self, name) != type(self).model_fields[name].default:
-                said.append(name)
-        if said:
-            allowed = ", ".join(sorted(_OF_KIND[self.kind]))
-            told = f"kind = '{self.kind}' has no {', '.join(foreign)}; of its own it has {allowed}"
-            raise build_key_problem((said[0],), told)
-        if self.on_signature and self.when != "failed":
-            raise build_key_problem(("on_signature",), "it goes with when = 'failed'")
-        getattr(self, f"_check_{self.kind}")()
-        return self
-
-    def _check_command(self) -> None:
-        if "{files}" not in self.run:
-            raise build_key_problem(("run",), "run does not say where the files go: write {files} in it")
-
-    def _check_rewrite(self) -> None:
+    def _check_pattern(self) -> "RewriteStep":
         if self.engine == "ast-grep" and self.rule:
-            return
+            return self
         if not self.pattern or self.rewrite is None:
             raise ValueError("kind = 'rewrite' needs a pattern and a rewrite")
         if self.engine == "ast-grep" and not self.language:
@@ -105,18 +140,99 @@ class Step(FrozenModel):
                 check_rewrite(self.pattern, self.rewrite)
             except ValueError as error:
                 raise build_key_problem(("rewrite",), str(error)) from error
+        return self
 
-    def _check_llm(self) -> None:
+
+class ModelStep(StepKeys):
+    """The model of `role` edits the file, with a size of context for each attempt.
+
+    The last of `context_tokens` holds for all further attempts. `prompt` is the text of the instructions; in the file
+    it may be the name of a file beside the recipe.
+    """
+
+    kind: Literal["llm"]
+    role: Literal["worker"] = "worker"
+    prompt: str = ""
+    context: tuple[str, ...] = ("{file}", "{codemod_diff}", "{failures}", "{siblings:2}", "{examples:3}")
+    context_tokens: Annotated[tuple[AtLeastOne, ...], Field(min_length=1)] = (8_000, 40_000, 100_000)
+    attempts: Annotated[int, Field(ge=1, le=100)] = 4
+    budget_usd: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.0
+
+    @model_validator(mode="after")
+    def _check_context(self) -> "ModelStep":
         for place, item in enumerate(self.context):
             name = item.strip("{}").partition(":")[0]
             if name not in CONTEXT_NAMES or not (item.startswith("{") and item.endswith("}")):
-                told = f"{item!r} is nothing a model can be shown: write one of {{{'}, {'.join(CONTEXT_NAMES)}}}"
-                raise build_key_problem(("context", place), told)
+                text = f"{item!r} is nothing a model can be shown: write one of {{{'}, {'.join(CONTEXT_NAMES)}}}"
+                raise build_key_problem(("context", place), text)
+        return self
 
-    def _check_human(self) -> None:
-        """It needs nothing."""
 
-    def dump_result_settings(self) -> dict[str, object]:
-        """What of the step decides its result: everything but when it is taken."""
-        left_out = {"id", "when", "on_signature", "timeout_s", "idempotent", "budget_usd", "note"}
-        return self.model_dump(mode="json", exclude=left_out)
+class HumanStep(StepKeys):
+    """The files that are left wait for a person; with `note` a comment in each says why."""
+
+    kind: Literal["human"]
+    note: bool = False
+
+
+STEP_MODELS: tuple[type[StepKeys], ...] = (CommandStep, RewriteStep, ModelStep, HumanStep)
+_TAGS: dict[str, str] = {kind: model.__name__ for kind, model in zip(get_args(StepKind), STEP_MODELS, strict=True)}
+
+
+def _list_own_keys() -> dict[str, object]:
+    """Return the default of every key that only some kinds have, by its name."""
+    found = {}
+    for model in STEP_MODELS:
+        for name, field in model.model_fields.items():
+            if name not in StepKeys.model_fields:
+                found[name] = field.default
+    return found
+
+
+_KEYS = _list_own_keys()
+
+
+def _is_default(value: object, default: object) -> bool:
+    """Return True if a value from TOML, which has lists for tuples, is the default."""
+    if isinstance(value, list):
+        value = tuple(value)
+    return value == default
+
+
+def _read_kind(values: Any) -> str:  # noqa: ANN401  whatever the file holds
+    if isinstance(values, Mapping):
+        return str(values.get("kind", "command"))
+    return str(getattr(values, "kind", "command"))
+
+
+def _check_kind(values: object) -> object:
+    if _read_kind(values) not in _TAGS:
+        raise build_key_problem(("kind",), "Input should be 'command', 'rewrite', 'llm' or 'human'")
+    return values
+
+
+def _choose_tag(values: object) -> str:
+    return _TAGS[_read_kind(values)]
+
+
+Step = Annotated[
+    Annotated[CommandStep, Tag("CommandStep")]
+    | Annotated[RewriteStep, Tag("RewriteStep")]
+    | Annotated[ModelStep, Tag("ModelStep")]
+    | Annotated[HumanStep, Tag("HumanStep")],
+    Discriminator(_choose_tag),
+    BeforeValidator(_check_kind),
+]
+"""One rung, of any kind; without `kind` it is a command."""
+TransformStep = CommandStep | RewriteStep
+"""A step that works on files without asking anybody."""
+_STEP: TypeAdapter[Step] = TypeAdapter(Step)
+
+
+def parse_step(values: Mapping[str, Any]) -> Step:
+    """Return a step from its keys.
+
+    Raises:
+        ValidationError: the keys are not those of a step.
+    """
+    return _STEP.validate_python(values)

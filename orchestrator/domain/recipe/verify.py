@@ -31,7 +31,7 @@ class VerifyCheck(FrozenModel):
     timeout_s: Seconds = 1_800.0
 
     @model_validator(mode="after")
-    def _fits(self) -> Self:
+    def _check_selection(self) -> Self:
         if self.tests != "all" and "{tests}" not in self.run:
             raise ValueError(f"tests = '{self.tests}' selects test files: write {{tests}} in run where they go")
         if self.tests == "command" and not self.select.strip():
@@ -54,7 +54,7 @@ class Verify(FrozenModel):
     check: Annotated[tuple[VerifyCheck, ...], Field(min_length=1)]
 
     @model_validator(mode="after")
-    def _has_a_gate(self) -> Self:
+    def _check_gate(self) -> Self:
         if not any(check.level == "queue" for check in self.check):
             raise ValueError("no check has level = 'queue', so nothing would be tested before it lands")
         return self
@@ -104,7 +104,7 @@ class Invariant(FrozenModel):
     level: Level = "shard"
 
     @model_validator(mode="after")
-    def _has_what_its_kind_needs(self) -> Self:
+    def _check_needed_key(self) -> Self:
         needed = _NEEDS.get(self.kind)
         if needed and not getattr(self, needed):
             raise ValueError(f"kind = '{self.kind}' needs {needed}")

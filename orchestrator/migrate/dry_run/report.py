@@ -5,10 +5,11 @@ from typing import Any
 
 from orchestrator.domain.judging.check import Difference
 from orchestrator.domain.migration.files import FileRecord, FileStatus, Shard, SitePlace
+from orchestrator.domain.recipe.model import Recipe
 from orchestrator.domain.run.state import RunState
-from orchestrator.migrate.dry_run.runner import DryRunResult, StepTally, count_failure_signatures
+from orchestrator.migrate.dry_run.runner import DryRunResult, count_failure_signatures
 from orchestrator.migrate.ladder.passes import is_changed, list_passes
-from orchestrator.migrate.recipe import Recipe
+from orchestrator.migrate.steps.step_io import StepTally
 from worktrees.diffs.file_diffs import diff_trees, read_diff_text
 from worktrees.git import Git
 

@@ -1,1 +1,1 @@
-"""What has to hold of what a migration changes: rules, checks by level, environments, coverage."""
+"""Judge what a migration changes: rules, checks by level, coverage."""

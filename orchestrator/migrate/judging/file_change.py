@@ -1,17 +1,10 @@
 """A file as it was and as it is to be, with what rules ask of it: sites on both sides, and the lines that differ."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from orchestrator.domain.migration.files import SitePlace
-from orchestrator.ports.hands import Workspace
-
-FindSites = Callable[[Mapping[str, bytes], Workspace | None], Awaitable[Mapping[str, Sequence[SitePlace]]]]
-"""Path → content to path → the sites that are in it; a file without any may be left out.
-
-The workspace holds these contents. It is None where no kind of site of the recipe takes a command to find.
-"""
 
 
 class ChangedRegion(NamedTuple):
@@ -28,7 +21,7 @@ class ChangedRegion(NamedTuple):
 
 
 class RuleViolation(NamedTuple):
-    """A rule that a file does not keep: why in words, and the same without what varies from file to file."""
+    """A rule that a file breaks: the reason in words, and the same without what varies from file to file."""
 
     reason: str
     signature: str
@@ -47,5 +40,5 @@ class FileChange:
 
     @property
     def changed_lines(self) -> int:
-        """How many lines were taken out and put in."""
+        """The number of lines taken out and put in."""
         return sum(region.removed + region.added for region in self.regions)

@@ -1,13 +1,19 @@
 """What holds for every changed file by itself: invariants that its contents tell of, and `[judge] reject_if`."""
 
+import ast
+import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from anyio import to_thread
 
 from orchestrator.domain.migration.files import FileRecord, SitePlace
-from orchestrator.domain.recipe.verify import Level
-from orchestrator.migrate.judging.file_change import ChangedRegion, FileChange, FindSites, RuleViolation
+from orchestrator.domain.recipe.model import Recipe
+from orchestrator.domain.recipe.verify import Invariant, Level
+from orchestrator.judge.files.path_protection import is_test_path
+from orchestrator.judge.source.python_syntax import parse_python
+from orchestrator.judge.source.testcases import list_test_functions
+from orchestrator.migrate.judging.file_change import ChangedRegion, FileChange, RuleViolation
 from orchestrator.migrate.judging.invariants import (
     FILE_KINDS,
     SITE_KINDS,
@@ -15,8 +21,8 @@ from orchestrator.migrate.judging.invariants import (
     is_scope_wide,
     select_due_invariants,
 )
-from orchestrator.migrate.judging.reject_rules import find_objection
-from orchestrator.migrate.recipe import Invariant, Recipe
+from orchestrator.migrate.scope.inventory import is_in_scope
+from orchestrator.migrate.sites.finder import find_sites
 from orchestrator.migrate.sites.regex import find_matches
 from orchestrator.ports.hands import Workspace
 from worktrees.diffs.file_diffs import diff_blobs
@@ -25,30 +31,25 @@ from worktrees.git import Git
 from worktrees.object_store.trees import read_blobs
 
 _REGEX_S = 20.0
-_TOO_MUCH = ChangedRegion(1, 1_000_000, 1, 1_000_000)
+_WHOLE_FILE = ChangedRegion(1, 1_000_000, 1, 1_000_000)
 """Of a file of which git cannot say what changed in it."""
+_SCRIPT_SUFFIXES = (".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx")
+_SCRIPT_TEST = re.compile(rb"(?<![\w.$])(?:it|test|specify)(?:\.\w+)?\s*\(")
 
 
 class FileRules:
     """The rules of one recipe; what was found of a content is remembered."""
 
-    def __init__(self, git: Git, recipe: Recipe, find: FindSites) -> None:
+    def __init__(self, git: Git, recipe: Recipe) -> None:
         self._git = git
         self._recipe = recipe
-        self._find = find
         self._known: dict[tuple[str, str, str, Level], RuleViolation | None] = {}
 
     def needs_workspace(self, level: Level) -> bool:
-        """Whether `broken` and `sites_in_scope` have to be given a workspace that holds the new contents."""
-        by_command = set()
-        for site in self._recipe.scope.site:
-            if site.engine != "regex":
-                by_command.add(site.id)
-        return any(
-            rule.site in by_command
-            for rule in select_due_invariants(self._recipe.invariant, level)
-            if rule.kind in SITE_KINDS
-        )
+        """Return True if the rules have to be given a workspace that holds the new contents, to find sites in."""
+        by_command = {site.id for site in self._recipe.scope.site if site.engine != "regex"}
+        due = select_due_invariants(self._recipe.invariant, level)
+        return any(rule.kind in SITE_KINDS and rule.site in by_command for rule in due)
 
     async def find_violations(
         self,
@@ -57,7 +58,7 @@ class FileRules:
         level: Level,
         workspace: Workspace | None = None,
     ) -> dict[str, RuleViolation]:
-        """By path, the first rule that a file breaks with its new content.
+        """Return by path the first rule that a file breaks with its new content.
 
         Args:
             files: path → the blob of the new content.
@@ -65,96 +66,157 @@ class FileRules:
             level: how far they have come; rules of earlier levels still hold.
             workspace: holds these contents, see `needs_workspace`.
         """
-        new = {}
-        for path, blob in files.items():
-            if self._key(path, blob, records, level) not in self._known:
-                new[path] = blob
-        changes = await self._changes(new, records, level, workspace)
-        endless = await self._endless(changes, level)
+        keys = {path: (path, records[path].base, blob, level) for path, blob in files.items()}
+        new = {path: blob for path, blob in files.items() if keys[path] not in self._known}
+        changes = await self._read_changes(new, records, level, workspace)
+        endless = await self._find_endless_patterns(changes, level)
         for change in changes:
-            found = endless.get(change.path) or await to_thread.run_sync(self._first, change, level)
-            self._known[self._key(change.path, files[change.path], records, level)] = found
-        told = {}
-        for path, blob in sorted(files.items()):
-            told[path] = self._known[self._key(path, blob, records, level)]
-        return {path: found for path, found in told.items() if found is not None}
+            violation = endless.get(change.path) or await to_thread.run_sync(self._find_first, change, level)
+            self._known[keys[change.path]] = violation
+        found = {}
+        for path in sorted(files):
+            violation = self._known[keys[path]]
+            if violation is not None:
+                found[path] = violation
+        return found
 
     async def count_sites_in_scope(
         self, files: Mapping[str, str], records: Mapping[str, FileRecord], workspace: Workspace | None = None
     ) -> Mapping[str, int]:
-        """How many sites of each kind all files have together; those not in `files` have what they had on the base."""
+        """Return how many sites of each kind all files have; those not in `files` have what they had on the base."""
         contents = await read_blobs(self._git, list(files.values()))
-        now = await self._find({path: contents[blob] for path, blob in files.items()}, workspace) if files else {}
-        unchanged = (record.places for path, record in records.items() if path not in files)
-        return Counter(place.site for places in (*unchanged, *now.values()) for place in places)
+        sites = await self._find_sites({path: contents[blob] for path, blob in files.items()}, workspace)
+        counts: Counter[str] = Counter()
+        for path, record in records.items():
+            places = sites.get(path, ()) if path in files else record.places
+            counts.update(place.site for place in places)
+        return counts
 
-    def _key(
-        self, path: str, blob: str, records: Mapping[str, FileRecord], level: Level
-    ) -> tuple[str, str, str, Level]:
-        return path, records[path].base, blob, level
+    def _list_rules(self, level: Level) -> list[Invariant]:
+        due = select_due_invariants(self._recipe.invariant, level)
+        return [rule for rule in due if rule.kind in FILE_KINDS and not is_scope_wide(rule)]
 
-    def _rules(self, level: Level) -> tuple[Invariant, ...]:
-        of_a_file = (rule for rule in select_due_invariants(self._recipe.invariant, level) if rule.kind in FILE_KINDS)
-        return tuple(rule for rule in of_a_file if not is_scope_wide(rule))
-
-    async def _endless(self, changes: Sequence[FileChange], level: Level) -> Mapping[str, RuleViolation]:
-        """By path, the pattern that would never be done with a file; nothing else may be asked of these."""
+    async def _find_endless_patterns(self, changes: Sequence[FileChange], level: Level) -> Mapping[str, RuleViolation]:
+        """Return by path the pattern that would never be done with a file; nothing else may be asked of these."""
         found: dict[str, RuleViolation] = {}
-        for rule in self._rules(level):
-            if rule.kind == "no-new-match":
-                contents = []
-                for change in changes:
-                    for content in (change.before, change.after):
-                        contents.append(content)
-                told = await find_matches(rule.pattern, contents, _REGEX_S)
-                words = f"{rule.pattern} finds no end on it within {_REGEX_S:g} s"
-                ends = zip(changes, told[::2], told[1::2], strict=True)
-                found |= {change.path: RuleViolation(words, words) for change, *both in ends if None in both}
+        for rule in self._list_rules(level):
+            if rule.kind != "no-new-match":
+                continue
+            contents: list[bytes] = []
+            for change in changes:
+                contents += [change.before, change.after]
+            matches = await find_matches(rule.pattern, contents, _REGEX_S)
+            words = f"{rule.pattern} finds no end on it within {_REGEX_S:g} s"
+            for change, before, after in zip(changes, matches[::2], matches[1::2], strict=True):
+                if before is None or after is None:
+                    found[change.path] = RuleViolation(words, words)
         return found
 
-    def _first(self, change: FileChange, level: Level) -> RuleViolation | None:
-        return find_broken_invariant(change, self._rules(level)) or find_objection(change, self._recipe)
+    def _find_first(self, change: FileChange, level: Level) -> RuleViolation | None:
+        return find_broken_invariant(change, self._list_rules(level)) or find_objection(change, self._recipe)
 
-    async def _changes(
+    async def _read_changes(
         self, files: Mapping[str, str], records: Mapping[str, FileRecord], level: Level, workspace: Workspace | None
     ) -> Sequence[FileChange]:
-        contents = await read_blobs(self._git, [*files.values(), *(records[path].base for path in files)])
-        sites = await self._sites({path: contents[blob] for path, blob in files.items()}, level, workspace)
-        pairs = {}
-        for path, blob in files.items():
-            pairs[path] = (records[path].base, blob)
-        regions = await find_changed_regions(self._git, pairs) if self._asks_for_regions(level) else {}
-        return [
-            FileChange(
+        pairs = {path: (records[path].base, blob) for path, blob in files.items()}
+        contents = await read_blobs(self._git, [*files.values(), *(base for base, _ in pairs.values())])
+        sites: Mapping[str, Sequence[SitePlace]] = {}
+        if any(rule.kind in SITE_KINDS for rule in self._list_rules(level)):
+            sites = await self._find_sites({path: contents[blob] for path, blob in files.items()}, workspace)
+        regions: Mapping[str, Sequence[ChangedRegion]] = {}
+        if self._needs_regions(level):
+            regions = await find_changed_regions(self._git, pairs)
+        changes = []
+        for path, (base, blob) in pairs.items():
+            change = FileChange(
                 path,
-                contents[records[path].base],
+                contents[base],
                 contents[blob],
                 records[path].places,
                 sites.get(path, ()),
                 regions.get(path, ()),
             )
-            for path, blob in files.items()
-        ]
+            changes.append(change)
+        return changes
 
-    async def _sites(
-        self, contents: Mapping[str, bytes], level: Level, workspace: Workspace | None
+    async def _find_sites(
+        self, contents: Mapping[str, bytes], workspace: Workspace | None
     ) -> Mapping[str, Sequence[SitePlace]]:
-        if not contents or not any(rule.kind in SITE_KINDS for rule in self._rules(level)):
+        """Return by path the sites of these contents, which the workspace holds."""
+        if not contents:
             return {}
-        return await self._find(contents, workspace)
+        return (await find_sites(self._recipe.scope, contents, workspace)).places
 
-    def _asks_for_regions(self, level: Level) -> bool:
-        is_limited = any(rule.kind == "max-diff" for rule in self._rules(level))
+    def _needs_regions(self, level: Level) -> bool:
+        is_limited = any(rule.kind == "max-diff" for rule in self._list_rules(level))
         return is_limited or "unrelated-hunk" in self._recipe.judge.reject_if
 
 
 async def find_changed_regions(git: Git, pairs: Mapping[str, tuple[str, str]]) -> Mapping[str, Sequence[ChangedRegion]]:
-    """By path, what changed between two blobs; everything, where git cannot tell."""
+    """Return by path what changed between two blobs; everything, where git cannot tell."""
     found = await diff_blobs(git, list(pairs.values()))
-    return {path: _regions(hunks) for path, hunks in zip(pairs, found, strict=True)}
+    return {path: _build_regions(hunks) for path, hunks in zip(pairs, found, strict=True)}
 
 
-def _regions(hunks: Sequence[Hunk] | None) -> Sequence[ChangedRegion]:
+def _build_regions(hunks: Sequence[Hunk] | None) -> Sequence[ChangedRegion]:
     if hunks is None:
-        return (_TOO_MUCH,)
-    return tuple(ChangedRegion(hunk.old_start, hunk.old_length, hunk.new_start, hunk.new_length) for hunk in hunks)
+        return (_WHOLE_FILE,)
+    return [ChangedRegion(hunk.old_start, hunk.old_length, hunk.new_start, hunk.new_length) for hunk in hunks]
+
+
+def find_objection(change: FileChange, recipe: Recipe) -> RuleViolation | None:
+    """Return the first reason under `[judge] reject_if` to reject the change; None if there is none."""
+    return next(_list_objections(change, recipe), None)
+
+
+def _list_objections(change: FileChange, recipe: Recipe) -> Iterator[RuleViolation]:
+    rules = recipe.judge
+    if "out-of-scope-path" in rules.reject_if and not is_in_scope(recipe.scope, change.path):
+        yield RuleViolation("it is not in scope", "it is not in scope")
+    if "deleted-test" in rules.reject_if and is_test_path(change.path) and (lost := list_deleted_tests(change)):
+        yield RuleViolation(f"tests are gone from it: {', '.join(lost[:3])}", "tests are gone from it")
+    if "unrelated-hunk" in rules.reject_if and recipe.scope.site:
+        far = count_unrelated_lines(change.regions, (place.line for place in change.sites_before), rules.near)
+        if far > rules.max_unrelated_lines:
+            words = f"changed lines are further than {rules.near} lines from any site"
+            yield RuleViolation(f"{far} {words}, at most {rules.max_unrelated_lines} may be", words)
+
+
+def count_unrelated_lines(regions: Iterable[ChangedRegion], sites: Iterable[int], near: int) -> int:
+    """Return how many changed lines lie further than `near` lines from every line of `sites`.
+
+    Args:
+        regions: what changed.
+        sites: lines of the old file.
+        near: how many lines away from a site a change still belongs to it.
+    """
+    related: set[int] = set()
+    for line in sites:
+        related.update(range(line - near, line + near + 1))
+    return sum(line not in related for line in _list_old_lines(regions))
+
+
+def _list_old_lines(regions: Iterable[ChangedRegion]) -> Iterator[int]:
+    """Yield for each changed line where that is in the old file: new lines stand for those they replace."""
+    for region in regions:
+        yield from range(region.old_line, region.old_line + region.removed)
+        last = max(region.removed - 1, 0)
+        for number in range(region.added):
+            yield region.old_line + min(number, last)
+
+
+def list_deleted_tests(change: FileChange) -> list[str]:
+    """Return the tests that the file no longer has, by name; of scripts only how many fewer they are. Blocks."""
+    if change.path.endswith(".py"):
+        before, after = parse_python(change.before), parse_python(change.after)
+        if before and after:
+            return sorted(_list_test_names(before) - _list_test_names(after))
+    elif change.path.endswith(_SCRIPT_SUFFIXES):
+        fewer = len(_SCRIPT_TEST.findall(change.before)) - len(_SCRIPT_TEST.findall(change.after))
+        if fewer > 0:
+            return [f"{fewer} calls of it or test"]
+    return []
+
+
+def _list_test_names(tree: ast.Module) -> set[str]:
+    return {function.name for function in list_test_functions("", tree) if function.is_collected}

@@ -1,84 +1,111 @@
-"""What must hold of a changed file beside the tests: the recipe's rules, its checks of single files, idempotence.
+"""What must hold of a changed file beside the tests: the recipe's rules, and its checks of single files.
 
 It is asked apart from the steps, so that a step's result may come from the cache whatever the rules are by now.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from anyio import to_thread
 
 from orchestrator.domain.event.migration import FileMoved
 from orchestrator.domain.ids import CommitId
-from orchestrator.domain.migration.files import FileRecord, FileStatus
+from orchestrator.domain.judging.check import CheckSpec, Outcomes
+from orchestrator.domain.migration.files import FailureKind, FileRecord, FileStatus
+from orchestrator.domain.recipe.model import Recipe
 from orchestrator.domain.recipe.verify import Level
 from orchestrator.engine.context import RunContext
+from orchestrator.hands.execution.log_reader import read_log_ends
+from orchestrator.hands.execution.workspace_runner import run_command
+from orchestrator.judge.gate.difference import compare_outcomes
+from orchestrator.judge.gate.injection import REPORT_VARIABLE
+from orchestrator.judge.reports import parse_report
+from orchestrator.judge.reports.failure_signature import build_failure_signature, extract_failure_excerpt
+from orchestrator.judge.reports.telling_line import find_telling_line
+from orchestrator.migrate.command_lines import fill_in_files
 from orchestrator.migrate.judging.file_change import RuleViolation
 from orchestrator.migrate.judging.file_rules import FileRules
-from orchestrator.migrate.judging.step_checks import StepChecks
 from orchestrator.migrate.ladder.passes import is_changed
-from orchestrator.migrate.recipe import Recipe
-from orchestrator.migrate.steps.idempotence import NOT_IDEMPOTENT, find_non_idempotent_files
-from orchestrator.migrate.steps.step_workspace import StepRun
-from orchestrator.ports.hands import Workspace
+from orchestrator.ports.hands import CommandEnding, CommandResult, ShellCommand, Workspace
 from worktrees.object_store.trees import read_blobs
 
-_REPEATS = RuleViolation("the step that made the change would change it once more", NOT_IDEMPOTENT)
+_LINE_CHARS = 200
 
 
 class FileValidator:
-    """Weighs the files of one run by one recipe."""
+    """Judges the changed files of one run by one recipe, each by itself."""
 
     def __init__(self, context: RunContext, recipe: Recipe, rules: FileRules) -> None:
         self._context = context
-        self._recipe = recipe
         self._rules = rules
         self._checks = StepChecks(recipe)
 
-    async def restore_invalid_files(self, paths: Sequence[str], start: CommitId, level: Level) -> None:
-        """Put back the changed ones of these files that do not hold what they have to.
+    async def restore_invalid_files(self, paths: Iterable[str], start: CommitId, level: Level) -> list[FileMoved]:
+        """Put back the changed ones of these files that break a rule; return the moves that did.
 
         Args:
             paths: of files whose steps are done.
             start: the commit from which they started.
             level: `step` right after one, `queue` at the end of a pass.
         """
-        files = [file for path in paths if is_changed(file := self._context.state.files[path])]
+        files = self.list_changed_files(paths)
         if not files:
-            return
-        broken = await self._by_rules(files, start, level)
-        sound = [file for file in files if file.path not in broken]
-        broken |= await self._by_checks(sound, start) if level == "step" else {}
-        broken |= await self._by_repeating(sound, start, level)
-        await self._context.journal.append(*(_restored(self._context.state.files[p], b) for p, b in broken.items()))
+            return []
+        violations = await self._find_broken_rules(files, start, level)
+        if level == "step":
+            sound = [file for file in files if file.path not in violations]
+            violations |= await self._find_failed_checks(sound, start)
+        return await self.restore_files(violations, FailureKind.RULE)
 
-    async def _by_rules(self, files: Sequence[FileRecord], start: CommitId, level: Level) -> dict[str, RuleViolation]:
-        blobs = {}
-        for file in files:
-            if file.blob:
-                blobs[file.path] = file.blob
+    def list_changed_files(self, paths: Iterable[str]) -> list[FileRecord]:
+        """Return those of the files that have a new content that has not landed."""
+        return list(filter(is_changed, map(self._context.state.files.__getitem__, paths)))
+
+    async def restore_files(self, violations: Mapping[str, RuleViolation], failure: FailureKind) -> list[FileMoved]:
+        """Put back these files, by path, each for its reason; return the moves that did."""
+        moves = []
+        for path, violation in violations.items():
+            file = self._context.state.files[path]
+            move = FileMoved(
+                path=path,
+                status=FileStatus.RESTORED,
+                rung=file.rung,
+                tried=file.blob,
+                reason=violation.reason,
+                signature=violation.signature,
+                failure=failure,
+            )
+            moves.append(move)
+        await self._context.journal.append(*moves)
+        return moves
+
+    async def _find_broken_rules(
+        self, files: Sequence[FileRecord], start: CommitId, level: Level
+    ) -> dict[str, RuleViolation]:
+        blobs = {file.path: file.blob for file in files if file.blob}
+        records = self._context.state.files
         if not self._rules.needs_workspace(level):
-            return await self._rules.find_violations(blobs, self._context.state.files, level)
-        workspace = await self._context.hands.open_workspace(start, "rules for files")
-        try:
-            for path, content in (await self._contents(files)).items():
+            return await self._rules.find_violations(blobs, records, level)
+        async with self._open_workspace(start, "rules for files") as workspace:
+            for path, content in (await self._read_contents(files)).items():
                 await workspace.write_file(path, content)
-            return await self._rules.find_violations(blobs, self._context.state.files, level, workspace)
-        finally:
-            await workspace.close()
+            return await self._rules.find_violations(blobs, records, level, workspace)
 
-    async def _by_checks(self, files: Sequence[FileRecord], start: CommitId) -> dict[str, RuleViolation]:
+    async def _find_failed_checks(self, files: Sequence[FileRecord], start: CommitId) -> dict[str, RuleViolation]:
+        found: dict[str, RuleViolation] = {}
         if not self._checks or not files:
-            return {}
-        workspace = await self._context.hands.open_workspace(start, "checks of single files")
-        try:
-            contents = await self._contents(files)
-            found = {}
+            return found
+        contents = await self._read_contents(files)
+        async with self._open_workspace(start, "checks of single files") as workspace:
             for file in files:
-                found[file.path] = await self._checked(workspace, file, contents[file.path])
-        finally:
-            await workspace.close()
-        return {path: broken for path, broken in found.items() if broken}
+                violation = await self._check_file(workspace, file, contents[file.path])
+                if violation is not None:
+                    found[file.path] = violation
+        return found
 
-    async def _checked(self, workspace: Workspace, file: FileRecord, content: bytes) -> RuleViolation | None:
-        """What a check has against one file; the others are in the workspace as they were at the start."""
+    async def _check_file(self, workspace: Workspace, file: FileRecord, content: bytes) -> RuleViolation | None:
+        """Return what a check has against one file; the others are in the workspace as they were at the start."""
         git = self._context.repository.git
         before = (await read_blobs(git, [file.branch_blob]))[file.branch_blob]
         await workspace.write_file(file.path, content)
@@ -87,37 +114,101 @@ class FileValidator:
         finally:
             await workspace.write_file(file.path, before)
 
-    async def _by_repeating(
-        self, files: Sequence[FileRecord], start: CommitId, level: Level
-    ) -> dict[str, RuleViolation]:
-        if level == "step":
-            levels = {"step"}
-        else:
-            levels = {"shard", "queue"}
-        if not any(rule.kind == "idempotent" and rule.level in levels for rule in self._recipe.invariant):
-            return {}
-        found: dict[str, RuleViolation] = {}
-        for rung in sorted({file.rung for file in files}):
-            run = StepRun(self._recipe.step[rung], rung, start, 1)
-            if run.step.kind in {"command", "rewrite"} and run.step.per == "file":
-                of_rung = []
-                for file in files:
-                    if file.rung == rung:
-                        of_rung.append(file)
-                found |= dict.fromkeys(await find_non_idempotent_files(self._context, run, of_rung), _REPEATS)
-        return found
+    async def _read_contents(self, files: Sequence[FileRecord]) -> Mapping[str, bytes]:
+        blobs = {file.path: file.blob for file in files if file.blob}
+        contents = await read_blobs(self._context.repository.git, list(blobs.values()))
+        return {path: contents[blob] for path, blob in blobs.items()}
 
-    async def _contents(self, files: Sequence[FileRecord]) -> Mapping[str, bytes]:
-        blobs = await read_blobs(self._context.repository.git, [file.blob for file in files if file.blob])
-        return {file.path: blobs[file.blob] for file in files if file.blob}
+    @asynccontextmanager
+    async def _open_workspace(self, start: CommitId, purpose: str) -> AsyncIterator[Workspace]:
+        workspace = await self._context.hands.open_workspace(start, purpose)
+        try:
+            yield workspace
+        finally:
+            await workspace.close()
 
 
-def _restored(file: FileRecord, broken: RuleViolation) -> FileMoved:
-    return FileMoved(
-        path=file.path,
-        status=FileStatus.RESTORED,
-        rung=file.rung,
-        tried=file.blob,
-        reason=broken.reason,
-        signature=broken.signature,
+class StepChecks:
+    """The recipe's checks of level step: commands on one file, where it was changed. Falsy where there are none."""
+
+    def __init__(self, recipe: Recipe) -> None:
+        self._checks: Sequence[CheckSpec] = recipe.build_checks("step")
+
+    def __bool__(self) -> bool:
+        return bool(self._checks)
+
+    async def find_violation(
+        self, workspace: Workspace, path: str, before: bytes, after: bytes
+    ) -> RuleViolation | None:
+        """Return what a changed file loses against what it was; None if it loses nothing.
+
+        The workspace holds `after` at `path`, and does so again at the end. Only where a check is red the same is asked
+        of `before`: a file is not blamed for what was so already.
+
+        Raises:
+            EnvironmentProblem: this host has no sandbox to run commands in.
+        """
+        for spec in self._checks:
+            now = await _run_check(workspace, spec, path)
+            if now.is_green:
+                continue
+            await workspace.write_file(path, before)
+            try:
+                then = await _run_check(workspace, spec, path)
+            finally:
+                await workspace.write_file(path, after)
+            if violation := _compare_runs(spec, then, now):
+                return violation
+        return None
+
+
+@dataclass(frozen=True)
+class _CheckRun:
+    """One run of a check on a file: its result, the outcomes it told of, and what it printed."""
+
+    result: CommandResult
+    outcomes: Outcomes | None
+    output: str
+
+    @property
+    def is_green(self) -> bool:
+        """True if it exited with 0 and told of nothing red."""
+        return self.result.is_success and not any(outcome.is_red for outcome in (self.outcomes or {}).values())
+
+    @property
+    def ending(self) -> str:
+        """How it ended, in words."""
+        if self.result.exit_code is not None:
+            return f"exits with {self.result.exit_code}"
+        return f"was ended: {self.result.ending}"
+
+
+async def _run_check(workspace: Workspace, spec: CheckSpec, path: str) -> _CheckRun:
+    line = fill_in_files(spec.run, [path]).replace("{report}", f'"${REPORT_VARIABLE}"')
+    command = ShellCommand(line=line, timeout_s=spec.timeout_s, files={REPORT_VARIABLE: "report.xml"})
+    result = await run_command(workspace, command)
+    output = await to_thread.run_sync(read_log_ends, result.log)
+    if result.ending != CommandEnding.EXITED:
+        return _CheckRun(result, None, output)
+    report = await to_thread.run_sync(
+        parse_report, spec.report, result.log, result.files.get(REPORT_VARIABLE), result.exit_code
     )
+    return _CheckRun(result, report.outcomes, output)
+
+
+def _compare_runs(spec: CheckSpec, then: _CheckRun, now: _CheckRun) -> RuleViolation | None:
+    if then.outcomes is None and not then.is_green:
+        return None  # it was red before, and does not tell of what
+    difference = compare_outcomes(then.outcomes, then.result.exit_code, now.outcomes, now.result.exit_code)
+    if difference.is_green:
+        return None
+    lost = (*difference.new_failures, *difference.missing_tests, *difference.newly_skipped)
+    excerpt = extract_failure_excerpt(now.output, lost)
+    signature = build_failure_signature(excerpt) or f"check {spec.id} {now.ending}"
+    if lost:
+        reason, line = f"check {spec.id} loses {', '.join(lost[:3])}", excerpt.rpartition("\n")[2].strip()
+    else:
+        reason, line = f"check {spec.id} {now.ending}", find_telling_line(now.output)
+    if line:
+        reason += f": {line[:_LINE_CHARS]}"
+    return RuleViolation(reason, signature)

@@ -7,37 +7,36 @@ from typing import TypeVar
 from orchestrator.domain.event.landing import LandedPart
 from orchestrator.domain.ids import CommitId, TreeId
 from orchestrator.domain.judging.check import Difference
+from orchestrator.domain.text.listing import join_limited
 from orchestrator.engine.context import RunContext
 from orchestrator.migrate.judging.gate import MigrationGate
 from orchestrator.ports.gate import GateResult
 
 T = TypeVar("T")
+_SHOWN = 3
 
 
 @dataclass(frozen=True)
 class FinalCheck:
-    """The gate's last word, and the shard with which what is red came; empty where it is green or came with none."""
+    """The gate's last word, and the shard that brought what is red; empty where it is green or no single shard did."""
 
     result: GateResult
     red_shard: str = ""
 
     @property
     def reason(self) -> str:
-        """Why nothing may be published, in words; empty if it may."""
+        """The reason why nothing may be published, in words; empty if it may."""
         difference = self.result.difference
         if difference.is_green:
             return ""
-        red = list_problems(difference)
-        shown = ", ".join(red[:3]) + (f" and {len(red) - 3} more" if len(red) > 3 else "")
+        origin = "no single shard brought it"
         if self.red_shard:
-            with_whom = f"; it came with shard {self.red_shard}"
-        else:
-            with_whom = "; no single shard brought it"
-        return f"the final checks are red: {shown}{with_whom}"
+            origin = f"it came with shard {self.red_shard}"
+        return f"the final checks are red: {join_limited(list_problems(difference), _SHOWN)}; {origin}"
 
 
 def list_problems(difference: Difference) -> tuple[str, ...]:
-    """Everything that is wrong in a difference, by name."""
+    """Return everything that is wrong in a difference, by name."""
     lost = (*difference.new_failures, *difference.missing_tests, *difference.newly_skipped, *difference.unsettled)
     return (*lost, *difference.problems)
 
@@ -59,7 +58,9 @@ async def run_final_check(context: RunContext, gate: MigrationGate, commit: Comm
     run = context.state.run
     if await is_red(run.base, run.base_tree):
         return FinalCheck(result)
-    parts = [part for landing in context.state.landings for part in landing.parts]
+    parts: list[LandedPart] = []
+    for landing in context.state.landings:
+        parts += landing.parts
 
     async def is_part_red(part: LandedPart) -> bool:
         return await is_red(part.commit, await context.read_tree_id(part.commit))
@@ -69,7 +70,7 @@ async def run_final_check(context: RunContext, gate: MigrationGate, commit: Comm
 
 
 async def find_first_red(items: Sequence[T], is_red: Callable[[T], Awaitable[bool]]) -> T | None:
-    """The first item that is red, where each one after a red one is red as well, in log2 questions; None without any.
+    """Return the first item that is red, where each one after a red one is red as well, in log2 questions; None without any.
 
     The last item is taken to be red.
     """

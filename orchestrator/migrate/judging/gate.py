@@ -1,26 +1,20 @@
-"""The gate of a migration: rules for files, the checks, the old environment, rules for trees. Cheap before dear."""
+"""The gate of a migration: rules for files, the checks, the old environment, rules for trees; the cheap ones first."""
 
 from collections.abc import AsyncIterator, Container, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from anyio import to_thread
-
-from orchestrator.domain.event.run import Noticed
 from orchestrator.domain.ids import CommitId, TreeId
 from orchestrator.domain.judging.check import CheckSpec, Difference
-from orchestrator.domain.migration.files import SitePlace
-from orchestrator.domain.recipe.verify import Level, VerifyCheck
+from orchestrator.domain.recipe.model import Recipe
+from orchestrator.domain.recipe.verify import InvariantKind, Level
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.control.stop_signals import require_not_stopping
 from orchestrator.errors import BlobLost
-from orchestrator.hands.execution.log_reader import read_log_ends
-from orchestrator.hands.execution.workspace_runner import run_command
 from orchestrator.judge.gate.check_runner import CheckRunner, build_check_key
 from orchestrator.judge.gate.flakiness import list_runs_like
 from orchestrator.judge.gate.harness import HarnessGate
 from orchestrator.judge.gate.narrowing import never_narrow
-from orchestrator.migrate.judging.file_change import FindSites, RuleViolation
 from orchestrator.migrate.judging.file_rules import FileRules
 from orchestrator.migrate.judging.invariants import (
     TREE_KINDS,
@@ -29,22 +23,17 @@ from orchestrator.migrate.judging.invariants import (
     select_due_invariants,
 )
 from orchestrator.migrate.judging.narrow_checks import CheckNarrower
-from orchestrator.migrate.judging.outcome_policy import check_policy
-from orchestrator.migrate.judging.selected_tests import FindImporters, parse_selected_tests, select_tests
 from orchestrator.migrate.judging.tree_rules import (
     build_command_checks,
+    check_policy,
     check_test_counts,
     commit_tests_on_base,
     reword_old_source_failures,
     run_invariant_command,
 )
-from orchestrator.migrate.recipe import Recipe
-from orchestrator.migrate.sites.finder import find_sites
 from orchestrator.ports.gate import GateResult
-from orchestrator.ports.hands import ShellCommand, Workspace
+from orchestrator.ports.hands import Hands, Workspace
 from worktrees.object_store.trees import list_tree
-
-_LISTED = 20
 
 
 @dataclass(frozen=True)
@@ -61,29 +50,28 @@ class _Tree:
 
 
 class MigrationGate:
-    """A `ports.Gate` for the unions of a migration; starts nothing any more once the run drains."""
+    """A `ports.Gate` for the unions of a migration; starts nothing any more once the run drains.
 
-    def __init__(
-        self, context: RunContext, recipe: Recipe, find: FindSites, paths: Container[str] | None = None
-    ) -> None:
+    Args:
+        context: the run.
+        recipe: whose checks and rules.
+        paths: the files of the base; without them no check is made narrow.
+    """
+
+    def __init__(self, context: RunContext, recipe: Recipe, paths: Container[str] | None = None) -> None:
         self._context = context
-        self._recipe = recipe
-        self.rules = FileRules(context.repository.git, recipe, find)
-        self._runner = self._runner_in(after=True)
-        self._base_runner = self._runner_in(after=False)
+        self.recipe = recipe
+        self.rules = FileRules(context.repository.git, recipe)
+        self._runner = self._build_runner(context.hands)
+        self._base_runner = self._build_runner(context.baseline_hands or context.hands)
         self._narrow = never_narrow if paths is None else CheckNarrower(recipe, paths)
         self._gates: dict[tuple[tuple[CheckSpec, ...], bool], HarnessGate] = {}
 
-    def _runner_in(self, *, after: bool) -> CheckRunner:
-        context = self._context
-        if after or context.baseline_hands is None:
-            hands = context.hands
-        else:
-            hands = context.baseline_hands
-        return CheckRunner(hands, context.journal, context.config.hands.output_mb * 1024 * 1024)
+    def _build_runner(self, hands: Hands) -> CheckRunner:
+        return CheckRunner(hands, self._context.journal, self._context.config.hands.output_mb * 1024 * 1024)
 
-    def _gate(self, *checks: CheckSpec, is_strict: bool = False) -> HarnessGate:
-        """The checks in the new world; one gate for all who ask for the same, so that nothing runs twice at a time."""
+    def _get_gate(self, *checks: CheckSpec, is_strict: bool = False) -> HarnessGate:
+        """Return the gate of these checks; the same one for all who ask for them, so that nothing runs twice at a time."""
         if (checks, is_strict) not in self._gates:
             before = None if self._context.baseline_hands is None else self._base_runner
             made = HarnessGate(
@@ -99,30 +87,28 @@ class MigrationGate:
             EnvironmentProblem: they cannot serve as a gate; says why.
         """
         run, state = self._context.state.run, self._context.state
-        receipts = await self._context.gate.record_baseline(run.base, run.base_tree)
-        specs = {}
-        for spec in self._recipe.build_checks():
-            specs[build_check_key(spec)] = spec
+        receipts = await self._queue_gate.record_baseline(run.base, run.base_tree)
+        specs = {build_check_key(spec): spec for spec in self.recipe.build_checks()}
         for receipt in receipts:
-            for _ in range(len(list_runs_like(state, receipt)), 1 + self._recipe.verify.flaky_reruns):
+            for _ in range(len(list_runs_like(state, receipt)), 1 + self.recipe.verify.flaky_reruns):
                 require_not_stopping(self._context)
                 await self._base_runner.run_check(specs[receipt.check], run.base, run.base_tree, "the baseline, again")
 
     async def judge_tree(
         self, commit: CommitId, tree: TreeId, purpose: str, fresh: bool = False, reruns: int = 0
     ) -> GateResult:
-        """Whether a union may land; what is not asked of it in tests comes as problems, one for each file.
+        """Judge if a union may land; what is not asked of it in tests comes as problems, one for each file.
 
         Raises:
             EnvironmentProblem: the checks could not be run at all.
         """
-        asked = _Tree(commit, tree, purpose, fresh, "queue", await self._changes(tree), reruns)
-        return await self._judged(asked, self._gate(*self._recipe.build_checks()))
+        judged = _Tree(commit, tree, purpose, fresh, "queue", await self.list_changes(tree), reruns)
+        return await self._run_stages(judged, self._queue_gate)
 
     async def probe_tree(
         self, commit: CommitId, tree: TreeId, purpose: str, symptoms: Sequence[str], look: int = 0
     ) -> GateResult:
-        """Whether a union shows symptoms; narrow runs can tell where nothing but the checks has a say.
+        """Judge if a union shows symptoms; narrow runs can tell where nothing but the checks has a say.
 
         Raises:
             EnvironmentProblem: the checks could not be run at all.
@@ -130,235 +116,155 @@ class MigrationGate:
         require_not_stopping(self._context)
         if self._asks_more_than_checks:
             return await self.judge_tree(commit, tree, purpose, fresh=look > 0)
-        return await self._gate(*self._recipe.build_checks()).probe_tree(commit, tree, purpose, symptoms, look)
+        return await self._queue_gate.probe_tree(commit, tree, purpose, symptoms, look)
+
+    @property
+    def _queue_gate(self) -> HarnessGate:
+        """The checks of level queue."""
+        return self._get_gate(*self.recipe.build_checks())
+
+    def _has_due(self, kind: InvariantKind, level: Level) -> bool:
+        """Return True if an invariant of this kind is looked at where files have come as far as `level`."""
+        return any(rule.kind == kind for rule in select_due_invariants(self.recipe.invariant, level))
 
     @property
     def _asks_more_than_checks(self) -> bool:
-        recipe = self._recipe
-        of_trees = any(rule.kind in TREE_KINDS for rule in select_due_invariants(recipe.invariant, "queue"))
-        return of_trees or recipe.env.compat == "both" or recipe.verify.policy != "no-new-failures"
+        recipe = self.recipe
+        return any(self._has_due(kind, "queue") for kind in TREE_KINDS) or recipe.env.compat == "both" or recipe.verify.policy != "no-new-failures"
 
-    async def judge_shard(self, commit: CommitId, tree: TreeId, name: str, importers: FindImporters) -> GateResult:
-        """Whether a shard's changes alone hold on the base, by the rules and the checks of level shard.
+    async def judge_shard(
+        self,
+        commit: CommitId,
+        tree: TreeId,
+        purpose: str,
+        changes: Mapping[str, tuple[str, str]],
+        checks: Sequence[CheckSpec],
+    ) -> GateResult:
+        """Judge if a shard's changes alone hold on the base, by the rules of level shard and these checks.
 
         Args:
             commit: the base, or what landed, with the shard's changes.
             tree: its tree.
-            name: the shard's.
-            importers: which files import which, for the choice of tests.
+            purpose: what it is for, in receipts.
+            changes: as `list_changes` gives them.
+            checks: those of level shard.
         """
-        changes = await self._changes(tree)
-        asked = _Tree(commit, tree, f"shard {name}", False, "shard", changes)
-        return await self._judged(asked, self._gate(*await self._selected(asked, importers)))
+        judged = _Tree(commit, tree, purpose, False, "shard", changes)
+        return await self._run_stages(judged, self._get_gate(*checks))
 
     async def judge_final(self, commit: CommitId, tree: TreeId) -> GateResult:
-        """Whether all that landed may be published: every check, and against the base as it was in its own world."""
-        asked = _Tree(commit, tree, "the end", False, "final", await self._changes(tree))
-        return await self._judged(
-            asked, self._gate(*self._recipe.build_checks(), *self._recipe.build_checks("final"), is_strict=True)
-        )
+        """Judge if all that landed may be published: every check, and against the base as it was in its own world."""
+        judged = _Tree(commit, tree, "the end", False, "final", await self.list_changes(tree))
+        checks = (*self.recipe.build_checks(), *self.recipe.build_checks("final"))
+        return await self._run_stages(judged, self._get_gate(*checks, is_strict=True))
 
-    async def _judged(self, asked: _Tree, gate: HarnessGate) -> GateResult:
-        """The first of the stages that is red, or all of them together."""
-        total = GateResult(tree=asked.tree, difference=await self._of_files(asked), receipts=(), cached=True)
-        for stage in (self._of_checks, self._of_old_world, self._of_tree, self._of_old_sources):
+    async def _run_stages(self, judged: _Tree, gate: HarnessGate) -> GateResult:
+        """Return the first of the stages that is red, or all of them together."""
+        total = GateResult(tree=judged.tree, difference=await self._check_files(judged), receipts=(), cached=True)
+        for stage in (self._run_checks, self._run_in_old_environment, self._run_commands, self._run_on_old_sources):
             if not total.difference.is_green:
                 break
             require_not_stopping(self._context)
-            total = _together(total, await stage(asked, gate))
+            total = _add_results(total, await stage(judged, gate))
         return total
 
-    async def _of_files(self, asked: _Tree) -> Difference:
-        blobs = {}
-        for path, (_, blob) in asked.changes.items():
-            blobs[path] = blob
+    async def _check_files(self, judged: _Tree) -> Difference:
+        blobs = {path: blob for path, (_, blob) in judged.changes.items()}
         records = self._context.state.files
-        async with self._workspace(asked) as workspace:
-            found = await self.rules.find_violations(blobs, records, asked.level, workspace)
-            problems = []
-            for path, broken in sorted(found.items()):
-                problems.append(format_violation(path, broken))
-            if asked.level == "final" and any(map(is_scope_wide, self._recipe.invariant)):
+        async with self._open_workspace(judged) as workspace:
+            found = await self.rules.find_violations(blobs, records, judged.level, workspace)
+            problems = [f"{path}: {violation.reason}" for path, violation in sorted(found.items())]
+            if judged.level == "final" and any(map(is_scope_wide, self.recipe.invariant)):
                 left = await self.rules.count_sites_in_scope(blobs, records, workspace)
-                problems += check_scope_invariants(self._recipe.invariant, left)
+                problems += check_scope_invariants(self.recipe.invariant, left)
         return Difference(problems=tuple(problems))
 
     @asynccontextmanager
-    async def _workspace(self, asked: _Tree) -> AsyncIterator[Workspace | None]:
-        """A workspace that holds the tree, if its rules need one."""
-        if not self.rules.needs_workspace(asked.level):
+    async def _open_workspace(self, judged: _Tree) -> AsyncIterator[Workspace | None]:
+        """Open a workspace that holds the tree, if its rules need one."""
+        if not self.rules.needs_workspace(judged.level):
             yield None
             return
-        workspace = await self._context.hands.open_workspace(asked.commit, f"rules for {asked.purpose}")
+        workspace = await self._context.hands.open_workspace(judged.commit, f"rules for {judged.purpose}")
         try:
             yield workspace
         finally:
             await workspace.close()
 
-    async def _of_checks(self, asked: _Tree, gate: HarnessGate) -> GateResult:
-        reruns = max(asked.reruns, self._recipe.verify.flaky_reruns)
-        result = await gate.judge_tree(asked.commit, asked.tree, asked.purpose, asked.fresh, reruns)
+    async def _run_checks(self, judged: _Tree, gate: HarnessGate) -> GateResult:
+        reruns = max(judged.reruns, self.recipe.verify.flaky_reruns)
+        result = await gate.judge_tree(judged.commit, judged.tree, judged.purpose, judged.fresh, reruns)
         if not result.difference.is_green:
             return result
-        more = await self._by_policy(gate, result)
-        if any(rule.kind == "tests-not-lost" for rule in select_due_invariants(self._recipe.invariant, asked.level)):
+        more = await self._check_policy(gate, result)
+        if self._has_due("tests-not-lost", judged.level):
             more += check_test_counts(self._context.state, gate.checks, result.receipts)
         return result.model_copy(update={"difference": result.difference + more})
 
-    async def _by_policy(self, gate: HarnessGate, result: GateResult) -> Difference:
-        policy, state = self._recipe.verify.policy, self._context.state
+    async def _check_policy(self, gate: HarnessGate, result: GateResult) -> Difference:
+        policy, state = self.recipe.verify.policy, self._context.state
         total = Difference()
-        newest = {}
-        for key in result.receipts:
-            newest[state.receipts[key].check] = state.receipts[key]
-        for spec in gate.checks if policy != "no-new-failures" else ():
+        if policy == "no-new-failures":
+            return total
+        newest = {state.receipts[key].check: state.receipts[key] for key in result.receipts}
+        for spec in gate.checks:
             receipt, base = newest[build_check_key(spec)], await gate.get_baseline_receipt(spec)
             try:
-                outcomes = []
-                for one in (base, receipt):
-                    outcomes.append(await gate.load_outcomes(one))
+                before, now = await gate.load_outcomes(base), await gate.load_outcomes(receipt)
             except BlobLost:
                 continue
-            total += check_policy(policy, outcomes[0], outcomes[1], receipt.exit_code)
+            total += check_policy(policy, before, now, receipt.exit_code)
         return total
 
-    async def _of_old_world(self, asked: _Tree, gate: HarnessGate) -> GateResult:
-        """The same checks in the environment of the baseline, where what lands has to be green in both."""
-        if self._context.baseline_hands is None or self._recipe.env.compat != "both":
-            return _nothing(asked)
+    async def _run_in_old_environment(self, judged: _Tree, gate: HarnessGate) -> GateResult:
+        """Run the same checks in the environment of the baseline, where what lands has to be green in both."""
+        if self._context.baseline_hands is None or self.recipe.env.compat != "both":
+            return _build_empty_result(judged)
         old = HarnessGate(self._base_runner, self._context.journal, gate.checks)
-        purpose = f"{asked.purpose}, in the old environment"
-        return await old.judge_tree(asked.commit, asked.tree, purpose, asked.fresh, self._recipe.verify.flaky_reruns)
+        purpose = f"{judged.purpose}, in the old environment"
+        return await old.judge_tree(judged.commit, judged.tree, purpose, judged.fresh, self.recipe.verify.flaky_reruns)
 
-    async def _of_tree(self, asked: _Tree, gate: HarnessGate) -> GateResult:
-        total = _nothing(asked)
-        for number, rule in enumerate(self._recipe.invariant, start=1):
-            if (
-                rule.kind == "command"
-                and rule in select_due_invariants(self._recipe.invariant, asked.level)
-                and asked.changes
-            ):
-                for spec in build_command_checks(number, rule, asked.changes):
-                    total = _together(total, await run_invariant_command(gate, spec, asked.commit, asked.tree))
+    async def _run_commands(self, judged: _Tree, gate: HarnessGate) -> GateResult:
+        total = _build_empty_result(judged)
+        due = select_due_invariants(self.recipe.invariant, judged.level) if judged.changes else ()
+        for number, rule in enumerate(self.recipe.invariant, start=1):
+            if rule.kind != "command" or rule not in due:
+                continue
+            for spec in build_command_checks(number, rule, judged.changes):
+                result = await run_invariant_command(gate, number, spec, judged.commit, judged.tree)
+                total = _add_results(total, result)
         return total
 
-    async def _of_old_sources(self, asked: _Tree, gate: HarnessGate) -> GateResult:
-        """The changed tests must be green on the sources as they were: else tests and sources moved together."""
-        if not any(
-            rule.kind == "old-source-passes" for rule in select_due_invariants(self._recipe.invariant, asked.level)
-        ):
-            return _nothing(asked)
+    async def _run_on_old_sources(self, judged: _Tree, gate: HarnessGate) -> GateResult:
+        """Run the changed tests on the sources as they were: where they are red, tests and sources moved together."""
+        if not self._has_due("old-source-passes", judged.level):
+            return _build_empty_result(judged)
         run, git = self._context.state.run, self._context.repository.git
-        made = await commit_tests_on_base(git, run.base, run.base_tree, asked.changes, self._context.commit_date)
-        if made is None:
-            return _nothing(asked)
-        purpose = f"{asked.purpose}, changed tests on the old sources"
-        result = await gate.judge_tree(*made, purpose, asked.fresh, self._recipe.verify.flaky_reruns)
+        commit = await commit_tests_on_base(git, run.base, run.base_tree, judged.changes, self._context.commit_date)
+        if commit is None:
+            return _build_empty_result(judged)
+        purpose = f"{judged.purpose}, changed tests on the old sources"
+        result = await gate.judge_tree(*commit, purpose, judged.fresh, self.recipe.verify.flaky_reruns)
         difference = reword_old_source_failures(result.difference)
-        return result.model_copy(update={"tree": asked.tree, "difference": difference})
+        return result.model_copy(update={"tree": judged.tree, "difference": difference})
 
-    async def _selected(self, asked: _Tree, importers: FindImporters) -> list[CheckSpec]:
-        """The checks of level shard, with the tests that the changed files select."""
-        checks = [check for check in self._recipe.verify.check if check.level == "shard"]
-        files = [entry.path for entry in await list_tree(self._context.repository.git, asked.tree)] if checks else []
-        specs = []
-        for check in checks:
-            if check.tests == "command":
-                selection = parse_selected_tests(await self._asked_command(check, asked), files)
-            else:
-                selection = select_tests(check, asked.changes, files, importers)
-            if selection.files_without_tests:
-                await self._notice(
-                    f"check {check.id} runs all tests: none is known for {_listed(selection.files_without_tests)}"
-                )
-            report = check.report or self._recipe.verify.report
-            line = selection.format_command(check)
-            specs.append(CheckSpec(id=check.id, run=line, report=report, timeout_s=check.timeout_s))
-        return specs
-
-    async def _asked_command(self, check: VerifyCheck, asked: _Tree) -> str:
-        """What the check's `select` prints for the changed paths; nothing if it fails, so that all tests run."""
-        workspace = await self._context.hands.open_workspace(asked.commit, f"tests for {asked.purpose}")
-        try:
-            paths = "".join(f"{path}\n" for path in sorted(asked.changes))
-            result = await run_command(
-                workspace, ShellCommand(line=check.select, stdin=paths, timeout_s=check.timeout_s)
-            )
-            if result.is_success:
-                return await to_thread.run_sync(read_log_ends, result.log)
-        finally:
-            await workspace.close()
-        await self._notice(f"check {check.id} runs all tests: its select failed")
-        return ""
-
-    async def _notice(self, text: str) -> None:
-        if text not in (notice.text for notice in self._context.state.notices):
-            await self._context.journal.append(Noticed(level="info", text=text))
-
-    async def _changes(self, tree: TreeId) -> Mapping[str, tuple[str, str]]:
-        """Mode and blob of the run's files that differ from the base in a tree, by path."""
-        entries = await list_tree(self._context.repository.git, tree)
-        files = self._context.state.files
-        known = {}
-        for entry in entries:
-            if entry.path in files:
-                known[entry.path] = (entry.mode, entry.oid)
-        return {path: change for path, change in known.items() if change[1] != files[path].base}
+    async def list_changes(self, tree: TreeId) -> Mapping[str, tuple[str, str]]:
+        """Return mode and blob of the run's files that differ from the base in a tree, by path."""
+        files, changes = self._context.state.files, {}
+        for entry in await list_tree(self._context.repository.git, tree):
+            if entry.path in files and entry.oid != files[entry.path].base:
+                changes[entry.path] = (entry.mode, entry.oid)
+        return changes
 
 
-class ShardGate:
-    """A `ports.Gate` that asks of unions of one shard's files what is asked at level shard."""
-
-    def __init__(self, gate: MigrationGate, shard: str, importers: FindImporters) -> None:
-        self._gate = gate
-        self._shard = shard
-        self._importers = importers
-
-    async def judge_tree(
-        self, commit: CommitId, tree: TreeId, _purpose: str, _fresh: bool = False, _reruns: int = 0
-    ) -> GateResult:
-        """The word of the checks of level shard."""
-        return await self._gate.judge_shard(commit, tree, self._shard, self._importers)
-
-    async def probe_tree(
-        self, commit: CommitId, tree: TreeId, purpose: str, _symptoms: Sequence[str], _look: int = 0
-    ) -> GateResult:
-        """The same: these checks are narrow already."""
-        return await self.judge_tree(commit, tree, purpose)
+def _build_empty_result(judged: _Tree) -> GateResult:
+    return GateResult(tree=judged.tree, difference=Difference(), receipts=(), cached=True)
 
 
-def format_violation(path: str, broken: RuleViolation) -> str:
-    """How a file that breaks a rule is named in a difference."""
-    return f"{path}: {broken.reason}"
-
-
-def _nothing(asked: _Tree) -> GateResult:
-    return GateResult(tree=asked.tree, difference=Difference(), receipts=(), cached=True)
-
-
-def _together(one: GateResult, other: GateResult) -> GateResult:
+def _add_results(one: GateResult, other: GateResult) -> GateResult:
     return GateResult(
         tree=one.tree,
         difference=one.difference + other.difference,
         receipts=(*one.receipts, *other.receipts),
         cached=one.cached and other.cached,
     )
-
-
-def _listed(paths: tuple[str, ...]) -> str:
-    if len(paths) > _LISTED:
-        more = f" and {len(paths) - _LISTED} more"
-    else:
-        more = ""
-    return ", ".join(paths[:_LISTED]) + more
-
-
-def build_gate(context: RunContext, recipe: Recipe, paths: Container[str]) -> MigrationGate:
-    """The gate of a recipe; `paths` are the files of the base."""
-
-    async def find_places(
-        contents: Mapping[str, bytes], workspace: Workspace | None
-    ) -> Mapping[str, Sequence[SitePlace]]:
-        return (await find_sites(recipe.scope, contents, workspace)).places
-
-    return MigrationGate(context, recipe, find_places, paths)

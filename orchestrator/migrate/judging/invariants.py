@@ -5,29 +5,29 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from pathspec import GitIgnoreSpec
 
-from orchestrator.domain.recipe.verify import Invariant, Level
+from orchestrator.domain.recipe.verify import Invariant, InvariantKind, Level
 from orchestrator.migrate.judging.file_change import FileChange, RuleViolation
 
 FILE_KINDS = frozenset({"sites-at-most", "sites-at-least", "no-new-match", "paths-only", "max-diff"})
 """Kinds that can be told from a file's contents alone; the others need the tree, its tests, or the steps."""
-TREE_KINDS = frozenset({"command", "tests-not-lost", "old-source-passes"})
+TREE_KINDS: frozenset[InvariantKind] = frozenset({"command", "tests-not-lost", "old-source-passes"})
 SITE_KINDS = frozenset({"sites-at-most", "sites-at-least"})
 _ORDER: tuple[Level, ...] = ("step", "shard", "queue", "final")
 
 
 def select_due_invariants(invariants: Iterable[Invariant], level: Level) -> tuple[Invariant, ...]:
-    """The invariants to be looked at where files have come as far as `level`: those of it and of earlier levels."""
+    """Return the invariants to be looked at where files have come as far as `level`: those of it and of earlier levels."""
     reached = _ORDER[: _ORDER.index(level) + 1]
     return tuple(one for one in invariants if one.level in reached)
 
 
 def is_scope_wide(invariant: Invariant) -> bool:
-    """Whether it bounds the sites of the whole scope at the end, and not those of each file."""
+    """Return True if it bounds the sites of the whole scope at the end, and not those of each file."""
     return invariant.kind in SITE_KINDS and invariant.level == "final"
 
 
 def check_scope_invariants(invariants: Iterable[Invariant], sites: Mapping[str, int]) -> Iterator[str]:
-    """What of the invariants of the whole scope is broken by so many sites of each kind, in words."""
+    """Yield, in words, each invariant of the whole scope that so many sites of each kind break."""
     for one in filter(is_scope_wide, invariants):
         found = sites.get(one.site, 0)
         if one.kind == "sites-at-most" and found > one.max:
@@ -37,10 +37,12 @@ def check_scope_invariants(invariants: Iterable[Invariant], sites: Mapping[str, 
 
 
 def find_broken_invariant(change: FileChange, invariants: Iterable[Invariant]) -> RuleViolation | None:
-    """The first of the invariants that a change of a file breaks; None if it keeps them all."""
-    return next(
-        (found for one in invariants if one.kind in FILE_KINDS for found in _OF_FILE[one.kind](one, change)), None
-    )
+    """Return the first of the invariants that a change of a file breaks; None if it keeps them all."""
+    for invariant in invariants:
+        if invariant.kind in FILE_KINDS:
+            for violation in _CHECKS[invariant.kind](invariant, change):
+                return violation
+    return None
 
 
 def _at_most(invariant: Invariant, change: FileChange) -> Iterator[RuleViolation]:
@@ -61,11 +63,11 @@ def _at_least(invariant: Invariant, change: FileChange) -> Iterator[RuleViolatio
 
 def _no_new_match(invariant: Invariant, change: FileChange) -> Iterator[RuleViolation]:
     pattern = re.compile(invariant.pattern.encode(), re.MULTILINE)
-    before, after = (sum(1 for _ in pattern.finditer(content)) for content in (change.before, change.after))
-    if after > before:
-        line = _first_new(pattern, change)
+    new = len(pattern.findall(change.after)) - len(pattern.findall(change.before))
+    if new > 0:
         words = f"new matches of {invariant.pattern}"
-        yield RuleViolation(f"{after - before} {words}: {line}" if line else f"{after - before} {words}", words)
+        line = _find_first_new(pattern, change)
+        yield RuleViolation(f"{new} {words}: {line}".removesuffix(": "), words)
 
 
 def _paths_only(invariant: Invariant, change: FileChange) -> Iterator[RuleViolation]:
@@ -84,14 +86,14 @@ def _count(invariant: Invariant, change: FileChange) -> int:
     return sum(place.site == invariant.site for place in change.sites_after)
 
 
-def _first_new(pattern: re.Pattern[bytes], change: FileChange) -> str:
-    """The first line with a match that the file did not have before, for people to see what is meant."""
+def _find_first_new(pattern: re.Pattern[bytes], change: FileChange) -> str:
+    """Return the first line with a match that the file did not have before, for people to see what is meant."""
     old = set(change.before.splitlines())
     lines = (line for line in change.after.splitlines() if line not in old and pattern.search(line))
     return next(lines, b"").decode("utf-8", "replace").strip()[:120]
 
 
-_OF_FILE: dict[str, Callable[[Invariant, FileChange], Iterator[RuleViolation]]] = {
+_CHECKS: dict[str, Callable[[Invariant, FileChange], Iterator[RuleViolation]]] = {
     "sites-at-most": _at_most,
     "sites-at-least": _at_least,
     "no-new-match": _no_new_match,

@@ -1,12 +1,12 @@
-"""Which files hold tests, by the tests' ids, and checks that run nothing but those files."""
+"""The files that hold tests, by the tests' ids, and checks that run nothing but those files."""
 
 import re
 import shlex
 from collections.abc import Container, Iterator, Sequence
 
 from orchestrator.domain.judging.check import CheckSpec
+from orchestrator.domain.recipe.model import Recipe
 from orchestrator.judge.reports.parsed_report import COLLECTION_PREFIX, SET_UP_PREFIX, SUITE_PREFIX
-from orchestrator.migrate.recipe import Recipe
 
 _PREFIXES = (COLLECTION_PREFIX, SET_UP_PREFIX, SUITE_PREFIX)
 _ENDINGS = (".py", ".js", ".mjs", ".cjs", ".ts", ".tsx", ".jsx", ".rb", ".php", ".java", ".kt", ".go")
@@ -16,7 +16,7 @@ _MOST_FILES = 50
 
 
 def find_test_file(test: str, paths: Container[str]) -> str | None:
-    """The file that a test stands in, None if its id does not tell.
+    """Return the file that a test stands in, None if its id does not tell.
 
     Args:
         test: its id as a report has it: a path with `::` (pytest), a dotted name with or without class and method
@@ -52,10 +52,8 @@ class CheckNarrower:
         self._paths = paths
 
     def __call__(self, spec: CheckSpec, tests: Sequence[str]) -> CheckSpec | None:
-        """The check over the files of these tests; None if it takes none, or if one's file is not known."""
-        found = set()
-        for test in tests:
-            found.add(find_test_file(test, self._paths))
+        """Return the check over the files of these tests; None if it takes none, or if one's file is not known."""
+        found = {find_test_file(test, self._paths) for test in tests}
         if spec.id not in self._commands or not found or None in found or len(found) > _MOST_FILES:
             return None
         files = " ".join(shlex.quote(path) for path in sorted(filter(None, found)))

@@ -1,14 +1,15 @@
-"""The ladder as pure rules: which steps belong together, and which files a step takes."""
+"""The ladder as pure rules: the steps that belong together, and the files that a step takes."""
 
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from orchestrator.domain.migration.files import FileRecord, FileStatus
-from orchestrator.migrate.recipe import Recipe, Step
+from orchestrator.domain.recipe.model import Recipe
+from orchestrator.domain.recipe.step import Step
 
 NOTHING_CHANGED = "it has sites, and no step changed it"
-"""Why a file is left over on which nothing failed."""
+"""The reason of a file that is left over although nothing failed on it."""
 
 
 @dataclass(frozen=True)
@@ -22,26 +23,27 @@ class Pass:
     attempt: int = 1
 
     def is_behind(self, file: FileRecord) -> bool:
-        """Whether a file has come further than this pass: what stands of it lands with a later one."""
+        """Return True if a file has come further than this pass: what stands of it lands with a later one."""
         return file.rung > max(self.rungs) or (file.rung in self.rungs and file.attempt > self.attempt)
 
 
 def list_passes(recipe: Recipe) -> list[Pass]:
-    """The ladder as passes. A step for failed files, and a person, begins a pass of its own; a step that asks a model
-    has another one for each further attempt, so that what failed in the queue comes back with the evidence.
+    """Return the ladder as passes.
+
+    A step for failed files, and a person, begins a pass of its own. A step that asks a model has another one for each
+    further attempt, so that what failed in the queue comes back with the evidence.
     """
-    found: list[Pass] = []
-    for rungs in _groups(recipe):
-        found.append(Pass(rungs))
-        models = []
+    passes: list[Pass] = []
+    for rungs in _group_rungs(recipe):
+        passes.append(Pass(rungs))
         for rung in rungs:
-            if recipe.step[rung].kind == "llm":
-                models.append(rung)
-        found += [Pass((rung,), n) for rung in models for n in range(2, recipe.step[rung].attempts + 1)]
-    return found
+            step = recipe.step[rung]
+            if step.kind == "llm":
+                passes += (Pass((rung,), attempt) for attempt in range(2, step.attempts + 1))
+    return passes
 
 
-def _groups(recipe: Recipe) -> list[tuple[int, ...]]:
+def _group_rungs(recipe: Recipe) -> list[tuple[int, ...]]:
     groups: list[tuple[int, ...]] = []
     for index, step in enumerate(recipe.step):
         is_apart = step.when == "failed" or step.kind == "human"
@@ -54,7 +56,7 @@ def _groups(recipe: Recipe) -> list[tuple[int, ...]]:
 def can_take_file(
     step: Step, index: int, file: FileRecord, sites_now: int, counts_sites: bool, attempt: int = 1
 ) -> bool:
-    """Whether a step takes a file.
+    """Return True if a step takes a file.
 
     Args:
         step: the step.
@@ -68,12 +70,17 @@ def can_take_file(
         return False
     if attempt > 1:
         return file.rung == index and file.attempt < attempt and file.status.is_failed
-    if file.rung >= index or (file.status.is_failed and not _is_meant(step, file)):
+    if file.rung >= index or (file.status.is_failed and not is_remedy_for(step, file)):
         return False
     if step.when == "failed" or file.status.is_failed:
         return file.status.is_failed and (step.when == "failed" or step.kind == "human")
     if step.kind == "human":
         return find_final_status(file) == FileStatus.UNCHANGED
+    return is_wanted_by_sites(step, file, counts_sites, sites_now)
+
+
+def is_wanted_by_sites(step: Step, file: FileRecord, counts_sites: bool, sites_now: int) -> bool:
+    """Return True if a step takes a file with so many sites now, as far as it is about sites."""
     if step.when == "always" or not counts_sites:
         return True
     if step.when == "sites-left":
@@ -81,28 +88,28 @@ def can_take_file(
     return file.sites > 0
 
 
-def _is_meant(step: Step, file: FileRecord) -> bool:
-    """Whether a file failed in the way that the step is for."""
-    return not step.on_signature or any(re.search(step.on_signature, told) for told in (file.signature, file.reason))
+def is_remedy_for(step: Step, file: FileRecord) -> bool:
+    """Return True if a step for failed files is for what this one failed of."""
+    return not step.on_signature or any(re.search(step.on_signature, text) for text in (file.signature, file.reason))
 
 
 def list_files_to_queue(files: Iterable[FileRecord]) -> list[FileRecord]:
-    """The files whose changes wait for the queue, in landing order."""
-    return sorted((file for file in files if is_changed(file)), key=lambda file: file.path)
+    """Return the files whose changes wait for the queue, in landing order."""
+    return sorted(filter(is_changed, files), key=lambda file: file.path)
 
 
 def is_changed(file: FileRecord) -> bool:
-    """Whether a file has a new content that has not landed."""
+    """Return True if a file has a new content that has not landed."""
     return file.status == FileStatus.TRANSFORMED and file.blob not in (None, file.branch_blob)
 
 
 def is_already_landed(file: FileRecord) -> bool:
-    """Whether a file that had landed climbed again, and what was made of it is what stands already."""
+    """Return True if a file that had landed climbed again, and what was made of it is what stands already."""
     return file.status == FileStatus.TRANSFORMED and file.blob is not None and file.blob == file.landed
 
 
 def find_final_status(file: FileRecord) -> FileStatus | None:
-    """What becomes of a file that still stands on the ladder when it has ended; None if it has its end already."""
+    """Return what becomes of a file that still stands on the ladder when it has ended; None if it has its end already."""
     match file.status:
         case FileStatus.EJECTED:
             return FileStatus.REJECTED

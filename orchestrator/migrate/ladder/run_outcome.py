@@ -1,81 +1,91 @@
-"""How a migration went, as a whole and for the files that did not land."""
+"""The outcome of a migration, as a whole and for the files that did not land."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 
 from orchestrator.domain.event.migration import FileMoved
 from orchestrator.domain.event.run import RunOutcome
 from orchestrator.domain.migration.files import FileRecord, FileStatus
 from orchestrator.migrate.ladder.passes import NOTHING_CHANGED, find_final_status, is_changed
 
-_LEFT = {
+_FAILED = {
     FileStatus.REJECTED: "rejected",
     FileStatus.UNCHANGED: "could not be changed",
     FileStatus.NEEDS_HUMAN: "left to a person",
+    FileStatus.EJECTED: "sent back and held back",
+    FileStatus.RESTORED: "restored and held back",
+}
+"""Files that count as failed, as `FileRecord.has_failed` says, and what became of them."""
+_NOT_LANDED = {
     FileStatus.REVERTED: "rolled back",
     FileStatus.DISCOVERED: "not begun",
     FileStatus.SKIPPED: "skipped",
     FileStatus.TRANSFORMED: "changed and held back",
-    FileStatus.EJECTED: "sent back and held back",
-    FileStatus.RESTORED: "restored and held back",
 }
+"""Files that neither landed nor failed."""
 _HELD = {FileStatus.DISCOVERED, FileStatus.TRANSFORMED, FileStatus.EJECTED, FileStatus.RESTORED}
-"""How files can still stand at the end of a run: those of shards that are held."""
+"""Where files can still stand at the end of a run: those of shards that are held."""
 
 
 def build_last_moves(files: Sequence[FileRecord]) -> list[FileMoved]:
-    """The ends of files that still stand on a ladder which has ended."""
-    ends = [(file, end) for file in files if (end := find_final_status(file)) is not None]
-    return [_last_move(file, end) for file, end in ends]
+    """Return the ends of files that still stand on a ladder which has ended."""
+    moves = []
+    for file in files:
+        status = find_final_status(file)
+        if status is not None:
+            moves.append(_build_last_move(file, status))
+    return moves
 
 
 def build_atomic_moves(files: Sequence[FileRecord]) -> list[FileMoved]:
-    """The ends of files that land together or not at all, and did not."""
+    """Return the ends of files that land together or not at all, and did not."""
     failed = [file for file in files if file.status.is_failed]
     if not failed:
         return build_last_moves(files)
-    why = f"all files land together or none does, and {failed[0].path} could not: {failed[0].reason}"
-    held = [file for file in files if is_changed(file)]
-    return [
-        *build_last_moves([file for file in files if not is_changed(file)]),
-        *(
-            FileMoved(path=file.path, status=FileStatus.REJECTED, rung=file.rung, tried=file.blob, reason=why)
-            for file in held
-        ),
-    ]
+    reason = f"all files land together or none does, and {failed[0].path} could not: {failed[0].reason}"
+    moves = build_last_moves([file for file in files if not is_changed(file)])
+    for file in filter(is_changed, files):
+        rejected = FileMoved(
+            path=file.path, status=FileStatus.REJECTED, rung=file.rung, tried=file.blob, reason=reason
+        )
+        moves.append(rejected)
+    return moves
 
 
-def _last_move(file: FileRecord, end: FileStatus) -> FileMoved:
-    if file.reason or end != FileStatus.UNCHANGED:
-        reason = ""
-    else:
+def _build_last_move(file: FileRecord, end: FileStatus) -> FileMoved:
+    reason = ""
+    if end == FileStatus.UNCHANGED and not file.reason:
         reason = NOTHING_CHANGED
     return FileMoved(path=file.path, status=end, rung=file.rung, blob=file.blob, reason=reason, signature=reason)
 
 
 def summarize_outcome(files: Sequence[FileRecord]) -> tuple[RunOutcome, str]:
-    """The run's outcome and the words for it."""
-    counts = {}
-    for status in FileStatus:
-        counts[status] = sum(file.status == status for file in files)
-    landed, left = counts[FileStatus.MERGED], [f"{counts[one]} {word}" for one, word in _LEFT.items() if counts[one]]
-    failed = sum(counts[one] for one in _LEFT if one != FileStatus.SKIPPED)
-    if landed and not failed:
+    """Return the run's outcome and the words for it."""
+    counts = Counter(file.status for file in files)
+    landed, failed = counts[FileStatus.MERGED], sum(map(counts.__getitem__, _FAILED))
+    is_complete = not failed and not any(counts[status] for status in _NOT_LANDED if status != FileStatus.SKIPPED)
+    if landed and is_complete:
+        reason = f"all {landed} changed files landed"
         if counts[FileStatus.SKIPPED]:
-            skipped = f", {counts[FileStatus.SKIPPED]} skipped"
-        else:
-            skipped = ""
-        return "done", f"all {landed} changed files landed{skipped}"
-    if landed or any(counts[one] for one in _HELD):
-        return "partial", ", ".join([f"{landed} files landed", *_told(left, counts)])
+            reason += f", {counts[FileStatus.SKIPPED]} skipped"
+        return "done", reason
+    rest = ", ".join([_describe_failed(counts), *_describe_counts(counts, _NOT_LANDED)])
+    if landed or any(counts[status] for status in _HELD):
+        return "partial", f"{landed} files landed, {rest}"
     if counts[FileStatus.REJECTED] or counts[FileStatus.NEEDS_HUMAN]:
-        return "rejected", f"none of the changed files could land: {', '.join(left)}"
+        return "rejected", f"none of the changed files could land: {rest}"
     if counts[FileStatus.REVERTED]:
-        return "rejected", f"everything is taken back: {', '.join(left)}"
+        return "rejected", f"everything is taken back: {rest}"
     return "nothing-changed", f"no step changed any of the {len(files)} files in scope"
 
 
-def _told(left: Sequence[str], counts: dict[FileStatus, int]) -> Sequence[str]:
-    """What is left, with the rejected ones named even if there are none."""
-    if counts[FileStatus.REJECTED]:
-        return left
-    return ["0 rejected", *left]
+def _describe_failed(counts: Mapping[FileStatus, int]) -> str:
+    """Return how many files failed, and what became of them: `3 failed (2 rejected, 1 could not be changed)`."""
+    failed = f"{sum(map(counts.__getitem__, _FAILED))} failed"
+    if kinds := _describe_counts(counts, _FAILED):
+        return f"{failed} ({', '.join(kinds)})"
+    return failed
+
+
+def _describe_counts(counts: Mapping[FileStatus, int], words: Mapping[FileStatus, str]) -> list[str]:
+    return [f"{counts[status]} {word}" for status, word in words.items() if counts[status]]

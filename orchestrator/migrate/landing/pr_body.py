@@ -1,10 +1,14 @@
-"""The words of a migration's pull request."""
+"""The description of a migration's pull request."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from orchestrator.domain.migration.files import FileRecord, FileStatus
+from orchestrator.domain.recipe.model import Recipe
+from orchestrator.domain.recipe.step import Step
+from orchestrator.domain.run.notice_codes import NoticeCode
 from orchestrator.domain.run.state import RunState
+from orchestrator.domain.text.listing import limit_lines
 from orchestrator.domain.text.sanitization import format_code_span, sanitize_markdown, to_one_line
 from orchestrator.engine.pull_request.description import (
     format_cost_section,
@@ -12,7 +16,6 @@ from orchestrator.engine.pull_request.description import (
     format_gate_evidence,
     format_unsafe_warning,
 )
-from orchestrator.migrate.recipe import Recipe, Step
 from orchestrator.report.migration.burndown import build_burndown
 from orchestrator.report.migration.report_markdown import (
     render_flags,
@@ -21,8 +24,6 @@ from orchestrator.report.migration.report_markdown import (
     render_revisions,
 )
 
-EARLIER_RUN = "an earlier run of this migration,"
-"""How a notice begins that tells of one whose changes are not in the base yet."""
 _SHOWN = 200
 
 _NOT_LANDED = {
@@ -35,75 +36,80 @@ _NOT_LANDED = {
 
 
 def render_migration_body(state: RunState, recipe: Recipe, reason: str, shards: Collection[str] | None = None) -> str:
-    """The body, as Markdown: how far it is, what landed, what did not and why, what held, the evidence, the cost.
+    """Return the body, as Markdown: how far it is, what landed, what did not and why, what held, evidence and cost.
 
     With `shards` it is that of a pull request that holds only these, and lists their files only.
     """
     files = list(state.files.values())
     if shards is not None:
-        files = []
-        for shard in state.shards.values():
-            if shard.name in shards:
-                for path in shard.files:
-                    files.append(state.files[path])
-    steps = "\n".join(_step(step) for step in recipe.step)
+        groups = [shard.files for shard in state.shards.values() if shard.name in shards]
+        files = [state.files[path] for paths in groups for path in paths]
+    steps = "\n".join(map(_describe_step, recipe.step))
     burndown = build_burndown(state)
     parts = [
         format_unsafe_warning(state),
         sanitize_markdown(recipe.migration.description),
         f"Owner: {sanitize_markdown(to_one_line(recipe.migration.owner))}" if recipe.migration.owner else "",
-        *(
-            f"Note: {sanitize_markdown(to_one_line(one.text))}."
-            for one in state.notices
-            if one.text.startswith(EARLIER_RUN)
-        ),
+        *_describe_earlier_runs(state),
         f"{sanitize_markdown(reason)}. Every file that landed did so in a union that passed the checks below.",
         render_progress(burndown) if state.files else "",
         render_flags(burndown),
         f"### Steps\n\n{steps}",
         render_revisions(burndown),
-        _files("Landed", _with(files, FileStatus.MERGED)),
-        *(_reasons(title, _with(files, status)) for status, title in _NOT_LANDED.items()),
+        _render_landed(files),
+    ]
+    for status, title in _NOT_LANDED.items():
+        parts += _render_not_landed(title, files, status)
+    parts += [
         render_invariants(recipe.dump_values().get("invariant", ())),
         format_gate_evidence(state),
         format_flaky_section(state),
         format_cost_section(state),
     ]
-    return "\n\n".join(part for part in parts if part)
+    return "\n\n".join(filter(None, parts))
 
 
-def _step(step: Step) -> str:
-    if step.kind == "command":
-        return f"- `{step.id}`: {format_code_span(step.run)} (per {step.per})"
-    what = {"rewrite": f"rewrites by {step.engine}", "llm": f"a model as {step.role}", "human": "a person"}[step.kind]
-    return f"- `{step.id}`: {what}{', for what had failed' if step.when == 'failed' else ''}"
+def _describe_earlier_runs(state: RunState) -> list[str]:
+    """Return a note for each earlier run of the migration whose changes are not in the base yet."""
+    texts = [notice.text for notice in state.notices if notice.code == NoticeCode.EARLIER_RUN]
+    return [f"Note: {sanitize_markdown(to_one_line(text))}." for text in texts]
 
 
-def _with(files: Iterable[FileRecord], status: FileStatus) -> list[FileRecord]:
-    return [file for file in files if file.status == status]
+def _describe_step(step: Step) -> str:
+    match step.kind:
+        case "command":
+            return f"- `{step.id}`: {format_code_span(step.run)} (per {step.per})"
+        case "rewrite":
+            worker = f"rewrites by {step.engine}"
+        case "llm":
+            worker = f"a model as {step.role}"
+        case "human":
+            worker = "a person"
+    if step.when == "failed":
+        worker += ", for what had failed"
+    return f"- `{step.id}`: {worker}"
 
 
-def _files(title: str, files: Iterable[FileRecord]) -> str:
-    return _list(title, [format_code_span(file.path) for file in files])
+def _render_landed(files: Iterable[FileRecord]) -> str:
+    return _render_list("Landed", [format_code_span(file.path) for file in files if file.status == FileStatus.MERGED])
 
 
-def _reasons(title: str, files: list[FileRecord]) -> str:
-    table = _list(
-        title, [f"{format_code_span(file.path)}: {sanitize_markdown(to_one_line(file.reason))}" for file in files]
-    )
+def _render_not_landed(title: str, files: Iterable[FileRecord], status: FileStatus) -> Iterator[str]:
+    """Yield the files of a status with their reasons, and the reasons that several of them have in common."""
+    lines, counts = [], Counter[str]()
+    for file in files:
+        if file.status == status:
+            lines.append(f"{format_code_span(file.path)}: {sanitize_markdown(to_one_line(file.reason))}")
+            counts[file.signature] += 1
+    yield _render_list(title, lines)
     alike = []
-    for sign, count in Counter(f.signature for f in files).most_common():
-        if count > 1 and sign:
-            alike.append((sign, count))
-    groups = _list(
-        f"{title}, reasons alike", [f"{count} files: {sanitize_markdown(to_one_line(sign))}" for sign, count in alike]
-    )
-    return "\n\n".join(part for part in (table, groups) if part)
+    for signature, count in counts.most_common():
+        if count > 1 and signature:
+            alike.append(f"{count} files: {sanitize_markdown(to_one_line(signature))}")
+    yield _render_list(f"{title}, reasons alike", alike)
 
 
-def _list(title: str, lines: list[str]) -> str:
+def _render_list(title: str, lines: Sequence[str]) -> str:
     if not lines:
         return ""
-    shown = [f"- {line}" for line in lines[:_SHOWN]]
-    more = [f"- and {len(lines) - _SHOWN} more"] if len(lines) > _SHOWN else []
-    return "\n".join((f"### {title} ({len(lines)})", "", *shown, *more))
+    return "\n".join((f"### {title} ({len(lines)})", "", *(f"- {line}" for line in limit_lines(lines, _SHOWN))))

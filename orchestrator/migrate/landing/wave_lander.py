@@ -1,27 +1,29 @@
-"""Landing the files of a wave: one commit a shard, in a union that passed the gate; the guilty are sent back."""
+"""Land the files of a wave: one commit a shard, in a union that passed the gate; the guilty are sent back."""
 
-from collections.abc import Sequence
+from collections.abc import Container, Mapping, Sequence
 
-from orchestrator.domain.event.landing import RefSet, RefSetting, UnitEjected
+from orchestrator.domain.event.landing import UnitEjected
 from orchestrator.domain.event.migration import FileMoved
-from orchestrator.domain.ids import CommitId, UnitId
-from orchestrator.domain.migration.files import FileRecord, FileStatus, Wave
+from orchestrator.domain.ids import UnitId
+from orchestrator.domain.migration.files import FailureKind, FileRecord, FileStatus, Wave
+from orchestrator.domain.recipe.model import Recipe
+from orchestrator.domain.text.listing import format_count, join_limited
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.control.approvals import ask_person, build_run_approval, list_blast_radius_reasons
-from orchestrator.migrate.judging.gate import MigrationGate, ShardGate
+from orchestrator.judge.gate.flakiness import UNSETTLED_TESTS_TEXT
+from orchestrator.judge.reports.failure_signature import build_failure_signature, extract_failure_excerpt
+from orchestrator.migrate.judging.gate import MigrationGate
+from orchestrator.migrate.judging.shard_gate import ShardGate
 from orchestrator.migrate.ladder.passes import Pass, is_already_landed, is_changed, list_files_to_queue
 from orchestrator.migrate.ladder.waves import list_wave_files, list_wave_shards
-from orchestrator.migrate.landing.ejection_reason import build_ejection_signature, format_ejection_reason
 from orchestrator.migrate.landing.file_units import FileUnits
-from orchestrator.migrate.recipe import Recipe
-from orchestrator.migrate.scope.planning import read_import_graph
-from orchestrator.migrate.sites.current_counts import count_current_sites
-from orchestrator.ports.effect import record_effect
+from orchestrator.migrate.sharding.import_graph import read_import_graph
+from orchestrator.migrate.sites.finder import count_current_sites
 from orchestrator.ports.gate import Gate
-from orchestrator.queue.composition import OverlayComposer, UnitConflict
 from orchestrator.queue.lander import Lander
 from worktrees.object_store.trees import list_tree
-from worktrees.ref_store.refs import set_ref
+
+_MOST_NAMED = 3
 
 
 class WaveLander:
@@ -35,21 +37,6 @@ class WaveLander:
     @property
     def _recipe(self) -> Recipe:
         return Recipe.model_validate(self._context.state.recipe)
-
-    async def protect_contents(self, wave: Wave, start: CommitId) -> None:
-        """Point a ref at what the ladder has made of the wave's files so far, landed or not, so that git keeps it."""
-        files = list_wave_files(self._context.state, wave)
-        made = {UnitId(f.path): (f.mode, blob) for f in files if (blob := f.blob or f.tried)}
-        if not made:
-            return
-        composer = OverlayComposer(self._context.repository.git, made, _made, self._context.commit_date)
-        composed = await composer.compose_union(start, sorted(made))
-        assert not isinstance(composed, UnitConflict), "nothing is expected to stand where these are put"
-        ref, journal = self._context.build_ref("steps", f"wave-{wave.number}"), self._context.journal
-        setting = RefSetting(key=journal.build_next_key(f"ref/{ref}"), ref=ref, object=composed.commit)
-        async with record_effect(journal, setting) as happening:
-            await set_ref(self._context.repository.git, ref, composed.commit)
-            happening.done = RefSet(key=setting.key)
 
     async def land_wave(self, name: str, wave: Wave, group: Pass, *, is_atomic: bool) -> None:
         """Find which of the wave's changed files are green together, and land them.
@@ -67,13 +54,13 @@ class WaveLander:
             PersonNeeded: a person is to be asked first, or the branch is not as it should be.
         """
         await self._mark_landed(wave)
-        climbed = (file for file in list_wave_files(self._context.state, wave) if not group.is_behind(file))
-        files = await self._hold_alone(name, list_files_to_queue(climbed))
-        if self._must_be_seen(files):
-            files = await self._hold(name, files, self._gate, is_atomic=is_atomic)
+        waiting = list_files_to_queue(list_wave_files(self._context.state, wave))
+        files = await self._test_shards(name, [file for file in waiting if not group.is_behind(file)])
+        if self._list_approval_reasons(files):
+            files = await self._test_together(name, files, self._gate, is_atomic=is_atomic)
         if not files or not await self._may_land(name, files):
             return
-        context, units = self._context, [UnitId(file.path) for file in files]
+        context, units = self._context, _list_units(files)
         lander = Lander(context.journal, self._gate, context.branch, context.hooks)
         targeting, composer = self._units.build_targeting(units), self._units.build_composer(files)
         landing = await lander.land_units(name, units, composer, targeting, atomic=is_atomic)
@@ -81,24 +68,21 @@ class WaveLander:
         for ejected in landing.ejected:
             await self._mark_ejected(ejected)
 
-    async def _hold_alone(self, name: str, files: Sequence[FileRecord]) -> Sequence[FileRecord]:
-        """The files whose shards are green by the checks of level shard; of a red shard the guilty are sent back."""
+    async def _test_shards(self, name: str, files: Sequence[FileRecord]) -> Sequence[FileRecord]:
+        """Return the files whose shards are green by the checks of level shard; send back the guilty of a red shard."""
         if not files or not any(check.level == "shard" for check in self._recipe.verify.check):
             return files
         graph = await read_import_graph(self._context.repository.git, self._context.state.run.base)
-        for shard, units in self._units.split_by_shard([UnitId(file.path) for file in files]):
-            members = []
-            for file in files:
-                if file.path in units:
-                    members.append(file)
-            await self._hold(f"{name} shard {shard}", members, ShardGate(self._gate, shard, graph.find_dependents))
+        for shard, units in self._units.split_by_shard(_list_units(files)):
+            members = [file for file in files if file.path in units]
+            await self._test_together(f"{name} shard {shard}", members, ShardGate(self._context, self._gate, shard, graph.find_dependents))
         return [file for file in files if is_changed(self._context.state.files[file.path])]
 
-    async def _hold(
+    async def _test_together(
         self, name: str, files: Sequence[FileRecord], gate: Gate, *, is_atomic: bool = False
     ) -> list[FileRecord]:
-        """The files that are green together, none of which lands yet; the guilty are sent back."""
-        context, units = self._context, [UnitId(file.path) for file in files]
+        """Return the files that are green together, none of which lands yet; send back the guilty."""
+        context, units = self._context, _list_units(files)
         lander = Lander(context.journal, gate, context.branch)
         targeting = self._units.build_targeting(units, beside_landed=gate is self._gate)
         composer = self._units.build_composer(files)
@@ -107,8 +91,8 @@ class WaveLander:
             await self._mark_ejected(ejected)
         return [file for file in files if file.path in found.landed]
 
-    def _must_be_seen(self, files: Sequence[FileRecord]) -> list[str]:
-        """Why a pass is too large or too delicate to land unseen, in words; empty where nobody is asked."""
+    def _list_approval_reasons(self, files: Sequence[FileRecord]) -> list[str]:
+        """Return why a pass is too large or too delicate to land unseen, in words; empty where nobody is asked."""
         settings = self._context.config.approval
         if settings.mode == "review":
             return list_blast_radius_reasons(settings, [file.path for file in files], 0)
@@ -117,18 +101,19 @@ class WaveLander:
     async def _may_land(self, name: str, files: Sequence[FileRecord]) -> bool:
         """Ask a person before a large or delicate pass lands, if that is configured; a no rejects its files.
 
-        What people are asked about is green: `_hold` has sent back what is not.
+        What people are asked about is green: `_test_together` has sent back what is not.
         """
-        if not (reasons := self._must_be_seen(files)):
+        if not (reasons := self._list_approval_reasons(files)):
             return True
-        title = f"land {name}: {len(files)} file{'s' * (len(files) != 1)}"
+        title = f"land {name}: {format_count(len(files), 'file')}"
         detail = [*reasons, "the gate is green with it"]
         answer = await ask_person(self._context, build_run_approval(self._context, "landing", name, title, detail))
         if answer.decision == "deny":
             reason = f"a person did not let it land: {answer.reason or f'denied by {answer.by}'}"
-            await self._context.journal.append(
-                *(FileMoved(path=f.path, status=FileStatus.REJECTED, rung=f.rung, reason=reason) for f in files)
-            )
+            moves = []
+            for file in files:
+                moves.append(FileMoved(path=file.path, status=FileStatus.REJECTED, rung=file.rung, reason=reason))
+            await self._context.journal.append(*moves)
         return answer.decision == "approve"
 
     async def _mark_landed(self, wave: Wave, moved: Sequence[FileRecord] = ()) -> None:
@@ -136,37 +121,42 @@ class WaveLander:
 
         `moved` are files as they were put on the branch: what a person has said of them since holds for them no more.
         """
+        landed = await self._find_landed_files(wave, moved)
+        if not landed:
+            return
+        sites: Mapping[str, int] = {}
+        if self._recipe.work_scope.site:
+            sites = await count_current_sites(self._context, self._recipe, landed)
+        moves = []
+        for file in landed:
+            path, left = file.path, sites.get(file.path)
+            moves.append(FileMoved(path=path, status=FileStatus.MERGED, rung=file.rung, blob=file.blob, left=left))
+        await self._context.journal.append(*moves)
+
+    async def _find_landed_files(self, wave: Wave, moved: Sequence[FileRecord]) -> list[FileRecord]:
+        """Return the files of the wave whose migrated content stands on the branch."""
         state, tip = self._context.state, self._context.state.head
-        of_wave = {}
+        records = {}
         for shard in list_wave_shards(state, wave):
             for path in shard.files:
-                of_wave[path] = state.files[path]
-        of_wave |= {file.path: file for file in moved if state.files[file.path].status != FileStatus.MERGED}
-        files = [file for file in of_wave.values() if _may_stand(file)]
+                records[path] = state.files[path]
+        for file in moved:
+            if state.files[file.path].status != FileStatus.MERGED:
+                records[file.path] = file
+        files = list(filter(_may_stand, records.values()))
         if tip is None or not files:
-            return
-        git = self._context.repository.git
-        standing = {}
-        for entry in await list_tree(git, tip, [file.path for file in files]):
-            standing[entry.path] = entry.oid
-        landed = [file for file in files if file.blob is not None and standing.get(file.path) == file.blob]
-        left = (
-            await count_current_sites(self._context, self._recipe, landed)
-            if self._recipe.work_scope.site and landed
-            else {}
-        )
-        await self._context.journal.append(
-            *(
-                FileMoved(path=f.path, status=FileStatus.MERGED, rung=f.rung, blob=f.blob, left=left.get(f.path))
-                for f in landed
-            )
-        )
+            return []
+        entries = await list_tree(self._context.repository.git, tip, [file.path for file in files])
+        standing = {entry.path: entry.oid for entry in entries}
+        return [file for file in files if file.blob is not None and standing.get(file.path) == file.blob]
 
     async def _mark_ejected(self, ejected: UnitEjected) -> None:
         file = self._context.state.files[ejected.unit]
         if file.status == FileStatus.MERGED:
             return  # somebody put on the branch what the ladder made of it, too
-        output, landed = "", {f.path for f in self._context.state.files.values() if f.status == FileStatus.MERGED}
+        files = self._context.state.files
+        landed = {path for path in ejected.partners if files[path].status == FileStatus.MERGED}
+        output = ""
         if ejected.receipts:
             output = await self._context.journal.read_text(self._context.state.receipts[ejected.receipts[-1]].output)
         await self._context.journal.append(
@@ -176,15 +166,57 @@ class WaveLander:
                 rung=file.rung,
                 reason=format_ejection_reason(ejected, landed),
                 signature=build_ejection_signature(ejected, output),
+                failure=FailureKind.QUEUE,
             )
         )
 
 
+def _list_units(files: Sequence[FileRecord]) -> list[UnitId]:
+    return [UnitId(file.path) for file in files]
+
+
 def _may_stand(file: FileRecord) -> bool:
-    """Whether what the ladder made of a file may be on the branch; also of one that was left out as it landed."""
+    """Return True if the file's migrated content may be on the branch, also for a file skipped during landing."""
     is_left_out = file.status == FileStatus.SKIPPED and file.is_overtaken and file.blob not in {None, file.branch_blob}
     return is_changed(file) or is_already_landed(file) or is_left_out
 
 
-def _made(_part: str, _units: Sequence[UnitId]) -> str:
-    return "What the ladder made\n"
+def format_ejection_reason(ejected: UnitEjected, landed: Container[str]) -> str:
+    """Return what the file breaks, and with whom if only together; `landed` are the paths of what has landed."""
+    reason, partners = _describe_damage(ejected), []
+    for unit in ejected.partners:
+        partners.append(f"{unit} (landed before)" if unit in landed else unit)
+    if partners:
+        reason += f", only together with {join_limited(partners, _MOST_NAMED)}"
+    return reason
+
+
+def build_ejection_signature(ejected: UnitEjected, output: str) -> str:
+    """Return what failed of it, without what varies: of tests what they printed, of anything else its own words.
+
+    Args:
+        ejected: of the file.
+        output: what the last run printed in which it was red.
+    """
+    lost, difference = _list_lost_tests(ejected), ejected.difference
+    if not lost and not difference.unsettled and difference.problems:
+        return build_failure_signature(difference.problems[0].partition(": ")[2] or difference.problems[0])
+    return build_failure_signature(extract_failure_excerpt(output, lost or difference.unsettled))
+
+
+def _list_lost_tests(ejected: UnitEjected) -> Sequence[str]:
+    difference = ejected.difference
+    return (*difference.new_failures, *difference.missing_tests, *difference.newly_skipped)
+
+
+def _describe_damage(ejected: UnitEjected) -> str:
+    difference, lost = ejected.difference, _list_lost_tests(ejected)
+    if ejected.conflict:
+        return "somebody changed it on the PR branch meanwhile"
+    if difference.is_unsettled:
+        return f"{UNSETTLED_TESTS_TEXT}: {', '.join(difference.unsettled[:_MOST_NAMED])}"
+    if lost:
+        return f"breaks {format_count(len(lost), 'test')}: {join_limited(lost, _MOST_NAMED)}"
+    if difference.flaky and not difference.problems:
+        return f"makes tests come and go: {join_limited(difference.flaky, _MOST_NAMED)}"
+    return "; ".join(difference.problems) or "the gate is red with it"

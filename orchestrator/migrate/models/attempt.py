@@ -9,7 +9,7 @@ from orchestrator.domain.event.run import Noticed
 from orchestrator.domain.event.work import AttemptStarted, LensVoted, TaskEnded, VerdictGiven
 from orchestrator.domain.ids import CommitId, TaskId
 from orchestrator.domain.judging.verdict import Verdict, VerdictKind
-from orchestrator.domain.migration.files import FileRecord, FileStatus
+from orchestrator.domain.migration.files import FailureKind, FileRecord, FileStatus
 from orchestrator.domain.run.attempt import Attempt, Exit
 from orchestrator.domain.run.exit_causes import CAUSE_BY_EXIT
 from orchestrator.domain.run.state import TaskState
@@ -169,6 +169,7 @@ class FileAttempt:
             tried=tried,
             reason=reason,
             signature=build_failure_signature(reason),
+            failure=FailureKind.ATTEMPT,
             seconds=self._seconds,
             attempt=self._at.attempt,
         )

@@ -1,17 +1,18 @@
 """Reading from git and the journal what a model is shown of a file."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from orchestrator.domain.ids import CommitId
-from orchestrator.domain.migration.files import FileRecord
+from orchestrator.domain.migration.files import FailureKind, FileRecord
+from orchestrator.domain.recipe.model import Recipe
+from orchestrator.domain.recipe.step import ModelStep
 from orchestrator.domain.run.state import TaskState
 from orchestrator.domain.text.truncation import show_control_characters
 from orchestrator.engine.context import RunContext
 from orchestrator.migrate.models.context_budget import ContextEntry, fit_pieces, get_token_budget, parse_context_entries
 from orchestrator.migrate.models.failure_evidence import render_failures
 from orchestrator.migrate.models.related_files import choose_examples, choose_siblings
-from orchestrator.migrate.recipe import Recipe, Step
 from orchestrator.migrate.steps.parse_check import find_parse_error
 from orchestrator.ports.roles import ContextPiece, FileBrief
 from worktrees.diffs.file_diffs import read_diff_text
@@ -36,33 +37,34 @@ class ModelPass:
     """The files of the start that can be shown, once somebody has asked for them."""
 
     @property
-    def step(self) -> Step:
+    def step(self) -> ModelStep:
         """The step."""
-        return self.recipe.step[self.rung]
+        step = self.recipe.step[self.rung]
+        assert step.kind == "llm", "a model pass is a pass of a model step"
+        return step
 
 
-async def choose_model_blob(git: Git, step: Step, file: FileRecord) -> str:
-    """The content that a step is given of a file: what failed, or what stands on the branch."""
+async def choose_model_blob(git: Git, step: ModelStep, file: FileRecord) -> str:
+    """Return the content that a step is given of a file: what failed, or what stands on the branch."""
     if not file.status.is_failed:
         return file.blob or file.branch_blob
     if step.start == "original" or file.tried is None:
         return file.branch_blob
     if step.start == "tried":
         return file.tried
+    if file.failure == FailureKind.PARSE:
+        return file.branch_blob
     contents = await read_blobs(git, [file.branch_blob, file.tried])
-    is_broken = file.signature.startswith("does not parse")
-    is_broken = is_broken or bool(find_parse_error(file.path, contents[file.branch_blob], contents[file.tried]))
-    if is_broken:
+    if find_parse_error(file.path, contents[file.branch_blob], contents[file.tried]):
         return file.branch_blob
     return file.tried
 
 
 async def build_file_brief(context: RunContext, at: ModelPass, file: FileRecord, task: TaskState | None) -> FileBrief:
-    """What the worker of a file is told: as much of the step's context as the attempt has room for."""
-    pieces = []
-    for one in parse_context_entries(at.step.context):
-        for piece in await _pieces(context, at, file, task, one):
-            pieces.append(piece)
+    """Return the brief for the worker of a file: as much of the step's context as the attempt has room for."""
+    pieces: list[ContextPiece] = []
+    for entry in parse_context_entries(at.step.context):
+        pieces += await _read_pieces(context, at, file, task, entry)
     shown, left_out = fit_pieces(pieces, get_token_budget(at.step, at.attempt))
     return FileBrief(
         path=escape_path(file.path),
@@ -77,76 +79,70 @@ async def build_file_brief(context: RunContext, at: ModelPass, file: FileRecord,
     )
 
 
-async def _pieces(
-    context: RunContext, at: ModelPass, file: FileRecord, task: TaskState | None, one: ContextEntry
+async def _read_pieces(
+    context: RunContext, at: ModelPass, file: FileRecord, task: TaskState | None, entry: ContextEntry
 ) -> Sequence[ContextPiece]:
     git = context.repository.git
-    match one.name:
+    match entry.name:
         case "file":
-            text = await _text(git, await choose_model_blob(git, at.step, file))
-            return _piece("file", "The file as your copy holds it:", text)
+            text = await _read_text(git, await choose_model_blob(git, at.step, file))
+            return _make_piece("file", "The file as your copy holds it:", text)
         case "original":
-            return _piece(
-                "original", "The file as it was before anything was tried:", await _text(git, file.branch_blob)
+            return _make_piece(
+                "original", "The file as it was before anything was tried:", await _read_text(git, file.branch_blob)
             )
         case "codemod_diff":
-            if file.status.is_failed:
-                tried = file.tried
-            else:
-                tried = file.blob
-            text = await _change(git, file, file.branch_blob, tried or file.branch_blob)
-            return _piece("codemod-diff", "What was made of it last, against what it was before:", text)
+            latest = file.tried if file.status.is_failed else file.blob
+            text = await _read_change(git, file, file.branch_blob, latest or file.branch_blob)
+            return _make_piece("codemod-diff", "What was made of it last, against what it was before:", text)
         case "failures":
-            return _piece("failures", "What speaks against it:", await render_failures(context, file, task))
+            return _make_piece("failures", "What speaks against it:", await render_failures(context, file, task))
         case "siblings":
-            return await _siblings(git, at, file, one.count)
+            return await _read_siblings(git, at, file, entry.count)
         case _:
-            return await _examples(context, file, one.count)
+            return await _read_examples(context, file, entry.count)
 
 
-def _piece(label: str, title: str, text: str) -> Sequence[ContextPiece]:
-    """The piece, if there is anything to show."""
+def _make_piece(label: str, title: str, text: str) -> Sequence[ContextPiece]:
+    """Return the piece, if there is anything to show."""
     if text.strip():
         return [ContextPiece(label=label, title=title, text=show_control_characters(text))]
     return []
 
 
-async def _siblings(git: Git, at: ModelPass, file: FileRecord, most: int) -> Sequence[ContextPiece]:
+async def _read_siblings(git: Git, at: ModelPass, file: FileRecord, most: int) -> Sequence[ContextPiece]:
     if not at.showable_entries:
-        at.showable_entries.extend(_shown(await list_tree(git, at.start)))
-    text = await _text(git, file.branch_blob)
-    chosen = choose_siblings(file.path, text, (entry.path for entry in at.showable_entries), most)
+        for listed in await list_tree(git, at.start):
+            if listed.mode in _PLAIN and (listed.size or 0) <= _FILE_BYTES:
+                at.showable_entries.append(listed)
+    text = await _read_text(git, file.branch_blob)
     oids = {entry.path: entry.oid for entry in at.showable_entries}
-    return [
-        piece
-        for path in chosen
-        for piece in _piece("sibling", f"Its neighbour {escape_path(path)}:", await _text(git, oids[path]))
-    ]
+    pieces: list[ContextPiece] = []
+    for path in choose_siblings(file.path, text, oids, most):
+        pieces += _make_piece("sibling", f"Its neighbour {escape_path(path)}:", await _read_text(git, oids[path]))
+    return pieces
 
 
-def _shown(entries: Sequence[TreeEntry]) -> Iterator[TreeEntry]:
-    return (entry for entry in entries if entry.mode in _PLAIN and (entry.size or 0) <= _FILE_BYTES)
-
-
-async def _examples(context: RunContext, file: FileRecord, most: int) -> Sequence[ContextPiece]:
+async def _read_examples(context: RunContext, file: FileRecord, most: int) -> Sequence[ContextPiece]:
     git, found = context.repository.git, list[ContextPiece]()
     for other in choose_examples(file, context.state.files.values(), most):
-        text = await _change(git, other, other.base, other.landed or other.base)
-        found += _piece("example", f"How {escape_path(other.path)} was migrated, and accepted:", text)
+        text = await _read_change(git, other, other.base, other.landed or other.base)
+        found += _make_piece("example", f"How {escape_path(other.path)} was migrated, and accepted:", text)
     return found
 
 
-async def _change(git: Git, file: FileRecord, old: str, new: str) -> str:
-    """The unified diff between two contents of a file."""
+async def _read_change(git: Git, file: FileRecord, old: str, new: str) -> str:
+    """Return the unified diff between two contents of a file."""
     if old == new:
         return ""
     empty = await write_empty_tree(git)
-    before, after = [await overlay_tree(git, empty, {file.path: (file.mode, blob)}) for blob in (old, new)]
+    before = await overlay_tree(git, empty, {file.path: (file.mode, old)})
+    after = await overlay_tree(git, empty, {file.path: (file.mode, new)})
     return await read_diff_text(git, before, after)
 
 
-async def _text(git: Git, blob: str) -> str:
-    """A content as text; empty if it is none, or too large."""
+async def _read_text(git: Git, blob: str) -> str:
+    """Return a content as text; empty if it is none, or too large."""
     content = (await read_blobs(git, [blob]))[blob]
     is_text = b"\0" not in content and len(content) <= _FILE_BYTES
     if is_text:

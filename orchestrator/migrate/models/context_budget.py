@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from orchestrator.domain.recipe.step import ModelStep
 from orchestrator.llm.cost_estimate import CHARS_PER_TOKEN
-from orchestrator.migrate.recipe import Step
 from orchestrator.ports.roles import ContextPiece
 
 _MARK_CHARS = 60
@@ -28,7 +28,7 @@ def parse_context_entries(context: Iterable[str]) -> list[ContextEntry]:
     return found
 
 
-def get_token_budget(step: Step, attempt: int) -> int:
+def get_token_budget(step: ModelStep, attempt: int) -> int:
     """How many tokens an attempt may be shown, from 1; the last size holds for all further ones."""
     return step.context_tokens[min(attempt, len(step.context_tokens)) - 1]
 

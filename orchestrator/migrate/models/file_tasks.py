@@ -11,6 +11,7 @@ from orchestrator.domain.event import Event
 from orchestrator.domain.event.work import TaskCreated, TaskEnded
 from orchestrator.domain.ids import TaskId, make_slug
 from orchestrator.domain.migration.files import FileRecord, FileStatus
+from orchestrator.domain.recipe.step import ModelStep
 from orchestrator.domain.run.state import RunState, TaskState
 from orchestrator.domain.run.task import EndCause, Task, TaskStatus
 from orchestrator.migrate.recipe import Recipe, Step
@@ -62,7 +63,7 @@ def _is_under_way(task: TaskState) -> bool:
     return task.attempt is not None and task.verdict is None
 
 
-def build_step_task(recipe: Recipe, step: Step) -> TaskCreated:
+def build_step_task(recipe: Recipe, step: ModelStep) -> TaskCreated:
     """The task of a step begins; its budget is that of the step."""
     spec = Task(
         id=build_step_task_id(step),

@@ -30,14 +30,16 @@ _NOT_FIRST = (b"#!", b"<?", b"\xef\xbb\xbf", b"# -*-", b"# coding", b"# vim")
 
 
 async def hand_over_files(
-    context: RunContext, recipe: Recipe, rung: int, files: Sequence[FileRecord], start: CommitId
+    context: RunContext, recipe: Recipe, rung: int, _attempt: int, files: Sequence[FileRecord], start: CommitId
 ) -> None:
-    """From now on the files wait for a person, with the last reason; with `note`, comments that say it are kept as
-    `refs/orchestrate/RUN/human`, on top of `start`.
+    """Let the files wait for a person, with the last reason.
+
+    With `note`, comments that say it are kept as `refs/orchestrate/RUN/human`, on top of `start`.
     """
+    step = recipe.step[rung]
     if not files:
         return
-    if recipe.step[rung].note:
+    if step.kind == "human" and step.note:
         await _keep_notes(context, recipe, files, start)
     await context.journal.append(
         *(

@@ -19,7 +19,10 @@ TABLES: Mapping[str, str] = {
     "env": "RecipeEnv",
     "shard": "ShardRules",
     "sample": "Sample",
-    "step": "Step",
+    "step.command": "CommandStep",
+    "step.rewrite": "RewriteStep",
+    "step.llm": "ModelStep",
+    "step.human": "HumanStep",
     "verify": "Verify",
     "verify.check": "VerifyCheck",
     "invariant": "Invariant",
@@ -28,40 +31,55 @@ TABLES: Mapping[str, str] = {
     "stop": "StopRules",
 }
 """Tables of a recipe, in the order of the reference, each with the name of its definition; the whole has none."""
+STEP_TABLES = frozenset({"step.command", "step.rewrite", "step.llm", "step.human"})
+"""The tables of `[[step]]`, one for each kind; the meanings of the keys that all of them have stand under `step`."""
 
 
 def load_key_meanings() -> dict[str, dict[str, str]]:
-    """What each key means, by table."""
+    """Return what each key means, by table; `step` has the keys of every kind of step."""
     text = (files("orchestrator.migrate.recipe") / "keys.toml").read_text(encoding="utf-8")
     return tomllib.loads(text)
 
 
+def select_table(schema: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """Return the part of a recipe's schema that describes one of `TABLES`."""
+    if TABLES[name]:
+        schema = schema["$defs"][TABLES[name]]
+    return dict(schema)
+
+
 def build_recipe_schema() -> dict[str, Any]:
-    """The JSON Schema of a recipe, with a description of every key."""
-    schema = Recipe.model_json_schema(by_alias=True)
-    for name, meanings in load_key_meanings().items():
-        if TABLES[name]:
-            table = schema["$defs"][TABLES[name]]
-        else:
-            table = schema
-        for key, meaning in meanings.items():
-            table["properties"][key]["description"] = meaning
-    return {"$schema": DIALECT, "title": "Recipe of orchestrate migrate", **_tidied(schema)}
+    """Return the JSON Schema of a recipe, with a description of every key."""
+    schema, meanings = Recipe.model_json_schema(by_alias=True), load_key_meanings()
+    for name in TABLES:
+        told = meanings[name]
+        if name in STEP_TABLES:
+            told = meanings["step"] | told
+        for key, meaning in told.items():
+            select_table(schema, name)["properties"][key]["description"] = meaning
+    return {"$schema": DIALECT, "title": "Recipe of orchestrate migrate", **_tidy(schema)}
 
 
-def _tidied(node: Any, is_table: bool = False) -> Any:  # noqa: ANN401
-    """Without the titles that pydantic makes of names, and with docstrings as paragraphs. A `properties` table has keys
-    of recipes, one of which is called title.
+def _tidy(node: Any, is_table: bool = False) -> Any:  # noqa: ANN401
+    """Return a node without the titles that pydantic makes of names, and with docstrings as paragraphs.
+
+    In a `properties` table the keys are those of recipes, one of which is called title.
     """
     if isinstance(node, list):
-        return [_tidied(one) for one in node]
+        return list(map(_tidy, node))
     if not isinstance(node, dict):
         return node
     kept = {}
     for name, value in node.items():
-        kept[name] = _tidied(value, name in {"properties", "$defs"})
+        kept[name] = _tidy(value, name in {"properties", "$defs"})
     if not is_table:
         kept.pop("title", None)
         if "description" in kept:
-            kept["description"] = "\n\n".join(" ".join(text.split()) for text in kept["description"].split("\n\n"))
+            kept["description"] = _join_lines(kept["description"])
     return kept
+
+
+def _join_lines(text: str) -> str:
+    """Return a docstring with each paragraph on one line."""
+    paragraphs = (" ".join(paragraph.split()) for paragraph in text.split("\n\n"))
+    return "\n\n".join(paragraphs)

@@ -1,64 +1,47 @@
-"""Reading recipes from TOML, with errors that name file, line, key and what is allowed."""
+"""Reading recipes from TOML, with errors that name file, line, key and what is allowed.
 
-from collections.abc import Mapping
+Instructions of model steps and rules of ast-grep may stand in files beside the recipe. They become part of it when it
+is read, so a run does not change when somebody edits the file, and the recipe's revision tells that it was edited.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
-from orchestrator.config.toml_source import describe_toml_errors, find_key_line, format_dotted_key, read_toml
+from orchestrator.config.toml_source import (
+    TomlKey,
+    describe_toml_errors,
+    find_key_line,
+    format_dotted_key,
+    read_toml,
+)
+from orchestrator.domain.recipe.merge import TITLE_PLACEHOLDERS
 from orchestrator.domain.recipe.model import Recipe
+from orchestrator.domain.recipe.scope import Site
 from orchestrator.errors import UsageProblem
 from orchestrator.migrate.recipe.error_location import locate_problems
-from orchestrator.migrate.recipe.prompt_files import inline_prompts
-from orchestrator.migrate.recipe.unused_keys import find_unused_keys
+
+_PROMPT_FILE = re.compile(r"\S+\.(?:md|txt)\Z")
+_PLACEHOLDER = re.compile(r"\{(?:migration|shard)\.[^{}]*\}")
+_MOST_CHARS = 100_000
+_RULE_ADVICE = "; name a file with an ast-grep rule, or write the rule itself over several lines"
 
 
 def load_recipe(path: Path) -> Recipe:
-    """Read a recipe.
+    """Read a recipe, with the texts of the files that it names. Blocks.
 
     Raises:
         UsageProblem: names file, line and key of everything that is wrong.
     """
     with locate_problems(path):
-        return parse_recipe(_inlined(inline_prompts(read_toml(path), path), path), path)
-
-
-def _inlined(values: Mapping[str, Any], path: Path) -> Mapping[str, Any]:
-    """The recipe with the text of each rule in place of the name of its file: a run rests on no file that may change.
-
-    Raises:
-        UsageProblem: there is no such file.
-    """
-    steps = values.get("step")
-    if not isinstance(steps, list):
-        return values
-    return {**values, "step": [_with_rule(step, number, path) for number, step in enumerate(steps)]}
-
-
-def _with_rule(step: object, number: int, path: Path) -> object:
-    rule = step.get("rule") if isinstance(step, dict) else None
-    if not isinstance(rule, str) or not rule.strip() or "\n" in rule:
-        return step
-    try:
-        text = (path.parent / rule).read_text(encoding="utf-8")
-    except (OSError, ValueError) as error:
-        if isinstance(error, OSError):
-            why = error.strerror
-        else:
-            why = "it is not UTF-8"
-        told = (
-            f"{rule} cannot be read beside the recipe: {why}; name a file with an ast-grep rule, or write the rule "
-            "itself over several lines"
-        )
-        raise UsageProblem(told, ("step", number, "rule")) from error
-    if isinstance(step, dict):
-        return {**step, "rule": f"{text.rstrip()}\n"}
-    return step
+        return parse_recipe(_inline_files(read_toml(path), path.parent), path)
 
 
 def parse_recipe(values: Mapping[str, Any], path: Path) -> Recipe:
-    """A recipe from parsed TOML; `path` is the file it came from.
+    """Return a recipe from parsed TOML; `path` is the file it came from.
 
     Raises:
         UsageProblem: names file, line and key of everything that is wrong, or that would do nothing.
@@ -69,6 +52,94 @@ def parse_recipe(values: Mapping[str, Any], path: Path) -> Recipe:
         raise UsageProblem(describe_toml_errors(error, path, path.read_text(encoding="utf-8"), Recipe)) from error
     if idle := list(find_unused_keys(recipe)):
         source = path.read_text(encoding="utf-8")
-        told = (f"{path}:{find_key_line(source, key)}: {format_dotted_key(key)}: {why}" for key, why in idle)
-        raise UsageProblem("\n".join(told))
+        lines = []
+        for key, reason in idle:
+            lines.append(f"{path}:{find_key_line(source, key)}: {format_dotted_key(key)}: {reason}")
+        raise UsageProblem("\n".join(lines))
     return recipe
+
+
+def _inline_files(values: Mapping[str, Any], directory: Path) -> Mapping[str, Any]:
+    """Return the recipe's values with the text of each rule and prompt in place of the name of its file.
+
+    Raises:
+        UsageProblem: such a file cannot be read.
+    """
+    steps = values.get("step")
+    if not isinstance(steps, list):
+        return values
+    inlined = []
+    for number, step in enumerate(steps):
+        if isinstance(step, dict):
+            step = {**step, **_read_files(step, number, directory)}
+        inlined.append(step)
+    return {**values, "step": inlined}
+
+
+def _read_files(step: Mapping[str, object], number: int, directory: Path) -> dict[str, str]:
+    """Return the texts of the files that a step names, by key."""
+    texts, prompt, rule = {}, step.get("prompt"), step.get("rule")
+    if isinstance(prompt, str) and _PROMPT_FILE.match(prompt):
+        try:
+            texts["prompt"] = _read_prompt(directory, prompt)
+        except (OSError, ValueError) as error:
+            reason = f"{prompt} cannot be used: {_explain(error)}"
+            raise UsageProblem(reason, ("step", number, "prompt")) from error
+    if isinstance(rule, str) and rule.strip() and "\n" not in rule:
+        try:
+            texts["rule"] = (directory / rule).read_text(encoding="utf-8").rstrip() + "\n"
+        except (OSError, ValueError) as error:
+            reason = f"{rule} cannot be read beside the recipe: {_explain(error)}{_RULE_ADVICE}"
+            raise UsageProblem(reason, ("step", number, "rule")) from error
+    return texts
+
+
+def _explain(error: OSError | ValueError) -> str:
+    if isinstance(error, OSError):
+        return error.strerror or str(error)
+    if isinstance(error, UnicodeDecodeError):
+        return "it is not UTF-8"
+    return str(error)
+
+
+def _read_prompt(directory: Path, name: str) -> str:
+    """Return the text of a file with instructions.
+
+    Raises:
+        OSError: it cannot be read.
+        ValueError: it does not lie beside or below the recipe, is too long, or is not UTF-8.
+    """
+    file = (directory / name).resolve()
+    if not file.is_relative_to(directory.resolve()):
+        raise ValueError("it does not lie beside or below the recipe")
+    text = file.read_text(encoding="utf-8")
+    if len(text) > _MOST_CHARS:
+        raise ValueError(f"it has more than {_MOST_CHARS:,} characters")
+    return text
+
+
+def find_unused_keys(recipe: Recipe) -> Iterator[tuple[TomlKey, str]]:
+    """Yield each key that would do nothing as the recipe stands, and why.
+
+    They are looked for in files only: a run that was begun by such a recipe goes on by it.
+    """
+    for number, site in enumerate(recipe.scope.site):
+        for key, reason in _find_unused_site_keys(site):
+            yield ("scope", "site", number, key), reason
+    if recipe.shard.run and "command" not in recipe.shard.by:
+        yield ("shard", "run"), 'goes with by = ["command"]'
+    if recipe.sample.paths and recipe.sample.pick != "list":
+        yield ("sample", "paths"), "goes with pick = 'list'"
+    for number, check in enumerate(recipe.verify.check):
+        if check.select and check.tests != "command":
+            yield ("verify", "check", number, "select"), "goes with tests = 'command'"
+    for word in _PLACEHOLDER.findall(recipe.merge.title):
+        if word not in TITLE_PLACEHOLDERS:
+            yield ("merge", "title"), f"{word} stands for nothing: write one of {', '.join(TITLE_PLACEHOLDERS)}"
+
+
+def _find_unused_site_keys(site: Site) -> Iterator[tuple[str, str]]:
+    if site.language and site.engine != "ast-grep":
+        yield "language", "goes with engine = 'ast-grep'"
+    if site.run and site.engine != "command":
+        yield "run", "goes with engine = 'command'"

@@ -1,19 +1,21 @@
-"""Revisions of a recipe while a run goes on: which files another one makes a difference to, and which to propose.
+"""Revisions of a recipe while a run goes on: the files that another one makes a difference to, and what to propose.
 
 Pure rules over the state; asking people and recording is done where the run is driven.
 """
 
-import re
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 
 from orchestrator.domain.commands.migration import find_changed_fixed_parts
 from orchestrator.domain.event.migration import RecipeRevised
 from orchestrator.domain.migration.files import FileRecord, FileStatus
+from orchestrator.domain.recipe.model import Recipe
+from orchestrator.domain.recipe.step import HumanStep, ModelStep, Step
 from orchestrator.domain.run.state import RunState
 from orchestrator.errors import UsageProblem
-from orchestrator.migrate.recipe import Recipe, Step
+from orchestrator.migrate.ladder.passes import is_remedy_for, is_wanted_by_sites
 from orchestrator.migrate.run.known_signatures import KnownFailure, choose_free_id
 
 _FAILED = frozenset(
@@ -23,7 +25,7 @@ _FAILED = frozenset(
     }
 )
 _LEFT_ALONE = frozenset({FileStatus.SKIPPED, FileStatus.REVERTED})
-"""Where a person has had the last word; `retry` brings such files back."""
+"""Files on which a person has had the last word; `retry` brings them back."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +39,7 @@ class RecipeProposal:
 
 
 def build_revision(state: RunState, old: Recipe, new: Recipe, by: str = "") -> RecipeRevised:
-    """The event with which a run goes on by `new`, naming the files that have to climb again.
+    """Return the event with which a run goes on by `new`, naming the files that have to climb again.
 
     These are the files whose steps up to the rung they reached are others now, the ones that a new or changed later
     step would take, and all failed ones if they would be judged otherwise.
@@ -50,7 +52,7 @@ def build_revision(state: RunState, old: Recipe, new: Recipe, by: str = "") -> R
         raise UsageProblem(
             f"a revision cannot change {parts}: begin a new run; what stays the same comes from the cache"
         )
-    changed_steps = _changed(old.step, new.step)
+    changed_steps = _find_changed_rungs(old.step, new.step)
     is_judged_anew = (old.verify, old.invariant, old.judge) != (new.verify, new.invariant, new.judge)
     redo = []
     for file in state.files.values():
@@ -61,24 +63,23 @@ def build_revision(state: RunState, old: Recipe, new: Recipe, by: str = "") -> R
     return RecipeRevised(recipe=new.dump_values(), revision=new.revision, redo=tuple(redo), by=by)
 
 
-def _changed(old: Sequence[Step], new: Sequence[Step]) -> frozenset[int]:
-    """The rungs that are not what they were, also those that are no more."""
-    longest = max(len(old), len(new))
-    return frozenset(rung for rung in range(longest) if _kind(old, rung) != _kind(new, rung))
+def _find_changed_rungs(old: Sequence[Step], new: Sequence[Step]) -> frozenset[int]:
+    """Return the rungs that are not what they were, also those that are no more."""
+    pairs = enumerate(zip_longest(map(_describe_step, old), map(_describe_step, new)))
+    return frozenset(rung for rung, (before, after) in pairs if before != after)
 
 
-def _kind(steps: Sequence[Step], rung: int) -> object:
-    if rung < len(steps):
-        return (steps[rung].dump_result_settings(), steps[rung].when, steps[rung].on_signature)
-    return None
+def _describe_step(step: Step) -> object:
+    return step.dump_result_settings(), step.when, step.on_signature
 
 
 def _is_affected(file: FileRecord, new: Recipe, changed: Iterable[int]) -> bool:
-    """Whether a changed step has had a part in what the file is, or would take it now."""
+    """Return True if a changed step has had a part in what the file is, or would take it now."""
     counts_sites = bool(new.scope.site)
-    return any(
-        rung <= file.rung or (rung < len(new.step) and _takes(new.step[rung], file, counts_sites)) for rung in changed
-    )
+    for rung in changed:
+        if rung <= file.rung or (rung < len(new.step) and _takes(new.step[rung], file, counts_sites)):
+            return True
+    return False
 
 
 def _takes(step: Step, file: FileRecord, counts_sites: bool) -> bool:
@@ -86,84 +87,75 @@ def _takes(step: Step, file: FileRecord, counts_sites: bool) -> bool:
         return file.status in _FAILED and is_remedy_for(step, file)
     if not file.status.is_terminal or file.status in _FAILED:
         return False  # it will come to the step by itself, or has failed before it
-    if step.when == "always" or not counts_sites:
-        return True
-    if step.when == "sites":
-        return file.sites > 0
-    return file.remaining_sites > 0
-
-
-def is_remedy_for(step: Step, file: FileRecord) -> bool:
-    """Whether a step for failed files is for what this one failed of."""
-    return not step.on_signature or any(re.search(step.on_signature, text) for text in (file.signature, file.reason))
+    return is_wanted_by_sites(step, file, counts_sites, file.remaining_sites)
 
 
 def build_proposal(
     state: RunState, recipe: Recipe, known: Sequence[KnownFailure], has_model: bool
 ) -> RecipeProposal | None:
-    """A recipe that may mend the largest group of files that failed alike and that no later step is for.
+    """Return a recipe that may mend the largest group of files that failed alike and that no later step is for.
 
     It has one step more: a known remedy, else a model's rung if a model is there for it, else a person's.
 
     Returns:
         None if too few files failed alike, or if the recipe has every rung that could be proposed.
     """
-    files = []
+    groups: defaultdict[str, list[FileRecord]] = defaultdict(list)
     for file in state.files.values():
         if _is_stuck(file, recipe):
-            files.append(file)
-    counts = Counter(file.signature for file in files)
-    for signature, count in sorted(counts.items(), key=lambda item: (-item[1], item[0])):
-        alike = []
-        for file in files:
-            if file.signature == signature:
-                alike.append(file)
-        if 0 < recipe.stop.same_signature <= count and (found := _remedy(recipe, alike, known, has_model)):
-            step, why = found
-            return RecipeProposal(_with(recipe, step), signature, tuple(file.path for file in alike), why)
+            groups[file.signature].append(file)
+    for signature, alike in sorted(groups.items(), key=lambda group: (-len(group[1]), group[0])):
+        if not 0 < recipe.stop.same_signature <= len(alike):
+            continue
+        if found := _find_remedy(recipe, alike[0], known, has_model):
+            step, reason = found
+            return RecipeProposal(_add_step(recipe, step), signature, tuple(file.path for file in alike), reason)
     return None
 
 
 def _is_stuck(file: FileRecord, recipe: Recipe) -> bool:
-    later = []
+    """Return True if a file failed and no later step is for that."""
+    if file.status not in _FAILED or not file.signature:
+        return False
     for step in recipe.step[file.rung + 1 :]:
-        if step.when == "failed" and step.kind != "human":
-            later.append(step)
-    return file.status in _FAILED and bool(file.signature) and not any(is_remedy_for(step, file) for step in later)
+        if step.when == "failed" and step.kind != "human" and is_remedy_for(step, file):
+            return False
+    return True
 
 
-def _remedy(
-    recipe: Recipe, alike: Sequence[FileRecord], known: Sequence[KnownFailure], has_model: bool
+def _find_remedy(
+    recipe: Recipe, file: FileRecord, known: Sequence[KnownFailure], has_model: bool
 ) -> tuple[Step, str] | None:
-    taken, first = [step.id for step in recipe.step], alike[0]
-    for one in known:
-        if one.has_remedy_for(recipe, first.signature, first.reason) and not _has(recipe, one.build_remedy(taken)):
-            return one.build_remedy(taken), one.why
+    """Return a step that may mend what a file failed of, and why it may."""
+    taken = [step.id for step in recipe.step]
+    for failure in known:
+        remedy = failure.build_remedy(taken)
+        if failure.has_remedy_for(recipe, file.signature, file.reason) and not _has_step(recipe, remedy):
+            return remedy, failure.why
     kinds = {step.kind for step in recipe.step if step.when == "failed"}
     if has_model and "llm" not in kinds:
-        step = Step(id=choose_free_id("tail", taken), kind="llm", when="failed")
-        return step, "no rule for this failure is known: a model may find what it is about"
+        return ModelStep(id=choose_free_id("tail", taken), kind="llm", when="failed"), (
+            "no rule for this failure is known: a model may find what it is about"
+        )
     if "human" not in kinds:
-        step = Step(id=choose_free_id("hand", taken), kind="human", when="failed")
-        return step, "no rule for this failure is known: the files wait for a person, each with its reason"
+        return HumanStep(id=choose_free_id("hand", taken), kind="human", when="failed"), (
+            "no rule for this failure is known: the files wait for a person, each with its reason"
+        )
     return None
 
 
-def _has(recipe: Recipe, step: Step) -> bool:
-    return any(one.dump_result_settings() == step.dump_result_settings() for one in recipe.step)
+def _has_step(recipe: Recipe, step: Step) -> bool:
+    return step.dump_result_settings() in [known.dump_result_settings() for known in recipe.step]
 
 
-def _with(recipe: Recipe, step: Step) -> Recipe:
-    """With one step more, after all others but a person's, so that what has landed need not be done again."""
+def _add_step(recipe: Recipe, step: Step) -> Recipe:
+    """Return the recipe with a step after all others but a person's, so that what has landed need not be done again."""
     end = len(recipe.step) - (recipe.step[-1].kind == "human")
-    steps = (*recipe.step[:end], step, *recipe.step[end:])
-    return Recipe.model_validate(
-        recipe.dump_values() | {"step": [one.model_dump(exclude_defaults=True) for one in steps]}
-    )
+    return recipe.model_copy(update={"step": (*recipe.step[:end], step, *recipe.step[end:])})
 
 
 def find_wished_revision(state: RunState, recipe: Recipe, by: str = "") -> RecipeRevised | None:
-    """The revision that a person asked for, or accepted, and that the run has not taken yet; None if there is none.
+    """Return the revision that a person asked for, or accepted, and that the run has not taken yet; None if there is none.
 
     Raises:
         UsageProblem: it changes what a run cannot change under way.

@@ -1,18 +1,22 @@
 """A migration from inventory to pull request. Like the engine, it knows nothing but the journal's state."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 from orchestrator.domain.event.migration import FileMoved, ShardsPlanned, WaveEnded
 from orchestrator.domain.event.run import Noticed
 from orchestrator.domain.migration.files import FileStatus, Wave
+from orchestrator.domain.recipe.model import Recipe
+from orchestrator.domain.recipe.step import StepKind
 from orchestrator.domain.recipe.verify import JudgeRules
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.control.approvals import ask_person, build_run_approval
 from orchestrator.engine.control.stop_signals import open_stoppable_group, require_not_stopping
 from orchestrator.engine.pull_request.proposal import end_run
 from orchestrator.migrate.judging.final_check import run_final_check
-from orchestrator.migrate.judging.gate import MigrationGate, build_gate
+from orchestrator.migrate.judging.gate import MigrationGate
 from orchestrator.migrate.judging.invariants import TREE_KINDS
-from orchestrator.migrate.judging.uncovered_changes import flag_uncovered_files
-from orchestrator.migrate.judging.weakened_tests import flag_weakened_tests
+from orchestrator.migrate.judging.review_flags import flag_uncovered_files, flag_weakened_tests
 from orchestrator.migrate.ladder.passes import Pass, list_passes
 from orchestrator.migrate.ladder.run_outcome import build_atomic_moves, build_last_moves, summarize_outcome
 from orchestrator.migrate.ladder.stop_rules import explain_failure_limit, explain_sample_failure, group_failures
@@ -29,13 +33,15 @@ from orchestrator.migrate.landing.pull_requests import publish_pull_requests
 from orchestrator.migrate.landing.rollback import roll_back_shards
 from orchestrator.migrate.landing.wave_lander import WaveLander
 from orchestrator.migrate.models.file_tasks import build_task_ends
-from orchestrator.migrate.recipe import Recipe
-from orchestrator.migrate.run.pass_runner import PassRunner
+from orchestrator.migrate.models.human_step import hand_over_files
+from orchestrator.migrate.models.model_step import run_model_step
+from orchestrator.migrate.run.pass_runner import PassRunner, StepKindRunner
 from orchestrator.migrate.run.recipe_proposals import apply_wished_recipe, propose_recipe
 from orchestrator.migrate.scope.planning import divide_files
 from worktrees.object_store.trees import list_tree
 
 _SHOWN = 10
+_RUNNERS: Mapping[StepKind, StepKindRunner] = MappingProxyType({"llm": run_model_step, "human": hand_over_files})
 
 
 class MigrationRunner:
@@ -57,7 +63,7 @@ class MigrationRunner:
         """The gate of the recipe as it stands."""
         recipe = self._recipe
         if recipe.revision not in self._gates:
-            self._gates[recipe.revision] = build_gate(self._context, recipe, self._paths)
+            self._gates[recipe.revision] = MigrationGate(self._context, recipe, self._paths)
         return self._gates[recipe.revision]
 
     @property
@@ -110,12 +116,13 @@ class MigrationRunner:
         recipe = self._recipe.model_copy(
             update={"invariant": rules, "judge": JudgeRules(diff_review="none", reject_if=())}
         )
-        await roll_back_shards(self._context, recipe, build_gate(self._context, recipe, self._paths))
+        await roll_back_shards(self._context, recipe, MigrationGate(self._context, recipe, self._paths))
 
     async def _carry(self, wave: Wave) -> None:
         """Let the files of a wave climb, and land what may land."""
         for number, group in enumerate(list_passes(self._recipe), start=1):
-            await PassRunner(self._context, self._recipe, self._gate, self._slots).run_pass(wave, group)
+            runner = PassRunner(self._context, self._recipe, self._gate.rules, self._slots, _RUNNERS)
+            await runner.run_pass(wave, group)
             await self._land(wave, f"wave {wave.number} pass {number}", group)
         require_not_stopping(self._context)
         files = list_wave_files(self._context.state, wave)

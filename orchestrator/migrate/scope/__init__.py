@@ -1,1 +1,1 @@
-"""What a migration is about: files, sites, owners, imports, shards, the sample."""
+"""Scope of a migration: files in scope, owners, what was asked for, the plan."""

@@ -1,6 +1,6 @@
-"""The inventory: which files of the base are in scope, which sites each has, and whose they are."""
+"""The inventory: the files of the base that are in scope, with their sites and owners."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from pathspec import GitIgnoreSpec
@@ -8,9 +8,11 @@ from pathspec import GitIgnoreSpec
 from orchestrator.domain.event.migration import FilesFound, FoundFile
 from orchestrator.domain.event.run import Noticed
 from orchestrator.domain.ids import CommitId
+from orchestrator.domain.migration.files import SitePlace
+from orchestrator.domain.recipe.model import Recipe
+from orchestrator.domain.recipe.scope import Scope
 from orchestrator.errors import NothingToMigrate, ToolRefused, UsageProblem
 from orchestrator.hands.files.workspace_files import normalize_path
-from orchestrator.migrate.recipe import Recipe, Scope
 from orchestrator.migrate.scope.owners import find_owners_file, match_owners
 from orchestrator.migrate.sites.finder import FoundSites, find_sites, sum_weights
 from orchestrator.ports.hands import Workspace
@@ -18,17 +20,20 @@ from worktrees.git import Git
 from worktrees.object_store.trees import TreeEntry, find_commit, list_tree, read_blobs
 from worktrees.safety.path_rules import escape_path
 
+FILE_MODES = frozenset({"100644", "100755"})
+"""The modes of regular files in git."""
+
 
 @dataclass(frozen=True)
-class _Small:
-    """The files in scope that can be migrated, sorted by path, and why others cannot."""
+class _ScopeFiles:
+    """The files in scope that can be migrated, sorted by path, and the reason for each that cannot."""
 
     entries: tuple[TreeEntry, ...]
     left_out: Mapping[str, str]
 
 
 async def resolve_base(git: Git, recipe: Recipe, head: str) -> CommitId:
-    """The commit that the migration starts from; `head` is what is checked out.
+    """Return the commit that the migration starts from; `head` is what is checked out.
 
     Raises:
         UsageProblem: the recipe names none.
@@ -39,18 +44,18 @@ async def resolve_base(git: Git, recipe: Recipe, head: str) -> CommitId:
     else:
         found = head
     if not found:
-        told = (
+        text = (
             f"base = {name!r} names no commit of the repository: write a branch, a tag or a commit that exists "
             "(git fetch may be missing), or remove base to start from what is checked out"
         )
-        raise UsageProblem(told, ("migration", "base"))
+        raise UsageProblem(text, ("migration", "base"))
     return CommitId(found)
 
 
 async def take_inventory(
     git: Git, base: CommitId, recipe: Recipe, workspace: Workspace | None = None
 ) -> tuple[FilesFound | Noticed, ...]:
-    """The files in scope, sorted by path, as the events that begin a migration, with notices of what was left out.
+    """Return the files in scope, by path, as the events that begin a migration, with notices of what was left out.
 
     Args:
         git: of the repository.
@@ -64,41 +69,54 @@ async def take_inventory(
         EnvironmentProblem: a command that finds sites could not be started.
     """
     scope, listed = recipe.work_scope, await list_tree(git, base)
-    small = _in_scope(scope, listed)
+    inside = _select_files(scope, listed)
+    oids = {entry.path: entry.oid for entry in inside.entries}
     found = FoundSites({})
     if scope.site:
-        blobs = await read_blobs(git, [entry.oid for entry in small.entries])
-        found = await find_sites(scope, {entry.path: blobs[entry.oid] for entry in small.entries}, workspace)
+        blobs = await read_blobs(git, list(oids.values()))
+        found = await find_sites(scope, {path: blobs[oid] for path, oid in oids.items()}, workspace)
         if not found.places:
-            raise NothingToMigrate(_no_site(scope, len(small.entries)))
-    owners = await _owners(git, recipe, listed, [entry.path for entry in small.entries])
-    files = tuple(_found(entry, scope, found, owners) for entry in small.entries)
-    told = (*_left_out(small), *found.notices, *_unused(scope, found))
-    return FilesFound(files=files), *(Noticed(level="warning", text=text) for text in told)
+            raise NothingToMigrate(_explain_no_sites(scope, len(oids)))
+    owners = await _read_owners(git, recipe, listed, oids)
+    files = []
+    for entry in inside.entries:
+        files.append(_build_file(entry, scope, found.places.get(entry.path, ()), owners.get(entry.path, "")))
+    texts = [f"{escape_path(path)} was left out: {reason}" for path, reason in inside.left_out.items()]
+    texts += (*found.notices, *_list_unused_sites(scope, found))
+    return FilesFound(files=tuple(files)), *(Noticed(level="warning", text=text) for text in texts)
 
 
 def is_in_scope(scope: Scope, path: str) -> bool:
-    """Whether the include globs take the path in and the exclude globs do not take it out."""
-    return any(_taken(scope, (path,)))
+    """Return True if the include globs take the path in and the exclude globs do not take it out."""
+    return build_scope_matcher(scope)(path)
 
 
-def _taken(scope: Scope, paths: Sequence[str]) -> Iterator[bool]:
+def build_scope_matcher(scope: Scope) -> Callable[[str], bool]:
+    """Return a function that tells of a path if it is in scope; for many paths that is faster than `is_in_scope`."""
     include, exclude = GitIgnoreSpec.from_lines(scope.include), GitIgnoreSpec.from_lines(scope.exclude)
-    return (include.match_file(path) and not exclude.match_file(path) for path in paths)
+    return lambda path: include.match_file(path) and not exclude.match_file(path)
 
 
-def _in_scope(scope: Scope, listed: Sequence[TreeEntry]) -> _Small:
-    files = sorted((entry for entry in listed if entry.mode in {"100644", "100755"}), key=lambda entry: entry.path)
-    taken = _taken(scope, [entry.path for entry in files])
-    inside = [entry for entry, is_taken in zip(files, taken, strict=True) if is_taken]
-    if not inside:
-        raise UsageProblem(_nothing_found(scope, len(files)), ("scope", "include"))
-    left_out = {entry.path: why for entry in inside if (why := _objection(entry, scope.max_file_kb))}
-    return _Small(tuple(entry for entry in inside if entry.path not in left_out), left_out)
+def _select_files(scope: Scope, listed: Sequence[TreeEntry]) -> _ScopeFiles:
+    matches, total = build_scope_matcher(scope), 0
+    entries, left_out = [], {}
+    for entry in sorted(listed, key=lambda entry: entry.path):
+        if entry.mode not in FILE_MODES:
+            continue
+        total += 1
+        if not matches(entry.path):
+            continue
+        if obstacle := _find_obstacle(entry, scope.max_file_kb):
+            left_out[entry.path] = obstacle
+        else:
+            entries.append(entry)
+    if not entries and not left_out:
+        raise UsageProblem(_explain_empty_scope(scope, total), ("scope", "include"))
+    return _ScopeFiles(tuple(entries), left_out)
 
 
-def _objection(entry: TreeEntry, max_file_kb: int) -> str:
-    """Why a file in scope cannot be migrated; empty if it can."""
+def _find_obstacle(entry: TreeEntry, max_file_kb: int) -> str:
+    """Return why a file in scope cannot be migrated; empty if it can."""
     if (entry.size or 0) > max_file_kb * 1024:
         return f"it is larger than max_file_kb = {max_file_kb}"
     try:
@@ -111,20 +129,19 @@ def _objection(entry: TreeEntry, max_file_kb: int) -> str:
     return ""
 
 
-async def _owners(git: Git, recipe: Recipe, listed: Sequence[TreeEntry], paths: Sequence[str]) -> Mapping[str, str]:
-    entries = {}
-    for entry in listed:
-        if entry.kind == "blob":
-            entries[entry.path] = entry
-    place = find_owners_file(entries, recipe.shard.codeowners)
+async def _read_owners(
+    git: Git, recipe: Recipe, listed: Sequence[TreeEntry], paths: Iterable[str]
+) -> Mapping[str, str]:
+    """Return the owners of each path, as the base's file of owners says."""
+    oids = {entry.path: entry.oid for entry in listed if entry.kind == "blob"}
+    place = find_owners_file(oids, recipe.shard.codeowners)
     if place is None:
         return {}
-    content = await read_blobs(git, [entries[place].oid])
-    return match_owners(content[entries[place].oid].decode("utf-8", "replace"), paths)
+    contents = await read_blobs(git, [oids[place]])
+    return match_owners(contents[oids[place]].decode("utf-8", "replace"), paths)
 
 
-def _found(entry: TreeEntry, scope: Scope, found: FoundSites, owners: Mapping[str, str]) -> FoundFile:
-    places = found.places.get(entry.path, ())
+def _build_file(entry: TreeEntry, scope: Scope, places: tuple[SitePlace, ...], owner: str) -> FoundFile:
     return FoundFile(
         path=entry.path,
         blob=entry.oid,
@@ -132,24 +149,19 @@ def _found(entry: TreeEntry, scope: Scope, found: FoundSites, owners: Mapping[st
         sites=len(places),
         places=places,
         weight=sum_weights(scope, places),
-        owner=owners.get(entry.path, ""),
+        owner=owner,
     )
 
 
-def _left_out(small: _Small) -> Iterator[str]:
-    return (f"{escape_path(path)} was left out: {why}" for path, why in small.left_out.items())
+def _list_unused_sites(scope: Scope, found: FoundSites) -> Iterator[str]:
+    """Yield a notice for each kind of site of which there is none, beside others of which there are."""
+    known = {place.site for places in found.places.values() for place in places}
+    for site in scope.site:
+        if site.id not in known:
+            yield f"there is no site of kind {site.id}: is its pattern right?"
 
 
-def _unused(scope: Scope, found: FoundSites) -> Iterator[str]:
-    """Kinds of sites of which there is none, beside others of which there are."""
-    seen = set()
-    for places in found.places.values():
-        for place in places:
-            seen.add(place.site)
-    return (f"there is no site of kind {site.id}: is its pattern right?" for site in scope.site if site.id not in seen)
-
-
-def _no_site(scope: Scope, files: int) -> str:
+def _explain_no_sites(scope: Scope, files: int) -> str:
     patterns = "; ".join(f"{site.id} ({site.engine}): {site.pattern or site.run}" for site in scope.site)
     return (
         f"no site was found in {files} files in scope, so there is nothing to migrate: is the pattern right, or is all "
@@ -157,12 +169,8 @@ def _no_site(scope: Scope, files: int) -> str:
     )
 
 
-def _nothing_found(scope: Scope, total: int) -> str:
+def _explain_empty_scope(scope: Scope, total: int) -> str:
     return (
-        f"no file is in scope: include = {_listed(scope.include)}, exclude = {_listed(scope.exclude)} match none of "
+        f"no file is in scope: include = {list(scope.include)}, exclude = {list(scope.exclude)} match none of "
         f"the {total} files of the base commit; only committed files count"
     )
-
-
-def _listed(globs: Sequence[str]) -> str:
-    return "[" + ", ".join(repr(glob) for glob in globs) + "]"

@@ -1,7 +1,7 @@
-"""What a migration would work on and how, as data and as lines for a person."""
+"""The plan of a migration, files, shards and steps, as data and as lines for a person."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any
@@ -9,13 +9,17 @@ from typing import Any
 from orchestrator.domain.event.migration import FoundFile
 from orchestrator.domain.ids import CommitId
 from orchestrator.domain.migration.files import Shard
+from orchestrator.domain.recipe.model import Recipe
+from orchestrator.domain.recipe.step import Step
+from orchestrator.domain.recipe.verify import Invariant
+from orchestrator.domain.text.listing import limit_lines
 from orchestrator.domain.text.sanitization import to_one_line
-from orchestrator.migrate.recipe import Invariant, Recipe, Step
+from orchestrator.migrate.scope.work_filter import UNOWNED
 from orchestrator.migrate.sharding.sampling import plan_wave_sizes
 from orchestrator.migrate.sharding.shards import SAMPLE_SHARD
 
 _SHOWN = 12
-_WORDS = 160
+_CHARS = 160
 
 
 @dataclass(frozen=True)
@@ -44,29 +48,30 @@ class PlanReport:
         return plan_wave_sizes(sum(shard.name != SAMPLE_SHARD for shard in self.shards), self.recipe.sample)
 
     def count_sites_by(self, key: Callable[[FoundFile], str]) -> Iterator[tuple[str, int, int]]:
-        """What the key says of files, how many files with something to do it says that of, and their sites."""
-        working = set()
-        for shard in self.shards:
-            for path in shard.files:
-                working.add(path)
+        """Yield each value of the key, how many files with something to do have it, and their sites; most files first."""
+        working = {path for shard in self.shards for path in shard.files}
         files: Counter[str] = Counter()
         sites: Counter[str] = Counter()
         for file in self.files:
             if file.path in working:
                 files[key(file)] += 1
                 sites[key(file)] += file.sites
-        return ((name, count, sites[name]) for name, count in sorted(files.items(), key=lambda one: (-one[1], one[0])))
+        for name, count in sorted(files.items(), key=lambda item: (-item[1], item[0])):
+            yield name, count, sites[name]
 
     def count_kinds(self) -> Iterator[tuple[str, int, int]]:
-        """Each kind of site, in how many files it is, and how often."""
+        """Yield each kind of site, in how many files it is, and how often."""
+        files: Counter[str] = Counter()
+        sites: Counter[str] = Counter()
+        for file in self.files:
+            counts = Counter(place.site for place in file.places)
+            files.update(counts.keys())
+            sites.update(counts)
         for site in self.recipe.work_scope.site:
-            counts = []
-            for file in self.files:
-                counts.append(sum(place.site == site.id for place in file.places))
-            yield site.id, sum(count > 0 for count in counts), sum(counts)
+            yield site.id, files[site.id], sites[site.id]
 
     def as_object(self) -> dict[str, Any]:
-        """For --json: `orchestrate.inventory/2`."""
+        """Return the object for --json: `orchestrate.inventory/2`."""
         recipe = self.recipe
         return {
             "schema": "orchestrate.inventory/2",
@@ -75,15 +80,10 @@ class PlanReport:
             "base": self.base,
             "sites": self.sites,
             "weight": sum(file.weight for file in self.files),
-            "files": [_file(file) for file in self.files],
-            "by_site": [{"site": name, "files": files, "sites": sites} for name, files, sites in self.count_kinds()],
-            "by_owner": [
-                {"owner": name, "files": files, "sites": sites} for name, files, sites in self.count_sites_by(_owner)
-            ],
-            "by_directory": [
-                {"directory": name, "files": files, "sites": sites}
-                for name, files, sites in self.count_sites_by(_directory)
-            ],
+            "files": list(map(_build_file_object, self.files)),
+            "by_site": _build_rows("site", self.count_kinds()),
+            "by_owner": _build_rows("owner", self.count_sites_by(_get_owner)),
+            "by_directory": _build_rows("directory", self.count_sites_by(_get_directory)),
             "sample": list(self.sample),
             "shards": [{"name": shard.name, "owner": shard.owner, "files": list(shard.files)} for shard in self.shards],
             "waves": list(self.waves),
@@ -94,99 +94,96 @@ class PlanReport:
         }
 
     def render_lines(self, shows_all: bool = False) -> Iterator[str]:
-        """For a person; long lists end with how many more there are, unless all are wanted."""
-        if shows_all:
-            limit = len(self.files) + len(self.shards)
-        else:
-            limit = _SHOWN
-        if self.recipe.work_scope.site:
-            counted = f", {self.sites} sites"
-        else:
-            counted = ""
+        """Yield lines for a person; long lists end with how many more there are, unless all are wanted."""
+        limit = len(self.files) + len(self.shards) if shows_all else _SHOWN
+        counted = f", {self.sites} sites" if self.recipe.work_scope.site else ""
         yield f"{self.recipe.title}: {len(self.files)} files in scope{counted} at {self.base[:12]}"
         for notice in self.notices:
             yield f"  note: {notice}"
-        yield from _table("sites", self.count_kinds(), limit)
+        yield from _render_table("sites", self.count_kinds(), limit)
         if any(file.owner for file in self.files):
-            owners = ((name or "nobody", files, sites) for name, files, sites in self.count_sites_by(_owner))
-            yield from _table("owners", owners, limit)
-        yield from _table("directories", self.count_sites_by(_directory), limit)
-        yield from _list("sample", self.sample, limit)
-        yield from self._shards(limit)
+            yield from _render_table("owners", self.count_sites_by(_get_owner), limit)
+        yield from _render_table("directories", self.count_sites_by(_get_directory), limit)
+        yield from _render_list("sample", self.sample, limit)
+        yield from self._render_shards(limit)
         for step in self.recipe.step:
-            yield f"step {step.id} ({step.kind}, when {step.when}): {_step(step)}"
+            yield f"step {step.id} ({step.kind}, when {step.when}): {_describe_step(step)}"
         for check in self.recipe.verify.check:
             yield f"check {check.id} (level {check.level}): {check.run}"
         for rule in self.recipe.invariant:
-            yield f"invariant {rule.kind} (level {rule.level}){_rule(rule)}"
+            yield f"invariant {rule.kind} (level {rule.level}){_describe_invariant(rule)}"
         most_first = sorted(self.files, key=lambda file: (-file.sites, file.path))
-        yield from _list("files", [_counted(file) for file in most_first], limit)
+        yield from _render_list("files", list(map(_describe_file, most_first)), limit)
 
-    def _shards(self, limit: int) -> Iterator[str]:
+    def _render_shards(self, limit: int) -> Iterator[str]:
         if not self.shards:
             yield "shards: none, as no file has anything to do"
             return
-        told = []
+        lines = []
         for shard in self.shards:
-            told.append(f"{shard.name}: {len(shard.files)} files{f', {shard.owner}' if shard.owner else ''}")
-        yield from _list("shards", told, limit)
+            owner = f", {shard.owner}" if shard.owner else ""
+            lines.append(f"{shard.name}: {len(shard.files)} files{owner}")
+        yield from _render_list("shards", lines, limit)
         if self.waves:
-            yield f"waves of {', '.join(map(str, self.waves))} shards{' after the sample' if self.sample else ''}"
+            after = " after the sample" if self.sample else ""
+            yield f"waves of {', '.join(map(str, self.waves))} shards{after}"
 
 
-def _file(file: FoundFile) -> dict[str, Any]:
-    places = []
-    for place in file.places:
-        places.append({"site": place.site, "line": place.line, "column": place.column})
+def _build_file_object(file: FoundFile) -> dict[str, Any]:
+    places = [place.model_dump(mode="json") for place in file.places]
     return {"path": file.path, "sites": file.sites, "weight": file.weight, "owner": file.owner, "places": places}
 
 
-def _owner(file: FoundFile) -> str:
+def _build_rows(name: str, counts: Iterable[tuple[str, int, int]]) -> list[dict[str, Any]]:
+    return [{name: key, "files": files, "sites": sites} for key, files, sites in counts]
+
+
+def _get_owner(file: FoundFile) -> str:
     return file.owner
 
 
-def _directory(file: FoundFile) -> str:
+def _get_directory(file: FoundFile) -> str:
     return str(PurePosixPath(file.path).parent)
 
 
-def _step(step: Step) -> str:
+def _describe_step(step: Step) -> str:
     match step.kind:
         case "command":
-            told = f"{step.run} (per {step.per})"
+            text = f"{step.run} (per {step.per})"
         case "rewrite":
-            told = f"{step.engine}: {step.rule or f'{step.pattern} becomes {step.rewrite}'}"
+            text = f"{step.engine}: {step.rule or f'{step.pattern} becomes {step.rewrite}'}"
         case "llm":
-            told = f"{step.role}, {step.attempts} attempts"
+            text = f"{step.role}, {step.attempts} attempts"
         case "human":
-            told = "a person"
-    return to_one_line(told, _WORDS)
+            text = "a person"
+    return to_one_line(text, _CHARS)
 
 
-def _rule(rule: Invariant) -> str:
-    told = rule.model_dump(mode="json", exclude_defaults=True, exclude={"kind", "level"})
-    words = ", ".join(f"{key} = {value}" for key, value in told.items())
+def _describe_invariant(rule: Invariant) -> str:
+    keys = rule.model_dump(mode="json", exclude_defaults=True, exclude={"kind", "level"})
+    words = ", ".join(f"{key} = {value}" for key, value in keys.items())
     if words:
-        return f": {to_one_line(words, _WORDS)}"
+        return f": {to_one_line(words, _CHARS)}"
     return ""
 
 
-def _counted(file: FoundFile) -> str:
+def _describe_file(file: FoundFile) -> str:
     if file.sites:
         return f"{file.sites:5}  {file.path}"
     return f"       {file.path}"
 
 
-def _table(title: str, rows: Iterator[tuple[str, int, int]], limit: int) -> Iterator[str]:
-    return _list(
-        title, [f"{name}: {files} files{f', {sites} sites' if sites else ''}" for name, files, sites in rows], limit
-    )
+def _render_table(title: str, rows: Iterator[tuple[str, int, int]], limit: int) -> Iterator[str]:
+    lines = []
+    for name, files, sites in rows:
+        counted = f", {sites} sites" if sites else ""
+        lines.append(f"{name or UNOWNED}: {files} files{counted}")
+    return _render_list(title, lines, limit)
 
 
-def _list(title: str, lines: Sequence[str], limit: int) -> Iterator[str]:
+def _render_list(title: str, lines: Sequence[str], limit: int) -> Iterator[str]:
     if not lines:
         return
     yield f"{title} ({len(lines)}):"
-    for line in lines[:limit]:
+    for line in limit_lines(lines, limit, "and {count} more (--all shows them)"):
         yield f"  {line}"
-    if len(lines) > limit:
-        yield f"  and {len(lines) - limit} more (--all shows them)"

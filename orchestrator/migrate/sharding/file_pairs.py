@@ -8,7 +8,7 @@ from orchestrator.domain.recipe.shard import PAIR_SEPARATOR
 
 
 def build_blocks(paths: Sequence[str], pairs: Sequence[str]) -> tuple[tuple[str, ...], ...]:
-    """The paths in blocks that are never divided, sorted by their first members; most have one path.
+    """Return the paths in blocks that are never divided, sorted by their first members; most have one path.
 
     What is paired with one and the same file is in one block. The first member of a block is one that a pattern
     fits, if there is such a one: it stands for the block where blocks are divided by their paths.
@@ -22,7 +22,7 @@ def build_blocks(paths: Sequence[str], pairs: Sequence[str]) -> tuple[tuple[str,
         return path
 
     named = set()
-    for one, other in _found(sorted(known), pairs):
+    for one, other in _find_pairs(sorted(known), pairs):
         if other in known and one != other:
             named.add(one)
             first, second = sorted((find_leader(one), find_leader(other)))
@@ -30,10 +30,11 @@ def build_blocks(paths: Sequence[str], pairs: Sequence[str]) -> tuple[tuple[str,
     members = defaultdict(list)
     for path in sorted(known):
         members[find_leader(path)].append(path)
-    return tuple(sorted(tuple(sorted(block, key=lambda path: (path not in named, path))) for block in members.values()))
+    blocks = [sorted(block, key=lambda path: (path not in named, path)) for block in members.values()]
+    return tuple(map(tuple, sorted(blocks)))
 
 
-def _found(paths: Sequence[str], pairs: Sequence[str]) -> Iterator[tuple[str, str]]:
+def _find_pairs(paths: Sequence[str], pairs: Sequence[str]) -> Iterator[tuple[str, str]]:
     for pair in pairs:
         pattern, _, template = pair.partition(PAIR_SEPARATOR)
         compiled = re.compile(pattern.strip())

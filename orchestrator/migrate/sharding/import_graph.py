@@ -1,15 +1,22 @@
-"""Which file imports which, read from the contents alone: Python, JavaScript and TypeScript."""
+"""The import graph of files, read from their contents alone: Python, JavaScript and TypeScript."""
 
 from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain
 from pathlib import PurePosixPath
+
+from anyio import to_thread
 
 from orchestrator.migrate.sharding.javascript_imports import SCRIPT_SUFFIXES, parse_script_imports
 from orchestrator.migrate.sharding.python_imports import ModuleIndex, parse_python_imports
+from worktrees.git import Git
+from worktrees.object_store.trees import list_tree, read_blobs
 
 PYTHON_SUFFIXES = (".py", ".pyi")
+_CODE_BYTES = 1024 * 1024
+_FILE_MODES = frozenset({"100644", "100755"})
 
 
 @dataclass(frozen=True)
@@ -25,7 +32,7 @@ class ImportGraph:
 
     @cached_property
     def importers(self) -> Mapping[str, frozenset[str]]:
-        """Path to the paths that import it directly."""
+        """The paths that import each path directly."""
         found: dict[str, set[str]] = defaultdict(set)
         for path, imported in self.imports.items():
             for other in imported:
@@ -33,9 +40,10 @@ class ImportGraph:
         return {path: frozenset(others) for path, others in found.items()}
 
     def find_dependents(self, paths: Iterable[str]) -> set[str]:
-        """The paths and everything that imports one of them, directly or not."""
+        """Return the paths and everything that imports one of them, directly or not."""
         start = set(paths)
-        start |= {importer for path in start for importer in self.packages.get(path, ())}
+        for path in list(start):
+            start |= self.packages.get(path, frozenset())
         waiting, seen = deque(start), set(start)
         while waiting:
             fresh = self.importers.get(waiting.popleft(), frozenset()) - seen
@@ -46,30 +54,39 @@ class ImportGraph:
     @cached_property
     def cycles(self) -> tuple[tuple[str, ...], ...]:
         """All files in groups, mostly of one, that import each other in a circle; each after what it imports."""
-        return tuple(tuple(sorted(group)) for group in _components(self.imports))
+        return tuple(tuple(sorted(group)) for group in _find_components(self.imports))
 
     @property
     def leaves_first(self) -> tuple[str, ...]:
         """All files, each after what it imports; files of one circle stand together."""
-        return tuple(path for group in self.cycles for path in group)
+        return tuple(chain.from_iterable(self.cycles))
 
     def cluster_paths(self, paths: Sequence[str], limit: int) -> tuple[tuple[str, ...], ...]:
-        """The paths in groups of at most `limit` that have to do with each other; a circle may be larger.
+        """Return the paths in groups of at most `limit` that have to do with each other; a circle may be larger.
 
         Files that import each other in a circle are together. Groups join along imports, those of what few others
         import first, as long as they stay within the limit.
         """
         wanted = set(paths)
-        joined = _Joined([group for cycle in self.cycles if (group := tuple(p for p in cycle if p in wanted))])
-        ties = ((len(self.importers.get(other, ())), other, path) for path in wanted for other in self.imports[path])
+        groups = _GrowingGroups([[path for path in cycle if path in wanted] for cycle in self.cycles])
+        ties = []
+        for path in wanted:
+            for other in self.imports[path] & wanted:
+                ties.append((len(self.importers.get(other, ())), other, path))
         for _, other, path in sorted(ties):
-            if other in wanted:
-                joined.join_groups(path, other, limit)
-        return joined.list_groups()
+            groups.join_groups(path, other, limit)
+        return groups.list_groups()
+
+    def name_clusters(self, paths: Iterable[str], limit: int) -> Mapping[str, str]:
+        """Return the name of each path's cluster: that of the cluster's first file, without its suffix."""
+        names: dict[str, str] = {}
+        for cluster in self.cluster_paths([path for path in paths if path in self.imports], limit):
+            names |= dict.fromkeys(cluster, str(PurePosixPath(cluster[0]).with_suffix("")))
+        return names
 
 
 def build_import_graph(contents: Mapping[str, bytes]) -> ImportGraph:
-    """The imports among these files, by path; files of other languages and files that do not parse import nothing."""
+    """Return the imports among these files; files of other languages and files that do not parse import nothing."""
     paths = sorted(contents)
     modules = ModuleIndex([path for path in paths if path.endswith(PYTHON_SUFFIXES)])
     packages: dict[str, set[str]] = defaultdict(set)
@@ -86,12 +103,25 @@ def build_import_graph(contents: Mapping[str, bytes]) -> ImportGraph:
     return ImportGraph(imports, {path: frozenset(others - {path}) for path, others in packages.items()})
 
 
-class _Joined:
+async def read_import_graph(git: Git, commit: str) -> ImportGraph:
+    """Return which file of a commit imports which."""
+    oids = {}
+    for entry in await list_tree(git, commit):
+        is_code = entry.path.endswith(PYTHON_SUFFIXES) or PurePosixPath(entry.path).suffix in SCRIPT_SUFFIXES
+        if is_code and entry.mode in _FILE_MODES and (entry.size or 0) <= _CODE_BYTES:
+            oids[entry.path] = entry.oid
+    blobs = await read_blobs(git, list(oids.values()))
+    return await to_thread.run_sync(build_import_graph, {path: blobs[oid] for path, oid in oids.items()})
+
+
+class _GrowingGroups:
     """Groups that grow together."""
 
-    def __init__(self, groups: Sequence[tuple[str, ...]]) -> None:
-        self._members = {number: [*group] for number, group in enumerate(groups)}
-        self._of = {path: number for number, group in enumerate(groups) for path in group}
+    def __init__(self, groups: Sequence[list[str]]) -> None:
+        self._members = dict(enumerate(filter(None, groups)))
+        self._of: dict[str, int] = {}
+        for number, members in self._members.items():
+            self._of |= dict.fromkeys(members, number)
 
     def join_groups(self, one: str, other: str, limit: int) -> None:
         first, second = sorted((self._of[one], self._of[other]))
@@ -105,28 +135,28 @@ class _Joined:
         return tuple(sorted(tuple(sorted(members)) for members in self._members.values()))
 
 
-def _components(edges: Mapping[str, frozenset[str]]) -> list[list[str]]:
-    """Strongly connected components, each after those it leads to (Tarjan's algorithm, without recursion)."""
-    walk = _Walk()
+def _find_components(edges: Mapping[str, frozenset[str]]) -> list[list[str]]:
+    """Return strongly connected components, each after those it leads to (Tarjan's algorithm, without recursion)."""
+    search = _ComponentSearch()
     for root in sorted(edges):
-        if root in walk.low:
+        if root in search.low:
             continue
-        work = [walk.enter_node(root, edges)]
+        work = [search.enter_node(root, edges)]
         while work:
             node, rest = work[-1]
             child = next(rest, None)
             if child is None:
                 work.pop()
-                walk.leave_node(node, work[-1][0] if work else node)
-            elif child not in walk.low:
-                work.append(walk.enter_node(child, edges))
-            elif child in walk.open:
-                walk.low[node] = min(walk.low[node], walk.number[child])
-    return walk.found
+                search.leave_node(node, work[-1][0] if work else node)
+            elif child not in search.low:
+                work.append(search.enter_node(child, edges))
+            elif child in search.open:
+                search.low[node] = min(search.low[node], search.number[child])
+    return search.found
 
 
 @dataclass
-class _Walk:
+class _ComponentSearch:
     number: dict[str, int] = field(default_factory=dict)
     low: dict[str, int] = field(default_factory=dict)
     open: dict[str, None] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""What a JavaScript or TypeScript file imports of the files around it, by relative paths."""
+"""Imports of JavaScript and TypeScript files among each other, by relative paths."""
 
 import re
 from collections.abc import Container, Iterator
@@ -20,26 +20,23 @@ _TOKEN = re.compile(
 
 
 def parse_script_imports(path: str, content: bytes, known: Container[str]) -> set[str]:
-    """Those of the known files that a file imports or requires."""
+    """Return those of the known files that a file imports or requires."""
     folder = PurePosixPath(path).parent
     found = set()
-    for wanted in _wanted(content.decode("utf-8", "replace")):
-        place = normpath(str(folder / wanted))
-        target = next((one for one in _candidates(place) if one in known), None)
-        if target:
-            found.add(target)
-    return found
+    for match in _TOKEN.finditer(content.decode("utf-8", "replace")):
+        if match["path"]:
+            candidates = _list_candidates(normpath(str(folder / match["path"])))
+            found.add(next(filter(known.__contains__, candidates), ""))
+    return found - {""}
 
 
-def _wanted(text: str) -> Iterator[str]:
-    return (match["path"] for match in _TOKEN.finditer(text) if match["path"])
-
-
-def _candidates(place: str) -> Iterator[str]:
-    """What a name may mean, in the order in which bundlers look."""
+def _list_candidates(place: str) -> Iterator[str]:
+    """Yield the paths that a name may mean, in the order in which bundlers look."""
     suffix = PurePosixPath(place).suffix
     yield place
     for other in _COMPILED.get(suffix, ()):
         yield place.removesuffix(suffix) + other
-    yield from (place + suffix for suffix in _ADDED)
-    yield from (("" if place == "." else f"{place}/") + "index" + suffix for suffix in _ADDED)
+    for suffix in _ADDED:
+        yield place + suffix
+    for suffix in _ADDED:
+        yield f"{place}/index{suffix}".removeprefix("./")

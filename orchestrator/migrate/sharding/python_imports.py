@@ -1,4 +1,4 @@
-"""What a Python file imports of the files around it."""
+"""Imports of Python files among each other."""
 
 import ast
 import contextlib
@@ -33,23 +33,27 @@ class ModuleIndex:
 
     def __init__(self, paths: Sequence[str]) -> None:
         self._files: dict[tuple[str, ...], set[str]] = defaultdict(set)
-        self._packages = {str(PurePosixPath(path).parent) for path in paths if PurePosixPath(path).stem == "__init__"}
+        self._packages = {str(PurePosixPath(path).parent) for path in filter(_is_package, paths)}
         self._names: dict[str, tuple[str, ...]] = {}
         for path in paths:
-            parts = _dotted(path)
+            parts = _split_module_name(path)
             for start in self._starts(path, parts):
                 self._files[parts[start:]].add(path)
 
     def _starts(self, path: str, parts: tuple[str, ...]) -> set[int]:
         folders = PurePosixPath(path).parent.parts
-        starts = {0, *(at + 1 for at, name in enumerate(folders) if name in _SOURCE_ROOTS)}
+        starts = {0}
+        for depth, name in enumerate(folders, start=1):
+            if name in _SOURCE_ROOTS:
+                starts.add(depth)
         outermost = len(folders)
         while outermost and "/".join(folders[:outermost]) in self._packages:
             outermost -= 1
-        return {start for start in {*starts, outermost} if start < len(parts) or not parts}
+        starts.add(outermost)
+        return {start for start in starts if start < len(parts) or not parts}
 
     def find_files(self, path: str, level: int, name: tuple[str, ...]) -> set[str]:
-        """The files that a name stands for in the file `path`; `level` is the number of dots before a relative one."""
+        """Return the files that a name stands for in the file `path`; `level` is the number of dots before a relative one."""
         if level:
             folder = PurePosixPath(path).parent.parts
             if level - 1 > len(folder):
@@ -61,16 +65,17 @@ class ModuleIndex:
 
 
 def parse_python_imports(path: str, content: bytes, modules: ModuleIndex) -> tuple[set[str], set[str]]:
-    """The files that a file imports, and the package files that importing these runs beside them."""
+    """Return the files that a file imports, and the package files that importing these runs beside them."""
     found: set[str] = set()
     through: set[str] = set()
-    for level, name, members in _imported(content):
+    for level, name, members in _list_imports(content):
         look = partial(modules.find_files, path, level)
-        deepest = [files for member in members if (files := look((*name, member)))]
-        if len(deepest) < len(members) or not members:
-            deepest.append(look(name))
-        found |= {file for files in deepest for file in files}
-        through |= {file for end in range(1, len(name) + 1) for file in look(name[:end]) if _is_package(file)}
+        modules_found = [look((*name, member)) for member in members]
+        found = found.union(*modules_found)
+        if not all(modules_found) or not members:
+            found |= look(name)
+        for end in range(1, len(name) + 1):
+            through |= set(filter(_is_package, look(name[:end])))
     return found, through
 
 
@@ -78,16 +83,16 @@ def _is_package(path: str) -> bool:
     return PurePosixPath(path).stem == "__init__"
 
 
-def _dotted(path: str) -> tuple[str, ...]:
+def _split_module_name(path: str) -> tuple[str, ...]:
     place = PurePosixPath(path)
     if place.stem == "__init__":
         return place.parent.parts
     return (*place.parent.parts, place.stem)
 
 
-def _imported(content: bytes) -> Iterator[tuple[int, tuple[str, ...], list[str]]]:
-    """Every import: how many dots, the module's name, and the names taken from it."""
-    for node in _statements(content.decode("utf-8", "replace")):
+def _list_imports(content: bytes) -> Iterator[tuple[int, tuple[str, ...], list[str]]]:
+    """Yield every import: how many dots, the module's name, and the names taken from it."""
+    for node in _list_statements(content.decode("utf-8", "replace")):
         if isinstance(node, ast.Import):
             for alias in node.names:
                 yield 0, tuple(alias.name.split(".")), []
@@ -96,15 +101,15 @@ def _imported(content: bytes) -> Iterator[tuple[int, tuple[str, ...], list[str]]
             yield node.level, name, [alias.name for alias in node.names]
 
 
-def _statements(text: str) -> Iterator[ast.stmt]:
-    """The import statements at any depth. To parse whole files would take many times as long."""
+def _list_statements(text: str) -> Iterator[ast.stmt]:
+    """Yield the import statements at any depth. To parse whole files would take many times as long."""
     for match in _TOKEN.finditer(text):
         if match["statement"]:
             with contextlib.suppress(SyntaxError, ValueError):
-                yield from _parsed(match["statement"])
+                yield from _parse_statement(match["statement"])
 
 
-def _parsed(statement: str) -> list[ast.stmt]:
+def _parse_statement(statement: str) -> list[ast.stmt]:
     with _ONE_AT_A_TIME, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return ast.parse(statement).body

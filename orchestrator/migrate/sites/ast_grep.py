@@ -6,8 +6,9 @@ import sysconfig
 from collections.abc import Sequence
 from pathlib import Path
 
+from orchestrator.domain.recipe.step import RewriteStep
 from orchestrator.errors import EnvironmentProblem
-from orchestrator.migrate.recipe import Recipe, Scope, Site, Step
+from orchestrator.migrate.recipe import Recipe, Scope, Site
 
 PROGRAM = "ast-grep"
 NO_MATCH_EXIT = 1
@@ -47,7 +48,7 @@ def _scripts() -> Path:
 def uses_ast_grep(recipe: Recipe) -> bool:
     """Whether anything in the recipe is done by ast-grep."""
     return counts_by_ast_grep(recipe.scope) or any(
-        step.kind == "rewrite" and step.engine == "ast-grep" for step in recipe.step
+        step.kind == "rewrite" and not step.runs_in_process for step in recipe.step
     )
 
 
@@ -82,11 +83,11 @@ def build_search_command(site: Site, files: Sequence[str]) -> str:
     return shlex.join((*words, "--", *files))
 
 
-def build_rewrite_command(step: Step, files: Sequence[str], rule: str = "") -> str:
+def build_rewrite_command(step: RewriteStep, files: Sequence[str], rule: str = "") -> str:
     """A command line that rewrites the files in place; it succeeds as well where nothing matches.
 
     Args:
-        step: a step of kind `rewrite` with the engine `ast-grep`.
+        step: one with the engine `ast-grep`.
         files: paths from the root of the workspace.
         rule: the text of the step's rule, where it has one.
 

@@ -10,18 +10,23 @@ from typing import Any, NamedTuple
 
 from anyio import to_thread
 
-from orchestrator.domain.recipe.field_types import MISSING_TOOL
 from orchestrator.domain.text.sanitization import to_one_line
 from orchestrator.errors import EnvironmentProblem, UsageProblem
 from orchestrator.hands.execution.log_reader import read_log_ends
 from orchestrator.hands.execution.workspace_runner import run_command
+from orchestrator.migrate.command_lines import split_for_command_line
 from orchestrator.migrate.recipe import Site
 from orchestrator.migrate.sites.ast_grep import NO_MATCH_EXIT, build_search_command
 from orchestrator.ports.hands import CommandEnding, CommandResult, ShellCommand, Workspace
 
 _TIMEOUT_S = 600.0
-_ARGUMENT_BYTES = 60_000
-_NOT_FOUND = 127
+MISSING_TOOL = (
+    "Install the tool, or begin a new run that binds the directory it lies in: --read-only DIR, or read_only under "
+    "[env] of the recipe (results that are known are not computed again)"
+)
+"""Advice where a recipe's command is not there. A run that has begun stays in the environment of its baseline."""
+NOT_FOUND_EXIT = 127
+"""The exit code with which a shell says that it does not know a command."""
 _PRINTED = "ORCHESTRATE_PRINTED"
 _LINE = re.compile(r"(?P<path>.+?):(?P<line>[1-9]\d{0,8})(?::(?P<column>[1-9]\d{0,8}))?(?::.*)?")
 _SHOWN = 5
@@ -104,20 +109,6 @@ def parse_places(site: str, printed: str, files: Collection[str]) -> EngineMatch
     return EngineMatches({path: list(where) for path, where in places.items()}, tuple(_foreign(site, list(foreign))))
 
 
-def split_for_command_line(files: Sequence[str]) -> Iterator[Sequence[str]]:
-    """The files in pieces that fit on a command line."""
-    piece: list[str] = []
-    size = 0
-    for path in files:
-        size += len(path.encode()) + 3
-        if piece and size > _ARGUMENT_BYTES:
-            yield piece
-            piece, size = [], len(path.encode()) + 3
-        piece.append(path)
-    if piece:
-        yield piece
-
-
 def _foreign(site: str, paths: Sequence[str]) -> Iterator[str]:
     if paths:
         shown = ", ".join(to_one_line(path)[:200] for path in paths[:_SHOWN])
@@ -159,7 +150,7 @@ async def _require_done(what: CommandSource, result: CommandResult) -> None:
     if result.ending == CommandEnding.EXITED and result.exit_code in {0, NO_MATCH_EXIT}:
         return
     said = to_one_line(" ".join((await to_thread.run_sync(read_log_ends, result.log)).split()))[:600]
-    if result.ending == CommandEnding.NOT_STARTED or result.exit_code == _NOT_FOUND:
+    if result.ending == CommandEnding.NOT_STARTED or result.exit_code == NOT_FOUND_EXIT:
         raise EnvironmentProblem(f"{what.name}: {result.detail or said}. {MISSING_TOOL}")
     if result.exit_code is not None:
         ended = f"exited {result.exit_code}"

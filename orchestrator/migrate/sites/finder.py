@@ -1,4 +1,4 @@
-"""Sites: where what a recipe is about stands in its files, found by any of the three engines."""
+"""Find the places in files that a recipe is about, by any of the three engines."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -6,13 +6,16 @@ from dataclasses import dataclass
 
 from anyio import to_thread
 
-from orchestrator.domain.migration.files import SitePlace
+from orchestrator.domain.migration.files import FileRecord, SitePlace
+from orchestrator.domain.recipe.model import Recipe
+from orchestrator.domain.recipe.scope import Scope, Site
 from orchestrator.domain.text.sanitization import to_one_line
+from orchestrator.engine.context import RunContext
 from orchestrator.errors import EnvironmentProblem, UsageProblem
-from orchestrator.migrate.recipe import Scope, Site
 from orchestrator.migrate.sites import regex
 from orchestrator.migrate.sites.command_search import EngineMatches, search_sites
 from orchestrator.ports.hands import Workspace
+from worktrees.object_store.trees import read_blobs
 
 _FILE_BYTES = 64 * 1024 * 1024
 _REGEX_S = 20.0
@@ -28,18 +31,18 @@ class FoundSites:
 
 
 def needs_workspace(scope: Scope) -> bool:
-    """Whether sites are found by commands, which need a workspace."""
+    """Return True if sites are found by commands, which need a workspace."""
     return any(site.engine != "regex" for site in scope.site)
 
 
 def sum_weights(scope: Scope, places: Sequence[SitePlace]) -> float:
-    """What sites count together in the burndown."""
+    """Return what sites count together in the burndown."""
     weights = {site.id: site.weight for site in scope.site}
     return sum(weights[place.site] for place in places)
 
 
 async def find_sites(scope: Scope, contents: Mapping[str, bytes], workspace: Workspace | None = None) -> FoundSites:
-    """All sites of the files.
+    """Return all sites of the files.
 
     Args:
         scope: says what a site is.
@@ -53,17 +56,19 @@ async def find_sites(scope: Scope, contents: Mapping[str, bytes], workspace: Wor
     found: dict[str, list[SitePlace]] = defaultdict(list)
     notices: list[str] = []
     for site in scope.site:
-        hits = await _hits(site, contents, workspace)
+        hits = await _search(site, contents, workspace)
         notices += hits.notices
         for path, places in hits.places.items():
-            found[path] += (SitePlace(site=site.id, line=line, column=column) for line, column in places)
-    return FoundSites({path: tuple(sorted(found[path], key=_place)) for path in sorted(found)}, tuple(notices))
+            for line, column in places:
+                found[path].append(SitePlace(site=site.id, line=line, column=column))
+    ordered = {path: tuple(sorted(found[path], key=_build_sort_key)) for path in sorted(found)}
+    return FoundSites(ordered, tuple(notices))
 
 
 async def count_remaining_sites(
     scope: Scope, contents: Mapping[str, bytes], workspace: Workspace | None = None
 ) -> Mapping[str, int]:
-    """How many sites each file has with another content than the workspace holds; afterwards it holds its own again.
+    """Count the sites of each file with another content than the workspace holds; afterwards it holds its own again.
 
     Raises:
         UsageProblem, EnvironmentProblem: as `find_sites` does.
@@ -71,33 +76,58 @@ async def count_remaining_sites(
     """
     if workspace is None or not needs_workspace(scope):
         found = await find_sites(scope, contents)
-        return {path: len(found.places.get(path, ())) for path in contents}
-    before = {path: await workspace.read_file(path, _FILE_BYTES) for path in contents}
-    try:
-        for path, content in contents.items():
-            await workspace.write_file(path, content)
-        found = await find_sites(scope, contents, workspace)
-    finally:
-        for path, content in before.items():
-            await workspace.write_file(path, content)
+    else:
+        found = await _find_sites_in_place(scope, contents, workspace)
     return {path: len(found.places.get(path, ())) for path in contents}
 
 
-async def _hits(site: Site, contents: Mapping[str, bytes], workspace: Workspace | None) -> EngineMatches:
+async def _find_sites_in_place(scope: Scope, contents: Mapping[str, bytes], workspace: Workspace) -> FoundSites:
+    before = {}
+    for path in contents:
+        before[path] = await workspace.read_file(path, _FILE_BYTES)
+    try:
+        for path, content in contents.items():
+            await workspace.write_file(path, content)
+        return await find_sites(scope, contents, workspace)
+    finally:
+        for path, content in before.items():
+            await workspace.write_file(path, content)
+
+
+async def count_current_sites(context: RunContext, recipe: Recipe, files: Sequence[FileRecord]) -> Mapping[str, int]:
+    """Return by path the sites of the content that stands for each file, in the surroundings of the PR branch.
+
+    Raises:
+        UsageProblem: a command that finds sites cannot be used.
+        EnvironmentProblem: it could not be started, or no workspace could be had.
+    """
+    current = {file.path: file.blob or file.branch_blob for file in files}
+    blobs = await read_blobs(context.repository.git, list(current.values()))
+    contents = {path: blobs[blob] for path, blob in current.items()}
+    if not needs_workspace(recipe.work_scope) or not files:
+        return await count_remaining_sites(recipe.work_scope, contents)
+    workspace = await context.hands.open_workspace(await context.read_start_commit(), "count sites")
+    try:
+        return await count_remaining_sites(recipe.work_scope, contents, workspace)
+    finally:
+        await workspace.close()
+
+
+async def _search(site: Site, contents: Mapping[str, bytes], workspace: Workspace | None) -> EngineMatches:
     if site.engine == "regex":
-        return await _by_regex(site, contents)
+        return await _search_by_regex(site, contents)
     if workspace is None:
         raise EnvironmentProblem(f"sites of kind {site.id} are found by {site.engine}, which needs a workspace")
     hits = await search_sites(site, sorted(contents), workspace)
     if site.engine == "ast-grep":
-        return EngineMatches(hits.places, (*hits.notices, *await to_thread.run_sync(_unread, contents)))
+        return EngineMatches(hits.places, (*hits.notices, *await to_thread.run_sync(_list_unread_files, contents)))
     return hits
 
 
-def _unread(contents: Mapping[str, bytes]) -> list[str]:
-    """What ast-grep passes over without a word."""
-    told = "ast-grep does not read it, as it is not UTF-8: its sites are not counted"
-    return [f"{path}: {told}" for path, content in sorted(contents.items()) if not _is_utf8(content)]
+def _list_unread_files(contents: Mapping[str, bytes]) -> list[str]:
+    """Return a notice for each file that ast-grep passes over without a word."""
+    reason = "ast-grep does not read it, as it is not UTF-8: its sites are not counted"
+    return [f"{path}: {reason}" for path, content in sorted(contents.items()) if not _is_utf8(content)]
 
 
 def _is_utf8(content: bytes) -> bool:
@@ -108,16 +138,20 @@ def _is_utf8(content: bytes) -> bool:
     return True
 
 
-async def _by_regex(site: Site, contents: Mapping[str, bytes]) -> EngineMatches:
-    found = dict(zip(contents, await regex.find_matches(site.pattern, list(contents.values()), _REGEX_S), strict=True))
-    if endless := [path for path, places in found.items() if places is None]:
-        told = (
-            f"site {site.id}: its pattern finds no end on {to_one_line(endless[0])} within {_REGEX_S:g} s. Write it "
-            "without repetitions within repetitions, such as (a+)+, or leave the file out of the scope"
-        )
-        raise UsageProblem(told, ("scope", "site", site.id, "pattern"))
-    return EngineMatches({path: places for path, places in found.items() if places})
+async def _search_by_regex(site: Site, contents: Mapping[str, bytes]) -> EngineMatches:
+    matches = await regex.find_matches(site.pattern, list(contents.values()), _REGEX_S)
+    places_by_path = {}
+    for path, places in zip(contents, matches, strict=True):
+        if places is None:
+            text = (
+                f"site {site.id}: its pattern finds no end on {to_one_line(path)} within {_REGEX_S:g} s. Write it "
+                "without repetitions within repetitions, such as (a+)+, or leave the file out of the scope"
+            )
+            raise UsageProblem(text, ("scope", "site", site.id, "pattern"))
+        if places:
+            places_by_path[path] = places
+    return EngineMatches(places_by_path)
 
 
-def _place(place: SitePlace) -> tuple[int, int, str]:
+def _build_sort_key(place: SitePlace) -> tuple[int, int, str]:
     return place.line, place.column, place.site

@@ -11,7 +11,6 @@ import re
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
 
 from orchestrator.hands.sandbox.filesystem_layout import EXCHANGE_FOLDER
 from orchestrator.ports.hands import ShellCommand
@@ -115,7 +114,7 @@ class FileCommand:
 
 @dataclass(frozen=True)
 class FileCommandResult:
-    """What became of a line: the shell's exit code, what it printed, and the file's content, None if that is gone."""
+    """The result of one line: the shell's exit code, what it printed, and the file's content, None if that is gone."""
 
     exit_code: int
     seconds: float
@@ -124,60 +123,55 @@ class FileCommandResult:
 
 
 def count_fitting(lines: Sequence[FileCommand]) -> int:
-    """How many of the lines, from the first on, fit into one batch; at least one."""
-    chars = accumulate(2 * len(shlex.quote(line.line)) + 2 * len(line.path.encode()) + 60 for line in lines)
-    sizes = accumulate(len(line.content or b"") for line in lines)
-    room = _MOST_CHARS - len(_PROLOGUE) - 60 * len(lines)
-    return max(1, sum(text <= room and size <= MAX_CONTENT_BYTES for text, size in zip(chars, sizes, strict=True)))
+    """Return how many of the lines, from the first on, fit into one batch; at least one."""
+    room, size = _MOST_CHARS - len(_PROLOGUE) - 60 * len(lines), MAX_CONTENT_BYTES
+    for count, line in enumerate(lines):
+        room -= 2 * len(shlex.quote(line.line)) + 2 * len(line.path.encode()) + 60
+        size -= len(line.content or b"")
+        if room < 0 or size < 0:
+            return max(1, count)
+    return max(1, len(lines))
 
 
 def build_batch_command(lines: Sequence[FileCommand], timeout_s: float) -> ShellCommand:
-    """The command that runs the lines one after the other, each for at most `timeout_s` seconds."""
+    """Return the command that runs the lines one after the other, each for at most `timeout_s` seconds."""
     variables = {_DIARY: "diary"}
     for number in range(len(lines)):
         variables |= {f"{_DIARY}_{number}_SAID": f"said.{number}", f"{_DIARY}_{number}_MADE": f"made.{number}"}
     words = {"diary": _DIARY, "variables": " ".join(variables), "exchange": EXCHANGE_FOLDER, "places": WRITABLE_PLACES}
     prologue = _PROLOGUE.format(**words, timeout=f"{timeout_s:.3f}")
-    given = [line.content for line in lines]
-    starts = [0, *accumulate(len(content or b"") for content in given)]
-    runs = [
-        f"_ob_run {number} {shlex.quote(line.path)} {shlex.quote(line.line)} {starts[number]} {_size(line.content)}\n"
-        for number, line in enumerate(lines)
-    ]
-    contents = base64.encodebytes(b"".join(content or b"" for content in given)).decode()
+    given, runs = b"", []
+    for number, line in enumerate(lines):
+        size = -1 if line.content is None else len(line.content)
+        runs.append(f"_ob_run {number} {shlex.quote(line.path)} {shlex.quote(line.line)} {len(given)} {size}\n")
+        given += line.content or b""
     return ShellCommand(
         line="".join((prologue, *runs, _EPILOGUE)),
         timeout_s=len(lines) * (timeout_s + 5) + 30,
         files=variables,
-        stdin=contents,
+        stdin=base64.encodebytes(given).decode(),
     )
 
 
-def _size(content: bytes | None) -> int:
-    if content is None:
-        return -1
-    return len(content)
-
-
 def parse_batch_results(files: Mapping[str, bytes], count: int) -> list[FileCommandResult] | None:
-    """What a batch of so many lines did, from the files it wrote; None if it did not get to its end."""
+    """Return what a batch of `count` lines did, from the files it wrote; None if it did not get to its end."""
     records = files.get(_DIARY, b"").decode("utf-8", "replace").splitlines()
     if len(records) != count + 1 or records[-1] != "end":
         return None
-    found = []
+    results = []
     for number, record in enumerate(records[:-1]):
-        found.append(_done(files, number, record))
-    done = [one for one in found if one is not None]
-    if len(done) == count:
-        return done
-    return None
+        result = _parse_record(files, number, record)
+        if result is None:
+            return None
+        results.append(result)
+    return results
 
 
-def _done(files: Mapping[str, bytes], number: int, record: str) -> FileCommandResult | None:
+def _parse_record(files: Mapping[str, bytes], number: int, record: str) -> FileCommandResult | None:
     matched = _RECORD.fullmatch(record)
-    said = files.get(f"{_DIARY}_{number}_SAID")
+    printed = files.get(f"{_DIARY}_{number}_SAID")
     content = files.get(f"{_DIARY}_{number}_MADE")
-    if matched is None or int(matched[1]) != number or said is None or (content is None) != (matched[3] == "gone"):
+    if matched is None or int(matched[1]) != number or printed is None or (content is None) != (matched[3] == "gone"):
         return None
     seconds = max(0.0, float(matched[5]) - float(matched[4]))
-    return FileCommandResult(int(matched[2]), seconds, said, content)
+    return FileCommandResult(int(matched[2]), seconds, printed, content)

@@ -1,4 +1,4 @@
-"""Whether a file still parses. A file that did not parse before cannot be judged this way and passes."""
+"""The check that a file still parses. A file that did not parse before cannot be judged this way and passes."""
 
 import ast
 import json
@@ -8,6 +8,8 @@ import warnings
 from collections.abc import Callable
 from pathlib import PurePosixPath
 
+from orchestrator.judge.reports.telling_line import find_telling_line
+
 _Parser = Callable[[bytes], object]
 
 _ONE_AT_A_TIME = threading.Lock()
@@ -15,14 +17,14 @@ _ONE_AT_A_TIME = threading.Lock()
 
 
 def find_parse_error(path: str, before: bytes, after: bytes) -> str:
-    """What keeps `after` from parsing where `before` did; empty if nothing does, or nobody here can tell."""
+    """Return what keeps `after` from parsing where `before` did; empty if nothing does, or nobody here can tell."""
     parser = _PARSERS.get(PurePosixPath(path).suffix)
-    if parser is None or _error(parser, before):
+    if parser is None or _parse(parser, before):
         return ""
-    return _error(parser, after)
+    return _parse(parser, after)
 
 
-def _error(parser: _Parser, content: bytes) -> str:
+def _parse(parser: _Parser, content: bytes) -> str:
     try:
         parser(content)
     except SyntaxError as error:
@@ -50,9 +52,14 @@ def _toml(content: bytes) -> object:
 _PARSERS: dict[str, _Parser] = {".py": _python, ".pyi": _python, ".json": _json, ".toml": _toml}
 
 NODE_SUFFIXES = (".js", ".cjs", ".mjs")
-"""Files that node can check; see `node_check`."""
+"""Files that node can check; see `build_node_check`."""
 
 
 def build_node_check(path: str) -> str:
-    """A shell command that tells by its exit code whether node parses the file, and says nothing without node."""
+    """Return a shell command that fails if node does not parse the file; it succeeds where there is no node."""
     return f"! command -v node >/dev/null || node --check {path}"
+
+
+def describe_node_error(printed: str) -> str:
+    """Return the line of `node --check` that says why it does not parse a file."""
+    return find_telling_line(printed) or "node refuses it"

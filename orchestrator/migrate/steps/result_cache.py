@@ -22,12 +22,12 @@ from typing import Any
 from pathspec import GitIgnoreSpec
 
 from orchestrator.domain.event.migration import FileMoved
-from orchestrator.domain.migration.files import FileStatus
+from orchestrator.domain.migration.files import FailureKind, FileStatus
+from orchestrator.domain.recipe.step import TransformStep
 from orchestrator.errors import OrchestrateError
 from orchestrator.journal.locations.run_directory import RunDirectory
 from orchestrator.journal.storage.event_reader import EventReader
-from orchestrator.migrate.recipe import Step
-from orchestrator.migrate.steps.file_outcomes import StepInput
+from orchestrator.migrate.steps.step_io import StepInput
 from worktrees.git import Git
 from worktrees.object_store.packs import find_existing_objects
 
@@ -39,14 +39,14 @@ _PROGRAM = re.compile(r"[A-Za-z0-9_./+-]+")
 
 
 def parse_program(run: str) -> str:
-    """The first word of a command line that is no assignment; empty if that is no plain name."""
-    word = next((word for word in _words(run) if not _ASSIGNED.fullmatch(word)), "")
+    """Return the first word of a command line that is no assignment; empty if that is no plain name."""
+    word = next((word for word in _split_words(run) if not _ASSIGNED.fullmatch(word)), "")
     if _PROGRAM.fullmatch(word):
         return word
     return ""
 
 
-def _words(run: str) -> list[str]:
+def _split_words(run: str) -> list[str]:
     found = shlex.shlex(run, posix=True, punctuation_chars=True)
     found.commenters = ""
     with suppress(ValueError):
@@ -54,78 +54,78 @@ def _words(run: str) -> list[str]:
     return run.split()
 
 
-def select_input_files(step: Step, tree: Mapping[str, str]) -> dict[str, str]:
-    """The files of the repository that decide a step's result beside the one it works on: path → blob.
+def select_input_files(step: TransformStep, tree: Mapping[str, str]) -> dict[str, str]:
+    """Return the files of the repository that decide a step's result beside the one it works on: path → blob.
 
-    Those its line names, programs and settings, and those that `reads` says.
+    These are the ones that its line names, programs and settings, and those that `reads` says.
     """
+    if step.kind != "command":
+        return {}
     spec = GitIgnoreSpec.from_lines(step.reads)
-    named = {word.removeprefix("./") for word in _words(step.run)}
-    return {path: oid for path, oid in tree.items() if path in named or (step.reads and spec.match_file(path))}
+    named = {word.removeprefix("./") for word in _split_words(step.run)}
+    found = {}
+    for path, oid in tree.items():
+        if path in named or (step.reads and spec.match_file(path)):
+            found[path] = oid
+    return found
 
 
 @dataclass(frozen=True)
 class ResultKeys:
     """Names of results of one step: a name is a hash of everything the result rests on."""
 
-    step: Step
+    step: TransformStep
     version: str
     environment: str
     others: Mapping[str, str]
 
     def build_file_key(self, path: str, blob: str) -> str:
-        """The key of what a step makes of a file by itself."""
-        return self._key([[path, blob]])
+        """Return the key of what a step makes of a file by itself."""
+        return self._build_key([[path, blob]])
 
     def build_shard_keys(self, files: Sequence[tuple[str, str]]) -> list[str]:
-        """The keys of what it makes of each of these files (path, blob) when it gets them at once."""
-        whole = self._key(sorted(list(file) for file in files))
-        return [_sha([whole, path]) for path, _ in files]
+        """Return the keys of what it makes of each of these files (path, blob) when it gets them at once."""
+        whole = self._build_key(sorted(map(list, files)))
+        return [_hash_value([whole, path]) for path, _ in files]
 
-    def _key(self, files: list[list[str]]) -> str:
-        settings = {"id": self.step.id, "timeout_s": self.step.timeout_s, "idempotent": self.step.idempotent}
+    def _build_key(self, files: list[list[str]]) -> str:
+        settings: dict[str, object] = {"id": self.step.id, "timeout_s": self.step.timeout_s, "idempotent": self.step.idempotent}
         others = sorted(self.others.items())
         python = list(sys.version_info[:2])  # it says what parses
-        return _sha(
-            [
-                _DESIGN,
-                python,
-                self.step.dump_result_settings() | settings,
-                self.version,
-                self.environment,
-                others,
-                files,
-            ]
-        )
+        settings |= self.step.dump_result_settings()
+        return _hash_value([_DESIGN, python, settings, self.version, self.environment, others, files])
 
 
-def _sha(value: object) -> str:
+def _hash_value(value: object) -> str:
     return hashlib.sha256(json.dumps(value, sort_keys=True).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 @dataclass(frozen=True)
 class CachedResult:
-    """What a step made of a file: a new blob, or a failure with its reason; neither if it changed nothing."""
+    """The known result of a step for a file: a new blob, or a failure with its reason; neither if it changed nothing."""
 
     blob: str = ""
     tried: str = ""
     reason: str = ""
     signature: str = ""
+    failure: FailureKind | None = None
 
     @classmethod
     def from_event(cls, moved: Mapping[str, Any]) -> "CachedResult":
-        """The result that an event's body tells."""
+        """Return the result that an event's body tells."""
         if reason := moved.get("reason"):
-            return cls(tried=moved.get("tried") or "", reason=reason, signature=moved.get("signature", ""))
+            signature, failure = moved.get("signature", ""), moved.get("failure")
+            return cls("", moved.get("tried") or "", reason, signature, FailureKind(failure) if failure else None)
         if moved["status"] == FileStatus.TRANSFORMED:
             return cls(blob=moved.get("blob") or "")
         return cls()
 
     def build_event(self, given: StepInput, rung: int) -> FileMoved:
-        """The event that tells of it anew."""
+        """Return the event that tells of it anew."""
         changes: dict[str, object] = {"status": given.file.status, "blob": given.file.blob}
         if self.reason:
-            failed = {"tried": self.tried or None, "reason": self.reason, "signature": self.signature}
+            failed: dict[str, object] = {"tried": self.tried or None, "reason": self.reason, "signature": self.signature}
+            failed["failure"] = self.failure
             changes = {"status": FileStatus.RESTORED, **failed}
         elif self.blob and self.blob != given.blob:
             changes = {"status": FileStatus.TRANSFORMED, "blob": self.blob}
@@ -141,40 +141,38 @@ class StepCache:
 
     @classmethod
     def from_runs(cls, runs: Iterable[RunDirectory]) -> "StepCache":
-        """What the newest of these runs of one repository know; a journal that cannot be read knows nothing. Blocks."""
+        """Return what the newest of these runs of one repository know; an unreadable journal knows nothing. Blocks."""
         results: dict[str, CachedResult] = {}
         for run in list(runs)[-_RUNS:]:
             with suppress(OrchestrateError):
-                results |= _read(run.journal)
+                results |= _read_results(run.journal)
         return cls(results)
 
     def record_results(self, events: Iterable[FileMoved]) -> None:
         """Remember what was just recorded."""
-        self._results |= {
-            event.cache_key: CachedResult.from_event(event.model_dump(mode="json"))
-            for event in events
-            if event.cache_key
-        }
+        for event in events:
+            if event.cache_key:
+                self._results[event.cache_key] = CachedResult.from_event(event.model_dump(mode="json"))
 
     async def find_results(self, git: Git, keys: Collection[str]) -> dict[str, CachedResult]:
-        """The known results whose contents git still has, by key."""
+        """Return the known results whose contents git still has, by key."""
         found = {}
         for key in keys:
             if key in self._results:
                 found[key] = self._results[key]
         wanted = set()
         for result in found.values():
-            for oid in (result.blob, result.tried):
-                if oid:
-                    wanted.add(oid)
-        there = await find_existing_objects(git, sorted(wanted))
-        return {key: one for key, one in found.items() if {one.blob, one.tried} - {""} <= there.keys()}
+            wanted |= {result.blob, result.tried}
+        known = {"", *await find_existing_objects(git, sorted(wanted - {""}))}
+        return {key: result for key, result in found.items() if {result.blob, result.tried} <= known}
 
 
-def _read(journal: Path) -> dict[str, CachedResult]:
+def _read_results(journal: Path) -> dict[str, CachedResult]:
     reader = EventReader.open_reader(journal)
     try:
-        bodies = (json.loads(body) for body in reader.read_bodies("file.moved", '"cache_key"'))
-        return {body["cache_key"]: CachedResult.from_event(body) for body in bodies}
+        results = {}
+        for body in map(json.loads, reader.read_bodies("file.moved", '"cache_key"')):
+            results[body["cache_key"]] = CachedResult.from_event(body)
+        return results
     finally:
         reader.close()

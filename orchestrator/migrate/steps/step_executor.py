@@ -1,71 +1,131 @@
-"""Having a command or a rewrite work on files, whatever that takes."""
+"""Having a command or a rewrite work on files, whatever that takes, and once more on its own results."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from orchestrator.domain.event.migration import FileMoved
+from orchestrator.domain.migration.files import FailureKind, FileRecord, FileStatus
 from orchestrator.engine.context import RunContext
 from orchestrator.errors import EnvironmentProblem
 from orchestrator.migrate.steps.batch_script import FileCommand
-from orchestrator.migrate.steps.file_outcomes import OutcomeBuilder, StepInput, StepResult
-from orchestrator.migrate.steps.rewrites import apply_regex_rewrite, build_step_command, is_in_process
-from orchestrator.migrate.steps.step_workspace import StepRun, StepWorkspace
+from orchestrator.migrate.steps.batch_size import BatchSizer, can_batch, record_side_effects
+from orchestrator.migrate.steps.file_outcomes import FileProblem, OutcomeBuilder, is_checked_by_node, restore_file
+from orchestrator.migrate.steps.parse_check import build_node_check, describe_node_error
+from orchestrator.migrate.steps.rewrites import apply_regex_rewrite, build_step_command
+from orchestrator.migrate.steps.step_io import StepInput, StepResult, StepRun
+from orchestrator.migrate.steps.step_workspace import StepWorkspace
 from worktrees.git import Git
 from worktrees.object_store.clean_smudge import read_filtered_blobs
+from worktrees.object_store.trees import list_tree
 
+NOT_IDEMPOTENT = "not idempotent"
 _MOST_BYTES = 120_000
 """Of a command line: the kernel takes 131,072 as one argument."""
+_NODE_S = 60.0
+_AT_ONCE = 32
 
 
 @dataclass(frozen=True)
 class StepExecutor:
-    """Makes something of files; `bench` is None only for a step that needs no sandbox."""
+    """Runs one step on files; `step_workspace` is None only for a step that needs no sandbox."""
 
     context: RunContext
     run: StepRun
     step_workspace: StepWorkspace | None
 
     async def execute_step(self, files: Sequence[StepInput]) -> list[FileMoved]:
-        """What becomes of files: of each by itself, or of all at once if the step is per shard.
+        """Return what becomes of files: of each by itself, or of all at once if the step is per shard.
 
         Raises:
             EnvironmentProblem: the step's command could not be run at all, which says nothing about the files.
         """
-        return await OutcomeBuilder(self.context, self.run, self._git, self.step_workspace).build_moves(
-            await self.compute_results(files)
-        )
+        results = await self.compute_results(files)
+        node_errors = await self._find_node_errors(results)
+        return await OutcomeBuilder(self.context, self.run, self._git, node_errors).build_moves(results)
 
     async def compute_results(self, files: Sequence[StepInput]) -> list[StepResult]:
-        """What the step makes of files; nothing is booked."""
-        if is_in_process(self.run.step):
-            return await apply_regex_rewrite(self._git, self.run.step, files)
-        assert self.step_workspace
-        step, bench = self.run.step, self.step_workspace
-        originals = []
-        for one in files:
-            originals.append(await bench.read_original(one.path))
-        others = {}
-        for one in files:
-            if one.blob != one.file.branch_blob:
-                others[one.path] = one.blob
-        contents = await read_filtered_blobs(self._git, others)
+        """Return what the step makes of files; nothing is booked."""
+        step, workspace = self.run.step, self.step_workspace
+        if step.kind == "rewrite" and step.runs_in_process:
+            return await apply_regex_rewrite(self._git, step, files)
+        assert workspace
+        originals, changed = [], {}
+        for file in files:
+            originals.append(await workspace.read_original(file.path))
+            if file.blob != file.file.branch_blob:
+                changed[file.path] = file.blob
+        contents = await read_filtered_blobs(self._git, changed)
         lines = []
-        for one in files:
-            lines.append(FileCommand(one.path, build_step_command(step, [one.path]), contents.get(one.path)))
-        if step.kind == "command" and step.per == "shard":
-            ran = await bench.run_together(self._line_of_shard([one.path for one in files]), lines, step.timeout_s)
+        for file in files:
+            lines.append(FileCommand(file.path, build_step_command(step, [file.path]), contents.get(file.path)))
+        if step.takes_shard:
+            outputs = await workspace.run_together(self._build_shard_command(files), lines, step.timeout_s)
         else:
-            ran = await bench.run_each(lines, step.timeout_s)
-        return [
-            StepResult(of, original, contents.get(of.path, original), one)
-            for of, original, one in zip(files, originals, ran, strict=True)
-        ]
+            outputs = await workspace.run_each(lines, step.timeout_s)
+        results = []
+        for file, original, output in zip(files, originals, outputs, strict=True):
+            results.append(StepResult(file, original, contents.get(file.path, original), output))
+        return results
 
-    def _line_of_shard(self, paths: Sequence[str]) -> str:
-        line = build_step_command(self.run.step, paths)
+    async def restore_non_idempotent(self, files: Sequence[StepInput], events: Sequence[FileMoved]) -> list[FileMoved]:
+        """Return the events, with those files put back that a second run of the step changes again.
+
+        Args:
+            files: what the step was given.
+            events: what became of each, in the same order.
+        """
+        changed = []
+        for file, event in zip(files, events, strict=True):
+            if event.status == FileStatus.TRANSFORMED and event.blob != file.file.blob:
+                changed.append(replace(file, blob=event.blob or file.blob))
+        if not changed:
+            return list(events)
+        again = await self.find_changed_again(changed)
+        reason = f"step {self.run.step.id} is not idempotent: it changes its own result once more"
+        problem = FileProblem(FailureKind.REPEATS, reason, NOT_IDEMPOTENT)
+        kept = []
+        for event in events:
+            if event.path in again:
+                event = restore_file(event, problem, tried=event.blob)
+            kept.append(event)
+        return kept
+
+    async def find_changed_again(self, files: Sequence[StepInput]) -> frozenset[str]:
+        """Return the paths whose content, as given, the step changes."""
+        results = await self.compute_results(files)
+        return frozenset(result.path for result in results if result.output.content != result.input_content)
+
+    async def _find_node_errors(self, results: Sequence[StepResult]) -> Mapping[str, str]:
+        """Return by path what node says of new contents, unless it refuses the old ones as well."""
+        if not self.run.step.must_parse or self.step_workspace is None:
+            return {}
+        before, after = {}, {}
+        for result in results:
+            if is_checked_by_node(result.path) and result.output.content not in (None, result.original):
+                before[result.path], after[result.path] = result.original, result.content
+        errors = await self._check_by_node(self.step_workspace, after)
+        originals = {path: before[path] for path in errors}
+        for path in await self._check_by_node(self.step_workspace, originals):
+            del errors[path]
+        return errors
+
+    async def _check_by_node(self, workspace: StepWorkspace, contents: Mapping[str, bytes]) -> dict[str, str]:
+        """Return by path what node says of the contents that it does not parse."""
+        lines = []
+        for path, content in contents.items():
+            lines.append(FileCommand(path, build_node_check(shlex.quote(path)), content))
+        errors = {}
+        for line, output in zip(lines, await workspace.run_each(lines, _NODE_S), strict=True):
+            if output.exit_code != 0:
+                errors[line.path] = describe_node_error(output.printed)
+        return errors
+
+    def _build_shard_command(self, files: Sequence[StepInput]) -> str:
+        line = build_step_command(self.run.step, [file.path for file in files])
         if len(line.encode("utf-8", "surrogateescape")) > _MOST_BYTES:
             raise EnvironmentProblem(
-                f"step {self.run.step.id} gets {len(paths)} files at once, which do not fit on one command line: "
+                f"step {self.run.step.id} gets {len(files)} files at once, which do not fit on one command line: "
                 'give it a smaller max_files under [shard], or per = "file"'
             )
         return line
@@ -74,7 +134,24 @@ class StepExecutor:
     def _git(self) -> Git:
         """Git that stores and reads contents as the step sees them: as checked out, or for a regex as they are."""
         git = self.context.repository.git
-        is_checked_out = self.step_workspace is not None and not is_in_process(self.run.step)
-        if is_checked_out and self.step_workspace:
-            return git.with_paths(work_tree=self.step_workspace.workspace.root)
-        return git
+        if self.step_workspace is None or self.run.step.runs_in_process:
+            return git
+        return git.with_paths(work_tree=self.step_workspace.workspace.root)
+
+
+async def find_non_idempotent_files(context: RunContext, run: StepRun, files: Sequence[FileRecord]) -> frozenset[str]:
+    """Return the paths of those files whose present content (`file.blob`, or else the base's) the step changes.
+
+    Raises:
+        EnvironmentProblem: no workspace or sandbox could be had.
+    """
+    given = [StepInput(file, file.blob or file.base) for file in files]
+    tracked = frozenset(entry.path for entry in await list_tree(context.repository.git, run.start))
+    found: frozenset[str] = frozenset()
+    batches = BatchSizer(1, can_batch(context, run.step))
+    async with StepWorkspace.open_for_step(context, run, batches, tracked) as workspace:
+        executor = StepExecutor(context, run, workspace)
+        for begin in range(0, len(given), _AT_ONCE):
+            found |= await executor.find_changed_again(given[begin : begin + _AT_ONCE])
+    await record_side_effects(context, run.step, batches)
+    return found

@@ -1,43 +1,35 @@
 """Running a step of the ladder over files, several at a time, and booking what became of each."""
 
 from collections import deque
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import AsyncExitStack
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import dataclass, field
-from types import MappingProxyType
 
 import anyio
 
-from orchestrator.domain.event.migration import StepFinished, StepStarted
+from orchestrator.domain.event.migration import FileMoved, StepFinished, StepStarted
 from orchestrator.domain.migration.files import FileRecord, FileStatus
-from orchestrator.domain.recipe.step import StepKind
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.control.stop_signals import require_not_stopping
-from orchestrator.migrate.steps.batch_size import BatchSizer
-from orchestrator.migrate.steps.file_outcomes import StepInput, needs_node
-from orchestrator.migrate.steps.idempotence import restore_non_idempotent
-from orchestrator.migrate.steps.process_cache import can_batch, get_process_cache, record_side_effects
+from orchestrator.migrate.steps.batch_size import BatchSizer, can_batch, record_side_effects
+from orchestrator.migrate.steps.file_outcomes import is_checked_by_node
+from orchestrator.migrate.steps.process_cache import find_step_program, get_process_cache
 from orchestrator.migrate.steps.result_cache import ResultKeys, select_input_files
-from orchestrator.migrate.steps.rewrites import choose_step_blob, is_in_process
+from orchestrator.migrate.steps.rewrites import choose_step_blob
 from orchestrator.migrate.steps.step_executor import StepExecutor
-from orchestrator.migrate.steps.step_workspace import StepRun, StepWorkspace
+from orchestrator.migrate.steps.step_io import StepInput, StepRun, StepTally
+from orchestrator.migrate.steps.step_workspace import StepWorkspace
 from orchestrator.ports.effect import record_effect
 from worktrees.object_store.trees import list_tree
 
 _APPENDED = 500
 _WORKSPACES = 2
 """For each command that may run at a time: what one has done is taken in while that of another runs."""
-StepKindRunner = Callable[[RunContext, StepRun, Sequence[FileRecord]], Awaitable[None]]
-"""Carries out a step of some kind over files and books each with a `FileMoved`, which may leave out some on a pause."""
 
 
 async def run_step(
-    context: RunContext,
-    run: StepRun,
-    files: Sequence[FileRecord],
-    keep: Callable[[], Awaitable[None]],
-    runners: Mapping[StepKind, StepKindRunner] = MappingProxyType({}),
-) -> None:
+    context: RunContext, run: StepRun, files: Sequence[FileRecord], keep: Callable[[], Awaitable[None]]
+) -> StepTally:
     """Run the step over these files; afterwards the journal has each file's new status.
 
     Args:
@@ -45,76 +37,87 @@ async def run_step(
         run: the step.
         files: none if an earlier process died when it had tried them all.
         keep: called when all files have been tried, before the step is booked as done.
-        runners: who carries out steps of which kind, beside commands and rewrites.
 
     Raises:
         EnvironmentProblem: no workspace or sandbox could be had, or the step's command does not exist.
-        KeyError: nobody carries out steps of this kind.
     """
     key = context.journal.build_next_key(f"step/{run.step.id}")
-    begun = anyio.current_time()
+    begun, cached = anyio.current_time(), 0
     started = StepStarted(key=key, step=run.step.id, rung=run.rung, files=len(files))
-    runner = ({"command": transform_files, "rewrite": transform_files} | dict(runners))[run.step.kind]
-    async with record_effect(context.journal, started) as happening:
+    async with record_effect(context.journal, started) as effect:
         if files:
-            await runner(context, run, files)
+            cached = await _transform_files(context, run, files)
         require_not_stopping(context)
         await keep()
-        happening.done = _finished(context, run, files, key, round(anyio.current_time() - begun, 3))
+        tally = _count_outcomes(context, files)
+        tally.cached, tally.seconds = cached, round(anyio.current_time() - begun, 3)
+        effect.done = StepFinished(
+            key=key,
+            step=run.step.id,
+            changed=tally.changed,
+            unchanged=tally.unchanged,
+            restored=tally.restored,
+            seconds=tally.seconds,
+        )
+    return tally
 
 
-def _finished(context: RunContext, run: StepRun, files: Sequence[FileRecord], key: str, seconds: float) -> StepFinished:
-    after = [context.state.files[file.path] for file in files]
-    restored = sum(file.status == FileStatus.RESTORED for file in after)
-    pairs = zip(files, after, strict=True)
-    changed = sum(now.status == FileStatus.TRANSFORMED and now.blob != was.blob for was, now in pairs)
-    unchanged = len(files) - changed - restored
-    return StepFinished(
-        key=key, step=run.step.id, changed=changed, unchanged=unchanged, restored=restored, seconds=seconds
-    )
+def _count_outcomes(context: RunContext, files: Sequence[FileRecord]) -> StepTally:
+    tally = StepTally(files=len(files))
+    for before in files:
+        after = context.state.files[before.path]
+        if after.status == FileStatus.RESTORED:
+            tally.restored += 1
+        elif after.status == FileStatus.TRANSFORMED and after.blob != before.blob:
+            tally.changed += 1
+        else:
+            tally.unchanged += 1
+    return tally
 
 
-async def transform_files(context: RunContext, run: StepRun, files: Sequence[FileRecord]) -> None:
-    """Carry out a command or a rewrite: what is known from the cache, then the rest on several workspaces at once."""
+async def _transform_files(context: RunContext, run: StepRun, files: Sequence[FileRecord]) -> int:
+    """Carry out a command or a rewrite on several workspaces at once; return how many results came from the cache."""
     tree = {}
     for entry in await list_tree(context.repository.git, run.start):
         tree[entry.path] = entry.oid
-    work = _Work(context, run, frozenset(tree), BatchSizer(_WORKSPACES * run.slots, can_batch(context, run.step)))
-    keys = ResultKeys(
-        run.step, await work.find_version(), context.hands.environment_hash, select_input_files(run.step, tree)
-    )
-    groups = _groups(context, run, files)
-    await work.run_groups(await work.record_cached_results([_named(keys, run, group) for group in groups]))
+    work = _StepWork(context, run, frozenset(tree), BatchSizer(_WORKSPACES * run.slots, can_batch(context, run.step)))
+    version, environment = await work.find_version(), context.hands.environment_hash
+    keys = ResultKeys(run.step, version, environment, select_input_files(run.step, tree))
+    groups = []
+    for group in _group_files(context, run, files):
+        groups.append(_name_results(keys, run, group))
+    rest = await work.record_cached_results(groups)
+    await work.run_groups(rest)
+    return len(files) - sum(map(len, rest))
 
 
-def _groups(context: RunContext, run: StepRun, files: Sequence[FileRecord]) -> list[list[FileRecord]]:
-    """The files that the step gets at once: one, or those of a shard."""
-    if run.step.kind == "rewrite" or run.step.per == "file":
+def _group_files(context: RunContext, run: StepRun, files: Sequence[FileRecord]) -> Iterable[Sequence[FileRecord]]:
+    """Return the files that the step gets at once: one, or those of a shard."""
+    if not run.step.takes_shard:
         return [[file] for file in files]
-    shards = {}
+    shards: dict[str, str] = {}
     for shard in context.state.shards.values():
-        for path in shard.files:
-            shards[path] = shard.name
+        shards |= dict.fromkeys(shard.files, shard.name)
     groups: dict[str, list[FileRecord]] = {}
     for file in files:
         groups.setdefault(shards.get(file.path, ""), []).append(file)
-    return list(groups.values())
+    return groups.values()
 
 
-def _named(keys: ResultKeys, run: StepRun, group: Sequence[FileRecord]) -> list[StepInput]:
-    starts = []
-    for file in group:
-        starts.append((file.path, choose_step_blob(run.step, file)))
-    is_alone = run.step.kind == "rewrite" or run.step.per == "file"
-    if is_alone:
-        names = [keys.build_file_key(*starts[0])]
-    else:
+def _name_results(keys: ResultKeys, run: StepRun, group: Sequence[FileRecord]) -> list[StepInput]:
+    starts = [(file.path, choose_step_blob(run.step, file)) for file in group]
+    if run.step.takes_shard:
         names = keys.build_shard_keys(starts)
-    return [StepInput(file, blob, key) for file, (_, blob), key in zip(group, starts, names, strict=True)]
+    else:
+        names = [keys.build_file_key(*starts[0])]
+    inputs = []
+    for file, (_, blob), name in zip(group, starts, names, strict=True):
+        inputs.append(StepInput(file, blob, name))
+    return inputs
 
 
 @dataclass
-class _Work:
+class _StepWork:
     """A step's work on files; workers take it from `_waiting` until nothing is left or the run drains."""
 
     context: RunContext
@@ -125,28 +128,36 @@ class _Work:
     _is_first: bool = True
 
     async def find_version(self) -> str:
-        """What the step's program says of its version."""
-        known = get_process_cache(self.context)
-        version = known.find_known_version(self.context, self.run.step)
-        if version is None:
-            async with StepWorkspace.open_for_step(self.context, self.run, self.batches, self.tracked) as bench:
-                version = await known.ask_version(bench)
-        return version
+        """Return what the step's program says of its version, asked once; empty if the step has no program."""
+        program = find_step_program(self.run.step)
+        if not program:
+            return ""
+        versions, key = get_process_cache(self.context).versions, (program, self.context.hands.environment_hash)
+        if key not in versions:
+            async with self._open_workspace() as workspace:
+                versions[key] = await workspace.read_version(program)
+        return versions[key]
+
+    def _open_workspace(self) -> AbstractAsyncContextManager[StepWorkspace]:
+        return StepWorkspace.open_for_step(self.context, self.run, self.batches, self.tracked)
 
     async def record_cached_results(self, groups: Sequence[list[StepInput]]) -> list[list[StepInput]]:
-        """Book the results that are known already; gives the groups whose results are not."""
+        """Book the results that are known already; return the groups whose results are not."""
         if not self.context.config.migrate.cache:
             return list(groups)
         cache = await get_process_cache(self.context).load_results(self.context)
-        found = await cache.find_results(self.context.repository.git, [one.key for group in groups for one in group])
-        known = []
+        keys = [file.key for group in groups for file in group]
+        found = await cache.find_results(self.context.repository.git, keys)
+        events: list[FileMoved] = []
+        rest = []
         for group in groups:
-            if all(one.key in found for one in group):
-                known.append(group)
-        events = [found[one.key].build_event(one, self.run.rung) for group in known for one in group]
+            if all(file.key in found for file in group):
+                events += (found[file.key].build_event(file, self.run.rung) for file in group)
+            else:
+                rest.append(group)
         for start in range(0, len(events), _APPENDED):
             await self.context.journal.append(*events[start : start + _APPENDED])
-        return [group for group in groups if any(one.key not in found for one in group)]
+        return rest
 
     async def run_groups(self, groups: Sequence[list[StepInput]]) -> None:
         """Carry out what is left."""
@@ -154,37 +165,41 @@ class _Work:
         while self._waiting:  # more than once if a pause was taken back before the last of them had come to rest
             async with anyio.create_task_group() as tasks:
                 for _ in range(min(_WORKSPACES * self.run.slots, len(self._waiting))):
-                    tasks.start_soon(self._worker)
+                    tasks.start_soon(self._run_worker)
             await record_side_effects(self.context, self.run.step, self.batches)
             require_not_stopping(self.context)
 
-    async def _worker(self) -> None:
+    async def _run_worker(self) -> None:
         state = self.context.state
         async with AsyncExitStack() as stack:
-            maker = await self._maker(stack)
+            workspace = None
+            if self._needs_workspace():
+                workspace = await stack.enter_async_context(self._open_workspace())
+            executor = StepExecutor(self.context, self.run, workspace)
             while self._waiting and not state.is_draining and state.user_pause is None:
-                await self._book(maker, self._take())
+                await self._execute(executor, self._take_files())
 
-    async def _maker(self, stack: AsyncExitStack) -> StepExecutor:
-        bench, paths = None, [one.path for group in self._waiting for one in group]
-        if not is_in_process(self.run.step) or needs_node(self.run.step, paths):
-            bench = await stack.enter_async_context(
-                StepWorkspace.open_for_step(self.context, self.run, self.batches, self.tracked)
-            )
-        return StepExecutor(self.context, self.run, bench)
+    def _needs_workspace(self) -> bool:
+        if not self.run.step.runs_in_process:
+            return True
+        waiting = (file for group in self._waiting for file in group)
+        return self.run.step.must_parse and any(is_checked_by_node(file.path) for file in waiting)
 
-    def _take(self) -> list[StepInput]:
-        if self.run.step.kind == "command" and self.run.step.per == "shard":
+    def _take_files(self) -> list[StepInput]:
+        if self.run.step.takes_shard:
             return self._waiting.popleft()
         size = self.batches.choose_size(len(self._waiting))
-        return [self._waiting.popleft()[0] for _ in range(min(size, len(self._waiting)))]
+        files = []
+        for _ in range(min(size, len(self._waiting))):
+            files += self._waiting.popleft()
+        return files
 
-    async def _book(self, maker: StepExecutor, files: Sequence[StepInput]) -> None:
+    async def _execute(self, executor: StepExecutor, files: Sequence[StepInput]) -> None:
         is_first, self._is_first = self._is_first, False
-        events = await maker.execute_step(files)
+        events = await executor.execute_step(files)
         self.batches.record_duration(sum(event.seconds for event in events), len(events))
         if self.run.step.idempotent and (is_first or self._is_sample()):
-            events = await restore_non_idempotent(maker, files, events)
+            events = await executor.restore_non_idempotent(files, events)
         await self.context.journal.append(*events)
         get_process_cache(self.context).record_results(events)
 

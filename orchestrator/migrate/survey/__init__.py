@@ -1,1 +1,1 @@
-"""What a repository tells of itself to who writes a recipe for it: languages, tests, owners, environments."""
+"""Survey a repository for a recipe: languages, tests, owners, environments."""

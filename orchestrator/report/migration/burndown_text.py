@@ -127,7 +127,7 @@ def render_group_table(
     if not groups:
         return
     width = min(max(len(what), *(len(to_one_line(group["name"])) for group in groups[:rows])), _NAME)
-    yield f"  {what:{width}}  files  done     %   left  rejects  PRs  s/file      cost  top reason"
+    yield f"  {what:{width}}  files  done     %   left   failed  PRs  s/file      cost  top reason"
     for group in groups[:rows]:
         yield (
             f"  {_cut(group['name'], width, glyphs):{width}}  {group['files']:5}  {group['done']:4}  "

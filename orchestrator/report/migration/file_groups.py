@@ -90,8 +90,8 @@ def _count(state: RunState, group: FileGroup, file: FileRecord, has_sites: bool)
 
 
 def has_failed(file: FileRecord) -> bool:
-    """Whether it failed: for good, or until the next step takes it. What was rolled back had not failed."""
-    return file.status.is_failed or (file.status.is_left_over and file.status != FileStatus.REVERTED)
+    """Return True if it failed: for good, or until the next step takes it."""
+    return file.has_failed
 
 
 def get_failure_key(file: FileRecord) -> str:

@@ -62,7 +62,7 @@ def _marks(report: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _groups(report: Mapping[str, Any]) -> Iterator[str]:
-    heads = ("#files", "#landed", "#%", "#left", "#rejected", "#PRs", "#s/file", "#cost", "top reason")
+    heads = ("#files", "#landed", "#%", "#left", "#failed", "#PRs", "#s/file", "#cost", "top reason")
     for what, name in (("owner", "owners"), ("directory", "directories")):
         groups = report[name]
         if what == "owner" and all(group["name"] == NO_GROUP for group in groups):

@@ -47,7 +47,7 @@ def render_progress(report: Mapping[str, Any]) -> str:
 
 def _groups(report: Mapping[str, Any]) -> str:
     owners = [] if all(group["name"] == NO_GROUP for group in report["owners"]) else report["owners"]
-    heads = ("landed", "left", "rejected", "top reason")
+    heads = ("landed", "left", "failed", "top reason")
     parts = (
         render_markdown_table("By owner", ("owner", *heads), map(_group, owners)),
         render_markdown_table("By directory", ("directory", *heads), map(_group, report["directories"])),

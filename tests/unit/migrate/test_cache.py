@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 from orchestrator.domain.event import RecordedEvent
 from orchestrator.domain.event.migration import FileMoved
 from orchestrator.domain.migration.files import FileRecord, FileStatus
+from orchestrator.domain.recipe.step import CommandStep
 from orchestrator.journal.locations.run_directory import RunDirectory
 from orchestrator.journal.storage.event_store import EventStore
-from orchestrator.migrate.recipe import Step
-from orchestrator.migrate.steps.file_outcomes import StepInput
 from orchestrator.migrate.steps.result_cache import (
     CachedResult,
     ResultKeys,
@@ -22,16 +21,17 @@ from orchestrator.migrate.steps.result_cache import (
     parse_program,
     select_input_files,
 )
+from orchestrator.migrate.steps.step_io import StepInput
 from tests.running.projects import repository
 from worktrees.object_store.trees import write_blob
 from worktrees.repositories.repository import GitRepository
 
 
-def step(**changes: Any) -> Step:
-    return Step.model_validate({"id": "s", "run": "tool {files}"} | changes)
+def step(**changes: Any) -> CommandStep:
+    return CommandStep.model_validate({"id": "s", "run": "tool {files}"} | changes)
 
 
-def keys(made: Step, version: str = "1", environment: str = "e", **others: str) -> ResultKeys:
+def keys(made: CommandStep, version: str = "1", environment: str = "e", **others: str) -> ResultKeys:
     return ResultKeys(made, version, environment, others)
 
 

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orchestrator.migrate.judging.file_change import ChangedRegion
-from orchestrator.migrate.judging.uncovered_changes import is_reached
+from orchestrator.migrate.judging.review_flags import is_reached
 
 SOURCE = b'''"""Words."""
 

@@ -4,6 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orchestrator.domain.migration.files import FileRecord, FileStatus
+from orchestrator.domain.recipe.step import CommandStep
 from orchestrator.domain.transitions import FILE_TRANSITIONS
 from orchestrator.migrate.ladder.passes import (
     Pass,
@@ -13,7 +14,7 @@ from orchestrator.migrate.ladder.passes import (
     list_files_to_queue,
     list_passes,
 )
-from orchestrator.migrate.recipe import Recipe, Step
+from orchestrator.migrate.recipe import Recipe
 
 WHEN = ("always", "sites", "sites-left", "failed")
 
@@ -130,7 +131,7 @@ def test_every_file_has_an_end_that_its_status_may_move_to(one: FileRecord) -> N
 
 @given(files, st.lists(st.sampled_from(WHEN), min_size=1, max_size=4), st.booleans())
 def test_no_step_takes_a_file_twice_nor_one_that_has_its_end(one: FileRecord, when: list[str], counts: bool) -> None:
-    steps = [Step.model_validate({"id": f"s{n}", "run": "{files}", "when": name}) for n, name in enumerate(when)]
+    steps = [CommandStep.model_validate({"id": f"s{n}", "run": "{files}", "when": name}) for n, name in enumerate(when)]
     for index, step in enumerate(steps):
         if can_take_file(step, index, one, one.sites, counts):
             assert not one.status.is_terminal

@@ -8,14 +8,14 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from orchestrator.domain.migration.files import FileRecord, FileStatus
-from orchestrator.migrate.recipe import Step
+from orchestrator.domain.recipe.step import CommandStep, RewriteStep
 from orchestrator.migrate.sites import regex
 from orchestrator.migrate.sites.regex_worker import replace_matches
 from orchestrator.migrate.steps.rewrites import choose_step_blob
 
 
-def rewrite(pattern: str, by: str) -> Step:
-    return Step.model_validate({"id": "s", "kind": "rewrite", "pattern": pattern, "rewrite": by})
+def rewrite(pattern: str, by: str) -> RewriteStep:
+    return RewriteStep.model_validate({"id": "s", "kind": "rewrite", "pattern": pattern, "rewrite": by})
 
 
 @pytest.mark.parametrize(
@@ -71,11 +71,11 @@ def file(status: FileStatus, **changes: Any) -> FileRecord:
 def test_a_step_for_failed_files_begins_with_what_failed_or_with_the_original(
     start: str, status: FileStatus, given_blob: str
 ) -> None:
-    step = Step.model_validate({"id": "s", "run": "{files}", "when": "failed", "start": start})
+    step = CommandStep.model_validate({"id": "s", "run": "{files}", "when": "failed", "start": start})
     assert choose_step_blob(step, file(status, blob="older", tried="failed")) == given_blob
 
 
 def test_other_steps_go_on_from_where_the_last_one_left_a_file() -> None:
-    step = Step.model_validate({"id": "s", "run": "{files}"})
+    step = CommandStep.model_validate({"id": "s", "run": "{files}"})
     assert choose_step_blob(step, file(FileStatus.TRANSFORMED, blob="new")) == "new"
     assert choose_step_blob(step, file(FileStatus.DISCOVERED, landed="landed")) == "base"

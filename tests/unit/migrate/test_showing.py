@@ -3,9 +3,9 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from orchestrator.domain.recipe.step import ModelStep
 from orchestrator.llm.cost_estimate import CHARS_PER_TOKEN
 from orchestrator.migrate.models.context_budget import ContextEntry, fit_pieces, get_token_budget, parse_context_entries
-from orchestrator.migrate.recipe import Step
 from orchestrator.ports.roles import ContextPiece
 
 TEXTS = st.lists(st.text(alphabet="ab \n", max_size=400), max_size=6)
@@ -40,7 +40,7 @@ def test_more_room_never_shows_less(texts: list[str], tokens: int) -> None:
 
 
 def test_each_attempt_has_its_own_size_and_the_last_one_holds_for_the_rest() -> None:
-    step = Step.model_validate({"id": "s", "kind": "llm", "context_tokens": [10, 40]})
+    step = ModelStep.model_validate({"id": "s", "kind": "llm", "context_tokens": [10, 40]})
     assert [get_token_budget(step, attempt) for attempt in (1, 2, 3, 9)] == [10, 40, 40, 40]
 
 

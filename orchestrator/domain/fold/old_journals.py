@@ -1,0 +1,29 @@
+"""Facts that journals had as text only before events had fields for them. Nothing else decides by these texts."""
+
+import re
+
+from orchestrator.domain.migration.files import FailureKind
+from orchestrator.domain.run.notice_codes import NoticeCode
+
+_OLD_TEXTS = (
+    (NoticeCode.SIDE_EFFECTS, re.compile(r"step (?P<subject>\S+) also changed")),
+    (NoticeCode.NO_BATCHES, re.compile(r"step (?P<subject>\S+) has a sandbox for each file:")),
+    (NoticeCode.EARLIER_RUN, re.compile(r"an earlier run of this migration, (?P<subject>\S+), has landed")),
+    (NoticeCode.ALL_TESTS, re.compile(r"check (?P<subject>\S+) runs all tests:")),
+    (NoticeCode.COVERAGE_UNKNOWN, re.compile(r"(?P<subject>)whether tests reach what changed is not known:")),
+)
+
+
+def derive_notice_code(text: str) -> tuple[str, str]:
+    """Return code and subject of a notice from a journal that was written before notices had them; empty if unknown."""
+    for code, pattern in _OLD_TEXTS:
+        if match := pattern.match(text):
+            return code, match["subject"]
+    return "", ""
+
+
+def derive_failure(signature: str) -> FailureKind | None:
+    """Return the kind of a failure from a journal that was written before failures had one, as far as it is known."""
+    if signature.startswith("does not parse"):
+        return FailureKind.PARSE
+    return None

@@ -1,0 +1,76 @@
+"""The one line of a command's output that says most about why it failed, by the kind of tool that printed it."""
+
+import re
+from collections.abc import Sequence
+from enum import StrEnum
+
+_LINE_CHARS = 300
+_STYLING = re.compile(r"\x1b\[[0-9;:]*[A-Za-z]")
+_NODE = re.compile(r"Node\.js v\d|\s+at .*\((?:node:)?internal/")
+_PYTHON = re.compile(r'Traceback \(most recent call last\):|\s*File "[^"]+", line \d+')
+_EXCEPTION = re.compile(r"(?:Uncaught )?[A-Za-z_$][\w.$]*(?:Error|Exception|Exit|Interrupt|Warning)\b.*")
+_UNINDENTED = re.compile(r"[A-Za-z_][\w.]*(?::|\s*\Z)")
+_LINT_FINDING = re.compile(
+    r"""(?:
+        \S[^:]*:\d+(?::\d+)?:\s\S.*                  # ruff, flake8, mypy, gcc: path:line:column: what
+      | [A-Z]{1,4}\d{2,4}\s.*                        # ruff's long form: F401 what, then the place
+      | \S+\(\d+,\d+\):\serror\s.*                   # tsc
+      | \s+\d+:\d+\s+error\s.*                       # eslint, below the path
+    )""",
+    re.VERBOSE,
+)
+
+
+class OutputKind(StrEnum):
+    """The kind of tool that printed an output."""
+
+    NODE = "node"
+    PYTHON = "python"
+    LINTER = "linter"
+    OTHER = "other"
+
+
+def detect_output_kind(output: str) -> OutputKind:
+    """Return the kind of tool that printed the output: by marks that only tools of this kind leave."""
+    lines = _read_lines(output)
+    marks = (
+        (OutputKind.NODE, _NODE.match),
+        (OutputKind.PYTHON, _PYTHON.match),
+        (OutputKind.LINTER, _LINT_FINDING.fullmatch),
+    )
+    for kind, matches in marks:
+        if any(map(matches, lines)):
+            return kind
+    return OutputKind.OTHER
+
+
+def find_telling_line(output: str) -> str:
+    """Return the line that says most about a failure, stripped, in at most 300 characters; empty if nothing was printed.
+
+    Of node it is the error above the stack, of Python the exception below the last traceback, of linters and
+    type checkers the first finding, of anything else the last line.
+    """
+    lines = _read_lines(output)
+    match detect_output_kind(output):
+        case OutputKind.NODE:
+            found = next(filter(_EXCEPTION.match, lines), "")
+        case OutputKind.PYTHON:
+            found = _find_exception(lines)
+        case OutputKind.LINTER:
+            found = next(filter(_LINT_FINDING.fullmatch, lines), "")
+        case OutputKind.OTHER:
+            found = ""
+    return (found or (lines or [""])[-1]).strip()[:_LINE_CHARS]
+
+
+def _find_exception(lines: Sequence[str]) -> str:
+    """Return the first line with an exception's name after the last line of the last traceback."""
+    places = [number for number, line in enumerate(lines) if _PYTHON.match(line)]
+    below = lines[places[-1] + 1 :]
+    return next(filter(_EXCEPTION.match, below), "") or next(filter(_UNINDENTED.match, below), "")
+
+
+def _read_lines(output: str) -> list[str]:
+    """Return the lines that are not blank, without colours."""
+    lines = (_STYLING.sub("", line).rstrip() for line in output.splitlines())
+    return list(filter(None, lines))

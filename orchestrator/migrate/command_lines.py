@@ -1,0 +1,37 @@
+"""Paths on command lines: quoted, never taken for an option, in pieces that fit."""
+
+import shlex
+from collections.abc import Iterable, Iterator, Sequence
+
+_ARGUMENT_BYTES = 60_000
+
+
+def escape_option_path(path: str) -> str:
+    """Return the path in a form that no command takes for an option."""
+    if path.startswith("-"):
+        return f"./{path}"
+    return path
+
+
+def quote_paths(paths: Iterable[str]) -> str:
+    """Return the paths as words of a shell's command line."""
+    return " ".join(shlex.quote(escape_option_path(path)) for path in paths)
+
+
+def fill_in_files(line: str, paths: Iterable[str]) -> str:
+    """Return a recipe's command line with the paths in place of `{files}`."""
+    return line.replace("{files}", quote_paths(paths))
+
+
+def split_for_command_line(files: Sequence[str]) -> Iterator[Sequence[str]]:
+    """Yield the files in pieces that fit on a command line."""
+    piece: list[str] = []
+    size = 0
+    for path in files:
+        size += len(path.encode()) + 3
+        if piece and size > _ARGUMENT_BYTES:
+            yield piece
+            piece, size = [], len(path.encode()) + 3
+        piece.append(path)
+    if piece:
+        yield piece
