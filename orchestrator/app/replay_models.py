@@ -62,8 +62,11 @@ class ReplayOptions:
 
 @asynccontextmanager
 async def open_reasker(
-    wishes: ReplayOptions, config: Config, flags: Any, state: RunState
-) -> AsyncIterator[RoleReasker | None]:  # noqa: ANN401
+    wishes: ReplayOptions,
+    config: Config,
+    flags: Any,  # noqa: ANN401
+    state: RunState,
+) -> AsyncIterator[RoleReasker | None]:
     """Whoever asks the wished role again; None if nothing is to be asked or no model is configured for it.
 
     Raises:

@@ -185,9 +185,8 @@ def _by_push(asked: RequestedPullRequest) -> OpenedPullRequest:
 
 def render_issue_comment(end: JobResult, opened: tuple[OpenedPullRequest, ...], state: RunState) -> str:
     """What an issue is told: how it stands, where the pull requests are, what it cost, what to write to go on."""
-    lines = [
-        f"**{sanitize_markdown(to_one_line(end.status, 100))}**: {sanitize_markdown(to_one_line(end.reason or state.run.goal))}"
-    ]
+    status = sanitize_markdown(to_one_line(end.status, 100))
+    lines = [f"**{status}**: {sanitize_markdown(to_one_line(end.reason or state.run.goal))}"]
     lines += [f"- {one.url or one.ref}" for one in opened]
     asked = [one.approval for one in state.pending_approvals]
     lines += [

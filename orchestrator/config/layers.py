@@ -223,8 +223,8 @@ def _refuse_project_keys(layer: ConfigLayer) -> None:
         if is_user_only_key(key):
             line = find_key_line(layer.source, key)
             raise UsageProblem(
-                f"{layer.path}:{line}: {format_dotted_key(key)} may not be set by the repository being worked on; put it into "
-                f"{get_user_config_path()} or start with --trust-project if you trust this repository"
+                f"{layer.path}:{line}: {format_dotted_key(key)} may not be set by the repository being worked on; "
+                f"put it into {get_user_config_path()} or start with --trust-project if you trust this repository"
             )
 
 
@@ -239,8 +239,9 @@ def _refuse_higher_tiers(project: ConfigLayer, below: Sequence[ConfigLayer]) -> 
     for key, tier in tiers:
         if tier > usual.get(key[1], {}).get("tier", 0):
             raise UsageProblem(
-                f"{project.path}:{find_key_line(project.source, key)}: {format_dotted_key(key)} may only be lowered by the repository "
-                f"being worked on; put it into {get_user_config_path()} or start with --trust-project if you trust this repository"
+                f"{project.path}:{find_key_line(project.source, key)}: {format_dotted_key(key)} may only be lowered "
+                f"by the repository being worked on; put it into {get_user_config_path()} or start with --trust-project "
+                "if you trust this repository"
             )
 
 
@@ -250,10 +251,10 @@ def _refuse_foreign_shares(project: ConfigLayer) -> None:
     for pattern in patterns if isinstance(patterns, list) else ():
         if isinstance(pattern, str) and (told := describe_refused_share(pattern)):
             raise UsageProblem(
-                f"{project.path}:{find_key_line(project.source, _SHARE)}: {format_dotted_key(_SHARE)} may not share {told} because the "
-                f"repository being worked on asks for it, but places of dependencies alone, such as "
-                f"{', '.join(DEPENDENCY_PATTERNS)}; put it into {get_user_config_path()} or start with --trust-project if you trust this "
-                "repository"
+                f"{project.path}:{find_key_line(project.source, _SHARE)}: {format_dotted_key(_SHARE)} may not share "
+                f"{told} because the repository being worked on asks for it, but places of dependencies alone, such as "
+                f"{', '.join(DEPENDENCY_PATTERNS)}; put it into {get_user_config_path()} or start with --trust-project "
+                "if you trust this repository"
             )
 
 
@@ -296,8 +297,8 @@ def _refuse_lasting(layer: ConfigLayer) -> None:
             else:
                 place = f"<{layer.name}>"
             raise UsageProblem(
-                f"{place}: {format_dotted_key(key)} is per run: no file and no variable may set it; give --unsafe-no-sandbox "
-                "to the run that is to go without a sandbox"
+                f"{place}: {format_dotted_key(key)} is per run: no file and no variable may set it; "
+                "give --unsafe-no-sandbox to the run that is to go without a sandbox"
             )
 
 

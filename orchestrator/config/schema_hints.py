@@ -79,15 +79,19 @@ def suggest_known_keys(schema: Schema, key: Sequence[str | int]) -> str:
     return f"; {asked}Known here: {', '.join(keys)}"
 
 
+def _describe_alternatives(schema: Schema, alternatives: Sequence[Schema]) -> str:
+    described = []
+    for alternative in alternatives:
+        if alternative.get("type") != "null":
+            described.append(describe_allowed_values(schema, alternative))
+    return " or ".join(filter(None, described))
+
+
 def describe_allowed_values(schema: Schema, node: Schema) -> str:
     """In words, which values are allowed; empty where the schema does not say."""
     whole = _whole(schema, node)
     if "anyOf" in whole:
-        some = []
-        for one in whole["anyOf"]:
-            if one.get("type") != "null":
-                some.append(describe_allowed_values(schema, one))
-        return " or ".join(filter(None, some))
+        return _describe_alternatives(schema, whole["anyOf"])
     if "const" in whole or "enum" in whole:
         return _either([f"{value!r}" for value in whole.get("enum", [whole.get("const")])])
     if whole.get("type") == "array":

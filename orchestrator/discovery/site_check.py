@@ -77,7 +77,7 @@ def _resolve(repository: GitRepository, name: str) -> CommitId:
     found = repository.checkout_git.run_sync(*words, ok=(0, 1, 128))
     if found.exit_code:
         raise UsageProblem(
-            f"there is no commit {escape_path(name)} in {repository.root}; a shallow clone lacks old ones: fetch more of "
-            "the history (in GitHub's checkout action: fetch-depth: 0)"
+            f"there is no commit {escape_path(name)} in {repository.root}; a shallow clone lacks old ones: "
+            "fetch more of the history (in GitHub's checkout action: fetch-depth: 0)"
         )
     return CommitId(found.text)

@@ -27,9 +27,9 @@ def load_trusted_recipe(options: Options, path: Path) -> Recipe:
     if is_tracked(open_repository(options.repository), path):
         key, value = opened[0]
         told = (
-            f"{key} under [env] may not show {value!r} to commands, but dependencies of the checkout alone, such as "
-            f"{', '.join(DEPENDENCY_PATTERNS)}, because the recipe is part of the repository being worked on: give it as "
-            "--read-only DIR or under [hands] or [env] of your own configuration, or start with --trust-project if you "
+            f"{key} under [env] may not show {value!r} to commands, but dependencies of the checkout alone, "
+            f"such as {', '.join(DEPENDENCY_PATTERNS)}, because the recipe is part of the repository being "
+            "worked on: give it as --read-only DIR or under [hands] or [env] of your own configuration, or start with --trust-project if you "
             "trust this repository"
         )
         raise UsageProblem(told, ("env", value))

@@ -204,8 +204,9 @@ async def main(repo, state, place):
     repository = GitRepository.open(Path(repo))
     grant = SandboxGrant(ceiling=Tier.REGISTRIES, registries=RegistryGrant(private=(place,)))
     with ExitStack() as stack:
+        head = repository.read_head_commit()
         await install_dependencies(
-            grant, ["requirements.txt"], repository, Path(state), Path(state, "deps"), repository.read_head_commit(), tell, stack
+            grant, ["requirements.txt"], repository, Path(state), Path(state, "deps"), head, tell, stack
         )
 
 anyio.run(main, *sys.argv[1:])

@@ -54,8 +54,8 @@ def export_command(run: str, file: Path | None, as_ref: bool, whole: bool, force
     print_lines([f"run {manifest.run}: {manifest.events} events, {format_size(sent.exported.size)} in {sent.place}"])
     if sent.untaken_commands:
         print_message(
-            f"warning: {sent.untaken_commands} commands that no engine has taken yet are not in it (see: orchestrate inbox "
-            f"{manifest.run}): give them again where the run goes on"
+            f"warning: {sent.untaken_commands} commands that no engine has taken yet are not in it "
+            f"(see: orchestrate inbox {manifest.run}): give them again where the run goes on"
         )
     if manifest.missing:
         print_message(

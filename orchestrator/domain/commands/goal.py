@@ -51,6 +51,14 @@ def explain_refusal(state: RunState, command: Command) -> str:
 
 
 def _refusal(state: RunState, command: Command) -> str:
+    refusal = _explain_goal_refusal(state, command)
+    if refusal is None and state.ended:
+        return f"the run has ended: {state.ended.outcome}"
+    return refusal or ""
+
+
+def _explain_goal_refusal(state: RunState, command: Command) -> str | None:
+    """Explain why a command is refused; empty if it is not, None if only a run that has ended refuses it."""
     match command:
         case Approve() | Deny() if state.ended is None or _is_about_recipe(state, command.item):
             return _undecidable(state, command.item)
@@ -60,17 +68,14 @@ def _refusal(state: RunState, command: Command) -> str:
             return _not_cancelled(state, command.task)
         case Continue() if state.user_pause is None:
             return "the run is not paused"
-        case StopCall() | AddCriterion() | DropCriterion() if state.ended is None:
-            if isinstance(command, StopCall):
-                return explain_stop_refusal(state, command)
+        case StopCall() if state.ended is None:
+            return explain_stop_refusal(state, command)
+        case AddCriterion() | DropCriterion() if state.ended is None:
             return _not_amended(state, command)
-        case Configure(is_all=False) if "contract" in command.settings:
-            return CONTRACT_FROZEN_REFUSAL
         case Configure():
-            return ""
-    if state.ended:
-        return f"the run has ended: {state.ended.outcome}"
-    return ""
+            is_frozen = not command.is_all and "contract" in command.settings
+            return CONTRACT_FROZEN_REFUSAL if is_frozen else ""
+    return None
 
 
 def _is_about_recipe(state: RunState, item: str) -> bool:
@@ -99,12 +104,16 @@ def _not_retried(state: RunState, command: Retry) -> str:
         return f"{command.task} is {task.status}: there is nothing to try again"
     if command.turn is None:
         return ""
+    return _explain_turn_refusal(state, command, task, command.turn)
+
+
+def _explain_turn_refusal(state: RunState, command: Retry, task: TaskState, turn: int) -> str:
     number = command.attempt or len(task.attempts)
     if not 1 <= number <= len(task.attempts):
         return f"{command.task} has no attempt {number}"
     session = state.sessions.get(task.attempts[number - 1].session)
     turns = session.turns if session else 0
-    if command.turn >= turns:
+    if turn >= turns:
         if turns:
             return f"attempt {number} of {command.task} has the turns 0 to {turns - 1}"
         return f"attempt {number} of {command.task} has no whole turn"

@@ -175,8 +175,8 @@ class ModelCalled(Intent):
     """A model is about to be asked. If no done event follows, the call may have been billed.
 
     `reserved` is what it may cost, as estimated before; the budget counts it until the call is settled.
-    `request` is the sha256 of what it is asked (`orchestrator.llm.request_digest`), `prompt` the sha of the prompt behind it;
-    both are empty in old journals.
+    `request` is the sha256 of what it is asked (`orchestrator.llm.request_digest`), `prompt` the sha of the prompt
+    behind it; both are empty in old journals.
     """
 
     kind: Literal["model.called"] = "model.called"

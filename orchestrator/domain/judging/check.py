@@ -46,7 +46,7 @@ Outcomes = Mapping[str, TestOutcome]
 
 
 CANARY_CHECK = "canary"
-"""The id of the check that runs the harness's own tests in place of a project's: see `orchestrator.judge.canary.runner`."""
+"""The id of the check that runs the harness's own tests instead of a project's (`orchestrator.judge.canary.runner`)."""
 NEW_TESTS_CHECK = "new-tests"
 """The id of the gate's check where it runs on a base with the tests that a change adds."""
 GATE_VARIANTS: Mapping[str, str] = {

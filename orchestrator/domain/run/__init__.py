@@ -1,1 +1,1 @@
-"""A run and its parts as frozen data: tasks, attempts, plans, the contract, approvals, and the state that events fold to."""
+"""A run as frozen data: tasks, attempts, plans, the contract, approvals, and the state that events fold to."""

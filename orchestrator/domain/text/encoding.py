@@ -46,8 +46,7 @@ def decode_json(text: str | bytes) -> Any:  # noqa: ANN401  any JSON
         text = text.decode("utf-8-sig")
     try:
         value = json.loads(text)
-        if "\\u" in text or not text.isascii():
-            return make_value_encodable(value)
-        return value
+        is_plain = "\\u" not in text and text.isascii()
+        return value if is_plain else make_value_encodable(value)
     except RecursionError as error:
         raise ValueError("it is nested too deeply") from error

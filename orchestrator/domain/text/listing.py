@@ -13,7 +13,10 @@ def join_limited(items: Iterable[object], limit: int, separator: str = ", ") -> 
 
 
 def limit_lines(lines: Sequence[str], limit: int, rest: str = "and {count} more") -> list[str]:
-    """Return at most `limit` lines, and a last one that says how many are left out; `rest` has `{count}` for the number."""
+    """Return at most `limit` lines, and a last one that says how many are left out.
+
+    `rest` is that line, with `{count}` for the number.
+    """
     if len(lines) <= limit:
         return list(lines)
     return [*lines[:limit], rest.format(count=f"{len(lines) - limit:,}")]

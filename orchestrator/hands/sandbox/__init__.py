@@ -1,1 +1,1 @@
-"""Backends that run a command behind walls (bubblewrap, or none at all), their file system layout, mounts and programs."""
+"""Backends that run a command behind walls, or behind none: their file system layout, mounts and programs."""

@@ -40,7 +40,8 @@ async def told(directory: Path) -> Journal:
         notice("the first word"),
         SessionStarted(
             task=TASK, session=SESSION, role="worker", model="m", prompt="p",
-            system=await journal.store_text("You are a worker"), brief=await journal.store_text("Überprüfe the naïve index"),
+            system=await journal.store_text("You are a worker"),
+            brief=await journal.store_text("Überprüfe the naïve index"),
         ),
         ToolCalled(**shared, arguments=await journal.store_text('{"command": "pytest -q\\ntail log"}')),
         ToolReturned(**shared, call_id="c", ok=True, observation=await journal.store_text(output), seconds=0.5),
