@@ -240,8 +240,8 @@ def _refuse_higher_tiers(project: ConfigLayer, below: Sequence[ConfigLayer]) -> 
         if tier > usual.get(key[1], {}).get("tier", 0):
             raise UsageProblem(
                 f"{project.path}:{find_key_line(project.source, key)}: {format_dotted_key(key)} may only be lowered "
-                f"by the repository being worked on; put it into {get_user_config_path()} or start with --trust-project "
-                "if you trust this repository"
+                f"by the repository being worked on; put it into {get_user_config_path()} or start with "
+                "--trust-project if you trust this repository"
             )
 
 

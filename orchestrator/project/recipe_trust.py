@@ -29,8 +29,8 @@ def load_trusted_recipe(options: Options, path: Path) -> Recipe:
         told = (
             f"{key} under [env] may not show {value!r} to commands, but dependencies of the checkout alone, "
             f"such as {', '.join(DEPENDENCY_PATTERNS)}, because the recipe is part of the repository being "
-            "worked on: give it as --read-only DIR or under [hands] or [env] of your own configuration, or start with --trust-project if you "
-            "trust this repository"
+            "worked on: give it as --read-only DIR or under [hands] or [env] of your own configuration, "
+            "or start with --trust-project if you trust this repository"
         )
         raise UsageProblem(told, ("env", value))
     return recipe
