@@ -50,7 +50,10 @@ class StepKeys(FrozenModel):
         foreign = {name: _KEYS[name] for name in sorted(_KEYS.keys() & values.keys() - cls.model_fields.keys())}
         for name, default in foreign.items():
             if not _is_default(values[name], default):
-                kind, own = values.get("kind", "command"), sorted(cls.model_fields.keys() - StepKeys.model_fields.keys())
+                kind, own = (
+                    values.get("kind", "command"),
+                    sorted(cls.model_fields.keys() - StepKeys.model_fields.keys()),
+                )
                 text = f"kind = '{kind}' has no {', '.join(foreign)}; of its own it has {', '.join(own)}"
                 raise build_key_problem((name,), text)
         return {name: value for name, value in values.items() if name not in foreign}

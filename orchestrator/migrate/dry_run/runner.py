@@ -114,7 +114,9 @@ class DryRunner:
         tree = TreeId(await overlay_tree(git, run.base_tree, changes))
         return CommitId(await commit_tree(git, tree, [run.base], "A dry run\n", self._context.commit_date)), tree
 
-    async def _find_remaining_sites(self, commit: CommitId, files: list[FileRecord]) -> Mapping[str, tuple[SitePlace, ...]]:
+    async def _find_remaining_sites(
+        self, commit: CommitId, files: list[FileRecord]
+    ) -> Mapping[str, tuple[SitePlace, ...]]:
         """Return by path the sites that would remain in the files that were tried."""
         scope, paths = self._recipe.work_scope, {file.path for file in files}
         if not scope.site:

@@ -130,7 +130,11 @@ class MigrationGate:
     @property
     def _asks_more_than_checks(self) -> bool:
         recipe = self.recipe
-        return any(self._has_due(kind, "queue") for kind in TREE_KINDS) or recipe.env.compat == "both" or recipe.verify.policy != "no-new-failures"
+        return (
+            any(self._has_due(kind, "queue") for kind in TREE_KINDS)
+            or recipe.env.compat == "both"
+            or recipe.verify.policy != "no-new-failures"
+        )
 
     async def judge_shard(
         self,

@@ -45,9 +45,7 @@ def build_atomic_moves(files: Sequence[FileRecord]) -> list[FileMoved]:
     reason = f"all files land together or none does, and {failed[0].path} could not: {failed[0].reason}"
     moves = build_last_moves([file for file in files if not is_changed(file)])
     for file in filter(is_changed, files):
-        rejected = FileMoved(
-            path=file.path, status=FileStatus.REJECTED, rung=file.rung, tried=file.blob, reason=reason
-        )
+        rejected = FileMoved(path=file.path, status=FileStatus.REJECTED, rung=file.rung, tried=file.blob, reason=reason)
         moves.append(rejected)
     return moves
 

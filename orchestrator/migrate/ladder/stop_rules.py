@@ -48,8 +48,7 @@ def explain_failure_limit(state: RunState, rules: StopRules) -> str:
     if done < rules.after_shards or failed <= rules.max_failed_fraction * tried:
         return ""
     return (
-        f"{failed} of {tried} files have failed, more than max_failed_fraction = {rules.max_failed_fraction:g} "
-        f"allows"
+        f"{failed} of {tried} files have failed, more than max_failed_fraction = {rules.max_failed_fraction:g} allows"
     )
 
 

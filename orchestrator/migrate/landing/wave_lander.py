@@ -75,7 +75,9 @@ class WaveLander:
         graph = await read_import_graph(self._context.repository.git, self._context.state.run.base)
         for shard, units in self._units.split_by_shard(_list_units(files)):
             members = [file for file in files if file.path in units]
-            await self._test_together(f"{name} shard {shard}", members, ShardGate(self._context, self._gate, shard, graph.find_dependents))
+            await self._test_together(
+                f"{name} shard {shard}", members, ShardGate(self._context, self._gate, shard, graph.find_dependents)
+            )
         return [file for file in files if is_changed(self._context.state.files[file.path])]
 
     async def _test_together(

@@ -89,7 +89,11 @@ class ResultKeys:
         return [_hash_value([whole, path]) for path, _ in files]
 
     def _build_key(self, files: list[list[str]]) -> str:
-        settings: dict[str, object] = {"id": self.step.id, "timeout_s": self.step.timeout_s, "idempotent": self.step.idempotent}
+        settings: dict[str, object] = {
+            "id": self.step.id,
+            "timeout_s": self.step.timeout_s,
+            "idempotent": self.step.idempotent,
+        }
         others = sorted(self.others.items())
         python = list(sys.version_info[:2])  # it says what parses
         settings |= self.step.dump_result_settings()
@@ -124,7 +128,11 @@ class CachedResult:
         """Return the event that tells of it anew."""
         changes: dict[str, object] = {"status": given.file.status, "blob": given.file.blob}
         if self.reason:
-            failed: dict[str, object] = {"tried": self.tried or None, "reason": self.reason, "signature": self.signature}
+            failed: dict[str, object] = {
+                "tried": self.tried or None,
+                "reason": self.reason,
+                "signature": self.signature,
+            }
             failed["failure"] = self.failure
             changes = {"status": FileStatus.RESTORED, **failed}
         elif self.blob and self.blob != given.blob:
