@@ -83,10 +83,7 @@ def describe_allowed_values(schema: Schema, node: Schema) -> str:
     """In words, which values are allowed; empty where the schema does not say."""
     whole = _whole(schema, node)
     if "anyOf" in whole:
-        some = []
-        for one in whole["anyOf"]:
-            if one.get("type") != "null":
-                some.append(describe_allowed_values(schema, one))
+        some = [describe_allowed_values(schema, one) for one in whole["anyOf"] if one.get("type") != "null"]
         return " or ".join(filter(None, some))
     if "const" in whole or "enum" in whole:
         return _either([f"{value!r}" for value in whole.get("enum", [whole.get("const")])])

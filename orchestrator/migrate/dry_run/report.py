@@ -140,7 +140,7 @@ class _Report:
         }
 
     def _describe_status(self, file: FileRecord) -> str:
-        """Return `changed`, `unchanged`, `restored`, `skipped`, `not-tried`, or `nothing-to-do`, of files without a site."""
+        """Return `changed`, `unchanged`, `restored`, `skipped`, `not-tried`, or `nothing-to-do` (it has no site)."""
         if file.status in {FileStatus.RESTORED, FileStatus.SKIPPED}:
             return file.status.value
         if file.path not in self._paths:

@@ -27,7 +27,10 @@ _TEST_NAME = re.compile(r"\Atests?[_-]|[_.-](?:tests?|spec)\Z|Tests?\Z", re.IGNO
 
 
 class SourceEvidence:
-    """Evidence from the output of a red run and the sources of its tests: an `orchestrator.queue.suspect_evidence.Evidence`."""
+    """Evidence from the output of a red run and the sources of its tests.
+
+    An `orchestrator.queue.suspect_evidence.Evidence`.
+    """
 
     def __init__(self, git: Git, ledger: Ledger) -> None:
         self._git = git
@@ -95,7 +98,10 @@ def _find_namesakes(words: Sequence[str], units: Sequence[UnitId]) -> Sequence[U
 
 
 def find_imported_units(source: str, path: str, units: Sequence[UnitId]) -> Sequence[UnitId]:
-    """Return the units among what a source file imports: Python modules by their dotted names, others by relative path."""
+    """Return the units among what a source file imports.
+
+    Python modules by their dotted names, others by relative path.
+    """
     names = set(_list_imports(source, path))
     return [unit for unit in units if not names.isdisjoint(_list_module_names(unit))]
 

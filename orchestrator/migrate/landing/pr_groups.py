@@ -78,7 +78,10 @@ def get_group_branch(state: RunState, group: PullRequestGroup) -> str:
 
 
 def format_ref_part(name: str) -> str:
-    """Return a group's name as part of a ref. Two names may become one: a name that is not kept whole gets a checksum."""
+    """Return a group's name as part of a ref.
+
+    Two names may become one: a name that is not kept whole gets a checksum.
+    """
     plain = _FOREIGN.sub("-", name).strip("-")[:80]
     if plain == name:
         return plain
@@ -112,7 +115,10 @@ def _find_common_directory(paths: Sequence[str], depth: int) -> str:
 
 
 def _split_shards(shards: Sequence[Shard], max_files: int) -> list[list[Shard]]:
-    """Return parts of at most so many files each (0: no limit), filled in landing order; a larger shard is a part alone."""
+    """Return parts of at most so many files each (0: no limit), filled in landing order.
+
+    A larger shard is a part alone.
+    """
     parts: list[list[Shard]] = []
     size = 0
     for shard in shards:

@@ -138,7 +138,10 @@ class _RevertComposer:
         return isinstance(await merge_commits(self._git, head, await self._commit_undoing(unit)), MergeConflict)
 
     async def _commit_undoing(self, unit: UnitId) -> str:
-        """Return a commit on top of the shard's own that holds what stood before it: to merge it is to undo the shard."""
+        """Return a commit on top of the shard's own that holds what stood before it.
+
+        To merge it is to undo the shard.
+        """
         commit = self._shards[unit].commit or ""
         before = await read_tree_id(self._git, f"{commit}^")
         return await commit_tree(self._git, before, [commit], f"before {commit}", self._context.commit_date)

@@ -69,7 +69,10 @@ class FileAttempt:
         await self._judge(task.spec.id)
 
     def _explain_spent_budget(self, task: TaskState | None) -> str:
-        """Return why nothing is to begin: the step's budget is spent. An attempt that has begun is ended by its next call."""
+        """Return why nothing is to begin: the step's budget is spent.
+
+        An attempt that has begun is ended by its next call.
+        """
         if task is not None and task.status in {TaskStatus.RUNNING, TaskStatus.JUDGING} and task.verdict is None:
             return ""
         account = Accounts(self._context.state, self._context.config.budget).get_task_account(

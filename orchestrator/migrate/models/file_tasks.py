@@ -26,7 +26,10 @@ def build_step_task_id(step: Step) -> TaskId:
 
 
 def build_file_task_id(step: Step, path: str, climb: int = 1) -> TaskId:
-    """Return the id of the task of one file in a step: readable, and another one for every path and each climb of it."""
+    """Return the id of the task of one file in a step.
+
+    Readable, and another one for every path and each climb of it.
+    """
     name = make_slug(path[-_NAME_CHARS:], _NAME_CHARS)
     again = f"-{climb}" if climb > 1 else ""
     return TaskId(f"{build_step_task_id(step)}/{name}-{sha256(path.encode()).hexdigest()[:6]}{again}")

@@ -70,7 +70,10 @@ async def run_model_step(
 
 
 async def _begin_step(context: RunContext, at: ModelPass, files: Sequence[FileRecord]) -> bool:
-    """Record that the step begins, unless an earlier process did; return True if there is anything to do or to finish."""
+    """Record that the step begins, unless an earlier process did.
+
+    Return True if there is anything to do or to finish.
+    """
     created, task = build_step_task(at.recipe, at.step), build_step_task_id(at.step)
     state = context.state.tasks.get(task)
     if state is not None and state.status == TaskStatus.PLANNING:

@@ -18,7 +18,9 @@ _WORD = re.compile(r"[\w-]+")
 
 
 def choose_siblings(path: str, text: str, others: Iterable[str], most: int) -> list[str]:
-    """Return the files that help most to understand one: those it imports first, then those of its kind that lie nearest.
+    """Return the files that help most to understand one.
+
+    Those it imports first, then those of its kind that lie nearest.
 
     Args:
         path: the file.
@@ -55,7 +57,10 @@ def measure_distance(one: str, other: str) -> int:
 
 
 def choose_examples(file: FileRecord, files: Iterable[FileRecord], most: int) -> Sequence[FileRecord]:
-    """Return accepted changes to learn from: of files with the same kinds of sites first, then of those that lie nearest."""
+    """Return accepted changes to learn from.
+
+    Of files with the same kinds of sites first, then of those that lie nearest.
+    """
     ranked = []
     for other in files:
         if other.path != file.path and other.status == FileStatus.MERGED and other.landed not in (None, other.base):

@@ -71,7 +71,10 @@ def _list_owners(words: Iterable[str]) -> Iterator[str]:
 
 
 def _compile_glob(glob: str) -> re.Pattern[str] | None:
-    """Return the pattern that fits the glob: as in .gitignore, but `dir/*` does not reach into directories below `dir`."""
+    """Return the pattern that fits the glob.
+
+    As in .gitignore, but `dir/*` does not reach into directories below `dir`.
+    """
     try:
         compiled = GitIgnoreSpecPattern(glob).regex
     except (GitIgnorePatternError, re.error):

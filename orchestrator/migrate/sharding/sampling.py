@@ -13,7 +13,9 @@ from orchestrator.migrate.sharding.file_pairs import build_blocks
 
 
 def choose_sample(files: Sequence[FileRecord], sample: Sample, pairs: Sequence[str] = ()) -> tuple[str, ...]:
-    """Return the paths of the sample, sorted; what is paired with a chosen file comes along, so they may be more than asked.
+    """Return the paths of the sample, sorted.
+
+    What is paired with a chosen file comes along, so they may be more than asked.
 
     Which are chosen depends on the files and the seed alone, and a file more changes the choice little.
 
@@ -61,7 +63,10 @@ def _choose_listed(paths: Sequence[str], sample: Sample) -> Sequence[str]:
 
 
 def _choose_stratified(files: Sequence[FileRecord], sample: Sample) -> list[str]:
-    """Choose files that differ in size, directory and kinds of sites: always one of which the sample has least as yet."""
+    """Choose files that differ in size, directory and kinds of sites.
+
+    Always one of which the sample has least as yet.
+    """
     left = {}
     for file in sorted(files, key=lambda file: _draw_lot(sample.seed, file.path)):
         left[file.path] = _list_traits(file)
@@ -75,7 +80,10 @@ def _choose_stratified(files: Sequence[FileRecord], sample: Sample) -> list[str]
 
 
 def _list_traits(file: FileRecord) -> tuple[str, ...]:
-    """Return size, directory and kinds of sites; the size counts in powers of two, and by sites: what there is to do."""
+    """Return size, directory and kinds of sites.
+
+    The size counts in powers of two, and by sites: what there is to do.
+    """
     kinds = "+".join(sorted({place.site for place in file.places}))
     return f"size {file.sites.bit_length()}", f"in {PurePosixPath(file.path).parent}", f"sites {kinds}"
 

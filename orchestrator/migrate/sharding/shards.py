@@ -194,7 +194,10 @@ class _Division:
                 return self._inputs.commanded.get(path, "")
 
     def _build_label(self, keys: Sequence[str]) -> str:
-        """Return a name that says what is in it: by what it was divided, with the owner first where there are several."""
+        """Return a name that says what is in it.
+
+        By what it was divided, with the owner first where there are several.
+        """
         parts = dict(zip(self._rules.by, keys, strict=True))
         owner = parts.pop("owner", "").partition(" ")[0].rpartition("/")[2].lstrip("@")
         if "file" in parts:

@@ -72,7 +72,9 @@ def list_needed_programs(recipe: Recipe) -> tuple[str, ...]:
 
 
 def build_search_command(site: Site, files: Sequence[str]) -> str:
-    """Return a command line that prints each match in the files as one line of JSON; exits with `NO_MATCH_EXIT` if there is none.
+    """Return a command line that prints each match in the files as one line of JSON.
+
+    Exits with `NO_MATCH_EXIT` if there is none.
 
     Files whose names do not belong to the language, and files that are not UTF-8, are passed over by ast-grep.
 

@@ -32,7 +32,10 @@ async def find_matches(pattern: str, contents: Sequence[bytes], timeout_s: float
 async def replace_matches(
     pattern: str, rewrite: str, contents: Sequence[bytes], timeout_s: float
 ) -> list[bytes | None]:
-    """Return each content with every match replaced; None for one that takes longer than `timeout_s`, or gets too large."""
+    """Return each content with every match replaced.
+
+    None for one that takes longer than `timeout_s`, or gets too large.
+    """
     texts = await _ask_for_all(pattern, rewrite, contents, timeout_s)
     return [None if text is None else text.encode("latin-1") for text in texts]
 

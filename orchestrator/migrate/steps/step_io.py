@@ -59,7 +59,10 @@ class StepOutput:
 
 @dataclass(frozen=True)
 class StepResult:
-    """The output of a step for one file: `original` is the file at the step's start, `input_content` what it was given."""
+    """The output of a step for one file.
+
+    `original` is the file at the step's start, `input_content` what it was given.
+    """
 
     step_input: StepInput
     original: bytes

@@ -5,7 +5,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class TestCommand:
-    """The command that tests a project: `run` with `{report}` where its report goes and `{tests}` where single files go.
+    """The command that tests a project.
+
+    `run` with `{report}` where its report goes and `{tests}` where single files go.
 
     `all` stands for `{tests}` where all are meant. `source_file` says so. `notes` are what a person should
     know of it.

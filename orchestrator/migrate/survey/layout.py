@@ -63,7 +63,10 @@ def _build_test_glob(path: str) -> str:
 
 
 def build_source_globs(files: Sequence[str]) -> tuple[str, ...]:
-    """Return globs of the files that are no tests, by their topmost directories; files at the top stand for themselves."""
+    """Return globs of the files that are no tests, by their topmost directories.
+
+    Files at the top stand for themselves.
+    """
     return tuple(sorted(set(map(_build_source_glob, filter(_is_source, files)))))
 
 

@@ -78,7 +78,10 @@ def _list_programs(recipe: dict[str, Any]) -> Iterator[str]:
 
 
 def _find_prefix(program: Path) -> str:
-    """Return the directory to bind so that a program outside the system's own directories can be run; empty for none."""
+    """Return the directory to bind so that a program outside the system's own directories can be run.
+
+    Empty for none.
+    """
     prefix = program.parent
     if prefix.name == "bin":
         prefix = program.resolve().parent
