@@ -99,7 +99,7 @@ def test_every_line_has_its_own_output_exit_code_and_content_and_the_originals_a
         FileCommand("d", "cat a b; ls; env | grep -c ORCHESTRATE; cat", b"\x00given\xff"),
     ]
     done = run(lines)
-    assert [(one.exit_code, one.said, one.content) for one in done] == [
+    assert [(one.exit_code, one.printed, one.content) for one in done] == [
         (0, b"said\n", b"one\nmore\n"),
         (3, b"oops\n", b"half\n"),
         (0, b"", None),
@@ -126,7 +126,7 @@ def test_what_a_line_leaves_at_home_is_gone_before_the_next(tmp_path: Path, run:
     work(tmp_path, a=b"1\n", b=b"2\n")
     (tmp_path / "home" / "kept").write_text("")
     leave = 'ls -A $HOME; mkdir -p $HOME/.cache/x; echo > "$HOME/.cache/y  z"'
-    assert [one.said for one in run([FileCommand("a", leave), FileCommand("b", leave)])] == [b"kept\n", b"kept\n"]
+    assert [one.printed for one in run([FileCommand("a", leave), FileCommand("b", leave)])] == [b"kept\n", b"kept\n"]
     assert [path.name for path in (tmp_path / "home").iterdir()] == ["kept"]
 
 
