@@ -82,7 +82,8 @@ async def publish_pull_requests(context: RunContext, recipe: Recipe, gate: Gate,
     if ready:
         await _open_some(context, recipe, ready, reason)
     elif not kept:
-        title = format_pr_title(recipe, "", sum(file.landed is not None for file in context.state.files.values()))
+        landed = sum(file.landed is not None for file in context.state.files.values())
+        title = format_pr_title(recipe, "", landed)
         body = render_migration_body(context.state, recipe, reason)
         await propose_landed_work(context, title, body, recipe.merge.labels, draft=recipe.merge.draft)
     return kept

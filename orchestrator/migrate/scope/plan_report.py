@@ -44,7 +44,7 @@ class PlanReport:
 
     @property
     def waves(self) -> tuple[int, ...]:
-        """How many shards each wave after the sample has."""
+        """The number of shards that each wave after the sample has."""
         return plan_wave_sizes(sum(shard.name != SAMPLE_SHARD for shard in self.shards), self.recipe.sample)
 
     def count_sites_by(self, key: Callable[[FoundFile], str]) -> Iterator[tuple[str, int, int]]:

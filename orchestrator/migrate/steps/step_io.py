@@ -1,4 +1,4 @@
-"""What steps are given and what they give back: plain data that every module of this room passes on."""
+"""Inputs and outputs of steps: plain data that every module of this room passes on."""
 
 from dataclasses import dataclass
 
