@@ -25,7 +25,10 @@ _AT_ONCE = 500
 
 @dataclass(frozen=True)
 class SiteHit:
-    """One site: `line` and `column` count from 1, `text` is its line. `news` is `new` or `came back`, with `--since` only."""
+    """One site: `line` and `column` count from 1, `text` is its line.
+
+    `news` is `new` or `came back`, with `--since` only.
+    """
 
     path: str
     line: int

@@ -130,7 +130,7 @@ async def test_a_run_of_which_everything_is_held_says_so_and_not_that_nothing_ch
     ended = await carried(run, recipe({"run": f"sleep 2; {SED}"}, sample=TOGETHER), (at_step("step-0"), both))
     assert ended.state.ended
     assert ended.state.ended.outcome == "partial"
-    assert ended.state.ended.reason == "0 files landed, 0 rejected, 2 changed and held back"
+    assert ended.state.ended.reason == "0 files landed, 0 failed, 2 changed and held back"
 
 
 @pytest.mark.parametrize("said", [SKIP, HoldShard(shard="a")], ids=["left out", "held"])

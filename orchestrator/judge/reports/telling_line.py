@@ -45,7 +45,9 @@ def detect_output_kind(output: str) -> OutputKind:
 
 
 def find_telling_line(output: str) -> str:
-    """Return the line that says most about a failure, stripped, in at most 300 characters; empty if nothing was printed.
+    """Return the line that says most about a failure, stripped, in at most 300 characters.
+
+    Empty if nothing was printed.
 
     Of node it is the error above the stack, of Python the exception below the last traceback, of linters and
     type checkers the first finding, of anything else the last line.

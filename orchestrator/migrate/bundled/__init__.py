@@ -16,7 +16,7 @@ NATURAL_LANGUAGE_TEMPLATE = "natural-language"
 """The recipe for a change that is said in words."""
 COMMAND_TEMPLATE = "command"
 """The recipe for a codemod of the user's own."""
-_TOLD = re.compile(r"^# (language|needs): (.+)$", re.MULTILINE)
+_HEAD_LINE = re.compile(r"^# (language|needs): (.+)$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -32,41 +32,40 @@ class RecipeTemplate:
         return self.text.partition("\n")[0].removeprefix("# ")
 
     @cached_property
-    def _told(self) -> Mapping[str, tuple[str, ...]]:
+    def _head_lines(self) -> Mapping[str, tuple[str, ...]]:
         head = self.text.partition("\nschema = ")[0]
         found: dict[str, tuple[str, ...]] = {}
-        for name, value in _TOLD.findall(head):
+        for name, value in _HEAD_LINE.findall(head):
             found[name] = (*found.get(name, ()), value)
         return found
 
     @property
     def language(self) -> str:
         """The language of the files it changes; empty for any."""
-        return next(iter(self._told.get("language", ())), "")
+        return next(iter(self._head_lines.get("language", ())), "")
 
     @property
     def needs(self) -> tuple[str, ...]:
         """`pip NAME==VERSION …`, `npm NAME@VERSION …` or `model`."""
-        return self._told.get("needs", ())
+        return self._head_lines.get("needs", ())
 
     def has_placeholder(self, word: str) -> bool:
-        """Whether the word stands in it."""
+        """Return True if the word stands in it."""
         return f"@{word}@" in self.text
 
 
 def load_templates() -> dict[str, RecipeTemplate]:
-    """All of them by name, in alphabetical order."""
-    found = sorted(
-        (file for file in files(__name__).iterdir() if file.name.endswith(".toml")), key=lambda file: file.name
-    )
-    names = (file.name.removesuffix(".toml") for file in found)
-    return {
-        name: RecipeTemplate(name, file.read_text(encoding="utf-8")) for name, file in zip(names, found, strict=True)
-    }
+    """Return all templates by name, in alphabetical order."""
+    templates = {}
+    for file in sorted(files(__name__).iterdir(), key=lambda file: file.name):
+        name, _, ending = file.name.rpartition(".")
+        if ending == "toml":
+            templates[name] = RecipeTemplate(name, file.read_text(encoding="utf-8"))
+    return templates
 
 
 def load_template(name: str) -> RecipeTemplate:
-    """One of them.
+    """Return the template of this name.
 
     Raises:
         UsageProblem: there is none of this name; names those that there are.

@@ -1,15 +1,15 @@
 """The report of a dry run as data: `orchestrate.dry-run/1`."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from orchestrator.domain.judging.check import Difference
-from orchestrator.domain.migration.files import FileRecord, FileStatus, Shard, SitePlace
+from orchestrator.domain.migration.files import FileRecord, FileStatus, Shard
 from orchestrator.domain.recipe.model import Recipe
 from orchestrator.domain.run.state import RunState
 from orchestrator.migrate.dry_run.runner import DryRunResult, count_failure_signatures
 from orchestrator.migrate.ladder.passes import is_changed, list_passes
 from orchestrator.migrate.steps.step_io import StepTally
+from orchestrator.ports.gate import GateResult
 from worktrees.diffs.file_diffs import diff_trees, read_diff_text
 from worktrees.git import Git
 
@@ -19,7 +19,7 @@ LineCounts = Mapping[str, tuple[int, int]]
 
 
 async def build_dry_run_report(git: Git, state: RunState, tried: DryRunResult, *, wants_diff: bool) -> dict[str, Any]:
-    """What a dry run came to.
+    """Return the report of a dry run.
 
     Args:
         git: of the repository that holds the union.
@@ -32,12 +32,12 @@ async def build_dry_run_report(git: Git, state: RunState, tried: DryRunResult, *
     """
     recipe, base = Recipe.model_validate(state.recipe), state.run.base
     changed = await diff_trees(git, base, tried.union)
-    lines = {}
-    for file in changed.files:
-        lines[file.path] = (file.added, file.removed)
-    return _Report(recipe, state, tried, lines).as_object() | {
-        "diff": await read_diff_text(git, base, tried.union) if wants_diff and changed.files else None
-    }
+    lines = {file.path: (file.added, file.removed) for file in changed.files}
+    report = _Report(recipe, state, tried, lines).as_object()
+    report["diff"] = None
+    if wants_diff and changed.files:
+        report["diff"] = await read_diff_text(git, base, tried.union)
+    return report
 
 
 class _Report:
@@ -47,12 +47,14 @@ class _Report:
         self._tried = tried
         self._lines = lines
         self._paths = frozenset(tried.paths)
-        self._shards = {path: shard.name for shard in state.shards.values() for path in shard.files}
+        self._shards: dict[str, str] = {}
+        for shard in state.shards.values():
+            self._shards |= dict.fromkeys(shard.files, shard.name)
 
     def as_object(self) -> dict[str, Any]:
-        """All of it but the diff."""
+        """Return all of it but the diff."""
         state, files = self._state, list(self._state.files.values())
-        verdict = self._tried.verdict
+        added, removed = _sum_lines(self._lines.values())
         return {
             "schema": SCHEMA,
             "migration": self._recipe.migration.id,
@@ -62,16 +64,16 @@ class _Report:
             "exit": self._exit,
             "unsafe": state.is_unsafe,
             "found": {"files": len(files), "sites": sum(file.sites for file in files)},
-            "tried": {"files": len(self._tried.paths), "sites": self._sites},
+            "tried": {"files": len(self._tried.paths), "sites": self._count_sites(self._tried.paths)},
             "changed": len(self._lines),
-            "added": sum(added for added, _ in self._lines.values()),
-            "removed": sum(removed for _, removed in self._lines.values()),
+            "added": added,
+            "removed": removed,
             "remaining": sum(map(len, self._tried.remaining_sites.values())) if self._recipe.work_scope.site else None,
-            "steps": [self._step(rung) for rung in range(len(self._recipe.step))],
-            "shards": [self._shard(shard) for shard in state.shards.values()],
-            "files": [self._file(file) for file in files],
+            "steps": list(map(self._build_step, range(len(self._recipe.step)))),
+            "shards": list(map(self._build_shard, state.shards.values())),
+            "files": list(map(self._build_file, files)),
             "alike": [{"signature": name, "files": count} for name, count in count_failure_signatures(files)],
-            "gate": None if verdict is None else {"green": verdict.difference.is_green, **_lost(verdict.difference)},
+            "gate": _build_gate(self._tried.verdict),
             "notices": [notice.text for notice in state.notices],
         }
 
@@ -85,46 +87,43 @@ class _Report:
             return 0
         return 4
 
-    @property
-    def _sites(self) -> int:
-        return sum(self._state.files[path].sites for path in self._paths)
+    def _count_sites(self, paths: Iterable[str]) -> int:
+        return sum(self._state.files[path].sites for path in paths)
 
-    def _step(self, rung: int) -> dict[str, Any]:
+    def _build_step(self, rung: int) -> dict[str, Any]:
         step, tally = self._recipe.step[rung], self._tried.steps.get(rung)
-        told = vars(tally or StepTally())
-        return {"id": step.id, "kind": step.kind, "when": step.when, "not_tried": self._why_not(rung), **told}
+        keys = {"id": step.id, "kind": step.kind, "when": step.when, "not_tried": self._explain_skipped_step(rung)}
+        return keys | vars(tally or StepTally())
 
-    def _why_not(self, rung: int) -> str:
-        """Why a step was not tried, in words; empty if it was."""
+    def _explain_skipped_step(self, rung: int) -> str:
+        """Return why a step was not tried, in words; empty if it was."""
         step = self._recipe.step[rung]
         if rung in self._tried.steps:
             return ""
-        if step.kind in {"llm", "human"}:
-            if step.kind == "llm":
-                return "it asks a model"
+        if step.kind == "llm":
+            return "it asks a model"
+        if step.kind == "human":
             return "it asks a person"
         if rung in list_passes(self._recipe)[0].rungs:
             return "it comes after a step that asks a model"
         return "it comes after the first queue"
 
-    def _shard(self, shard: Shard) -> dict[str, Any]:
-        lines = []
-        for path in shard.files:
-            if path in self._lines:
-                lines.append(self._lines[path])
+    def _build_shard(self, shard: Shard) -> dict[str, Any]:
+        lines = [self._lines[path] for path in shard.files if path in self._lines]
+        added, removed = _sum_lines(lines)
         return {
             "name": shard.name,
             "owner": shard.owner,
             "files": len(shard.files),
-            "sites": sum(self._state.files[path].sites for path in shard.files),
+            "sites": self._count_sites(shard.files),
             "changed": len(lines),
-            "added": sum(added for added, _ in lines),
-            "removed": sum(removed for _, removed in lines),
+            "added": added,
+            "removed": removed,
         }
 
-    def _file(self, file: FileRecord) -> dict[str, Any]:
+    def _build_file(self, file: FileRecord) -> dict[str, Any]:
         added, removed = self._lines.get(file.path, (0, 0))
-        status = self._status(file)
+        status, left = self._describe_status(file), self._tried.remaining_sites.get(file.path, ())
         is_told = status in {"restored", "skipped"}
         return {
             "path": file.path,
@@ -133,19 +132,15 @@ class _Report:
             "owner": file.owner,
             "step": self._recipe.step[file.rung].id if file.rung >= 0 else "",
             "sites": file.sites,
-            "left": list(self._left(file)),
+            "left": [place.model_dump() for place in left],
             "added": added,
             "removed": removed,
             "reason": file.reason if is_told else "",
             "signature": file.signature if is_told else "",
         }
 
-    def _left(self, file: FileRecord) -> Iterator[dict[str, Any]]:
-        places: tuple[SitePlace, ...] = self._tried.remaining_sites.get(file.path, ())
-        return (place.model_dump() for place in places)
-
-    def _status(self, file: FileRecord) -> str:
-        """`changed`, `unchanged`, `restored`, `skipped`, `not-tried`, or `nothing-to-do`, of files without a site."""
+    def _describe_status(self, file: FileRecord) -> str:
+        """Return `changed`, `unchanged`, `restored`, `skipped`, `not-tried`, or `nothing-to-do` (it has no site)."""
         if file.status in {FileStatus.RESTORED, FileStatus.SKIPPED}:
             return file.status.value
         if file.path not in self._paths:
@@ -159,6 +154,17 @@ class _Report:
         return "unchanged"
 
 
-def _lost(difference: Difference) -> dict[str, Any]:
-    wanted = {"new_failures", "missing_tests", "newly_skipped", "fixed", "unsettled", "problems"}
-    return difference.model_dump(mode="json", include=wanted)
+def _sum_lines(lines: Iterable[tuple[int, int]]) -> tuple[int, int]:
+    """Return the added and the removed lines of several files."""
+    added, removed = 0, 0
+    for more, less in lines:
+        added, removed = added + more, removed + less
+    return added, removed
+
+
+def _build_gate(verdict: GateResult | None) -> dict[str, Any] | None:
+    if verdict is None:
+        return None
+    keys = {"new_failures", "missing_tests", "newly_skipped", "fixed", "unsettled", "problems"}
+    difference = verdict.difference
+    return {"green": difference.is_green, **difference.model_dump(mode="json", include=keys)}

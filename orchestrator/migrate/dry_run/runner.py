@@ -29,8 +29,9 @@ _ASK_NOBODY = frozenset({"command", "rewrite"})
 class DryRunResult:
     """The changes that the steps made of the files. Steps that are not in `steps` were not tried.
 
-    `union` is the base with all changes that would go to the queue, the base itself if there are none. `remaining_sites`
-    are those that the files which were tried have there, `verdict` is the gate's on it, if it was asked.
+    `union` is the base with all changes that would go to the queue, the base itself if there are none.
+    `remaining_sites` are those that the files which were tried have there, `verdict` is the gate's on it,
+    if it was asked.
     """
 
     union: CommitId

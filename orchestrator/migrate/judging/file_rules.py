@@ -1,4 +1,4 @@
-"""What holds for every changed file by itself: invariants that its contents tell of, and `[judge] reject_if`."""
+"""Rules for every changed file by itself: invariants that its contents tell of, and `[judge] reject_if`."""
 
 import ast
 import re

@@ -1,4 +1,4 @@
-"""What must hold of a changed file beside the tests: the recipe's rules, and its checks of single files.
+"""Validate changed files beside the tests: by the recipe's rules, and its checks of single files.
 
 It is asked apart from the steps, so that a step's result may come from the cache whatever the rules are by now.
 """
@@ -177,7 +177,7 @@ class _CheckRun:
 
     @property
     def ending(self) -> str:
-        """How it ended, in words."""
+        """The way it ended, in words."""
         if self.result.exit_code is not None:
             return f"exits with {self.result.exit_code}"
         return f"was ended: {self.result.ending}"

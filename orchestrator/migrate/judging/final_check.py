@@ -70,7 +70,9 @@ async def run_final_check(context: RunContext, gate: MigrationGate, commit: Comm
 
 
 async def find_first_red(items: Sequence[T], is_red: Callable[[T], Awaitable[bool]]) -> T | None:
-    """Return the first item that is red, where each one after a red one is red as well, in log2 questions; None without any.
+    """Return the first item that is red, where each one after a red one is red as well, in log2 questions.
+
+    None without any.
 
     The last item is taken to be red.
     """

@@ -71,7 +71,10 @@ class MigrationGate:
         return CheckRunner(hands, self._context.journal, self._context.config.hands.output_mb * 1024 * 1024)
 
     def _get_gate(self, *checks: CheckSpec, is_strict: bool = False) -> HarnessGate:
-        """Return the gate of these checks; the same one for all who ask for them, so that nothing runs twice at a time."""
+        """Return the gate of these checks.
+
+        The same one for all who ask for them, so that nothing runs twice at a time.
+        """
         if (checks, is_strict) not in self._gates:
             before = None if self._context.baseline_hands is None else self._base_runner
             made = HarnessGate(

@@ -16,7 +16,10 @@ _ORDER: tuple[Level, ...] = ("step", "shard", "queue", "final")
 
 
 def select_due_invariants(invariants: Iterable[Invariant], level: Level) -> tuple[Invariant, ...]:
-    """Return the invariants to be looked at where files have come as far as `level`: those of it and of earlier levels."""
+    """Return the invariants to be looked at where files have come as far as `level`.
+
+    Those of it and of earlier levels.
+    """
     reached = _ORDER[: _ORDER.index(level) + 1]
     return tuple(one for one in invariants if one.level in reached)
 

@@ -109,7 +109,10 @@ def is_already_landed(file: FileRecord) -> bool:
 
 
 def find_final_status(file: FileRecord) -> FileStatus | None:
-    """Return what becomes of a file that still stands on the ladder when it has ended; None if it has its end already."""
+    """Return what becomes of a file that still stands on the ladder when it has ended.
+
+    None if it has its end already.
+    """
     match file.status:
         case FileStatus.EJECTED:
             return FileStatus.REJECTED

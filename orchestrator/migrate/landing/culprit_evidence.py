@@ -1,4 +1,4 @@
-"""Who is suspected first of making a test red: by what its failure names, by the test's name, by what it imports."""
+"""Prime suspects of a red test: by what its failure names, by the test's name, by what it imports."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,7 +27,10 @@ _TEST_NAME = re.compile(r"\Atests?[_-]|[_.-](?:tests?|spec)\Z|Tests?\Z", re.IGNO
 
 
 class SourceEvidence:
-    """Evidence from the output of a red run and the sources of its tests: an `orchestrator.queue.suspect_evidence.Evidence`."""
+    """Evidence from the output of a red run and the sources of its tests.
+
+    An `orchestrator.queue.suspect_evidence.Evidence`.
+    """
 
     def __init__(self, git: Git, ledger: Ledger) -> None:
         self._git = git
@@ -36,96 +39,103 @@ class SourceEvidence:
     async def find_prime_suspects(
         self, commit: CommitId, result: GateResult, symptoms: Sequence[str], units: Sequence[UnitId]
     ) -> Mapping[str, Sequence[UnitId]]:
-        """The prime suspects of each symptom, strongest evidence only; none where it would be too many."""
-        output = await self._output(result)
-        places = {}
-        for entry in await list_tree(self._git, commit):
-            if entry.kind == "blob":
-                places[entry.path] = entry.oid
+        """Return the prime suspects of each symptom, strongest evidence only; none where it would be too many."""
+        output = await self._read_output(result)
+        oids = {entry.path: entry.oid for entry in await list_tree(self._git, commit) if entry.kind == "blob"}
         files = {}
         for symptom in symptoms:
             if symptom != GATE_SYMPTOM:
-                files[symptom] = find_test_file(get_symptom_test(symptom), places)
-        read = sorted({path for path in files.values() if path})[:_MOST_READ]
-        blobs = await read_blobs(self._git, [places[path] for path in read])
-        sources = {}
-        for path in read:
-            sources[path] = blobs[places[path]].decode("utf-8", "replace")
-        return {symptom: list(self._of(symptom, files.get(symptom), sources, output, units)) for symptom in symptoms}
+                files[symptom] = find_test_file(get_symptom_test(symptom), oids)
+        paths = sorted(set(filter(None, files.values())))[:_MOST_READ]
+        blobs = await read_blobs(self._git, [oids[path] for path in paths])
+        found: dict[str, Sequence[UnitId]] = {}
+        for symptom in symptoms:
+            if symptom == GATE_SYMPTOM:
+                found[symptom] = _find_gate_suspects(output, units)
+            else:
+                file = files[symptom] or ""
+                source = blobs[oids[file]].decode("utf-8", "replace") if file in paths else ""
+                found[symptom] = _find_test_suspects(get_symptom_test(symptom), file, source, output, units)
+        return found
 
-    async def _output(self, result: GateResult) -> str:
+    async def _read_output(self, result: GateResult) -> str:
         receipts = self._ledger.state.receipts
         if result.receipts:
             return await self._ledger.read_text(receipts[result.receipts[-1]].output)
         return ""
 
-    def _of(
-        self, symptom: str, file: str | None, sources: Mapping[str, str], output: str, units: Sequence[UnitId]
-    ) -> Sequence[UnitId]:
-        if symptom == GATE_SYMPTOM:
-            last = "\n".join([line for line in output.splitlines() if line.strip()][-_LAST_LINES:])
-            return _few([*_named_in(last, units), *_namesakes(_WORD.findall(last), units)])
-        named = _named_in(extract_failure_passage(output, get_symptom_test(symptom)), units)
-        itself = [unit for unit in units if unit == file]
-        words = [*_WORD.findall(get_symptom_test(symptom)), *([PurePosixPath(file).stem] if file else [])]
-        near = [*itself, *named, *_namesakes(words, units)]
-        return _few([*near, *find_imported_units(sources.get(file or "", ""), file or "", units)]) or _few(near)
+
+def _find_gate_suspects(output: str, units: Sequence[UnitId]) -> list[UnitId]:
+    last = "\n".join(list(filter(str.strip, output.splitlines()))[-_LAST_LINES:])
+    return _limit_suspects([*_find_named_units(last, units), *_find_namesakes(_WORD.findall(last), units)])
 
 
-def _few(units: Sequence[UnitId]) -> Sequence[UnitId]:
+def _find_test_suspects(test: str, file: str, source: str, output: str, units: Sequence[UnitId]) -> list[UnitId]:
+    """Return the suspects of one test; `file` is where it stands, `source` its content, both empty if not known."""
+    named = _find_named_units(extract_failure_passage(output, test), units)
+    words = [*_WORD.findall(test), PurePosixPath(file).stem]
+    near = [*(unit for unit in units if unit == file), *named, *_find_namesakes(words, units)]
+    return _limit_suspects([*near, *find_imported_units(source, file, units)]) or _limit_suspects(near)
+
+
+def _limit_suspects(units: Sequence[UnitId]) -> list[UnitId]:
+    """Return the units, each once; none where they are too many to be a hint."""
     found = list(dict.fromkeys(units))
     if len(found) <= _MOST_PRIMES:
         return found
-    return ()
+    return []
 
 
-def _named_in(text: str, units: Sequence[UnitId]) -> Sequence[UnitId]:
-    """The units whose path stands in a text, such as a traceback."""
+def _find_named_units(text: str, units: Sequence[UnitId]) -> Sequence[UnitId]:
+    """Return the units whose path stands in a text, such as a traceback."""
     return [unit for unit in units if unit in text]
 
 
-def _namesakes(words: Sequence[str], units: Sequence[UnitId]) -> Sequence[UnitId]:
-    """The units that tests of these names are for: `test_money` and `money_test` for `money.py`."""
-    wanted = {bare for word in words if (bare := _TEST_NAME.sub("", word)) != word}
+def _find_namesakes(words: Sequence[str], units: Sequence[UnitId]) -> Sequence[UnitId]:
+    """Return the units that tests of these names are for: `test_money` and `money_test` for `money.py`."""
+    wanted = {_TEST_NAME.sub("", word) for word in words if _TEST_NAME.search(word)}
     return [unit for unit in units if PurePosixPath(unit).name.partition(".")[0] in wanted]
 
 
 def find_imported_units(source: str, path: str, units: Sequence[UnitId]) -> Sequence[UnitId]:
-    """The units among what a source file imports: Python modules by their dotted names, others by relative path."""
-    names = set(_imports(source, path))
-    return [unit for unit in units if not names.isdisjoint(_names_of(unit))]
+    """Return the units among what a source file imports.
+
+    Python modules by their dotted names, others by relative path.
+    """
+    names = set(_list_imports(source, path))
+    return [unit for unit in units if not names.isdisjoint(_list_module_names(unit))]
 
 
-def _imports(source: str, path: str) -> Iterator[str]:
-    here = path.split("/")[:-1]
+def _list_imports(source: str, path: str) -> Iterator[str]:
+    folder = path.split("/")[:-1]
     for match in _IMPORT.finditer(source):
         if match["path"]:
-            parts = list(here)
+            parts = list(folder)
             for part in match["path"].split("/"):
-                parts = parts[:-1] if part == ".." else parts if part == "." else [*parts, part]
+                if part == "..":
+                    parts = parts[:-1]
+                elif part != ".":
+                    parts.append(part)
             yield "/".join(parts)
         elif match["modules"]:
             for word in match["modules"].split(","):
                 if word.split():
                     yield word.split()[0].replace(".", "/")
         else:
-            yield from _from_import(match["module"], match["names"], here)
+            yield from _list_from_import(match["module"], match["names"], folder)
 
 
-def _from_import(module: str, names: str, here: Sequence[str]) -> Iterator[str]:
+def _list_from_import(module: str, names: str, folder: Sequence[str]) -> Iterator[str]:
     dots = len(module) - len(module.lstrip("."))
-    above = list(here[: len(here) - dots + 1]) if dots else []
+    above = folder[: len(folder) - dots + 1] if dots else ()
     place = "/".join([*above, *filter(None, module.lstrip(".").split("."))])
     yield place
     for word in _WORD.findall(names):
         yield f"{place}/{word}".lstrip("/")
 
 
-def _names_of(unit: UnitId) -> Iterator[str]:
-    """How a file may be imported: by its path without the ending, without a source root, as its package."""
-    if "." in unit.rpartition("/")[2]:
-        bare = unit.rpartition(".")[0]
-    else:
-        bare = str(unit)
+def _list_module_names(unit: UnitId) -> Iterator[str]:
+    """Yield the names by which a file may be imported: without the ending, without a source root, as its package."""
+    bare = unit.removesuffix(PurePosixPath(unit).suffix)
     for name in (str(unit), bare, bare.removesuffix("/__init__"), bare.removesuffix("/index")):
         yield from (name, name.removeprefix("src/"), name.removeprefix("lib/"))

@@ -8,6 +8,7 @@ from orchestrator.domain.event.landing import RefSet, RefSetting
 from orchestrator.domain.event.people import ApprovalRequested
 from orchestrator.domain.event.run import Noticed
 from orchestrator.domain.ids import CommitId, TreeId
+from orchestrator.domain.recipe.model import Recipe
 from orchestrator.domain.run.state import RunState
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.control.approvals import build_waiting_error
@@ -27,7 +28,6 @@ from orchestrator.migrate.landing.pr_groups import (
     list_group_files,
     merge_groups,
 )
-from orchestrator.migrate.recipe import Recipe
 from orchestrator.ports.effect import record_effect
 from orchestrator.ports.gate import Gate
 from orchestrator.queue.pr_branch import PrBranch
@@ -35,6 +35,8 @@ from worktrees.git import Git
 from worktrees.object_store.merge import is_ancestor
 from worktrees.object_store.trees import list_tree, read_tree_id
 from worktrees.ref_store.refs import read_ref
+
+_SHOWN = 10
 
 
 @dataclass(frozen=True)
@@ -80,7 +82,8 @@ async def publish_pull_requests(context: RunContext, recipe: Recipe, gate: Gate,
     if ready:
         await _open_some(context, recipe, ready, reason)
     elif not kept:
-        title = format_pr_title(recipe, "", sum(file.landed is not None for file in context.state.files.values()))
+        landed = sum(file.landed is not None for file in context.state.files.values())
+        title = format_pr_title(recipe, "", landed)
         body = render_migration_body(context.state, recipe, reason)
         await propose_landed_work(context, title, body, recipe.merge.labels, draft=recipe.merge.draft)
     return kept
@@ -94,7 +97,7 @@ async def _judged(
     red: list[PullRequestGroup] = []
     for group in groups:
         if list_group_files(context.state, group) or group.name in context.state.prs:
-            found = await _green(context, gate, group)
+            found = await _commit_if_green(context, gate, group)
             ready += [found] if found else []
             red += [] if found else [group]
     return ready, red
@@ -103,8 +106,8 @@ async def _judged(
 async def _together(
     context: RunContext, gate: Gate, ready: Sequence[_Ready], red: Sequence[PullRequestGroup]
 ) -> Sequence[_Ready]:
-    """Those that are ready, and the red ones as one; none if everything has to go together."""
-    together = await _green(context, gate, merge_groups(red, context.state)) if len(red) > 1 else None
+    """Return those that are ready, and the red ones as one; none if everything has to go together."""
+    together = await _commit_if_green(context, gate, merge_groups(red, context.state)) if len(red) > 1 else None
     names = ", ".join(group.name for group in red)
     if together:
         how = "they are opened as one"
@@ -116,8 +119,8 @@ async def _together(
     return []
 
 
-async def _green(context: RunContext, gate: Gate, group: PullRequestGroup) -> _Ready | None:
-    """The group with its commits, if they pass the gate, at the second look if need be."""
+async def _commit_if_green(context: RunContext, gate: Gate, group: PullRequestGroup) -> _Ready | None:
+    """Return the group with its commits, if they pass the gate, at the second look if need be."""
     branch = get_group_branch(context.state, group)
     head = await GroupCommits(context).commit_group(group)
     tree = TreeId(await read_tree_id(context.repository.git, head))
@@ -131,38 +134,40 @@ async def _green(context: RunContext, gate: Gate, group: PullRequestGroup) -> _R
 
 async def _open_some(context: RunContext, recipe: Recipe, ready: Sequence[_Ready], reason: str) -> None:
     """Open as many as may be open; every one that is open already is brought up to date."""
-    chosen = await _chosen(context, recipe, ready)
-    waiting = []
-    for one in ready:
-        if one not in chosen and one.group.name not in context.state.prs:
-            waiting.append(one.group.name)
+    chosen = await _choose_groups(context, recipe, ready)
+    names = [one.group.name for one in ready if one not in chosen]
+    waiting = [name for name in names if name not in context.state.prs]
     if waiting:
-        text = f"{len(waiting)} pull requests wait until others are merged: {', '.join(waiting[:10])}"
+        text = f"{len(waiting)} pull requests wait until others are merged: {', '.join(waiting[:_SHOWN])}"
         await context.journal.append(Noticed(level="info", text=f"{text}; open them now with migrate publish"))
     proposals = []
     for one in chosen:
-        if await _moved(context, one):
-            proposals.append(_proposal(context, recipe, one, reason))
-    answered = await _answered(context, proposals)
+        if await _move_branch(context, one):
+            proposals.append(_build_proposal(context, recipe, one, reason))
+    answered = await _ask_for_approval(context, proposals)
     for proposal in answered:
         await propose_pull_request(context, proposal)
     if len(answered) < len(proposals):
         raise build_waiting_error(context)
 
 
-async def _answered(context: RunContext, proposals: Sequence[PullRequestProposal]) -> Sequence[PullRequestProposal]:
-    """Those that no question stands before; the questions are put all at once."""
+async def _ask_for_approval(
+    context: RunContext, proposals: Sequence[PullRequestProposal]
+) -> Sequence[PullRequestProposal]:
+    """Put the questions all at once; return the proposals that no open question stands before."""
     if context.config.approval.mode != "pr":
         return proposals
-    asked = {}
-    for one in proposals:
-        asked[one.group] = build_pull_request_approval(context, one)
+    approvals = {proposal.group: build_pull_request_approval(context, proposal) for proposal in proposals}
+    requests = []
+    for approval in approvals.values():
+        if approval.item not in context.state.approvals:
+            requests.append(ApprovalRequested(approval=approval))
+    await context.journal.append(*requests)
     known = context.state.approvals
-    await context.journal.append(*(ApprovalRequested(approval=one) for one in asked.values() if one.item not in known))
-    return [one for one in proposals if not known[asked[one.group].item].is_open]
+    return [proposal for proposal in proposals if not known[approvals[proposal.group].item].is_open]
 
 
-async def _chosen(context: RunContext, recipe: Recipe, ready: Sequence[_Ready]) -> list[_Ready]:
+async def _choose_groups(context: RunContext, recipe: Recipe, ready: Sequence[_Ready]) -> list[_Ready]:
     state, remote = context.state, context.config.pr.push
     git, known = context.repository.git, state.prs
     free = set(await list_openable_groups(git, state, recipe, remote, [one.group for one in ready]))
@@ -184,26 +189,24 @@ async def _chosen(context: RunContext, recipe: Recipe, ready: Sequence[_Ready]) 
 async def list_openable_groups(
     git: Git, state: RunState, recipe: Recipe, remote: str, groups: Sequence[PullRequestGroup] | None = None
 ) -> tuple[str, ...]:
-    """The groups without a pull request for which one may be opened, as far as others have been merged."""
+    """Return the groups without a pull request for which one may be opened, as far as others have been merged."""
     if groups is None:
         groups = group_shards(state, recipe)
-    opened = [group for group in groups if group.name in state.prs]
-    is_open = []
-    for group in opened:
-        is_open.append(not await is_merged(git, state, remote, group))
-    new = []
+    new, still_open = [], 0
     for group in groups:
-        if group.name not in state.prs and list_group_files(state, group):
+        if group.name in state.prs:
+            still_open += not await is_merged(git, state, remote, group)
+        elif list_group_files(state, group):
             new.append(group.name)
     most = recipe.merge.max_open_prs
-    return tuple(new[: max(most - sum(is_open), 0)] if most else new)
+    if most:
+        new = new[: max(most - still_open, 0)]
+    return tuple(new)
 
 
 async def is_merged(git: Git, state: RunState, remote: str, group: PullRequestGroup) -> bool:
-    """Whether the target holds what the group's pull request asks for: its commit, or each of its files as it is."""
-    wanted = set()
-    for file in list_group_files(state, group):
-        wanted.add((file.path, file.landed))
+    """Return True if the target holds the group's commit, or each of its files as it is."""
+    wanted = {(file.path, file.landed) for file in list_group_files(state, group)}
     for ref in (f"refs/heads/{state.run.target}", f"refs/remotes/{remote}/{state.run.target}"):
         target = await read_ref(git, ref) if state.run.target else None
         if target is None:
@@ -215,8 +218,8 @@ async def is_merged(git: Git, state: RunState, remote: str, group: PullRequestGr
     return False
 
 
-async def _moved(context: RunContext, one: _Ready) -> bool:
-    """Have the group's branch stand at its commits; no if somebody has put it elsewhere, which is told."""
+async def _move_branch(context: RunContext, one: _Ready) -> bool:
+    """Move the group's branch to its commits; return False if somebody has put it elsewhere, which a notice tells."""
     git = context.repository.git
     if one.old == one.head:
         return True
@@ -232,7 +235,7 @@ async def _moved(context: RunContext, one: _Ready) -> bool:
     return True
 
 
-def _proposal(context: RunContext, recipe: Recipe, one: _Ready, reason: str) -> PullRequestProposal:
+def _build_proposal(context: RunContext, recipe: Recipe, one: _Ready, reason: str) -> PullRequestProposal:
     name, files = one.group.name, list_group_files(context.state, one.group)
     return PullRequestProposal(
         branch=one.branch,

@@ -1,4 +1,4 @@
-"""Taking back what shards have landed: a commit on the PR branch each, judged and landed like any other change."""
+"""Take back what shards have landed: a commit on the PR branch each, judged and landed like any other change."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -6,10 +6,14 @@ from orchestrator.domain.event.landing import UnitEjected
 from orchestrator.domain.event.migration import FileMoved, RollbackRefused, ShardReverted
 from orchestrator.domain.ids import CommitId, TreeId, UnitId
 from orchestrator.domain.migration.files import FileStatus, Shard
+from orchestrator.domain.recipe.model import Recipe
 from orchestrator.domain.run.state import RunState
+from orchestrator.domain.text.listing import format_count, join_limited
 from orchestrator.domain.text.sanitization import sanitize_title
 from orchestrator.engine.context import RunContext
-from orchestrator.migrate.recipe import Recipe
+from orchestrator.migrate.ladder.waves import list_shard_files
+from orchestrator.migrate.landing.file_units import format_trailers
+from orchestrator.migrate.landing.pr_groups import list_landed_shards
 from orchestrator.ports.gate import Gate
 from orchestrator.queue.composition import ComposedUnion, UnitConflict
 from orchestrator.queue.lander import Lander
@@ -37,90 +41,71 @@ async def roll_back_shards(context: RunContext, recipe: Recipe, gate: Gate) -> N
         PersonNeeded: the branch is checked out somewhere, or somebody has made it red.
         EnvironmentProblem: the gate could not run.
     """
-    await _book(context)
-    while units := _wanted(context.state):
-        composer = _Reverting(context, recipe, units)
+    await _record_rollbacks(context)
+    while units := _list_wanted(context.state):
+        composer = _RevertComposer(context, recipe, units)
         lander = Lander(context.journal, gate, context.branch, context.hooks)
         landing = await lander.land_units(f"rollback {len(context.state.landings)}", tuple(units), composer)
-        await _book(context)
-        refused = []
-        for ejected in landing.ejected:
-            refused.append(_refusal(units[ejected.unit], ejected))
+        await _record_rollbacks(context)
+        refused = [_build_refusal(units[ejected.unit], ejected) for ejected in landing.ejected]
         await context.journal.append(*refused)
         if not landing.landed and not refused:
             return  # nothing could be said of any of them; they stay wanted
 
 
-def _wanted(state: RunState) -> Mapping[UnitId, Shard]:
-    """The shards to take back as units of the queue, the last landed first."""
-    order = {}
-    for place, landing in enumerate(state.landings):
-        order[landing.new] = place
-    parts = {}
-    for landing in state.landings:
-        for n, part in enumerate(landing.parts):
-            parts[part.commit] = (order[landing.new], n)
-    shards = []
-    for name in state.requested_rollbacks:
-        if state.shards[name].commit:
-            shards.append(state.shards[name])
-    shards.sort(key=lambda shard: parts.get(shard.commit or CommitId(""), (-1, 0)), reverse=True)
-    return {_unit(shard): shard for shard in shards}
+def _list_wanted(state: RunState) -> Mapping[UnitId, Shard]:
+    """Return the shards to take back as units of the queue, the last landed first."""
+    wanted = set(state.requested_rollbacks)
+    shards = [shard for shard in list_landed_shards(state) if shard.name in wanted]
+    return {_name_unit(shard): shard for shard in reversed(shards)}
 
 
-def _unit(shard: Shard) -> UnitId:
-    """What the queue calls the undoing of a shard; another one if the shard has landed again since."""
+def _name_unit(shard: Shard) -> UnitId:
+    """Return what the queue calls the undoing of a shard; another one if the shard has landed again since."""
     return UnitId(f"revert {shard.name}@{(shard.commit or '')[:12]}")
 
 
-async def _book(context: RunContext) -> None:
+async def _record_rollbacks(context: RunContext) -> None:
     """Record of every undoing that has landed what it means for the shard and its files."""
     state, git = context.state, context.repository.git
     landed = {unit: landing for landing in state.landings for unit in landing.units}
-    for shard in list(_wanted(state).values()):
-        landing = landed.get(_unit(shard))
+    for shard in list(_list_wanted(state).values()):
+        landing = landed.get(_name_unit(shard))
         if landing is None:
             continue
-        changed = []
-        for one in await compare_trees(git, f"{shard.commit}^", shard.commit or ""):
-            changed.append(one.path)
-        now = {}
-        for entry in await list_tree(git, landing.new, changed):
-            now[entry.path] = entry.oid
+        changes = await compare_trees(git, f"{shard.commit}^", shard.commit or "")
         stands = {}
-        for path in changed:
-            if path in now and path in state.files:
-                stands[path] = now[path]
+        for entry in await list_tree(git, landing.new, [change.path for change in changes]):
+            if entry.path in state.files:
+                stands[entry.path] = entry.oid
         reason = state.rollback_reasons.get(shard.name, "")
         reverted = ShardReverted(shard=shard.name, commit=landing.new, reason=reason, stands=stands)
-        await context.journal.append(*_moves(state, shard, reason), reverted)
+        await context.journal.append(*_build_moves(state, shard, reason), reverted)
 
 
-def _moves(state: RunState, shard: Shard, reason: str) -> Iterator[FileMoved]:
-    """Files that are another shard's by now stay what they are there."""
-    for file in (state.files[path] for path in shard.files):
+def _build_moves(state: RunState, shard: Shard, reason: str) -> Iterator[FileMoved]:
+    """Yield the moves of the shard's files; those that are another shard's by now stay what they are there."""
+    for file in list_shard_files(state, shard):
         if file.status == FileStatus.MERGED:
             yield FileMoved(path=file.path, status=FileStatus.REVERTED, rung=file.rung, reason=reason)
 
 
-def _refusal(shard: Shard, ejected: UnitEjected) -> RollbackRefused:
+def _build_refusal(shard: Shard, ejected: UnitEjected) -> RollbackRefused:
     difference = ejected.difference
     tests = (*difference.new_failures, *difference.missing_tests, *difference.newly_skipped)
     if ejected.conflict:
-        reason = f"{_few(ejected.conflict)} changed again since it landed: take back what changed them first"
+        reason = (
+            f"{join_limited(ejected.conflict, _SHOWN)} changed again since it landed: take back what changed them first"
+        )
     elif tests:
-        reason = f"without it the rest would lose {len(tests)} test{'s' * (len(tests) != 1)}: {_few(tests)}"
+        reason = f"without it the rest would lose {format_count(len(tests), 'test')}: {join_limited(tests, _SHOWN)}"
     else:
         reason = f"without it the gate is red: {'; '.join(difference.problems) or 'it is not settled'}"
     return RollbackRefused(shard=shard.name, reason=reason, tests=tests, paths=ejected.conflict)
 
 
-def _few(names: Sequence[str]) -> str:
-    return ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
-
-
-class _Reverting:
-    """A `queue.compose.Composer` whose units undo the commits of shards."""
+class _RevertComposer:
+    """A `queue.composition.Composer` whose units undo the commits of shards."""
 
     def __init__(self, context: RunContext, recipe: Recipe, shards: Mapping[UnitId, Shard]) -> None:
         self._context = context
@@ -132,40 +117,44 @@ class _Reverting:
         return self._context.repository.git
 
     async def compose_union(self, head: CommitId, units: Sequence[UnitId]) -> ComposedUnion | UnitConflict:
-        """One commit a shard, in order."""
+        """Compose one commit a shard, in order."""
         tip, tree = head, TreeId(await read_tree_id(self._git, head))
         for unit in units:
-            merged = await merge_commits(self._git, tip, await self._undoing(unit))
+            merged = await merge_commits(self._git, tip, await self._commit_undoing(unit))
             if isinstance(merged, MergeConflict):
                 alone = tip == head or await self._clashes_with(head, unit)
                 return UnitConflict(unit=unit, paths=merged.paths, with_head=alone)
             tree = TreeId(merged.tree)
-            tip = CommitId(await commit_tree(self._git, tree, [tip], self._message(unit), self._context.commit_date))
+            tip = CommitId(
+                await commit_tree(self._git, tree, [tip], self._write_message(unit), self._context.commit_date)
+            )
         return ComposedUnion(commit=tip, tree=tree)
 
     async def compose_landing(self, _head: CommitId, _units: Sequence[UnitId], tested: ComposedUnion) -> ComposedUnion:
-        """The very commits that were tested."""
+        """Return the very commits that were tested."""
         return tested
 
     async def _clashes_with(self, head: CommitId, unit: UnitId) -> bool:
-        return isinstance(await merge_commits(self._git, head, await self._undoing(unit)), MergeConflict)
+        return isinstance(await merge_commits(self._git, head, await self._commit_undoing(unit)), MergeConflict)
 
-    async def _undoing(self, unit: UnitId) -> str:
-        """A commit on top of the shard's own that holds what stood before it: to merge it is to undo the shard."""
+    async def _commit_undoing(self, unit: UnitId) -> str:
+        """Return a commit on top of the shard's own that holds what stood before it.
+
+        To merge it is to undo the shard.
+        """
         commit = self._shards[unit].commit or ""
         before = await read_tree_id(self._git, f"{commit}^")
         return await commit_tree(self._git, before, [commit], f"before {commit}", self._context.commit_date)
 
-    def _message(self, unit: UnitId) -> str:
+    def _write_message(self, unit: UnitId) -> str:
         shard, state = self._shards[unit], self._context.state
         trailers = {
             "Reverts-Shard": shard.name,
-            "Reverts-Commit": shard.commit,
+            "Reverts-Commit": shard.commit or "",
             "Migration-Id": self._recipe.migration.id,
             "Recipe-Rev": self._recipe.revision,
             "Orchestrate-Run": state.run.run,
         }
         why = sanitize_title(state.rollback_reasons.get(shard.name, ""))
-        lines = "\n".join(f"{name}: {value}" for name, value in trailers.items())
         title = f"Take back {sanitize_title(self._recipe.title)}: {sanitize_title(shard.name)}"
-        return "\n\n".join(part for part in (title, why, lines) if part) + "\n"
+        return "\n\n".join(filter(None, (title, why, format_trailers(trailers)))) + "\n"

@@ -14,6 +14,7 @@ from orchestrator.domain.run.attempt import Attempt, Exit
 from orchestrator.domain.run.exit_causes import CAUSE_BY_EXIT
 from orchestrator.domain.run.state import TaskState
 from orchestrator.domain.run.task import EndCause, TaskStatus
+from orchestrator.domain.text.listing import join_limited
 from orchestrator.domain.text.money import format_exact_dollars
 from orchestrator.engine.attempts import continue_attempt
 from orchestrator.engine.context import RunContext
@@ -39,12 +40,14 @@ _STRAYS = 8
 class FileAttempt:
     """Takes one file through one attempt, from wherever an earlier process left it."""
 
-    def __init__(self, context: RunContext, roles: Roles, at: ModelPass, file: FileRecord, further: ExtraCheck) -> None:
+    def __init__(
+        self, context: RunContext, roles: Roles, at: ModelPass, file: FileRecord, extra_check: ExtraCheck
+    ) -> None:
         self._context = context
         self._roles = roles
         self._at = at
         self._file = file
-        self._further = further
+        self._extra_check = extra_check
         self._begun_s = anyio.current_time()
 
     async def run_attempt(self) -> None:
@@ -54,19 +57,22 @@ class FileAttempt:
             LimitReached, Paused, ProviderDown: no model can be asked now; the attempt goes on from there later.
         """
         task = find_open_file_task(self._context.state, self._at.step, self._file.path, self._at.attempt)
-        if spent := self._spent(task):
-            await self._context.journal.append(self._untried(spent))
+        if spent := self._explain_spent_budget(task):
+            await self._context.journal.append(self._build_untried_move(spent))
             return
-        task = task or await self._new_leaf()
+        task = task or await self._create_file_task()
         if task.attempt is None or task.verdict is not None:
             if not await self._start(task):
                 return
         elif task.status == TaskStatus.RUNNING:
-            await self._go_on(task.spec.id)
+            await self._continue_attempt(task.spec.id)
         await self._judge(task.spec.id)
 
-    def _spent(self, task: TaskState | None) -> str:
-        """Why nothing is to begin: what the step may cost is gone. One that has begun is ended by its next call."""
+    def _explain_spent_budget(self, task: TaskState | None) -> str:
+        """Return why nothing is to begin: the step's budget is spent.
+
+        An attempt that has begun is ended by its next call.
+        """
         if task is not None and task.status in {TaskStatus.RUNNING, TaskStatus.JUDGING} and task.verdict is None:
             return ""
         account = Accounts(self._context.state, self._context.config.budget).get_task_account(
@@ -78,7 +84,7 @@ class FileAttempt:
             return f"the budget of step {self._at.step.id} is spent ({format_exact_dollars(booked.cost_usd)})"
         return ""
 
-    async def _new_leaf(self) -> TaskState:
+    async def _create_file_task(self) -> TaskState:
         state, step, path = self._context.state, self._at.step, self._file.path
         await self._context.journal.append(*build_file_task_events(state, self._at.recipe, step, path))
         return list_file_tasks(state, step, path)[-1]
@@ -99,10 +105,10 @@ class FileAttempt:
             ended = TaskEnded(
                 task=task.spec.id, status=TaskStatus.BLOCKED, reason=reason, cause=EndCause.REFUSED_BY_HOOK
             )
-            await self._context.journal.append(ended, self._failed(reason, self._file.tried))
+            await self._context.journal.append(ended, self._build_failed_move(reason, self._file.tried))
             return False
         await self._context.journal.append(AttemptStarted(task=task.spec.id, attempt=attempt))
-        await self._go_on(task.spec.id)
+        await self._continue_attempt(task.spec.id)
         return True
 
     async def _start_commit(self) -> CommitId | None:
@@ -117,39 +123,41 @@ class FileAttempt:
         message = f"{escape_path(self._file.path)} as step {self._at.step.id} is given it\n"
         return CommitId(await commit_tree(git, tree, [start], message, self._context.commit_date))
 
-    async def _go_on(self, task: TaskId) -> None:
+    async def _continue_attempt(self, task: TaskId) -> None:
         brief = await build_file_brief(self._context, self._at, self._file, self._context.state.tasks[task])
         await continue_attempt(self._context, self._roles, task, brief)
 
     async def _judge(self, task: TaskId) -> None:
         """Weigh the result; verdict and the file's new status are recorded together."""
         state = self._context.state.tasks[task]
-        weighing = AttemptReviewer(self._context, self._roles, self._at, self._file, self._further)
-        weighed = await weighing.review_attempt(state)
-        verdict = await apply_verdict_veto(self._context, task, _verdict(weighed, state))
+        weighing = AttemptReviewer(self._context, self._roles, self._at, self._file, self._extra_check)
+        review = await weighing.review_attempt(state)
+        verdict = await apply_verdict_veto(self._context, task, _build_verdict(review, state))
         number = len(state.attempts)
         await self._context.journal.append(
-            *(LensVoted(task=task, number=number, vote=vote) for vote in weighed.votes),
+            *(LensVoted(task=task, number=number, vote=vote) for vote in review.votes),
             VerdictGiven(task=task, number=number, verdict=verdict),
-            *self._told_of(weighed),
-            await self._moved(state, weighed, verdict),
+            *self._tell_strays(review),
+            await self._moved(state, review, verdict),
         )
         await notify_verdict_given(self._context, task)
 
-    async def _moved(self, state: TaskState, weighed: AttemptReview, verdict: Verdict) -> FileMoved:
+    async def _moved(self, state: TaskState, review: AttemptReview, verdict: Verdict) -> FileMoved:
         if verdict.kind != VerdictKind.MERGE:
             reason = "; ".join(verdict.reasons)
             if state.ends[-1].exit == Exit.OUT_OF_BUDGET:
-                return self._untried(reason)
-            return self._failed(reason, weighed.blob if weighed.blob != self._file.branch_blob else self._file.tried)
+                return self._build_untried_move(reason)
+            return self._build_failed_move(
+                reason, review.blob if review.blob != self._file.branch_blob else self._file.tried
+            )
         return FileMoved(
             path=self._file.path,
             status=FileStatus.TRANSFORMED,
             rung=self._at.rung,
-            blob=weighed.blob,
+            blob=review.blob,
             seconds=self._seconds,
             attempt=self._at.attempt,
-            left=await self._sites(weighed.blob or ""),
+            left=await self._sites(review.blob or ""),
         )
 
     async def _sites(self, blob: str) -> int | None:
@@ -161,7 +169,7 @@ class FileAttempt:
         path = self._file.path
         return (await count_remaining_sites(scope.model_copy(update={"site": by_regex}), {path: content}))[path]
 
-    def _failed(self, reason: str, tried: str | None) -> FileMoved:
+    def _build_failed_move(self, reason: str, tried: str | None) -> FileMoved:
         return FileMoved(
             path=self._file.path,
             status=FileStatus.RESTORED,
@@ -174,34 +182,32 @@ class FileAttempt:
             attempt=self._at.attempt,
         )
 
-    def _untried(self, why: str) -> FileMoved:
+    def _build_untried_move(self, why: str) -> FileMoved:
         """Nothing was made of the file, which says nothing about it: what it failed on before stays its reason."""
         if self._file.reason:
-            before = f"; before: {self._file.reason}"
-        else:
-            before = ""
-        sign = self._file.signature or "the budget is spent"
-        moved = self._failed(f"{why}{before}", self._file.tried)
-        return moved.model_copy(update={"signature": sign})
+            why += f"; before: {self._file.reason}"
+        signature, failure = self._file.signature or "the budget is spent", self._file.failure or FailureKind.ATTEMPT
+        return self._build_failed_move(why, self._file.tried).model_copy(
+            update={"signature": signature, "failure": failure}
+        )
 
     @property
     def _seconds(self) -> float:
         return round(anyio.current_time() - self._begun_s, 3)
 
-    def _told_of(self, weighed: AttemptReview) -> list[Event]:
-        if not weighed.strays:
+    def _tell_strays(self, review: AttemptReview) -> list[Event]:
+        if not review.strays:
             return []
-        more = len(weighed.strays) - _STRAYS
-        shown = ", ".join(weighed.strays[:_STRAYS]) + (f" and {more} more" if more > 0 else "")
-        text = f"the worker of {escape_path(self._file.path)} also changed {shown}; that was left out"
+        strays = join_limited(review.strays, _STRAYS)
+        text = f"the worker of {escape_path(self._file.path)} also changed {strays}; that was left out"
         return [Noticed(level="warning", text=text)]
 
 
-def _verdict(weighed: AttemptReview, state: TaskState) -> Verdict:
+def _build_verdict(review: AttemptReview, state: TaskState) -> Verdict:
     """No receipt speaks for it yet: the queue tests what may go there."""
-    said = {"flags": weighed.flags, "findings": weighed.findings, "votes": weighed.votes}
-    if not weighed.reasons:
+    said = {"flags": review.flags, "findings": review.findings, "votes": review.votes}
+    if not review.reasons:
         return Verdict(kind=VerdictKind.MERGE, **said)
     end = state.ends[-1].exit
-    cause = CAUSE_BY_EXIT.get(end) or (EndCause.REFUSED_BY_REVIEW if weighed.votes else EndCause.RULE_BROKEN)
-    return Verdict(kind=VerdictKind.RESTART, reasons=weighed.reasons, cause=cause, **said)
+    cause = CAUSE_BY_EXIT.get(end) or (EndCause.REFUSED_BY_REVIEW if review.votes else EndCause.RULE_BROKEN)
+    return Verdict(kind=VerdictKind.RESTART, reasons=review.reasons, cause=cause, **said)

@@ -1,4 +1,4 @@
-"""What of the evidence fits into an attempt's size of context: pieces in their order, the last one cut by lines."""
+"""The evidence that fits into an attempt's size of context: pieces in their order, the last one cut by lines."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ class ContextEntry:
 
 
 def parse_context_entries(context: Iterable[str]) -> list[ContextEntry]:
-    """`{siblings:2}` as its name and number; without a number it is 1."""
+    """Return `{siblings:2}` as its name and number; without a number it is 1."""
     found = []
     for item in context:
         name, _, count = item.strip("{}").partition(":")
@@ -29,12 +29,12 @@ def parse_context_entries(context: Iterable[str]) -> list[ContextEntry]:
 
 
 def get_token_budget(step: ModelStep, attempt: int) -> int:
-    """How many tokens an attempt may be shown, from 1; the last size holds for all further ones."""
+    """Return how many tokens an attempt may be shown, from 1; the last size holds for all further ones."""
     return step.context_tokens[min(attempt, len(step.context_tokens)) - 1]
 
 
 def fit_pieces(pieces: Iterable[ContextPiece], tokens: int) -> tuple[tuple[ContextPiece, ...], tuple[str, ...]]:
-    """The pieces that there is room for, and the titles of the others.
+    """Return the pieces that there is room for, and the titles of the others.
 
     Nothing of a piece is shown after one that had to be cut, so what comes first in the recipe comes first here.
     """
@@ -42,32 +42,29 @@ def fit_pieces(pieces: Iterable[ContextPiece], tokens: int) -> tuple[tuple[Conte
     shown: list[ContextPiece] = []
     left_out: list[str] = []
     for piece in pieces:
-        text = _cut(piece.text, left)
+        text = _cut_text(piece.text, left)
         if text is None:
             left, text = 0, ""
             left_out.append(piece.title.rstrip(":"))
             continue
         shown.append(piece.model_copy(update={"text": text}))
-        if text == piece.text:
-            left = left - len(text)
-        else:
-            left = 0
+        left = left - len(text) if text == piece.text else 0
     return tuple(shown), tuple(left_out)
 
 
-def _cut(text: str, room: int) -> str | None:
-    """The text, or its first lines with a last one that says so; None if not even one line has room."""
+def _cut_text(text: str, room: int) -> str | None:
+    """Return the text, or its first lines with a last one that says so; None if not even one line has room."""
     if len(text) <= room:
         return text
     lines = text.split("\n")
-    count, used = _first_lines(lines, room - _MARK_CHARS)
+    count, used = _count_fitting_lines(lines, room - _MARK_CHARS)
     if not count:
         return None
     return text[:used] + f"[cut here: {count} of {len(lines)} lines are shown]"
 
 
-def _first_lines(lines: Sequence[str], room: int) -> tuple[int, int]:
-    """How many whole lines fit, and how many characters they have with their ends."""
+def _count_fitting_lines(lines: Sequence[str], room: int) -> tuple[int, int]:
+    """Return how many whole lines fit, and how many characters they have with their ends."""
     used = 0
     for count, line in enumerate(lines):
         if used + len(line) + 1 > room:

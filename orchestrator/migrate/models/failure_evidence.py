@@ -1,4 +1,4 @@
-"""What speaks against the changes that were made to a file so far, in words for whoever tries next."""
+"""Evidence against the changes that were made to a file so far, in words for whoever tries next."""
 
 from collections.abc import Iterator
 from contextlib import suppress
@@ -18,30 +18,30 @@ _EJECTIONS = 6
 
 
 async def render_failures(context: RunContext, file: FileRecord, task: TaskState | None) -> str:
-    """Why the file could not land so far, newest first: reasons, failing tests, what the check printed, and what was
-    found in earlier attempts of `task`; empty if nothing has failed.
+    """Return why the file could not land so far, newest first; empty if nothing has failed.
+
+    That is reasons, failing tests, what the check printed, and what was found in earlier attempts of `task`.
     """
-    parts = [_latest(file)] if file.status.is_failed else []
-    ejections = []
-    for one in context.state.ejections:
-        if one.unit == UnitId(file.path):
-            ejections.append(one)
-    parts += [await _ejected(context, one) for one in reversed(ejections[-_EJECTIONS:])]
-    parts += _refused(task)
-    return "\n\n".join(part for part in parts if part)
+    parts = []
+    if file.status.is_failed:
+        parts.append(_describe_latest(file))
+    ejections = [ejection for ejection in context.state.ejections if ejection.unit == UnitId(file.path)]
+    for ejection in reversed(ejections[-_EJECTIONS:]):
+        parts.append(await _describe_ejection(context, ejection))
+    parts += _list_refusals(task)
+    return "\n\n".join(filter(None, parts))
 
 
-def _latest(file: FileRecord) -> str:
+def _describe_latest(file: FileRecord) -> str:
+    if not file.reason:
+        return ""
+    text = f"The latest change failed: {file.reason}"
     if file.signature:
-        alike = f"\nWhat it has in common with failures of its kind: {file.signature}"
-    else:
-        alike = ""
-    if file.reason:
-        return f"The latest change failed: {file.reason}{alike}"
-    return ""
+        text += f"\nWhat it has in common with failures of its kind: {file.signature}"
+    return text
 
 
-async def _ejected(context: RunContext, ejection: UnitEjected) -> str:
+async def _describe_ejection(context: RunContext, ejection: UnitEjected) -> str:
     difference = ejection.difference
     kinds = (
         ("tests that fail with the change and did not before", difference.new_failures),
@@ -51,13 +51,16 @@ async def _ejected(context: RunContext, ejection: UnitEjected) -> str:
         ("red only together with the changes of", tuple(map(str, ejection.partners))),
     )
     lines = [f"Found by the tests in {ejection.round}:", *difference.problems]
-    lines += [f"{what} ({len(names)}): {', '.join(names[:_TESTS])}" for what, names in kinds if names]
-    printed = await _printed(context, ejection)
-    return "\n".join([*lines, *(["The check printed:", printed] if printed else [])])
+    for what, names in kinds:
+        if names:
+            lines.append(f"{what} ({len(names)}): {', '.join(names[:_TESTS])}")
+    if printed := await _read_excerpt(context, ejection):
+        lines += ["The check printed:", printed]
+    return "\n".join(lines)
 
 
-async def _printed(context: RunContext, ejection: UnitEjected) -> str:
-    """The lines of the receipt that tell most; empty if there is none, or a damaged journal has lost it."""
+async def _read_excerpt(context: RunContext, ejection: UnitEjected) -> str:
+    """Return the lines of the receipt that tell most; empty if there is none, or a damaged journal has lost it."""
     difference = ejection.difference
     if not ejection.receipts or ejection.receipts[-1] not in context.state.receipts:
         return ""
@@ -68,7 +71,7 @@ async def _printed(context: RunContext, ejection: UnitEjected) -> str:
     return ""
 
 
-def _refused(task: TaskState | None) -> Iterator[str]:
+def _list_refusals(task: TaskState | None) -> Iterator[str]:
     for given in reversed(task.verdicts if task else ()):
         if given.verdict.kind != VerdictKind.MERGE and given.verdict.reasons:
             reasons = "\n".join(given.verdict.reasons)

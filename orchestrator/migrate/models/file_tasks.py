@@ -21,19 +21,22 @@ _NAME_CHARS = 48
 
 
 def build_step_task_id(step: Step) -> TaskId:
-    """The task of a step."""
+    """Return the id of the task of a step."""
     return TaskId(f"step/{step.id}")
 
 
 def build_file_task_id(step: Step, path: str, climb: int = 1) -> TaskId:
-    """The task of one file in a step: readable, and another one for every path and each climb of it."""
+    """Return the id of the task of one file in a step.
+
+    Readable, and another one for every path and each climb of it.
+    """
     name = make_slug(path[-_NAME_CHARS:], _NAME_CHARS)
     again = f"-{climb}" if climb > 1 else ""
     return TaskId(f"{build_step_task_id(step)}/{name}-{sha256(path.encode()).hexdigest()[:6]}{again}")
 
 
 def list_file_tasks(state: RunState, step: Step, path: str) -> list[TaskState]:
-    """The leaves that a file has had in a step so far, oldest first."""
+    """Return the leaves that a file has had in a step so far, oldest first."""
     found: list[TaskState] = []
     while (task := state.tasks.get(build_file_task_id(step, path, len(found) + 1))) is not None:
         found.append(task)
@@ -41,7 +44,7 @@ def list_file_tasks(state: RunState, step: Step, path: str) -> list[TaskState]:
 
 
 def find_latest_file_task(state: RunState, step: Step, path: str) -> TaskState | None:
-    """The leaf of the file's latest climb; None if it has not come to the step yet."""
+    """Return the leaf of the file's latest climb; None if it has not come to the step yet."""
     found = list_file_tasks(state, step, path)
     if found:
         return found[-1]
@@ -49,7 +52,7 @@ def find_latest_file_task(state: RunState, step: Step, path: str) -> TaskState |
 
 
 def find_open_file_task(state: RunState, step: Step, path: str, attempt: int) -> TaskState | None:
-    """The leaf in which an attempt goes on; None if there has to be a new one."""
+    """Return the leaf in which an attempt goes on; None if there has to be a new one."""
     latest = find_latest_file_task(state, step, path)
     if latest is None or latest.status.is_terminal:
         return None
@@ -59,29 +62,29 @@ def find_open_file_task(state: RunState, step: Step, path: str, attempt: int) ->
 
 
 def _is_under_way(task: TaskState) -> bool:
-    """Whether its latest attempt has no verdict yet: an earlier process was cut off in it."""
+    """Return True if its latest attempt has no verdict yet: an earlier process was cut off in it."""
     return task.attempt is not None and task.verdict is None
 
 
 def build_step_task(recipe: Recipe, step: ModelStep) -> TaskCreated:
-    """The task of a step begins; its budget is that of the step."""
+    """Return the event that creates the task of a step, with the step's budget."""
     spec = Task(
         id=build_step_task_id(step),
         parent=None,
         depth=0,
         kind="branch",
         title=f"step {step.id}",
-        outcome=_outcome(recipe),
+        outcome=_describe_outcome(recipe),
         budget_usd=step.budget_usd or None,
     )
     return TaskCreated(task=spec.id, spec=spec)
 
 
 def build_file_task_events(state: RunState, recipe: Recipe, step: Step, path: str) -> Iterator[Event]:
-    """A new leaf for a file; the one it had before, if it is still open, ends."""
+    """Yield the events of a new leaf for a file; the one it had before, if it is still open, ends."""
     earlier = list_file_tasks(state, step, path)
     if earlier and not earlier[-1].status.is_terminal:
-        yield _ended(earlier[-1], TaskStatus.CANCELLED, "the file climbs the ladder anew", EndCause.CANCELLED)
+        yield _build_end(earlier[-1], TaskStatus.CANCELLED, "the file climbs the ladder anew", EndCause.CANCELLED)
     shown = escape_path(path)
     spec = Task(
         id=build_file_task_id(step, path, len(earlier) + 1),
@@ -89,7 +92,7 @@ def build_file_task_events(state: RunState, recipe: Recipe, step: Step, path: st
         depth=1,
         kind="leaf",
         title=f"migrate {shown}",
-        outcome=f"{_outcome(recipe)} Here: in {shown}, and nowhere else.",
+        outcome=f"{_describe_outcome(recipe)} Here: in {shown}, and nowhere else.",
         paths=(escape_glob(path),),
         non_goals=("every other file", "what the migration is not about"),
     )
@@ -97,32 +100,32 @@ def build_file_task_events(state: RunState, recipe: Recipe, step: Step, path: st
 
 
 def escape_glob(path: str) -> str:
-    """A glob that matches this path alone."""
+    """Return a glob that matches this path alone."""
     return re.sub(r"([*?\[])", r"[\1]", path)
 
 
 def build_task_ends(state: RunState, recipe: Recipe) -> Iterator[TaskEnded]:
-    """The ends of leaves whose files have theirs."""
+    """Yield the ends of leaves whose files have theirs."""
     for rung, step in enumerate(recipe.step):
         if step.kind != "llm" or build_step_task_id(step) not in state.tasks:
             continue
         for file in state.files.values():
             latest = find_latest_file_task(state, step, file.path)
             if latest is not None and not latest.status.is_terminal and file.status.is_terminal:
-                yield _end_of(latest, file, rung)
+                yield _build_file_end(latest, file, rung)
 
 
-def _end_of(task: TaskState, file: FileRecord, rung: int) -> TaskEnded:
+def _build_file_end(task: TaskState, file: FileRecord, rung: int) -> TaskEnded:
     if file.status == FileStatus.MERGED and file.rung == rung and task.status == TaskStatus.QUEUED:
         return TaskEnded(task=task.spec.id, status=TaskStatus.MERGED, reason="")
     if file.status == FileStatus.SKIPPED:
-        return _ended(task, TaskStatus.CANCELLED, "a person left the file out", EndCause.CANCELLED)
-    return _ended(task, TaskStatus.REJECTED, file.reason or "another step did it", EndCause.NO_ATTEMPT_LEFT)
+        return _build_end(task, TaskStatus.CANCELLED, "a person left the file out", EndCause.CANCELLED)
+    return _build_end(task, TaskStatus.REJECTED, file.reason or "another step did it", EndCause.NO_ATTEMPT_LEFT)
 
 
-def _ended(task: TaskState, status: TaskStatus, reason: str, cause: EndCause) -> TaskEnded:
+def _build_end(task: TaskState, status: TaskStatus, reason: str, cause: EndCause) -> TaskEnded:
     return TaskEnded(task=task.spec.id, status=status, reason=reason, cause=cause)
 
 
-def _outcome(recipe: Recipe) -> str:
+def _describe_outcome(recipe: Recipe) -> str:
     return f"{recipe.title}. {recipe.migration.description}".strip()

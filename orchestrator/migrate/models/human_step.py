@@ -24,7 +24,7 @@ _MARKS: dict[str, str] = {
     **dict.fromkeys((".c", ".h", ".cc", ".cpp", ".hpp", ".cs", ".swift", ".scala"), "//"),
     **dict.fromkeys((".sql", ".lua", ".hs"), "--"),
 }
-"""How a comment of one line begins, by suffix."""
+"""The beginning of a one-line comment, by suffix."""
 _NOT_FIRST = (b"#!", b"<?", b"\xef\xbb\xbf", b"# -*-", b"# coding", b"# vim")
 """A first line that has to stay the first one."""
 
@@ -41,31 +41,31 @@ async def hand_over_files(
         return
     if step.kind == "human" and step.note:
         await _keep_notes(context, recipe, files, start)
-    await context.journal.append(
-        *(
-            FileMoved(
-                path=file.path,
-                status=FileStatus.NEEDS_HUMAN,
-                rung=rung,
-                blob=file.blob,
-                reason=file.reason or NOTHING_CHANGED,
-                signature=file.signature or NOTHING_CHANGED,
-            )
-            for file in files
+    moves = []
+    for file in files:
+        move = FileMoved(
+            path=file.path,
+            status=FileStatus.NEEDS_HUMAN,
+            rung=rung,
+            blob=file.blob,
+            reason=file.reason or NOTHING_CHANGED,
+            signature=file.signature or NOTHING_CHANGED,
+            failure=file.failure,
         )
-    )
+        moves.append(move)
+    await context.journal.append(*moves)
 
 
 async def _keep_notes(context: RunContext, recipe: Recipe, files: Sequence[FileRecord], start: CommitId) -> None:
     git, journal = context.repository.git, context.journal
-    left = [file for file in context.state.files.values() if file.status == FileStatus.NEEDS_HUMAN]
-    contents = await read_blobs(git, [file.branch_blob for file in (*left, *files)])
+    waiting = [file for file in context.state.files.values() if file.status == FileStatus.NEEDS_HUMAN]
+    waiting += files
+    contents = await read_blobs(git, [file.branch_blob for file in waiting])
     noted: dict[str, tuple[str, str] | None] = {}
-    for file in (*left, *files):
+    for file in waiting:
         text = journal.redact_text(file.reason or NOTHING_CHANGED)
-        if (
-            content := insert_note(file.path, contents[file.branch_blob], f"{recipe.migration.id}: {text}")
-        ) is not None:
+        content = insert_note(file.path, contents[file.branch_blob], f"{recipe.migration.id}: {text}")
+        if content is not None:
             noted[file.path] = (file.mode, await write_blob(git, content))
     tree = await overlay_tree(git, await context.read_tree_id(start), noted)
     commit = await commit_tree(
@@ -79,8 +79,9 @@ async def _keep_notes(context: RunContext, recipe: Recipe, files: Sequence[FileR
 
 
 def insert_note(path: str, content: bytes, note: str) -> bytes | None:
-    """The content with a comment before its first line of code; None where nobody here knows how to write one, or it
-    would not parse any more.
+    """Return the content with a comment before its first line of code.
+
+    None where it is not known how to write one, or where the file would not parse any more.
     """
     mark = _MARKS.get(PurePosixPath(path).suffix)
     if mark is None or b"\0" in content:
@@ -91,10 +92,7 @@ def insert_note(path: str, content: bytes, note: str) -> bytes | None:
         at += 1
     if at and not lines[at - 1].endswith((b"\n", b"\r")):
         return None
-    if lines and lines[0].endswith(b"\r\n"):
-        end = b"\r\n"
-    else:
-        end = b"\n"
+    end = b"\r\n" if lines and lines[0].endswith(b"\r\n") else b"\n"
     comment = f"{mark} {to_one_line(note, _REASON_CHARS)}".encode("utf-8", "replace") + end
     noted = b"".join((*lines[:at], comment, *lines[at:]))
     if find_parse_error(path, content, noted):

@@ -33,7 +33,7 @@ async def run_model_step(
     attempt: int,
     files: Sequence[FileRecord],
     start: CommitId,
-    further: ExtraCheck = skip_extra_check,
+    extra_check: ExtraCheck = skip_extra_check,
 ) -> None:
     """Let a model try each file once; afterwards the journal has each file's new status.
 
@@ -44,7 +44,7 @@ async def run_model_step(
         attempt: which of the step's attempts this is, from 1.
         files: none if an earlier process died when it had tried them all.
         start: the commit that the files start from.
-        further: what else must hold of a change before it may go to the queue.
+        extra_check: what else must hold of a change before it may go to the queue.
 
     Raises:
         LimitReached: a budget of the run, the role or the model is spent; the files not tried wait for a larger one.
@@ -55,11 +55,11 @@ async def run_model_step(
     roles = context.roles
     if roles is None:
         raise UsageProblem(f"step {at.step.id} asks a model, and this process has none: stop the run and resume it")
-    if not await _begin(context, at, files):
+    if not await _begin_step(context, at, files):
         return
     waiting = deque(files)
     while waiting:
-        stop = await _all(context, roles, at, waiting, further)
+        stop = await _try_files(context, roles, at, waiting, extra_check)
         require_not_stopping(context)
         if isinstance(stop, LimitReached):
             await ask_to_raise_limit(context, stop)
@@ -69,32 +69,33 @@ async def run_model_step(
     await context.journal.append(ended)
 
 
-async def _begin(context: RunContext, at: ModelPass, files: Sequence[FileRecord]) -> bool:
-    """Book that the step begins, unless an earlier process did; whether there is anything to do or to finish."""
+async def _begin_step(context: RunContext, at: ModelPass, files: Sequence[FileRecord]) -> bool:
+    """Record that the step begins, unless an earlier process did.
+
+    Return True if there is anything to do or to finish.
+    """
     created, task = build_step_task(at.recipe, at.step), build_step_task_id(at.step)
     state = context.state.tasks.get(task)
     if state is not None and state.status == TaskStatus.PLANNING:
         return True
     if not files:
         return False
-    is_new = state is None or state.spec != created.spec
-    if state is None or is_new:
-        rounds = 0
+    if state is None or state.spec != created.spec:
+        await context.journal.append(created, PlanningStarted(task=task, round=1))
     else:
-        rounds = state.rounds
-    await context.journal.append(*([created] if is_new else []), PlanningStarted(task=task, round=rounds + 1))
+        await context.journal.append(PlanningStarted(task=task, round=state.rounds + 1))
     return True
 
 
 def _is_wanted(state: RunState, path: str) -> bool:
-    """Whether no person has left a file out, held its shard or had it tried again while it waited."""
+    """Return True if no person has left a file out, held its shard or had it tried again while it waited."""
     shard = state.find_shard_of_file(path)
     is_kept_back = state.files[path].status.is_terminal or (shard is not None and bool(shard.held))
     return not is_kept_back and state.files[path].after_wave != state.current_wave_number
 
 
-async def _all(
-    context: RunContext, roles: Roles, at: ModelPass, waiting: deque[FileRecord], further: ExtraCheck
+async def _try_files(
+    context: RunContext, roles: Roles, at: ModelPass, waiting: deque[FileRecord], extra_check: ExtraCheck
 ) -> LimitReached | PausedByPerson | None:
     """Try files until none waits or something stops it. What was begun then goes on to its next call."""
     stops: list[LimitReached | PausedByPerson] = []
@@ -105,7 +106,7 @@ async def _all(
             if not _is_wanted(context.state, file.path):
                 continue
             try:
-                await FileAttempt(context, roles, at, file, further).run_attempt()
+                await FileAttempt(context, roles, at, file, extra_check).run_attempt()
             except (LimitReached, PausedByPerson) as stop:
                 stops.append(stop)
                 waiting.append(file)

@@ -1,4 +1,4 @@
-"""Which other files tell a model most about one: by where they lie, what they import, what kinds of sites they have."""
+"""Other files that tell a model most about one: by where they lie, what they import, what sites they have."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -18,7 +18,9 @@ _WORD = re.compile(r"[\w-]+")
 
 
 def choose_siblings(path: str, text: str, others: Iterable[str], most: int) -> list[str]:
-    """The files that help most to understand one: those it imports first, then those of its kind that lie nearest.
+    """Return the files that help most to understand one.
+
+    Those it imports first, then those of its kind that lie nearest.
 
     Args:
         path: the file.
@@ -30,21 +32,21 @@ def choose_siblings(path: str, text: str, others: Iterable[str], most: int) -> l
     ranked = []
     for other in others:
         if other != path and PurePosixPath(other).suffix == suffix:
-            ranked.append((0 if PurePosixPath(other).stem in named else 1, measure_distance(path, other), other))
+            ranked.append((PurePosixPath(other).stem not in named, measure_distance(path, other), other))
     return [other for _, _, other in sorted(ranked)[:most]]
 
 
 def parse_imported_names(text: str) -> frozenset[str]:
-    """The last names of what a source file in Python or JavaScript imports."""
+    """Return the last names of what a source file in Python or JavaScript imports."""
     found: set[str] = set()
     for match in _IMPORTS.finditer(text):
-        parts = [part for part in match.groups() if part]
-        found.update(name for part in parts for name in _WORD.findall(part))
+        for part in filter(None, match.groups()):
+            found.update(_WORD.findall(part))
     return frozenset(found - {"as", "import", "js", "ts", "mjs", "cjs"})
 
 
 def measure_distance(one: str, other: str) -> int:
-    """How many steps through directories lie between two files; 0 in the same directory."""
+    """Return how many steps through directories lie between two files; 0 in the same directory."""
     here, there = PurePosixPath(one).parts[:-1], PurePosixPath(other).parts[:-1]
     shared = 0
     for left, right in zip(here, there, strict=False):
@@ -55,21 +57,19 @@ def measure_distance(one: str, other: str) -> int:
 
 
 def choose_examples(file: FileRecord, files: Iterable[FileRecord], most: int) -> Sequence[FileRecord]:
-    """Accepted changes to learn from: of files with the same kinds of sites first, then of those that lie nearest."""
-    accepted = [
-        other
-        for other in files
-        if other.path != file.path and other.status == FileStatus.MERGED and other.landed not in (None, other.base)
-    ]
-    ranked = sorted(
-        accepted, key=lambda other: (-_likeness(file, other), measure_distance(file.path, other.path), other.path)
-    )
-    return ranked[:most]
+    """Return accepted changes to learn from.
+
+    Of files with the same kinds of sites first, then of those that lie nearest.
+    """
+    ranked = []
+    for other in files:
+        if other.path != file.path and other.status == FileStatus.MERGED and other.landed not in (None, other.base):
+            rank = (-_measure_likeness(file, other), measure_distance(file.path, other.path), other.path)
+            ranked.append((rank, other))
+    return [other for _, other in sorted(ranked, key=lambda pair: pair[0])[:most]]
 
 
-def _likeness(one: FileRecord, other: FileRecord) -> float:
-    """The share of kinds of sites that two files have in common, from 0 to 1."""
-    mine, theirs = ({place.site for place in file.places} for file in (one, other))
-    if mine | theirs:
-        return len(mine & theirs) / len(mine | theirs)
-    return 0.0
+def _measure_likeness(one: FileRecord, other: FileRecord) -> float:
+    """Return the share of kinds of sites that two files have in common, from 0 to 1."""
+    mine, theirs = {place.site for place in one.places}, {place.site for place in other.places}
+    return len(mine & theirs) / max(1, len(mine | theirs))

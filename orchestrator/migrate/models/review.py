@@ -1,4 +1,4 @@
-"""What a worker made of a file, held against the rules for what models write; reviewers have the last word."""
+"""Judge what a worker made of a file by the rules for what models write; reviewers have the last word."""
 
 import shlex
 from collections.abc import Awaitable, Callable, Sequence
@@ -26,7 +26,12 @@ from orchestrator.judge.rules.suppressions import check_suppressions
 from orchestrator.judge.verdict.decision import VerdictEvidence
 from orchestrator.migrate.models.context import ModelPass
 from orchestrator.migrate.models.file_tasks import escape_glob
-from orchestrator.migrate.steps.parse_check import NODE_SUFFIXES, build_node_check, find_parse_error
+from orchestrator.migrate.steps.parse_check import (
+    NODE_SUFFIXES,
+    build_node_check,
+    describe_node_error,
+    find_parse_error,
+)
 from orchestrator.ports.hands import ShellCommand
 from orchestrator.ports.roles import Roles
 from worktrees.git import Git
@@ -37,17 +42,17 @@ from worktrees.safety.path_rules import escape_path
 _PLAIN = frozenset({"100644", "100755"})
 
 ExtraCheck = Callable[[FileRecord, CommitId, CommitId], Awaitable[str]]
-"""What else must hold of a change of one file, from one commit to the other: why it does not, or nothing."""
+"""A extra_check check of a change of one file, from one commit to the other: the reason against it, or nothing."""
 
 
 async def skip_extra_check(_file: FileRecord, _start: CommitId, _changed: CommitId) -> str:
-    """Nothing else."""
+    """Check nothing else."""
     return ""
 
 
 @dataclass(frozen=True)
 class AttemptReview:
-    """What became of an attempt: the file's new content, and why it cannot go to the queue (empty if it can).
+    """The result of an attempt: the file's new content, and why it cannot go to the queue (empty if it can).
 
     `findings` are what the rules saw, `strays` what the worker changed beside its file.
     """
@@ -60,89 +65,102 @@ class AttemptReview:
 
     @property
     def flags(self) -> tuple[str, ...]:
-        """What was noticed and decided nothing."""
+        """Findings that decided nothing."""
         return tuple(finding.text for finding in self.findings if not finding.is_blocking)
 
 
 class AttemptReviewer:
-    """Weighs one attempt at one file."""
+    """Judges one attempt at one file."""
 
     def __init__(
-        self, context: RunContext, roles: Roles, at: ModelPass, file: FileRecord, further: ExtraCheck = skip_extra_check
+        self,
+        context: RunContext,
+        roles: Roles,
+        at: ModelPass,
+        file: FileRecord,
+        extra_check: ExtraCheck = skip_extra_check,
     ) -> None:
         self._context = context
         self._roles = roles
         self._at = at
         self._file = file
-        self._further = further
+        self._extra_check = extra_check
 
     @property
     def _git(self) -> Git:
         return self._context.repository.git
 
     async def review_attempt(self, task: TaskState) -> AttemptReview:
-        """What the latest attempt of the file's task came to; the first thing that speaks against it ends it."""
+        """Return what the latest attempt of the file's task came to; the first reason against it ends the review."""
         end, candidate = task.ends[-1], task.candidate
         if candidate is None:
             return AttemptReview(reasons=(f"the attempt ended {end.exit}: {end.detail}",))
         strays = tuple(path for path in candidate.paths if path != escape_path(self._file.path))
-        blob = await self._blob(candidate.commit)
+        blob = await self._find_blob(candidate.commit)
         if end.exit != Exit.FINISHED:
             return AttemptReview(blob, (f"the attempt ended {end.exit}: {end.detail}",), strays=strays)
         if blob is None:
             return AttemptReview(None, ("the worker left no readable file",), strays=strays)
-        if reason := self._is_no_news(blob):
+        if reason := self._explain_no_change(blob):
             return AttemptReview(blob, (reason,), strays=strays)
-        alone = await self._alone(blob)
-        reasons, findings = await self._reasons(task, blob, alone)
-        votes = () if reasons else await self._votes(task, alone, findings)
-        vetoes = tuple(f"{vote.lens}: {why}" for vote in votes if vote.decision != "approve" for why in vote.reasons)
-        return AttemptReview(blob, reasons or vetoes, votes, findings, strays)
+        alone = await self._commit_alone(blob)
+        reasons, findings = await self._find_reasons(task, blob, alone)
+        votes: tuple[LensVote, ...] = ()
+        if not reasons:
+            votes = await self._collect_votes(task, alone, findings)
+        for vote in votes:
+            if vote.decision != "approve":
+                reasons += tuple(f"{vote.lens}: {reason}" for reason in vote.reasons)
+        return AttemptReview(blob, reasons, votes, findings, strays)
 
-    async def _blob(self, commit: CommitId) -> str | None:
+    async def _find_blob(self, commit: CommitId) -> str | None:
         entries = await list_tree(self._git, commit, [self._file.path])
-        return next((one.oid for one in entries if one.path == self._file.path and one.mode in _PLAIN), None)
+        oids = {entry.path: entry.oid for entry in entries if entry.mode in _PLAIN}
+        return oids.get(self._file.path)
 
-    def _is_no_news(self, blob: str) -> str:
+    def _explain_no_change(self, blob: str) -> str:
         if blob == self._file.branch_blob:
             return "the worker left the file as it was before anything was tried"
         if self._file.status.is_failed and blob == self._file.tried:
             return f"the worker left the file as it was when it failed: {self._file.reason}"
         return ""
 
-    async def _alone(self, blob: str) -> CommitId:
-        """The start with nothing but this file changed."""
-        tree = await overlay_tree(self._git, await self._tree(), {self._file.path: (self._file.mode, blob)})
+    async def _commit_alone(self, blob: str) -> CommitId:
+        """Return a commit of the start with nothing but this file changed."""
+        tree = await overlay_tree(self._git, await self._read_start_tree(), {self._file.path: (self._file.mode, blob)})
         message = f"{escape_path(self._file.path)} alone\n"
         return CommitId(await commit_tree(self._git, tree, [self._at.start], message, self._context.commit_date))
 
-    async def _tree(self) -> TreeId:
+    async def _read_start_tree(self) -> TreeId:
         return await self._context.read_tree_id(self._at.start)
 
-    async def _reasons(
+    async def _find_reasons(
         self, task: TaskState, blob: str, alone: CommitId
     ) -> tuple[tuple[str, ...], tuple[Finding, ...]]:
-        """Why the change cannot stand, and what the rules saw of it."""
-        if self._at.step.must_parse and (error := await self._parse_error(blob, alone)):
+        """Return why the change cannot stand, and what the rules saw of it."""
+        if self._at.step.must_parse and (error := await self._find_parse_error(blob, alone)):
             return (f"does not parse after step {self._at.step.id}: {error}",), ()
-        seen = await self._findings(task, alone)
-        found = tuple(finding.model_copy(update={"text": escape_path(finding.text)}) for finding in seen)
-        if reasons := tuple(finding.text for finding in found if finding.is_blocking):
-            return reasons, found
-        broken = await self._further(self._file, self._at.start, alone)
-        return ((broken,) if broken else ()), found
+        findings, reasons = [], []
+        for finding in await self._check_rules(task, alone):
+            text = escape_path(finding.text)
+            findings.append(finding.model_copy(update={"text": text}))
+            if finding.is_blocking:
+                reasons.append(text)
+        if not reasons:
+            reasons = list(filter(None, [await self._extra_check(self._file, self._at.start, alone)]))
+        return tuple(reasons), tuple(findings)
 
-    async def _parse_error(self, blob: str, alone: CommitId) -> str:
+    async def _find_parse_error(self, blob: str, alone: CommitId) -> str:
         if self._file.path.endswith(NODE_SUFFIXES):
-            was_broken = await self._node_says(self._at.start)
+            was_broken = await self._find_node_error(self._at.start)
             if was_broken:
                 return ""
-            return await self._node_says(alone)
+            return await self._find_node_error(alone)
         contents = await read_blobs(self._git, [self._file.branch_blob, blob])
         before, after = contents[self._file.branch_blob], contents[blob]
         return await to_thread.run_sync(find_parse_error, self._file.path, before, after)
 
-    async def _node_says(self, commit: CommitId) -> str:
+    async def _find_node_error(self, commit: CommitId) -> str:
         workspace = await self._context.hands.open_workspace(commit, f"parse {self._at.step.id}")
         try:
             result = await run_command(
@@ -150,42 +168,46 @@ class AttemptReviewer:
             )
             if result.is_success:
                 return ""
-            lines = (await to_thread.run_sync(read_log_ends, result.log)).splitlines()
-            return next((line for line in lines if "Error" in line), "node refuses it")
+            return describe_node_error(await to_thread.run_sync(read_log_ends, result.log))
         finally:
             await workspace.close()
 
-    async def _findings(self, task: TaskState, alone: CommitId) -> Sequence[Finding]:
+    async def _check_rules(self, task: TaskState, alone: CommitId) -> Sequence[Finding]:
         git, start, path = self._git, self._at.start, self._file.path
         changes = await read_candidate_changes(git, start, alone)
         leaked = tuple(map(escape_path, await find_secret_leaks(git, self._context.journal.redactor, start, alone)))
         counted, uncounted = count_reviewed_lines(changes.files, changes.sizes)
         plain = check_diff_summary(task.spec, (path,), counted, (), True, leaked=leaked, uncounted=uncounted)
-        return (*plain, *await to_thread.run_sync(_examined, changes, path))
+        return (*plain, *await to_thread.run_sync(_check_change_rules, changes, path))
 
-    async def _votes(self, task: TaskState, alone: CommitId, seen: Sequence[Finding]) -> tuple[LensVote, ...]:
+    async def _collect_votes(self, task: TaskState, alone: CommitId, seen: Sequence[Finding]) -> tuple[LensVote, ...]:
         if self._at.recipe.judge.diff_review != "llm" or task.candidate is None:
             return ()
-        findings = tuple(one.model_copy(update={"rule": "noticed"}) for one in seen)
+        findings = tuple(finding.model_copy(update={"rule": "noticed"}) for finding in seen)
         candidate = task.candidate.model_copy(update={"commit": alone})
         evidence = VerdictEvidence(exit=Exit.FINISHED, findings=findings)
         return await collect_lens_votes(self._context, self._roles, task, candidate, evidence)
 
 
-def _examined(changes: CandidateChanges, path: str) -> tuple[Finding, ...]:
-    """The judge's rules. A test in scope may change, and the ratchet holds all the same: it may not ask for less, nor
-    silence or forge anything. Blocks.
+def _check_change_rules(changes: CandidateChanges, path: str) -> tuple[Finding, ...]:
+    """Return what the judge's rules find in a change. Blocks.
+
+    A test in scope may change, and the ratchet holds all the same: it may not ask for less, nor silence or forge
+    anything.
     """
     if find_path_protection(path) is None:
         return check_change(changes.files, changes.lines, (), changes.hunks)
     found = check_change(changes.files, changes.lines, (escape_glob(path),), changes.hunks)
-    strict = (one.model_copy(update={"is_blocking": True}) if one.rule == "weakened" else one for one in found)
+    strict = []
+    for finding in found:
+        is_blocking = finding.is_blocking or finding.rule == "weakened"
+        strict.append(finding.model_copy(update={"is_blocking": is_blocking}))
     return (
         *strict,
-        *check_suppressions(changes.files, _nothing_is_granted),
-        *check_forgery(changes.files, _nothing_is_granted),
+        *check_suppressions(changes.files, _deny_all),
+        *check_forgery(changes.files, _deny_all),
     )
 
 
-def _nothing_is_granted(_path: str) -> bool:
+def _deny_all(_path: str) -> bool:
     return False

@@ -70,9 +70,8 @@ def _inline_files(values: Mapping[str, Any], directory: Path) -> Mapping[str, An
         return values
     inlined = []
     for number, step in enumerate(steps):
-        if isinstance(step, dict):
-            step = {**step, **_read_files(step, number, directory)}
-        inlined.append(step)
+        texts = _read_files(step, number, directory) if isinstance(step, dict) else {}
+        inlined.append({**step, **texts} if texts else step)
     return {**values, "step": inlined}
 
 

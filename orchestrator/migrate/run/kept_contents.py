@@ -1,4 +1,4 @@
-"""What the ladder has made of files so far is kept from git's clean-up, landed or not."""
+"""Keep what the ladder has made of files so far from git's clean-up, landed or not."""
 
 from collections.abc import Sequence
 

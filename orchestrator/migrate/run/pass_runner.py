@@ -8,7 +8,7 @@ from orchestrator.domain.event.migration import FileMoved
 from orchestrator.domain.ids import CommitId
 from orchestrator.domain.migration.files import FailureKind, FileRecord, Wave
 from orchestrator.domain.recipe.model import Recipe
-from orchestrator.domain.recipe.step import StepKind
+from orchestrator.domain.recipe.step import StepKind, TransformStep
 from orchestrator.domain.recipe.verify import Level
 from orchestrator.engine.context import RunContext
 from orchestrator.migrate.judging.file_change import RuleViolation
@@ -82,7 +82,7 @@ class PassRunner:
     ) -> StepTally | None:
         """Run one step; return None for one that asks somebody."""
         step, keep = self._recipe.step[rung], partial(protect_contents, self._context, wave, start)
-        if step.kind == "command" or step.kind == "rewrite":
+        if isinstance(step, TransformStep):
             return await run_step(self._context, StepRun(step, rung, start, self._slots), files, keep)
         await self._runners[step.kind](self._context, self._recipe, rung, attempt, files, start)
         if step.kind == "llm":
@@ -104,7 +104,7 @@ class PassRunner:
         found: list[str] = []
         for rung in sorted({file.rung for file in files}):
             step = self._recipe.step[rung]
-            if (step.kind == "command" or step.kind == "rewrite") and not step.takes_shard:
+            if isinstance(step, TransformStep) and not step.takes_shard:
                 members = [file for file in files if file.rung == rung]
                 found += await find_non_idempotent_files(self._context, StepRun(step, rung, start, 1), members)
         return found

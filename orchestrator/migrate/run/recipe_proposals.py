@@ -1,4 +1,4 @@
-"""Asking people whether to go on by a revised recipe, and going on by it."""
+"""Ask people for a revision of the recipe, and go on by it."""
 
 import hashlib
 
@@ -39,7 +39,7 @@ async def propose_recipe(context: RunContext, recipe: Recipe, *, waits: bool) ->
         context,
         "recipe",
         hashlib.sha256(f"{found.signature}\0{found.recipe.revision}".encode()).hexdigest()[:8],
-        f"go on by a revised recipe? {_cluster(context, found).summary}",
+        f"go on by a revised recipe? {_build_failure_group(context, found).summary}",
         [found.why, *diff_recipes(recipe, found.recipe).splitlines()],
         recipe=found.recipe.dump_values(),
     )
@@ -49,6 +49,6 @@ async def propose_recipe(context: RunContext, recipe: Recipe, *, waits: bool) ->
         await context.journal.append(ApprovalRequested(approval=approval))
 
 
-def _cluster(context: RunContext, found: RecipeProposal) -> FailureGroup:
+def _build_failure_group(context: RunContext, found: RecipeProposal) -> FailureGroup:
     reason = context.state.files[found.paths[0]].reason
     return FailureGroup(signature=found.signature, paths=found.paths, reason=reason)

@@ -155,7 +155,9 @@ def _add_step(recipe: Recipe, step: Step) -> Recipe:
 
 
 def find_wished_revision(state: RunState, recipe: Recipe, by: str = "") -> RecipeRevised | None:
-    """Return the revision that a person asked for, or accepted, and that the run has not taken yet; None if there is none.
+    """Return the revision that a person asked for, or accepted, and that the run has not taken yet.
+
+    None if there is none.
 
     Raises:
         UsageProblem: it changes what a run cannot change under way.

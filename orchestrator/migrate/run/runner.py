@@ -5,7 +5,7 @@ from types import MappingProxyType
 
 from orchestrator.domain.event.migration import FileMoved, ShardsPlanned, WaveEnded
 from orchestrator.domain.event.run import Noticed
-from orchestrator.domain.migration.files import FileStatus, Wave
+from orchestrator.domain.migration.files import FileRecord, FileStatus, Wave
 from orchestrator.domain.recipe.model import Recipe
 from orchestrator.domain.recipe.step import StepKind
 from orchestrator.domain.recipe.verify import JudgeRules
@@ -25,6 +25,7 @@ from orchestrator.migrate.ladder.waves import (
     find_current_wave,
     find_sample_wave,
     is_requested_again,
+    list_shard_files,
     list_wave_files,
     list_wave_shards,
     plan_remaining_shards,
@@ -55,7 +56,7 @@ class MigrationRunner:
 
     @property
     def _recipe(self) -> Recipe:
-        """The recipe as it stands: people may revise it."""
+        """The recipe as it stands; people may revise it."""
         return Recipe.model_validate(self._context.state.recipe)
 
     @property
@@ -67,7 +68,7 @@ class MigrationRunner:
         return self._gates[recipe.revision]
 
     @property
-    def _landings(self) -> WaveLander:
+    def _lander(self) -> WaveLander:
         return WaveLander(self._context, self._gate)
 
     async def run_migration(self) -> None:
@@ -83,27 +84,27 @@ class MigrationRunner:
             require_not_stopping(context)
             self._paths = frozenset(entry.path for entry in await list_tree(context.repository.git, run.base))
             await self._gate.record_baseline()
-            await self._divide()
+            await self._divide_files()
             while context.state.ended is None:
-                while (wave := await self._wave()) is not None:
-                    await self._carry(wave)
-                await self._finish()
+                while (wave := await self._get_wave()) is not None:
+                    await self._climb_and_land(wave)
+                await self._finish_run()
 
-    async def _divide(self) -> None:
-        """The shards of a run that began without them, before there were any."""
+    async def _divide_files(self) -> None:
+        """Divide the files of a run that began without shards, before there were any."""
         state, git = self._context.state, self._context.repository.git
         if not state.shards:
             shards = await divide_files(git, state.run.base, self._recipe, list(state.files.values()))
             await self._context.journal.append(ShardsPlanned(shards=shards))
 
-    async def _wave(self) -> Wave | None:
-        """The wave under way, or the next one; None when nothing is left to begin."""
+    async def _get_wave(self) -> Wave | None:
+        """Return the wave under way, or the next one; None when nothing is left to begin."""
         await apply_wished_recipe(self._context, self._recipe)
         if self._context.state.requested_rollbacks:
             await self._roll_back()
         if find_current_wave(self._context.state) is None:
-            await self._regroup()
-            await self._look_back()
+            await self._plan_rest()
+            await self._check_progress()
             begun = choose_next_wave(self._context.state, self._recipe)
             if begun is None:
                 return None
@@ -118,12 +119,12 @@ class MigrationRunner:
         )
         await roll_back_shards(self._context, recipe, MigrationGate(self._context, recipe, self._paths))
 
-    async def _carry(self, wave: Wave) -> None:
-        """Let the files of a wave climb, and land what may land."""
+    async def _climb_and_land(self, wave: Wave) -> None:
+        """Take the files of a wave up the ladder, and land what may land."""
         for number, group in enumerate(list_passes(self._recipe), start=1):
             runner = PassRunner(self._context, self._recipe, self._gate.rules, self._slots, _RUNNERS)
             await runner.run_pass(wave, group)
-            await self._land(wave, f"wave {wave.number} pass {number}", group)
+            await self._land_files(wave, f"wave {wave.number} pass {number}", group)
         require_not_stopping(self._context)
         files = list_wave_files(self._context.state, wave)
         if self._recipe.migration.atomic:
@@ -132,24 +133,24 @@ class MigrationRunner:
             moves = build_last_moves(files)
         await self._context.journal.append(*moves, WaveEnded(number=wave.number))
 
-    async def _land(self, wave: Wave, name: str, group: Pass) -> None:
+    async def _land_files(self, wave: Wave, name: str, group: Pass) -> None:
         is_atomic = self._recipe.migration.atomic
         files = list_wave_files(self._context.state, wave)
         if is_atomic and any(file.status.is_failed or group.is_behind(file) for file in files):
             return  # nothing lands while something fails, or belongs to a later pass, which lands it all
-        await self._regroup()
-        await self._landings.land_wave(name, wave, group, is_atomic=is_atomic)
+        await self._plan_rest()
+        await self._lander.land_wave(name, wave, group, is_atomic=is_atomic)
         await self._context.journal.append(*build_task_ends(self._context.state, self._recipe))
-        await self._regroup()
+        await self._plan_rest()
 
-    async def _regroup(self) -> None:
-        """What is to come of files whose shard has landed goes on as a shard of its own."""
+    async def _plan_rest(self) -> None:
+        """Plan shards of their own for files that go on although their shard has landed."""
         rest = plan_remaining_shards(self._context.state)
         if rest is not None:
             await self._context.journal.append(rest)
 
-    async def _look_back(self) -> None:
-        """Between two waves: whether the next may begin, and by which recipe. What a person wants done again may.
+    async def _check_progress(self) -> None:
+        """Check between two waves if the next may begin, and by which recipe. What a person wants done again may.
 
         Raises:
             PersonNeeded: too much fails, or fails alike, and nobody has said yet what is to be done.
@@ -168,55 +169,45 @@ class MigrationRunner:
             await self._ask_whether_to_go_on("breaker", why)
 
     async def _judge_sample(self, wave: Wave) -> None:
-        files = []
-        for path in self._sampled(wave):
-            files.append(self._context.state.files[path])
+        files: list[FileRecord] = []
+        for shard in list_wave_shards(self._context.state, wave):
+            files += list_shard_files(self._context.state, shard)
         why = explain_sample_failure(files, self._recipe.sample)
         if why or self._recipe.sample.gate == "human":
             landed = sum(file.status == FileStatus.MERGED for file in files)
             await self._ask_whether_to_go_on("sample", why or f"{landed} of {len(files)} files of the sample landed")
 
-    def _sampled(self, wave: Wave) -> list[str]:
-        return [path for shard in list_wave_shards(self._context.state, wave) for path in shard.files]
-
     async def _ask_whether_to_go_on(self, subject: str, why: str) -> None:
         """Ask a person; a no leaves out what was not begun."""
         context = self._context
-        detail = []
-        for one in group_failures(context.state.files.values())[:_SHOWN]:
-            detail.append(one.summary)
+        detail = [group.summary for group in group_failures(context.state.files.values())[:_SHOWN]]
         if context.state.rejudge_count:
-            again = f"-{context.state.rejudge_count + 1}"
-        else:
-            again = ""
-        answer = await ask_person(
-            context, build_run_approval(context, "sample", f"{subject}{again}", f"go on although {why}?", detail)
-        )
-        if answer.decision == "deny":
-            reason = f"not begun: {answer.reason or f'denied by {answer.by}'}"
-            rest = []
-            for file in context.state.files.values():
-                if not file.status.is_terminal:
-                    rest.append(file)
-            await context.journal.append(
-                *(FileMoved(path=f.path, status=FileStatus.SKIPPED, rung=f.rung, reason=reason) for f in rest)
-            )
+            subject += f"-{context.state.rejudge_count + 1}"
+        approval = build_run_approval(context, "sample", subject, f"go on although {why}?", detail)
+        answer = await ask_person(context, approval)
+        if answer.decision != "deny":
+            return
+        reason, moves = f"not begun: {answer.reason or f'denied by {answer.by}'}", []
+        for file in context.state.files.values():
+            if not file.status.is_terminal:
+                moves.append(FileMoved(path=file.path, status=FileStatus.SKIPPED, rung=file.rung, reason=reason))
+        await context.journal.append(*moves)
 
-    async def _finish(self) -> None:
+    async def _finish_run(self) -> None:
         context = self._context
         state, published = context.state, set(context.state.requested_publications)
-        held = []
-        for shard in state.shards.values():
-            if shard.held:
-                held.append(shard)
-        kept_back = {path for shard in held for path in shard.files}  # they go on where they stand once released
-        await context.journal.append(*build_last_moves([f for f in state.files.values() if f.path not in kept_back]))
+        held = [shard for shard in state.shards.values() if shard.held]
+        files = dict(state.files)
+        for shard in held:
+            for path in shard.files:
+                files.pop(path, None)  # they go on where they stand once released
+        await context.journal.append(*build_last_moves(list(files.values())))
         await context.journal.append(*build_task_ends(context.state, self._recipe))
         outcome, reason = summarize_outcome(list(context.state.files.values()))
         if held:
             text = f"held back: {', '.join(shard.name for shard in held)}"
             await context.journal.append(Noticed(level="warning", text=text))
-        if red := await self._last_look():
+        if red := await self._check_final():
             outcome, reason = "partial", f"{reason}; nothing is published: {red}"
         else:
             kept = await publish_pull_requests(context, self._recipe, self._gate, reason)
@@ -226,7 +217,7 @@ class MigrationRunner:
             await end_run(context, outcome, reason)
 
     def _is_wanted_more(self) -> bool:
-        """Whether a person has asked for something while the run came to its end."""
+        """Return True if a person has asked for something while the run came to its end."""
         state = self._context.state
         return (
             bool(state.requested_rollbacks)
@@ -234,8 +225,8 @@ class MigrationRunner:
             or choose_next_wave(state, self._recipe) is not None
         )
 
-    async def _last_look(self) -> str:
-        """Why nothing of what landed may be published; empty if it may. Flags what reviewers should look at."""
+    async def _check_final(self) -> str:
+        """Return why nothing of what landed may be published; flag what reviewers should look at if it may."""
         context, head = self._context, self._context.state.head
         if head is None:
             return ""

@@ -1,4 +1,4 @@
-"""Who owns a file: CODEOWNERS as GitHub and GitLab read it. The last rule that fits a path decides."""
+"""Owners of files: CODEOWNERS as GitHub and GitLab read it. The last rule that fits a path decides."""
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -10,7 +10,7 @@ from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
 from orchestrator.errors import UsageProblem
 
 OWNERS_FILES = (".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS", ".gitlab/CODEOWNERS")
-"""Where it is looked for; the first one counts."""
+"""The places of the file of owners; the first one counts."""
 _WORD = re.compile(r"(?:\\.|[^\s\\])+")
 _SECTION = re.compile(r"\^?\[[^\]]+\](?:\[\d+\])?(?P<owners>(?:\s+[^\s#]+)*)\s*(?:#.*)?")
 
@@ -22,27 +22,33 @@ class _Rule:
 
 
 def find_owners_file(paths: Collection[str], wanted: str = "auto") -> str | None:
-    """The path of the file that names owners; None if `auto` finds none.
+    """Return the path of the file that names owners; None if `auto` finds none.
 
     Raises:
         UsageProblem: the wanted one is not there.
     """
     if wanted == "auto":
-        return next((place for place in OWNERS_FILES if place in paths), None)
+        return next(filter(paths.__contains__, OWNERS_FILES), None)
     if wanted not in paths:
-        told = f"codeowners = {wanted!r}: the base commit has no such file; write a path, or 'auto'"
-        raise UsageProblem(told, ("shard", "codeowners"))
+        text = f"codeowners = {wanted!r}: the base commit has no such file; write a path, or 'auto'"
+        raise UsageProblem(text, ("shard", "codeowners"))
     return wanted
 
 
 def match_owners(text: str, paths: Iterable[str]) -> Mapping[str, str]:
-    """The owners of each path, as in `@core @infra`; empty for those that nobody owns."""
-    rules = [*_rules(text)][::-1]
-    return {path: next((rule.owners for rule in rules if rule.pattern.match(path)), "") for path in paths}
+    """Return the owners of each path, as in `@core @infra`; empty for those that nobody owns."""
+    rules = list(_parse_rules(text))
+    owners = dict.fromkeys(paths, "")
+    for path in owners:
+        for rule in reversed(rules):
+            if rule.pattern.match(path):
+                owners[path] = rule.owners
+                break
+    return owners
 
 
-def _rules(text: str) -> Iterator[_Rule]:
-    """The rules in order; lines that are none, such as negated patterns, are left out as the forges do."""
+def _parse_rules(text: str) -> Iterator[_Rule]:
+    """Yield the rules in order; lines that are none, such as negated patterns, are left out as the forges do."""
     default = ""
     for line in text.splitlines():
         section = _SECTION.fullmatch(line.strip())
@@ -52,20 +58,23 @@ def _rules(text: str) -> Iterator[_Rule]:
         words = _WORD.findall(line)
         if not words or words[0].startswith(("#", "!")):
             continue
-        pattern = _compiled(words[0])
+        pattern = _compile_glob(words[0])
         if pattern is not None:
-            yield _Rule(pattern, " ".join(_owners(words[1:])) or default)
+            yield _Rule(pattern, " ".join(_list_owners(words[1:])) or default)
 
 
-def _owners(words: Iterable[str]) -> Iterator[str]:
+def _list_owners(words: Iterable[str]) -> Iterator[str]:
     for word in words:
         if word.startswith("#"):
             return
         yield word
 
 
-def _compiled(glob: str) -> re.Pattern[str] | None:
-    """What fits the glob: as in .gitignore, but `dir/*` does not reach into directories below `dir`."""
+def _compile_glob(glob: str) -> re.Pattern[str] | None:
+    """Return the pattern that fits the glob.
+
+    As in .gitignore, but `dir/*` does not reach into directories below `dir`.
+    """
     try:
         compiled = GitIgnoreSpecPattern(glob).regex
     except (GitIgnorePatternError, re.error):

@@ -44,11 +44,14 @@ class PlanReport:
 
     @property
     def waves(self) -> tuple[int, ...]:
-        """How many shards each wave after the sample has."""
+        """The number of shards that each wave after the sample has."""
         return plan_wave_sizes(sum(shard.name != SAMPLE_SHARD for shard in self.shards), self.recipe.sample)
 
     def count_sites_by(self, key: Callable[[FoundFile], str]) -> Iterator[tuple[str, int, int]]:
-        """Yield each value of the key, how many files with something to do have it, and their sites; most files first."""
+        """Yield each value of the key, how many files with something to do have it, and their sites.
+
+        Most files first.
+        """
         working = {path for shard in self.shards for path in shard.files}
         files: Counter[str] = Counter()
         sites: Counter[str] = Counter()

@@ -1,4 +1,4 @@
-"""What of a recipe's work is asked for this time: files by glob, owner or shard, and how large the sample is."""
+"""The part of a recipe's work that is asked for this time: files by glob, owner or shard, and the sample's size."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -10,8 +10,8 @@ from pathspec import GitIgnoreSpec
 
 from orchestrator.domain.event.migration import FileMoved
 from orchestrator.domain.migration.files import FileRecord, FileStatus, Shard
+from orchestrator.domain.recipe.model import Recipe
 from orchestrator.errors import UsageProblem
-from orchestrator.migrate.recipe import Recipe
 
 OWNER_PREFIX, SHARD_PREFIX = "owner:", "shard:"
 UNOWNED = "nobody"
@@ -31,23 +31,20 @@ class WorkFilter:
 
     @property
     def names_shards(self) -> bool:
-        """Whether it takes a division into shards to tell what is meant."""
+        """True if it takes a division into shards to tell what is meant."""
         return any(wish.startswith(SHARD_PREFIX) for wish in self.only)
 
     def apply_sample(self, recipe: Recipe) -> Recipe:
-        """The recipe with the sample that is asked for."""
+        """Return the recipe with the sample that is asked for."""
         if self.sample is None:
             return recipe
+        changes: dict[str, object] = {"files": self.sample, "paths": ()}
         if recipe.sample.pick == "list":
-            pick = "stratified"
-        else:
-            pick = recipe.sample.pick
-        return recipe.model_copy(
-            update={"sample": recipe.sample.model_copy(update={"files": self.sample, "pick": pick, "paths": ()})}
-        )
+            changes["pick"] = "stratified"
+        return recipe.model_copy(update={"sample": recipe.sample.model_copy(update=changes)})
 
     def build_skips(self, files: Sequence[FileRecord], shards: Sequence[Shard] = ()) -> list[FileMoved]:
-        """The moves that leave out what is not asked for.
+        """Return the moves that leave out what is not asked for.
 
         Args:
             files: those that the migration would work on.
@@ -58,33 +55,39 @@ class WorkFilter:
         """
         if not self.only:
             return []
-        meant = set()
+        selected: set[str] = set()
         for wish in self.only:
-            for path in _meant(wish, files, shards):
-                meant.add(path)
-        reason = f"not asked for: this run is only for {', '.join(self.only)}"
-        rest = (file for file in files if file.path not in meant)
-        return [FileMoved(path=file.path, status=FileStatus.SKIPPED, rung=file.rung, reason=reason) for file in rest]
+            selected.update(_select_paths(wish, files, shards))
+        reason, moves = f"not asked for: this run is only for {', '.join(self.only)}", []
+        for file in files:
+            if file.path not in selected:
+                moves.append(FileMoved(path=file.path, status=FileStatus.SKIPPED, rung=file.rung, reason=reason))
+        return moves
 
 
 EVERYTHING = WorkFilter()
 
 
-def _meant(wish: str, files: Sequence[FileRecord], shards: Sequence[Shard]) -> Sequence[str]:
+def _select_paths(wish: str, files: Sequence[FileRecord], shards: Sequence[Shard]) -> Sequence[str]:
+    """Return the paths that a wish means; `wish` is what a person wrote, so its prefix says its kind."""
     paths = [file.path for file in files]
     if wish.startswith(OWNER_PREFIX):
-        owned = _owned(files)
-        return _named(wish, wish.removeprefix(OWNER_PREFIX), owned, len(files))
+        owned = _group_by_owner(files)
+        return _find_named(wish, wish.removeprefix(OWNER_PREFIX), owned, len(files))
     if wish.startswith(SHARD_PREFIX):
-        return _named(wish, wish.removeprefix(SHARD_PREFIX), {shard.name: shard.files for shard in shards}, len(files))
-    found = list(filter(_matcher(wish), paths))
+        return _find_named(
+            wish, wish.removeprefix(SHARD_PREFIX), {shard.name: shard.files for shard in shards}, len(files)
+        )
+    found = list(filter(_build_matcher(wish), paths))
     if not found:
-        parents = {str(parent) for path in paths for parent in PurePosixPath(path).parents} - {"."}
-        raise UsageProblem(_nothing(wish, len(files), wish.rstrip("/*"), {*paths, *parents}, "is it in [scope]?"))
+        places = set(paths)
+        for path in paths:
+            places.update(map(str, PurePosixPath(path).parents))
+        raise UsageProblem(_explain_nothing(wish, len(files), wish.rstrip("/*"), places - {"."}, "is it in [scope]?"))
     return found
 
 
-def _owned(files: Iterable[FileRecord]) -> Mapping[str, Sequence[str]]:
+def _group_by_owner(files: Iterable[FileRecord]) -> Mapping[str, Sequence[str]]:
     owned: dict[str, list[str]] = {}
     for file in files:
         for owner in file.owner.split() or [UNOWNED]:
@@ -92,25 +95,22 @@ def _owned(files: Iterable[FileRecord]) -> Mapping[str, Sequence[str]]:
     return owned
 
 
-def _named(wish: str, name: str, known: Mapping[str, Sequence[str]], total: int) -> Sequence[str]:
-    """What is known under the name; an owner's @ may be left out."""
+def _find_named(wish: str, name: str, known: Mapping[str, Sequence[str]], total: int) -> Sequence[str]:
+    """Return what is known under the name; an owner's @ may be left out."""
     found = known.get(name) or known.get(f"@{name}")
     if not found:
-        raise UsageProblem(_nothing(wish, total, name, known, f"there are {', '.join(sorted(known)[:8])}"))
+        raise UsageProblem(_explain_nothing(wish, total, name, known, f"there are {', '.join(sorted(known)[:8])}"))
     return found
 
 
-def _matcher(glob: str) -> Callable[[str], bool]:
+def _build_matcher(glob: str) -> Callable[[str], bool]:
     try:
         return GitIgnoreSpec.from_lines([glob]).match_file
     except (ValueError, re.error) as error:
         raise UsageProblem(f"--only {glob!r} is no glob: {error}") from error
 
 
-def _nothing(wish: str, total: int, name: str, known: Iterable[str], otherwise: str) -> str:
+def _explain_nothing(wish: str, total: int, name: str, known: Iterable[str], otherwise: str) -> str:
     near = get_close_matches(name, sorted(known), n=3, cutoff=_NEAR)
-    if near:
-        hint = f"did you mean {' or '.join(near)}?"
-    else:
-        hint = otherwise
+    hint = f"did you mean {' or '.join(near)}?" if near else otherwise
     return f"--only {wish!r} means none of the {total} files that the migration would work on: {hint}"

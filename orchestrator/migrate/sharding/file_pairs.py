@@ -22,7 +22,7 @@ def build_blocks(paths: Sequence[str], pairs: Sequence[str]) -> tuple[tuple[str,
         return path
 
     named = set()
-    for one, other in _find_pairs(sorted(known), pairs):
+    for one, other in find_pairs(sorted(known), pairs):
         if other in known and one != other:
             named.add(one)
             first, second = sorted((find_leader(one), find_leader(other)))
@@ -34,7 +34,8 @@ def build_blocks(paths: Sequence[str], pairs: Sequence[str]) -> tuple[tuple[str,
     return tuple(map(tuple, sorted(blocks)))
 
 
-def _find_pairs(paths: Sequence[str], pairs: Sequence[str]) -> Iterator[tuple[str, str]]:
+def find_pairs(paths: Sequence[str], pairs: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Yield each path that a pattern fits with the path that it is paired with, which need not exist."""
     for pair in pairs:
         pattern, _, template = pair.partition(PAIR_SEPARATOR)
         compiled = re.compile(pattern.strip())

@@ -68,7 +68,7 @@ class ImportGraph:
         import first, as long as they stay within the limit.
         """
         wanted = set(paths)
-        groups = _GrowingGroups([[path for path in cycle if path in wanted] for cycle in self.cycles])
+        groups = _GrowingGroups([list(filter(wanted.__contains__, cycle)) for cycle in self.cycles])
         ties = []
         for path in wanted:
             for other in self.imports[path] & wanted:

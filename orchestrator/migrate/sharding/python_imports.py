@@ -53,7 +53,10 @@ class ModuleIndex:
         return {start for start in starts if start < len(parts) or not parts}
 
     def find_files(self, path: str, level: int, name: tuple[str, ...]) -> set[str]:
-        """Return the files that a name stands for in the file `path`; `level` is the number of dots before a relative one."""
+        """Return the files that a name stands for in the file `path`.
+
+        `level` is the number of dots before a relative one.
+        """
         if level:
             folder = PurePosixPath(path).parent.parts
             if level - 1 > len(folder):

@@ -1,19 +1,21 @@
-"""Which files are tried first, and how many shards go up the ladder together after them."""
+"""The sample of files that are tried first, and the sizes of the waves after it."""
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from difflib import get_close_matches
 from pathlib import PurePosixPath
 
 from orchestrator.domain.migration.files import FileRecord
+from orchestrator.domain.recipe.shard import Sample
 from orchestrator.errors import UsageProblem
-from orchestrator.migrate.recipe import Sample
 from orchestrator.migrate.sharding.file_pairs import build_blocks
 
 
 def choose_sample(files: Sequence[FileRecord], sample: Sample, pairs: Sequence[str] = ()) -> tuple[str, ...]:
-    """The paths of the sample, sorted; what is paired with a chosen file comes along, so they may be more than asked.
+    """Return the paths of the sample, sorted.
+
+    What is paired with a chosen file comes along, so they may be more than asked.
 
     Which are chosen depends on the files and the seed alone, and a file more changes the choice little.
 
@@ -27,48 +29,47 @@ def choose_sample(files: Sequence[FileRecord], sample: Sample, pairs: Sequence[s
     """
     paths = [file.path for file in files]
     if sample.pick == "list":
-        chosen = _listed(paths, sample)
+        chosen = _choose_listed(paths, sample)
     elif sample.pick == "random":
-        chosen = sorted(paths, key=lambda path: _lot(sample.seed, path))[: sample.files]
+        chosen = sorted(paths, key=lambda path: _draw_lot(sample.seed, path))[: sample.files]
     else:
-        chosen = _stratified(files, sample)
-    wanted = set(chosen)
-    return tuple(sorted(path for block in build_blocks(paths, pairs) if wanted & set(block) for path in block))
+        chosen = _choose_stratified(files, sample)
+    wanted: set[str] = set()
+    for block in build_blocks(paths, pairs):
+        if not set(chosen).isdisjoint(block):
+            wanted.update(block)
+    return tuple(sorted(wanted))
 
 
 def plan_wave_sizes(shards: int, sample: Sample) -> tuple[int, ...]:
-    """How many shards each wave after the sample takes, so that all of them have their turn: `first * growth ** n`."""
-    return tuple(_waves(shards, sample))
-
-
-def _waves(left: int, sample: Sample) -> Iterator[int]:
-    size = float(sample.first)
-    while left > 0:
-        now = min(left, int(size))
-        yield now
-        left -= now
+    """Return how many shards each wave after the sample takes until none is left: `first * growth ** n`."""
+    sizes, size = [], float(sample.first)
+    while shards > 0:
+        sizes.append(min(shards, int(size)))
+        shards -= sizes[-1]
         size = min(size * sample.growth, 1e9)
+    return tuple(sizes)
 
 
-def _listed(paths: Sequence[str], sample: Sample) -> Sequence[str]:
+def _choose_listed(paths: Sequence[str], sample: Sample) -> Sequence[str]:
     known = set(paths)
     for path in sample.paths:
         if path not in known:
             near = get_close_matches(path, paths, n=3)
-            if near:
-                hint = f"did you mean {' or '.join(near)}?"
-            else:
-                hint = "it is not in scope, or has no site"
-            told = f"{path!r} is no file that the migration would work on: {hint}"
-            raise UsageProblem(told, ("sample", "paths", path))
+            hint = f"did you mean {' or '.join(near)}?" if near else "it is not in scope, or has no site"
+            text = f"{path!r} is no file that the migration would work on: {hint}"
+            raise UsageProblem(text, ("sample", "paths", path))
     return sample.paths
 
 
-def _stratified(files: Sequence[FileRecord], sample: Sample) -> list[str]:
-    """Files that differ in size, directory and kinds of sites: always one of which the sample has least as yet."""
+def _choose_stratified(files: Sequence[FileRecord], sample: Sample) -> list[str]:
+    """Choose files that differ in size, directory and kinds of sites.
+
+    Always one of which the sample has least as yet.
+    """
     left = {}
-    for file in sorted(files, key=lambda file: _lot(sample.seed, file.path)):
-        left[file.path] = _traits(file)
+    for file in sorted(files, key=lambda file: _draw_lot(sample.seed, file.path)):
+        left[file.path] = _list_traits(file)
     seen: Counter[str] = Counter()
     chosen: list[str] = []
     while left and len(chosen) < sample.files:
@@ -78,11 +79,14 @@ def _stratified(files: Sequence[FileRecord], sample: Sample) -> list[str]:
     return chosen
 
 
-def _traits(file: FileRecord) -> tuple[str, ...]:
-    """The size counts in powers of two, and by sites: that is what there is to do in the file."""
+def _list_traits(file: FileRecord) -> tuple[str, ...]:
+    """Return size, directory and kinds of sites.
+
+    The size counts in powers of two, and by sites: what there is to do.
+    """
     kinds = "+".join(sorted({place.site for place in file.places}))
     return f"size {file.sites.bit_length()}", f"in {PurePosixPath(file.path).parent}", f"sites {kinds}"
 
 
-def _lot(seed: int, path: str) -> bytes:
+def _draw_lot(seed: int, path: str) -> bytes:
     return hashlib.sha256(f"{seed} {path}".encode()).digest()

@@ -1,16 +1,14 @@
 """Dividing the files of a migration into shards: file-disjoint pieces that land as one commit each."""
 
 import re
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import count, groupby
 from pathlib import PurePosixPath
 
 from orchestrator.domain.migration.files import FileRecord, Shard
-from orchestrator.domain.recipe.shard import ShardKey
+from orchestrator.domain.recipe.shard import ShardKey, ShardRules
 from orchestrator.domain.text.sanitization import strip_controls
-from orchestrator.migrate.recipe import ShardRules
 from orchestrator.migrate.sharding.file_pairs import build_blocks
 
 SAMPLE_SHARD = "sample"
@@ -21,7 +19,7 @@ _REVISION = re.compile(r"\.r(\d+)$")
 
 @dataclass(frozen=True)
 class DivisionInputs:
-    """What a division rests on beside the files' own records.
+    """The facts that a division rests on beside the files' own records.
 
     Attributes:
         clusters: path to the name of the group of files that import each other, for the key `import-cluster`.
@@ -36,7 +34,7 @@ class DivisionInputs:
     leaves_first: Sequence[str] = ()
 
 
-_NO_GROUNDS = DivisionInputs()
+_NO_INPUTS = DivisionInputs()
 
 
 @dataclass
@@ -49,17 +47,20 @@ class _Piece:
 
     @property
     def owner(self) -> str:
-        return " ".join(dict.fromkeys(word for file in self.files for word in file.owner.split()))
+        owners: dict[str, None] = {}
+        for file in self.files:
+            owners |= dict.fromkeys(file.owner.split())
+        return " ".join(owners)
 
 
 def plan_shards(
     files: Sequence[FileRecord],
     rules: ShardRules,
-    grounds: DivisionInputs = _NO_GROUNDS,
+    inputs: DivisionInputs = _NO_INPUTS,
     started: Sequence[Shard] = (),
     sample: Sequence[str] = (),
 ) -> tuple[Shard, ...]:
-    """The shards of the files that no started shard holds, in the order in which they should go.
+    """Return the shards of the files that no started shard holds, in the order in which they should go.
 
     Every file stands in exactly one of them. Paired files stay together, even where that breaks a bound. With the
     same input the division is the same, in whatever order the files come.
@@ -67,67 +68,62 @@ def plan_shards(
     Args:
         files: what is to be divided.
         rules: the recipe's.
-        grounds: what the rules rest on.
+        inputs: what the rules rest on.
         started: shards that keep their files and names, among them all that have landed.
         sample: paths that form the first shard, called `sample`, with what is paired with them.
     """
-    kept = set()
-    for shard in started:
-        for path in shard.files:
-            kept.add(path)
-    records = {}
-    for file in files:
-        if file.path not in kept:
-            records[file.path] = file
-    division = _Division(rules, grounds, records)
-    units, wanted = build_blocks(list(records), rules.pair), set(sample)
-    chosen = set()
-    for unit in units:
-        if wanted & set(unit):
-            for path in unit:
-                chosen.add(path)
-    pieces = division.sort_pieces(
-        division.join_small_pieces(division.cut_pieces(unit for unit in units if unit[0] not in chosen))
-    )
-    names = _Names({SAMPLE_SHARD, *(shard.name for shard in started)})
-    leading = [_Piece(SAMPLE_SHARD, [records[path] for path in sorted(chosen)])] if chosen else []
-    return (
-        *(_shard(SAMPLE_SHARD, piece) for piece in leading),
-        *(_shard(names.choose_name(piece.label), piece) for piece in pieces),
-    )
+    kept = {path for shard in started for path in shard.files}
+    records = {file.path: file for file in files if file.path not in kept}
+    division = _Division(rules, inputs, records)
+    rest: list[tuple[str, ...]] = []
+    chosen: list[str] = []
+    for block in build_blocks(list(records), rules.pair):
+        if set(sample).isdisjoint(block):
+            rest.append(block)
+        else:
+            chosen += block
+    pieces = division.sort_pieces(division.join_small_pieces(division.cut_pieces(rest)))
+    names = _ShardNames({SAMPLE_SHARD, *(shard.name for shard in started)})
+    shards = []
+    if chosen:
+        shards.append(_build_shard(SAMPLE_SHARD, _Piece(SAMPLE_SHARD, [records[path] for path in sorted(chosen)])))
+    for piece in pieces:
+        shards.append(_build_shard(names.choose_name(piece.label), piece))
+    return tuple(shards)
 
 
-def _shard(name: str, piece: _Piece) -> Shard:
+def _build_shard(name: str, piece: _Piece) -> Shard:
     return Shard(name=name, files=tuple(sorted(file.path for file in piece.files)), owner=piece.owner)
 
 
 class _Division:
-    def __init__(self, rules: ShardRules, grounds: DivisionInputs, records: Mapping[str, FileRecord]) -> None:
-        self._rules, self._grounds, self._records = rules, grounds, records
-        self._ranks = {path: rank for rank, path in enumerate(grounds.leaves_first)}
-        owners = {file.owner for file in records.values()}
-        self._tells_owner = len(owners) > 1
+    def __init__(self, rules: ShardRules, inputs: DivisionInputs, records: Mapping[str, FileRecord]) -> None:
+        self._rules, self._inputs, self._records = rules, inputs, records
+        self._ranks = {path: rank for rank, path in enumerate(inputs.leaves_first)}
+        self._has_owners = len({file.owner for file in records.values()}) > 1
 
     def cut_pieces(self, units: Iterable[tuple[str, ...]]) -> list[_Piece]:
-        """The blocks, grouped by the keys of the rules, and the groups cut where they pass a bound."""
-        keyed = sorted((self._keys(unit[0]), self._place(unit), unit) for unit in units)
+        """Return the blocks grouped by the keys of the rules, and the groups cut where they pass a bound."""
+        groups: defaultdict[tuple[str, ...], list[tuple[int, tuple[str, ...]]]] = defaultdict(list)
+        for unit in units:
+            groups[self._build_keys(unit[0])].append((self._rank_block(unit), unit))
         pieces: list[_Piece] = []
-        for keys, group in groupby(keyed, key=lambda one: one[0]):
-            pieces += self._cut_group(self._label(keys), [unit for _, _, unit in group])
+        for keys, members in sorted(groups.items()):
+            pieces += self._cut_group(self._build_label(keys), [unit for _, unit in sorted(members)])
         return pieces
 
     def _cut_group(self, label: str, units: Sequence[tuple[str, ...]]) -> list[_Piece]:
-        """One group in pieces within the bounds, of about the same size by whichever bound cuts it more often."""
-        files, lines = sum(map(len, units)), sum(map(self._lines, units))
+        """Return one group in pieces within the bounds, of about the same size by the bound that cuts it more often."""
+        files, lines = sum(map(len, units)), sum(map(self._count_lines, units))
         by_files, by_lines = -(-files // self._rules.max_files), -(-lines // self._rules.max_lines)
         cut = [_Piece(label)]
         for unit in units:
-            now, more = cut[-1], self._lines(unit)
+            now, more = cut[-1], self._count_lines(unit)
             if by_files >= by_lines:
                 is_full = len(now.files) * by_files >= files
             else:
                 is_full = now.lines * by_lines >= lines
-            if now.files and (is_full or not self._holds(now, len(unit), more)):
+            if now.files and (is_full or not self._has_room(now, len(unit), more)):
                 now = _Piece(label)
                 cut.append(now)
             now.files += (self._records[path] for path in unit)
@@ -135,13 +131,13 @@ class _Division:
         return cut
 
     def join_small_pieces(self, pieces: Sequence[_Piece]) -> list[_Piece]:
-        """Small pieces with the one before them that has the same owner, as far as the bounds allow."""
+        """Join small pieces to the one before them that has the same owner, as far as the bounds allow."""
         kept: list[_Piece] = []
         last: dict[str, _Piece] = {}
         for piece in pieces:
             before = last.get(piece.owner)
             is_small = len(piece.files) < self._rules.min_files and "file" not in self._rules.by
-            if is_small and before and self._holds(before, len(piece.files), piece.lines):
+            if is_small and before and self._has_room(before, len(piece.files), piece.lines):
                 before.files += piece.files
                 before.lines += piece.lines
                 continue
@@ -150,12 +146,12 @@ class _Division:
         return kept
 
     def sort_pieces(self, pieces: Sequence[_Piece]) -> list[_Piece]:
-        """The pieces in the order of the rules; those alike by their first paths."""
+        """Return the pieces in the order of the rules; those alike by their first paths."""
 
         def build_sort_key(piece: _Piece) -> tuple[float, str]:
             match self._rules.order:
                 case "leaves-first":
-                    first = max(self._rank(file.path) for file in piece.files)
+                    first = max(self._get_rank(file.path) for file in piece.files)
                 case "smallest-first":
                     first = piece.lines
                 case "risk-first":
@@ -166,25 +162,25 @@ class _Division:
 
         return sorted(pieces, key=build_sort_key)
 
-    def _holds(self, piece: _Piece, files: int, lines: int) -> bool:
+    def _has_room(self, piece: _Piece, files: int, lines: int) -> bool:
         return len(piece.files) + files <= self._rules.max_files and piece.lines + lines <= self._rules.max_lines
 
-    def _lines(self, unit: Iterable[str]) -> int:
-        known = self._grounds.changed_lines
+    def _count_lines(self, unit: Iterable[str]) -> int:
+        known = self._inputs.changed_lines
         return sum(known.get(path, max(1, self._records[path].sites)) for path in unit)
 
-    def _place(self, unit: Sequence[str]) -> int:
+    def _rank_block(self, unit: Sequence[str]) -> int:
         if self._rules.order == "leaves-first":
-            return max(map(self._rank, unit))
+            return max(map(self._get_rank, unit))
         return 0
 
-    def _rank(self, path: str) -> int:
+    def _get_rank(self, path: str) -> int:
         return self._ranks.get(path, len(self._ranks))
 
-    def _keys(self, path: str) -> tuple[str, ...]:
-        return tuple(self._key(key, path) for key in self._rules.by)
+    def _build_keys(self, path: str) -> tuple[str, ...]:
+        return tuple(self._build_key(key, path) for key in self._rules.by)
 
-    def _key(self, key: ShardKey, path: str) -> str:
+    def _build_key(self, key: ShardKey, path: str) -> str:
         match key:
             case "file":
                 return path
@@ -193,32 +189,38 @@ class _Division:
             case "owner":
                 return self._records[path].owner
             case "import-cluster":
-                return self._grounds.clusters.get(path, path)
+                return self._inputs.clusters.get(path, path)
             case "command":
-                return self._grounds.commanded.get(path, "")
+                return self._inputs.commanded.get(path, "")
 
-    def _label(self, keys: Sequence[str]) -> str:
-        """A name that says what is in it: by what it was divided, with the owner first where there are several."""
-        told = dict(zip(self._rules.by, keys, strict=True))
-        owner = told.pop("owner", "").partition(" ")[0].rpartition("/")[2].lstrip("@")
-        if "file" in told:
-            return told["file"]
-        if len(told) > 1:
-            told.pop("import-cluster", None)  # its name is a file's, which may lie anywhere
-        words = [owner if self._tells_owner else "", *told.values()]
-        return "/".join(word for word in words if word)
+    def _build_label(self, keys: Sequence[str]) -> str:
+        """Return a name that says what is in it.
+
+        By what it was divided, with the owner first where there are several.
+        """
+        parts = dict(zip(self._rules.by, keys, strict=True))
+        owner = parts.pop("owner", "").partition(" ")[0].rpartition("/")[2].lstrip("@")
+        if "file" in parts:
+            return parts["file"]
+        if len(parts) > 1:
+            parts.pop("import-cluster", None)  # its name is a file's, which may lie anywhere
+        if not self._has_owners:
+            owner = ""
+        return "/".join(filter(None, [owner, *parts.values()]))
 
 
-class _Names:
+class _ShardNames:
     """Names that nothing else has, not even as a later revision."""
 
     def __init__(self, taken: Iterable[str]) -> None:
-        self._taken = Counter(_REVISION.sub("", name) for name in taken)
+        self._taken = {_REVISION.sub("", name) for name in taken}
 
     def choose_name(self, label: str) -> str:
         stem = _ODD.sub("-", strip_controls(label)).strip("/-.") or "root"
         stem = _REVISION.sub(r"-r\1", stem)[:100]
-        names = (stem if number == 1 else f"{stem}-{number}" for number in count(1))
-        name = next(name for name in names if name not in self._taken)
-        self._taken[name] += 1
+        name, number = stem, 1
+        while name in self._taken:
+            number += 1
+            name = f"{stem}-{number}"
+        self._taken.add(name)
         return name

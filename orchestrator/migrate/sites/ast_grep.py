@@ -1,4 +1,4 @@
-"""ast-grep: where its program lies, and the command lines that search and rewrite with it in a sandbox."""
+"""ast-grep: its program, and the command lines that search and rewrite with it in a sandbox."""
 
 import shlex
 import shutil
@@ -16,7 +16,7 @@ NO_MATCH_EXIT = 1
 
 
 def locate_ast_grep() -> Path:
-    """The absolute path of the program, which is installed with this package.
+    """Return the absolute path of the program, which is installed with this package.
 
     Raises:
         EnvironmentProblem: it is not there.
@@ -31,7 +31,7 @@ def locate_ast_grep() -> Path:
 
 
 def find_ast_grep() -> Path | None:
-    """The same path, or None."""
+    """Return the same path, or None."""
     beside = _scripts() / PROGRAM
     if beside.is_file():
         return beside
@@ -46,19 +46,19 @@ def _scripts() -> Path:
 
 
 def uses_ast_grep(recipe: Recipe) -> bool:
-    """Whether anything in the recipe is done by ast-grep."""
+    """Return True if anything in the recipe is done by ast-grep."""
     return counts_by_ast_grep(recipe.scope) or any(
         step.kind == "rewrite" and not step.runs_in_process for step in recipe.step
     )
 
 
 def counts_by_ast_grep(scope: Scope) -> bool:
-    """Whether a kind of site is counted by it."""
+    """Return True if a kind of site is counted by it."""
     return any(site.engine == "ast-grep" for site in scope.site)
 
 
 def list_needed_programs(recipe: Recipe) -> tuple[str, ...]:
-    """What the sandbox of a migration has to hold beside the user's tools: a path, or none if nothing needs it.
+    """Return what the sandbox has to hold beside the user's tools: a path, or none if nothing needs it.
 
     It is there for recipes that do not use it as well, where it is installed: a later revision may.
 
@@ -72,7 +72,9 @@ def list_needed_programs(recipe: Recipe) -> tuple[str, ...]:
 
 
 def build_search_command(site: Site, files: Sequence[str]) -> str:
-    """A command line that prints each match in the files as one line of JSON; exits with `NO_MATCH` if there is none.
+    """Return a command line that prints each match in the files as one line of JSON.
+
+    Exits with `NO_MATCH_EXIT` if there is none.
 
     Files whose names do not belong to the language, and files that are not UTF-8, are passed over by ast-grep.
 
@@ -84,7 +86,7 @@ def build_search_command(site: Site, files: Sequence[str]) -> str:
 
 
 def build_rewrite_command(step: RewriteStep, files: Sequence[str], rule: str = "") -> str:
-    """A command line that rewrites the files in place; it succeeds as well where nothing matches.
+    """Return a command line that rewrites the files in place; it succeeds as well where nothing matches.
 
     Args:
         step: one with the engine `ast-grep`.

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from anyio import to_thread
 
+from orchestrator.domain.text.listing import join_limited
 from orchestrator.domain.text.sanitization import to_one_line
 from orchestrator.errors import EnvironmentProblem, UsageProblem
 from orchestrator.hands.execution.log_reader import read_log_ends
@@ -37,21 +38,21 @@ Places = dict[str, list[tuple[int, int]]]
 
 @dataclass(frozen=True)
 class EngineMatches:
-    """What one engine found of one kind of site."""
+    """Places of one kind of site, as one engine found them."""
 
     places: Places
     notices: tuple[str, ...] = field(default=())
 
 
 class CommandSource(NamedTuple):
-    """What asks a command, for messages, and the key of the recipe under which the command stands."""
+    """The part of the recipe that runs a command, for messages, and the key under which the command stands."""
 
     name: str
     key: tuple[str, ...]
 
 
 async def search_sites(site: Site, files: Sequence[str], workspace: Workspace) -> EngineMatches:
-    """The sites of one kind in these files of the workspace.
+    """Return the sites of one kind in these files of the workspace.
 
     Raises:
         UsageProblem: the command or the pattern cannot be used, or something else than sites was printed.
@@ -62,31 +63,31 @@ async def search_sites(site: Site, files: Sequence[str], workspace: Workspace) -
         return parse_places(site.id, await read_command_output(what, site.run, workspace), frozenset(files))
     places: Places = defaultdict(list)
     for chunk in split_for_command_line(files):
-        for path, where in await _ast_grep(site, chunk, workspace):
+        for path, where in await _search_by_ast_grep(site, chunk, workspace):
             places[path].append(where)
     return EngineMatches(dict(places))
 
 
 async def read_command_output(what: CommandSource, line: str, workspace: Workspace, stdin: str = "") -> str:
-    """What a command of the recipe's prints on its standard output. Exit code 1 is taken for "found nothing".
+    """Return what a command of the recipe prints on its standard output. Exit code 1 is taken for "found nothing".
 
     Raises:
         UsageProblem: it failed otherwise, or printed what is no UTF-8.
         EnvironmentProblem: it could not be started, or its program does not exist.
     """
-    result = await _run(f'{{ {line}\n}} > "${_PRINTED}"', workspace, stdin)
+    result = await _run_command(f'{{ {line}\n}} > "${_PRINTED}"', workspace, stdin)
     await _require_done(what, result)
     if _PRINTED not in result.files:
         raise UsageProblem(f"{what.name}: its command printed more than can be taken in", what.key)
     try:
         return result.files[_PRINTED].decode()
     except UnicodeDecodeError as error:
-        told = f"{what.name}: its command printed bytes that are not UTF-8: {error}"
-        raise UsageProblem(told, what.key) from error
+        text = f"{what.name}: its command printed bytes that are not UTF-8: {error}"
+        raise UsageProblem(text, what.key) from error
 
 
 def parse_places(site: str, printed: str, files: Collection[str]) -> EngineMatches:
-    """Sites from lines `path:line[:column]`; more may follow after a colon, as linters have it.
+    """Return sites from lines `path:line[:column]`; more may follow after a colon, as linters have it.
 
     Raises:
         UsageProblem: names a line that is none.
@@ -106,42 +107,45 @@ def parse_places(site: str, printed: str, files: Collection[str]) -> EngineMatch
             places[path][int(found["line"]), int(found["column"] or 1)] = None
         else:
             foreign[path] = None
-    return EngineMatches({path: list(where) for path, where in places.items()}, tuple(_foreign(site, list(foreign))))
+    return EngineMatches(
+        {path: list(where) for path, where in places.items()}, tuple(_tell_foreign_files(site, list(foreign)))
+    )
 
 
-def _foreign(site: str, paths: Sequence[str]) -> Iterator[str]:
+def _tell_foreign_files(site: str, paths: Sequence[str]) -> Iterator[str]:
     if paths:
-        shown = ", ".join(to_one_line(path)[:200] for path in paths[:_SHOWN])
-        if len(paths) > _SHOWN:
-            more = f" and {len(paths) - _SHOWN} more"
-        else:
-            more = ""
-        yield f"site {site}: its command named files that are not in scope, which was ignored: {shown}{more}"
+        shown = join_limited((to_one_line(path)[:200] for path in paths), _SHOWN)
+        yield f"site {site}: its command named files that are not in scope, which was ignored: {shown}"
 
 
-async def _ast_grep(site: Site, files: Sequence[str], workspace: Workspace) -> list[tuple[str, tuple[int, int]]]:
-    result = await _run(f'{build_search_command(site, files)} > "${_PRINTED}"', workspace)
+async def _search_by_ast_grep(
+    site: Site, files: Sequence[str], workspace: Workspace
+) -> list[tuple[str, tuple[int, int]]]:
+    result = await _run_command(f'{build_search_command(site, files)} > "${_PRINTED}"', workspace)
     if (
         _PRINTED not in result.files and result.ending == CommandEnding.EXITED and len(files) > 1
     ):  # more than is taken in
         half = len(files) // 2
-        return [*await _ast_grep(site, files[:half], workspace), *await _ast_grep(site, files[half:], workspace)]
+        return [
+            *await _search_by_ast_grep(site, files[:half], workspace),
+            *await _search_by_ast_grep(site, files[half:], workspace),
+        ]
     what = CommandSource(f"site {site.id}", ("scope", "site", site.id, "pattern"))
     await _require_done(what, result)
     if _PRINTED not in result.files:
         told = f"{what.name}: ast-grep found more in {files[0]} than can be taken in: narrow the pattern"
         raise UsageProblem(told, what.key)
     lines = result.files[_PRINTED].decode("utf-8", "replace").split("\n")
-    return [_match(json.loads(line)) for line in lines if line]
+    return [_parse_match(json.loads(line)) for line in lines if line]
 
 
-def _match(told: dict[str, Any]) -> tuple[str, tuple[int, int]]:
-    """A match as ast-grep prints it; it counts lines and columns from 0."""
+def _parse_match(told: dict[str, Any]) -> tuple[str, tuple[int, int]]:
+    """Return a match as ast-grep prints it; it counts lines and columns from 0."""
     start = told["range"]["start"]
     return str(PurePosixPath(told["file"])), (start["line"] + 1, start["column"] + 1)
 
 
-async def _run(line: str, workspace: Workspace, stdin: str = "") -> CommandResult:
+async def _run_command(line: str, workspace: Workspace, stdin: str = "") -> CommandResult:
     command = ShellCommand(line=line, timeout_s=_TIMEOUT_S, files={_PRINTED: "printed"}, stdin=stdin)
     return await run_command(workspace, command)
 
@@ -149,11 +153,8 @@ async def _run(line: str, workspace: Workspace, stdin: str = "") -> CommandResul
 async def _require_done(what: CommandSource, result: CommandResult) -> None:
     if result.ending == CommandEnding.EXITED and result.exit_code in {0, NO_MATCH_EXIT}:
         return
-    said = to_one_line(" ".join((await to_thread.run_sync(read_log_ends, result.log)).split()))[:600]
+    printed = to_one_line(" ".join((await to_thread.run_sync(read_log_ends, result.log)).split()))[:600]
     if result.ending == CommandEnding.NOT_STARTED or result.exit_code == NOT_FOUND_EXIT:
-        raise EnvironmentProblem(f"{what.name}: {result.detail or said}. {MISSING_TOOL}")
-    if result.exit_code is not None:
-        ended = f"exited {result.exit_code}"
-    else:
-        ended = f"was ended: {result.ending}"
-    raise UsageProblem(f"{what.name}: its command {ended}{f': {said}' if said else ''}", what.key)
+        raise EnvironmentProblem(f"{what.name}: {result.detail or printed}. {MISSING_TOOL}")
+    ended = f"was ended: {result.ending}" if result.exit_code is None else f"exited {result.exit_code}"
+    raise UsageProblem(f"{what.name}: its command {ended}: {printed}".removesuffix(": "), what.key)

@@ -7,6 +7,7 @@ than anybody lives for a line of forty letters. So nothing but the end of a proc
 import json
 import subprocess
 import sys
+from bisect import bisect_right
 from collections.abc import Sequence
 from itertools import accumulate
 from pathlib import Path
@@ -23,42 +24,48 @@ _CRASHED = 1
 
 
 async def find_matches(pattern: str, contents: Sequence[bytes], timeout_s: float) -> list[list[tuple[int, int]] | None]:
-    """Line and column of every match in each content; None for one that takes longer than `timeout_s`."""
-    found = await _answers(pattern, None, contents, timeout_s)
-    return [None if one is None else [(line, column) for line, column in one] for one in found]
+    """Return line and column of every match in each content; None for one that takes longer than `timeout_s`."""
+    matches = await _ask_for_all(pattern, None, contents, timeout_s)
+    return [None if places is None else list(map(tuple, places)) for places in matches]
 
 
 async def replace_matches(
     pattern: str, rewrite: str, contents: Sequence[bytes], timeout_s: float
 ) -> list[bytes | None]:
-    """Each content with every match replaced; None for one that takes longer than `timeout_s`, or gets too large."""
-    found = await _answers(pattern, rewrite, contents, timeout_s)
-    return [None if one is None else one.encode("latin-1") for one in found]
+    """Return each content with every match replaced.
+
+    None for one that takes longer than `timeout_s`, or gets too large.
+    """
+    texts = await _ask_for_all(pattern, rewrite, contents, timeout_s)
+    return [None if text is None else text.encode("latin-1") for text in texts]
 
 
-async def _answers(pattern: str, rewrite: str | None, contents: Sequence[bytes], timeout_s: float) -> list[Any]:
+async def _ask_for_all(pattern: str, rewrite: str | None, contents: Sequence[bytes], timeout_s: float) -> list[Any]:
     found: list[Any] = []
     while rest := contents[len(found) :]:
-        some = rest[: max(1, sum(size <= _AT_ONCE_BYTES for size in accumulate(map(len, rest))))]
-        answers = await _asked(pattern, rewrite, some, timeout_s)
-        found += answers if len(answers) == len(some) else [*answers, None]
+        count = bisect_right(list(accumulate(map(len, rest))), _AT_ONCE_BYTES)
+        some = rest[: max(1, count)]
+        answers = await _ask(pattern, rewrite, some, timeout_s)
+        found += answers
+        if len(answers) < len(some):
+            found.append(None)
     return found
 
 
-async def _asked(pattern: str, rewrite: str | None, contents: Sequence[bytes], timeout_s: float) -> list[Any]:
-    """The answers up to the content that ended the process, if one did."""
+async def _ask(pattern: str, rewrite: str | None, contents: Sequence[bytes], timeout_s: float) -> list[Any]:
+    """Return the answers up to the content that ended the process, if one did."""
     texts = [content.decode("latin-1") for content in contents]
-    asked = {"pattern": pattern, "rewrite": rewrite, "timeout_s": timeout_s, "contents": texts}
+    request = {"pattern": pattern, "rewrite": rewrite, "timeout_s": timeout_s, "contents": texts}
     ended = await run_process(
         [sys.executable, "-I", str(Path(regex_worker.__file__))],
-        input=json.dumps(asked).encode(),
+        input=json.dumps(request).encode(),
         check=False,
         start_new_session=True,
     )
     if ended.returncode == _CRASHED:
-        raise EnvironmentProblem(f"the regular expression {pattern!r} could not be tried: {_last(ended)}")
-    return [json.loads(line) for line in ended.stdout.split(b"\n")[:-1]]
+        raise EnvironmentProblem(f"the regular expression {pattern!r} could not be tried: {_read_last_line(ended)}")
+    return list(map(json.loads, ended.stdout.split(b"\n")[:-1]))
 
 
-def _last(ended: subprocess.CompletedProcess[bytes]) -> str:
+def _read_last_line(ended: subprocess.CompletedProcess[bytes]) -> str:
     return ended.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]

@@ -1,4 +1,4 @@
-"""A recipe's regular expression at work, as a program of its own: see `matching`. Needs the standard library alone.
+"""A recipe's regular expression at work, as a program of its own: see `regex`. Needs the standard library alone.
 
 Standard input is one JSON object: `pattern`, `rewrite` (null to look for matches), `timeout_s`, `contents` (bytes as
 Latin-1). For each content there is a line of JSON on standard output: lines and columns of the matches, or the new

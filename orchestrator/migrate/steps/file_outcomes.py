@@ -1,4 +1,4 @@
-"""What becomes of files after a step: their contents are looked at, stored, and told as events."""
+"""Outcomes of files after a step: their contents are checked, stored, and recorded as events."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ from worktrees.object_store.clean_smudge import write_filtered_blobs
 
 
 class FileProblem(NamedTuple):
-    """Why a file's new content cannot stand: its kind, in words, and without what varies from file to file."""
+    """A reason against a file's new content: its kind, in words, and without what varies from file to file."""
 
     kind: FailureKind
     reason: str

@@ -1,4 +1,4 @@
-"""What one process knows of steps: results of earlier runs, and the versions of tools."""
+"""Facts about steps that one process keeps: results of earlier runs, and the versions of tools."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -17,7 +17,7 @@ from orchestrator.migrate.steps.result_cache import StepCache, parse_program
 
 @dataclass
 class ProcessCache:
-    """What is known while one process works on one run. `earlier_runs` are runs of the repository that lie elsewhere.
+    """Facts that hold while one process works on one run. `earlier_runs` are runs of the repository that lie elsewhere.
 
     `versions` has what a program in an environment (by its hash) says of its version.
     """

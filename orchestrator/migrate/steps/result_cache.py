@@ -106,7 +106,10 @@ def _hash_value(value: object) -> str:
 
 @dataclass(frozen=True)
 class CachedResult:
-    """The known result of a step for a file: a new blob, or a failure with its reason; neither if it changed nothing."""
+    """The known result of a step for a file: a new blob, or a failure with its reason.
+
+    Neither if it changed nothing.
+    """
 
     blob: str = ""
     tried: str = ""

@@ -87,8 +87,9 @@ class StepExecutor:
         kept = []
         for event in events:
             if event.path in again:
-                event = restore_file(event, problem, tried=event.blob)
-            kept.append(event)
+                kept.append(restore_file(event, problem, tried=event.blob))
+            else:
+                kept.append(event)
         return kept
 
     async def find_changed_again(self, files: Sequence[StepInput]) -> frozenset[str]:

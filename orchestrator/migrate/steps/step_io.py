@@ -1,4 +1,4 @@
-"""What steps are given and what they give back: plain data that every module of this room passes on."""
+"""Inputs and outputs of steps: plain data that every module of this room passes on."""
 
 from dataclasses import dataclass
 
@@ -59,7 +59,10 @@ class StepOutput:
 
 @dataclass(frozen=True)
 class StepResult:
-    """The output of a step for one file: `original` is the file at the step's start, `input_content` what it was given."""
+    """The output of a step for one file.
+
+    `original` is the file at the step's start, `input_content` what it was given.
+    """
 
     step_input: StepInput
     original: bytes

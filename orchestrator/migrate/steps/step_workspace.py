@@ -2,8 +2,8 @@
 
 Every file is transformed from the same surroundings: the commit the step starts from, with nothing of the changes of
 files that are not in the same call. So what becomes of a file depends on nothing but the step and the file. Files may
-share a sandbox (`batch_script`) as long as that makes no difference: where a line is found to change anything beside its
-file, nothing of the batch is believed, and from then on every file has a sandbox of its own.
+share a sandbox (`batch_script`) as long as that makes no difference: where a line is found to change anything beside
+its file, nothing of the batch is believed, and from then on every file has a sandbox of its own.
 """
 
 import os

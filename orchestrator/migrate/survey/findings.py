@@ -1,13 +1,15 @@
-"""What was found, and what was not."""
+"""Findings of a survey, and what was not found."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class TestCommand:
-    """How a project is tested: `run` with `{report}` where its report goes and `{tests}` where single files go.
+    """The command that tests a project.
 
-    `all` stands for `{tests}` where all are meant. `said` names the file that told so. `notes` are what a person should
+    `run` with `{report}` where its report goes and `{tests}` where single files go.
+
+    `all` stands for `{tests}` where all are meant. `source_file` says so. `notes` are what a person should
     know of it.
     """
 
@@ -43,13 +45,13 @@ class Findings:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a person should know."""
+        """Notes for a person."""
         if self.command:
             return self.command.notes
         return ()
 
     def as_object(self) -> dict[str, object]:
-        """For --json."""
+        """Return the object for --json."""
         command = self.command
         return {
             "language": self.language,
@@ -67,23 +69,21 @@ class Findings:
         }
 
     def render_lines(self) -> list[str]:
-        """For a person."""
-        command = self.command
-        told = [
+        """Return lines for a person."""
+        command = ""
+        if self.command:
+            command = f"{self.command.run}  (from {self.command.source_file}; report: {self.command.report})"
+        values = [
             ("language", self.language),
             ("sources", ", ".join(self.sources)),
             ("tests", ", ".join(self.tests)),
-            (
-                "test command",
-                f"{command.run}  (from {command.source_file}; report: {command.report})" if command else "",
-            ),
+            ("test command", command),
             ("owners", self.codeowners),
             ("environment", ", ".join(self.environments)),
             ("manifests", ", ".join(self.manifests)),
             ("branch", self.branch),
         ]
-        found = []
-        for name, value in told:
-            if value:
-                found.append(f"  {name:13} {value}")
-        return [*found, *(f"  not found: {one}" for one in self.unknown), *(f"  note: {one}" for one in self.notes)]
+        lines = [f"  {name:13} {value}" for name, value in values if value]
+        lines += (f"  not found: {text}" for text in self.unknown)
+        lines += (f"  note: {text}" for text in self.notes)
+        return lines

@@ -1,4 +1,4 @@
-"""How a JavaScript or TypeScript project is tested: its own script, with a report that tells of each test."""
+"""The tests of a JavaScript or TypeScript project: its own script, with a report that tells of each test."""
 
 import re
 from collections.abc import Mapping
@@ -24,62 +24,60 @@ _DEPTH = 5
 
 
 def find_node_command(project: RepositoryFiles) -> TestCommand | None:
-    """The command of the project's own tests; None if package.json names none."""
+    """Return the command of the project's own tests; None if package.json names none."""
     package = project.parse_json("package.json")
     scripts = package.get("scripts")
     script = scripts.get("test") if isinstance(scripts, dict) else None
     if not isinstance(scripts, dict) or not isinstance(script, str) or "no test specified" in script:
         return None
-    for line in _lines(scripts, "test", _DEPTH):
-        if found := _reporting(line, package):
+    for line in _list_commands(scripts, "test", _DEPTH):
+        if found := _add_reporter(line, package):
             return found
     note = "none of its runners is known: only the exit code counts, which tells nothing of single tests"
     return TestCommand("npm test --silent", "exit-code", "package.json", notes=(note,))
 
 
-def _lines(scripts: Mapping[str, Any], name: str, depth: int) -> list[str]:
-    """The commands of a script, with those of scripts that it runs in their places."""
+def _list_commands(scripts: Mapping[str, Any], name: str, depth: int) -> list[str]:
+    """Return the commands of a script, with those of scripts that it runs in their places."""
     lines = []
     for part in re.split(r"\s*&&\s*|\s*;\s*", str(scripts.get(name, "")).strip()):
         nested = _NESTED.match(part)
         if nested and nested[1] in scripts and nested[1] != name and depth:
-            lines += _lines(scripts, nested[1], depth - 1)
+            lines += _list_commands(scripts, nested[1], depth - 1)
         elif part:
             lines.append(part)
     return lines
 
 
-def _reporting(line: str, package: Mapping[str, Any]) -> TestCommand | None:
-    """The line with a reporter, if a known runner is what it starts."""
+def _add_reporter(line: str, package: Mapping[str, Any]) -> TestCommand | None:
+    """Return the line with a reporter, if a known runner is what it starts."""
     bare = _WRAPPERS.sub("", line)
     runner = re.split(r"\s", bare, maxsplit=1)[0].rpartition("/")[2]
     if runner not in _REPORTERS or (runner == "node" and "--test" not in bare.split()):
-        return _plain_node(bare)
+        return _build_plain_node(bare)
     bare = re.sub(r"\s*\|.*$", "", bare)  # what it is piped into only makes it pretty
     if runner == "node":
         return TestCommand(bare.replace("--test", "--test --test-reporter=tap", 1), "tap", "package.json")
     if runner == "jest":
-        return _jest(bare, package)
+        return _build_jest(bare, package)
     options, report = _REPORTERS[runner]
     if runner == "tap" and re.match(r"\D*0\.", str((package.get("devDependencies") or {}).get("tap", ""))):
         options = "--tap"  # before its first version it had no reporters
     if runner == "vitest" and " run" not in bare:
-        run = bare.replace("vitest", "vitest run", 1)
-    else:
-        run = bare
-    return TestCommand(f"{run} {options}".strip(), report, "package.json")
+        bare = bare.replace("vitest", "vitest run", 1)
+    return TestCommand(f"{bare} {options}".strip(), report, "package.json")
 
 
-def _plain_node(line: str) -> TestCommand | None:
+def _build_plain_node(line: str) -> TestCommand | None:
     """`node test.js`: of a file that tells in TAP, or with its exit code alone."""
     if not re.fullmatch(r"node\s+\S+", line):
         return None
     return TestCommand(line, "auto", "package.json")
 
 
-def _jest(line: str, package: Mapping[str, Any]) -> TestCommand:
-    has_reporter = any(_JEST_JUNIT in (package.get(kind) or {}) for kind in ("devDependencies", "dependencies"))
-    if has_reporter:
+def _build_jest(line: str, package: Mapping[str, Any]) -> TestCommand:
+    installed = {**(package.get("dependencies") or {}), **(package.get("devDependencies") or {})}
+    if _JEST_JUNIT in installed:
         run = f"JEST_JUNIT_OUTPUT_FILE={{report}} {line} --ci --reporters={_JEST_JUNIT}"
         return TestCommand(run, "junit", "package.json")
     note = f"jest tells of single tests with {_JEST_JUNIT} installed; without it only its exit code counts"

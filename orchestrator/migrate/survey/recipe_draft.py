@@ -1,4 +1,4 @@
-"""Making a recipe for one repository out of a template and what was found there."""
+"""Make a recipe for one repository out of a template and what was found there."""
 
 import json
 import re
@@ -14,7 +14,7 @@ _SCHEMA = """# orchestrate migrate plan FILE shows what it would do, orchestrate
 
 
 def fill_template(template: RecipeTemplate, findings: Findings, words: Mapping[str, str], tools: RecipeTools) -> str:
-    """The text of a recipe.
+    """Return the text of a recipe.
 
     Args:
         template: what to start from.
@@ -28,28 +28,27 @@ def fill_template(template: RecipeTemplate, findings: Findings, words: Mapping[s
         "tests": findings.tests or findings.all_files,
         "exclude": findings.exclude,
     }
-    blocks = {"env": _env(findings, tools), "shard": _shard(findings), "verify": _verify(findings)}
-    values = {name: format_toml_list(value) for name, value in lists.items()} | {
-        name: format_toml_text(value) for name, value in words.items()
-    }
+    blocks = {"env": _render_env(findings, tools), "shard": _render_shard(findings), "verify": _render_verify(findings)}
+    values = {name: format_toml_list(value) for name, value in lists.items()}
+    values |= {name: format_toml_text(value) for name, value in words.items()}
     text = re.sub(r'"@(\w+)@"', lambda match: values[match[1]], template.text)
     text = re.sub(r"^# @(\w+)@$", lambda match: blocks[match[1]], text, flags=re.MULTILINE)
     return text.replace("schema = 1\n", f"{_SCHEMA}schema = 1\n", 1)
 
 
 def format_toml_list(values: Sequence[str]) -> str:
-    """A TOML array of texts."""
-    return f"[{', '.join(format_toml_text(value) for value in values)}]"
+    """Return a TOML array of texts."""
+    return f"[{', '.join(map(format_toml_text, values))}]"
 
 
 def format_toml_text(value: str) -> str:
-    """A TOML string: a literal one if that spares escapes."""
+    """Return a TOML string: a literal one if that spares escapes."""
     if "\\" in value and "'" not in value and value.isprintable():
         return f"'{value}'"
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
-def _env(findings: Findings, tools: RecipeTools) -> str:
+def _render_env(findings: Findings, tools: RecipeTools) -> str:
     lines = ["[env]"]
     if findings.environments:
         lines.append(f"# {', '.join(findings.environments)} of the checkout: lent to every workspace, read-only.")
@@ -68,7 +67,7 @@ def _env(findings: Findings, tools: RecipeTools) -> str:
     return "\n".join(lines)
 
 
-def _shard(findings: Findings) -> str:
+def _render_shard(findings: Findings) -> str:
     by = ("owner", "directory") if findings.codeowners else ("directory",)
     said = f"owners: {findings.codeowners}" if findings.codeowners else "with a CODEOWNERS file: owner, directory"
     lines = ["[shard]", f"by = {format_toml_list(by)}  # {said}", "max_files = 20"]
@@ -77,7 +76,7 @@ def _shard(findings: Findings) -> str:
     return "\n".join(lines)
 
 
-def _verify(findings: Findings) -> str:
+def _render_verify(findings: Findings) -> str:
     command = findings.command
     if command is None:
         run = 'run = "exit 1"                 # the command of your tests was not found: write it here'

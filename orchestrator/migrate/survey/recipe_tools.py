@@ -1,9 +1,10 @@
-"""Where the programs are that a recipe runs."""
+"""The places of the programs that a recipe runs."""
 
 import shutil
 import tomllib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ _ANYWHERE = frozenset({"sed", "perl", "sh", "bash", "python", "python3", "node",
 class RecipeTools:
     """`elsewhere` are directories outside the checkout to bind, in which `found_there` are; `missing` are nowhere.
 
-    `needs` says what to install: see `Template.needs`.
+    `needs` says what to install: see `RecipeTemplate.needs`.
     """
 
     elsewhere: tuple[str, ...] = ()
@@ -25,18 +26,13 @@ class RecipeTools:
     needs: tuple[str, ...] = ()
 
     def render_advice(self) -> Iterator[str]:
-        """How to get what is missing."""
+        """Yield lines that say how to get what is missing."""
         yield f"{', '.join(self.missing)}: not found. Where the sandbox finds it:"
-        pip = []
+        packages: dict[str, list[str]] = {"pip": [], "npm": [], "model": []}
         for need in self.needs:
-            if need.startswith("pip "):
-                for word in need.split()[1:]:
-                    pip.append(word)
-        npm = []
-        for need in self.needs:
-            if need.startswith("npm "):
-                for word in need.split()[1:]:
-                    npm.append(word)
+            installer, *words = need.split()
+            packages[installer] += words
+        pip, npm = packages["pip"], packages["npm"]
         if pip:
             yield f"  python3 -m venv ../codemods && ../codemods/bin/pip install {' '.join(pip)}"
             yield 'and below: read_only = ["../codemods"]'
@@ -47,7 +43,7 @@ class RecipeTools:
 
 
 @dataclass
-class _Found:
+class _FoundTools:
     elsewhere: dict[str, list[str]] = field(default_factory=dict)
     missing: list[str] = field(default_factory=list)
 
@@ -61,36 +57,36 @@ def find_tools(recipe: str, needs: Sequence[str], root: Path, path: str | None =
         root: the checkout.
         path: in place of the environment's PATH.
     """
-    found = _Found()
-    for program in dict.fromkeys(_programs(tomllib.loads(recipe))):
+    found = _FoundTools()
+    for program in dict.fromkeys(_list_programs(tomllib.loads(recipe))):
         if program in _ANYWHERE or any((root / place / program).exists() for place in _IN_CHECKOUT):
             continue
         where = shutil.which(program, path=path)
         if where is None:
             found.missing.append(program)
-        elif prefix := _prefix(Path(where)):
+        elif prefix := _find_prefix(Path(where)):
             found.elsewhere.setdefault(prefix, []).append(program)
-    there = tuple(program for programs in found.elsewhere.values() for program in programs)
-    return RecipeTools(tuple(found.elsewhere), there, tuple(found.missing), tuple(needs))
+    there = chain.from_iterable(found.elsewhere.values())
+    return RecipeTools(tuple(found.elsewhere), tuple(there), tuple(found.missing), tuple(needs))
 
 
-def _programs(recipe: dict[str, Any]) -> Iterator[str]:
-    """The first words of command lines; ast-grep comes with Orchestrate."""
+def _list_programs(recipe: dict[str, Any]) -> Iterator[str]:
+    """Yield the first words of command lines; ast-grep comes with Orchestrate."""
     for table in (*recipe.get("step", ()), *recipe.get("scope", {}).get("site", ())):
         if "run" in table:
             yield table["run"].split()[0]
 
 
-def _prefix(program: Path) -> str:
-    """The directory to bind so that a program outside the system's own directories can be run; empty for none."""
-    if program.parent.name == "bin":
-        place = program.resolve().parent
-    else:
-        place = program.parent
-    if place.name == "bin":
-        prefix = place.parent
-    else:
-        prefix = place
+def _find_prefix(program: Path) -> str:
+    """Return the directory to bind so that a program outside the system's own directories can be run.
+
+    Empty for none.
+    """
+    prefix = program.parent
+    if prefix.name == "bin":
+        prefix = program.resolve().parent
+    if prefix.name == "bin":
+        prefix = prefix.parent
     if prefix in _OF_THE_SYSTEM:
         return ""
     return str(prefix)

@@ -27,18 +27,18 @@ class RepositoryFiles:
     branch: str = ""
 
     def get_text(self, path: str) -> str:
-        """The text of a file; empty where there is none."""
+        """Return the text of a file; empty where there is none."""
         return self.texts.get(path, "")
 
     def parse_toml(self, path: str) -> dict[str, Any]:
-        """A TOML file; empty where there is none or it cannot be read."""
+        """Return a TOML file; empty where there is none or it cannot be read."""
         try:
             return tomllib.loads(self.get_text(path))
         except tomllib.TOMLDecodeError:
             return {}
 
     def parse_json(self, path: str) -> dict[str, Any]:
-        """A JSON file that holds an object; empty where there is none or it cannot be read."""
+        """Return a JSON file that holds an object; empty where there is none or it cannot be read."""
         try:
             found = loads(self.get_text(path) or "{}")
         except (JSONDecodeError, RecursionError):
@@ -48,7 +48,7 @@ class RepositoryFiles:
         return {}
 
     def parse_ini(self, path: str) -> ConfigParser:
-        """An INI file; without sections where there is none or it cannot be read."""
+        """Return an INI file; without sections where there is none or it cannot be read."""
         parser = ConfigParser(interpolation=None, strict=False)
         try:
             parser.read_string(self.get_text(path))
@@ -57,9 +57,9 @@ class RepositoryFiles:
         return parser
 
     def list_with_suffix(self, *suffixes: str) -> list[str]:
-        """The paths that end so."""
+        """Return the paths with one of these suffixes."""
         return [path for path in self.paths if PurePosixPath(path).suffix in suffixes]
 
     def is_in_checkout(self, *names: str) -> bool:
-        """Whether the checkout, committed or not, has something at this place."""
+        """Return True if the checkout, committed or not, has something at this place."""
         return self.root is not None and self.root.joinpath(*names).exists()

@@ -1,4 +1,4 @@
-"""Asking a repository everything at once."""
+"""Survey a whole repository."""
 
 from dataclasses import replace
 
@@ -10,19 +10,16 @@ from orchestrator.migrate.survey.repository_files import RepositoryFiles
 
 
 def survey_repository(project: RepositoryFiles, wanted: str = "") -> Findings:
-    """What the repository tells, for a recipe in the `wanted` language, or in the one that most of it is written in."""
+    """Return the findings for a recipe in the `wanted` language, or in the one that most of it is written in."""
     language = wanted or layout.detect_language(project)
     suffixes = layout.LANGUAGES.get(language, ())
     foreign = layout.build_exclude_globs(project.paths)
-    files = []
-    for path in project.list_with_suffix(*suffixes):
-        if not layout.build_exclude_globs([path]):
-            files.append(path)
+    files = [path for path in project.list_with_suffix(*suffixes) if not layout.build_exclude_globs([path])]
     environments = layout.list_environments(project)
-    command = _in_environment(_command(project, language), environments)
+    command = _use_environment(_find_command(project, language), environments)
     return Findings(
         language=language,
-        all_files=tuple(f"*{suffix}" for suffix in suffixes if project.list_with_suffix(suffix)) or ("*",),
+        all_files=tuple(f"*{suffix}" for suffix in filter(project.list_with_suffix, suffixes)) or ("*",),
         sources=layout.build_source_globs(files),
         tests=layout.build_test_globs(files),
         exclude=foreign,
@@ -32,11 +29,11 @@ def survey_repository(project: RepositoryFiles, wanted: str = "") -> Findings:
         environments=environments,
         manifests=layout.list_manifests(project),
         branch=project.branch,
-        unknown=tuple(_unknown(language, command, environments)),
+        unknown=tuple(_list_unknown(language, command, environments)),
     )
 
 
-def _command(project: RepositoryFiles, language: str) -> TestCommand | None:
+def _find_command(project: RepositoryFiles, language: str) -> TestCommand | None:
     own, other = (
         (find_python_command, find_node_command)
         if language in {"python", ""}
@@ -45,7 +42,7 @@ def _command(project: RepositoryFiles, language: str) -> TestCommand | None:
     return own(project) or (None if language else other(project))
 
 
-def _in_environment(command: TestCommand | None, environments: tuple[str, ...]) -> TestCommand | None:
+def _use_environment(command: TestCommand | None, environments: tuple[str, ...]) -> TestCommand | None:
     """The command with the environment's own Python: a tool chain that is bound as well may bring another one."""
     own = next((name for name in environments if name != "node_modules"), "")
     if command is None or not own or not command.run.startswith("python "):
@@ -53,11 +50,13 @@ def _in_environment(command: TestCommand | None, environments: tuple[str, ...]) 
     return replace(command, run=f"{own}/bin/{command.run}")
 
 
-def _unknown(language: str, command: TestCommand | None, environments: tuple[str, ...]) -> list[str]:
-    """What a person has to look at."""
-    told = [] if language else ["a language that is known here"]
+def _list_unknown(language: str, command: TestCommand | None, environments: tuple[str, ...]) -> list[str]:
+    """Return what a person has to look at."""
+    unknown = []
+    if not language:
+        unknown.append("a language that is known here")
     if command is None:
-        told.append("the test command: write it in [[verify.check]]")
+        unknown.append("the test command: write it in [[verify.check]]")
     if not environments:
-        told.append("an environment for the tests in the checkout (.venv, venv, node_modules)")
-    return told
+        unknown.append("an environment for the tests in the checkout (.venv, venv, node_modules)")
+    return unknown
