@@ -1,4 +1,4 @@
-"""What a run cost: by task, role, model and attempt, and by what was wasted. A projection of its journal."""
+"""Break the cost of a run down by task, role, model, attempt and cause of waste."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -45,7 +45,7 @@ class CostBreakdown:
         return Usage.sum_of(entry.spent for entry in self.waste)
 
     def get_share(self, usage: Usage) -> float:
-        """Which part of the whole an amount is, from 0 to 1: in dollars where every price is known, else in tokens."""
+        """Return an amount's part of the whole, from 0 to 1: in dollars if every price is known, else in tokens."""
         whole = _size(self.total.spent, self.measure)
         if whole:
             return float(_size(usage, self.measure) / whole)
@@ -72,7 +72,7 @@ class RefusedPlanLog:
 
 
 def build_cost_breakdown(state: RunState, refused: RefusedPlanLog) -> CostBreakdown:
-    """The cost of a run; `refused` has watched the events that `state` was folded from."""
+    """Return the cost of a run; `refused` has seen the events that `state` was folded from."""
     tasks = tuple(_in_tree_order(state))
     sessions: dict[tuple[TaskId | None, int], list[SessionState]] = {}
     for session in state.sessions.values():
@@ -119,7 +119,7 @@ def _entries(spent: Mapping[str, Usage], at_risk: Mapping[str, Usage]) -> Iterat
 
 
 def _attempts(task: TaskState, sessions: Mapping[tuple[TaskId | None, int], list[SessionState]]) -> Iterator[CostEntry]:
-    """Each attempt with its reviews."""
+    """Yield each attempt with its reviews."""
     for number, fate in get_attempt_fates(task).items():
         own = sessions.get((task.spec.id, number), [])
         yield CostEntry(
@@ -133,7 +133,7 @@ def _attempts(task: TaskState, sessions: Mapping[tuple[TaskId | None, int], list
 def _waste(
     state: RunState, attempts: Mapping[TaskId, tuple[CostEntry, ...]], refused: RefusedPlanLog
 ) -> Iterator[CostEntry]:
-    """By cause: attempts that did not land, planning of branches that came to nothing, plans that were refused."""
+    """Yield the waste by cause: attempts that did not land, planning of failed branches, refused plans."""
     causes: dict[str, list[Usage]] = {}
     for name, tried in attempts.items():
         for attempt in tried:

@@ -1,4 +1,4 @@
-"""The cost of a run as data, and in lines for a person."""
+"""Build the cost report of a run, and render it in lines for a person."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -65,7 +65,7 @@ def _build_task_line(state: RunState, cost: CostBreakdown, entry: CostEntry) -> 
 
 
 def render_cost_lines(state: RunState, cost: CostBreakdown) -> Iterator[str]:
-    """The same for a person."""
+    """Yield the cost as tables."""
     spent = state.spent
     yield f"run {state.run.run}: {spent.cost_text}, {spent.tokens:,} tokens in {spent.calls:,} model calls"
     yield from _budget(state)

@@ -1,4 +1,4 @@
-"""What judging came to, as data and in lines for a person. Every rate stands beside what it was counted from."""
+"""Build the judging report, and render it in lines. Every rate stands beside the numbers it comes from."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -73,7 +73,7 @@ def _round_rate(rate: float | None, digits: int) -> float | None:
 
 
 def render_judging_lines(judging: JudgingTotals) -> Iterator[str]:
-    """The same for a person."""
+    """Yield verdicts, lenses, receipts and flaky tests in lines."""
     yield f"{len(judging.runs)} runs" if len(judging.runs) != 1 else f"run {judging.runs[0]}"
     yield from _verdicts(judging)
     records = build_lens_records(judging.vote_outcomes)

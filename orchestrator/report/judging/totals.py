@@ -1,4 +1,4 @@
-"""What judging came to, in one run or in many: verdicts, causes, attempts, receipts, tests that cannot be relied on."""
+"""Sum up judging over runs: verdicts, causes, attempts, receipts and flaky tests."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -53,7 +53,9 @@ class JudgingTotals:
             made = state.receipts
         self.receipts += len(made)
         self.seconds += sum(receipt.seconds for receipt in made.values())
-        self.reused += _again(keys, () if top else state.baseline) + (0 if top else _cached(state))
+        self.reused += _count_iterate_repeats(keys, () if top else state.baseline) + (
+            0 if top else _count_cached_trials(state)
+        )
         self.flaky.update(state.flaky)
         self.vote_outcomes.extend(votes.iterate_vote_outcomes(state, is_counted))
 
@@ -67,17 +69,17 @@ class JudgingTotals:
             self.attempts[len(task.attempts)] += 1
 
 
-def _again(keys: Iterable[str], before: Iterable[str]) -> int:
-    """How many of the keys had been there before."""
-    return sum(_repeats(keys, {*before}))
+def _count_iterate_repeats(keys: Iterable[str], before: Iterable[str]) -> int:
+    """Return how many of the keys had been there before."""
+    return sum(_iterate_repeats(keys, {*before}))
 
 
-def _repeats(keys: Iterable[str], seen: set[str]) -> Iterator[bool]:
+def _iterate_repeats(keys: Iterable[str], seen: set[str]) -> Iterator[bool]:
     for key in keys:
         yield key in seen
         seen.add(key)
 
 
-def _cached(state: RunState) -> int:
-    """How many trials of the queue ran nothing."""
+def _count_cached_trials(state: RunState) -> int:
+    """Return how many trials of the queue ran nothing."""
     return sum(trial.cached for trial in state.trials)

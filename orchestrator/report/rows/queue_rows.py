@@ -1,4 +1,4 @@
-"""The queue of a goal's run as rows: what is at the gates, waits to land, is being tried, has landed or was ejected."""
+"""Build the queue of a goal's run as rows: units at the gates, queued, under test, landed or ejected."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -41,7 +41,7 @@ class QueueRow:
     at: datetime | None = None
 
     def get_filter_values(self) -> Mapping[str, FilterValue]:
-        """What it can be filtered by."""
+        """Return the values that filters compare, by field."""
         return {
             "unit": self.unit,
             "task": self.task,
@@ -53,25 +53,25 @@ class QueueRow:
 
 
 def build_queue_rows(state: RunState, recent: Iterable[RecordedEvent] = ()) -> list[QueueRow]:
-    """First what is being tried and waits, then what is at the gates, then what has its end, newest first."""
+    """Return queued units, then units at the gates, then units that have ended, newest first."""
     made = _Queue(state)
-    ends = _ends_at(recent)
+    ends = _collect_end_times(recent)
     ended = (made.iterate_landed(ends), made.iterate_ejected(ends), made.iterate_refused())
     return [*made.iterate_queued(), *made.iterate_judging(), *chain(*(islice(rows, MOST_ENDED) for rows in ended))]
 
 
 def render_queue_line(state: RunState) -> str:
-    """`branch x at 4be21aa  3 landings  2 ejected  union of 3: red`."""
+    """Return `branch x at 4be21aa  3 landed  2 ejected  last union of 3: red`."""
     head = f"branch {state.run.branch} " + (f"at {state.head[:10]}" if state.head else "not made yet: nothing landed")
     counts = [
         f"{sum(len(landing.units) for landing in state.landings)} landed" if state.landings else "",
         f"{len(state.ejections)} ejected" if state.ejections else "",
-        _trial_words(state.trials[-1]) if state.trials else "",
+        _describe_trial(state.trials[-1]) if state.trials else "",
     ]
     return "  ".join(part for part in (head, *counts) if part)
 
 
-def _trial_words(trial: TrialJudged) -> str:
+def _describe_trial(trial: TrialJudged) -> str:
     if trial.difference.is_green:
         word = "green"
     else:
@@ -80,7 +80,7 @@ def _trial_words(trial: TrialJudged) -> str:
 
 
 class _Queue:
-    """One look at a state."""
+    """The queue of one state."""
 
     def __init__(self, state: RunState) -> None:
         self._state = state
@@ -88,43 +88,47 @@ class _Queue:
         self._gates = TaskGates(state, self._standing)
 
     def iterate_queued(self) -> Iterator[QueueRow]:
-        """What the judge let through and has not landed."""
+        """Yield what the judge let through and has not landed."""
         queued = [task for task in self._state.tasks.values() if task.status == TaskStatus.QUEUED]
         for place, task in enumerate(queued, 1):
             if self._gates.is_testing:
                 doing = Activity.TEST
             else:
                 doing = self._standing.get_activity(task)
-            yield self._row(task, Activity.RETRY if task.ejection else doing, place)
+            yield self._build_row(task, Activity.RETRY if task.ejection else doing, place)
 
     def iterate_judging(self) -> Iterator[QueueRow]:
-        """What is being judged, longest under way first."""
+        """Yield what is being judged, longest under way first."""
         for task in self._state.tasks.values():
             if task.status == TaskStatus.JUDGING and task.attempt is not None:
-                yield self._row(task, self._standing.get_activity(task), 0, _reasons(task))
+                yield self._build_row(task, self._standing.get_activity(task), 0, _describe_verdict(task))
 
     def iterate_landed(self, at: Mapping[str, datetime]) -> Iterator[QueueRow]:
-        """What landed, newest first."""
+        """Yield what landed, newest first."""
         for landing in reversed(self._state.landings):
             for unit in landing.units:
-                yield self._end(unit, Activity.DONE, f"landed at {landing.new[:10]}", at.get(unit))
+                yield self._build_ended_row(unit, Activity.DONE, f"landed at {landing.new[:10]}", at.get(unit))
 
     def iterate_ejected(self, at: Mapping[str, datetime]) -> Iterator[QueueRow]:
-        """What was ejected, newest first; a task may stand here for several of its attempts."""
+        """Yield what was ejected, newest first; a task may appear with several of its attempts."""
         for ejection in reversed(self._state.ejections):
-            yield self._end(ejection.unit, Activity.FAIL, describe_ejection(ejection), at.get(ejection.unit))
+            yield self._build_ended_row(
+                ejection.unit, Activity.FAIL, describe_ejection(ejection), at.get(ejection.unit)
+            )
 
     def iterate_refused(self) -> Iterator[QueueRow]:
-        """The tasks that a verdict or a person ended."""
+        """Yield the tasks that a verdict or a person ended."""
         for task in self._state.tasks.values():
             if task.status.is_terminal and not task.status.is_reached and task.verdict and not task.ejection:
-                yield self._row(task, self._standing.get_activity(task), 0, task.reason or _reasons(task))
+                yield self._build_row(
+                    task, self._standing.get_activity(task), 0, task.reason or _describe_verdict(task)
+                )
 
-    def _end(self, unit: UnitId, doing: Activity, note: str, at: datetime | None) -> QueueRow:
+    def _build_ended_row(self, unit: UnitId, doing: Activity, note: str, at: datetime | None) -> QueueRow:
         task = self._state.tasks.get(parse_unit_task(unit))
         if task is None:
             return QueueRow(unit, parse_unit_task(unit), "", 0, doing, 0, {}, note, at)
-        row = self._row(task, doing, 0, note)
+        row = self._build_row(task, doing, 0, note)
         number = unit.rpartition("@")[2]
         union = GateStatus("ok" if doing == Activity.DONE else "bad")
         gates: dict[GateName, GateStatus] = {step: GateStatus("ok") for step in GATE_NAMES if step != "person"}
@@ -135,7 +139,7 @@ class _Queue:
             unit, row.task, row.title, int(number) if number.isdecimal() else 0, doing, 0, gates, row.note, at
         )
 
-    def _row(self, task: TaskState, doing: Activity, place: int, note: str = "") -> QueueRow:
+    def _build_row(self, task: TaskState, doing: Activity, place: int, note: str = "") -> QueueRow:
         return QueueRow(
             unit=task.unit,
             task=task.spec.id,
@@ -149,7 +153,7 @@ class _Queue:
 
 
 def describe_ejection(ejection: UnitEjected) -> str:
-    """Why a unit did not land, in one line."""
+    """Return why a unit did not land, in one line."""
     if ejection.conflict:
         return f"conflicts in {', '.join(ejection.conflict)}"
     found = ejection.difference
@@ -166,14 +170,14 @@ def describe_ejection(ejection: UnitEjected) -> str:
     return told + ", ".join(lost[:5])
 
 
-def _reasons(task: TaskState) -> str:
+def _describe_verdict(task: TaskState) -> str:
     if task.verdict is None:
         return ""
     verdict = task.verdict.verdict
     return f"{verdict.kind}: {'; '.join(verdict.reasons)}".rstrip(": ")
 
 
-def _ends_at(recent: Iterable[RecordedEvent]) -> Mapping[str, datetime]:
+def _collect_end_times(recent: Iterable[RecordedEvent]) -> Mapping[str, datetime]:
     found: dict[str, datetime] = {}
     for recorded in recent:
         if isinstance(recorded.event, LandingFinished):

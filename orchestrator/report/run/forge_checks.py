@@ -1,4 +1,4 @@
-"""What the forge's checks say of a run's pull request, and whether it is merged: in words and as objects."""
+"""The forge's checks of a run's pull request, and its merge: in words and as models."""
 
 from collections.abc import Iterator, Sequence
 
@@ -14,7 +14,7 @@ _SHOWN = 5
 
 
 def render_checks_line(checks: Sequence[ForgeCheck]) -> str:
-    """`2 checks passed, waits for lint, types`; what failed comes first."""
+    """Return `failed: unit; waits for lint, types; 2 checks passed`."""
     if not checks:
         return "no check has begun"
     failed, pending = list_check_names(checks, "failed"), list_check_names(checks, "pending")
@@ -28,7 +28,7 @@ def render_checks_line(checks: Sequence[ForgeCheck]) -> str:
 
 
 def describe_pull_request_event(event: ChecksSeen | PrMerging | PrMerged | PrClosing | PrClosed) -> str:
-    """What became of a pull request, to be read after its name."""
+    """Return the event in words that follow the name of the pull request."""
     match event:
         case ChecksSeen():
             return f"at {event.commit[:12]}: {render_checks_line(event.checks)}"
@@ -50,7 +50,7 @@ def _some(names: Sequence[str]) -> str:
 
 
 def is_waiting_for_checks(state: RunState) -> bool:
-    """Whether a run is at nothing but waiting for checks."""
+    """Return True while a run does nothing but wait for checks."""
     if state.forge_checks is None or state.forge_checks_since is None or state.ended or state.paused:
         return False
     root, is_judged = state.tasks.get(ROOT_TASK), len(state.iterations) == state.iteration
@@ -60,7 +60,7 @@ def is_waiting_for_checks(state: RunState) -> bool:
 
 
 def render_forge_lines(state: RunState) -> Iterator[str]:
-    """What there is to say of checks and merging, in the last words of a run."""
+    """Yield lines on checks and merging for the summary of a run."""
     if state.forge_checks is not None and state.pr is not None:
         yield f"checks of {state.forge_checks.forge}: {render_checks_line(state.forge_checks.checks)}"
         for check in state.forge_checks.checks[:_SHOWN]:

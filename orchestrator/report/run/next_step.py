@@ -1,4 +1,4 @@
-"""What the user of a run can do next, in one line."""
+"""Suggest what the user of a run can do next, in one line."""
 
 import shlex
 
@@ -7,7 +7,7 @@ from orchestrator.domain.run.state import RunState
 
 
 def suggest_next_step(state: RunState) -> str:
-    """A command to type with what it does; empty while the run needs nobody."""
+    """Return a command to type and what it does; empty while the run needs nobody."""
     run = state.run.run
     if state.pending_approvals:
         item = shlex.quote(state.pending_approvals[0].approval.item)

@@ -1,4 +1,4 @@
-"""What a run is doing right now, and how far it is: for progress bars and heartbeats."""
+"""The current phase of a run and its progress, for progress bars and heartbeats."""
 
 from dataclasses import dataclass
 
@@ -21,7 +21,7 @@ class Phase:
 
 
 def get_phase(state: RunState) -> Phase:
-    """The current phase of a run."""
+    """Return the current phase of a run."""
     if state.started is None:
         return Phase("starting", 0, 1)
     if not state.baseline:

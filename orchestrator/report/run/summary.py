@@ -1,4 +1,4 @@
-"""The last words of a run to a person: what landed, what did not and why, what it took, where to look."""
+"""Summarize a run for a person: what landed, what did not and why, its cost, and where to look."""
 
 import shlex
 from collections import Counter
@@ -32,7 +32,7 @@ _LINE_CHARS = 300
 
 
 def render_summary_lines(state: RunState, where: str = "") -> Iterator[str]:
-    """At most some forty lines; `where` are the options with which other verbs find the run."""
+    """Yield the summary, some forty lines at most; `where` are the options with which other verbs find the run."""
     run, end = state.run, state.ended or state.paused
     word = (state.ended.outcome if state.ended else "paused") if end else "running"
     yield f"run {run.run}  {word}: {quote_text(end.reason) if end else ''}"
@@ -106,7 +106,7 @@ def _tasks(state: RunState) -> Iterator[str]:
 
 
 def render_violation_lines(state: RunState) -> Iterator[str]:
-    """What agents tried beyond their walls, a line for each task; `show` has every try."""
+    """Yield a line for each task whose agent tried to leave its sandbox; `show` has every try."""
     by_task: dict[str, Counter[str]] = {}
     for one in state.unapproved_violations:
         by_task.setdefault(one.task or "?", Counter())[one.kind] += 1
@@ -130,7 +130,7 @@ def _flaky(state: RunState) -> Iterator[str]:
 
 
 def format_reason(text: str) -> str:
-    """A reason in one bounded line; `show` and `status --json` have all of it."""
+    """Return a reason in one bounded line; `show` and `status --json` have all of it."""
     line = to_one_line(text)
     if len(line) <= _LINE_CHARS:
         return line
