@@ -7,6 +7,7 @@ from orchestrator.domain.ids import ROOT_TASK
 from orchestrator.domain.judging.forge_check import ForgeCheck, list_check_names
 from orchestrator.domain.run.state import RunState
 from orchestrator.domain.run.task import TaskStatus
+from orchestrator.domain.text.listing import format_count, join_limited
 from orchestrator.domain.text.sanitization import to_one_line
 from orchestrator.report.run.model import ForgeChecksResult, MergeResult
 
@@ -19,12 +20,14 @@ def render_checks_line(checks: Sequence[ForgeCheck]) -> str:
         return "no check has begun"
     failed, pending = list_check_names(checks, "failed"), list_check_names(checks, "pending")
     passed = len(checks) - len(failed) - len(pending)
-    parts = (
-        f"failed: {_some(failed)}" if failed else "",
-        f"waits for {_some(pending)}" if pending else "",
-        f"{passed} check{'s' * (passed != 1)} passed" if passed else "",
-    )
-    return "; ".join(part for part in parts if part)
+    parts = []
+    if failed:
+        parts.append(f"failed: {_join_names(failed)}")
+    if pending:
+        parts.append(f"waits for {_join_names(pending)}")
+    if passed:
+        parts.append(f"{format_count(passed, 'check')} passed")
+    return "; ".join(parts)
 
 
 def describe_pull_request_event(event: ChecksSeen | PrMerging | PrMerged | PrClosing | PrClosed) -> str:
@@ -41,12 +44,8 @@ def describe_pull_request_event(event: ChecksSeen | PrMerging | PrMerged | PrClo
     return "is closed, not merged"
 
 
-def _some(names: Sequence[str]) -> str:
-    if len(names) > _SHOWN:
-        more = f" and {len(names) - _SHOWN} more"
-    else:
-        more = ""
-    return to_one_line(", ".join(names[:_SHOWN])) + more
+def _join_names(names: Sequence[str]) -> str:
+    return join_limited(map(to_one_line, names), _SHOWN)
 
 
 def is_waiting_for_checks(state: RunState) -> bool:

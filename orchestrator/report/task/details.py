@@ -111,11 +111,7 @@ def render_task_history(state: RunState, task: TaskState) -> Iterator[str]:
 def _render_attempt_lines(task: TaskState, number: int) -> Iterator[str]:
     for end in task.ends:
         if end.number == number:
-            if end.handoff:
-                last = end.handoff.summary
-            else:
-                last = end.detail
-            yield f"  {end.exit}: {quote_text(last)}"
+            yield f"  {end.exit}: {quote_text(end.handoff.summary if end.handoff else end.detail)}"
     for candidate in task.candidates:
         if candidate.number == number:
             yield f"  candidate {candidate.commit[:12]} +{candidate.added} -{candidate.removed}: "
@@ -162,12 +158,13 @@ _BY = {"words": "by its words", "refusal": "and was refused", "kernel": "as the 
 
 def list_task_receipts(state: RunState, task: TaskState) -> list[Receipt]:
     """Return the receipts that verdicts on a task and its ejections rest on, in order."""
-    keys = []
+    keys: list[str] = []
     for given in task.verdicts:
-        for key in given.verdict.receipts:
-            keys.append(key)
-    keys += [key for ejection in task.ejections for key in ejection.receipts]
-    keys += iterate_contract_receipts(state) if task.spec.id == ROOT_TASK else ()
+        keys += given.verdict.receipts
+    for ejection in task.ejections:
+        keys += ejection.receipts
+    if task.spec.id == ROOT_TASK:
+        keys += iterate_contract_receipts(state)
     return [state.receipts[key] for key in dict.fromkeys(keys)]
 
 
@@ -213,12 +210,9 @@ def render_ejection_evidence(
     ejection = _find_last_ejection(state, file)
     if ejection is None:
         return
-    for test in ejection.difference.new_failures:
-        yield f"  fails: {test}"
-    for test in ejection.difference.unsettled:
-        yield f"  passes and fails on one tree: {test}"
-    for test in ejection.difference.missing_tests:
-        yield f"  missing: {test}"
+    yield from (f"  fails: {test}" for test in ejection.difference.new_failures)
+    yield from (f"  passes and fails on one tree: {test}" for test in ejection.difference.unsettled)
+    yield from (f"  missing: {test}" for test in ejection.difference.missing_tests)
     for key in ejection.receipts:
         yield ""
         yield from render_receipt_lines(state.receipts[key], state, log, read_blob)

@@ -10,6 +10,7 @@ from orchestrator.domain.event.run import CheckStarted, FlakesSeen
 from orchestrator.domain.judging.check import CANARY_CHECK, GATE_VARIANTS, Difference, Outcomes, Receipt, TestOutcome
 from orchestrator.domain.run.state import RunState
 from orchestrator.domain.text.blob_text import Text
+from orchestrator.domain.text.listing import join_limited
 from orchestrator.domain.text.sanitization import strip_controls, to_one_line
 from orchestrator.domain.text.truncation import truncate_text
 from orchestrator.judge.gate.difference import compare_outcomes
@@ -75,10 +76,7 @@ def render_receipt_lines(receipt: Receipt, state: RunState, log: CheckLog, read_
     if how := GATE_VARIANTS.get(receipt.kind):
         yield f"  {how}"
     yield f"  {receipt.status}, exit {receipt.exit_code}, {receipt.seconds:.1f} s, tree {receipt.tree[:12]}"
-    if receipt.argv:
-        argv = f", command line {receipt.argv[:12]}"
-    else:
-        argv = ""
+    argv = f", command line {receipt.argv[:12]}" if receipt.argv else ""
     yield f"  environment {receipt.environment[:12]}{argv}"
     if receipt.tests is not None:
         yield f"  {counts.passed} passed, {counts.failed} failed, {counts.errors} errors, {counts.skipped} skipped"
@@ -105,11 +103,7 @@ def render_difference_lines(difference: Difference) -> Iterator[str]:
         yield "  against the base: no test differs"
     for what, tests in kinds.items():
         if tests:
-            if len(tests) > _SHOWN:
-                more = f" and {len(tests) - _SHOWN} more"
-            else:
-                more = ""
-            yield f"  {what} ({len(tests)}): {', '.join(map(to_one_line, tests[:_SHOWN]))}{more}"
+            yield f"  {what} ({len(tests)}): {join_limited(map(to_one_line, tests), _SHOWN)}"
     for problem in difference.problems[:_SHOWN]:
         yield f"  problem: {quote_text(problem)}"
 
