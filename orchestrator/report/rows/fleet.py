@@ -124,23 +124,25 @@ class _Fleet:
     def iterate_rows(self) -> Iterator[AgentRow]:
         """Yield conversations, then tasks without any, then the questions that belong to neither."""
         names = build_short_names(self._state)
-        told: set[str] = set()
+        shown: set[str] = set()
         talking: set[TaskId | None] = set()
         for session in self._state.sessions.values():
             if self._is_under_way(session):
                 talking.add(session.task)
                 question = self._find_question(session)
-                told.update([question.approval.item] if question else ())
+                if question:
+                    shown.add(question.approval.item)
                 yield self._build_session_row(session, names[session.session], question)
         for task in self._state.tasks.values():
             question = self._asked.get(task.spec.id)
-            question = None if question and question.approval.item in told else question
-            if question or task.spec.id not in talking:
-                told.update([question.approval.item] if question else ())
+            if question and question.approval.item not in shown:
+                shown.add(question.approval.item)
                 yield self._build_task_row(task, question)
-        for one in self._state.pending_approvals:
-            if one.approval.item not in told and self._asked.get(_get_subject(one)) is one:
-                yield self._build_question_row(one)
+            elif task.spec.id not in talking:
+                yield self._build_task_row(task, None)
+        for question in self._state.pending_approvals:
+            if question.approval.item not in shown and self._asked.get(_get_subject(question)) is question:
+                yield self._build_question_row(question)
 
     def find_row(self, name: SessionId | None, task: TaskId | None) -> AgentRow | None:
         """Return the row of a conversation under way, else that of a task."""
@@ -255,10 +257,8 @@ class _Fleet:
         if task.spec.approval in self._asked:
             return f"waits for an answer to {task.spec.approval}"
         tasks = self._state.tasks
-        needed = [name for name in task.spec.depends_on if name in tasks and not tasks[name].status.is_reached]
-        if needed:
-            return f"after {', '.join(needed)}"
-        return ""
+        missing = [name for name in task.spec.depends_on if name in tasks and not tasks[name].status.is_reached]
+        return f"after {', '.join(missing)}" if missing else ""
 
     def _build_question_row(self, asked: ApprovalState) -> AgentRow:
         """Return the row of a question about the whole run."""

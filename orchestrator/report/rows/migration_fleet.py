@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from orchestrator.domain.event.migration import StepStarted
 from orchestrator.domain.migration.files import FileRecord, FileStatus, ShardStatus
 from orchestrator.domain.run.state import RunState
+from orchestrator.domain.text.listing import format_count
 from orchestrator.report.migration.file_groups import list_step_names
 from orchestrator.report.rows.activity import Activity
 from orchestrator.report.rows.agent_row import AgentRow
@@ -32,7 +33,7 @@ def build_migration_rows(state: RunState, is_at_work: bool, is_whole: bool) -> I
         else:
             counted[file.status] += 1
     for status, count in counted.items():
-        title = f"{count} file{'s' * (count != 1)}"
+        title = format_count(count, "file")
         doing = _get_activity(status, is_over=bool(state.ended))
         yield AgentRow("count", status.value, "-", doing, "file", title=title, last=status.value, count=count)
 
@@ -63,7 +64,7 @@ def _build_shard_rows(state: RunState) -> Iterator[AgentRow]:
         status = state.get_shard_status(shard)
         if status in _SHARDS:
             last = shard.held or "its files are on their way"
-            title = f"{len(shard.files)} file{'s' * (len(shard.files) != 1)}"
+            title = format_count(len(shard.files), "file")
             if state.ended and not shard.held:
                 doing = Activity.STOP
             else:
@@ -80,14 +81,9 @@ def _get_activity(status: FileStatus, is_over: bool) -> Activity:
 
 
 def _build_file_row(file: FileRecord, steps: list[str], is_over: bool) -> AgentRow:
-    if 0 <= file.rung < len(steps):
-        step = steps[file.rung]
-    else:
-        step = ""
+    last = file.status.value
     if file.reason and file.status != FileStatus.MERGED:
-        why = format_reason(file.reason)
-    else:
-        why = ""
+        last += f": {format_reason(file.reason)}"
     return AgentRow(
         kind="file",
         id=file.path,
@@ -95,7 +91,11 @@ def _build_file_row(file: FileRecord, steps: list[str], is_over: bool) -> AgentR
         activity=_get_activity(file.status, is_over),
         role="file",
         task=file.path,
-        title=f"{file.sites} site{'s' * (file.sites != 1)}" if file.sites else "",
-        branch=step,
-        last=f"{file.status}: {why}" if why else file.status.value,
+        title=_format_sites(file.sites),
+        branch=steps[file.rung] if 0 <= file.rung < len(steps) else "",
+        last=last,
     )
+
+
+def _format_sites(sites: int) -> str:
+    return format_count(sites, "site") if sites else ""

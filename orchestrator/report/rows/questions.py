@@ -69,13 +69,14 @@ class QuestionRow:
 
 def build_question_rows(state: RunState, now: datetime) -> list[QuestionRow]:
     """Return open questions, oldest first, then answered ones, newest first."""
-    waiting = state.pending_approvals
-    names = {one.approval.item for one in waiting}
-    others = [one for item, one in state.approvals.items() if item not in names]
-    others.sort(key=lambda one: _get_time(state, one), reverse=True)
-    waits = _Dependencies(state)
-    asked = [_build_row(state, one, number, now, waits) for number, one in enumerate(waiting, start=1)]
-    return asked + [_build_row(state, one, 0, now, waits) for one in others]
+    dependencies, rows = _Dependencies(state), []
+    answered = dict(state.approvals)
+    for number, question in enumerate(state.pending_approvals, start=1):
+        answered.pop(question.approval.item, None)
+        rows.append(_build_row(state, question, number, now, dependencies))
+    for question in sorted(answered.values(), key=lambda one: _get_time(state, one), reverse=True):
+        rows.append(_build_row(state, question, 0, now, dependencies))
+    return rows
 
 
 class _Dependencies:
@@ -94,7 +95,9 @@ class _Dependencies:
     def count_dependents(self, task: TaskId) -> int:
         """Return how many open tasks depend on a task or on its parents."""
         needed = set(self._state.iterate_lineage(task))
-        waiting = [one for name in needed for one in self._after.get(name, ())]
+        waiting: list[TaskState] = []
+        for name in needed:
+            waiting += self._after.get(name, ())
         found: set[TaskId] = set()
         while waiting:
             one = waiting.pop()
@@ -113,10 +116,12 @@ def _get_time(state: RunState, one: ApprovalState) -> float:
 
 
 def _build_row(state: RunState, one: ApprovalState, number: int, now: datetime, waits: _Dependencies) -> QuestionRow:
-    asked = one.approval
-    since = state.approval_asked_at.get(asked.item) if number else state.approval_answered_at.get(asked.item)
+    asked, ends, blocked = one.approval, None, ""
     task = find_question_task(state, asked)
-    ends = asked.expires_at if number else None
+    since = state.approval_answered_at.get(asked.item)
+    if number:
+        since, ends = state.approval_asked_at.get(asked.item), asked.expires_at
+        blocked = _describe_blocked(state, asked, task, waits)
     return QuestionRow(
         number=number,
         item=asked.item,
@@ -124,7 +129,7 @@ def _build_row(state: RunState, one: ApprovalState, number: int, now: datetime, 
         title=to_one_line(asked.title, _TITLE_CHARS),
         who=" ".join(filter(None, (_ASKS[asked.matter], task or ""))),
         task=task,
-        blocks=_describe_blocked(state, asked, task, waits) if number else "",
+        blocks=blocked,
         default=asked.default,
         age_s=max((now - since).total_seconds(), 0.0) if since else None,
         left_s=(ends - now).total_seconds() if ends else None,
@@ -194,30 +199,36 @@ def find_questioned_change(state: RunState, item: str) -> QuestionedChange | Non
     known = state.approvals.get(item)
     if known is None:
         return None
-    task = find_question_task(state, known.approval) if known.approval.matter == "landing" else None
-    if task is not None:
-        found = state.tasks[task]
-        number = known.approval.subject.rpartition("@")[2]
-        taken = [one for one in found.candidates if str(one.number) == number]
-        attempts = [one for one in found.attempts if str(one.number) == number]
-        if taken and attempts:
-            return QuestionedChange(attempts[-1].base, taken[-1].commit)
-        return None
-    if known.approval.matter in {"pull-request", "merge"} and state.head is not None:
+    approval = known.approval
+    if approval.matter in {"pull-request", "merge"} and state.head is not None:
         return QuestionedChange(state.run.base, state.head)
-    if known.approval.matter == "landing" and known.is_open:
-        return _find_migration_change(state)
+    if approval.matter != "landing":
+        return None
+    task = find_question_task(state, approval)
+    if task is not None:
+        return _find_attempt_change(state.tasks[task], approval.subject.rpartition("@")[2])
+    return _find_migration_change(state) if known.is_open else None
+
+
+def _find_attempt_change(task: TaskState, number: str) -> QuestionedChange | None:
+    """Return the change of an attempt by its number; None if it has no candidate."""
+    bases = {str(attempt.number): attempt.base for attempt in task.attempts}
+    commits = {str(candidate.number): candidate.commit for candidate in task.candidates}
+    if number in bases and number in commits:
+        return QuestionedChange(bases[number], commits[number])
     return None
 
 
 def _find_migration_change(state: RunState) -> QuestionedChange | None:
     """Return what a migration's current pass is about to land; None if that is nothing."""
-    ready = (one for one in state.files.values() if one.status == FileStatus.TRANSFORMED and one.is_pending)
-    files = {one.path: (one.mode, one.blob) for one in ready if one.blob is not None}
+    files = {}
+    for file in state.files.values():
+        if file.status == FileStatus.TRANSFORMED and file.is_pending and file.blob is not None:
+            files[file.path] = (file.mode, file.blob)
+    if not files:
+        return None
     base = state.landings[-1].new if state.landings else state.run.base_tree
-    if files:
-        return QuestionedChange(base, base, files)
-    return None
+    return QuestionedChange(base, base, files)
 
 
 def render_question_lines(one: QuestionRow) -> list[str]:

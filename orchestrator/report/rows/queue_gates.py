@@ -83,12 +83,12 @@ class TaskGates:
         if task.candidate is None:
             return ""
         tree = task.candidate.tree
-        keys = task.verdict.verdict.receipts if task.verdict else ()
-        known = []
-        for key in keys:
-            if key in self._state.receipts:
-                known.append(self._state.receipts[key])
-        receipt = next((one for one in known if one.tree == tree), None) or self._latest.get(tree)
+        receipt = self._latest.get(tree)
+        for key in task.verdict.verdict.receipts if task.verdict else ():
+            judged = self._state.receipts.get(key)
+            if judged and judged.tree == tree:
+                receipt = judged
+                break
         if receipt is None:
             return ""
         counts = receipt.counts
@@ -106,10 +106,7 @@ class TaskGates:
         if lenses := self._reviews.get((task.spec.id, len(task.attempts))):
             return GateStatus("now", ", ".join(lenses))
         votes = task.verdict.verdict.votes if task.verdict else ()
-        against = []
-        for vote in votes:
-            if vote.decision != "approve":
-                against.append(vote.lens)
+        against = [vote.lens for vote in votes if vote.decision != "approve"]
         if against or (task.verdict and task.verdict.verdict.cause in _OF_REVIEW):
             return GateStatus("bad", ", ".join(against))
         if votes:

@@ -1,7 +1,7 @@
 """Build the queue of a goal's run as rows: units at the gates, queued, under test, landed or ejected."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import chain, islice
 
@@ -10,6 +10,7 @@ from orchestrator.domain.event.landing import LandingFinished, TrialJudged, Unit
 from orchestrator.domain.ids import TaskId, UnitId
 from orchestrator.domain.run.state import RunState, TaskState, parse_unit_task
 from orchestrator.domain.run.task import TaskStatus
+from orchestrator.domain.text.listing import format_count
 from orchestrator.domain.text.sanitization import to_one_line
 from orchestrator.report.rows.activity import Activity
 from orchestrator.report.rows.queue_gates import GATE_NAMES, GateName, GateStatus, TaskGates
@@ -62,21 +63,20 @@ def build_queue_rows(state: RunState, recent: Iterable[RecordedEvent] = ()) -> l
 
 def render_queue_line(state: RunState) -> str:
     """Return `branch x at 4be21aa  3 landed  2 ejected  last union of 3: red`."""
-    head = f"branch {state.run.branch} " + (f"at {state.head[:10]}" if state.head else "not made yet: nothing landed")
-    counts = [
-        f"{sum(len(landing.units) for landing in state.landings)} landed" if state.landings else "",
-        f"{len(state.ejections)} ejected" if state.ejections else "",
-        _describe_trial(state.trials[-1]) if state.trials else "",
-    ]
-    return "  ".join(part for part in (head, *counts) if part)
+    head = f"at {state.head[:10]}" if state.head else "not made yet: nothing landed"
+    parts = [f"branch {state.run.branch} {head}"]
+    if state.landings:
+        parts.append(f"{sum(len(landing.units) for landing in state.landings)} landed")
+    if state.ejections:
+        parts.append(f"{len(state.ejections)} ejected")
+    if state.trials:
+        parts.append(_describe_trial(state.trials[-1]))
+    return "  ".join(parts)
 
 
 def _describe_trial(trial: TrialJudged) -> str:
-    if trial.difference.is_green:
-        word = "green"
-    else:
-        word = "red"
-    return f"last union of {len(trial.units)}: {word}{' (known)' if trial.cached else ''}"
+    result = "green" if trial.difference.is_green else "red"
+    return f"last union of {len(trial.units)}: {result}{' (known)' * trial.cached}"
 
 
 class _Queue:
@@ -91,11 +91,13 @@ class _Queue:
         """Yield what the judge let through and has not landed."""
         queued = [task for task in self._state.tasks.values() if task.status == TaskStatus.QUEUED]
         for place, task in enumerate(queued, 1):
-            if self._gates.is_testing:
-                doing = Activity.TEST
+            if task.ejection:
+                activity = Activity.RETRY
+            elif self._gates.is_testing:
+                activity = Activity.TEST
             else:
-                doing = self._standing.get_activity(task)
-            yield self._build_row(task, Activity.RETRY if task.ejection else doing, place)
+                activity = self._standing.get_activity(task)
+            yield self._build_row(task, activity, place)
 
     def iterate_judging(self) -> Iterator[QueueRow]:
         """Yield what is being judged, longest under way first."""
@@ -129,15 +131,13 @@ class _Queue:
         if task is None:
             return QueueRow(unit, parse_unit_task(unit), "", 0, doing, 0, {}, note, at)
         row = self._build_row(task, doing, 0, note)
+        gates = dict(row.gates)
+        if row.unit != unit:  # an earlier attempt, which passed all gates before the union
+            gates = dict.fromkeys(GATE_NAMES, GateStatus("ok"))
+            del gates["person"]
+        gates["union"] = GateStatus("ok" if doing == Activity.DONE else "bad")
         number = unit.rpartition("@")[2]
-        union = GateStatus("ok" if doing == Activity.DONE else "bad")
-        gates: dict[GateName, GateStatus] = {step: GateStatus("ok") for step in GATE_NAMES if step != "person"}
-        if row.unit == unit:
-            gates = dict(row.gates)
-        gates["union"] = union
-        return QueueRow(
-            unit, row.task, row.title, int(number) if number.isdecimal() else 0, doing, 0, gates, row.note, at
-        )
+        return replace(row, unit=unit, attempt=int(number) if number.isdecimal() else 0, gates=gates, at=at)
 
     def _build_row(self, task: TaskState, doing: Activity, place: int, note: str = "") -> QueueRow:
         return QueueRow(
@@ -158,16 +158,11 @@ def describe_ejection(ejection: UnitEjected) -> str:
         return f"conflicts in {', '.join(ejection.conflict)}"
     found = ejection.difference
     lost = [*found.problems, *found.new_failures, *found.missing_tests, *found.unsettled]
-    if ejection.partners:
-        beside = f" together with {', '.join(ejection.partners)}"
-    else:
-        beside = ""
     count = len(found.new_failures) + len(found.missing_tests)
-    if count:
-        told = f"breaks {count} test{'s' * (count != 1)}{beside}: "
-    else:
-        told = f"red{beside}: "
-    return told + ", ".join(lost[:5])
+    effect = f"breaks {format_count(count, 'test')}" if count else "red"
+    if ejection.partners:
+        effect += f" together with {', '.join(ejection.partners)}"
+    return f"{effect}: {', '.join(lost[:5])}"
 
 
 def _describe_verdict(task: TaskState) -> str:
