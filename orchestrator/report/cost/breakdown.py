@@ -19,7 +19,7 @@ _NO_WASTE = frozenset({"landed", "open"})
 
 @dataclass(frozen=True)
 class CostEntry:
-    """What one thing cost: `spent` for sure, `at_risk` for calls whose end nobody knows."""
+    """The cost of one thing: `spent` for sure, `at_risk` for calls whose end nobody knows."""
 
     name: str
     spent: Usage
