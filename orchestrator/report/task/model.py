@@ -1,4 +1,4 @@
-"""JSON models of one task, or one file of a migration,."""
+"""JSON models of one task, or one file of a migration."""
 
 from typing import Literal
 
