@@ -62,28 +62,28 @@ def logs_command(
         return
     is_known = task is None
     with open_run_journal(directory) as store:
-        _warn(store, as_json)
-        for recorded in _events(store, directory, follow):
-            if task is not None and not _concerns(recorded, task):
+        _print_sandbox_alarm(store, as_json)
+        for recorded in _iterate_events(store, directory, follow):
+            if task is not None and not _is_about(recorded, task):
                 continue
             is_known = True
             if as_json:
-                click.echo(_json_line(recorded))
+                click.echo(_format_event(recorded))
             elif everything or recorded.event.kind not in DETAIL_KINDS:
                 click.echo(render_event_line(recorded))
     if not is_known:
         raise UsageProblem(f"nothing that happened in run {directory.run} is about {task!r}: see orchestrate status")
 
 
-def _warn(store: EventStore, as_json: bool) -> None:
-    """Of a run without a sandbox that is the first thing to know."""
+def _print_sandbox_alarm(store: EventStore, as_json: bool) -> None:
+    """Print an alarm first if the run has no sandbox."""
     for first in islice(store.read_events(), 0 if as_json else 1):
         if isinstance(first.event, RunStarted) and first.event.settings.get("hands", {}).get("without_sandbox"):
             print_alarm(UNSAFE_BANNER, err=False)
 
 
 def _search(directory: RunDirectory, task: str | None, query: str, limit: int, as_json: bool) -> None:
-    """Print what was found, oldest first, and then what could not be searched."""
+    """Print what was found, oldest first, then raise what could not be searched."""
     from orchestrator.journal.full_text.search import find_events
 
     hits, damage = find_events(directory.path, query, limit, task)
@@ -95,13 +95,13 @@ def _search(directory: RunDirectory, task: str | None, query: str, limit: int, a
         raise damage
 
 
-def _concerns(recorded: RecordedEvent, name: str) -> bool:
-    """Whether an event is about this task, or in a migration about this file."""
+def _is_about(recorded: RecordedEvent, name: str) -> bool:
+    """Return True if an event is about this task, or in a migration about this file."""
     event = recorded.event
     return name in (event.task, getattr(event, "path", None), getattr(event, "unit", None))
 
 
-def _events(store: EventStore, directory: RunDirectory, follow: bool) -> Iterator[RecordedEvent]:
+def _iterate_events(store: EventStore, directory: RunDirectory, follow: bool) -> Iterator[RecordedEvent]:
     seq, seen = 0, -1
     while True:
         was_live = follow and has_live_engine(directory)
@@ -116,7 +116,7 @@ def _events(store: EventStore, directory: RunDirectory, follow: bool) -> Iterato
         time.sleep(_POLL_S)
 
 
-def _json_line(recorded: RecordedEvent) -> str:
+def _format_event(recorded: RecordedEvent) -> str:
     event = recorded.event
     head = {"seq": recorded.seq, "at": recorded.at.isoformat(), "kind": event.kind, "v": event.v}
     return format_json(head | json.loads(format_event_body(event)))

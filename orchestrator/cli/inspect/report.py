@@ -66,17 +66,19 @@ def report_command(
         raise UsageProblem(f"--{next(iter(wanted))} is of one whole run: leave --all and TASK out")
     found = find_state_directory(repo, state)
     if wanted:
-        _write(found.find_run(run), wanted)
+        _write_forms(found.find_run(run), wanted)
     if as_json or not wanted:
-        _show(found.list_runs() if is_all else [found.find_run(run)], TaskId(task) if task else None, is_all, as_json)
+        _print_judging(
+            found.list_runs() if is_all else [found.find_run(run)], TaskId(task) if task else None, is_all, as_json
+        )
 
 
-def _show(runs: Sequence[RunDirectory], top: TaskId | None, is_all: bool, as_json: bool) -> None:
-    """How runs were judged; of a damaged one as far as it can be read."""
+def _print_judging(runs: Sequence[RunDirectory], top: TaskId | None, is_all: bool, as_json: bool) -> None:
+    """Print how runs were judged; a damaged one is counted as far as it can be read."""
     judging, problem = JudgingTotals(), None
     for directory in runs:
         try:
-            _count(judging, directory, top)
+            _count_run(judging, directory, top)
         except JournalProblem as damage:
             problem = damage
         except UsageProblem:  # it stopped before its first event, or has no such task
@@ -92,13 +94,13 @@ def _show(runs: Sequence[RunDirectory], top: TaskId | None, is_all: bool, as_jso
         raise problem
 
 
-def _write(directory: RunDirectory, wanted: Mapping[str, Path]) -> None:
-    """Write the forms of the report, of a damaged journal as far as it can be read."""
+def _write_forms(directory: RunDirectory, wanted: Mapping[str, Path]) -> None:
+    """Write the forms of the report; a damaged journal is reported as far as it can be read."""
     with read_state_tolerantly(directory) as state:
         with open_run_journal(directory) as store:
 
             def of_kinds(kinds: Sequence[str]) -> Iterator[RecordedEvent]:
-                with suppress(JournalProblem):  # `state_of` tells of it at the end
+                with suppress(JournalProblem):  # `read_state_tolerantly` raises it at the end
                     yield from store.read_kinds(kinds)
 
             report = collect_run_report(state, directory.journal, of_kinds, TolerantBlobs(directory).get)
@@ -106,11 +108,11 @@ def _write(directory: RunDirectory, wanted: Mapping[str, Path]) -> None:
             write_report_file(path, _FORMS[form](report))
 
 
-def _data(report: Mapping[str, Any]) -> str:
+def _format_data(report: Mapping[str, Any]) -> str:
     return json.dumps(report, ensure_ascii=False, indent=2) + "\n"
 
 
-def _sarif(report: Mapping[str, Any]) -> str:
+def _format_sarif(report: Mapping[str, Any]) -> str:
     return json.dumps(build_run_sarif(report, __version__), ensure_ascii=False, indent=1) + "\n"
 
 
@@ -119,17 +121,20 @@ _FORMS: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
     "md": render_run_markdown,
     "summary": render_step_summary,
     "junit": render_run_junit,
-    "sarif": _sarif,
-    "data": _data,
+    "sarif": _format_sarif,
+    "data": _format_data,
 }
 
 
-def _count(judging: JudgingTotals, directory: RunDirectory, top: TaskId | None) -> None:
-    """Count a run, or what can be read of it before that is told."""
+def _count_run(judging: JudgingTotals, directory: RunDirectory, top: TaskId | None) -> None:
+    """Count a run, or the readable part of a damaged one before the damage is raised."""
     with read_state_tolerantly(directory) as state:
         if top is not None:
             get_task(state, top)
         votes = VoteLog()
-        with open_run_journal(directory) as store, suppress(JournalProblem):  # `state_of` tells of it at the end
+        with (
+            open_run_journal(directory) as store,
+            suppress(JournalProblem),
+        ):  # `read_state_tolerantly` raises it at the end
             votes.record_events(store.read_kinds(VoteLog.KINDS))
         judging.add_run(state, votes, top)

@@ -40,7 +40,10 @@ def show_command(run: str, task: str, repo: Path, state: str, as_json: bool) -> 
     directory = find_state_directory(repo, state).find_run(run)
     blobs, log = TolerantBlobs(directory), CheckLog()
     with read_state_tolerantly(directory) as found:
-        with open_run_journal(directory) as store, suppress(JournalProblem):  # `state_of` tells of it at the end
+        with (
+            open_run_journal(directory) as store,
+            suppress(JournalProblem),
+        ):  # `read_state_tolerantly` raises it at the end
             log.record_events(store.read_kinds(CheckLog.KINDS))
         _print(found, task, blobs, log, as_json)
     blobs.raise_problem()

@@ -62,7 +62,7 @@ def status_command(run: str | None, wanted: str | None, repo: Path, state: str, 
 
 
 def _print_fleet(directory: RunDirectory, wanted: str, as_json: bool) -> None:
-    """The rows of the fleet that fit a filter, with how many there are in all; as data beside the whole status."""
+    """Print the rows of the fleet that fit a filter, with how many there are in all; as JSON within the status."""
     from orchestrator.cli.journal_reader import open_run_journal, read_state_tolerantly
     from orchestrator.report.rows.agent_row import AGENT_KEYS
     from orchestrator.report.rows.fleet import build_fleet_rows, render_fleet_lines
@@ -73,10 +73,7 @@ def _print_fleet(directory: RunDirectory, wanted: str, as_json: bool) -> None:
         with open_run_journal(directory) as store:
             seen = collect_last_seen(state, store)
         rows = build_fleet_rows(state, seen, datetime.now(UTC), is_at_work=has_live_engine(directory))
-        found = []
-        for row in rows:
-            if fits(row.get_filter_values()):
-                found.append(row)
+        found = [row for row in rows if fits(row.get_filter_values())]
         if not as_json:
             print_lines(render_fleet_lines(found, len(rows)))
             return
@@ -87,14 +84,16 @@ def _print_fleet(directory: RunDirectory, wanted: str, as_json: bool) -> None:
 
 
 def collect_last_seen(state: "RunState", store: "EventReader") -> dict["SessionId", "LastSessionEvent"]:
-    """The last that was heard of each conversation that has not ended, from the journal."""
+    """Return the last event of each conversation that has not ended."""
     from orchestrator.report.log.last_event import EVENTS_TO_READ, find_last_session_event
 
-    open_ones = (session.session for session in state.sessions.values() if session.ended is None)
     found = {}
-    for session in open_ones:
-        found[session] = find_last_session_event(store.read_session_part(session, last=EVENTS_TO_READ))
-    return {session: seen for session, seen in found.items() if seen is not None}
+    for session in state.sessions.values():
+        if session.ended is None:
+            last = find_last_session_event(store.read_session_part(session.session, last=EVENTS_TO_READ))
+            if last is not None:
+                found[session.session] = last
+    return found
 
 
 @contextmanager

@@ -1,6 +1,7 @@
-"""What verbs print with --json, as JSON Schema: what a script may rely on.
+"""JSON Schemas of what verbs print with --json: what a script may rely on.
 
-Within a number fields are added, and none goes, is renamed, or changes its kind; so the schemas leave room for more.
+Schemas of documents that have a model are made from it; the others are written here. Within a number, fields may be
+added; none is removed, renamed or given another type. So the schemas allow more fields than they name.
 """
 
 from collections.abc import Mapping

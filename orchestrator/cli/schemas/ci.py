@@ -1,4 +1,4 @@
-"""What the verbs for CI systems print, and the one that writes their files."""
+"""Schemas of the verbs for CI systems, and of the one that writes their files."""
 
 from orchestrator.cli.schemas.notation import (
     FLAG,

@@ -1,4 +1,4 @@
-"""Migrations: what is found, what a dry run comes to, how far they are, and one file or shard of them."""
+"""Schemas of migrations: inventory, dry run, burndown, report, and one file or shard."""
 
 from orchestrator.cli.schemas.notation import (
     ANY,

@@ -1,4 +1,4 @@
-"""A short way to write JSON Schema down."""
+"""A short notation for JSON Schema, and schemas made from models."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -20,37 +20,37 @@ _DROPPED = {"title", "default", "$defs"}
 
 
 def or_null(one: Schema) -> Schema:
-    """It, or null."""
+    """Return a schema of `one` or null."""
     return {"anyOf": [one, {"type": "null"}]}
 
 
 def list_of(one: Schema) -> Schema:
-    """A list of it."""
+    """Return a schema of lists of `one`."""
     return {"type": "array", "items": one}
 
 
 def table_of(one: Schema) -> Schema:
-    """It under any names."""
+    """Return a schema of objects that hold `one` under any names."""
     return {"type": "object", "additionalProperties": one}
 
 
 def one_of(*them: str) -> Schema:
-    """One of these."""
+    """Return a schema of one of these words."""
     return {"enum": list(them)}
 
 
 def one_of_enum(kind: type[StrEnum]) -> Schema:
-    """One word of these."""
+    """Return a schema of the values of an enumeration."""
     return one_of(*(one.value for one in kind))
 
 
 def object_of(fields: Mapping[str, Schema], **rare: Schema) -> Schema:
-    """An object that has all of these fields, and some of the `rare` ones."""
+    """Return a schema of objects that have all of `fields`, and may have the `rare` ones."""
     return {"type": "object", "properties": {**fields, **rare}, "required": list(fields)}
 
 
 def merge_objects(one: Schema, *others: Schema) -> Schema:
-    """An object with the fields of all; a later one's stand for those of the same name before."""
+    """Return a schema with the fields of all; a later one replaces one of the same name before."""
     fields: dict[str, Schema] = dict(one["properties"])
     required = dict.fromkeys(one["required"])
     for other in others:
@@ -60,19 +60,19 @@ def merge_objects(one: Schema, *others: Schema) -> Schema:
 
 
 def select_fields(model: Schema, *names: str) -> Schema:
-    """Only these fields of an object."""
+    """Return a schema with only these fields of `model`."""
     return object_of({name: model["properties"][name] for name in names})
 
 
 def schema_of_model(model: type[BaseModel]) -> Schema:
-    """What a model is written down as, with all that it refers to in its place."""
+    """Return the schema of a model as it is written down, with every reference replaced by its schema."""
     whole = model.model_json_schema(mode="serialization")
-    made: Schema = _inlined(whole, whole.get("$defs", {}))
+    made: Schema = _inline_references(whole, whole.get("$defs", {}))
     return made
 
 
 def name_schema(name: str, what: str, body: Schema) -> dict[str, Schema]:
-    """A schema by its name, for objects that say so themselves; `what` says who prints it."""
+    """Return a schema by its name, of objects that give it as `schema`; `what` names the verbs that print them."""
     own = object_of({"schema": {"const": name}})
     return {name: {"$schema": DIALECT, "title": name, "description": what, **merge_objects(own, body, own)}}
 
@@ -91,16 +91,16 @@ def schema_of_document(kind: type[Document], what: str, **parts: Schema) -> dict
     return {name: {"$schema": DIALECT, "title": name, "description": what, **body}}
 
 
-def _inlined(node: Any, known: Mapping[str, Any], is_table: bool = False) -> Any:  # noqa: ANN401
+def _inline_references(node: Any, known: Mapping[str, Any], is_table: bool = False) -> Any:  # noqa: ANN401
     if isinstance(node, list):
-        return [_inlined(one, known) for one in node]
+        return [_inline_references(one, known) for one in node]
     if not isinstance(node, dict):
         return node
     if "$ref" in node:
-        return _inlined(known[node["$ref"].rpartition("/")[2]], known)
+        return _inline_references(known[node["$ref"].rpartition("/")[2]], known)
     kept = {}
     for name, value in node.items():
-        kept[name] = _inlined(value, known, name == "properties")
+        kept[name] = _inline_references(value, known, name == "properties")
     if is_table:
         return kept
     is_closed = kept.get("additionalProperties") is False

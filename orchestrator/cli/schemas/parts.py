@@ -1,4 +1,4 @@
-"""What several objects have in common."""
+"""Schemas that several documents have in common."""
 
 from orchestrator.cli.schemas.notation import (
     ANY,

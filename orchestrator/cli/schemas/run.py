@@ -1,4 +1,4 @@
-"""Runs: their result, where they stand, what they cost, how they were judged, and one task of them."""
+"""Schemas of runs: result, status, cost, judging, one task or file, and replays."""
 
 from orchestrator.cli.schemas.notation import (
     ANY,

@@ -1,4 +1,4 @@
-"""Lines of `logs --json`. They name no schema of their own: a journal has very many."""
+"""Schemas of the lines of `logs --json`, which do not name their schema: a journal has very many."""
 
 from orchestrator.cli.schemas.notation import DIALECT, TEXT, WHOLE, Schema, object_of, or_null
 
@@ -16,11 +16,13 @@ _HIT = object_of(
 )
 
 
-def _line(name: str, what: str, body: Schema) -> dict[str, Schema]:
+def _name_line_schema(name: str, what: str, body: Schema) -> dict[str, Schema]:
     return {name: {"$schema": DIALECT, "title": name, "description": what, **body}}
 
 
 STREAM = {
-    **_line("orchestrate.event/1", "each line of logs; the other fields are those of its kind and version", _EVENT),
-    **_line("orchestrate.hit/1", "each line of logs --search", _HIT),
+    **_name_line_schema(
+        "orchestrate.event/1", "each line of logs; the other fields are those of its kind and version", _EVENT
+    ),
+    **_name_line_schema("orchestrate.hit/1", "each line of logs --search", _HIT),
 }

@@ -1,4 +1,4 @@
-"""What else verbs print: commands and questions, plans, moved runs, housekeeping."""
+"""Schemas of the other verbs: commands, questions, plans, exported runs, housekeeping."""
 
 from orchestrator.cli.schemas.notation import (
     ANY,

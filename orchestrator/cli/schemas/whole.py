@@ -1,4 +1,4 @@
-"""The report of a whole run, as `report --data` writes it."""
+"""Schema of the report of a whole run, as `report --data` writes it."""
 
 from orchestrator.cli.schemas.migration import REPORT
 from orchestrator.cli.schemas.notation import (

@@ -1,1 +1,1 @@
-"""What a run cost, and how far its budgets are used."""
+"""The cost of a run, and the use of its budgets."""

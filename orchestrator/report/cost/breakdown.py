@@ -1,8 +1,9 @@
-"""What a run cost: by task, role, model and attempt, and by what was wasted. A projection of its journal."""
+"""Break the cost of a run down by task, role, model, attempt and cause of waste."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
+from itertools import chain
 from typing import ClassVar
 
 from orchestrator.domain.budget.usage import Usage
@@ -18,7 +19,7 @@ _NO_WASTE = frozenset({"landed", "open"})
 
 @dataclass(frozen=True)
 class CostEntry:
-    """One line: what `spent` went to. `at_risk` is what calls may have cost whose end nobody knows."""
+    """The cost of one thing: `spent` for sure, `at_risk` for calls whose end nobody knows."""
 
     name: str
     spent: Usage
@@ -45,15 +46,13 @@ class CostBreakdown:
         return Usage.sum_of(entry.spent for entry in self.waste)
 
     def get_share(self, usage: Usage) -> float:
-        """Which part of the whole an amount is, from 0 to 1: in dollars where every price is known, else in tokens."""
-        whole = _size(self.total.spent, self.measure)
-        if whole:
-            return float(_size(usage, self.measure) / whole)
-        return 0.0
+        """Return an amount's part of the whole, from 0 to 1: in dollars if every price is known, else in tokens."""
+        whole = _get_size(self.total.spent, self.measure)
+        return float(_get_size(usage, self.measure) / whole) if whole else 0.0
 
 
 class RefusedPlanLog:
-    """Watches a journal go by and sums, by planner's task, the replies whose plan was refused."""
+    """Sums the cost of refused plans by the planner's task, from the events of a journal."""
 
     def __init__(self) -> None:
         self.spent: dict[TaskId, list[Usage]] = {}
@@ -72,36 +71,33 @@ class RefusedPlanLog:
 
 
 def build_cost_breakdown(state: RunState, refused: RefusedPlanLog) -> CostBreakdown:
-    """The cost of a run; `refused` has watched the events that `state` was folded from."""
-    tasks = tuple(_in_tree_order(state))
+    """Return the cost of a run; `refused` has seen the events that `state` was folded from."""
+    tasks = tuple(_iterate_tree(state))
     sessions: dict[tuple[TaskId | None, int], list[SessionState]] = {}
     for session in state.sessions.values():
         if session.role != "planner":
             sessions.setdefault((session.task, session.attempt), []).append(session)
     attempts = {}
     for task in tasks:
-        attempts[task.spec.id] = tuple(_attempts(task, sessions))
+        attempts[task.spec.id] = tuple(_build_attempt_entries(task, sessions))
     return CostBreakdown(
         total=CostEntry("run", state.spent, state.at_risk, state.spent.calls),
-        measure=_measure(state.spent),
-        tasks=tuple(
-            CostEntry(
-                task.spec.id,
-                state.spent_by_node.get(task.spec.id, NO_USAGE),
-                state.at_risk_by_node.get(task.spec.id, NO_USAGE),
-                len(task.attempts),
-                task.status.value,
-            )
-            for task in tasks
-        ),
-        roles=tuple(_entries(state.spent_by_role, state.at_risk_by_role)),
-        models=tuple(_entries(state.spent_by_model, state.at_risk_by_model)),
-        attempts=tuple(attempt for task in tasks for attempt in attempts[task.spec.id]),
-        waste=tuple(_waste(state, attempts, refused)),
+        measure=_choose_measure(state.spent),
+        tasks=tuple(_build_task_entry(state, task) for task in tasks),
+        roles=tuple(_build_entries(state.spent_by_role, state.at_risk_by_role)),
+        models=tuple(_build_entries(state.spent_by_model, state.at_risk_by_model)),
+        attempts=tuple(chain.from_iterable(attempts.values())),
+        waste=tuple(_build_waste_entries(state, attempts, refused)),
     )
 
 
-def _in_tree_order(state: RunState) -> Iterator[TaskState]:
+def _build_task_entry(state: RunState, task: TaskState) -> CostEntry:
+    name = task.spec.id
+    spent, at_risk = state.spent_by_node.get(name, NO_USAGE), state.at_risk_by_node.get(name, NO_USAGE)
+    return CostEntry(name, spent, at_risk, len(task.attempts), task.status.value)
+
+
+def _iterate_tree(state: RunState) -> Iterator[TaskState]:
     below: dict[TaskId | None, list[TaskState]] = {}
     for task in state.tasks.values():
         below.setdefault(task.spec.parent, []).append(task)
@@ -112,14 +108,16 @@ def _in_tree_order(state: RunState) -> Iterator[TaskState]:
         stack.extend(reversed(below.get(task.spec.id, [])))
 
 
-def _entries(spent: Mapping[str, Usage], at_risk: Mapping[str, Usage]) -> Iterator[CostEntry]:
+def _build_entries(spent: Mapping[str, Usage], at_risk: Mapping[str, Usage]) -> Iterator[CostEntry]:
     for name in sorted({*spent, *at_risk}):
         usage = spent.get(name, NO_USAGE)
         yield CostEntry(name, usage, at_risk.get(name, NO_USAGE), usage.calls)
 
 
-def _attempts(task: TaskState, sessions: Mapping[tuple[TaskId | None, int], list[SessionState]]) -> Iterator[CostEntry]:
-    """Each attempt with its reviews."""
+def _build_attempt_entries(
+    task: TaskState, sessions: Mapping[tuple[TaskId | None, int], list[SessionState]]
+) -> Iterator[CostEntry]:
+    """Yield each attempt with its reviews."""
     for number, fate in get_attempt_fates(task).items():
         own = sessions.get((task.spec.id, number), [])
         yield CostEntry(
@@ -130,10 +128,10 @@ def _attempts(task: TaskState, sessions: Mapping[tuple[TaskId | None, int], list
         )
 
 
-def _waste(
+def _build_waste_entries(
     state: RunState, attempts: Mapping[TaskId, tuple[CostEntry, ...]], refused: RefusedPlanLog
 ) -> Iterator[CostEntry]:
-    """By cause: attempts that did not land, planning of branches that came to nothing, plans that were refused."""
+    """Yield the waste by cause: attempts that did not land, planning of failed branches, refused plans."""
     causes: dict[str, list[Usage]] = {}
     for name, tried in attempts.items():
         for attempt in tried:
@@ -148,7 +146,7 @@ def _waste(
         yield CostEntry(cause, Usage.sum_of(amounts), count=len(amounts))
 
 
-def _measure(spent: Usage) -> CostMeasure:
+def _choose_measure(spent: Usage) -> CostMeasure:
     if spent.cost_usd and not spent.unpriced_calls:
         return "usd"
     if spent.tokens:
@@ -156,7 +154,7 @@ def _measure(spent: Usage) -> CostMeasure:
     return "calls"
 
 
-def _size(usage: Usage, measure: CostMeasure) -> Decimal:
+def _get_size(usage: Usage, measure: CostMeasure) -> Decimal:
     if measure == "usd":
         return usage.cost_usd
     return Decimal(usage.tokens if measure == "tokens" else usage.calls)

@@ -1,4 +1,4 @@
-"""What the cost of a run and the use of its budgets look like as JSON."""
+"""JSON models of the cost of a run and the use of its budgets."""
 
 from typing import Literal
 
@@ -12,7 +12,7 @@ CostMeasure = Literal["usd", "tokens", "calls"]
 
 
 class ShortAmount(ReadModel):
-    """What calls came to: `usd` is None when part of it has no known price, `usd_known` is the part that has one."""
+    """An amount of calls: `usd` is None if part of it has no known price, `usd_known` is the part that has one."""
 
     usd: float | None
     usd_known: float
@@ -58,7 +58,7 @@ class BudgetUsage(AccountUsage):
 
 
 class RiskAmount(Amount):
-    """What calls whose end nobody knows may have cost."""
+    """The possible cost of calls whose end nobody knows."""
 
     possibly_billed_calls: int
 
@@ -76,7 +76,7 @@ class SharedAmount(Amount):
 
 
 class CostLine(SharedAmount, NamedLine):
-    """What one role, model, task, attempt or cause took."""
+    """The cost of one role, model, task, attempt or cause."""
 
     at_risk: Amount
 
@@ -103,7 +103,7 @@ class WasteCostLine(CostLine):
 
 
 class CostReport(Document):
-    """What `cost` prints: a run's cost from every side. Shares are measured in `share_of`."""
+    """The output of `cost`: a run's cost from every side. Shares are measured in `share_of`."""
 
     schema_name: Literal["orchestrate.cost/1"] = Field(default="orchestrate.cost/1", alias="schema")
     run: RunId

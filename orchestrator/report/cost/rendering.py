@@ -1,4 +1,4 @@
-"""The cost of a run as data, and in lines for a person."""
+"""Build the cost report of a run, and render it in lines for a person."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -65,46 +65,44 @@ def _build_task_line(state: RunState, cost: CostBreakdown, entry: CostEntry) -> 
 
 
 def render_cost_lines(state: RunState, cost: CostBreakdown) -> Iterator[str]:
-    """The same for a person."""
+    """Yield the cost as tables."""
     spent = state.spent
     yield f"run {state.run.run}: {spent.cost_text}, {spent.tokens:,} tokens in {spent.calls:,} model calls"
-    yield from _budget(state)
+    yield from _render_budget(state)
     if state.at_risk.calls:
-        yield f"  at risk: up to {_amount(state.at_risk)} for calls whose end nobody knows; budgets count it as spent"
+        amount = _format_amount(state.at_risk)
+        yield f"  at risk: up to {amount} for calls whose end nobody knows; budgets count it as spent"
     if not spent.calls:
         return
     yield f"\n{'':{_NAME}} {'cost':>22} {'tokens':>12} {'calls':>7} {'share':>6}   (share of {_WORDS[cost.measure]})"
-    yield from _table("by task, with all below it", cost, (_indented(state, entry) for entry in cost.tasks))
-    yield from _table("by role", cost, cost.roles)
-    yield from _table("by model", cost, (_renamed(entry, shorten_model_name(entry.name)) for entry in cost.models))
-    yield from _table("by attempt, with its reviews", cost, cost.attempts)
-    wasted = _renamed(CostEntry("", cost.wasted), "all that was wasted")
-    yield from _table("wasted", cost, (*(_renamed(e, f"{e.name} ({e.count})") for e in cost.waste), wasted))
+    yield from _render_table("by task, with all below it", cost, (_indent_entry(state, entry) for entry in cost.tasks))
+    yield from _render_table("by role", cost, cost.roles)
+    models = [_rename_entry(entry, shorten_model_name(entry.name)) for entry in cost.models]
+    yield from _render_table("by model", cost, models)
+    yield from _render_table("by attempt, with its reviews", cost, cost.attempts)
+    wasted = _rename_entry(CostEntry("", cost.wasted), "all that was wasted")
+    yield from _render_table("wasted", cost, (*(_rename_entry(e, f"{e.name} ({e.count})") for e in cost.waste), wasted))
 
 
 _WORDS = {"usd": "the dollars", "tokens": "the tokens", "calls": "the calls"}
 
 
-def _budget(state: RunState) -> Iterator[str]:
+def _render_budget(state: RunState) -> Iterator[str]:
     account = build_accounts(state).get_run_account()
     limit = account.limit
-    parts = [
-        f"${limit.usd:.2f}" if limit.usd else "",
-        f"{limit.tokens:,} tokens" if limit.tokens else "",
-        f"{limit.calls:,} calls" if limit.calls else "",
-        f"{limit.wall_s:,.0f} s" if limit.wall_s else "",
-    ]
-    if limit.is_set:
-        yield f"  budget: {', '.join(filter(None, parts))}"
+    amounts = ((limit.usd, "${:.2f}"), (limit.tokens, "{:,} tokens"), (limit.calls, "{:,} calls"))
+    parts = [words.format(amount) for amount, words in (*amounts, (limit.wall_s, "{:,.0f} s")) if amount]
+    if parts:
+        yield f"  budget: {', '.join(parts)}"
     if account.reserved.calls:
-        yield f"  reserved: {_amount(account.reserved)} by calls under way"
+        yield f"  reserved: {_format_amount(account.reserved)} by calls under way"
 
 
-def _amount(usage: Usage) -> str:
+def _format_amount(usage: Usage) -> str:
     return f"{usage.cost_text} ({usage.calls:,} calls, {usage.tokens:,} tokens)"
 
 
-def _table(title: str, cost: CostBreakdown, entries: Iterable[CostEntry]) -> Iterator[str]:
+def _render_table(title: str, cost: CostBreakdown, entries: Iterable[CostEntry]) -> Iterator[str]:
     yield title
     for entry in entries:
         used = entry.spent
@@ -112,9 +110,9 @@ def _table(title: str, cost: CostBreakdown, entries: Iterable[CostEntry]) -> Ite
         yield f"{f'  {strip_controls(entry.name)}':{_NAME}} {numbers}   {entry.detail}".rstrip()
 
 
-def _indented(state: RunState, entry: CostEntry) -> CostEntry:
-    return _renamed(entry, "  " * state.tasks[TaskId(entry.name)].spec.depth + entry.name)
+def _indent_entry(state: RunState, entry: CostEntry) -> CostEntry:
+    return _rename_entry(entry, "  " * state.tasks[TaskId(entry.name)].spec.depth + entry.name)
 
 
-def _renamed(entry: CostEntry, name: str) -> CostEntry:
+def _rename_entry(entry: CostEntry, name: str) -> CostEntry:
     return replace(entry, name=name)

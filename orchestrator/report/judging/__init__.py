@@ -1,1 +1,1 @@
-"""What judging came to over runs: verdicts, causes, and how lenses' votes held."""
+"""Judging over runs: verdicts, their causes, and the accuracy of lenses."""

@@ -1,4 +1,4 @@
-"""How the votes of lenses held against what became of the candidates: a projection of journals.
+"""Compare the votes of lenses with what became of the candidates.
 
 An approval escaped if something showed later that the change was bad. A veto was false if the very tree that it refused
 landed after all: whoever only changed a comment before the next try is not seen, so the true rate is no lower.
@@ -76,14 +76,14 @@ class LensRecord:
 
     @property
     def escape_rate(self) -> float | None:
-        """Which part of the approvals escaped, from 0 to 1; None where there are fewer than `BASIS`."""
+        """The part of the approvals that escaped, from 0 to 1; None where there are fewer than `LEAST_BASIS`."""
         if self.approvals >= LEAST_BASIS:
             return self.escaped / self.approvals
         return None
 
     @property
     def false_veto_rate(self) -> float | None:
-        """Which part of the vetoes was false; None where there are fewer than `BASIS`."""
+        """The part of the vetoes that was false, from 0 to 1; None where there are fewer than `LEAST_BASIS`."""
         if self.vetoes >= LEAST_BASIS:
             return self.false_vetoes / self.vetoes
         return None
@@ -140,7 +140,7 @@ class VoteLog:
                 self._restarted.discard(event.number)  # judged anew after a person had a task tried again
 
     def iterate_vote_outcomes(self, state: RunState, counts: TaskPredicate) -> Iterator[VoteOutcome]:
-        """Every vote on tasks that count, held against the rest; `state` is what the same events fold to."""
+        """Yield every vote on tasks that count with its outcome; `state` is what the same events fold to."""
         landed = {(parse_unit_task(unit), tree) for unit, tree in self._trees.items() if unit in self._landed}
         for (task, number), votes in self._votes.items():
             unit = build_unit_id(task, number)
@@ -158,7 +158,7 @@ class VoteLog:
                     yield VoteOutcome(vote, spent, was_false=vote.decision in VETOES and after_all)
 
     def _escapes(self, unit: UnitId, votes: Mapping[str, LensVote]) -> Iterator[Escape]:
-        """What shows that an approved unit was bad."""
+        """Yield the signs that an approved unit was bad."""
         if unit in self._red:
             yield "ejected"
         if any(vote.decision in VETOES for vote in votes.values()):
@@ -170,7 +170,7 @@ class VoteLog:
 
 
 def build_lens_records(held: Iterable[VoteOutcome]) -> list[LensRecord]:
-    """Votes by lens and model, in the order of their names."""
+    """Return the votes by lens and model, in the order of their names."""
     found: dict[tuple[str, str], LensRecord] = {}
     for one in held:
         key = (one.vote.lens, one.vote.model)

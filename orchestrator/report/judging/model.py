@@ -1,4 +1,4 @@
-"""What the report on judging looks like as JSON."""
+"""JSON models of the report on judging."""
 
 from typing import Literal
 
@@ -12,7 +12,7 @@ from orchestrator.report.run.model import FlakyTest
 
 
 class LensFigures(ReadModel):
-    """How the votes of a lens with one model held. A rate is None where its basis is too small.
+    """The accuracy of a lens with one model. A rate is None where its basis is too small.
 
     `undecided` approvals are of changes that nothing is known of yet.
     """
@@ -41,7 +41,7 @@ class VerdictCounts(ReadModel):
 
 
 class TaskEndCount(ReadModel):
-    """How many leaf tasks ended in one way."""
+    """The number of leaf tasks that ended in one way."""
 
     status: TaskStatus
     cause: EndCause | None
@@ -56,7 +56,7 @@ class AttemptCounts(ReadModel):
 
 
 class ReceiptCounts(ReadModel):
-    """How many checks were run in how many seconds, and how often a receipt that existed stood for a run."""
+    """Checks that were run, their seconds, and runs that an existing receipt replaced."""
 
     run: int
     reused: int
@@ -64,7 +64,7 @@ class ReceiptCounts(ReadModel):
 
 
 class JudgingReport(Document):
-    """What `report` prints: what judging came to, in one run or in many."""
+    """The output of `report`: what judging came to, in one run or in many."""
 
     schema_name: Literal["orchestrate.report/1"] = Field(default="orchestrate.report/1", alias="schema")
     runs: tuple[RunId, ...]

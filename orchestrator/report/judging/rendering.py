@@ -1,10 +1,11 @@
-"""What judging came to, as data and in lines for a person. Every rate stands beside what it was counted from."""
+"""Build the judging report, and render it in lines. Every rate stands beside the numbers it comes from."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from orchestrator.domain.ids import TaskId
 from orchestrator.domain.run.task import EndCause, TaskStatus
+from orchestrator.domain.text.listing import limit_lines
 from orchestrator.domain.text.sanitization import to_one_line
 from orchestrator.report.cost.budgets import build_usage_amount
 from orchestrator.report.judging.lens_accuracy import ESCAPES, LEAST_BASIS, VETOES, LensRecord, build_lens_records
@@ -73,69 +74,62 @@ def _round_rate(rate: float | None, digits: int) -> float | None:
 
 
 def render_judging_lines(judging: JudgingTotals) -> Iterator[str]:
-    """The same for a person."""
+    """Yield verdicts, lenses, receipts and flaky tests in lines."""
     yield f"{len(judging.runs)} runs" if len(judging.runs) != 1 else f"run {judging.runs[0]}"
-    yield from _verdicts(judging)
+    yield from _render_verdicts(judging)
     records = build_lens_records(judging.vote_outcomes)
     for record in records:
-        yield from _lens_lines(record)
+        yield from _render_lens(record)
     if not records:
         yield "no lens has voted"
     yield f"receipts: {judging.receipts} made in {judging.seconds:.1f} s, {judging.reused} times one was reused"
-    for test, seen in judging.flaky.most_common(_SHOWN):
-        yield f"  flaky: {to_one_line(test)}, seen both ways {seen} times"
-    if len(judging.flaky) > _SHOWN:
-        yield f"  … and {len(judging.flaky) - _SHOWN} more flaky tests"
+    flaky = [f"  flaky: {to_one_line(test)}, seen both ways {seen} times" for test, seen in judging.flaky.most_common()]
+    yield from limit_lines(flaky, _SHOWN, "  … and {count} more flaky tests")
 
 
-def _verdicts(judging: JudgingTotals) -> Iterator[str]:
+def _render_verdicts(judging: JudgingTotals) -> Iterator[str]:
     if judging.kinds:
-        yield f"verdicts: {_counts(judging.kinds)}"
+        yield f"verdicts: {_format_counts(judging.kinds)}"
     if judging.causes:
-        yield f"  for: {_counts(judging.causes)}"
+        yield f"  for: {_format_counts(judging.causes)}"
     for (status, cause), count in sorted(judging.ends.items()):
         yield f"  tasks {status}{f', {cause}' if cause else ''}: {count}"
     if (each := judging.attempts_per_merged_task) is not None:
         yield f"  attempts per merged task: {each:.2f} (n = {judging.attempts.total()})"
 
 
-def _counts(counts: dict[str, int]) -> str:
+def _format_counts(counts: dict[str, int]) -> str:
     return ", ".join(f"{count} {name}" for name, count in sorted(counts.items()))
 
 
-def _lens_lines(record: LensRecord) -> Iterator[str]:
-    vetoes = {name: record.decisions[name] for name in VETOES if record.decisions[name]}
+def _render_lens(record: LensRecord) -> Iterator[str]:
     name = f"{to_one_line(record.lens)} on {to_one_line(shorten_model_name(record.model))}"
-    yield f"lens {name}: {record.votes} votes, {_cost(record)}"
+    yield f"lens {name}: {record.votes} votes, {_format_lens_cost(record)}"
+    votes = f"  {record.approvals} approved, {record.vetoes} vetoed{_format_signs(VETOES, record.decisions)}"
     if count := record.decisions["unreadable"]:
-        unreadable = f", {count} unreadable"
-    else:
-        unreadable = ""
-    yield f"  {record.approvals} approved, {record.vetoes} vetoed{_signs(vetoes)}{unreadable}"
-    signs = {name: record.escapes[name] for name in ESCAPES if record.escapes[name]}
+        votes += f", {count} unreadable"
+    yield votes
+    escaped = _format_rate(record.escape_rate, record.escaped, record.approvals)
+    escaped += _format_signs(ESCAPES, record.escapes)
     if record.undecided:
-        open_ = f"; {record.undecided} not decided yet"
-    else:
-        open_ = ""
-    yield f"  escaped: {_rate(record.escape_rate, record.escaped, record.approvals)}{_signs(signs)}{open_}"
-    yield f"  vetoed and landed after all: {_rate(record.false_veto_rate, record.false_vetoes, record.vetoes)}"
+        escaped += f"; {record.undecided} not decided yet"
+    yield f"  escaped: {escaped}"
+    false_vetoes = _format_rate(record.false_veto_rate, record.false_vetoes, record.vetoes)
+    yield f"  vetoed and landed after all: {false_vetoes}"
 
 
-def _signs(signs: dict[Any, int]) -> str:
-    if signs:
-        return f" ({_counts(signs)})"
-    return ""
+def _format_signs(names: Iterable[str], counts: Mapping[Any, int]) -> str:
+    signs = {name: counts[name] for name in names if counts[name]}
+    return f" ({_format_counts(signs)})" if signs else ""
 
 
-def _rate(rate: float | None, count: int, basis: int) -> str:
+def _format_rate(rate: float | None, count: int, basis: int) -> str:
     if rate is None:
-        told = "no basis yet"
-    else:
-        told = f"{rate:.1%}"
-    return f"{count} of {basis}, {told}"
+        return f"{count} of {basis}, no basis yet"
+    return f"{count} of {basis}, {rate:.1%}"
 
 
-def _cost(record: LensRecord) -> str:
+def _format_lens_cost(record: LensRecord) -> str:
     spent = record.spent
     if spent.unpriced_calls or not record.votes:
         return f"{spent.cost_text}, {spent.tokens:,} tokens"

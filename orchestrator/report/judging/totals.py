@@ -1,7 +1,6 @@
-"""What judging came to, in one run or in many: verdicts, causes, attempts, receipts, tests that cannot be relied on."""
+"""Sum up judging over runs: verdicts, causes, attempts, receipts and flaky tests."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from orchestrator.domain.ids import RunId, TaskId
@@ -43,41 +42,29 @@ class JudgingTotals:
             return top is None or top in state.iterate_lineage(task)
 
         self.runs.append(state.run.run)
-        tasks = [task for name, task in state.tasks.items() if is_counted(name)]
-        for task in tasks:
-            self._add_task(task)
-        keys = [key for task in tasks for given in task.verdicts for key in given.verdict.receipts]
+        keys: list[str] = []
+        for name, task in state.tasks.items():
+            if is_counted(name):
+                self._add_task(task)
+                for given in task.verdicts:
+                    keys += given.verdict.receipts
+        made, known = state.receipts, {*state.baseline}
         if top:
-            made = {key: state.receipts[key] for key in dict.fromkeys(keys)}
+            made, known = {key: state.receipts[key] for key in keys}, set()
         else:
-            made = state.receipts
+            self.reused += sum(trial.cached for trial in state.trials)  # trials that ran nothing
+        self.reused += len(keys) - len({*keys} - known)
         self.receipts += len(made)
         self.seconds += sum(receipt.seconds for receipt in made.values())
-        self.reused += _again(keys, () if top else state.baseline) + (0 if top else _cached(state))
         self.flaky.update(state.flaky)
         self.vote_outcomes.extend(votes.iterate_vote_outcomes(state, is_counted))
 
     def _add_task(self, task: TaskState) -> None:
-        verdicts = [given.verdict for given in task.verdicts]
-        self.kinds.update(verdict.kind.value for verdict in verdicts)
-        self.causes.update(verdict.cause.value for verdict in verdicts if verdict.cause)
+        for given in task.verdicts:
+            self.kinds[given.verdict.kind.value] += 1
+            if given.verdict.cause:
+                self.causes[given.verdict.cause.value] += 1
         if task.spec.kind == "leaf" and task.status.is_terminal:
             self.ends[task.status.value, task.cause.value if task.cause else ""] += 1
         if task.status == TaskStatus.MERGED:
             self.attempts[len(task.attempts)] += 1
-
-
-def _again(keys: Iterable[str], before: Iterable[str]) -> int:
-    """How many of the keys had been there before."""
-    return sum(_repeats(keys, {*before}))
-
-
-def _repeats(keys: Iterable[str], seen: set[str]) -> Iterator[bool]:
-    for key in keys:
-        yield key in seen
-        seen.add(key)
-
-
-def _cached(state: RunState) -> int:
-    """How many trials of the queue ran nothing."""
-    return sum(trial.cached for trial in state.trials)

@@ -1,1 +1,1 @@
-"""Events in words: lines of `logs`, lines of a run without a terminal, and the last event of a conversation."""
+"""Events in words: for `logs`, for runs without a terminal, and for the last event of a conversation."""

@@ -1,4 +1,4 @@
-"""Render one line for one event: what `logs` prints, and what a run prints where there is no terminal."""
+"""Render one line for one event, for `logs` and for runs without a terminal."""
 
 from orchestrator.domain.event import RecordedEvent
 from orchestrator.domain.text.sanitization import strip_controls

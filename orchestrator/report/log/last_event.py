@@ -1,4 +1,4 @@
-"""The last that was heard of a conversation: for what is shown of it, and for telling that it stalls."""
+"""Find the last event of a conversation, to show it and to notice a stall."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -31,9 +31,9 @@ class LastSessionEvent:
 
 
 def find_last_session_event(events: Sequence[RecordedEvent]) -> LastSessionEvent | None:
-    """What the last events of a conversation, oldest first, tell of it; None without any.
+    """Return the last of a conversation's events, which are given oldest first; None without any.
 
-    Its words are those of the last that says something; it was heard of when the last one came.
+    Its words are those of the last event that says something, its time is that of the very last.
     """
     if not events:
         return None
@@ -45,7 +45,7 @@ def find_last_session_event(events: Sequence[RecordedEvent]) -> LastSessionEvent
 
 
 def describe_event_briefly(recorded: RecordedEvent) -> str:
-    """The event in a few words, for somebody who knows whose it is."""
+    """Return the event in a few words, without its task and session."""
     match recorded.event:
         case work.ModelCalled(turn=turn):
             said = f"asks its model, turn {turn + 1}"

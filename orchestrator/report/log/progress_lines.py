@@ -1,7 +1,7 @@
-"""A run told in lines as it goes, where there is no screen: what changed, and now and then that it still lives.
+"""Report a run in lines as it goes, for CI logs and other places without a screen.
 
-It is what a log of CI is made of: never silent for more than a minute, never more than so many lines a minute, and on
-GitHub what went wrong stands beside the run as an annotation.
+The log is never silent for more than a minute and never has more than so many lines a minute. On GitHub, failures are
+annotations of the run as well.
 """
 
 from collections.abc import Iterator, Mapping
@@ -22,33 +22,33 @@ QUIET_KINDS = DETAIL_KINDS | {
     "check.started",
     "file.moved",
 }
-"""What is left out besides what `logs` leaves out: each is one of very many."""
+"""Kinds left out besides those that `logs` leaves out: there are very many of each."""
 _HEARTBEAT_S = 60.0
 _MINUTE_S = 60.0
 MOST_A_MINUTE = 120
 _IMPORTANT = {"run.ended", "run.paused", "approval.requested", "run.draining"}
-"""Told however many lines there were."""
+"""Kinds that are printed however many lines there were."""
 
 
 class ProgressReporter:
-    """Tells one run. All times are seconds of any clock that only goes forward.
+    """Reports one run. All times are seconds of a monotonic clock.
 
     Args:
         now: the time.
-        is_github: whether the lines go to a log of GitHub's, which has annotations.
+        is_github: True if the lines go to a log of GitHub's, which has annotations.
         most: so many lines a minute.
     """
 
     def __init__(self, now: float, *, is_github: bool = False, most: int = MOST_A_MINUTE) -> None:
-        self._spoke = now
-        self._minute = now
+        self._last_line_at = now
+        self._minute_start = now
         self._lines = 0
         self._suppressed = 0
         self._is_github = is_github
         self._most = most
 
     def render_event(self, recorded: RecordedEvent, now: float) -> Iterator[str]:
-        """The lines for an event; none for most."""
+        """Yield the lines for an event; most have none."""
         if recorded.event.kind in QUIET_KINDS:
             return
         yield from self._next_minute(now)
@@ -56,13 +56,13 @@ class ProgressReporter:
         if self._lines > self._most and recorded.event.kind not in _IMPORTANT:
             self._suppressed += 1
             return
-        self._spoke = now
+        self._last_line_at = now
         yield render_event_line(recorded)
         if self._is_github:
-            yield from _annotations(recorded)
+            yield from _render_annotations(recorded)
 
     def render_heartbeat(self, state: RunState, clock: str, now: float) -> Iterator[str]:
-        """A line if nothing has been told for a minute.
+        """Yield a line if there was none for a minute.
 
         Args:
             state: the run.
@@ -70,33 +70,34 @@ class ProgressReporter:
             now: the time.
         """
         yield from self._next_minute(now)
-        if now - self._spoke > _HEARTBEAT_S:
-            self._spoke = now
+        if now - self._last_line_at > _HEARTBEAT_S:
+            self._last_line_at = now
             at = get_phase(state)
             yield f"{clock}  {at.title}: {at.done} of {at.total}; {state.test_runs} test runs, {state.spent.cost_text}"
 
     def _next_minute(self, now: float) -> Iterator[str]:
-        if now - self._minute >= _MINUTE_S:
+        if now - self._minute_start >= _MINUTE_S:
             if self._suppressed:
-                self._spoke = now
+                self._last_line_at = now
                 yield f"{self._suppressed} lines suppressed: orchestrate logs has them"
-            self._minute, self._lines, self._suppressed = now, 0, 0
+            self._minute_start, self._lines, self._suppressed = now, 0, 0
 
 
 def is_github_actions(environ: Mapping[str, str]) -> bool:
-    """Whether what is printed goes to a log of GitHub Actions."""
+    """Return True if the output goes to a log of GitHub Actions."""
     return environ.get("GITHUB_ACTIONS") == "true"
 
 
-def _annotations(recorded: RecordedEvent) -> Iterator[str]:
+def _render_annotations(recorded: RecordedEvent) -> Iterator[str]:
     event = recorded.event
     if isinstance(event, TaskEnded) and not event.status.is_reached:
-        yield f"::warning title={_escaped(str(event.task))}::{_escaped(f'{event.status}: {event.reason}')}"
+        words = _escape_command(f"{event.status}: {event.reason}")
+        yield f"::warning title={_escape_command(str(event.task))}::{words}"
     elif isinstance(event, RunEnded) and event.outcome != "done":
-        yield f"::error title=orchestrate::{_escaped(f'{event.outcome}: {event.reason}')}"
+        yield f"::error title=orchestrate::{_escape_command(f'{event.outcome}: {event.reason}')}"
 
 
-def _escaped(text: str) -> str:
-    """As GitHub's commands have it: nothing in the words can end them, or begin another."""
+def _escape_command(text: str) -> str:
+    """Return the text so that it can neither end a GitHub workflow command nor begin another."""
     text = to_one_line(text).replace("%", "%25").replace(":", "%3A")
     return text.replace(",", "%2C")

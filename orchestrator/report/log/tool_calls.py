@@ -1,4 +1,4 @@
-"""A tool call in a few words: what a person wants to know first of its arguments."""
+"""Format a tool call in a few words: its name and its most telling argument."""
 
 import json
 from typing import Any
@@ -11,15 +11,15 @@ _SHOWN = 300
 
 
 def format_tool_call(name: str, arguments: str) -> str:
-    """`shell  pytest -q tests`, `edit  src/log.py`: the tool and the argument that says most.
+    """Return `shell  pytest -q tests` or `edit  src/log.py`: the tool and its most telling argument.
 
     `arguments` is JSON as a model wrote it, perhaps cut off or no JSON at all.
     """
-    return f"{name}  {to_one_line(_most_telling(arguments), _SHOWN)}".rstrip()
+    return f"{name}  {to_one_line(_format_telling_argument(arguments), _SHOWN)}".rstrip()
 
 
 def parse_arguments(text: str) -> dict[str, Any] | None:
-    """The arguments of a call by name; None if a model wrote no such JSON, or nested it deeper than anybody reads."""
+    """Return the arguments of a call by name; None if they are no JSON object, or nested too deep."""
     try:
         found = decode_json(text)
     except ValueError:
@@ -29,7 +29,7 @@ def parse_arguments(text: str) -> dict[str, Any] | None:
     return None
 
 
-def _most_telling(arguments: str) -> str:
+def _format_telling_argument(arguments: str) -> str:
     found = parse_arguments(arguments)
     if found is None:
         return arguments[:_SHOWN]
@@ -40,7 +40,7 @@ def _most_telling(arguments: str) -> str:
 
 
 def format_argument_value(value: Any) -> str:  # noqa: ANN401
-    """The value of an argument: a text as it is, anything else as JSON."""
+    """Return the value of an argument: a text as it is, anything else as JSON."""
     try:
         if isinstance(value, str):
             return value

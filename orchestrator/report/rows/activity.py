@@ -1,4 +1,4 @@
-"""What the things of a run are doing, in a word, a glyph and the name of a style: the same in every view of a run."""
+"""Activities of tasks, files and conversations: a word, a glyph and a style, the same in every view of a run."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -6,10 +6,10 @@ from enum import StrEnum
 
 
 class Activity(StrEnum):
-    """What a conversation, a task or a file is doing. The word is always shown; glyphs and colours only underline it.
+    """The activity of a conversation, task or file. The word is always shown; glyphs and colours only underline it.
 
-    ask: a person must answer. stall: something was begun and nothing has been heard of it for long. retry: it failed
-    and is tried again. pause: it waits because a person or a limit stopped the run. stop: given up.
+    `ask`: a person must answer. `stall`: something was begun and has long been silent. `retry`: it failed and is tried
+    again. `pause`: it waits because a person or a limit stopped the run. `stop`: it was given up.
     """
 
     ASK = "ask"
@@ -37,7 +37,7 @@ class Activity(StrEnum):
         return self.value
 
     def render_label(self, is_ascii: bool = False) -> str:
-        """Glyph and word: `? ask`."""
+        """Return glyph and word: `? ask`."""
         look = ACTIVITY_GLYPHS[self]
         return f"{look.plain if is_ascii else look.glyph} {self}"
 

@@ -1,4 +1,4 @@
-"""A row of the fleet, and what can be asked of it by a filter."""
+"""A row of the fleet with its columns and the fields for filters."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -40,12 +40,12 @@ class AgentRow:
 
     @property
     def key(self) -> str:
-        """What tells it from every other row of the run."""
+        """The row's unique name within the run."""
         return f"{self.kind}:{self.id}"
 
     @property
     def usd(self) -> float | None:
-        """What is known of its cost; None where no price of it is known."""
+        """The known cost in dollars; None where no price is known."""
         if self.spent.calls and self.spent.unpriced_calls == self.spent.calls:
             return None
         return round(float(self.spent.cost_usd), _PLACES)
@@ -59,7 +59,7 @@ class AgentRow:
         return self.activity.urgency
 
     def get_filter_values(self) -> dict[str, FilterValue]:
-        """What a filter can ask for, by the names of `FIELDS`."""
+        """Return the values that filters compare, by field."""
         added, removed = self.changed_lines or (None, None)
         return {
             "id": self.name if self.kind == "session" else self.id,
@@ -84,7 +84,7 @@ class AgentRow:
         return FleetEntry.model_validate({"kind": self.kind, "key": self.id, "count": self.count, **values})
 
     def render_cells(self, is_ascii: bool = False) -> dict[str, str]:
-        """What the columns of `COLUMNS` show of it, in one line each."""
+        """Return the text of each column of `AGENT_COLUMNS`, in one line each."""
         if self.task and self.title:
             title = f"{self.task} {self.title}"
         else:
@@ -134,7 +134,7 @@ AGENT_COLUMNS: Sequence[tuple[str, str, int]] = (
 
 
 def format_tokens(tokens: int) -> str:
-    """`-`, `950`, `212k`, `9.1M`."""
+    """Return a number of tokens as `-`, `950`, `212k` or `9.1M`."""
     if not tokens:
         return "-"
     if tokens < 1_000:

@@ -1,4 +1,4 @@
-"""Files of a migration as rows: those of a group, of a shard, or those that failed alike."""
+"""Rows for files of a migration: of a group, of a shard, or with the same failure."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -60,13 +60,13 @@ class FileRow:
 
     @property
     def price(self) -> str:
-        """What model calls for it cost; empty if there were none."""
+        """The price of its model calls; empty if there were none."""
         if self.spent.calls:
             return format_price(self.spent)
         return ""
 
     def get_filter_values(self) -> Mapping[str, FilterValue]:
-        """What it can be filtered by."""
+        """Return the values that filters compare, by field."""
         return {
             "path": self.path,
             "state": self.activity.value,
@@ -83,7 +83,7 @@ class FileRow:
 
 
 def build_file_rows(state: RunState, files: Iterable[FileRecord]) -> list[FileRow]:
-    """What failed first, then what is on its way, then the rest; by path."""
+    """Return the rows by path: failed files first, then files under way, then the rest."""
     steps, has_sites = list_step_names(state.recipe), counts_sites(state.recipe)
     rows = [_row(state, file, steps, has_sites) for file in files]
     return sorted(rows, key=lambda row: (_ORDER.index(row.activity), row.path))
@@ -107,11 +107,11 @@ def _row(state: RunState, file: FileRecord, steps: list[str], has_sites: bool) -
 
 
 def list_group_files(state: RunState, by: GroupKind, name: str) -> list[FileRecord]:
-    """The files of one of `report.groups.groups`."""
+    """Return the files of the group `name`, without files that have nothing to do."""
     name_of = build_group_namer(state, by)
     return [file for file in state.files.values() if file.status != FileStatus.NOTHING_TO_DO and name_of(file) == name]
 
 
 def list_files_by_signature(state: RunState, signature: str) -> list[FileRecord]:
-    """The files that failed of one thing, see `report.burndown.signatures`."""
+    """Return the files that failed with one signature."""
     return [file for file in state.files.values() if has_failed(file) and get_failure_key(file) == signature]

@@ -1,4 +1,4 @@
-"""The rows of a migration: steps at work, shards on their way, files that failed, and the others counted."""
+"""Build the rows of a migration: running steps, shards under way, failed files, and counts of the others."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from orchestrator.domain.event.migration import StepStarted
 from orchestrator.domain.migration.files import FileRecord, FileStatus, ShardStatus
 from orchestrator.domain.run.state import RunState
+from orchestrator.domain.text.listing import format_count
 from orchestrator.report.migration.file_groups import list_step_names
 from orchestrator.report.rows.activity import Activity
 from orchestrator.report.rows.agent_row import AgentRow
@@ -16,36 +17,36 @@ _SHARDS = {ShardStatus.RUNNING: Activity.MERGE, ShardStatus.HELD: Activity.PAUSE
 
 
 def build_migration_rows(state: RunState, is_at_work: bool, is_whole: bool) -> Iterator[AgentRow]:
-    """The rows of a migration, none for a goal.
+    """Yield the rows of a migration, none for a goal.
 
-    `is_whole` gives each file a row of its own; else those have one that failed, and the others one for each status.
+    With `is_whole` each file has a row; else each failed file has one, and the others have one for each status.
     """
     if state.run.mode != "migration":
         return
     steps = list_step_names(state.recipe)
-    yield from _steps(state, is_at_work)
-    yield from _shards(state)
+    yield from _build_step_rows(state, is_at_work)
+    yield from _build_shard_rows(state)
     counted: Counter[FileStatus] = Counter()
     for file in state.files.values():
         if is_whole or file.status.is_failed or ACTIVITY_BY_STATUS[file.status] is Activity.FAIL:
-            yield _file(file, steps, bool(state.ended))
+            yield _build_file_row(file, steps, bool(state.ended))
         else:
             counted[file.status] += 1
     for status, count in counted.items():
-        title = f"{count} file{'s' * (count != 1)}"
-        doing = _doing(status, is_over=bool(state.ended))
+        title = format_count(count, "file")
+        doing = _get_activity(status, is_over=bool(state.ended))
         yield AgentRow("count", status.value, "-", doing, "file", title=title, last=status.value, count=count)
 
 
 def find_migration_file_row(state: RunState, path: str) -> AgentRow | None:
-    """The row of one file of a migration; None if it has no such file."""
+    """Return the row of one file of a migration; None if it has no such file."""
     file = state.files.get(path)
     if file is None:
         return None
-    return _file(file, list_step_names(state.recipe), bool(state.ended))
+    return _build_file_row(file, list_step_names(state.recipe), bool(state.ended))
 
 
-def _steps(state: RunState, is_at_work: bool) -> Iterator[AgentRow]:
+def _build_step_rows(state: RunState, is_at_work: bool) -> Iterator[AgentRow]:
     for intent in state.open_intents.values():
         if isinstance(intent, StepStarted):
             done = f"{state.rung_files[intent.rung]} of {intent.files} files"
@@ -56,14 +57,14 @@ def _steps(state: RunState, is_at_work: bool) -> Iterator[AgentRow]:
             yield AgentRow("step", intent.step, "-", doing, "step", intent.step, last=done)
 
 
-def _shards(state: RunState) -> Iterator[AgentRow]:
+def _build_shard_rows(state: RunState) -> Iterator[AgentRow]:
     for shard in state.shards.values():
         if shard.commit is not None:
             continue
         status = state.get_shard_status(shard)
         if status in _SHARDS:
             last = shard.held or "its files are on their way"
-            title = f"{len(shard.files)} file{'s' * (len(shard.files) != 1)}"
+            title = format_count(len(shard.files), "file")
             if state.ended and not shard.held:
                 doing = Activity.STOP
             else:
@@ -71,31 +72,30 @@ def _shards(state: RunState) -> Iterator[AgentRow]:
             yield AgentRow("shard", shard.name, "-", doing, "shard", shard.name, title, last=format_reason(last))
 
 
-def _doing(status: FileStatus, is_over: bool) -> Activity:
-    """What has not come to rest when the run ends never will."""
+def _get_activity(status: FileStatus, is_over: bool) -> Activity:
+    """Return the activity of a file; one that is not at rest when the run ends has stopped."""
     doing = ACTIVITY_BY_STATUS[status]
     if is_over and not status.is_terminal:
         return Activity.STOP
     return doing
 
 
-def _file(file: FileRecord, steps: list[str], is_over: bool) -> AgentRow:
-    if 0 <= file.rung < len(steps):
-        step = steps[file.rung]
-    else:
-        step = ""
+def _build_file_row(file: FileRecord, steps: list[str], is_over: bool) -> AgentRow:
+    last = file.status.value
     if file.reason and file.status != FileStatus.MERGED:
-        why = format_reason(file.reason)
-    else:
-        why = ""
+        last += f": {format_reason(file.reason)}"
     return AgentRow(
         kind="file",
         id=file.path,
         name="-",
-        activity=_doing(file.status, is_over),
+        activity=_get_activity(file.status, is_over),
         role="file",
         task=file.path,
-        title=f"{file.sites} site{'s' * (file.sites != 1)}" if file.sites else "",
-        branch=step,
-        last=f"{file.status}: {why}" if why else file.status.value,
+        title=_format_sites(file.sites),
+        branch=steps[file.rung] if 0 <= file.rung < len(steps) else "",
+        last=last,
     )
+
+
+def _format_sites(sites: int) -> str:
+    return format_count(sites, "site") if sites else ""

@@ -1,4 +1,4 @@
-"""What a row of the fleet looks like as JSON."""
+"""JSON models of a row of the fleet."""
 
 from typing import Literal
 

@@ -1,4 +1,4 @@
-"""What a run asks of people and what they answered: for the dashboard's inbox and every other list of questions."""
+"""Questions of a run to people, and their answers, for every list of questions."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -49,11 +49,11 @@ class QuestionRow:
 
     @property
     def is_open(self) -> bool:
-        """Whether it waits for an answer."""
+        """True while it waits for an answer."""
         return self.number > 0
 
     def get_filter_values(self) -> Mapping[str, FilterValue]:
-        """What a filter sees of it."""
+        """Return the values that filters compare, by field."""
         return {
             "item": self.item,
             "matter": self.matter,
@@ -68,18 +68,19 @@ class QuestionRow:
 
 
 def build_question_rows(state: RunState, now: datetime) -> list[QuestionRow]:
-    """What waits, oldest first, then what was answered, newest first."""
-    waiting = state.pending_approvals
-    names = {one.approval.item for one in waiting}
-    others = [one for item, one in state.approvals.items() if item not in names]
-    others.sort(key=lambda one: _at(state, one), reverse=True)
-    waits = _Waits(state)
-    asked = [_question(state, one, number, now, waits) for number, one in enumerate(waiting, start=1)]
-    return asked + [_question(state, one, 0, now, waits) for one in others]
+    """Return open questions, oldest first, then answered ones, newest first."""
+    dependencies, rows = _Dependencies(state), []
+    answered = dict(state.approvals)
+    for number, question in enumerate(state.pending_approvals, start=1):
+        answered.pop(question.approval.item, None)
+        rows.append(_build_row(state, question, number, now, dependencies))
+    for question in sorted(answered.values(), key=lambda one: _get_time(state, one), reverse=True):
+        rows.append(_build_row(state, question, 0, now, dependencies))
+    return rows
 
 
-class _Waits:
-    """Which tasks wait for what, looked up once for all questions."""
+class _Dependencies:
+    """The dependencies between tasks, looked up once for all questions."""
 
     def __init__(self, state: RunState) -> None:
         self._state = state
@@ -92,9 +93,11 @@ class _Waits:
                 self._after.setdefault(name, []).append(task)
 
     def count_dependents(self, task: TaskId) -> int:
-        """How many tasks that have not ended depend on a task or on what is above it."""
+        """Return how many open tasks depend on a task or on its parents."""
         needed = set(self._state.iterate_lineage(task))
-        waiting = [one for name in needed for one in self._after.get(name, ())]
+        waiting: list[TaskState] = []
+        for name in needed:
+            waiting += self._after.get(name, ())
         found: set[TaskId] = set()
         while waiting:
             one = waiting.pop()
@@ -104,7 +107,7 @@ class _Waits:
         return sum(not self._state.tasks[name].status.is_terminal for name in found - needed)
 
 
-def _at(state: RunState, one: ApprovalState) -> float:
+def _get_time(state: RunState, one: ApprovalState) -> float:
     item = one.approval.item
     at = state.approval_answered_at.get(item) or state.approval_asked_at.get(item)
     if at:
@@ -112,11 +115,13 @@ def _at(state: RunState, one: ApprovalState) -> float:
     return 0.0
 
 
-def _question(state: RunState, one: ApprovalState, number: int, now: datetime, waits: _Waits) -> QuestionRow:
-    asked = one.approval
-    since = state.approval_asked_at.get(asked.item) if number else state.approval_answered_at.get(asked.item)
+def _build_row(state: RunState, one: ApprovalState, number: int, now: datetime, waits: _Dependencies) -> QuestionRow:
+    asked, ends, blocked = one.approval, None, ""
     task = find_question_task(state, asked)
-    ends = asked.expires_at if number else None
+    since = state.approval_answered_at.get(asked.item)
+    if number:
+        since, ends = state.approval_asked_at.get(asked.item), asked.expires_at
+        blocked = _describe_blocked(state, asked, task, waits)
     return QuestionRow(
         number=number,
         item=asked.item,
@@ -124,7 +129,7 @@ def _question(state: RunState, one: ApprovalState, number: int, now: datetime, w
         title=to_one_line(asked.title, _TITLE_CHARS),
         who=" ".join(filter(None, (_ASKS[asked.matter], task or ""))),
         task=task,
-        blocks=_blocks(state, asked, task, waits) if number else "",
+        blocks=blocked,
         default=asked.default,
         age_s=max((now - since).total_seconds(), 0.0) if since else None,
         left_s=(ends - now).total_seconds() if ends else None,
@@ -136,10 +141,10 @@ def _question(state: RunState, one: ApprovalState, number: int, now: datetime, w
 
 
 def get_question_item(state: RunState, name: str) -> str:
-    """The question that a person means: by its name, or by its number among those that wait.
+    """Return the item of a question from its name, or from its number among the open ones.
 
     Raises:
-        UsageProblem: nothing is asked under that number.
+        UsageProblem: there is no open question of that number.
     """
     if not name.isdecimal():
         return name
@@ -150,32 +155,31 @@ def get_question_item(state: RunState, name: str) -> str:
 
 
 def find_question_task(state: RunState, asked: Approval) -> TaskId | None:
-    """The task that a question is about: its subject is `TASK`, `TASK@ATTEMPT` or `TASK/NUMBER`."""
+    """Return the task that a question is about: its subject is `TASK`, `TASK@ATTEMPT` or `TASK/NUMBER`."""
     subject = asked.subject
     names = (subject, subject.rpartition("@")[0], subject.rpartition("/")[0])
     return next((TaskId(name) for name in names if name in state.tasks), None)
 
 
-def _blocks(state: RunState, asked: Approval, task: TaskId | None, waits: _Waits) -> str:
-    match asked.matter:
-        case "plan":
-            held = waits.planned[asked.item]
-            if held:
-                return f"{held} tasks of {task}"
-            return f"the plan of {task}"
-        case "landing" | "tier" if task is not None:
-            after = waits.count_dependents(task)
-            return f"{task}" + (f" and {after} after it" if after else "")
-        case "landing":
-            return "the landing of this pass"
-        case "pull-request" | "merge":
-            return "the pull request; all else is done"
-        case "budget":
-            return "everything that would cost"
-        case "contract":
-            return "the end of the run"
-        case "sample":
-            return "all files but the sample"
+_BLOCKED = {
+    "landing": "the landing of this pass",
+    "pull-request": "the pull request; all else is done",
+    "merge": "the pull request; all else is done",
+    "budget": "everything that would cost",
+    "contract": "the end of the run",
+    "sample": "all files but the sample",
+}
+
+
+def _describe_blocked(state: RunState, asked: Approval, task: TaskId | None, waits: _Dependencies) -> str:
+    if asked.matter == "plan":
+        planned = waits.planned[asked.item]
+        return f"{planned} tasks of {task}" if planned else f"the plan of {task}"
+    if asked.matter in {"landing", "tier"} and task is not None:
+        after = waits.count_dependents(task)
+        return f"{task} and {after} after it" if after else task
+    if asked.matter in _BLOCKED:
+        return _BLOCKED[asked.matter]
     if state.ended:
         return "nothing: it may be answered later"
     return "what the revised recipe would do again"
@@ -183,7 +187,7 @@ def _blocks(state: RunState, asked: Approval, task: TaskId | None, waits: _Waits
 
 @dataclass(frozen=True)
 class QuestionedChange:
-    """What a question is about: `old` and `new` are commits or trees; in `new` `files` are replaced (mode, blob)."""
+    """The change in question: `old` and `new` are commits or trees; `files` (mode, blob) are replaced in `new`."""
 
     old: str
     new: str
@@ -191,38 +195,44 @@ class QuestionedChange:
 
 
 def find_questioned_change(state: RunState, item: str) -> QuestionedChange | None:
-    """The change that a question is about; None if it is about none, or not about one alone."""
+    """Return the change that a question is about; None if it is about none, or about several."""
     known = state.approvals.get(item)
     if known is None:
         return None
-    task = find_question_task(state, known.approval) if known.approval.matter == "landing" else None
-    if task is not None:
-        found = state.tasks[task]
-        number = known.approval.subject.rpartition("@")[2]
-        taken = [one for one in found.candidates if str(one.number) == number]
-        attempts = [one for one in found.attempts if str(one.number) == number]
-        if taken and attempts:
-            return QuestionedChange(attempts[-1].base, taken[-1].commit)
-        return None
-    if known.approval.matter in {"pull-request", "merge"} and state.head is not None:
+    approval = known.approval
+    if approval.matter in {"pull-request", "merge"} and state.head is not None:
         return QuestionedChange(state.run.base, state.head)
-    if known.approval.matter == "landing" and known.is_open:
-        return _to_land(state)
+    if approval.matter != "landing":
+        return None
+    task = find_question_task(state, approval)
+    if task is not None:
+        return _find_attempt_change(state.tasks[task], approval.subject.rpartition("@")[2])
+    return _find_migration_change(state) if known.is_open else None
+
+
+def _find_attempt_change(task: TaskState, number: str) -> QuestionedChange | None:
+    """Return the change of an attempt by its number; None if it has no candidate."""
+    bases = {str(attempt.number): attempt.base for attempt in task.attempts}
+    commits = {str(candidate.number): candidate.commit for candidate in task.candidates}
+    if number in bases and number in commits:
+        return QuestionedChange(bases[number], commits[number])
     return None
 
 
-def _to_land(state: RunState) -> QuestionedChange | None:
-    """What is about to land of a migration: one pass at a time does."""
-    ready = (one for one in state.files.values() if one.status == FileStatus.TRANSFORMED and one.is_pending)
-    files = {one.path: (one.mode, one.blob) for one in ready if one.blob is not None}
+def _find_migration_change(state: RunState) -> QuestionedChange | None:
+    """Return what a migration's current pass is about to land; None if that is nothing."""
+    files = {}
+    for file in state.files.values():
+        if file.status == FileStatus.TRANSFORMED and file.is_pending and file.blob is not None:
+            files[file.path] = (file.mode, file.blob)
+    if not files:
+        return None
     base = state.landings[-1].new if state.landings else state.run.base_tree
-    if files:
-        return QuestionedChange(base, base, files)
-    return None
+    return QuestionedChange(base, base, files)
 
 
 def render_question_lines(one: QuestionRow) -> list[str]:
-    """All that is known of a question, in words: title, what it is about, every line of detail, and the answer."""
+    """Return a question in lines: title, subject, details and the answer."""
     lines = [one.title, f"item      {one.item}", f"asked by  {one.who}"]
     if one.blocks:
         lines.append(f"blocks    {one.blocks}")

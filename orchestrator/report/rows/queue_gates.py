@@ -1,4 +1,4 @@
-"""The gates on the way to a landing, each with how it stands to the latest attempt at a task."""
+"""The gates on the way to a landing, and their marks for the latest attempt at a task."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from orchestrator.domain.run.task import EndCause, TaskStatus
 from orchestrator.report.rows.task_activities import TaskActivities
 
 GateMark = Literal["none", "now", "ok", "bad", "ask"]
-"""How one gate stands to a unit: not reached, under way, passed, refused, waiting for a person."""
+"""The mark of one gate for a unit: not reached, under way, passed, refused, waiting for a person."""
 GateName = Literal["rules", "tests", "review", "person", "union"]
 GATE_NAMES: tuple[GateName, ...] = ("rules", "tests", "review", "person", "union")
 _OF_RULES = {EndCause.RULE_BROKEN, EndCause.TOO_LARGE}
@@ -31,7 +31,7 @@ class GateStatus:
 
 
 def is_union_under_test(state: RunState) -> bool:
-    """Whether a union is being tested now. Which units are in it is not known before it is judged."""
+    """Return True while a union is being tested; its units are not known before it is judged."""
     checks = (one for one in state.open_intents.values() if isinstance(one, CheckStarted))
     return any(check.purpose.startswith("queue ") for check in checks)
 
@@ -49,7 +49,7 @@ class TaskGates:
                 self._reviews.setdefault((session.task, session.attempt), []).append(lens)
 
     def get_gate_statuses(self, task: TaskState) -> Mapping[GateName, GateStatus]:
-        """Where the latest attempt at a task stands to each gate."""
+        """Return the status of the latest attempt at a task at each gate."""
         return {
             "rules": self._rules(task),
             "tests": self._tests(task),
@@ -79,16 +79,16 @@ class TaskGates:
         return GateStatus()
 
     def _receipts(self, task: TaskState) -> str:
-        """`11/12`: how many tests passed on the candidate's tree, of how many; the exit code where none are counted."""
+        """Return the passed and all tests of the candidate's tree as `11/12`; the exit code if none are counted."""
         if task.candidate is None:
             return ""
         tree = task.candidate.tree
-        keys = task.verdict.verdict.receipts if task.verdict else ()
-        known = []
-        for key in keys:
-            if key in self._state.receipts:
-                known.append(self._state.receipts[key])
-        receipt = next((one for one in known if one.tree == tree), None) or self._latest.get(tree)
+        receipt = self._latest.get(tree)
+        for key in task.verdict.verdict.receipts if task.verdict else ():
+            judged = self._state.receipts.get(key)
+            if judged and judged.tree == tree:
+                receipt = judged
+                break
         if receipt is None:
             return ""
         counts = receipt.counts
@@ -106,10 +106,7 @@ class TaskGates:
         if lenses := self._reviews.get((task.spec.id, len(task.attempts))):
             return GateStatus("now", ", ".join(lenses))
         votes = task.verdict.verdict.votes if task.verdict else ()
-        against = []
-        for vote in votes:
-            if vote.decision != "approve":
-                against.append(vote.lens)
+        against = [vote.lens for vote in votes if vote.decision != "approve"]
         if against or (task.verdict and task.verdict.verdict.cause in _OF_REVIEW):
             return GateStatus("bad", ", ".join(against))
         if votes:

@@ -1,7 +1,7 @@
-"""The queue of a goal's run as rows: what is at the gates, waits to land, is being tried, has landed or was ejected."""
+"""Build the queue of a goal's run as rows: units at the gates, queued, under test, landed or ejected."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import chain, islice
 
@@ -10,6 +10,7 @@ from orchestrator.domain.event.landing import LandingFinished, TrialJudged, Unit
 from orchestrator.domain.ids import TaskId, UnitId
 from orchestrator.domain.run.state import RunState, TaskState, parse_unit_task
 from orchestrator.domain.run.task import TaskStatus
+from orchestrator.domain.text.listing import format_count
 from orchestrator.domain.text.sanitization import to_one_line
 from orchestrator.report.rows.activity import Activity
 from orchestrator.report.rows.queue_gates import GATE_NAMES, GateName, GateStatus, TaskGates
@@ -41,7 +42,7 @@ class QueueRow:
     at: datetime | None = None
 
     def get_filter_values(self) -> Mapping[str, FilterValue]:
-        """What it can be filtered by."""
+        """Return the values that filters compare, by field."""
         return {
             "unit": self.unit,
             "task": self.task,
@@ -53,34 +54,33 @@ class QueueRow:
 
 
 def build_queue_rows(state: RunState, recent: Iterable[RecordedEvent] = ()) -> list[QueueRow]:
-    """First what is being tried and waits, then what is at the gates, then what has its end, newest first."""
+    """Return queued units, then units at the gates, then units that have ended, newest first."""
     made = _Queue(state)
-    ends = _ends_at(recent)
+    ends = _collect_end_times(recent)
     ended = (made.iterate_landed(ends), made.iterate_ejected(ends), made.iterate_refused())
     return [*made.iterate_queued(), *made.iterate_judging(), *chain(*(islice(rows, MOST_ENDED) for rows in ended))]
 
 
 def render_queue_line(state: RunState) -> str:
-    """`branch x at 4be21aa  3 landings  2 ejected  union of 3: red`."""
-    head = f"branch {state.run.branch} " + (f"at {state.head[:10]}" if state.head else "not made yet: nothing landed")
-    counts = [
-        f"{sum(len(landing.units) for landing in state.landings)} landed" if state.landings else "",
-        f"{len(state.ejections)} ejected" if state.ejections else "",
-        _trial_words(state.trials[-1]) if state.trials else "",
-    ]
-    return "  ".join(part for part in (head, *counts) if part)
+    """Return `branch x at 4be21aa  3 landed  2 ejected  last union of 3: red`."""
+    head = f"at {state.head[:10]}" if state.head else "not made yet: nothing landed"
+    parts = [f"branch {state.run.branch} {head}"]
+    if state.landings:
+        parts.append(f"{sum(len(landing.units) for landing in state.landings)} landed")
+    if state.ejections:
+        parts.append(f"{len(state.ejections)} ejected")
+    if state.trials:
+        parts.append(_describe_trial(state.trials[-1]))
+    return "  ".join(parts)
 
 
-def _trial_words(trial: TrialJudged) -> str:
-    if trial.difference.is_green:
-        word = "green"
-    else:
-        word = "red"
-    return f"last union of {len(trial.units)}: {word}{' (known)' if trial.cached else ''}"
+def _describe_trial(trial: TrialJudged) -> str:
+    result = "green" if trial.difference.is_green else "red"
+    return f"last union of {len(trial.units)}: {result}{' (known)' * trial.cached}"
 
 
 class _Queue:
-    """One look at a state."""
+    """The queue of one state."""
 
     def __init__(self, state: RunState) -> None:
         self._state = state
@@ -88,54 +88,58 @@ class _Queue:
         self._gates = TaskGates(state, self._standing)
 
     def iterate_queued(self) -> Iterator[QueueRow]:
-        """What the judge let through and has not landed."""
+        """Yield what the judge let through and has not landed."""
         queued = [task for task in self._state.tasks.values() if task.status == TaskStatus.QUEUED]
         for place, task in enumerate(queued, 1):
-            if self._gates.is_testing:
-                doing = Activity.TEST
+            if task.ejection:
+                activity = Activity.RETRY
+            elif self._gates.is_testing:
+                activity = Activity.TEST
             else:
-                doing = self._standing.get_activity(task)
-            yield self._row(task, Activity.RETRY if task.ejection else doing, place)
+                activity = self._standing.get_activity(task)
+            yield self._build_row(task, activity, place)
 
     def iterate_judging(self) -> Iterator[QueueRow]:
-        """What is being judged, longest under way first."""
+        """Yield what is being judged, longest under way first."""
         for task in self._state.tasks.values():
             if task.status == TaskStatus.JUDGING and task.attempt is not None:
-                yield self._row(task, self._standing.get_activity(task), 0, _reasons(task))
+                yield self._build_row(task, self._standing.get_activity(task), 0, _describe_verdict(task))
 
     def iterate_landed(self, at: Mapping[str, datetime]) -> Iterator[QueueRow]:
-        """What landed, newest first."""
+        """Yield what landed, newest first."""
         for landing in reversed(self._state.landings):
             for unit in landing.units:
-                yield self._end(unit, Activity.DONE, f"landed at {landing.new[:10]}", at.get(unit))
+                yield self._build_ended_row(unit, Activity.DONE, f"landed at {landing.new[:10]}", at.get(unit))
 
     def iterate_ejected(self, at: Mapping[str, datetime]) -> Iterator[QueueRow]:
-        """What was ejected, newest first; a task may stand here for several of its attempts."""
+        """Yield what was ejected, newest first; a task may appear with several of its attempts."""
         for ejection in reversed(self._state.ejections):
-            yield self._end(ejection.unit, Activity.FAIL, describe_ejection(ejection), at.get(ejection.unit))
+            yield self._build_ended_row(
+                ejection.unit, Activity.FAIL, describe_ejection(ejection), at.get(ejection.unit)
+            )
 
     def iterate_refused(self) -> Iterator[QueueRow]:
-        """The tasks that a verdict or a person ended."""
+        """Yield the tasks that a verdict or a person ended."""
         for task in self._state.tasks.values():
             if task.status.is_terminal and not task.status.is_reached and task.verdict and not task.ejection:
-                yield self._row(task, self._standing.get_activity(task), 0, task.reason or _reasons(task))
+                yield self._build_row(
+                    task, self._standing.get_activity(task), 0, task.reason or _describe_verdict(task)
+                )
 
-    def _end(self, unit: UnitId, doing: Activity, note: str, at: datetime | None) -> QueueRow:
+    def _build_ended_row(self, unit: UnitId, doing: Activity, note: str, at: datetime | None) -> QueueRow:
         task = self._state.tasks.get(parse_unit_task(unit))
         if task is None:
             return QueueRow(unit, parse_unit_task(unit), "", 0, doing, 0, {}, note, at)
-        row = self._row(task, doing, 0, note)
+        row = self._build_row(task, doing, 0, note)
+        gates = dict(row.gates)
+        if row.unit != unit:  # an earlier attempt, which passed all gates before the union
+            gates = dict.fromkeys(GATE_NAMES, GateStatus("ok"))
+            del gates["person"]
+        gates["union"] = GateStatus("ok" if doing == Activity.DONE else "bad")
         number = unit.rpartition("@")[2]
-        union = GateStatus("ok" if doing == Activity.DONE else "bad")
-        gates: dict[GateName, GateStatus] = {step: GateStatus("ok") for step in GATE_NAMES if step != "person"}
-        if row.unit == unit:
-            gates = dict(row.gates)
-        gates["union"] = union
-        return QueueRow(
-            unit, row.task, row.title, int(number) if number.isdecimal() else 0, doing, 0, gates, row.note, at
-        )
+        return replace(row, unit=unit, attempt=int(number) if number.isdecimal() else 0, gates=gates, at=at)
 
-    def _row(self, task: TaskState, doing: Activity, place: int, note: str = "") -> QueueRow:
+    def _build_row(self, task: TaskState, doing: Activity, place: int, note: str = "") -> QueueRow:
         return QueueRow(
             unit=task.unit,
             task=task.spec.id,
@@ -149,31 +153,26 @@ class _Queue:
 
 
 def describe_ejection(ejection: UnitEjected) -> str:
-    """Why a unit did not land, in one line."""
+    """Return why a unit did not land, in one line."""
     if ejection.conflict:
         return f"conflicts in {', '.join(ejection.conflict)}"
     found = ejection.difference
     lost = [*found.problems, *found.new_failures, *found.missing_tests, *found.unsettled]
-    if ejection.partners:
-        beside = f" together with {', '.join(ejection.partners)}"
-    else:
-        beside = ""
     count = len(found.new_failures) + len(found.missing_tests)
-    if count:
-        told = f"breaks {count} test{'s' * (count != 1)}{beside}: "
-    else:
-        told = f"red{beside}: "
-    return told + ", ".join(lost[:5])
+    effect = f"breaks {format_count(count, 'test')}" if count else "red"
+    if ejection.partners:
+        effect += f" together with {', '.join(ejection.partners)}"
+    return f"{effect}: {', '.join(lost[:5])}"
 
 
-def _reasons(task: TaskState) -> str:
+def _describe_verdict(task: TaskState) -> str:
     if task.verdict is None:
         return ""
     verdict = task.verdict.verdict
     return f"{verdict.kind}: {'; '.join(verdict.reasons)}".rstrip(": ")
 
 
-def _ends_at(recent: Iterable[RecordedEvent]) -> Mapping[str, datetime]:
+def _collect_end_times(recent: Iterable[RecordedEvent]) -> Mapping[str, datetime]:
     found: dict[str, datetime] = {}
     for recorded in recent:
         if isinstance(recorded.event, LandingFinished):

@@ -1,4 +1,4 @@
-"""The filter of `status --filter` and of the dashboard: words and `key:value` terms, all of which must fit."""
+"""Filter rows of `status --filter` and of the dashboard by words and `key:value` terms, all of which must fit."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -21,9 +21,9 @@ class FilterTerm:
     is_not: bool = False
 
     def matches_row(self, row: Mapping[str, FilterValue]) -> bool:
-        """Whether a row fulfils it."""
+        """Return True if the row fulfils it."""
         fields = [row.get(self.key)] if self.key else list(row.values())
-        return any(_is(field, value) for field in fields for value in self.values) != self.is_not
+        return any(_matches_value(field, value) for field in fields for value in self.values) != self.is_not
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class RowFilter:
     terms: tuple[FilterTerm, ...] = ()
 
     def matches_row(self, row: Mapping[str, FilterValue]) -> bool:
-        """Whether a row fulfils all terms."""
+        """Return True if the row fulfils all terms."""
         return all(term.matches_row(row) for term in self.terms)
 
 
@@ -42,7 +42,7 @@ NO_FILTER = RowFilter()
 
 
 def parse_filter(text: str, keys: Sequence[str]) -> RowFilter:
-    """`state:ask,stall cost:>1 parser`: each comma means or, each space and, a minus before a term not.
+    """Return the filter that `state:ask,stall cost:>1 parser` says: a comma means or, a space and, a minus not.
 
     Args:
         text: what was typed.
@@ -62,7 +62,7 @@ def parse_filter(text: str, keys: Sequence[str]) -> RowFilter:
     return RowFilter(text.strip(), tuple(terms))
 
 
-def _is(field: FilterValue, value: str) -> bool:
+def _matches_value(field: FilterValue, value: str) -> bool:
     if isinstance(field, int | float) and not isinstance(field, bool):
         asked = _NUMBER.fullmatch(value)
         if asked:

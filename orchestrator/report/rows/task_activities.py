@@ -1,4 +1,4 @@
-"""Where tasks stand, in the few words that a dashboard has glyphs for, and what they wait for."""
+"""Activities of tasks and what they wait for."""
 
 from collections.abc import Mapping
 from functools import cached_property
@@ -9,7 +9,7 @@ from orchestrator.domain.run.state import RunState, TaskState, parse_unit_task
 from orchestrator.domain.run.task import EndCause, TaskStatus
 from orchestrator.report.rows.activity import Activity
 
-_DOING: Mapping[TaskStatus, Activity] = {
+ACTIVITY_BY_TASK_STATUS: Mapping[TaskStatus, Activity] = {
     TaskStatus.PLANNED: Activity.QUEUE,
     TaskStatus.RUNNING: Activity.RUN,
     TaskStatus.JUDGING: Activity.JUDGE,
@@ -32,9 +32,9 @@ class TaskActivities:
         self._state = state
 
     def get_activity(self, task: TaskState) -> Activity:
-        """What it is doing; whether it stalls is seen of conversations only."""
+        """Return the activity of a task; only conversations can stall."""
         if task.status.is_terminal:
-            return _DOING[task.status]
+            return ACTIVITY_BY_TASK_STATUS[task.status]
         if self._state.ended is not None:
             return Activity.STOP
         if task.spec.id in self.questions_by_task:
@@ -47,17 +47,17 @@ class TaskActivities:
             return Activity.RETRY
         if self._state.user_pause and task.status == TaskStatus.PLANNED:
             return Activity.PAUSE
-        return _DOING[task.status]
+        return ACTIVITY_BY_TASK_STATUS[task.status]
 
     def list_unmet_dependencies(self, task: TaskState) -> tuple[TaskId, ...]:
-        """What has to land before it begins and has not."""
+        """Return the tasks that have to land before it begins and have not."""
         if task.status != TaskStatus.PLANNED:
             return ()
         tasks = self._state.tasks
         return tuple(name for name in task.spec.depends_on if name not in tasks or not tasks[name].status.is_reached)
 
     def is_blocked(self, task: TaskState) -> bool:
-        """Whether it cannot go on by itself: something must land first, someone must answer, or it was given up."""
+        """Return True if it cannot go on by itself: a task must land, a person must answer, or it was given up."""
         is_over = task.status == TaskStatus.BLOCKED or task.cause == EndCause.DEPENDENCY
         return is_over or self.get_activity(task) == Activity.ASK or bool(self.list_unmet_dependencies(task))
 

@@ -1,1 +1,1 @@
-"""A run as `run --json`, `status` and its last words show it: result, contract, checks, what comes next."""
+"""A run in `run --json`, `status` and its summary: result, contract, checks, and the next step."""

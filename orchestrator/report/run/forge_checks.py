@@ -1,4 +1,4 @@
-"""What the forge's checks say of a run's pull request, and whether it is merged: in words and as objects."""
+"""The forge's checks of a run's pull request, and its merge: in words and as models."""
 
 from collections.abc import Iterator, Sequence
 
@@ -7,6 +7,7 @@ from orchestrator.domain.ids import ROOT_TASK
 from orchestrator.domain.judging.forge_check import ForgeCheck, list_check_names
 from orchestrator.domain.run.state import RunState
 from orchestrator.domain.run.task import TaskStatus
+from orchestrator.domain.text.listing import format_count, join_limited
 from orchestrator.domain.text.sanitization import to_one_line
 from orchestrator.report.run.model import ForgeChecksResult, MergeResult
 
@@ -14,21 +15,23 @@ _SHOWN = 5
 
 
 def render_checks_line(checks: Sequence[ForgeCheck]) -> str:
-    """`2 checks passed, waits for lint, types`; what failed comes first."""
+    """Return `failed: unit; waits for lint, types; 2 checks passed`."""
     if not checks:
         return "no check has begun"
     failed, pending = list_check_names(checks, "failed"), list_check_names(checks, "pending")
     passed = len(checks) - len(failed) - len(pending)
-    parts = (
-        f"failed: {_some(failed)}" if failed else "",
-        f"waits for {_some(pending)}" if pending else "",
-        f"{passed} check{'s' * (passed != 1)} passed" if passed else "",
-    )
-    return "; ".join(part for part in parts if part)
+    parts = []
+    if failed:
+        parts.append(f"failed: {_join_names(failed)}")
+    if pending:
+        parts.append(f"waits for {_join_names(pending)}")
+    if passed:
+        parts.append(f"{format_count(passed, 'check')} passed")
+    return "; ".join(parts)
 
 
 def describe_pull_request_event(event: ChecksSeen | PrMerging | PrMerged | PrClosing | PrClosed) -> str:
-    """What became of a pull request, to be read after its name."""
+    """Return the event in words that follow the name of the pull request."""
     match event:
         case ChecksSeen():
             return f"at {event.commit[:12]}: {render_checks_line(event.checks)}"
@@ -41,16 +44,12 @@ def describe_pull_request_event(event: ChecksSeen | PrMerging | PrMerged | PrClo
     return "is closed, not merged"
 
 
-def _some(names: Sequence[str]) -> str:
-    if len(names) > _SHOWN:
-        more = f" and {len(names) - _SHOWN} more"
-    else:
-        more = ""
-    return to_one_line(", ".join(names[:_SHOWN])) + more
+def _join_names(names: Sequence[str]) -> str:
+    return join_limited(map(to_one_line, names), _SHOWN)
 
 
 def is_waiting_for_checks(state: RunState) -> bool:
-    """Whether a run is at nothing but waiting for checks."""
+    """Return True while a run does nothing but wait for checks."""
     if state.forge_checks is None or state.forge_checks_since is None or state.ended or state.paused:
         return False
     root, is_judged = state.tasks.get(ROOT_TASK), len(state.iterations) == state.iteration
@@ -60,7 +59,7 @@ def is_waiting_for_checks(state: RunState) -> bool:
 
 
 def render_forge_lines(state: RunState) -> Iterator[str]:
-    """What there is to say of checks and merging, in the last words of a run."""
+    """Yield lines on checks and merging for the summary of a run."""
     if state.forge_checks is not None and state.pr is not None:
         yield f"checks of {state.forge_checks.forge}: {render_checks_line(state.forge_checks.checks)}"
         for check in state.forge_checks.checks[:_SHOWN]:

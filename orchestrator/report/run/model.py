@@ -1,4 +1,4 @@
-"""What the result and the status of a run look like as JSON."""
+"""JSON models of the result and the status of a run."""
 
 from typing import Annotated, Any, Literal
 
@@ -85,7 +85,7 @@ class FlakyTest(ReadModel):
 
 
 class RunSpending(ReadModel):
-    """What the run took; dollars are None where part of them is unknown, `wall_s` is in seconds."""
+    """The resources that a run used; dollars are None where part of them is unknown, `wall_s` is in seconds."""
 
     usd: float | None
     usd_known: float
@@ -124,7 +124,7 @@ class ForgeChecksResult(ReadModel):
 
 
 class MergeResult(ReadModel):
-    """What was merged, and where its target stands since."""
+    """The merge of a pull request: its commit, and the commit of the target since."""
 
     ref: str
     commit: str
@@ -132,7 +132,7 @@ class MergeResult(ReadModel):
 
 
 class RunFields(Document):
-    """What the result and the status of a run have in common.
+    """The fields that the result and the status of a run share.
 
     `exit` is the exit code, None while the run works. `tasks` counts leaf tasks by every status. `causes` counts why
     they ended without landing. `flaky` begins with the test seen on most trees. `pr` is the pull
@@ -169,13 +169,13 @@ class RunFields(Document):
 
 
 class RunResult(RunFields):
-    """What `run` and `migrate run` print: the outcome of a run, or how far it has come."""
+    """The output of `run` and `migrate run`: the outcome of a run, or how far it has come."""
 
     schema_name: Literal["orchestrate.result/1"] = Field(default="orchestrate.result/1", alias="schema")
 
 
 class RunFailure(Document):
-    """What a verb prints when a run could not be started."""
+    """The output of a verb whose run could not be started."""
 
     schema_name: Literal["orchestrate.error/1"] = Field(default="orchestrate.error/1", alias="schema")
     outcome: Literal["not-started"] = "not-started"
@@ -237,7 +237,7 @@ class DiskSizes(ReadModel):
 
 
 class RunStatus(RunFields):
-    """What `status` prints: the result so far, the plan, budgets, and for a migration its `burndown`.
+    """The output of `status`: the result so far, the plan, budgets, and for a migration its `burndown`.
 
     `seq` is the last event it knows. `is_live` and `disk` are what the reader measures: the journal does not hold them.
     With a `filter` it has the rows of the `fleet` that fit, of `fleet_of` in all.

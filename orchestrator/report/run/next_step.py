@@ -1,13 +1,14 @@
-"""What the user of a run can do next, in one line."""
+"""Suggest what the user of a run can do next, in one line."""
 
 import shlex
 
 from orchestrator.domain.migration.files import FileStatus
 from orchestrator.domain.run.state import RunState
+from orchestrator.domain.text.listing import format_count
 
 
 def suggest_next_step(state: RunState) -> str:
-    """A command to type with what it does; empty while the run needs nobody."""
+    """Return a command to type and what it does; empty while the run needs nobody."""
     run = state.run.run
     if state.pending_approvals:
         item = shlex.quote(state.pending_approvals[0].approval.item)
@@ -17,20 +18,20 @@ def suggest_next_step(state: RunState) -> str:
             return f"orchestrate resume {run}: it has stopped and can go on"
         return ""
     if state.run.mode == "migration":
-        return _after_a_migration(state)
-    return _after_a_goal(state)
+        return _suggest_after_migration(state)
+    return _suggest_after_goal(state)
 
 
-def _after_a_migration(state: RunState) -> str:
+def _suggest_after_migration(state: RunState) -> str:
     run, left = state.run.run, sum(file.status.is_left_over for file in state.files.values())
     if left:
-        return f"orchestrate migrate report {run}: why {left} file{'s' * (left != 1)} did not land"
+        return f"orchestrate migrate report {run}: why {format_count(left, 'file')} did not land"
     if any(file.status == FileStatus.MERGED for file in state.files.values()):
         return f"orchestrate diff {run}: look at what landed"
     return ""
 
 
-def _after_a_goal(state: RunState) -> str:
+def _suggest_after_goal(state: RunState) -> str:
     run = state.run.run
     if state.ended and state.ended.outcome != "done":
         return f"orchestrate report {run}: how it was judged, and what did not land"

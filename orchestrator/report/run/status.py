@@ -1,4 +1,4 @@
-"""Build where a run stands: what `status --json` prints, and what the text for a person is made of."""
+"""Build the status of a run, for `status --json` and for the text that a person reads."""
 
 import json
 from collections import Counter

@@ -1,1 +1,1 @@
-"""One task, file or receipt in full, as `show` prints it, and what became of attempts."""
+"""One task, file or receipt in full, as `show` prints it, and the fates of attempts."""

@@ -1,4 +1,4 @@
-"""What became of attempts: which work landed, and why the rest did not."""
+"""Decide the fate of each attempt: its work landed, or why it did not."""
 
 from typing import Literal
 
@@ -19,7 +19,7 @@ _ENDS: dict[TaskStatus, Fate] = {
 
 
 def get_attempt_fates(task: TaskState) -> dict[int, Fate]:
-    """Attempt number → what became of its work. Work that a later attempt went on from has that one's fate."""
+    """Return the fate of each attempt by its number; one that a later attempt continued has that one's fate."""
     found: dict[int, Fate] = {}
     later: Fate | None = None
     for place in reversed(range(len(task.attempts))):
@@ -33,13 +33,14 @@ def get_attempt_fates(task: TaskState) -> dict[int, Fate]:
 
 
 def get_task_fate(task: TaskState) -> Fate:
-    """What became of a task as a whole."""
+    """Return the fate of a task as a whole."""
     return _ENDS.get(task.status, "landed" if task.status == TaskStatus.DONE else "open")
 
 
 def _goes_on(task: TaskState, attempt: Attempt) -> bool:
-    """Whether an attempt begins with the files of an earlier one. A model step of a migration begins each attempt with
-    what the ladder gives it.
+    """Return True if an attempt begins with the files of an earlier one.
+
+    A model step of a migration begins each attempt with the output of the steps before it.
     """
     if attempt.start is None or attempt.mode != "restart":
         return attempt.start is not None

@@ -1,4 +1,4 @@
-"""What `show` prints of a task or of a file of a migration."""
+"""Build and render what `show` prints of a task, or of a file of a migration."""
 
 from collections.abc import Iterable, Iterator
 
@@ -27,7 +27,7 @@ _NOTHING = CheckLog()
 
 
 def get_task(state: RunState, name: str) -> TaskState:
-    """The task of this id.
+    """Return the task of this id.
 
     Raises:
         UsageProblem: there is none; names those that exist.
@@ -38,7 +38,7 @@ def get_task(state: RunState, name: str) -> TaskState:
 
 
 def get_file_record(state: RunState, path: str) -> FileRecord:
-    """The file of this path in a migration.
+    """Return the file of this path in a migration.
 
     Raises:
         UsageProblem: the migration does not cover it.
@@ -81,7 +81,7 @@ def _build_receipts(
 def render_task_details(
     state: RunState, task: TaskState, read_blob: ReadBlob, log: CheckLog = _NOTHING
 ) -> Iterator[str]:
-    """The same for a person: what was asked, each attempt with its verdict, each receipt with how to rerun it."""
+    """Yield the history of a task, then each receipt with a command that runs it again."""
     yield from render_task_history(state, task)
     for receipt in list_task_receipts(state, task):
         yield ""
@@ -89,7 +89,7 @@ def render_task_details(
 
 
 def render_task_history(state: RunState, task: TaskState) -> Iterator[str]:
-    """What was asked of a task, and each attempt with its verdict and why."""
+    """Yield the goal of a task, and each attempt with its verdict and reasons."""
     spec = task.spec
     yield f"{spec.id}  {task.status}  {to_one_line(spec.title, _TITLE_CHARS)}"
     yield f"  {quote_text(spec.outcome)}"
@@ -101,21 +101,17 @@ def render_task_history(state: RunState, task: TaskState) -> Iterator[str]:
         yield f"  ended{f', {task.cause}' if task.cause else ''}: {quote_text(task.reason)}"
     for attempt in task.attempts:
         yield f"\nattempt {attempt.number} ({attempt.mode}) on {attempt.model}, base {attempt.base[:12]}"
-        yield from _attempt_lines(task, attempt.number)
-        yield from _overstep_lines(state, task, attempt.number)
+        yield from _render_attempt_lines(task, attempt.number)
+        yield from _render_violation_lines(state, task, attempt.number)
     if spec.id == ROOT_TASK:
         for line in render_iteration_lines(state):
             yield f"  {line}"
 
 
-def _attempt_lines(task: TaskState, number: int) -> Iterator[str]:
+def _render_attempt_lines(task: TaskState, number: int) -> Iterator[str]:
     for end in task.ends:
         if end.number == number:
-            if end.handoff:
-                last = end.handoff.summary
-            else:
-                last = end.detail
-            yield f"  {end.exit}: {quote_text(last)}"
+            yield f"  {end.exit}: {quote_text(end.handoff.summary if end.handoff else end.detail)}"
     for candidate in task.candidates:
         if candidate.number == number:
             yield f"  candidate {candidate.commit[:12]} +{candidate.added} -{candidate.removed}: "
@@ -123,23 +119,23 @@ def _attempt_lines(task: TaskState, number: int) -> Iterator[str]:
                 yield f"    {to_one_line(path)}"
     for given in task.verdicts:
         if given.number == number:
-            yield from _verdict_lines(given.verdict)
+            yield from _render_verdict_lines(given.verdict)
 
 
-def _verdict_lines(verdict: Verdict) -> Iterator[str]:
+def _render_verdict_lines(verdict: Verdict) -> Iterator[str]:
     yield f"  verdict: {verdict.kind}{f' ({verdict.cause})' if verdict.cause else ''}"
     for reason in verdict.reasons:
         yield f"    {quote_text(reason)}"
     for flag in verdict.flags:
         yield f"    flagged: {quote_text(flag)}"
     for vote in verdict.votes:
-        yield from _vote_lines(vote)
+        yield from _render_vote_lines(vote)
     for key in verdict.receipts:
         yield f"    rests on receipt {key}"
 
 
-def _vote_lines(vote: LensVote) -> Iterator[str]:
-    """A reviewer's word, and what it found point by point, with what shows it."""
+def _render_vote_lines(vote: LensVote) -> Iterator[str]:
+    """Yield a reviewer's decision and its findings, each with its evidence."""
     yield f"    {vote.lens} ({vote.model}): {vote.decision}"
     for reason in vote.reasons:
         yield f"      {quote_text(reason)}"
@@ -148,8 +144,8 @@ def _vote_lines(vote: LensVote) -> Iterator[str]:
         yield f"      {'✓' if finding.met else '✗'} {to_one_line(finding.id)}: {evidence}"
 
 
-def _overstep_lines(state: RunState, task: TaskState, number: int) -> Iterator[str]:
-    """What an attempt tried beyond its walls."""
+def _render_violation_lines(state: RunState, task: TaskState, number: int) -> Iterator[str]:
+    """Yield what an attempt tried outside its sandbox."""
     for one in state.unapproved_violations:
         if one.task == task.spec.id and one.attempt == number:
             yield f"  tried beyond its walls, {_BY[one.evidence]}: {one.kind}, turn {one.turn + 1}"
@@ -161,18 +157,19 @@ _BY = {"words": "by its words", "refusal": "and was refused", "kernel": "as the 
 
 
 def list_task_receipts(state: RunState, task: TaskState) -> list[Receipt]:
-    """The receipts that verdicts on a task and its ejections rest on, in order."""
-    keys = []
+    """Return the receipts that verdicts on a task and its ejections rest on, in order."""
+    keys: list[str] = []
     for given in task.verdicts:
-        for key in given.verdict.receipts:
-            keys.append(key)
-    keys += [key for ejection in task.ejections for key in ejection.receipts]
-    keys += iterate_contract_receipts(state) if task.spec.id == ROOT_TASK else ()
+        keys += given.verdict.receipts
+    for ejection in task.ejections:
+        keys += ejection.receipts
+    if task.spec.id == ROOT_TASK:
+        keys += iterate_contract_receipts(state)
     return [state.receipts[key] for key in dict.fromkeys(keys)]
 
 
 def list_file_receipts(state: RunState, file: FileRecord) -> list[Receipt]:
-    """The receipts for which a file of a migration was ejected."""
+    """Return the receipts for which a file of a migration was ejected."""
     ejection = _find_last_ejection(state, file)
     if ejection:
         return [state.receipts[key] for key in ejection.receipts]
@@ -190,14 +187,14 @@ def build_file_evidence(state: RunState, file: FileRecord, log: CheckLog, read_b
 
 
 def _find_last_ejection(state: RunState, file: FileRecord) -> UnitEjected | None:
-    """Why the queue refused a file, the last time that it did."""
+    """Return the newest ejection of a file; None if the queue never refused it."""
     return next((event for event in reversed(state.ejections) if event.unit == file.path), None)
 
 
 def render_file_evidence(
     state: RunState, file: FileRecord, read_blob: ReadBlob, log: CheckLog = _NOTHING
 ) -> Iterator[str]:
-    """The same for a person."""
+    """Yield a file, its reason and the evidence of its ejection."""
     yield f"{file.path}  {file.status}"
     if file.reason:
         yield f"  {strip_controls(file.reason)}"
@@ -209,16 +206,13 @@ def render_file_evidence(
 def render_ejection_evidence(
     state: RunState, file: FileRecord, read_blob: ReadBlob, log: CheckLog = _NOTHING
 ) -> Iterator[str]:
-    """The tests for which a file was ejected, and the receipts that show it."""
+    """Yield the tests for which a file was ejected, and the receipts that show it."""
     ejection = _find_last_ejection(state, file)
     if ejection is None:
         return
-    for test in ejection.difference.new_failures:
-        yield f"  fails: {test}"
-    for test in ejection.difference.unsettled:
-        yield f"  passes and fails on one tree: {test}"
-    for test in ejection.difference.missing_tests:
-        yield f"  missing: {test}"
+    yield from (f"  fails: {test}" for test in ejection.difference.new_failures)
+    yield from (f"  passes and fails on one tree: {test}" for test in ejection.difference.unsettled)
+    yield from (f"  missing: {test}" for test in ejection.difference.missing_tests)
     for key in ejection.receipts:
         yield ""
         yield from render_receipt_lines(state.receipts[key], state, log, read_blob)

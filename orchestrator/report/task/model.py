@@ -1,4 +1,4 @@
-"""What one task, or one file of a migration, looks like as JSON."""
+"""JSON models of one task, or one file of a migration."""
 
 from typing import Literal
 
@@ -26,7 +26,7 @@ class ReceiptDetails(Receipt, ReadModel):
 
 
 class TaskDetails(Document):
-    """What `show` prints of a task: everything that happened to it.
+    """The output of `show` for a task: everything that happened to it.
 
     Only the root has a `contract` and the verdicts on it (`iterations`).
     """
@@ -41,7 +41,7 @@ class TaskDetails(Document):
 
 
 class FileEvidence(Document):
-    """What `show` prints of a file of a migration: why it was ejected last, if it was."""
+    """The output of `show` for a file of a migration, with the evidence of its last ejection."""
 
     schema_name: Literal["orchestrate.file/1"] = Field(default="orchestrate.file/1", alias="schema")
     file: FileRecord

@@ -1,4 +1,4 @@
-"""A receipt for a person: what ran on which tree and for what, what it gave against the base, how to run it again."""
+"""Render a receipt: the command, its tree and purpose, its difference to the base, and how to run it again."""
 
 import json
 import shlex
@@ -10,6 +10,7 @@ from orchestrator.domain.event.run import CheckStarted, FlakesSeen
 from orchestrator.domain.judging.check import CANARY_CHECK, GATE_VARIANTS, Difference, Outcomes, Receipt, TestOutcome
 from orchestrator.domain.run.state import RunState
 from orchestrator.domain.text.blob_text import Text
+from orchestrator.domain.text.listing import join_limited
 from orchestrator.domain.text.sanitization import strip_controls, to_one_line
 from orchestrator.domain.text.truncation import truncate_text
 from orchestrator.judge.gate.difference import compare_outcomes
@@ -43,19 +44,19 @@ class CheckLog:
 
 
 def find_difference(state: RunState, receipt: Receipt, log: CheckLog, read_blob: ReadBlob) -> Difference | None:
-    """What a receipt's tests lost against the base; None for a check without a baseline or without outcomes."""
+    """Return what a receipt's tests lost against the base; None without a baseline or without outcomes."""
     baseline = state.get_baseline_receipts().get(receipt.check)
     if baseline is None or baseline.key == receipt.key:
         return None
-    before, now = _outcomes(baseline, read_blob), _outcomes(receipt, read_blob)
+    before, now = _read_outcomes(baseline, read_blob), _read_outcomes(receipt, read_blob)
     if before is None or now is None:
         return None
     found = compare_outcomes(before, baseline.exit_code, now, receipt.exit_code)
     return found.model_copy(update={"flaky": log.flaky.get((receipt.check, receipt.tree), ())})
 
 
-def _outcomes(receipt: Receipt, read_blob: ReadBlob) -> Outcomes | None:
-    """Test id → outcome; None where there are none, or nobody can read them any more."""
+def _read_outcomes(receipt: Receipt, read_blob: ReadBlob) -> Outcomes | None:
+    """Return the outcomes by test id; None if there are none, or they cannot be read any more."""
     if receipt.tests is None:
         return None
     try:
@@ -66,7 +67,7 @@ def _outcomes(receipt: Receipt, read_blob: ReadBlob) -> Outcomes | None:
 
 
 def render_receipt_lines(receipt: Receipt, state: RunState, log: CheckLog, read_blob: ReadBlob) -> Iterator[str]:
-    """The receipt in lines, each list and text bounded."""
+    """Yield the receipt in lines, each list and text bounded."""
     counts = receipt.counts
     yield f"receipt {receipt.key}"
     if purpose := log.purposes.get(receipt.key):
@@ -75,10 +76,7 @@ def render_receipt_lines(receipt: Receipt, state: RunState, log: CheckLog, read_
     if how := GATE_VARIANTS.get(receipt.kind):
         yield f"  {how}"
     yield f"  {receipt.status}, exit {receipt.exit_code}, {receipt.seconds:.1f} s, tree {receipt.tree[:12]}"
-    if receipt.argv:
-        argv = f", command line {receipt.argv[:12]}"
-    else:
-        argv = ""
+    argv = f", command line {receipt.argv[:12]}" if receipt.argv else ""
     yield f"  environment {receipt.environment[:12]}{argv}"
     if receipt.tests is not None:
         yield f"  {counts.passed} passed, {counts.failed} failed, {counts.errors} errors, {counts.skipped} skipped"
@@ -86,14 +84,14 @@ def render_receipt_lines(receipt: Receipt, state: RunState, log: CheckLog, read_
         yield f"  its report: {quote_text(receipt.problem)}"
     if difference := find_difference(state, receipt, log, read_blob):
         yield from render_difference_lines(difference)
-    output = strip_controls(truncate_text(_whole(receipt.output, read_blob), _OUTPUT_CHARS).text)
+    output = strip_controls(truncate_text(_read_text(receipt.output, read_blob), _OUTPUT_CHARS).text)
     yield from (f"  | {line}" for line in output.splitlines())
     if line := build_rerun_command(receipt):
         yield f"  again: {line}"
 
 
 def render_difference_lines(difference: Difference) -> Iterator[str]:
-    """What differs from the base, kind by kind; a line that nothing does."""
+    """Yield what differs from the base, kind by kind, or one line that nothing does."""
     kinds = {
         "fails now": difference.new_failures,
         "missing": difference.missing_tests,
@@ -105,17 +103,13 @@ def render_difference_lines(difference: Difference) -> Iterator[str]:
         yield "  against the base: no test differs"
     for what, tests in kinds.items():
         if tests:
-            if len(tests) > _SHOWN:
-                more = f" and {len(tests) - _SHOWN} more"
-            else:
-                more = ""
-            yield f"  {what} ({len(tests)}): {', '.join(map(to_one_line, tests[:_SHOWN]))}{more}"
+            yield f"  {what} ({len(tests)}): {join_limited(map(to_one_line, tests), _SHOWN)}"
     for problem in difference.problems[:_SHOWN]:
         yield f"  problem: {quote_text(problem)}"
 
 
 def build_rerun_command(receipt: Receipt) -> str | None:
-    """A line for a shell in the repository that runs the check on a copy of its tree: without the sandbox around it.
+    """Return a shell line that runs the check on a copy of its tree, in the repository and without a sandbox.
 
     None for canaries, which the harness alone can plant.
     """
@@ -124,11 +118,11 @@ def build_rerun_command(receipt: Receipt) -> str | None:
     command = receipt.command.replace("{report}", "report.xml")
     top = 'cd "$(git rev-parse --show-toplevel)" && d=$(mktemp -d) && export GIT_INDEX_FILE="$d/index"'
     copy = f'git read-tree {receipt.tree} && git checkout-index -a --prefix="$d/tree/" && unset GIT_INDEX_FILE'
-    return f'({top} && {copy} && cd "$d/tree" && "$(command -v bash || echo sh)" -c {_word(command)})'
+    return f'({top} && {copy} && cd "$d/tree" && "$(command -v bash || echo sh)" -c {_quote_shell_word(command)})'
 
 
-def _word(text: str) -> str:
-    """The text as one word of a shell in one line that a terminal shows whole."""
+def _quote_shell_word(text: str) -> str:
+    """Quote the text as one shell word, in one line and with printable characters only."""
     if text.isprintable():
         return shlex.quote(text)
     octal = "".join(chr(byte) if byte in _PLAIN else f"\\0{byte:03o}" for byte in text.encode("utf-8", "replace"))
@@ -139,12 +133,12 @@ _PLAIN = frozenset(range(0x20, 0x7F)) - set(b"'\\")
 
 
 def quote_text(text: str) -> str:
-    """Somebody's words: bounded, and with every further line further in, so that none can pass for one of ours."""
+    """Return an agent's or command's text, bounded and indented, so that none of its lines can pass for ours."""
     lines = strip_controls(truncate_text(text, _SAID_CHARS).text).splitlines()
     return "\n        ".join(lines)
 
 
-def _whole(text: Text, read_blob: ReadBlob) -> str:
+def _read_text(text: Text, read_blob: ReadBlob) -> str:
     if text.sha is None:
         return text.head
     return read_blob(text.sha).decode("utf-8", "replace")
