@@ -121,4 +121,4 @@ def _render_key(key: str, words: str) -> list[Span]:
 
 
 def _cells(spans: Spans) -> int:
-    return sum(cell_len(text) for text, _ in spans)
+    return cell_len("".join(text for text, _ in spans))

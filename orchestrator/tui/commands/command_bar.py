@@ -196,9 +196,7 @@ class CommandBar(StyledLine):
             self._hold(possible)
 
     def _ask(self, commands: Sequence[Command]) -> None:
-        dialog = ConfirmationDialog(
-            [describe_with_consequence(one) for one in commands], sum(map(_count_things, commands))
-        )
+        dialog = ConfirmationDialog(list(map(describe_with_consequence, commands)), sum(map(_count_things, commands)))
 
         def hold_if_sure(is_sure: bool | None) -> None:
             if is_sure:
@@ -222,7 +220,9 @@ class CommandBar(StyledLine):
     # --- what is held ------------------------------------------------------------------------------------------------
 
     def _hold(self, commands: Sequence[Command]) -> None:
-        if not self._pending.hold_commands([(one, describe_command(one)) for one in commands], self.clock()):
+        if not self._pending.hold_commands(
+            list(zip(commands, map(describe_command, commands), strict=True)), self.clock()
+        ):
             self._host.show_message("that is on its way already")
         self._paint()
 

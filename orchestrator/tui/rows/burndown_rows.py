@@ -77,7 +77,7 @@ class SignatureRow:
 
 def build_group_rows(state: RunState, by: GroupKind) -> list[GroupRow]:
     """Return groups, those with most left first."""
-    return [_build_group_row(group) for group in build_file_groups(state, by)]
+    return list(map(_build_group_row, build_file_groups(state, by)))
 
 
 def _build_group_row(group: FileGroup) -> GroupRow:

@@ -122,11 +122,11 @@ class PlanTree:
     def count_activities(self) -> Counter[Activity]:
         """Count the leaves by activity."""
         leaves = (task for task in self._state.tasks.values() if task.spec.kind == "leaf")
-        return Counter(self._standing.get_activity(task) for task in leaves)
+        return Counter(map(self._standing.get_activity, leaves))
 
     def list_branches(self) -> frozenset[TaskId]:
         """Return the tasks that have others below them."""
-        return frozenset(name for name in self._below if name is not None)
+        return frozenset(filter(None, self._below))
 
     def _walk(self, folded: Collection[TaskId]) -> Iterator[tuple[TaskState, int]]:
         stack = [(task, 0) for task in reversed(self._below.get(None, []))]

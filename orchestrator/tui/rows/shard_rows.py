@@ -90,7 +90,7 @@ def _build_row(state: RunState, shard: Shard, waves: Mapping[str, int], landed_a
         wave=waves.get(shard.name, 0),
         files=len(files),
         landed=counts[FileStatus.MERGED],
-        failed=sum(has_failed(file) for file in files),
+        failed=sum(map(has_failed, files)),
         commit=(shard.commit or "")[:10],
         note=to_one_line(_note(state, shard, counts), _CHARS),
         at=landed_at.get(shard.name),

@@ -95,7 +95,7 @@ class TranscriptItem:
         if not self.is_open:
             return 1
         if self.body_line_count is None:
-            self.body_line_count = sum(1 for _ in self.iterate_body_lines(read_blob))
+            self.body_line_count = len(list(self.iterate_body_lines(read_blob)))
         return 1 + self.body_line_count
 
     def iterate_body_lines(self, read_blob: ReadBlob) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from operator import itemgetter
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -127,7 +128,7 @@ class FleetView(ThrottledView):
         self._rows = {row.key: row for row in rows}
         self.table.set_empty_text("nothing fits the filter" if found else "nobody is at work yet")
         self._made = {row.key: self._build_row(row) for row in rows}
-        self.table.show_rows(cells for _, cells in self._made.values())
+        self.table.show_rows(map(itemgetter(1), self._made.values()))
         self._begin_at_top()
         self._show_preview()
 

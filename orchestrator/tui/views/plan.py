@@ -1,6 +1,7 @@
 """The plan: the tree of tasks, how far each branch is, what tasks wait for, and why some ended otherwise."""
 
 from collections.abc import Sequence
+from operator import itemgetter
 from typing import ClassVar
 
 from textual import on
@@ -100,7 +101,7 @@ class PlanView(ThrottledView):
         else:
             table.set_empty_text(self.get_empty_text("no plan yet"))
         self._made = {row.id: self._build_row(row) for row in rows}
-        table.show_rows(cells for _, cells in self._made.values())
+        table.show_rows(map(itemgetter(1), self._made.values()))
         self.show_reason()
         words = render_plan_line(view_model.state, tree.count_activities())
         goal = to_one_line(view_model.state.run.goal, 400)
