@@ -59,7 +59,7 @@ _HEIGHTS = [(0, "-low"), (20, "-high")]
 
 
 class Dashboard(App[None]):
-    """What `orchestrate watch` shows. It reads `source`, acts through `actions`, and knows no engine."""
+    """The dashboard of `orchestrate watch`. It reads `source`, acts through `actions`, and knows no engine."""
 
     ENABLE_COMMAND_PALETTE = False
     AUTO_FOCUS = None
@@ -250,7 +250,7 @@ class Dashboard(App[None]):
 
     @property
     def command_bar(self) -> CommandBar:
-        """What may be done to the run."""
+        """The line that builds, holds and sends commands."""
         return self.screen_stack[0].query_one(CommandBar)
 
     def action_act(self, name: str) -> None:

@@ -1,4 +1,4 @@
-"""The keys that hold everywhere: what each does, how it is remapped, and which command does the same."""
+"""The keys that hold everywhere: what each does, how it is remapped, and which command does the same; key hints."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from textual.binding import Binding, BindingType
 
 from orchestrator.errors import UsageProblem
+from orchestrator.report.rows.activity import Activity
 
 
 @dataclass(frozen=True)
@@ -78,11 +79,18 @@ GLOBAL_KEYS = (
 )
 _DEFAULT_KEYS: dict[str, str] = {key.id: key.keys for key in GLOBAL_KEYS}
 FOOTER_KEYS = (("/", "filter"), (":", "command"), ("?", "help"), ("q", "detach"))
-"""What the last line always tells."""
+"""The keys that the last line always names."""
 PLAYBACK_KEYS = ((".", "hold"), ("< >", "speed"))
-"""What it tells as well while a run is played."""
+"""The keys that it names as well while a recording is played."""
 _PASSED_ON = frozenset({"back", "copy"})
-"""What a part of a view may take first: it means the same there, and comes here where there is nothing to do."""
+"""Keys that a part of a view may take first: they mean the same there, and come here where it has no use for them."""
+_HINTS: Mapping[Activity, Sequence[tuple[str, str]]] = {
+    Activity.ASK: (("a", "approve"), ("d", "deny")),
+    Activity.STALL: (("K", "stop the command"), ("x", "cancel")),
+    Activity.FAIL: (("r", "retry"), ("o", "editor")),
+    Activity.STOP: (("r", "retry"),),
+}
+"""The keys that help where something stands, shown while the cursor is on it."""
 _NEXT_PART = HelpRow("tab", "next part of the view; shift+tab: the one before")
 _SHOWN = {
     "slash": "/", "question_mark": "?", "colon": ":", "escape": "esc", "right_square_bracket": "]",
@@ -166,3 +174,8 @@ def _list_unnamed_keys(own: Sequence[tuple[str, str]], bound: Mapping[str, str])
         if format_keys(key) not in named:
             alike.setdefault(words.lower(), []).append(format_keys(key))
     return [HelpRow("/".join(names), words) for words, names in alike.items()]
+
+
+def get_key_hints(activity: Activity) -> Sequence[tuple[str, str]]:
+    """Return the keys for a thing that asks, stalls or failed; none for what goes its way."""
+    return _HINTS.get(activity, ())

@@ -1,4 +1,4 @@
-"""What a dashboard does to a run: from a key or a typed command to the run's inbox, with a moment to think better."""
+"""Actions on a run: from a key or a typed command to the run's inbox, with some seconds to take it back."""
 
 import logging
 from collections.abc import Callable, Sequence
@@ -53,14 +53,14 @@ class CommandBar(StyledLine):
         self.clock: Callable[[], float] = monotonic
         self._pending = UndoQueue(self._send)
         self._comments = ReviewComments()
-        self._woken: float | None = None
-        self._wakes = 0
-        self._is_lent = False
+        self._woken_at: float | None = None
+        self._wake_count = 0
+        self._is_terminal_lent = False
 
     @property
     def is_suspended(self) -> bool:
-        """Whether another program has the terminal."""
-        return self._is_lent
+        """True while another program has the terminal."""
+        return self._is_terminal_lent
 
     @property
     def _host(self) -> "Dashboard":
@@ -147,7 +147,7 @@ class CommandBar(StyledLine):
         state, view_model = self._state(), self._host.view_model
         if state is None or view_model is None:
             return
-        if not self._is_lent:
+        if not self._is_terminal_lent:
             subject = next(iter(self._selected), None)
             self.run_worker(self._open(how, state, view_model.directory, subject), group="opening", exclusive=True)
 
@@ -156,7 +156,7 @@ class CommandBar(StyledLine):
         try:
             async with open_checkout(state, directory, subject) as root:
                 with suspend_dashboard(self.app):
-                    self._is_lent = True
+                    self._is_terminal_lent = True
                     if how == "shell":
                         await to_thread.run_sync(actions.open_shell, root)
                     else:
@@ -168,7 +168,7 @@ class CommandBar(StyledLine):
         else:
             self._host.show_message("that was a copy; it is gone, with all that was changed in it")
         finally:
-            self._is_lent = False
+            self._is_terminal_lent = False
 
     def submit_commands(self, commands: Sequence[Command]) -> None:
         """Hold commands, after a confirmation where they end something.
@@ -191,11 +191,11 @@ class CommandBar(StyledLine):
         for refusal in refusals:
             self._host.show_message(refusal, is_problem=True)
         if any(map(is_dangerous, possible)):
-            self.call_later(self._ask, possible)  # whatever the command was typed into is shut by then
+            self.call_later(self._confirm, possible)  # whatever the command was typed into is shut by then
         else:
             self._hold(possible)
 
-    def _ask(self, commands: Sequence[Command]) -> None:
+    def _confirm(self, commands: Sequence[Command]) -> None:
         dialog = ConfirmationDialog(list(map(describe_with_consequence, commands)), sum(map(_count_things, commands)))
 
         def hold_if_sure(is_sure: bool | None) -> None:
@@ -239,43 +239,43 @@ class CommandBar(StyledLine):
 
     def send_due_commands(self) -> None:
         """Send what is due, and show what became of what was sent."""
-        self._tell(self._pending.send_due_commands(self.clock()))
+        self._show_outcomes(self._pending.send_due_commands(self.clock()))
         self._wake()
         if (view_model := self._host.view_model) is not None:
-            self._tell(self._pending.collect_outcomes(view_model.state))
+            self._show_outcomes(self._pending.collect_outcomes(view_model.state))
         self._paint()
 
     def send_held_commands(self) -> None:
         """Send all that is held before the dashboard is left."""
-        for told in self._pending.flush_commands():
-            logging.getLogger(__name__).warning(told.message)
-        self._woken = None
+        for outcome in self._pending.flush_commands():
+            logging.getLogger(__name__).warning(outcome.message)
+        self._woken_at = None
         self._wake()
 
     def _send(self, command: Command) -> str:
-        self._wakes = 0
+        self._wake_count = 0
         return self._host.actions.send_command(command)
 
     def _wake(self) -> None:
         """Start an engine for what was sent; again after some seconds, as one that is about to leave takes nothing."""
         if all(isinstance(one.command, _WAKES_NOBODY) for one in self._pending.sent_commands):
-            self._woken = None
+            self._woken_at = None
             return
-        if self._woken is not None and self.clock() - self._woken < _WAKE_S:
+        if self._woken_at is not None and self.clock() - self._woken_at < _WAKE_S:
             return
-        self._woken = self.clock()
-        self._wakes += 1
-        if self._wakes > _MOST_WAKES:
-            if self._wakes == _MOST_WAKES + 1:
-                self._tell([CommandOutcome(NO_ENGINE_WARNING, is_problem=True)])
+        self._woken_at = self.clock()
+        self._wake_count += 1
+        if self._wake_count > _MOST_WAKES:
+            if self._wake_count == _MOST_WAKES + 1:
+                self._show_outcomes([CommandOutcome(NO_ENGINE_WARNING, is_problem=True)])
             return
         try:
             self._host.actions.wake_engine()
         except OrchestrateError as problem:
-            self._tell([CommandOutcome(str(problem), is_problem=True)])
+            self._show_outcomes([CommandOutcome(str(problem), is_problem=True)])
 
-    def _tell(self, told: Sequence[CommandOutcome]) -> None:
-        for one in told:
+    def _show_outcomes(self, outcome: Sequence[CommandOutcome]) -> None:
+        for one in outcome:
             self._host.show_message(one.message, is_problem=one.is_problem)
 
     def _paint(self) -> None:

@@ -23,7 +23,7 @@ class PendingCommand:
 
 @dataclass(frozen=True)
 class CommandOutcome:
-    """What became of a command; `is_problem` if it does not do what was wanted."""
+    """The outcome of a command; `is_problem` if it was refused or not sent."""
 
     message: str
     is_problem: bool = False
@@ -41,12 +41,12 @@ class UndoQueue:
 
     @property
     def held_commands(self) -> tuple[PendingCommand, ...]:
-        """What can still be taken back, oldest first."""
+        """Commands that can still be taken back, oldest first."""
         return tuple(self._held)
 
     @property
     def sent_commands(self) -> tuple[PendingCommand, ...]:
-        """What was sent and no engine has taken yet."""
+        """Commands that were sent and no engine has taken yet."""
         return tuple(self._sent.values())
 
     def hold_commands(self, commands: Sequence[tuple[Command, str]], now: float) -> int:

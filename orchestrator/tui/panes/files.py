@@ -24,7 +24,7 @@ class FilesPane(Vertical):
     DEFAULT_CSS = "FilesPane { height: 1fr; }"
 
     class FileChosen(Message):
-        """Somebody wants to see the change of this file."""
+        """A file was chosen, to see its change."""
 
         def __init__(self, path: str) -> None:
             super().__init__()

@@ -19,9 +19,9 @@ from orchestrator.report.migration.file_groups import FileGroup, GroupKind, buil
 from orchestrator.report.rows.row_filter import FilterValue
 
 GROUP_KEYS = ("name", "files", "done", "left", "failed", "cost", "reason")
-"""What groups can be filtered by."""
+"""The fields that filters of groups can name."""
 SIGNATURE_KEYS = ("reason", "files", "left", "step")
-"""What failures that are alike can be filtered by."""
+"""The fields that filters of equal failures can name."""
 _HEAD = BurndownBounds(points=48, groups=0, signatures=0)
 _CHARS = 300
 

@@ -16,7 +16,7 @@ from orchestrator.report.rows.activity import Activity
 from orchestrator.report.rows.row_filter import FilterValue
 
 SHARD_KEYS = ("shard", "state", "status", "owner", "wave", "files", "left", "commit", "reason")
-"""What the shards can be filtered by."""
+"""The fields that filters of shards can name."""
 _CHARS = 300
 _DOING: Mapping[ShardStatus, Activity] = {
     ShardStatus.OPEN: Activity.QUEUE,

@@ -48,7 +48,7 @@ class SpendLog:
 
 @dataclass(frozen=True)
 class CostForecast:
-    """What a run will have cost in the end, in dollars, with a range."""
+    """The expected cost of a run at its end, in dollars, with a range."""
 
     usd: float
     low: float

@@ -1,4 +1,4 @@
-"""What was said and done in a conversation, one thing at a time: its head in one line, and the text below it."""
+"""The items of a conversation: each has a head in one line, and a text below it."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -21,7 +21,7 @@ _MARKS = ("▸▾", ">v")
 
 
 class TranscriptLevel(IntEnum):
-    """How much of a conversation is shown: its words; its tools as well; everything that was recorded."""
+    """The part of a conversation that is shown: its words; its tools as well; everything that was recorded."""
 
     QUIET = 0
     NORMAL = 1
@@ -75,7 +75,7 @@ class TranscriptItem:
 
     @property
     def can_open(self) -> bool:
-        """Whether there is anything below its head."""
+        """True if there is anything below its head."""
         return any(_has_more(title, text) for title, text in self.texts)
 
     def render_head(self, is_ascii: bool = False) -> str:

@@ -22,7 +22,7 @@ BLOCK_EVENTS = 5_000
 
 
 class EventBackfill(Generic[T]):
-    """What a function makes of every event, each once and in order.
+    """The results of a function for every event, each once and in order.
 
     `seq` is the last event that was given out. `kinds` are those that are read from the journal, all if empty; of
     moments, others are given as well.

@@ -1,4 +1,4 @@
-"""What is drawn in characters: charts, sparklines, a few lines above a table. Only rows that changed are drawn anew."""
+"""Drawings in characters: charts, sparklines, a few lines above a table. Only rows that changed are drawn anew."""
 
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
@@ -34,7 +34,7 @@ class Drawing(Widget):
 
     @property
     def words(self) -> list[str]:
-        """What is shown, without styles."""
+        """The rows without styles."""
         return ["".join(text for text, _ in row) for row in self._rows]
 
     def on_resize(self, _event: Resize) -> None:

@@ -9,7 +9,7 @@ from orchestrator.tui.widgets.styled_text import Span, StyleLookup, build_spans,
 from orchestrator.tui.widgets.text_search import LineSource, TextSearch
 
 MAX_LINE_CELLS = 2_000
-"""What is drawn of one line; the rest is only counted."""
+"""The cells of one line that are drawn; the rest is only counted."""
 _KEPT = 1_000
 
 

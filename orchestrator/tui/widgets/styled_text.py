@@ -19,7 +19,7 @@ from orchestrator.domain.text.sanitization import strip_controls
 Span: TypeAlias = tuple[str, str]
 """Words and the name of their style; an empty name is the style of what is around."""
 Cell: TypeAlias = str | Span | list[Span]
-"""What a cell of a table or a line of a text holds."""
+"""The content of a cell of a table or of a line of a text."""
 StyleLookup: TypeAlias = Callable[[str], Style]
 
 
