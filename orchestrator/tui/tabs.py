@@ -50,7 +50,10 @@ TAB_KEYS_BY_KIND: dict[SubjectKind, str] = {"approval": "4", "shard": "3", "even
 
 def list_tabs(mode: str) -> tuple[Tab, ...]:
     """Return the tabs of a run of a goal or of a migration."""
-    return tuple(BURNDOWN_TAB if mode == "migration" and tab.key == BURNDOWN_TAB.key else tab for tab in TABS)
+    if mode == "migration":
+        fleet, _plan, *others = TABS
+        return (fleet, BURNDOWN_TAB, *others)
+    return TABS
 
 
 def load_view_class(path: str) -> type[DashboardView]:

@@ -132,7 +132,10 @@ class DiffPane(Vertical):
         except (GitError, OrchestrateError) as problem:
             self.pager.show_text(LineList([(str(problem), "bad")]))
             return
-        self._put(found, {file.path for file in found.files if file.added + file.removed} if is_large else set())
+        unloaded: set[str] = set()
+        if is_large:
+            unloaded = {file.path for file in found.files if file.added + file.removed}
+        self._put(found, unloaded)
 
     def _put(self, found: Diff, unloaded: set[str]) -> None:
         self._diff, self._unloaded = found, unloaded

@@ -120,7 +120,8 @@ class BurndownView(ThrottledView):
         """Return the names of the tables, with the present one marked."""
         if self._group:
             return [(f"{self._side} > ", "dim"), (self._group, "title"), ("   esc back", "dim")]
-        return [(f"{side}  ", "title" if side == self._side else "dim") for side in _SIDES]
+        styles = dict.fromkeys(_SIDES, "dim") | {self._side: "title"}
+        return [(f"{side}  ", style) for side, style in styles.items()]
 
     @property
     def _shows_files(self) -> bool:

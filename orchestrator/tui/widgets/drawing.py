@@ -9,7 +9,7 @@ from textual.geometry import Region
 from textual.strip import Strip
 from textual.widget import Widget
 
-from orchestrator.tui.widgets.styled_text import Span, build_spans, build_strip, get_style_lookup
+from orchestrator.tui.widgets.styled_text import Span, build_spans, build_strip, get_raw_text, get_style_lookup
 
 Spans: TypeAlias = Sequence[Span]
 DrawRows: TypeAlias = Callable[[int, int], Sequence[Spans]]
@@ -35,7 +35,7 @@ class Drawing(Widget):
     @property
     def words(self) -> list[str]:
         """The rows without styles."""
-        return ["".join(text for text, _ in row) for row in self._rows]
+        return list(map(get_raw_text, self._rows))
 
     def on_resize(self, _event: Resize) -> None:
         """Draw for another size."""

@@ -158,4 +158,8 @@ def _end_of(text: str, width: int) -> str:
 
 
 def _segments(spans: Iterable[Span], style_of: StyleLookup) -> list[Segment]:
-    return [Segment(text, style_of(style) if style else None) for text, style in spans if text]
+    segments = []
+    for text, style in spans:
+        if text:
+            segments.append(Segment(text, style_of(style) if style else None))
+    return segments
