@@ -1,4 +1,4 @@
-"""What a dashboard can do to the world beside showing it; the command line gives it real ones, a test its own."""
+"""The effects that a dashboard can have on the world; the command line gives it real ones, a test its own."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

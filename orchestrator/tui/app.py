@@ -1,19 +1,18 @@
 """The dashboard itself: a frame around views, fed with moments four times a second. Its end ends nothing but itself."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
 from rich.style import Style
-from textual.app import App, ComposeResult
+from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.events import Resize
 from textual.filter import LineFilter
 
 from orchestrator.domain.commands.catalog import TYPED_COMMANDS
-from orchestrator.domain.commands.definitions import Command, Stop
 from orchestrator.domain.text.listing import format_count
-from orchestrator.errors import OrchestrateError, UsageProblem
+from orchestrator.errors import UsageProblem
 from orchestrator.tui.actions import DashboardActions
 from orchestrator.tui.commands.command_bar import CommandBar, CopyOpener
 from orchestrator.tui.filter_box import FilterBox
@@ -27,11 +26,11 @@ from orchestrator.tui.keymap import (
     build_keymap,
     parse_shown_key,
 )
+from orchestrator.tui.leavable_app import LeavableApp
 from orchestrator.tui.rows.alert_messages import collect_alert_messages
 from orchestrator.tui.run_feed.source import ViewModelSource
 from orchestrator.tui.screens.command_palette import CommandPaletteScreen
 from orchestrator.tui.screens.key_help import KeyHelp
-from orchestrator.tui.screens.leave_dialog import LeaveChoice, LeaveDialog
 from orchestrator.tui.settings import DEFAULT_SETTINGS, DashboardSettings
 from orchestrator.tui.terminal.alerts import Alerts, format_osc_9
 from orchestrator.tui.terminal.ascii_filter import AsciiFilter
@@ -39,7 +38,7 @@ from orchestrator.tui.terminal.clipboard import copy_text
 from orchestrator.tui.terminal.control_filter import ControlCharacterFilter
 from orchestrator.tui.terminal.stream_mode import StreamMode, can_stream
 from orchestrator.tui.theme import COLOUR_SCHEMES, get_theme_style
-from orchestrator.tui.view_model import Connection, ViewModel
+from orchestrator.tui.view_model import Connection
 from orchestrator.tui.view_stack import ViewStack
 from orchestrator.tui.views.base_view import DashboardView
 from orchestrator.tui.widgets.styled_line import StyledLine
@@ -49,17 +48,15 @@ if TYPE_CHECKING:
 
 _TICK_S = 1 / 4
 _CALL_S = 2.0
-_TWICE_S = 3.0
 _SPEED_FACTORS = {"faster": 2.0, "slower": 0.5}
-_STOPS: Mapping[LeaveChoice, Stop] = {"drain": Stop(how="drain"), "stop": Stop(how="interrupt")}
 _OWN = {"filter": "show only what fits; nothing shows all", "quit": "leave; the run goes on"}
 _WIDTHS = [(0, "-narrow"), (80, "-list"), (100, "-roomy"), (140, "-wide")]
 _HEIGHTS = [(0, "-low"), (20, "-high")]
 """Classes of the screen from so many columns and lines up, for what views look like."""
 
 
-class Dashboard(App[None]):
-    """What `orchestrate watch` shows. It reads `source`, acts through `actions`, and knows no engine."""
+class Dashboard(LeavableApp):
+    """The dashboard of `orchestrate watch`. It reads `source`, acts through `actions`, and knows no engine."""
 
     ENABLE_COMMAND_PALETTE = False
     AUTO_FOCUS = None
@@ -75,17 +72,13 @@ class Dashboard(App[None]):
     def __init__(
         self, source: ViewModelSource, actions: DashboardActions, settings: DashboardSettings = DEFAULT_SETTINGS
     ) -> None:
-        super().__init__()
-        self.actions, self.settings = actions, settings
-        self.view_model: ViewModel | None = None
-        self.exit_hooks: list[Callable[[], None]] = []
-        self.crash_error: Exception | None = None
+        super().__init__(actions)
+        self.settings = settings
         self._source = source
         self._tab_line: TabLine | None = None
         self._last_filter = ""
         self._alerts = Alerts(settings.quiet_s)
         self._streaming: StreamMode | None = None
-        self._has_interrupted = False
         self._line_filters: list[LineFilter] = [ControlCharacterFilter()]
         if settings.is_ascii:
             self._line_filters.append(AsciiFilter())
@@ -250,7 +243,7 @@ class Dashboard(App[None]):
 
     @property
     def command_bar(self) -> CommandBar:
-        """What may be done to the run."""
+        """The line that builds, holds and sends commands."""
         return self.screen_stack[0].query_one(CommandBar)
 
     def action_act(self, name: str) -> None:
@@ -279,10 +272,6 @@ class Dashboard(App[None]):
             self.show_message(
                 copy_text(self.app, "\n".join(subject.title or subject.id for subject in view.selected_subjects))
             )
-
-    def show_message(self, words: str, *, is_problem: bool = False) -> None:
-        """Show words for some seconds."""
-        self.notify(words, severity="warning" if is_problem else "information", markup=False)
 
     def action_stream(self) -> None:
         """Print the lines of what is in front on the terminal's own screen, until the key comes again."""
@@ -316,53 +305,7 @@ class Dashboard(App[None]):
                 replay.speed *= _SPEED_FACTORS[what]
         self.update_from_source()
 
-    # --- leaving -----------------------------------------------------------------------------------------------------
-
-    def action_detach(self) -> None:
-        """Leave the dashboard; the run goes on."""
-        self.run_exit_hooks()
-        self.exit()
-
-    def run_exit_hooks(self) -> None:
-        """Call the exit hooks, once, however the dashboard is left."""
-        last, self.exit_hooks = self.exit_hooks, []
-        for act in last:
-            act()
-
-    def action_interrupt(self) -> None:
-        """Say how to leave; the second time within some seconds, ask."""
-        if self._has_interrupted:
-            self.action_leave()
-            return
-        self._has_interrupted = True
-        self.set_timer(_TWICE_S, self._forget_interrupt)
-        self.show_message("q leaves, the run goes on; ctrl+c again asks whether to stop it")
-
-    def _forget_interrupt(self) -> None:
-        self._has_interrupted = False
-
-    def action_leave(self) -> None:
-        """Ask how to leave."""
-        if not isinstance(self.screen, LeaveDialog):
-            view_model = self.view_model
-            is_live = view_model is not None and view_model.connection in {Connection.LIVE, Connection.STALE}
-            may_stop = view_model is not None and is_live and not view_model.is_read_only
-            self.push_screen(LeaveDialog(may_stop=may_stop), self._leave)
-
-    def _leave(self, way: LeaveChoice | None) -> None:
-        if way is None:
-            return
-        if way == "detach" or self.send_command(_STOPS[way]):
-            self.action_detach()
-
-    def send_command(self, command: Command) -> bool:
-        """Send a command at once; return False after showing why that cannot be done."""
-        try:
-            self.actions.send_command(command)
-        except OrchestrateError as problem:
-            self.show_message(str(problem), is_problem=True)
-            return False
-        return True
+    # --- alerts ------------------------------------------------------------------------------------------------------
 
     def alert_user(self) -> None:
         """Ring or notify if something new calls for a person."""
@@ -388,8 +331,3 @@ class Dashboard(App[None]):
             self._streaming.ring_bell()
         else:
             super().bell()
-
-    def _fatal_error(self) -> None:
-        """Keep the error for the caller to print; Textual would print all variables with it."""
-        self.crash_error = self._exception
-        self._close_messages_no_wait()

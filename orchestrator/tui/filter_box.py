@@ -44,7 +44,7 @@ class FilterBox(Horizontal):
 
     @property
     def is_open(self) -> bool:
-        """Whether it is there to type in."""
+        """True while the box is open."""
         return self.has_class("-open")
 
     def open_with_text(self, text: str) -> None:

@@ -60,16 +60,16 @@ class TabLine:
 
     def __init__(self, tabs: Sequence[Tab], front: str, counts: dict[str, int], right: str, width: int) -> None:
         self._tabs, self._front, self._counts = tabs, front, counts
-        names = self._names(are_short=False)
+        names = self._render_names(are_short=False)
         if sum(map(cell_len, names)) + cell_len(right) + 1 > width:
-            names = self._names(are_short=True)
+            names = self._render_names(are_short=True)
         room = width - sum(map(cell_len, names))
         if cell_len(right) < room:
-            told = right
+            shown = right
         else:
-            told = right[: max(room - 2, 0)] + "…" * (room > 1)
-        gap = max(room - cell_len(told), 0)
-        self.spans: Spans = [*zip(names, map(self._style, tabs), strict=True), (" " * gap, ""), (told, "accent")]
+            shown = right[: max(room - 2, 0)] + "…" * (room > 1)
+        gap = max(room - cell_len(shown), 0)
+        self.spans: Spans = [*zip(names, map(self._get_style, tabs), strict=True), (" " * gap, ""), (shown, "accent")]
 
     def find_tab_key(self, span: int) -> str | None:
         """Return the key of the tab that a span shows."""
@@ -77,16 +77,16 @@ class TabLine:
             return self._tabs[span].key
         return None
 
-    def _names(self, *, are_short: bool) -> list[str]:
-        return [self._name(tab, is_short=are_short and tab.key != self._front) for tab in self._tabs]
+    def _render_names(self, *, are_short: bool) -> list[str]:
+        return [self._render_name(tab, is_short=are_short and tab.key != self._front) for tab in self._tabs]
 
-    def _name(self, tab: Tab, *, is_short: bool) -> str:
+    def _render_name(self, tab: Tab, *, is_short: bool) -> str:
         count = f"({self._counts[tab.key]})" if self._counts.get(tab.key) else ""
         if is_short:
             return f" {tab.key}{count} "
         return f" {tab.key} {tab.title}{count} "
 
-    def _style(self, tab: Tab) -> str:
+    def _get_style(self, tab: Tab) -> str:
         if tab.key == self._front:
             return "chosen"
         if self._counts.get(tab.key) and tab.key == "4":
@@ -106,13 +106,13 @@ def build_key_line(own: Sequence[tuple[str, str]], common: Sequence[tuple[str, s
         left, common = [("small terminal  ", "warn")], common[-2:]
     for key, words in common:
         right += _render_key(key, words)
-    room = width - _cells(right) - _cells(left)
+    room = width - _measure_spans(right) - _measure_spans(left)
     for key, words in own:
         spans = _render_key(key, words)
-        if _cells(spans) > room:
+        if _measure_spans(spans) > room:
             break
         left += spans
-        room -= _cells(spans)
+        room -= _measure_spans(spans)
     return [*left, (" " * max(room, 0), ""), *right]
 
 
@@ -120,5 +120,5 @@ def _render_key(key: str, words: str) -> list[Span]:
     return [(key, "key"), (f" {words}  ", "dim")]
 
 
-def _cells(spans: Spans) -> int:
-    return sum(cell_len(text) for text, _ in spans)
+def _measure_spans(spans: Spans) -> int:
+    return cell_len("".join(text for text, _ in spans))

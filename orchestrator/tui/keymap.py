@@ -1,4 +1,4 @@
-"""The keys that hold everywhere: what each does, how it is remapped, and which command does the same."""
+"""The keys that hold everywhere: what each does, how it is remapped, and which command does the same; key hints."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from textual.binding import Binding, BindingType
 
 from orchestrator.errors import UsageProblem
+from orchestrator.report.rows.activity import Activity
 
 
 @dataclass(frozen=True)
@@ -76,12 +77,20 @@ GLOBAL_KEYS = (
         "suspend", "ctrl+z", "suspend_process", "put the dashboard to sleep; the shell's fg wakes it", has_priority=True
     ),
 )
+_DEFAULT_KEYS: dict[str, str] = {key.id: key.keys for key in GLOBAL_KEYS}
 FOOTER_KEYS = (("/", "filter"), (":", "command"), ("?", "help"), ("q", "detach"))
-"""What the last line always tells."""
+"""The keys that the last line always names."""
 PLAYBACK_KEYS = ((".", "hold"), ("< >", "speed"))
-"""What it tells as well while a run is played."""
+"""The keys that it names as well while a recording is played."""
 _PASSED_ON = frozenset({"back", "copy"})
-"""What a part of a view may take first: it means the same there, and comes here where there is nothing to do."""
+"""Keys that a part of a view may take first: they mean the same there, and come here where it has no use for them."""
+_HINTS: Mapping[Activity, Sequence[tuple[str, str]]] = {
+    Activity.ASK: (("a", "approve"), ("d", "deny")),
+    Activity.STALL: (("K", "stop the command"), ("x", "cancel")),
+    Activity.FAIL: (("r", "retry"), ("o", "editor")),
+    Activity.STOP: (("r", "retry"),),
+}
+"""The keys that help where something stands, shown while the cursor is on it."""
 _NEXT_PART = HelpRow("tab", "next part of the view; shift+tab: the one before")
 _SHOWN = {
     "slash": "/", "question_mark": "?", "colon": ":", "escape": "esc", "right_square_bracket": "]",
@@ -113,11 +122,10 @@ def build_keymap(wanted: Mapping[str, str]) -> dict[str, str]:
     Raises:
         UsageProblem: it names something that has no key, or one key twice.
     """
-    known = {key.id: key.keys for key in GLOBAL_KEYS}
-    if unknown := sorted(set(wanted) - set(known)):
-        raise UsageProblem(f"[tui.keys] knows no {', '.join(unknown)}; there are {', '.join(known)}")
+    if unknown := sorted(set(wanted) - set(_DEFAULT_KEYS)):
+        raise UsageProblem(f"[tui.keys] knows no {', '.join(unknown)}; there are {', '.join(_DEFAULT_KEYS)}")
     used: dict[str, str] = {}
-    for name, keys in (known | dict(wanted)).items():
+    for name, keys in (_DEFAULT_KEYS | dict(wanted)).items():
         for one in keys.split(","):
             if one in used:
                 raise UsageProblem(f"[tui.keys] gives {one!r} to {used[one]} and to {name}: choose another for one")
@@ -127,38 +135,47 @@ def build_keymap(wanted: Mapping[str, str]) -> dict[str, str]:
 
 def format_keys(keys: str) -> str:
     """Return keys for people: `?/f1`, `ctrl+c`."""
-    return "/".join(_SHOWN.get(one, one) for one in keys.split(","))
+    return "/".join(_SHOWN.get(key, key) for key in keys.split(","))
 
 
 def build_help_rows(
-    own: Sequence[tuple[str, str]], taken: Mapping[str, str], wanted: Mapping[str, str]
+    own: Sequence[tuple[str, str]], bound: Mapping[str, str], wanted: Mapping[str, str]
 ) -> list[HelpRow]:
     """List every key that holds now: of the view in front, of the part that has the focus, then the global ones.
 
     Args:
-        own: what the view tells of its keys.
-        taken: what the view and its part are bound to, and to what in words: these keys come to nobody else.
+        own: the keys that the view names, with what they do.
+        bound: the keys that the view and its part take for themselves, with what they do.
         wanted: `[tui.keys]`.
     """
-    keys_of = {key.id: wanted.get(key.id, key.keys) for key in GLOBAL_KEYS}
-    passed_on = {one for name in _PASSED_ON for one in keys_of[name].split(",")}
-    taken = {key: words for key, words in taken.items() if key not in passed_on}
-    everywhere = {(format_keys(keys_of[key.id]), key.id) for key in GLOBAL_KEYS}
-    mine = [HelpRow(key, words) for key, words in own if (key, words) not in everywhere]
-    others = [key for key in GLOBAL_KEYS if not all(one in taken for one in keys_of[key.id].split(","))]
-    return [
-        *mine,
-        *_untold(own, taken),
-        _NEXT_PART,
-        *(HelpRow(format_keys(keys_of[key.id]), key.words, key.command) for key in others),
-    ]
+    keys_by_id = _DEFAULT_KEYS | dict(wanted)
+    bound = dict(bound)
+    for name in _PASSED_ON:
+        for key in keys_by_id[name].split(","):
+            bound.pop(key, None)
+    global_rows = []
+    global_names = set()
+    for global_key in GLOBAL_KEYS:
+        keys = keys_by_id[global_key.id]
+        global_names.add((format_keys(keys), global_key.id))
+        if not bound.keys() >= set(keys.split(",")):
+            global_rows.append(HelpRow(format_keys(keys), global_key.words, global_key.command))
+    own_rows = [HelpRow(*key) for key in own if key not in global_names]
+    return [*own_rows, *_list_unnamed_keys(own, bound), _NEXT_PART, *global_rows]
 
 
-def _untold(own: Sequence[tuple[str, str]], taken: Mapping[str, str]) -> list[HelpRow]:
+def _list_unnamed_keys(own: Sequence[tuple[str, str]], bound: Mapping[str, str]) -> list[HelpRow]:
     """List keys that the view does not name, such as those that move the cursor: a row for all that do the same."""
-    told = {key for keys, _ in own for key in re.split("[ /]", keys)}
+    named: set[str] = set()
+    for keys, _ in own:
+        named.update(re.split("[ /]", keys))
     alike: dict[str, list[str]] = {}
-    for key, words in taken.items():
-        if format_keys(key) not in told:
+    for key, words in bound.items():
+        if format_keys(key) not in named:
             alike.setdefault(words.lower(), []).append(format_keys(key))
-    return [HelpRow("/".join(keys), words) for words, keys in alike.items()]
+    return [HelpRow("/".join(names), words) for words, names in alike.items()]
+
+
+def get_key_hints(activity: Activity) -> Sequence[tuple[str, str]]:
+    """Return the keys for a thing that asks, stalls or failed; none for what goes its way."""
+    return _HINTS.get(activity, ())

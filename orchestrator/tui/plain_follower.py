@@ -57,7 +57,7 @@ class InputReader:
 
     @property
     def may_have_lines(self) -> bool:
-        """Whether there is a line, or may yet be one."""
+        """True if there is a line, or may yet be one."""
         return self.is_open or not self.lines.empty()
 
     def take_lines(self) -> Iterator[str]:
@@ -102,9 +102,9 @@ class RunFollower:
                         self.print_line(f"left; run {self.directory.run} goes on")
                         return 0
                     self._answer(text, state)
-                self._all(self.narration.render_heartbeat(state, time.strftime("%H:%M:%S"), time.monotonic()))
+                self._print_lines(self.narration.render_heartbeat(state, time.strftime("%H:%M:%S"), time.monotonic()))
                 time.sleep(_POLL_S)
-        self._all(render_summary_lines(state, self.locating_options))
+        self._print_lines(render_summary_lines(state, self.locating_options))
         end = state.ended or state.paused
         if end:
             return end.exit
@@ -116,7 +116,7 @@ class RunFollower:
         now = get_phase(state)
         self.print_line(f"run {state.run.run}: {to_one_line(state.run.goal)}")
         self.print_line(f"{now.title}: {now.done} of {now.total}; {state.test_runs} test runs, {state.spent.cost_text}")
-        self._all(_asked(state))
+        self._print_lines(_render_questions(state))
         if self.input_reader:
             self.print_line("type a command, as approve 1; ? tells which there are, q leaves")
             self.input_reader.start_reading()
@@ -126,23 +126,23 @@ class RunFollower:
         is_live = find_lock_owner(self.directory.path) is not None
         if (changes := reader.read_data_version()) != self._changes:
             self._changes = changes
-            self._take_in(reader, state)
+            self._fold_new_events(reader, state)
         can_answer = self.input_reader is not None and self.input_reader.may_have_lines
         return not is_live and (not can_answer or state.ended is not None)
 
-    def _take_in(self, reader: EventReader, state: RunState) -> None:
+    def _fold_new_events(self, reader: EventReader, state: RunState) -> None:
         for recorded in reader.read_events(after=state.seq):
             apply_read_event(reader.path, state, recorded)
-            self._all(self.narration.render_event(recorded, time.monotonic()))
+            self._print_lines(self.narration.render_event(recorded, time.monotonic()))
             if recorded.event.kind == "approval.requested":
-                self._all(_asked(state))
+                self._print_lines(_render_questions(state))
 
     def _answer(self, text: str, state: RunState) -> None:
         """Carry out what was typed, or print why not."""
         if not text or self.actions is None:
             return
         if text.lower() in _HELP:
-            self._all(f"  {verb.usage:36} {verb.summary}" for verb in TYPED_COMMANDS.values())
+            self._print_lines(f"  {verb.usage:36} {verb.summary}" for verb in TYPED_COMMANDS.values())
             return
         try:
             for command in parse_commands(text, (), state):
@@ -151,12 +151,12 @@ class RunFollower:
         except OrchestrateError as problem:
             self.print_line(strip_controls(str(problem)))
 
-    def _all(self, lines: Iterator[str]) -> None:
+    def _print_lines(self, lines: Iterator[str]) -> None:
         for text in lines:
             self.print_line(strip_controls(text))
 
 
-def _asked(state: RunState) -> Iterator[str]:
+def _render_questions(state: RunState) -> Iterator[str]:
     """Yield the questions that wait, with the numbers by which they are answered."""
     for number, one in enumerate(state.pending_approvals, start=1):
         asked = one.approval

@@ -1,4 +1,4 @@
-"""How a dashboard is to look and behave, as the command line and `[tui]` say."""
+"""Settings for the look and behaviour of a dashboard, from the command line and `[tui]`."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""What actions are about."""
+"""The things that actions are about."""
 
 from dataclasses import dataclass
 from typing import Literal

@@ -1,4 +1,4 @@
-"""Which views there are: the tabs, and what shows a single thing whole. Looked up when first needed."""
+"""The tabs, and the detail views of single things. Their classes are imported when first needed."""
 
 from dataclasses import dataclass
 from importlib import import_module
@@ -19,7 +19,7 @@ class Tab:
 
     @property
     def id(self) -> str:
-        """Its name in the tree of widgets."""
+        """The id of the tab's widget."""
         return f"tab-{self.key}"
 
     def create_view(self) -> DashboardView:
@@ -36,21 +36,24 @@ TABS = (
     Tab("6", "Log", f"{_VIEWS}.log:LogView"),
 )
 BURNDOWN_TAB = Tab("2", "Burndown", f"{_VIEWS}.burndown:BurndownView")
-"""What a migration has instead of a plan."""
+"""The tab that a migration has instead of a plan."""
 DETAIL_VIEWS: dict[SubjectKind, str] = {
     "session": f"{_VIEWS}.worker:WorkerView",
     "task": f"{_VIEWS}.worker:WorkerView",
     "unit": f"{_VIEWS}.worker:WorkerView",
     "file": f"{_VIEWS}.worker:WorkerView",
 }
-"""What shows one thing whole, with the thing's `Subject` as its first argument."""
+"""The detail views; each has the thing's `Subject` as its first argument."""
 TAB_KEYS_BY_KIND: dict[SubjectKind, str] = {"approval": "4", "shard": "3", "event": "6", "run": "1"}
 """The tab on which the other things are to be found."""
 
 
 def list_tabs(mode: str) -> tuple[Tab, ...]:
     """Return the tabs of a run of a goal or of a migration."""
-    return tuple(BURNDOWN_TAB if mode == "migration" and tab.key == BURNDOWN_TAB.key else tab for tab in TABS)
+    if mode == "migration":
+        fleet, _plan, *others = TABS
+        return (fleet, BURNDOWN_TAB, *others)
+    return TABS
 
 
 def load_view_class(path: str) -> type[DashboardView]:

@@ -3,6 +3,7 @@
 Every state is a word as well; colours only help. Without colour (NO_COLOR) Textual makes greys of them.
 """
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -13,7 +14,7 @@ from textual.theme import Theme
 MIN_CONTRAST = 4.5
 """The least that every colour has against the background (WCAG AA)."""
 _STATE = "state-"
-"""What the names of states begin with in rows: `state-ask` looks as `ask` does."""
+"""The prefix of states' names in rows: `state-ask` looks as `ask` does."""
 BOLD_STYLES = frozenset({"title", "ask", "stall", "fail", "warn", "key", "chosen"})
 _SHARED = {"": "text", "queue": "dim", "stop": "dim", "pause": "dim", "context": "text", "money": "text"}
 _SAME = {
@@ -93,16 +94,16 @@ def get_theme_style(name: str, theme: str = DARK_SCHEME.name) -> Style:
 
 def compute_contrast(one: str, other: str) -> float:
     """Return the contrast of two colours, from 1 to 21, as WCAG defines it."""
-    low, high = sorted((_luminance(one), _luminance(other)))
+    low, high = sorted((_compute_luminance(one), _compute_luminance(other)))
     return (high + 0.05) / (low + 0.05)
 
 
-def _luminance(colour: str) -> float:
-    red, green, blue = (_linear(int(colour[at : at + 2], 16) / 255) for at in (1, 3, 5))
+def _compute_luminance(colour: str) -> float:
+    red, green, blue = (_linearize(int(colour[at : at + 2], 16) / 255) for at in (1, 3, 5))
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
-def _linear(share: float) -> float:
+def _linearize(share: float) -> float:
     if share <= 0.04045:
         return share / 12.92
-    return float(((share + 0.055) / 1.055) ** 2.4)
+    return math.pow((share + 0.055) / 1.055, 2.4)

@@ -1,4 +1,4 @@
-"""What a dashboard knows at one time: the run's state, and what is not in it because it is only for watchers."""
+"""The data of a dashboard at one time: the run's state, and what is only for watchers."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ __all__ = ["Connection", "LastSessionEvent", "ViewModel"]
 
 
 class Connection(StrEnum):
-    """Where what is shown comes from: an engine at work, one that gives no sign, none, a run's end, or a recording."""
+    """The origin of the data: an engine at work, one that gives no sign, none, a run's end, or a recording."""
 
     LIVE = "live"
     STALE = "stale"
@@ -46,5 +46,5 @@ class ViewModel:
 
     @property
     def is_at_work(self) -> bool:
-        """Whether an engine works on the run, or did at the time that is shown."""
+        """True if an engine works on the run, or did at the time that is shown."""
         return self.connection in {Connection.LIVE, Connection.STALE, Connection.REPLAY}

@@ -1,4 +1,4 @@
-"""What is in front: a tab, or one thing shown whole over it. Each tab keeps its cursor, its place and its filter."""
+"""The stack of views: a tab, or a detail view over it. Each tab keeps its cursor, its place and its filter."""
 
 from collections.abc import Callable, Sequence
 
@@ -11,7 +11,7 @@ from orchestrator.tui.tabs import DETAIL_VIEWS, TAB_KEYS_BY_KIND, TABS, Tab, lis
 from orchestrator.tui.view_model import ViewModel
 from orchestrator.tui.views.base_view import DashboardView, Subject
 
-_WHOLE = "whole"
+_DETAIL_ID = "whole"
 
 
 class ViewStack(ContentSwitcher):
@@ -25,7 +25,7 @@ class ViewStack(ContentSwitcher):
         self.tab_key = TABS[0].key
         self._view_model: ViewModel | None = None
         self._filters: dict[str, RowFilter] = {}
-        self._before_whole = ""
+        self._id_below_detail = ""
 
     @property
     def current_view(self) -> DashboardView | None:
@@ -66,8 +66,8 @@ class ViewStack(ContentSwitcher):
         self.tab_key = key
         if not self.query(f"#{tab.id}"):
             await self.add_content(tab.create_view())
-        self._to_front(tab.id)
-        await self.query(f"#{_WHOLE}").remove()
+        self._bring_to_front(tab.id)
+        await self.query(f"#{_DETAIL_ID}").remove()
 
     async def switch_tab_by(self, by: int) -> None:
         """Bring the tab to the front that is `by` places further on."""
@@ -82,19 +82,19 @@ class ViewStack(ContentSwitcher):
                 self.current_view.select_subject(subject)
             return
         make: Callable[..., DashboardView] = load_view_class(DETAIL_VIEWS[subject.kind])
-        if self.current != _WHOLE:
-            self._before_whole = self.current or ""
-        await self.query(f"#{_WHOLE}").remove()
-        self._filters.pop(_WHOLE, None)
-        await self.add_content(make(subject, id=_WHOLE))
-        self._to_front(_WHOLE)
+        if self.current != _DETAIL_ID:
+            self._id_below_detail = self.current or ""
+        await self.query(f"#{_DETAIL_ID}").remove()
+        self._filters.pop(_DETAIL_ID, None)
+        await self.add_content(make(subject, id=_DETAIL_ID))
+        self._bring_to_front(_DETAIL_ID)
 
     async def go_back(self) -> bool:
         """Close the detail view; return False if there is none."""
-        if self.current != _WHOLE:
+        if self.current != _DETAIL_ID:
             return False
-        self._to_front(self._before_whole)
-        await self.query(f"#{_WHOLE}").remove()
+        self._bring_to_front(self._id_below_detail)
+        await self.query(f"#{_DETAIL_ID}").remove()
         return True
 
     def apply_filter_text(self, text: str) -> str:
@@ -120,7 +120,7 @@ class ViewStack(ContentSwitcher):
             focus = next(inner, None)
         self.screen.set_focus(focus)
 
-    def _to_front(self, name: str) -> None:
+    def _bring_to_front(self, name: str) -> None:
         self.current = name
         if self.current_view is not None and self._view_model is not None:
             self.current_view.show_view_model(self._view_model)

@@ -22,7 +22,7 @@ Target = Literal[
 ]
 """The kind of thing that a command is about. A command without one is about the run."""
 Wake = Literal["never", "always", "unless-declined", "if-ended"]
-"""When the command line starts an engine for a command: Commands that are "unless-declined" have `--no-wake`."""
+"""The cases in which the command line starts an engine; commands that are "unless-declined" have `--no-wake`."""
 
 
 class CommandOption(NamedTuple):

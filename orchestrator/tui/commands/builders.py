@@ -1,4 +1,4 @@
-"""What an action means for the things that are chosen: the commands that carry it out, or why there are none."""
+"""Commands for selected things: what an action means for them, or why it means nothing."""
 
 from collections.abc import Callable, Sequence
 

@@ -1,77 +1,53 @@
-"""What a dashboard does to a run: from a key or a typed command to the run's inbox, with a moment to think better."""
+"""Actions on a run: from a key or a typed command to the run's inbox, with some seconds to take it back."""
 
-import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from time import monotonic
-from typing import TYPE_CHECKING, Literal, cast
+from typing import TYPE_CHECKING, Literal
 
 from anyio import to_thread
 from textual.app import SuspendNotSupported
 
-from orchestrator.domain.commands.definitions import Command, Pause, RollbackShards, Stop, StopCall
+from orchestrator.domain.commands.definitions import Command, RollbackShards
 from orchestrator.domain.commands.goal import explain_refusal
 from orchestrator.domain.run.state import RunState
-from orchestrator.domain.text.listing import format_count, join_limited
+from orchestrator.domain.text.listing import format_count
 from orchestrator.errors import OrchestrateError, UsageProblem
 from orchestrator.journal.locations.run_directory import RunDirectory
 from orchestrator.tui.commands import builders
 from orchestrator.tui.commands.checkout import open_checkout
-from orchestrator.tui.commands.descriptions import describe_command, describe_with_consequence, is_dangerous
+from orchestrator.tui.commands.descriptions import describe_with_consequence, is_dangerous
 from orchestrator.tui.commands.key_actions import KEY_ACTIONS
 from orchestrator.tui.commands.parser import parse_commands
+from orchestrator.tui.commands.pending_line import PendingCommandLine
 from orchestrator.tui.commands.review_comments import LineComment, ReviewComments
-from orchestrator.tui.commands.undo_queue import CommandOutcome, PendingCommand, UndoQueue
 from orchestrator.tui.screens.command_dialogs import ConfirmationDialog, NoteDialog
 from orchestrator.tui.subject import Subject
 from orchestrator.tui.terminal.suspend import suspend_dashboard
 from orchestrator.tui.view_model import Connection
-from orchestrator.tui.widgets.styled_line import StyledLine
 from worktrees.errors import GitError
 
 if TYPE_CHECKING:
-    from orchestrator.tui.app import Dashboard
+    pass
 
-_TICK_S = 1 / 4
-_WAKE_S = 20.0
-"""Until a command is taken, an engine is looked for so often; one needs some seconds to come up."""
-_WAKES_NOBODY = (Pause, Stop, StopCall)
-_MOST_WAKES = 3
 CopyOpener = Literal["editor", "shell"]
 RECORDING_REFUSAL = "this is a recording: nothing is sent"
-NO_ENGINE_WARNING = "no engine takes what was sent: it waits in the inbox; orchestrate resume RUN tells what is wrong"
 READ_ONLY_REFUSAL = "read-only: nothing is sent; start without --read-only to act"
 
 
-class CommandBar(StyledLine):
-    """The line above the keys that shows what is held or sent and not taken yet. It is not there while nothing is."""
+class CommandBar(PendingCommandLine):
+    """Builds and confirms commands from keys and typed lines, and holds them for some seconds."""
 
     DEFAULT_CSS = "CommandBar { display: none; background: $panel; } CommandBar.-holds { display: block; }"
 
     def __init__(self) -> None:
         super().__init__(id="acts")
-        self.clock: Callable[[], float] = monotonic
-        self._pending = UndoQueue(self._send)
         self._comments = ReviewComments()
-        self._woken: float | None = None
-        self._wakes = 0
-        self._is_lent = False
+        self._is_terminal_lent = False
 
     @property
     def is_suspended(self) -> bool:
-        """Whether another program has the terminal."""
-        return self._is_lent
-
-    @property
-    def _host(self) -> "Dashboard":
-        return cast("Dashboard", self.app)
-
-    def on_mount(self) -> None:
-        """Start to send what is due, and have the rest sent when the dashboard is left."""
-        self._host.exit_hooks.append(self.send_held_commands)
-        self.set_interval(_TICK_S, self.send_due_commands)
-
-    # --- what is wanted ----------------------------------------------------------------------------------------------
+        """True while another program has the terminal."""
+        return self._is_terminal_lent
 
     def run_key_action(self, name: str) -> None:
         """Do what a key stands for (a name in `KEY_ACTIONS`) to what is selected, or show why not."""
@@ -147,7 +123,7 @@ class CommandBar(StyledLine):
         state, view_model = self._state(), self._host.view_model
         if state is None or view_model is None:
             return
-        if not self._is_lent:
+        if not self._is_terminal_lent:
             subject = next(iter(self._selected), None)
             self.run_worker(self._open(how, state, view_model.directory, subject), group="opening", exclusive=True)
 
@@ -156,7 +132,7 @@ class CommandBar(StyledLine):
         try:
             async with open_checkout(state, directory, subject) as root:
                 with suspend_dashboard(self.app):
-                    self._is_lent = True
+                    self._is_terminal_lent = True
                     if how == "shell":
                         await to_thread.run_sync(actions.open_shell, root)
                     else:
@@ -168,7 +144,7 @@ class CommandBar(StyledLine):
         else:
             self._host.show_message("that was a copy; it is gone, with all that was changed in it")
         finally:
-            self._is_lent = False
+            self._is_terminal_lent = False
 
     def submit_commands(self, commands: Sequence[Command]) -> None:
         """Hold commands, after a confirmation where they end something.
@@ -191,14 +167,12 @@ class CommandBar(StyledLine):
         for refusal in refusals:
             self._host.show_message(refusal, is_problem=True)
         if any(map(is_dangerous, possible)):
-            self.call_later(self._ask, possible)  # whatever the command was typed into is shut by then
+            self.call_later(self._confirm, possible)  # whatever the command was typed into is shut by then
         else:
             self._hold(possible)
 
-    def _ask(self, commands: Sequence[Command]) -> None:
-        dialog = ConfirmationDialog(
-            [describe_with_consequence(one) for one in commands], sum(map(_count_things, commands))
-        )
+    def _confirm(self, commands: Sequence[Command]) -> None:
+        dialog = ConfirmationDialog(list(map(describe_with_consequence, commands)), sum(map(_count_things, commands)))
 
         def hold_if_sure(is_sure: bool | None) -> None:
             if is_sure:
@@ -219,13 +193,6 @@ class CommandBar(StyledLine):
             return None
         return view_model.state
 
-    # --- what is held ------------------------------------------------------------------------------------------------
-
-    def _hold(self, commands: Sequence[Command]) -> None:
-        if not self._pending.hold_commands([(one, describe_command(one)) for one in commands], self.clock()):
-            self._host.show_message("that is on its way already")
-        self._paint()
-
     def undo_last_commands(self) -> None:
         """Undo the last batch of commands that is still held."""
         undone = self._pending.undo_last_batch()
@@ -236,61 +203,6 @@ class CommandBar(StyledLine):
         else:
             self._host.show_message("there is nothing to take back")
         self._paint()
-
-    def send_due_commands(self) -> None:
-        """Send what is due, and show what became of what was sent."""
-        self._tell(self._pending.send_due_commands(self.clock()))
-        self._wake()
-        if (view_model := self._host.view_model) is not None:
-            self._tell(self._pending.collect_outcomes(view_model.state))
-        self._paint()
-
-    def send_held_commands(self) -> None:
-        """Send all that is held before the dashboard is left."""
-        for told in self._pending.flush_commands():
-            logging.getLogger(__name__).warning(told.message)
-        self._woken = None
-        self._wake()
-
-    def _send(self, command: Command) -> str:
-        self._wakes = 0
-        return self._host.actions.send_command(command)
-
-    def _wake(self) -> None:
-        """Start an engine for what was sent; again after some seconds, as one that is about to leave takes nothing."""
-        if all(isinstance(one.command, _WAKES_NOBODY) for one in self._pending.sent_commands):
-            self._woken = None
-            return
-        if self._woken is not None and self.clock() - self._woken < _WAKE_S:
-            return
-        self._woken = self.clock()
-        self._wakes += 1
-        if self._wakes > _MOST_WAKES:
-            if self._wakes == _MOST_WAKES + 1:
-                self._tell([CommandOutcome(NO_ENGINE_WARNING, is_problem=True)])
-            return
-        try:
-            self._host.actions.wake_engine()
-        except OrchestrateError as problem:
-            self._tell([CommandOutcome(str(problem), is_problem=True)])
-
-    def _tell(self, told: Sequence[CommandOutcome]) -> None:
-        for one in told:
-            self._host.show_message(one.message, is_problem=one.is_problem)
-
-    def _paint(self) -> None:
-        held, sent = self._pending.held_commands, self._pending.sent_commands
-        self.set_class(bool(held or sent), "-holds")
-        if held:
-            in_s = f"  in {max(held[-1].due_at - self.clock(), 0):.0f} s  "
-            self.show_spans([(f" {_describe_last(held)}", "warn"), (in_s, "dim"), ("u", "key"), (" undo", "dim")])
-        elif sent:
-            self.show_spans([(f" sent: {_describe_last(sent)}", "warn"), ("  until an engine takes it", "dim")])
-
-
-def _describe_last(pending: Sequence[PendingCommand]) -> str:
-    """Return `retry parser and 2 more`, with the newest command."""
-    return join_limited([one.description for one in reversed(pending)], 1)
 
 
 def _locate_file(root: Path, subject: Subject | None) -> Path:

@@ -8,7 +8,7 @@ from orchestrator.domain.run.state import RunState
 from orchestrator.tui.commands import builders
 
 NotePolicy = Literal["", "may", "must"]
-"""Whether a note goes with an action."""
+"""A note with an action: none, one that may be empty, or one that is required."""
 
 
 @dataclass(frozen=True)

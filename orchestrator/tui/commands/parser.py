@@ -1,5 +1,6 @@
 """Typed commands of a dashboard: verbs of the command line without the run, about what is named or else selected."""
 
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -17,12 +18,75 @@ from orchestrator.errors import UsageProblem
 from orchestrator.report.command_builder import build_command, build_criterion
 from orchestrator.report.rows.questions import get_question_item
 from orchestrator.tui.commands import builders
-from orchestrator.tui.commands.arguments import CommandArguments, parse_arguments, split_words
 from orchestrator.tui.subject import Subject, SubjectKind
 
 _FAILED = frozenset({FileStatus.REJECTED, FileStatus.UNCHANGED, FileStatus.NEEDS_HUMAN})
 _MAX_DIGITS = 9
 """A longer number is none of anything, and Python reads only so many digits."""
+
+
+@dataclass(frozen=True)
+class CommandArguments:
+    """The words of a command behind its verb, and its options by name; one that takes no value has `yes`."""
+
+    words: tuple[str, ...]
+    options: Mapping[str, str]
+
+    def get_option(self, *names: str) -> str:
+        """Return the value of the first of these options that was given; empty if none was."""
+        for name in names:
+            if name in self.options:
+                return self.options[name]
+        return ""
+
+
+def _split_words(text: str) -> list[str]:
+    """Return the words of a line; quotes hold words together.
+
+    Raises:
+        UsageProblem: a quote is not closed.
+    """
+    try:
+        return shlex.split(text)
+    except ValueError as error:
+        raise UsageProblem(f"{error}: {text}") from error
+
+
+def _parse_arguments(verb: str, given: Sequence[str], options: Sequence[CommandOption]) -> CommandArguments:
+    """Return the words and the options of a verb; what stands behind `--` are words.
+
+    Raises:
+        UsageProblem: the verb has no such option, or its value is missing.
+    """
+    by_name = {option.name: option for option in options}
+    words: list[str] = []
+    values: dict[str, str] = {}
+    rest = list(given)
+    while rest:
+        word = rest.pop(0)
+        if word == "--":
+            words += rest
+            break
+        if not word.startswith("--"):
+            words.append(word)
+            continue
+        name, is_joined, value = word[2:].partition("=")
+        if name not in by_name:
+            raise UsageProblem(_describe_unknown_option(verb, name, list(by_name)))
+        if by_name[name].kind == "flag":
+            value = value or "yes"
+        elif not is_joined:
+            if not rest:
+                raise UsageProblem(f"option '--{name}' requires an argument")
+            value = rest.pop(0)
+        values[name] = value
+    return CommandArguments(tuple(words), values)
+
+
+def _describe_unknown_option(verb: str, name: str, known: Sequence[str]) -> str:
+    if not known:
+        return f"no such option for {verb}: --{name}"
+    return f"no such option for {verb}: --{name}; there are --{', --'.join(known)}"
 
 
 def parse_commands(text: str, selected: Sequence[Subject], state: RunState) -> list[Command]:
@@ -36,7 +100,7 @@ def parse_commands(text: str, selected: Sequence[Subject], state: RunState) -> l
     Raises:
         UsageProblem: there is no such verb, or it makes no sense with these words; as the command line says it.
     """
-    words = split_words(text.strip().removeprefix(":"))
+    words = _split_words(text.strip().removeprefix(":"))
     for prefix in ("orchestrate", "migrate"):
         if words[:1] == [prefix]:
             words = words[1:]
@@ -48,7 +112,7 @@ def parse_commands(text: str, selected: Sequence[Subject], state: RunState) -> l
         name = words[0]
     if name not in TYPED_COMMANDS:
         raise UsageProblem(f"no such command {name!r}; there are {known}")
-    arguments = parse_arguments(name, words[len(name.split()) :], _list_options(name))
+    arguments = _parse_arguments(name, words[len(name.split()) :], _list_options(name))
     line = _TypedLine(TYPED_COMMANDS[name], arguments, selected, state)
     return _BUILDERS[line.entry.target](line)
 

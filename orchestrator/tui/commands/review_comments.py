@@ -1,4 +1,4 @@
-"""What people said of lines of a change, collected until all of it goes back to the worker as one note."""
+"""Comments on lines of a change, collected until all of them go back to the worker as one note."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -23,7 +23,7 @@ class PendingCommand:
 
 @dataclass(frozen=True)
 class CommandOutcome:
-    """What became of a command; `is_problem` if it does not do what was wanted."""
+    """The outcome of a command; `is_problem` if it was refused or not sent."""
 
     message: str
     is_problem: bool = False
@@ -41,12 +41,12 @@ class UndoQueue:
 
     @property
     def held_commands(self) -> tuple[PendingCommand, ...]:
-        """What can still be taken back, oldest first."""
+        """Commands that can still be taken back, oldest first."""
         return tuple(self._held)
 
     @property
     def sent_commands(self) -> tuple[PendingCommand, ...]:
-        """What was sent and no engine has taken yet."""
+        """Commands that were sent and no engine has taken yet."""
         return tuple(self._sent.values())
 
     def hold_commands(self, commands: Sequence[tuple[Command, str]], now: float) -> int:
@@ -93,7 +93,9 @@ class UndoQueue:
     def collect_outcomes(self, state: RunState) -> list[CommandOutcome]:
         """Return what engines have made of sent commands, each outcome once."""
         outcomes = []
-        for key in [key for key in self._sent if key in state.taken_commands]:
+        for key in list(self._sent):
+            if key not in state.taken_commands:
+                continue
             words = self._sent.pop(key).description
             if refusal := state.taken_commands[key]:
                 outcomes.append(CommandOutcome(f"{words}: refused: {refusal}", is_problem=True))

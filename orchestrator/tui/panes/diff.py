@@ -28,7 +28,7 @@ LARGE_DIFF_LINES = 20_000
 
 
 class CommentSubmitted(Message):
-    """Somebody has something to say about a line: its number is that after the change, or before it if it is gone."""
+    """A comment on a line: its number is that after the change, or before it if the line is gone."""
 
     def __init__(self, path: str, line: int, text: str) -> None:
         super().__init__()
@@ -95,7 +95,7 @@ class DiffPane(Vertical):
 
     @property
     def status_text(self) -> str:
-        """What it is compared with, and how large it is."""
+        """The base of the comparison, and the size of the change."""
         if not self._ends:
             return ""
         size = f"+{self._diff.added}/-{self._diff.removed} ({len(self.files)} files)"
@@ -132,7 +132,10 @@ class DiffPane(Vertical):
         except (GitError, OrchestrateError) as problem:
             self.pager.show_text(LineList([(str(problem), "bad")]))
             return
-        self._put(found, {file.path for file in found.files if file.added + file.removed} if is_large else set())
+        unloaded: set[str] = set()
+        if is_large:
+            unloaded = {file.path for file in found.files if file.added + file.removed}
+        self._put(found, unloaded)
 
     def _put(self, found: Diff, unloaded: set[str]) -> None:
         self._diff, self._unloaded = found, unloaded
@@ -146,7 +149,7 @@ class DiffPane(Vertical):
         before = self._rows.get_row(self.pager.cursor) if self.pager.cursor < len(self._rows) else None
         how = replace(self._how, is_wide=self._how.is_wide and self.size.width >= SIDE_BY_SIDE_COLUMNS)
         self._rows = DiffRows(self.files, how, frozenset(self._unloaded))
-        self.pager.show_text(_Shown(self._rows, self), at_end=False)
+        self.pager.show_text(_DiffLines(self._rows, self), at_end=False)
         if before is not None:
             self.pager.move_to(self._rows.find_nearest_row(before))
 
@@ -241,7 +244,7 @@ class DiffPane(Vertical):
         self.pager.focus()
 
 
-class _Shown:
+class _DiffLines:
     """The rows as lines, as wide as the pane is now."""
 
     def __init__(self, rows: DiffRows, pane: DiffPane) -> None:

@@ -24,7 +24,7 @@ class FilesPane(Vertical):
     DEFAULT_CSS = "FilesPane { height: 1fr; }"
 
     class FileChosen(Message):
-        """Somebody wants to see the change of this file."""
+        """A file was chosen, to see its change."""
 
         def __init__(self, path: str) -> None:
             super().__init__()
@@ -36,21 +36,22 @@ class FilesPane(Vertical):
 
     def show_files(self, files: Sequence[FileDiff]) -> None:
         """Show these files from now on."""
-        self.query_one(Table).show_rows(
-            Row(
-                file.path,
-                {
-                    "status": "binary" if file.is_binary else file.status,
-                    "added": (f"+{file.added}", "added"),
-                    "removed": (f"-{file.removed}", "removed"),
-                    "path": to_one_line(f"{file.old_path} -> {file.path}" if file.old_path else file.path),
-                },
-            )
-            for file in files
-        )
+        self.query_one(Table).show_rows(map(_build_row, files))
 
     def on_table_row_opened(self, event: Table.RowOpened) -> None:
         """Post the chosen file."""
         event.stop()
         if event.key is not None:
             self.post_message(self.FileChosen(event.key))
+
+
+def _build_row(file: FileDiff) -> Row:
+    return Row(
+        file.path,
+        {
+            "status": "binary" if file.is_binary else file.status,
+            "added": (f"+{file.added}", "added"),
+            "removed": (f"-{file.removed}", "removed"),
+            "path": to_one_line(" -> ".join(filter(None, (file.old_path, file.path)))),
+        },
+    )

@@ -47,15 +47,15 @@ class TranscriptPane(Vertical):
     DEFAULT_CSS = "TranscriptPane { height: 1fr; }"
 
     class StatusChanged(Message):
-        """What is told of it beside its lines is another thing now."""
+        """The status text has changed."""
 
     def __init__(self, *, last: int | None = None, is_ascii: bool = False, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
         self._last, self._is_ascii = last, is_ascii
-        self._of: ConversationReader | None = None
+        self._reader: ConversationReader | None = None
         self._transcript: Transcript | None = None
         self._level = TranscriptLevel.NORMAL
-        self._known = -1
+        self._known_sign = -1
         self._until = 0
         self._is_reading = False
         self._are_all_open = False
@@ -74,12 +74,12 @@ class TranscriptPane(Vertical):
 
     @property
     def transcript(self) -> Transcript | None:
-        """What is shown; None before anything was read."""
+        """The transcript that is shown; None before anything was read."""
         return self._transcript
 
     @property
     def status_text(self) -> str:
-        """How it is shown: `FOLLOW  level:normal  find: vendor 3/17`."""
+        """The way it is shown: `FOLLOW  level:normal  find: vendor 3/17`."""
         parts = []
         if self.pager.is_following:
             parts.append("FOLLOW")
@@ -97,46 +97,46 @@ class TranscriptPane(Vertical):
             reader = ConversationReader(view_model.directory, session, self._is_ascii)
             if last_event := view_model.last_session_events.get(session):
                 known = hash((last_event, view_model.state.sessions.get(session)))
-        if reader != self._of or view_model.seq < self._until:
-            self._of, self._transcript, self._everything, self._known = reader, None, None, -1
+        if reader != self._reader or view_model.seq < self._until:
+            self._reader, self._transcript, self._everything, self._known_sign = reader, None, None, -1
             self.pager.show_text(LineList())
         self._until = view_model.seq
-        if self._of is not None and known != self._known and not self._is_reading:
-            self._known, self._is_reading = known, True
-            self.run_worker(self._read(self._of, view_model.seq), group="read", exit_on_error=True)
+        if self._reader is not None and known != self._known_sign and not self._is_reading:
+            self._known_sign, self._is_reading = known, True
+            self.run_worker(self._read(self._reader, view_model.seq), group="read", exit_on_error=True)
 
-    async def _read(self, of: ConversationReader, until: int) -> None:
+    async def _read(self, reader: ConversationReader, until: int) -> None:
         try:
             if self._transcript is None:
-                await self._begin(of, until)
+                await self._read_whole(reader, until)
             else:
                 after = self._transcript.seq
-                self._go_on(of, await to_thread.run_sync(of.read_since, after, until))
+                self._extend(reader, await to_thread.run_sync(reader.read_since, after, until))
         except JournalProblem as problem:
             self.pager.show_text(LineList([(str(problem), "bad")]))
         finally:
             self._is_reading = False
 
-    async def _begin(self, of: ConversationReader, until: int) -> None:
+    async def _read_whole(self, reader: ConversationReader, until: int) -> None:
         """Read the end first, which people look at, then the whole conversation."""
-        end, is_all = await to_thread.run_sync(of.read_end, until, self._level, self._last or FIRST_READ_EVENTS)
-        if of != self._of:
+        end, is_all = await to_thread.run_sync(reader.read_end, until, self._level, self._last or FIRST_READ_EVENTS)
+        if reader != self._reader:
             return
-        self._put(end)
+        self._show_transcript(end)
         self._is_all = is_all
         if is_all or self._last:
             return
-        whole = await to_thread.run_sync(of.read_all, until, self._level)
-        if of == self._of and self._transcript is end:
+        whole = await to_thread.run_sync(reader.read_all, until, self._level)
+        if reader == self._reader and self._transcript is end:
             place, is_following = self.pager.cursor + len(whole) - len(end), self.pager.is_following
             whole.set_level(self._level)
             self._is_all = True
-            self._put(whole)
+            self._show_transcript(whole)
             if not is_following:
                 self.pager.move_to(place)
 
-    def _go_on(self, of: ConversationReader, events: Sequence[RecordedEvent]) -> None:
-        if of == self._of and self._transcript is not None and events:
+    def _extend(self, reader: ConversationReader, events: Sequence[RecordedEvent]) -> None:
+        if reader == self._reader and self._transcript is not None and events:
             if self._everything is not None:
                 self._everything.extend(events)
             before = len(self._transcript)
@@ -146,7 +146,7 @@ class TranscriptPane(Vertical):
             else:
                 self.pager.update_length()
 
-    def _put(self, transcript: Transcript) -> None:
+    def _show_transcript(self, transcript: Transcript) -> None:
         self._transcript, self._opened = transcript, []
         self.pager.show_text(_StyledLines(transcript), at_end=True)
         self.post_message(self.StatusChanged())

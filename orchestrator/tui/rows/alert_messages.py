@@ -1,4 +1,4 @@
-"""What a person who watches a run should be called for: each thing with a name, so that nobody is called twice."""
+"""Reasons to call a person who watches a run: each has a key, so that nobody is called twice."""
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime
@@ -17,28 +17,33 @@ _SHARES = (1.0, 0.8)
 
 
 def collect_alert_messages(
-    state: RunState, seen: Mapping[SessionId, LastSessionEvent], now: datetime, *, is_at_work: bool
+    state: RunState, last_events: Mapping[SessionId, LastSessionEvent], now: datetime, *, is_at_work: bool
 ) -> Mapping[str, str]:
     """Return what calls for a person now: key → words, one line without control characters."""
     if state.started is None:
         return {}
-    found = [*_asked(state), *_over(state), *_spent(state), *_stalled(state, seen, now, is_at_work)]
+    found = [
+        *_list_questions(state),
+        *_describe_end(state),
+        *_describe_spending(state),
+        *_list_stalls(state, last_events, now, is_at_work),
+    ]
     return {name: to_one_line(words, _CHARS) for name, words in found}
 
 
-def _asked(state: RunState) -> Iterator[tuple[str, str]]:
+def _list_questions(state: RunState) -> Iterator[tuple[str, str]]:
     for one in state.pending_approvals:
         yield f"ask/{one.approval.item}", f"asks: {one.approval.title}"
 
 
-def _over(state: RunState) -> Iterator[tuple[str, str]]:
+def _describe_end(state: RunState) -> Iterator[tuple[str, str]]:
     if state.ended is not None:
         yield f"ended/{state.epoch}/{state.ended.outcome}", f"ended {state.ended.outcome}: {state.ended.reason}"
     elif state.paused is not None:
         yield f"paused/{state.epoch}", f"stopped: {state.paused.reason}"
 
 
-def _spent(state: RunState) -> Iterator[tuple[str, str]]:
+def _describe_spending(state: RunState) -> Iterator[tuple[str, str]]:
     limits = get_budget_limits(state)
     for what, spent, most in (
         ("usd", float(state.spent.cost_usd), limits.usd),
@@ -49,9 +54,9 @@ def _spent(state: RunState) -> Iterator[tuple[str, str]]:
             yield f"budget/{what}/{most:g}/{share}", f"{spent / most:.0%} of the budget of {most:,g} {what} is spent"
 
 
-def _stalled(
-    state: RunState, seen: Mapping[SessionId, LastSessionEvent], now: datetime, is_at_work: bool
+def _list_stalls(
+    state: RunState, last_events: Mapping[SessionId, LastSessionEvent], now: datetime, is_at_work: bool
 ) -> Iterator[tuple[str, str]]:
-    for row in build_fleet_rows(state, seen, now, is_at_work=is_at_work, is_whole=False):
+    for row in build_fleet_rows(state, last_events, now, is_at_work=is_at_work, is_whole=False):
         if row.activity == Activity.STALL:
             yield f"stall/{row.key}", f"nothing is heard of {row.name}: {row.last}"

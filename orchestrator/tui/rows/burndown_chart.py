@@ -38,7 +38,7 @@ _LOOKS: Mapping[str, tuple[str, str, str]] = {
 
 @dataclass(frozen=True)
 class BurndownSeries:
-    """What a chart is made of: the ticks, and the end of the time axis in seconds.
+    """The data of a chart: the ticks, and the end of the time axis in seconds.
 
     `top` is how much there was in the beginning; `unit` what is counted.
     """

@@ -19,9 +19,9 @@ from orchestrator.report.migration.file_groups import FileGroup, GroupKind, buil
 from orchestrator.report.rows.row_filter import FilterValue
 
 GROUP_KEYS = ("name", "files", "done", "left", "failed", "cost", "reason")
-"""What groups can be filtered by."""
+"""The fields that filters of groups can name."""
 SIGNATURE_KEYS = ("reason", "files", "left", "step")
-"""What failures that are alike can be filtered by."""
+"""The fields that filters of equal failures can name."""
 _HEAD = BurndownBounds(points=48, groups=0, signatures=0)
 _CHARS = 300
 
@@ -77,7 +77,7 @@ class SignatureRow:
 
 def build_group_rows(state: RunState, by: GroupKind) -> list[GroupRow]:
     """Return groups, those with most left first."""
-    return [_build_group_row(group) for group in build_file_groups(state, by)]
+    return list(map(_build_group_row, build_file_groups(state, by)))
 
 
 def _build_group_row(group: FileGroup) -> GroupRow:

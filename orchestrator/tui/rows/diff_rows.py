@@ -40,7 +40,7 @@ class DiffRow:
 
     @property
     def anchor(self) -> tuple[str, int | str | None]:
-        """What tells the row from others of its file, also when rows are built another way."""
+        """A value that tells the row from others of its file, also when rows are built another way."""
         if self.kind == "line":
             return self.kind, self.number
         return self.kind, self.text

@@ -15,14 +15,14 @@ _BIGGEST_FIRST: Mapping[str, Callable[[AgentRow], float]] = {
     "change": lambda row: sum(row.changed_lines or (0, 0)),
 }
 FLEET_ORDERS: Sequence[str] = ("attention", *_BIGGEST_FIRST, "task")
-"""What rows can be sorted by."""
+"""The orders of rows."""
 DONE_ROW_ID = "done"
 """The id of the row that stands for all that is done."""
 
 
 @dataclass(frozen=True)
 class FleetViewOptions:
-    """How somebody looks at the fleet. `is_whole` shows what is done row by row."""
+    """Options of the fleet's view. `is_whole` shows finished work row by row."""
 
     wanted: RowFilter = NO_FILTER
     order: str = "attention"
@@ -31,7 +31,7 @@ class FleetViewOptions:
 
     @property
     def needs_every_file(self) -> bool:
-        """Whether every file of a migration needs a row: a filter may fit any of them."""
+        """True if every file of a migration needs a row: a filter may fit any of them."""
         return self.is_whole or bool(self.wanted.terms)
 
     def select_rows(self, rows: Sequence[AgentRow]) -> list[AgentRow]:

@@ -61,7 +61,7 @@ def build_header_parts(
 def fit_header_parts(parts: Sequence[HeaderPart], width: int) -> list[Span]:
     """Return the parts that fit one line, with gaps: first all are shortened, then the least important go."""
     kept = list(parts)
-    while len(kept) > 1 and _cells(kept) > width:
+    while len(kept) > 1 and _measure_parts(kept) > width:
         worst = max(kept, key=lambda part: (part.rank, bool(part.short)))
         if worst.short:
             kept[kept.index(worst)] = HeaderPart(worst.short, worst.style, worst.rank)
@@ -168,5 +168,5 @@ def _build_money(state: RunState, is_ascii: bool) -> Iterator[HeaderPart]:
         yield HeaderPart(render_share_bar(share, is_ascii=is_ascii), "warn" if share >= 0.8 else "bar", 7)
 
 
-def _cells(parts: Sequence[HeaderPart]) -> int:
+def _measure_parts(parts: Sequence[HeaderPart]) -> int:
     return sum(cell_len(part.text) for part in parts) + len(_GAP) * (len(parts) - 1)

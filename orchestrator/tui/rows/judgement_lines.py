@@ -1,4 +1,4 @@
-"""Why a candidate may land or may not: verdict, votes, the queue's word, and the tests before and after, in lines."""
+"""The judgement on a candidate in lines: verdict, votes, the queue's word, and the tests before and after."""
 
 from collections.abc import Iterator
 

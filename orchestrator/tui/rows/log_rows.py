@@ -14,13 +14,13 @@ from orchestrator.report.log.event_lines import DETAIL_KINDS
 from orchestrator.report.rows.row_filter import FilterValue
 
 LOG_KEYS = ("level", "kind", "role", "task", "session", "text", "seq")
-"""What a log can be filtered by."""
+"""The fields that filters of a log can name."""
 _CHARS = 2_000
 _ROLES = {"plan": "planner", "work": "worker", "review": "judge", "verdict": "judge"}
 
 
 class LogLevel(IntEnum):
-    """How much an event matters: details are what only `logs --all` shows."""
+    """The importance of an event: details are shown by `logs --all` only."""
 
     DETAIL = 0
     INFO = 1
@@ -28,7 +28,7 @@ class LogLevel(IntEnum):
 
     @property
     def word(self) -> str:
-        """Its name, as filters have it."""
+        """The name in filters."""
         return self.name.lower()
 
 

@@ -17,7 +17,7 @@ from orchestrator.report.rows.task_activities import TaskActivities
 from orchestrator.tui.rows.spending import get_known_cost
 
 PLAN_KEYS = ("task", "title", "state", "status", "kind", "cause", "reason", "model", "attempts", "cost")
-"""What a plan can be filtered by."""
+"""The fields that filters of a plan can name."""
 _CHARS = 300
 _NOTHING = Usage()
 
@@ -47,12 +47,12 @@ class PlanRow:
 
     @property
     def key(self) -> str:
-        """What its planner calls it: the last part of its id."""
+        """Its planner's name for it: the last part of its id."""
         return self.id.rpartition("/")[2]
 
     @property
     def price(self) -> str:
-        """What it cost with all below it; empty if nothing was asked of any model."""
+        """The price with all below it; empty if no model was called."""
         if self.spent.calls:
             return format_price(self.spent)
         return ""
@@ -122,11 +122,11 @@ class PlanTree:
     def count_activities(self) -> Counter[Activity]:
         """Count the leaves by activity."""
         leaves = (task for task in self._state.tasks.values() if task.spec.kind == "leaf")
-        return Counter(self._standing.get_activity(task) for task in leaves)
+        return Counter(map(self._standing.get_activity, leaves))
 
     def list_branches(self) -> frozenset[TaskId]:
         """Return the tasks that have others below them."""
-        return frozenset(name for name in self._below if name is not None)
+        return frozenset(filter(None, self._below))
 
     def _walk(self, folded: Collection[TaskId]) -> Iterator[tuple[TaskState, int]]:
         stack = [(task, 0) for task in reversed(self._below.get(None, []))]

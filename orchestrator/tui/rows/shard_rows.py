@@ -16,7 +16,7 @@ from orchestrator.report.rows.activity import Activity
 from orchestrator.report.rows.row_filter import FilterValue
 
 SHARD_KEYS = ("shard", "state", "status", "owner", "wave", "files", "left", "commit", "reason")
-"""What the shards can be filtered by."""
+"""The fields that filters of shards can name."""
 _CHARS = 300
 _DOING: Mapping[ShardStatus, Activity] = {
     ShardStatus.OPEN: Activity.QUEUE,
@@ -90,7 +90,7 @@ def _build_row(state: RunState, shard: Shard, waves: Mapping[str, int], landed_a
         wave=waves.get(shard.name, 0),
         files=len(files),
         landed=counts[FileStatus.MERGED],
-        failed=sum(has_failed(file) for file in files),
+        failed=sum(map(has_failed, files)),
         commit=(shard.commit or "")[:10],
         note=to_one_line(_note(state, shard, counts), _CHARS),
         at=landed_at.get(shard.name),

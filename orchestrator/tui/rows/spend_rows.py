@@ -1,4 +1,4 @@
-"""What a run cost as rows: by task, role, model, outcome and waste, each with its part of the whole."""
+"""The cost of a run as rows: by task, role, model, outcome and waste, each with its part of the whole."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ from orchestrator.tui.rows.spending import (
 )
 
 SPEND_KEYS = ("name", "status", "attempts", "cost", "tokens", "calls")
-"""What the rows can be filtered by."""
+"""The fields that filters of costs can name."""
 SpendSide = Literal["task", "role", "model", "outcome", "waste"]
 SPEND_SIDES: tuple[SpendSide, ...] = ("task", "role", "model", "outcome", "waste")
 """The sides from which a cost can be looked at."""
@@ -47,7 +47,7 @@ class SpendRow:
 
     @property
     def price(self) -> str:
-        """What it cost."""
+        """The price; empty if no model was called."""
         if self.spent.calls:
             return format_price(self.spent)
         return ""

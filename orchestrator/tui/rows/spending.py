@@ -48,7 +48,7 @@ class SpendLog:
 
 @dataclass(frozen=True)
 class CostForecast:
-    """What a run will have cost in the end, in dollars, with a range."""
+    """The expected cost of a run at its end, in dollars, with a range."""
 
     usd: float
     low: float
@@ -90,8 +90,11 @@ def _of_goal(state: RunState) -> CostForecast | None:
 
 def _of_migration(state: RunState) -> CostForecast | None:
     has_sites = counts_sites(state.recipe)
-    climbing = (file for file in state.files.values() if not file.status.is_terminal)
-    judged = estimate_eta(state.burndown, sum(get_remaining_weight(file, has_sites) for file in climbing))
+    weight = 0.0
+    for file in state.files.values():
+        if not file.status.is_terminal:
+            weight += get_remaining_weight(file, has_sites)
+    judged = estimate_eta(state.burndown, weight)
     rate = get_hourly_cost(state)
     if judged is None or rate is None:
         return None

@@ -18,7 +18,7 @@ Styled = tuple[str, str]
 
 @dataclass(frozen=True)
 class ResolvedSubject:
-    """What a subject is about. `attempt` is 0 where there was none yet; `path` is a file of a migration."""
+    """The things behind a subject. `attempt` is 0 where there was none yet; `path` is a file of a migration."""
 
     session: SessionId | None = None
     task: TaskId | None = None

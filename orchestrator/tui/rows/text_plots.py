@@ -34,19 +34,20 @@ def plot_area(values: Sequence[float], height: int, top: float, bars: str = BARS
         bars: the steps by which a cell fills, the last one full.
     """
     steps = len(bars)
-    levels = []
-    for value in values:
-        levels.append(_level(value, top, height * steps))
-    return ["".join(_cell(level - row * steps, bars) for level in levels) for row in reversed(range(height))]
+    levels = [_scale(value, top, height * steps) for value in values]
+    rows = []
+    for base in range((height - 1) * steps, -1, -steps):
+        rows.append("".join(_draw_cell(level - base, bars) for level in levels))
+    return rows
 
 
-def _level(value: float, top: float, full: int) -> int:
+def _scale(value: float, top: float, full: int) -> int:
     if value <= 0 or top <= 0:
         return 0
     return max(1, round(min(value / top, 1.0) * full))
 
 
-def _cell(level: int, bars: str) -> str:
+def _draw_cell(level: int, bars: str) -> str:
     if level <= 0:
         return " "
     return bars[min(level, len(bars)) - 1]
@@ -62,11 +63,11 @@ def plot_stacked_areas(
         looks: by part, from the bottom up, the character that it is drawn with, and its style.
         height: in rows.
     """
-    drawn = [_column(column, looks, height) for column in columns]
-    return [_joined([column[row] for column in drawn]) for row in reversed(range(height))]
+    drawn = [_draw_column(column, looks, height) for column in columns]
+    return [_join_spans(row) for row in reversed(list(zip(*drawn, strict=True)))]
 
 
-def _column(parts: Mapping[str, float], looks: Mapping[str, Span], height: int) -> list[Span]:
+def _draw_column(parts: Mapping[str, float], looks: Mapping[str, Span], height: int) -> list[Span]:
     """Return the cells of a column from the bottom up."""
     whole = sum(parts.get(name, 0.0) for name in looks)
     if whole <= 0:
@@ -79,7 +80,7 @@ def _column(parts: Mapping[str, float], looks: Mapping[str, Span], height: int) 
     return cells
 
 
-def _joined(cells: Sequence[Span]) -> list[Span]:
+def _join_spans(cells: Sequence[Span]) -> list[Span]:
     """Join neighbours of one style into one span."""
     spans: list[Span] = []
     for text, style in cells:

@@ -131,7 +131,7 @@ class Transcript:
 
     @property
     def settled_count(self) -> int:
-        """How many of the first lines will never change: of a tool that is at work there is more to come."""
+        """The number of first lines that will never change: a tool at work has more to come."""
         for last in self._items[-1:]:
             if last in self._tools.values() and last.level <= self.level:
                 return self._start(len(self._shown) - 1)

@@ -1,4 +1,4 @@
-"""What was said and done in a conversation, one thing at a time: its head in one line, and the text below it."""
+"""The items of a conversation: each has a head in one line, and a text below it."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -21,7 +21,7 @@ _MARKS = ("▸▾", ">v")
 
 
 class TranscriptLevel(IntEnum):
-    """How much of a conversation is shown: its words; its tools as well; everything that was recorded."""
+    """The part of a conversation that is shown: its words; its tools as well; everything that was recorded."""
 
     QUIET = 0
     NORMAL = 1
@@ -75,7 +75,7 @@ class TranscriptItem:
 
     @property
     def can_open(self) -> bool:
-        """Whether there is anything below its head."""
+        """True if there is anything below its head."""
         return any(_has_more(title, text) for title, text in self.texts)
 
     def render_head(self, is_ascii: bool = False) -> str:
@@ -95,7 +95,7 @@ class TranscriptItem:
         if not self.is_open:
             return 1
         if self.body_line_count is None:
-            self.body_line_count = sum(1 for _ in self.iterate_body_lines(read_blob))
+            self.body_line_count = len(list(self.iterate_body_lines(read_blob)))
         return 1 + self.body_line_count
 
     def iterate_body_lines(self, read_blob: ReadBlob) -> Iterator[str]:

@@ -14,7 +14,7 @@ from orchestrator.tui.rows.transcript import Transcript
 from orchestrator.tui.rows.transcript_items import TranscriptLevel
 
 FIRST_READ_EVENTS = 2_000
-"""How many events are read before anything is shown."""
+"""Events that are read before anything is shown."""
 
 
 def build_blob_reader(directory: RunDirectory) -> Callable[[str], bytes]:

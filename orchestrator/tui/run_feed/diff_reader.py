@@ -1,4 +1,4 @@
-"""What a candidate changes, read from git for a screen. What is read here blocks: it is for threads."""
+"""The change of a candidate, read from git for a screen. All reading here blocks: it is for threads."""
 
 from contextlib import closing
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ _LOOKED_AT = 100
 
 @dataclass(frozen=True)
 class DiffEndpoints:
-    """What is compared: commits or trees, with a word for what it is compared with.
+    """Two sides to compare: commits or trees, with a word for the old one.
 
     With `blob`, what is now is the tree `old` with one file replaced (path, mode, id). Without `new`, it is what the
     workspace of `session` was when it was kept last.

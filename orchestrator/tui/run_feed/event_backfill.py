@@ -22,7 +22,7 @@ BLOCK_EVENTS = 5_000
 
 
 class EventBackfill(Generic[T]):
-    """What a function makes of every event, each once and in order.
+    """The results of a function for every event, each once and in order.
 
     `seq` is the last event that was given out. `kinds` are those that are read from the journal, all if empty; of
     moments, others are given as well.
@@ -45,7 +45,7 @@ class EventBackfill(Generic[T]):
             return None
         new = islice(recent, self.seq + 1 - first, view_model.seq + 1 - first)  # it may be a deque
         self.seq = view_model.seq
-        return [self._make(recorded) for recorded in new]
+        return list(map(self._make, new))
 
     async def read_block(self, journal: Path, until: int) -> list[T]:
         """The next block up to an event, from the journal. A journal that cannot be read any further is told of in

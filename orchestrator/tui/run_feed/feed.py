@@ -75,7 +75,7 @@ class RunFeed:
     def fold_waiting_events(self, seconds: float = _SLICE_S) -> bool:
         """Fold waiting events for at most `seconds`; return True if more wait."""
         until = time.perf_counter() + seconds
-        for count, recorded in enumerate(self._due(), 1):
+        for count, recorded in enumerate(self._iterate_due_events(), 1):
             self._fold(recorded)
             if count % _LOOK_AT_CLOCK == 0 and time.perf_counter() > until:
                 return True
@@ -83,12 +83,12 @@ class RunFeed:
 
     @property
     def problem(self) -> str:
-        """What keeps the dashboard from knowing more, and how to mend it; empty if nothing does."""
+        """The reason why the dashboard cannot know more, and how to mend it; empty if there is none."""
         return self._problem or self._tail.problem
 
     @property
     def is_caught_up(self) -> bool:
-        """Whether all that there is at present, or that can be read of it, has been taken in."""
+        """True once all that there is at present, or that can be read of it, has been folded."""
         is_read = self._tail.is_at_end or bool(self._tail.problem)
         return is_read and not self._tail.batches and not self._waiting
 
@@ -96,11 +96,11 @@ class RunFeed:
         """Return the run as far as it is known by now; None before anything is."""
         if self._state.started is None:
             return None
-        connection, stale_s = self._connection()
+        connection, stale_s = self._get_connection()
         return ViewModel(
             directory=self.directory,
             state=self._state,
-            now=self._now(),
+            now=self._get_time(),
             connection=connection,
             seq=self._state.seq,
             stale_s=stale_s,
@@ -110,7 +110,7 @@ class RunFeed:
             problem=self.problem,
         )
 
-    def _connection(self) -> tuple[Connection, float]:
+    def _get_connection(self) -> tuple[Connection, float]:
         """Return the connection, and for how many seconds the engine has been silent if that is long."""
         if self.replay is not None:
             return Connection.REPLAY, 0.0
@@ -121,20 +121,20 @@ class RunFeed:
             return (Connection.STALE, silence_s)
         return (Connection.LIVE, 0.0)
 
-    def _now(self) -> datetime:
+    def _get_time(self) -> datetime:
         if self.replay is None:
             return datetime.now(UTC)
         if self.is_caught_up and self._state.last_at is not None:
             self.replay.stop_at(self._state.last_at)
         return self.replay.now or datetime.now(UTC)
 
-    def _due(self) -> Iterator[RecordedEvent]:
+    def _iterate_due_events(self) -> Iterator[RecordedEvent]:
         """Yield the events that are due."""
         while self._waiting or self._tail.batches:
             if not self._waiting:
                 handed = self._tail.batches.popleft()
                 if isinstance(handed, JournalReset):
-                    self._begin(handed)
+                    self._reset(handed)
                 else:
                     self._waiting.extend(handed)
             elif self.replay is None or self.replay.is_due(self._waiting[0].at):
@@ -142,7 +142,7 @@ class RunFeed:
             else:
                 return
 
-    def _begin(self, fresh: JournalReset) -> None:
+    def _reset(self, fresh: JournalReset) -> None:
         self._state, self._latest, self._problem = fresh.state, LastSessionEvents(), ""
         self._recent.clear()
         self._recent.extend(fresh.recent_events)

@@ -22,7 +22,7 @@ from orchestrator.journal.storage.problems import DamagedJournal
 from orchestrator.report.log.last_event import EVENTS_TO_READ
 
 RECENT_EVENTS = 3_000
-"""How many of the newest events are kept for those who want to see them."""
+"""Newest events that are kept for views."""
 _BATCH = 250
 _MOST_WAITING = 40
 """Batches that may wait to be taken: who is slow to take them holds the reading up, not the memory."""
@@ -74,7 +74,7 @@ class JournalTail:
 
     @property
     def is_closed(self) -> bool:
-        """Whether nothing more will come."""
+        """True once nothing more will come."""
         return self._stop.is_set()
 
     @property
@@ -114,7 +114,7 @@ class JournalTail:
         else:
             state = load_base_state(reader)
         self._seq, self._mark = state.seq, b""
-        earlier = list(_parsed(reader, state.seq))
+        earlier = list(_parse_rows(reader, state.seq))
         heard = set()
         for recorded in earlier:
             heard.add(getattr(recorded.event, "session", None))
@@ -130,13 +130,13 @@ class JournalTail:
 
     def _follow(self, reader: EventReader) -> None:
         """Read on until the file is replaced."""
-        path, seen = self._directory.journal, -1
+        path, known_changes = self._directory.journal, -1
         identity = _identity(path)
         looked = 0.0
         while not self._stop.is_set() and _identity(path) == identity:
             changes = reader.read_data_version()
-            if changes != seen or not self.is_at_end:
-                seen = changes
+            if changes != known_changes or not self.is_at_end:
+                known_changes = changes
                 self.is_at_end = self._read(reader)
             self.problem = ""
             if time.monotonic() - looked > _AGAIN_S / 2:
@@ -164,7 +164,7 @@ class JournalTail:
         self._sign = (found, time.monotonic()) if found else None
 
 
-def _parsed(reader: EventReader, until: int) -> Iterator[RecordedEvent]:
+def _parse_rows(reader: EventReader, until: int) -> Iterator[RecordedEvent]:
     """Parse the newest events up to one; none if they cannot be read, as a snapshot stands for them."""
     with suppress(DamagedJournal):
         yield from reader.read_events(after=max(until - RECENT_EVENTS, 0), until=until)

@@ -1,4 +1,4 @@
-"""What was last heard of each conversation, put into words only when somebody looks."""
+"""The last event of each conversation, put into words only when somebody looks."""
 
 from collections.abc import Iterator, Mapping
 from functools import cache
@@ -12,8 +12,8 @@ class LastSessionEvents(Mapping[SessionId, LastSessionEvent]):
     """By conversation, its last event. It costs as good as nothing to add one that nobody looks at."""
 
     def __init__(self) -> None:
-        self._heard: dict[SessionId, tuple[RecordedEvent, ...]] = {}
-        self._words: dict[SessionId, tuple[int, LastSessionEvent]] = {}
+        self._events: dict[SessionId, tuple[RecordedEvent, ...]] = {}
+        self._descriptions: dict[SessionId, tuple[int, LastSessionEvent]] = {}
 
     def record_event(self, recorded: RecordedEvent) -> None:
         """Record an event, if it is one of a conversation."""
@@ -21,23 +21,23 @@ class LastSessionEvents(Mapping[SessionId, LastSessionEvent]):
         if not _has_session(type(event)):
             return
         session: SessionId = event.session  # type: ignore[attr-defined]
-        before = self._heard.get(session, ()) if event.kind in SILENT_KINDS else ()
-        self._heard[session] = (*before[:1], recorded)
+        before = self._events.get(session, ()) if event.kind in SILENT_KINDS else ()
+        self._events[session] = (*before[:1], recorded)
 
     def __getitem__(self, session: SessionId) -> LastSessionEvent:
-        events = self._heard[session]
-        known = self._words.get(session)
+        events = self._events[session]
+        known = self._descriptions.get(session)
         if known is None or known[0] != events[-1].seq:
-            seen = find_last_session_event(events)
-            assert seen is not None
-            known = self._words[session] = (events[-1].seq, seen)
+            last_event = find_last_session_event(events)
+            assert last_event is not None
+            known = self._descriptions[session] = (events[-1].seq, last_event)
         return known[1]
 
     def __iter__(self) -> Iterator[SessionId]:
-        return iter(self._heard)
+        return iter(self._events)
 
     def __len__(self) -> int:
-        return len(self._heard)
+        return len(self._events)
 
 
 @cache

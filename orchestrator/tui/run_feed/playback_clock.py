@@ -10,7 +10,7 @@ MIN_SPEED, MAX_SPEED = 0.01, 10_000.0
 
 
 class PlaybackClock:
-    """When which event is due. `speed` is how many of the recording's seconds pass in one.
+    """A clock that says when an event of a recording is due. `speed` is the recording's seconds in one.
 
     Nobody waits longer than some seconds for the next event, however long nothing happened: the clock jumps.
     """
@@ -58,7 +58,7 @@ class PlaybackClock:
 
     @property
     def is_paused(self) -> bool:
-        """Whether the clock stands still."""
+        """True while the clock stands still."""
         return self._is_paused
 
     @is_paused.setter

@@ -1,4 +1,4 @@
-"""Where a dashboard's moments come from, as the dashboard sees it: a `RunFeed`, or what a test has in its place."""
+"""The source of a dashboard's view models: a `RunFeed`, or a test's stand-in."""
 
 from typing import Protocol
 
@@ -16,7 +16,7 @@ class ViewModelSource(Protocol):
 
     @property
     def problem(self) -> str:
-        """What keeps the dashboard from knowing more, and how to mend it; empty if nothing does."""
+        """The reason why the dashboard cannot know more, and how to mend it; empty if there is none."""
         ...
 
     def start(self) -> None:

@@ -21,7 +21,7 @@ _COLUMNS = (
 
 
 class KeyHelp(ModalScreen[None]):
-    """What every key does; what is typed narrows the list."""
+    """The list of all keys; typing narrows it."""
 
     DEFAULT_CSS = """
     KeyHelp { align: center middle; }

@@ -26,7 +26,7 @@ from orchestrator.tui.widgets.text_pager import LineList, TextPager
 
 
 class ReportEvidence:
-    """What of the journal and its blobs a report rests on: read in a thread before its lines are made."""
+    """The parts of the journal and its blobs that a report rests on: read in a thread before its lines are made."""
 
     def __init__(self) -> None:
         self.check_log = CheckLog()
@@ -105,9 +105,9 @@ class ReportScreen(ModalScreen[None]):
     """
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q", "dismiss", "Back", show=False, id="report.back")]
 
-    def __init__(self, told: ReportContent) -> None:
+    def __init__(self, content: ReportContent) -> None:
         super().__init__()
-        self._told = told
+        self._content = content
         self._evidence = ReportEvidence()
 
     def compose(self) -> ComposeResult:
@@ -118,7 +118,7 @@ class ReportScreen(ModalScreen[None]):
 
     def on_mount(self) -> None:
         """Read the evidence."""
-        title = self._told.title
+        title = self._content.title
         self.query_one("#report-title", Drawing).show_drawing(
             lambda _width, _height: [[(title, "title"), ("   esc back  W fold  V select  y copy", "dim")]]
         )
@@ -127,10 +127,10 @@ class ReportScreen(ModalScreen[None]):
 
     async def _make(self) -> None:
         await to_thread.run_sync(
-            self._evidence.read_evidence, self._told.directory, self._told.blobs, abandon_on_cancel=True
+            self._evidence.read_evidence, self._content.directory, self._content.blobs, abandon_on_cancel=True
         )
         lines = []
-        for line in self._told.build_lines(self._evidence):
+        for line in self._content.build_lines(self._evidence):
             for part in line.splitlines() or [""]:
                 lines.append(part)
         self.query_one(TextPager).show_text(LineList(lines), at_end=False)

@@ -1,4 +1,4 @@
-"""Where only ASCII can be shown, every character becomes one that can be: also those of models, tools and Textual."""
+"""A filter for terminals that show only ASCII: it replaces the characters of models, tools and Textual as well."""
 
 import unicodedata
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ from textual.filter import LineFilter
 
 from orchestrator.tui.terminal.control_filter import replace_text
 
-_LIKE: Mapping[str, str] = {
+_LIKENESSES: Mapping[str, str] = {
     "✓": "+", "✗": "x", "⊘": "-", "○": "o", "●": "*", "•": "*", "·": ".", "…": ".", "⚙": "T", "⚖": "J", "⇄": "M",
     "▶": ">", "▸": "+", "▾": "-", "▼": "v", "↻": "r", "‖": "=", "→": ">", "←": "<", "↑": "^", "↓": "v", "⏎": "/",
     "█": "#", "▓": "#", "▒": "x", "░": ".", "─": "-", "━": "-", "│": "|", "┃": "|", "–": "-", "—": "-", "−": "-",
@@ -33,24 +33,24 @@ def convert_to_ascii(text: str) -> str:
     """Return the text with as many cells in ASCII; a character without a likeness becomes `?`."""
     if text.isascii():
         return text
-    return "".join(map(_character, text))
+    return "".join(map(_convert_character, text))
 
 
 @lru_cache(4_096)
-def _character(character: str) -> str:
+def _convert_character(character: str) -> str:
     if character.isascii():
         return character
-    like = _LIKE.get(character) or _drawn(character) or _letter(character)
+    like = _LIKENESSES.get(character) or _convert_drawing(character) or _convert_letter(character)
     return like * get_character_cell_size(character)
 
 
-def _drawn(character: str) -> str:
+def _convert_drawing(character: str) -> str:
     """Return the likeness of corners and crossings of lines, and of partly filled cells."""
     code = ord(character)
     return "+" * (code in _BOXES) or "#" * (code in _BLOCKS)
 
 
-def _letter(character: str) -> str:
+def _convert_letter(character: str) -> str:
     """Return the letter without its accent; `?` for what is none."""
     first = unicodedata.normalize("NFKD", character)[:1]
     if first.isascii() and first.isprintable():

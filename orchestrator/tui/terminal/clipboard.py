@@ -21,7 +21,7 @@ def copy_text(app: App[object], text: str) -> str:
     """
     text = strip_controls(text)
     count = text.count("\n") + 1
-    told = f"{count:,} line{'s' * (count != 1)}"
+    count_text = f"{count:,} line{'s' * (count != 1)}"
     is_short = len(text.encode()) <= _MOST
     if is_short:
         app.copy_to_clipboard(text)
@@ -30,14 +30,14 @@ def copy_text(app: App[object], text: str) -> str:
     else:
         how = "are too long for the clipboard; they are in"
     try:
-        _file().write_text(f"{text}\n")
+        _locate_file().write_text(f"{text}\n")
     except OSError as error:
-        return f"{told} {'copied' if is_short else 'not copied'}; no file could be written: {error.strerror}"
-    return f"{told} {how} {_file()}"
+        return f"{count_text} {'copied' if is_short else 'not copied'}; no file could be written: {error.strerror}"
+    return f"{count_text} {how} {_locate_file()}"
 
 
 @cache
-def _file() -> Path:
+def _locate_file() -> Path:
     """Return the one file of this process, which only its user can read."""
     descriptor, name = tempfile.mkstemp(prefix="orchestrate-copied-", suffix=".txt")
     os.close(descriptor)

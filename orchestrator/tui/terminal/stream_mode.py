@@ -28,11 +28,11 @@ _SEQUENCE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|O.)")
 _CHARACTERS = {_character_to_key(one): one for one in string.printable} | {
     f"ctrl+{one}": chr(ord(one) & 0x1F) for one in string.ascii_lowercase
 }
-"""What a terminal sends for a key, by Textual's name for it; without keys that send more than one character."""
+"""The character of a key by Textual's name for it; without keys that send more than one character."""
 
 
 class LinePrinter:
-    """Where printing stands: every line is given once, in order."""
+    """Printer of lines as they come: every line once, in order."""
 
     def __init__(self, lines: LineSource) -> None:
         self._lines = lines
@@ -66,12 +66,12 @@ class StreamMode:
         with self._app.batch_update(), self._app.suspend(), _key_by_key() as terminal:
             await _write(f"── {title}: {' or '.join(names or ['q'])} returns ──\n")
             is_over = False
-            was_told = False
+            has_said_waiting = False
             while not is_over:
                 some = self._printing.render_next_lines()
                 await _write(some)
-                if not some and not was_told:
-                    was_told = True
+                if not some and not has_said_waiting:
+                    has_said_waiting = True
                     await _write(f"── {' or '.join(keys)} returns; more follows as it comes ──\n")
                 pressed = await _pressed(terminal, 0 if some else _POLL_S)
                 is_over = has_return_key(pressed, names)

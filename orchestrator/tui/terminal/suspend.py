@@ -8,7 +8,7 @@ from types import FrameType
 from textual.app import App
 
 _TYPED = (signal.SIGINT, signal.SIGQUIT)
-"""What a terminal sends to everybody in front of it when somebody types ctrl+c or ctrl+\\ into an editor."""
+"""The signals that a terminal sends to all programs in it when somebody types ctrl+c or ctrl+\\ into an editor."""
 
 
 @contextmanager

@@ -1,1 +1,1 @@
-"""What the dashboard's tabs show: one module a view."""
+"""The tabs of the dashboard: one module for each view."""

@@ -1,4 +1,4 @@
-"""What every tab of the dashboard is: a widget that is shown moments, narrowed by a filter, with one thing chosen."""
+"""The base of every tab of the dashboard: a widget that shows view models, with a filter and a selection."""
 
 from collections.abc import Sequence
 from typing import ClassVar
@@ -26,7 +26,7 @@ class DashboardView(Vertical):
     """The fields that a filter can ask for here; `apply_filter` is given no other."""
 
     class OpenRequested(Message):
-        """Somebody wants to see this thing whole."""
+        """Request to open the detail view of a thing."""
 
         def __init__(self, subject: Subject) -> None:
             super().__init__()
@@ -41,7 +41,7 @@ class DashboardView(Vertical):
 
     @property
     def selected_subjects(self) -> Sequence[Subject]:
-        """What actions are about: what is marked, else where the cursor is; empty where nothing can be chosen."""
+        """The subjects of actions: the marked rows, else the one with the cursor; empty if there are none."""
         return ()
 
     def select_subject(self, subject: Subject) -> None:
@@ -54,8 +54,8 @@ class DashboardView(Vertical):
 
     def find_stream_lines(self) -> LineSource | None:
         """Return the lines that stream mode prints, of the text with the focus or else of a visible one."""
-        seen = []
+        visible = []
         for lines in self.query(TextPager):
             if lines.is_on_screen:
-                seen.append(lines)
-        return next((lines.source for lines in sorted(seen, key=lambda lines: not lines.has_focus)), None)
+                visible.append(lines)
+        return next((lines.source for lines in sorted(visible, key=lambda lines: not lines.has_focus)), None)

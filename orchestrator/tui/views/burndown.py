@@ -43,7 +43,7 @@ _WIDE, _MOST_ROWS = 120, 14
 
 
 class BurndownView(ThrottledView):
-    """How far a migration is."""
+    """The progress of a migration: charts, and tables of failures, owners, directories and files."""
 
     TITLE = "Burndown"
     KEYS = (("t", "table"), ("enter", "its files, open"), ("c", "chart"), ("space", "mark"), ("esc", "back"))
@@ -65,8 +65,8 @@ class BurndownView(ThrottledView):
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
         self._side: BurndownTable = "failures"
-        self._what: BurndownMeasure = "sites"
-        self._within = ""
+        self._measure: BurndownMeasure = "sites"
+        self._group = ""
         self._cursors: dict[BurndownTable, str] = {}
 
     def compose(self) -> ComposeResult:
@@ -90,16 +90,16 @@ class BurndownView(ThrottledView):
         self._draw_charts(view_model.state)
         self.set_class(self._shows_files, "-files")
         if self._shows_files:
-            self._put(build_file_rows(view_model.state, self._files(view_model.state)), build_file_row)
+            self._show_rows(build_file_rows(view_model.state, self._list_files(view_model.state)), build_file_row)
         elif self._side == "failures":
             self._groups.show_columns(SIGNATURE_COLUMNS)
-            self._put(build_signature_rows(view_model.state), build_signature_row)
+            self._show_rows(build_signature_rows(view_model.state), build_signature_row)
         else:
             self._groups.show_columns(GROUP_COLUMNS)
-            self._put(build_group_rows(view_model.state, self._group_kind), build_group_row)
-        self.query_one("#burndown-where", Drawing).show_drawing(lambda _width, _height: [self._where()])
+            self._show_rows(build_group_rows(view_model.state, self._group_kind), build_group_row)
+        self.query_one("#burndown-where", Drawing).show_drawing(lambda _width, _height: [self._render_location()])
 
-    def _put(self, rows: Sequence[R], cells: Callable[[R, bool], Row]) -> None:
+    def _show_rows(self, rows: Sequence[R], cells: Callable[[R, bool], Row]) -> None:
         self._table.set_empty_text(self.get_empty_text(_EMPTY[self._side]))
         self._table.show_rows(cells(row, self.is_ascii) for row in self.filter_rows(rows))
 
@@ -110,30 +110,31 @@ class BurndownView(ThrottledView):
         charts = self.query_one("#burndown-charts", Horizontal)
         charts.styles.height = min(height // 3, _MOST_ROWS) if is_high else 0
         series = build_burndown_series(state)
-        for what in _WHATS:
+        for what in _MEASURES:
             drawing = self.query_one(f"#chart-{what}", Drawing)
             drawing.styles.height = charts.styles.height
-            drawing.display = is_high and (is_wide or what == self._what)
+            drawing.display = is_high and (is_wide or what == self._measure)
             drawing.show_drawing(partial(render_burndown_chart, series, what, is_ascii=self.is_ascii))
 
-    def _where(self) -> list[Span]:
+    def _render_location(self) -> list[Span]:
         """Return the names of the tables, with the present one marked."""
-        if self._within:
-            return [(f"{self._side} > ", "dim"), (self._within, "title"), ("   esc back", "dim")]
-        return [(f"{side}  ", "title" if side == self._side else "dim") for side in _SIDES]
+        if self._group:
+            return [(f"{self._side} > ", "dim"), (self._group, "title"), ("   esc back", "dim")]
+        styles = dict.fromkeys(_SIDES, "dim") | {self._side: "title"}
+        return [(f"{side}  ", style) for side, style in styles.items()]
 
     @property
     def _shows_files(self) -> bool:
-        """Also when what is asked for is something that only files have."""
+        """True if files are listed, also because the filter asks for something that only files have."""
         asks_for_files = any(term.key in _ONLY_FILES for term in self.active_filter.terms)
-        return bool(self._within) or self._side == "files" or asks_for_files
+        return bool(self._group) or self._side == "files" or asks_for_files
 
-    def _files(self, state: RunState) -> Sequence[FileRecord]:
-        if self._within:
-            return self._of(state, self._within)
+    def _list_files(self, state: RunState) -> Sequence[FileRecord]:
+        if self._group:
+            return self._list_files_of_row(state, self._group)
         return list(state.files.values())
 
-    def _of(self, state: RunState, name: str) -> Sequence[FileRecord]:
+    def _list_files_of_row(self, state: RunState, name: str) -> Sequence[FileRecord]:
         """Return the files of a row of the present table."""
         if self._side == "failures":
             return list_files_by_signature(state, name)
@@ -159,25 +160,25 @@ class BurndownView(ThrottledView):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Allow the way out only from the files of a group."""
         if action == "out":
-            return bool(self._within)
+            return bool(self._group)
         return True
 
     def action_next_table(self) -> None:
         """Show the next table; each keeps its cursor."""
         self._cursors[self._side] = self._table.cursor or ""
-        self._side, self._within = _SIDES[(_SIDES.index(self._side) + 1) % len(_SIDES)], ""
-        self._go()
+        self._side, self._group = _SIDES[(_SIDES.index(self._side) + 1) % len(_SIDES)], ""
+        self._switch_table()
         self._table.move_to(self._cursors.get(self._side, ""))
 
     def action_chart(self) -> None:
         """Draw the sites that remain, or the fates of files; both where there is room."""
-        self._what = "files" if self._what == "sites" else "sites"
+        self._measure = "files" if self._measure == "sites" else "sites"
         self.repaint_now()
 
     def action_out(self) -> None:
         """Go from the files of a group back to the groups."""
-        self._within = ""
-        self._go()
+        self._group = ""
+        self._switch_table()
 
     @on(Table.RowOpened)
     def open_row(self, message: Table.RowOpened) -> None:
@@ -188,10 +189,10 @@ class BurndownView(ThrottledView):
         if self._shows_files:
             self.post_message(self.OpenRequested(Subject("file", message.key)))
         else:
-            self._within = message.key
-            self._go()
+            self._group = message.key
+            self._switch_table()
 
-    def _go(self) -> None:
+    def _switch_table(self) -> None:
         """Show another table and give it the focus."""
         had_focus = self._table.has_focus
         self.repaint_now()
@@ -208,17 +209,17 @@ class BurndownView(ThrottledView):
         state = self.view_model.state
         subjects = []
         for key in self._table.selected_keys:
-            for file in self._of(state, key):
+            for file in self._list_files_of_row(state, key):
                 subjects.append(Subject("file", file.path))
         return subjects
 
     @property
     def status_text(self) -> str:
-        """How many of the table's rows fit the filter."""
+        """The number of the table's rows that fit the filter."""
         return self.format_filter_count(len(self._table.rows))
 
 
-_WHATS: tuple[BurndownMeasure, ...] = ("sites", "files")
+_MEASURES: tuple[BurndownMeasure, ...] = ("sites", "files")
 _EMPTY: Mapping[BurndownTable, str] = {
     "failures": "nothing has failed",
     "owners": "no file has anything to do",

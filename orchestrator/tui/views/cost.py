@@ -51,7 +51,7 @@ _TITLES: dict[SpendSide, str] = {
 
 
 class CostView(ThrottledView):
-    """What a run costs."""
+    """The cost of a run by task, role, model, outcome and waste."""
 
     TITLE = "Cost"
     KEYS = (("t", "by task, role, model, outcome, waste"), ("s", "sort"), ("enter", "open"))
@@ -170,7 +170,7 @@ class CostView(ThrottledView):
 
     @property
     def status_text(self) -> str:
-        """From which side, and how many fit the filter."""
+        """The breakdown, and the number of rows that fit the filter."""
         return f"by {self._by}  {self.format_filter_count(len(self._table.rows))}".rstrip()
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from operator import itemgetter
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -13,11 +14,11 @@ from orchestrator.report.rows.agent_row import AGENT_KEYS, AgentRow
 from orchestrator.report.rows.fleet import build_fleet_rows
 from orchestrator.report.rows.model import RowKind
 from orchestrator.report.rows.row_filter import RowFilter
+from orchestrator.tui.keymap import get_key_hints
 from orchestrator.tui.panes.transcript import TranscriptPane
 from orchestrator.tui.rows.fleet_order import FLEET_ORDERS, FleetViewOptions
 from orchestrator.tui.view_model import ViewModel
 from orchestrator.tui.views.base_view import Subject, SubjectKind
-from orchestrator.tui.views.key_hints import get_key_hints
 from orchestrator.tui.views.throttled_view import ThrottledView
 from orchestrator.tui.widgets.styled_line import StyledLine
 from orchestrator.tui.widgets.styled_text import Cell, LeftTruncatedText
@@ -97,7 +98,7 @@ class FleetView(ThrottledView):
 
     @property
     def KEYS(self) -> Sequence[tuple[str, str]]:  # type: ignore[override]
-        """What can be done about the row with the cursor, then the keys of the table."""
+        """The keys for the row with the cursor, then those of the table."""
         keys = [("enter", "open")]
         row = self._current_row if self.children else None
         if row is not None:
@@ -128,7 +129,7 @@ class FleetView(ThrottledView):
         self._rows = {row.key: row for row in rows}
         self.table.set_empty_text("nothing fits the filter" if found else "nobody is at work yet")
         self._made = {row.key: self._build_row(row) for row in rows}
-        self.table.show_rows(cells for _, cells in self._made.values())
+        self.table.show_rows(map(itemgetter(1), self._made.values()))
         self._begin_at_top()
         self._show_preview()
 
@@ -182,7 +183,7 @@ class FleetView(ThrottledView):
 
     @property
     def status_text(self) -> str:
-        """How many of all rows are shown, and how they are sorted if not by attention."""
+        """The number of rows shown, of all, and their order if it is not by attention."""
         shown = sum(row.count for row in self._rows.values())
         counts = f"{shown} of {self._total}"
         if self._options.order == "attention" and not self._options.is_reversed:

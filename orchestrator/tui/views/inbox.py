@@ -69,7 +69,7 @@ class InboxView(DashboardView):
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
         self._view_model: ViewModel | None = None
-        self._all: Mapping[str, QuestionRow] = {}
+        self._questions: Mapping[str, QuestionRow] = {}
         self._wanted: RowFilter = NO_FILTER
         self._shown: tuple[str, Sequence[str]] = ("", ())
         self._diffs: dict[str, Sequence[str]] = {}
@@ -87,17 +87,17 @@ class InboxView(DashboardView):
         if not self.query(TextPager):
             return  # it is only being made
         found = build_question_rows(view_model.state, view_model.now)
-        before = self._all.get(self._table.cursor or "")
-        self._all = {one.item: one for one in found}
+        before = self._questions.get(self._table.cursor or "")
+        self._questions = {one.item: one for one in found}
         self._table.show_rows(_build_row(row) for row in found if self._wanted.matches_row(row.get_filter_values()))
-        if before is not None and before.is_open and not self._all[before.item].is_open:
-            self._go_on()
+        if before is not None and before.is_open and not self._questions[before.item].is_open:
+            self._move_to_next_question()
         self._show_text()
 
-    def _go_on(self) -> None:
+    def _move_to_next_question(self) -> None:
         """Move to the next question and close the detail, once the one with the cursor has its answer."""
         for row in self._table.rows:
-            if self._all[row.key].is_open:
+            if self._questions[row.key].is_open:
                 self._table.move_to(row.key)
                 break
         if self.has_class("-detail"):
@@ -109,9 +109,11 @@ class InboxView(DashboardView):
 
     @property
     def selected_subjects(self) -> Sequence[Subject]:
-        """What is marked, else where the cursor is."""
+        """The marked questions, else the one with the cursor."""
         return [
-            Subject("approval", item, self._all[item].title) for item in self._table.selected_keys if item in self._all
+            Subject("approval", item, self._questions[item].title)
+            for item in self._table.selected_keys
+            if item in self._questions
         ]
 
     def select_subject(self, subject: Subject) -> None:
@@ -121,7 +123,7 @@ class InboxView(DashboardView):
     @property
     def status_text(self) -> str:
         """Since when the oldest waits; how many do stands beside the tab's name."""
-        waiting = [question for question in self._all.values() if question.is_open]
+        waiting = [question for question in self._questions.values() if question.is_open]
         if not waiting:
             return "nothing waits"
         ages_s = [question.age_s for question in waiting if question.age_s is not None]
@@ -136,7 +138,7 @@ class InboxView(DashboardView):
     def _show_text(self) -> None:
         """Show the lines of the question with the cursor; they keep their place while they stay the same."""
         item = self._table.cursor or ""
-        one = self._all.get(item)
+        one = self._questions.get(item)
         lines: list[str] = []
         if one is not None:
             lines = [*render_question_lines(one), *self._diffs.get(item, ())]
@@ -182,11 +184,11 @@ class InboxView(DashboardView):
 
     def action_mark_alike(self) -> None:
         """Mark all waiting questions of the same matter as the one with the cursor."""
-        one = self._all.get(self._table.cursor or "")
+        one = self._questions.get(self._table.cursor or "")
         if one is not None:
             marked = set(self._table.marked_keys)
             alike = []
-            for other in self._all.values():
+            for other in self._questions.values():
                 if other.is_open and other.matter == one.matter and other.item not in marked:
                     alike.append(other.item)
             self._table.toggle_marks(alike)

@@ -24,7 +24,7 @@ _SOON_S = 1 / 100
 _STYLES = {LogLevel.DETAIL: "dim", LogLevel.INFO: "", LogLevel.WARNING: "bad"}
 
 
-class _Shown:
+class _LogLines:
     """The rows that fit, as lines."""
 
     def __init__(self) -> None:
@@ -54,15 +54,15 @@ class LogView(ThrottledView):
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
-        self._shown = _Shown()
+        self._shown = _LogLines()
         self._rows: list[LogRow] = []
-        self._looked_at = 0
+        self._filtered_count = 0
         self._level = LogLevel.INFO
         self._tail: EventBackfill[LogRow] | None = None
         self._older: EventBackfill[LogRow] | None = None
         self._is_reading = False
         self._is_waiting = False
-        self._here: int | None = None
+        self._anchor_seq: int | None = None
         self._problem = ""
 
     def compose(self) -> ComposeResult:
@@ -85,13 +85,13 @@ class LogView(ThrottledView):
                 self._is_reading = True
                 self.run_worker(self._catch_up(self._tail, view_model), group="log", exit_on_error=False)
             else:
-                self._take(new)
+                self._add_rows(new)
 
     def _begin(self, view_model: ViewModel) -> None:
         """Show the newest events at once, and start to read those before them."""
         self.workers.cancel_group(self, "log-older")
         self._rows, self._older, self._problem = [], None, ""
-        self._sift_anew()
+        self._filter_all()
         if view_model.recent:
             first = view_model.recent[0].seq
         else:
@@ -107,7 +107,7 @@ class LogView(ThrottledView):
     async def _catch_up(self, tail: EventBackfill[LogRow], view_model: ViewModel) -> None:
         try:
             while tail.seq < view_model.seq:
-                self._take(await tail.read_block(view_model.directory.journal, view_model.seq))
+                self._add_rows(await tail.read_block(view_model.directory.journal, view_model.seq))
                 self._problem = tail.problem or self._problem
         finally:
             self._is_reading = False
@@ -120,64 +120,66 @@ class LogView(ThrottledView):
             self._problem = tail.problem or self._problem
         self._older = None
         self._rows = rows + self._rows
-        self._sift_anew()
+        self._filter_all()
 
-    def _take(self, rows: Sequence[LogRow]) -> None:
+    def _add_rows(self, rows: Sequence[LogRow]) -> None:
         self._rows += rows
         if len(self._rows) > MAX_KEPT_EVENTS + MAX_KEPT_EVENTS // 10:
             del self._rows[: len(self._rows) - MAX_KEPT_EVENTS]
-            self._sift_anew()
-        self._sift()
+            self._filter_all()
+        self._filter_more()
 
     # --- what of them is shown ---------------------------------------------------------------------------------------
 
     def apply_filter(self, wanted: RowFilter) -> None:
         """Show only what fits a filter from now on."""
         self.active_filter = wanted
-        self._sift_anew()
+        self._filter_all()
 
     def action_level(self) -> None:
         """Show all events, only important ones, or only those that went wrong."""
         self._level = {LogLevel.INFO: LogLevel.DETAIL, LogLevel.DETAIL: LogLevel.WARNING}.get(
             self._level, LogLevel.INFO
         )
-        self._sift_anew()
+        self._filter_all()
 
-    def _sift_anew(self) -> None:
+    def _filter_all(self) -> None:
         """Filter all rows again; if the end was followed, it still is."""
         is_following = self._lines.is_following or not len(self._shown)
-        self._here = None if is_following else self._shown.rows[self._lines.cursor].seq
-        self._shown.rows, self._looked_at = [], 0
-        self._sift()
+        self._anchor_seq = None if is_following else self._shown.rows[self._lines.cursor].seq
+        self._shown.rows, self._filtered_count = [], 0
+        self._filter_more()
         if is_following:
             self._lines.action_edge(True)
 
-    def _sift(self) -> None:
+    def _filter_more(self) -> None:
         """Filter some more rows, and go on soon if there are others; the first and the last ones are drawn."""
-        is_first = self._looked_at == 0
-        part = self._rows[self._looked_at : self._looked_at + _AT_ONCE]
+        is_first = self._filtered_count == 0
+        part = self._rows[self._filtered_count : self._filtered_count + _AT_ONCE]
         self._shown.rows += [row for row in part if self._fits(row)]
-        self._looked_at += len(part)
-        is_last = self._looked_at >= len(self._rows)
+        self._filtered_count += len(part)
+        is_last = self._filtered_count >= len(self._rows)
         if is_first:
             self._lines.invalidate_lines(0)
         elif is_last:
             self._lines.update_length()
-        self._go_back()
+        self._restore_cursor()
         if not is_last and not self._is_waiting:
             self._is_waiting = True
-            self.set_timer(_SOON_S, self._go_on)
+            self.set_timer(_SOON_S, self._continue_filtering)
 
-    def _go_back(self) -> None:
+    def _restore_cursor(self) -> None:
         """Move to the event that had the cursor before rows were filtered anew, once it is there again."""
         rows = self._shown.rows
-        if self._here is not None and (self._looked_at == len(self._rows) or (rows and rows[-1].seq >= self._here)):
-            self._lines.move_to(bisect_left(rows, self._here, key=lambda row: row.seq))
-            self._here = None
+        if self._anchor_seq is not None and (
+            self._filtered_count == len(self._rows) or (rows and rows[-1].seq >= self._anchor_seq)
+        ):
+            self._lines.move_to(bisect_left(rows, self._anchor_seq, key=lambda row: row.seq))
+            self._anchor_seq = None
 
-    def _go_on(self) -> None:
+    def _continue_filtering(self) -> None:
         self._is_waiting = False
-        self._sift()
+        self._filter_more()
 
     def _fits(self, row: LogRow) -> bool:
         return row.level >= self._level and (
@@ -195,7 +197,7 @@ class LogView(ThrottledView):
 
     @property
     def status_text(self) -> str:
-        """Which events are shown, and how many."""
+        """The kind of events shown, and their number."""
         level = {LogLevel.DETAIL: "all events", LogLevel.INFO: "events", LogLevel.WARNING: "warnings"}[self._level]
         if self._older:
             older = "  reading older ones"

@@ -56,7 +56,7 @@ _WORDS: Mapping[GateMark, str] = {"now": "now", "ask": "asks", "bad": "no"}
 
 
 class MergeView(ThrottledView):
-    """What lands."""
+    """The merge queue of a goal, or the shards of a migration."""
 
     TITLE = "Merge"
     KEYS = (("enter", "judge's report"), ("space", "mark"))
@@ -137,7 +137,7 @@ class MergeView(ThrottledView):
 
     @property
     def status_text(self) -> str:
-        """How many of all fit the filter."""
+        """The number of rows that fit the filter, of all."""
         return self.format_filter_count(len(self._table.rows))
 
 

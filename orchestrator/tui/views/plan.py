@@ -1,6 +1,7 @@
 """The plan: the tree of tasks, how far each branch is, what tasks wait for, and why some ended otherwise."""
 
 from collections.abc import Sequence
+from operator import itemgetter
 from typing import ClassVar
 
 from textual import on
@@ -22,7 +23,7 @@ from orchestrator.tui.widgets.styled_text import Span
 from orchestrator.tui.widgets.table import Column, Row, Table
 
 _MANY = 300
-"""From so many tasks on, branches below the first ones are folded in the beginning."""
+"""The number of tasks from which on branches below the first ones are folded at first."""
 _BAR_CELLS = 8
 _WIDE = 100
 _SMALL = (
@@ -46,7 +47,7 @@ class _Tree(Table):
     """Leaves it to the plan what `space` does: a branch is folded, a leaf is marked."""
 
     class SpacePressed(Message):
-        """Somebody pressed it."""
+        """The space bar was pressed."""
 
     def action_mark(self) -> None:
         """Post the row with the cursor to the plan."""
@@ -100,7 +101,7 @@ class PlanView(ThrottledView):
         else:
             table.set_empty_text(self.get_empty_text("no plan yet"))
         self._made = {row.id: self._build_row(row) for row in rows}
-        table.show_rows(cells for _, cells in self._made.values())
+        table.show_rows(map(itemgetter(1), self._made.values()))
         self.show_reason()
         words = render_plan_line(view_model.state, tree.count_activities())
         goal = to_one_line(view_model.state.run.goal, 400)
@@ -196,7 +197,7 @@ class PlanView(ThrottledView):
 
     @property
     def status_text(self) -> str:
-        """How many tasks of all are shown, where some are left out."""
+        """The number of tasks shown, of all, where some are left out."""
         shown = len(self._table.rows)
         if self._is_only_blocked:
             return f"only blocked  {shown} of {self.total_count}"

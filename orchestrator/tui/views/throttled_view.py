@@ -14,7 +14,7 @@ _REST = 9.0
 _SHORT_REST, _SHORT_S = 40.0, 1.0
 """Rests of up to so many seconds are longer: drawing what was made costs twice as much again as making it."""
 _CLOCK_S = 5.0
-"""What tells how long ago something was is brought up to date as often as this."""
+"""Seconds after which ages on the screen are brought up to date."""
 BRIEF_LINES, TINY_LINES = 20, 12
 """Views of fewer lines have the classes `-brief` and `-tiny`."""
 
@@ -108,7 +108,7 @@ class ThrottledView(DashboardView):
 
     @property
     def is_ascii(self) -> bool:
-        """Whether only ASCII can be shown."""
+        """True if only ASCII can be shown."""
         return bool(getattr(getattr(self.app, "settings", None), "is_ascii", False))
 
     @staticmethod

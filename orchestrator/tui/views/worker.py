@@ -12,6 +12,7 @@ from textual.widgets import ContentSwitcher
 from orchestrator.report.rows.agent_row import AgentRow
 from orchestrator.report.rows.fleet import find_fleet_row
 from orchestrator.report.rows.row_filter import RowFilter
+from orchestrator.tui.keymap import get_key_hints
 from orchestrator.tui.panes.diff import DiffPane
 from orchestrator.tui.panes.files import FilesPane
 from orchestrator.tui.panes.text import TextPane, show_checks, show_record
@@ -26,7 +27,6 @@ from orchestrator.tui.run_feed.diff_reader import list_diff_endpoints
 from orchestrator.tui.settings import DEFAULT_SETTINGS
 from orchestrator.tui.view_model import ViewModel
 from orchestrator.tui.views.base_view import DashboardView, Subject
-from orchestrator.tui.views.key_hints import get_key_hints
 from orchestrator.tui.widgets.styled_line import StyledLine
 from orchestrator.tui.widgets.styled_text import Span
 from orchestrator.tui.widgets.text_search import LineSource
@@ -48,7 +48,7 @@ _NARROW = 80
 
 
 class WorkerView(DashboardView):
-    """What is behind a row of the fleet: five panes, of which only the one in front is brought up to date."""
+    """The detail view of a row of the fleet: five panes, of which only the one in front is brought up to date."""
 
     TITLE = "Worker"
     DEFAULT_CSS = "WorkerView > ContentSwitcher { height: 1fr; }"

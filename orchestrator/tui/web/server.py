@@ -18,7 +18,7 @@ from aiohttp import web
 from textual_serve.server import Server
 
 LOOPBACK = "127.0.0.1"
-_MOST = 8
+_MAX_BROWSERS = 8
 """Browsers at a time: each costs a process."""
 _POLICY = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; "
@@ -27,7 +27,7 @@ _POLICY = {
     "Referrer-Policy": "no-referrer",
     "X-Content-Type-Options": "nosniff",
 }
-_SIZES = frozenset(map(str, range(6, 61)))
+_FONT_SIZES = frozenset(map(str, range(6, 61)))
 _Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
@@ -59,7 +59,7 @@ class DashboardServer(Server):
     def __init__(self, command: str, title: str, token: str = "") -> None:
         super().__init__(command, host=LOOPBACK, title=title, templates_path=Path(__file__).parent)
         self.token = token or secrets.token_urlsafe(24)
-        self._open = 0
+        self._open_count = 0
 
     def run(self, listening: socket.socket) -> None:
         """Serve until Ctrl-C or SIGTERM."""
@@ -77,14 +77,14 @@ class DashboardServer(Server):
     async def _guard(self, request: web.Request, handler: _Handler) -> web.StreamResponse:
         """Let in requests with the token; what they get may load nothing from elsewhere."""
         given = request.query.get("token")
-        if given is not None and self._is_right(given):
+        if given is not None and self._is_token(given):
             seeing = web.HTTPSeeOther(request.path, headers=_POLICY)
-            is_secure = _scheme(request) == "https"
+            is_secure = _get_scheme(request) == "https"
             seeing.set_cookie(
                 build_cookie_name(self.token), self.token, httponly=True, samesite="Strict", secure=is_secure
             )
             raise seeing
-        if not self._is_right(request.cookies.get(build_cookie_name(self.token), "")) or not _is_same_site(request):
+        if not self._is_token(request.cookies.get(build_cookie_name(self.token), "")) or not _is_same_site(request):
             text = "Open the address that `orchestrate watch --web` printed, with its token.\n"
             return web.Response(status=401, text=text, headers=_POLICY)
         response = await handler(request)
@@ -92,35 +92,35 @@ class DashboardServer(Server):
             response.headers.update(_POLICY)
         return response
 
-    def _is_right(self, given: str) -> bool:
+    def _is_token(self, given: str) -> bool:
         return hmac.compare_digest(given.encode(errors="backslashreplace"), self.token.encode())
 
     async def handle_index(self, request: web.Request) -> Any:  # noqa: ANN401 -- the parent's is decorated
         """Return the page."""
         wanted = request.query.get("fontsize", "")
-        if _scheme(request) == "https":
+        if _get_scheme(request) == "https":
             kind = "wss"
         else:
             kind = "ws"
-        told = {
+        context = {
             "title": self.title,
             "socket": f"{kind}://{request.host}{request.app.router['websocket'].url_for()}",
-            "font_size": int(wanted) if wanted in _SIZES else 14,
+            "font_size": int(wanted) if wanted in _FONT_SIZES else 14,
         }
-        return aiohttp_jinja2.render_template("page.html", request, told)
+        return aiohttp_jinja2.render_template("page.html", request, context)
 
     async def handle_websocket(self, request: web.Request) -> web.StreamResponse:  # type: ignore[override]
         """Start a dashboard for one browser, up to a limit."""
-        if self._open >= _MOST:
-            return web.Response(status=503, text=f"There are {_MOST} dashboards open already.\n")
-        self._open += 1
+        if self._open_count >= _MAX_BROWSERS:
+            return web.Response(status=503, text=f"There are {_MAX_BROWSERS} dashboards open already.\n")
+        self._open_count += 1
         try:
             return await super().handle_websocket(request)
         finally:
-            self._open -= 1
+            self._open_count -= 1
 
 
-def _scheme(request: web.Request) -> str:
+def _get_scheme(request: web.Request) -> str:
     """Return the browser's scheme: the user's own tunnel may speak TLS in front of us."""
     return request.headers.get("X-Forwarded-Proto", request.scheme)
 

@@ -1,1 +1,1 @@
-"""What views are made of: tables, long texts, charts. None of them knows a run."""
+"""Widgets that views are made of: tables, long texts, charts. None of them knows a run."""

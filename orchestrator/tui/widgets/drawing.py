@@ -1,4 +1,4 @@
-"""What is drawn in characters: charts, sparklines, a few lines above a table. Only rows that changed are drawn anew."""
+"""Drawings in characters: charts, sparklines, a few lines above a table. Only rows that changed are drawn anew."""
 
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
@@ -9,7 +9,7 @@ from textual.geometry import Region
 from textual.strip import Strip
 from textual.widget import Widget
 
-from orchestrator.tui.widgets.styled_text import Span, build_spans, build_strip, get_style_lookup
+from orchestrator.tui.widgets.styled_text import Span, build_spans, build_strip, get_raw_text, get_style_lookup
 
 Spans: TypeAlias = Sequence[Span]
 DrawRows: TypeAlias = Callable[[int, int], Sequence[Spans]]
@@ -34,8 +34,8 @@ class Drawing(Widget):
 
     @property
     def words(self) -> list[str]:
-        """What is shown, without styles."""
-        return ["".join(text for text, _ in row) for row in self._rows]
+        """The rows without styles."""
+        return list(map(get_raw_text, self._rows))
 
     def on_resize(self, _event: Resize) -> None:
         """Draw for another size."""

@@ -1,4 +1,4 @@
-"""What tables and texts of the dashboard share: a place to scroll over whose width stays when its scrollbar comes."""
+"""The base of the dashboard's tables and texts: a scrolled area whose width stays when its scrollbar comes."""
 
 from textual.events import MouseEvent
 from textual.geometry import Offset, Size
@@ -17,7 +17,7 @@ class ScrollArea(ScrollView, inherit_bindings=False):  # those of a ScrollView w
 
     @property
     def page_size(self) -> Size:
-        """What is in sight at one time, in cells."""
+        """The visible part, in cells."""
         width, height = self.container_size
         return Size(max(width - self.scrollbar_size_vertical, 0), max(height - self.scrollbar_size_horizontal, 0))
 

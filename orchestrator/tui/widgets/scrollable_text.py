@@ -55,7 +55,7 @@ class ScrollableText(ScrollArea):
         super().__init__(id=id, classes=classes)
         self._source: LineSource = source if source is not None else LineList()
         self._follow, self._wrap, self._empty = follow, wrap, empty
-        self._drawn = StripCache(self._source, get_style_lookup(None))
+        self._strips = StripCache(self._source, get_style_lookup(None))
         self._cursor, self._count, self._widest = 0, 0, 0
 
     # --- what is shown -----------------------------------------------------------------------------------------------
@@ -84,8 +84,8 @@ class ScrollableText(ScrollArea):
     def invalidate_lines(self, first: int) -> None:
         """Draw lines from `first` on anew; there may be more of them or fewer."""
         is_following = self.is_following
-        self._drawn.invalidate_from(first)
-        self._cursor = self._within(self._cursor)
+        self._strips.invalidate_from(first)
+        self._cursor = self._clamp(self._cursor)
         self._fit()
         if is_following:
             self.move_to(len(self._source) - 1)
@@ -103,14 +103,14 @@ class ScrollableText(ScrollArea):
 
     def move_to(self, index: int) -> None:
         """Put the cursor on a line, or on the nearest there is, and bring that in sight."""
-        self._cursor = self._within(index)
+        self._cursor = self._clamp(index)
         self._fit()
         self._scroll_to_cursor()
         self.refresh()
 
     @property
     def follow(self) -> bool:
-        """Whether the end of the text is followed, unless that is paused."""
+        """True if the end of the text is followed, unless that is paused."""
         return self._follow
 
     @follow.setter
@@ -121,12 +121,12 @@ class ScrollableText(ScrollArea):
 
     @property
     def is_following(self) -> bool:
-        """Whether more text would move what is seen."""
+        """True if more text would scroll the view."""
         return self._follow and self._cursor >= self._count - 1 and self.scroll_offset.y >= self.max_scroll_y
 
     @property
     def wrap(self) -> bool:
-        """Whether long lines are folded."""
+        """True if long lines are folded."""
         return self._wrap
 
     @wrap.setter
@@ -188,15 +188,17 @@ class ScrollableText(ScrollArea):
 
     def render_line(self, y: int) -> Strip:
         """Return one line of the screen."""
-        return self._drawn_line(y).apply_style(self.rich_style)  # what has no style cannot be made grey for NO_COLOR
+        return self._render_text_line(y).apply_style(
+            self.rich_style
+        )  # what has no style cannot be made grey for NO_COLOR
 
-    def _drawn_line(self, y: int) -> Strip:
+    def _render_text_line(self, y: int) -> Strip:
         width, left = self.page_size.width, self.scroll_offset.x
-        rows = self._on_page()
+        rows = self._lay_out_page()
         if y >= len(rows):
             return Strip([Segment(clean_line(self._empty))] if y == 0 and self._empty else []).adjust_cell_length(width)
         index, part = rows[y]
-        strip = self._drawn.get_strips(index)[part].crop_extend(left, left + width, None)
+        strip = self._strips.get_strips(index)[part].crop_extend(left, left + width, None)
         component = self.get_line_component(index)
         if component:
             return strip.apply_style(self.get_component_rich_style(component, partial=True))
@@ -211,7 +213,7 @@ class ScrollableText(ScrollArea):
     def redraw_text(self) -> None:
         """Draw everything anew: another text, width, or theme."""
         if self.is_mounted:
-            self._drawn = StripCache(
+            self._strips = StripCache(
                 self._source, get_style_lookup(self.app), self.page_size.width if self._wrap else None
             )
             self._fit()
@@ -219,35 +221,35 @@ class ScrollableText(ScrollArea):
 
     def find_line_at(self, y: int) -> int | None:
         """Return the line of the text on a line of the screen."""
-        rows = self._on_page()
+        rows = self._lay_out_page()
         if 0 <= y < len(rows):
             return rows[y][0]
         return None
 
-    def _on_page(self) -> list[tuple[int, int]]:
-        return self._drawn.lay_out_screen(self.scroll_offset.y, self.page_size.height)
+    def _lay_out_page(self) -> list[tuple[int, int]]:
+        return self._strips.lay_out_screen(self.scroll_offset.y, self.page_size.height)
 
     def _fit(self) -> None:
         """Set the area to scroll over: to the last lines that fill a screen, and to the widest line seen."""
         height, count = self.page_size.height, len(self._source)
         self._count = count
         if count and height:
-            top = self._drawn.find_top_line(count - 1, height)
+            top = self._strips.find_top_line(count - 1, height)
         else:
             top = 0
         if not self._wrap:
-            seen = {index for index, _ in self._on_page()}
-            self._widest = max([self._widest, *(self._drawn.get_strips(index)[0].cell_length for index in seen)])
+            visible = {index for index, _ in self._lay_out_page()}
+            self._widest = max([self._widest, *(self._strips.get_strips(index)[0].cell_length for index in visible)])
         size = Size(self.page_size.width if self._wrap else max(self._widest, 1), top + height)
         if size != self.virtual_size:
             self.virtual_size = size
 
-    def _within(self, index: int) -> int:
+    def _clamp(self, index: int) -> int:
         return max(0, min(index, len(self._source) - 1))
 
     def _scroll_to_cursor(self) -> None:
         if len(self._source) and self.page_size.height:
-            lowest = self._drawn.find_top_line(self._cursor, self.page_size.height)
+            lowest = self._strips.find_top_line(self._cursor, self.page_size.height)
             top = min(max(self.scroll_offset.y, lowest), self._cursor)
             if top != self.scroll_offset.y:
                 self.scroll_at_once(y=top)

@@ -9,7 +9,7 @@ from orchestrator.tui.widgets.styled_text import Span, StyleLookup, build_spans,
 from orchestrator.tui.widgets.text_search import LineSource, TextSearch
 
 MAX_LINE_CELLS = 2_000
-"""What is drawn of one line; the rest is only counted."""
+"""The cells of one line that are drawn; the rest is only counted."""
 _KEPT = 1_000
 
 
@@ -90,14 +90,14 @@ class StripCache:
         found, start = [], 0
         for row in rows:
             length = sum(len(text) for text, _ in row)
-            here = []
-            for a, b in marks:
-                if a < start + length and b > start:
-                    here.append((max(a - start, 0), min(b - start, length)))
-            parts = split_spans(row, [place for mark in here for place in mark])
+            cuts: list[int] = []
+            for first, end in marks:
+                if first < start + length and end > start:
+                    cuts += (max(first - start, 0), min(end - start, length))
             strips = []
-            for part in parts:
-                strips.append(build_strip(part, self._style_of))
-            found.append(Strip.join(one.apply_style(self._match) if n % 2 else one for n, one in enumerate(strips)))
+            for number, part in enumerate(split_spans(row, cuts)):
+                strip = build_strip(part, self._style_of)
+                strips.append(strip.apply_style(self._match) if number % 2 else strip)
+            found.append(Strip.join(strips))
             start += length
         return found

@@ -21,7 +21,7 @@ class StyledLine(Widget):
     DEFAULT_CSS = "StyledLine { height: 1; width: 1fr; }"
 
     class SpanClicked(Message):
-        """Somebody clicked on the span with this number."""
+        """The span with this number was clicked."""
 
         def __init__(self, line: "StyledLine", span: int) -> None:
             super().__init__()
@@ -45,12 +45,12 @@ class StyledLine(Widget):
 
     @property
     def spans(self) -> Spans:
-        """What it shows."""
+        """The spans."""
         return self._spans
 
     @property
     def words(self) -> str:
-        """What it shows, without styles."""
+        """The text without styles."""
         return "".join(text for text, _ in self._spans)
 
     def show_spans(self, spans: Spans) -> None:

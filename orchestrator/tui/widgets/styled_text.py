@@ -19,7 +19,7 @@ from orchestrator.domain.text.sanitization import strip_controls
 Span: TypeAlias = tuple[str, str]
 """Words and the name of their style; an empty name is the style of what is around."""
 Cell: TypeAlias = str | Span | list[Span]
-"""What a cell of a table or a line of a text holds."""
+"""The content of a cell of a table or of a line of a text."""
 StyleLookup: TypeAlias = Callable[[str], Style]
 
 
@@ -158,4 +158,8 @@ def _end_of(text: str, width: int) -> str:
 
 
 def _segments(spans: Iterable[Span], style_of: StyleLookup) -> list[Segment]:
-    return [Segment(text, style_of(style) if style else None) for text, style in spans if text]
+    segments = []
+    for text, style in spans:
+        if text:
+            segments.append(Segment(text, style_of(style) if style else None))
+    return segments

@@ -18,7 +18,7 @@ __all__ = ["Column", "Row", "Table"]
 
 _MARGIN = 2
 """The cells of `>` for the cursor and `*` for a mark: both are told without colours."""
-_Look = tuple[Row | None, bool, bool]
+_LineState = tuple[Row | None, bool, bool]
 
 
 class Table(ScrollArea):
@@ -60,10 +60,10 @@ class Table(ScrollArea):
             return self.table
 
     class RowOpened(RowHighlighted):
-        """Somebody wants to see a row whole: return, or a double click."""
+        """A row was opened: return, or a double click."""
 
     class HeaderClicked(Message):
-        """Somebody clicked on a column's title."""
+        """A column's title was clicked."""
 
         def __init__(self, table: "Table", column: str) -> None:
             super().__init__()
@@ -80,19 +80,19 @@ class Table(ScrollArea):
         """`empty` is what is said while there are no rows."""
         super().__init__(id=id, classes=classes)
         self._columns = tuple(columns)
-        self._places: list[ColumnExtent] = []
+        self._extents: list[ColumnExtent] = []
         self._rows = TableRows()
         self._highlighted: str | None = None
         self._empty = empty
         self._height_before = 0
         self.is_cursor_placed = False
-        """Whether somebody has put the cursor where it is."""
+        """True once somebody has moved the cursor."""
 
     # --- what is shown -----------------------------------------------------------------------------------------------
 
     def show_rows(self, rows: Iterable[Row]) -> None:
         """Show these rows from now on."""
-        before, was_in_sight = self._looks(), self._is_in_sight
+        before, was_in_sight = self._capture_lines(), self._is_in_sight
         self._rows.replace_rows(rows)
         self._resize()
         if was_in_sight:
@@ -119,7 +119,7 @@ class Table(ScrollArea):
     @property
     def columns(self) -> Sequence[Column]:
         """The columns that fit into the present width."""
-        return [place.column for place in self._places]
+        return [place.column for place in self._extents]
 
     @property
     def cursor(self) -> str | None:
@@ -135,7 +135,7 @@ class Table(ScrollArea):
 
     @property
     def selected_keys(self) -> Sequence[str]:
-        """What an action is about: the marked rows, else the one with the cursor."""
+        """The subjects of an action: the marked rows, else the one with the cursor."""
         if not self.marked_keys and self.cursor is not None:
             return [self.cursor]
         return self.marked_keys
@@ -149,13 +149,13 @@ class Table(ScrollArea):
 
     def toggle_marks(self, keys: Iterable[str]) -> None:
         """Mark rows, or take away the marks of those that have them."""
-        before = self._looks()
+        before = self._capture_lines()
         self._rows.toggle_marks(keys)
         self._draw(before)
 
     def clear_marks(self) -> None:
         """Take all marks away."""
-        before = self._looks()
+        before = self._capture_lines()
         self._rows.clear_marks()
         self._draw(before)
 
@@ -191,11 +191,11 @@ class Table(ScrollArea):
         """Choose a row; a second click opens it, and one with ctrl marks it."""
         x, y = self.get_page_offset(event)
         if y == 0:
-            over = next((place for place in self._places if place.x <= x < place.x + place.width), None)
+            over = next((place for place in self._extents if place.x <= x < place.x + place.width), None)
             if over is not None:
                 self.post_message(self.HeaderClicked(self, over.column.key))
             return
-        row = self._rows.get_row(self._index(y)) if y > 0 else None
+        row = self._rows.get_row(self._get_row_index(y)) if y > 0 else None
         if row is None:
             return
         self.is_cursor_placed = True
@@ -226,29 +226,31 @@ class Table(ScrollArea):
 
     def render_line(self, y: int) -> Strip:
         """Return one line of the screen: the titles, or a row."""
-        return self._drawn_line(y).apply_style(self.rich_style)  # what has no style cannot be made grey for NO_COLOR
+        return self._render_table_line(y).apply_style(
+            self.rich_style
+        )  # what has no style cannot be made grey for NO_COLOR
 
-    def _drawn_line(self, y: int) -> Strip:
+    def _render_table_line(self, y: int) -> Strip:
         width = self.page_size.width
         if y == 0:
-            return self._header().adjust_cell_length(width)
-        row, has_cursor, is_marked = self._look(self._index(y))
+            return self._render_header().adjust_cell_length(width)
+        row, has_cursor, is_marked = self._capture_line(self._get_row_index(y))
         if row is None:
             words = clean_line(self._empty) if y == 1 and not self._rows else ""
             return Strip([Segment(f"  {words}")]).adjust_cell_length(width)
-        strip = self._strip(row, has_cursor, is_marked).adjust_cell_length(width)
+        strip = self._render_row(row, has_cursor, is_marked).adjust_cell_length(width)
         for name in ("table--mark",) * is_marked + ("table--cursor",) * has_cursor:
             strip = strip.apply_style(self.get_component_rich_style(name, partial=True))
         return strip
 
-    def _header(self) -> Strip:
-        return self._fill_strip([(place, place.column.title) for place in self._places], "  ").apply_style(
+    def _render_header(self) -> Strip:
+        return self._fill_strip([(place, place.column.title) for place in self._extents], "  ").apply_style(
             self.get_component_rich_style("table--header", partial=True)
         )
 
-    def _strip(self, row: Row, has_cursor: bool, is_marked: bool) -> Strip:
+    def _render_row(self, row: Row, has_cursor: bool, is_marked: bool) -> Strip:
         gutter = (">" if has_cursor else " ") + ("*" if is_marked else " ")
-        strip = self._fill_strip([(place, row.cells.get(place.column.key, "")) for place in self._places], gutter)
+        strip = self._fill_strip([(place, row.cells.get(place.column.key, "")) for place in self._extents], gutter)
         if row.style:
             return strip.apply_style(get_style_lookup(self.app)(row.style))
         return strip
@@ -265,7 +267,7 @@ class Table(ScrollArea):
         return Strip(segments)
 
     def _lay_out(self) -> None:
-        self._places = lay_out_columns(self._columns, self.page_size.width, _MARGIN)
+        self._extents = lay_out_columns(self._columns, self.page_size.width, _MARGIN)
         self._resize()
         self.refresh()
 
@@ -276,28 +278,30 @@ class Table(ScrollArea):
             self.scroll_at_once(y=min(self.scroll_offset.y, self.max_scroll_y))
 
     def _move(self, index: int) -> None:
-        before = self._looks()
+        before = self._capture_lines()
         self._rows.move_cursor(index)
         self._scroll_to_cursor()
         self._draw(before)
 
-    def _index(self, y: int) -> int:
+    def _get_row_index(self, y: int) -> int:
         return self.scroll_offset.y + y - 1
 
-    def _look(self, index: int) -> _Look:
+    def _capture_line(self, index: int) -> _LineState:
         row = self._rows.get_row(index)
         return row, row is not None and index == self._rows.cursor, row is not None and self._rows.is_marked(row)
 
-    def _looks(self) -> tuple[int, list[_Look]]:
+    def _capture_lines(self) -> tuple[int, list[_LineState]]:
         """Return what stands on each line of the screen, and the row at the top."""
-        return self.scroll_offset.y, [self._look(self._index(y)) for y in range(1, self.page_size.height)]
+        return self.scroll_offset.y, [
+            self._capture_line(self._get_row_index(y)) for y in range(1, self.page_size.height)
+        ]
 
-    def _draw(self, before: tuple[int, list[_Look]]) -> None:
+    def _draw(self, before: tuple[int, list[_LineState]]) -> None:
         """Draw what differs from how things looked; scrolling draws all by itself."""
         if self.cursor != self._highlighted:
             self._highlighted = self.cursor
             self.post_message(self.RowHighlighted(self, self.cursor))
-        top, looks = self._looks()
+        top, looks = self._capture_lines()
         if top == before[0]:
             regions: list[Region] = []
             for y, (old, new) in enumerate(zip(before[1], looks, strict=True), start=1):
@@ -305,7 +309,7 @@ class Table(ScrollArea):
             if regions:
                 self.refresh(*regions)
 
-    def _list_changes(self, y: int, old: _Look, new: _Look) -> Iterable[Region]:
+    def _list_changes(self, y: int, old: _LineState, new: _LineState) -> Iterable[Region]:
         if old == new:
             return []
         if old[0] is None or new[0] is None or old[1:] != new[1:] or old[0].style != new[0].style:
@@ -313,7 +317,7 @@ class Table(ScrollArea):
         was, now = old[0].cells, new[0].cells
         return [
             Region(place.x, y, place.width, 1)
-            for place in self._places
+            for place in self._extents
             if was.get(place.column.key, "") != now.get(place.column.key, "")
         ]
 

@@ -1,4 +1,4 @@
-"""What a table shows: rows by key, columns of fixed widths of which the less important ones go when it is narrow."""
+"""The content of a table: rows by key, and columns of fixed widths; a narrow table drops less important ones."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -36,7 +36,7 @@ class Row:
 
 @dataclass(frozen=True)
 class ColumnExtent:
-    """Where a column stands: its first cell and how many it has."""
+    """The place of a column: its first cell and its width in cells."""
 
     column: Column
     x: int

@@ -18,7 +18,7 @@ _SLICE_S = 0.008
 
 
 class SearchPosition(NamedTuple):
-    """Where a search is: the line, the how manieth hit that is, of how many; no line if there is no hit."""
+    """The place of a search: the line of a hit, its rank, and the number of hits; no line if there is no hit."""
 
     text: str
     line: int | None
@@ -46,7 +46,7 @@ class TextPager(ScrollableText):
     ]
 
     class LineOpened(Message):
-        """Somebody wants more of the line with the cursor: return, or a double click."""
+        """More of the line with the cursor is wanted: return, or a double click."""
 
         def __init__(self, lines: "TextPager", index: int) -> None:
             super().__init__()
@@ -85,19 +85,19 @@ class TextPager(ScrollableText):
         if self._search:
             self._search.invalidate_from(first)
         if self._anchor is not None:
-            self._anchor = self._within(self._anchor)
+            self._anchor = self._clamp(self._anchor)
         super().invalidate_lines(first)
 
     @property
     def is_following(self) -> bool:
-        """Whether more text would move what is seen; not while something is selected."""
+        """True if more text would scroll the view; not while something is selected."""
         return self._anchor is None and super().is_following
 
     # --- searching ---------------------------------------------------------------------------------------------------
 
     @property
     def search_position(self) -> SearchPosition | None:
-        """Where the search is; None if nothing is searched for or not all was looked at yet."""
+        """The place of the search; None without a search, or before all was searched."""
         return self._found
 
     def find_text(self, text: str, *, backwards: bool = False) -> None:
@@ -114,7 +114,7 @@ class TextPager(ScrollableText):
         """Draw everything anew, with the hits of the search."""
         super().redraw_text()
         if self.is_mounted:
-            self._drawn.highlight_search(self._search, self.get_component_rich_style("lines--match", partial=True))
+            self._strips.highlight_search(self._search, self.get_component_rich_style("lines--match", partial=True))
 
     def _go_to_hit(self, start: int, backwards: bool) -> None:
         if self._search:
@@ -148,7 +148,7 @@ class TextPager(ScrollableText):
 
     @property
     def selected_text(self) -> str:
-        """What would be copied: whole lines, without anything that a terminal would act on."""
+        """The selected lines for the clipboard, without anything that a terminal would act on."""
         return "\n".join(get_clean_text(self._source.get_line(index)) for index in self.selected_lines)
 
     def get_line_component(self, index: int) -> str:

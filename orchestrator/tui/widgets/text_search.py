@@ -36,7 +36,7 @@ class LineList:
 
 
 class TextSearch:
-    """Where some words stand. Capitals matter only if there are some in what is looked for."""
+    """A search for words. Capitals matter only if the words have some."""
 
     def __init__(self, text: str) -> None:
         self.text = text
