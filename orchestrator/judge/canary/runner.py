@@ -24,9 +24,9 @@ from orchestrator.domain.judging.check import (
     TestOutcome,
 )
 from orchestrator.errors import BlobLost
+from orchestrator.judge.canary.injection import CANARY_MODULE, build_canary_injection
 from orchestrator.judge.gate.check_runner import CheckRunner, build_check_key
 from orchestrator.judge.gate.flakiness import read_outcomes
-from orchestrator.judge.gate.injection import CANARY_MODULE, build_canary_injection
 from orchestrator.judge.reports import is_test_id
 from orchestrator.judge.reports.pytest_text import count_tests_of_runs
 from orchestrator.ports.gate import GateResult

@@ -5,7 +5,6 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from orchestrator.domain.event.run import FlakesSeen
 from orchestrator.domain.judging.check import Difference, Outcomes, Receipt, ReceiptStatus, TestOutcome
-from orchestrator.domain.judging.verdict import Finding
 from orchestrator.domain.run.state import RunState
 from orchestrator.errors import BlobLost
 from orchestrator.ports.ledger import Ledger
@@ -90,16 +89,3 @@ def count_runs_allowed(state: RunState, difference: Difference, reruns: int) -> 
         return 0
     is_known = all(state.flaky[test] > (test in difference.flaky) for test in red)
     return 1 + reruns + is_known
-
-
-def check_flaky_tests(difference: Difference, shown: int = 12) -> tuple[Finding, ...]:
-    """What reviewers are told of tests that are flaky on a candidate: nobody but them may see why."""
-    tests = difference.flaky
-    if not tests:
-        return ()
-    if len(tests) > shown:
-        more = f" and {len(tests) - shown} more"
-    else:
-        more = ""
-    text = f"seen both ways on this tree: {', '.join(tests[:shown])}{more}; it may be this change that makes them so"
-    return (Finding(rule="flaky", text=text, is_blocking=False),)

@@ -10,6 +10,7 @@ from orchestrator.domain.event.run import BaselineRecorded, Noticed
 from orchestrator.domain.ids import CommitId, TreeId
 from orchestrator.domain.judging.check import CheckSpec, Difference, Outcomes, Receipt, ReceiptStatus, TestOutcome
 from orchestrator.errors import BlobLost, EnvironmentProblem
+from orchestrator.judge.files.grants import build_grant_matcher
 from orchestrator.judge.gate.baseline import describe_broken_run, find_baseline_problem, list_baseline_doubts
 from orchestrator.judge.gate.check_runner import CheckRunner, build_check_key
 from orchestrator.judge.gate.difference import compare_outcomes
@@ -24,7 +25,6 @@ from orchestrator.judge.gate.flakiness import (
 from orchestrator.judge.gate.moved_test_ids import exclude_moved_tests
 from orchestrator.judge.gate.narrowing import NarrowCheckBuilder, compare_narrow_run, narrow_check, never_narrow
 from orchestrator.judge.gate.unstable_test_ids import find_unstable_tests, may_have_unstable_ids, number_unstable_cases
-from orchestrator.judge.rules.protected_files import build_grant_matcher
 from orchestrator.ports.gate import GateResult
 from orchestrator.ports.ledger import Ledger
 

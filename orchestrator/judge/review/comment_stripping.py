@@ -10,8 +10,8 @@ import tokenize
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 
-from orchestrator.judge.rules.prompt_injection import remove_hidden_text
 from orchestrator.judge.source.comment_spans import find_comment_syntax, find_comments
+from orchestrator.judge.source.hidden_text import remove_hidden_text
 from orchestrator.judge.source.python_syntax import parse_python, tokenize_python
 
 _MOST_CHARS = 400_000

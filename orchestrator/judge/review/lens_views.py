@@ -5,12 +5,8 @@ from itertools import groupby
 
 from orchestrator.domain.judging.review import LineRange, ReviewMaterial
 from orchestrator.judge.review.comment_stripping import strip_comments
-from orchestrator.judge.rules.prompt_injection import (
-    escape_hidden_text,
-    remove_addresses,
-    remove_addresses_from_name,
-    remove_hidden_text,
-)
+from orchestrator.judge.source.hidden_text import escape_hidden_text, remove_hidden_text
+from orchestrator.judge.source.reviewer_addresses import remove_addresses, remove_addresses_from_name
 from worktrees.diffs.file_diffs import Diff, FileDiff
 from worktrees.diffs.hunks import Hunk, HunkLine
 from worktrees.safety.path_rules import escape_path

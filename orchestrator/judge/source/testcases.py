@@ -6,8 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from orchestrator.judge.source.assertions import FunctionNode
-from orchestrator.judge.source.python_syntax import get_last_name
+from orchestrator.judge.source.python_syntax import FunctionNode, get_last_name
 
 _Body = Sequence[ast.stmt]
 _Marks = tuple[str, ...]

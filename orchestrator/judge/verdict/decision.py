@@ -2,6 +2,7 @@
 
 from orchestrator.domain.frozen_model import FrozenModel
 from orchestrator.domain.judging.check import Difference
+from orchestrator.domain.judging.rules import RuleId
 from orchestrator.domain.judging.verdict import Finding, LensVote, Verdict, VerdictKind
 from orchestrator.domain.run.attempt import Exit
 from orchestrator.domain.run.exit_causes import CAUSE_BY_EXIT
@@ -62,7 +63,9 @@ def _decide(evidence: VerdictEvidence) -> tuple[VerdictKind, tuple[str, ...]]:
             kind = VerdictKind.RESTART
         return kind, (f"the attempt ended {evidence.exit}: {evidence.detail}",)
     if blocking := tuple(finding for finding in evidence.findings if finding.is_blocking):
-        is_too_large = all(finding.rule == "size" for finding in blocking)  # else it may shrink when the rest is mended
+        is_too_large = all(
+            finding.rule == RuleId.SIZE for finding in blocking
+        )  # else it may shrink when the rest is mended
         if is_too_large:
             kind = VerdictKind.SPLIT
         else:

@@ -1,19 +1,21 @@
 """Tests that ask for less than they did: where a codemod made them so they land, and reviewers are told."""
 
-from collections.abc import Collection
+from collections.abc import Sequence
 
 from anyio import to_thread
 
 from orchestrator.domain.event.migration import FilesFlagged
 from orchestrator.domain.ids import CommitId
+from orchestrator.domain.judging.rules import RuleId
 from orchestrator.engine.context import RunContext
 from orchestrator.judge.files.changed_file import ChangedFile
 from orchestrator.judge.files.path_protection import is_test_path
-from orchestrator.judge.rules.weakened_assertions import check_weakened_assertions
+from orchestrator.judge.rules.change_facts import ChangeFacts
+from orchestrator.judge.rules.registry import list_findings
 from orchestrator.migrate.judging.uncovered_changes import list_changed_python
 from worktrees.object_store.trees import read_blobs
 
-WEAKENED = "weakened"
+WEAKENED = RuleId.WEAKENED.value
 """The flag of such a file."""
 
 
@@ -32,12 +34,10 @@ async def flag_weakened_tests(context: RunContext, commit: CommitId) -> None:
     made = []
     for p, oid in changed.items():
         made.append(ChangedFile(p, blobs[bases[p]], blobs[oid], files[p].mode, files[p].mode))
-    if weakened := await to_thread.run_sync(_weakened, made):
+    if weakened := await to_thread.run_sync(_list_weakened, made):
         await context.journal.append(FilesFlagged(flag=WEAKENED, paths=tuple(sorted(weakened))))
 
 
-def _weakened(files: Collection[ChangedFile]) -> Collection[str]:
-    found = []
-    for finding in check_weakened_assertions([*files], lambda _path: True):
-        found.append(finding.text)
-    return {file.path for file in files if any(text.startswith(f"{file.path}:") for text in found)}
+def _list_weakened(files: Sequence[ChangedFile]) -> set[str]:
+    facts = ChangeFacts(files, grants=("**",))
+    return {finding.path for finding in list_findings(RuleId.WEAKENED, facts)}

@@ -2,27 +2,26 @@
 
 import shlex
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from anyio import to_thread
 
 from orchestrator.domain.ids import CommitId, TreeId
+from orchestrator.domain.judging.rules import RuleId
 from orchestrator.domain.judging.verdict import Finding, LensVote
 from orchestrator.domain.migration.files import FileRecord
 from orchestrator.domain.run.attempt import Exit
 from orchestrator.domain.run.state import TaskState
 from orchestrator.engine.context import RunContext
-from orchestrator.engine.judging.candidate_changes import CandidateChanges, read_candidate_changes
+from orchestrator.engine.judging.attempt_verdict import escape_finding
+from orchestrator.engine.judging.candidate_changes import read_candidate_changes
 from orchestrator.engine.judging.lens_votes import collect_lens_votes
 from orchestrator.engine.judging.secret_leaks import find_secret_leaks
 from orchestrator.hands.execution.log_reader import read_log_ends
 from orchestrator.hands.execution.workspace_runner import run_command
-from orchestrator.judge.files.classification import count_reviewed_lines
 from orchestrator.judge.files.path_protection import find_path_protection
-from orchestrator.judge.rules.diff_summary import check_diff_summary
-from orchestrator.judge.rules.forgery import check_forgery
+from orchestrator.judge.rules.change_facts import ChangeFacts
 from orchestrator.judge.rules.registry import check_change
-from orchestrator.judge.rules.suppressions import check_suppressions
 from orchestrator.judge.verdict.decision import VerdictEvidence
 from orchestrator.migrate.models.context import ModelPass
 from orchestrator.migrate.models.file_tasks import escape_glob
@@ -126,7 +125,7 @@ class AttemptReviewer:
         if self._at.step.must_parse and (error := await self._parse_error(blob, alone)):
             return (f"does not parse after step {self._at.step.id}: {error}",), ()
         seen = await self._findings(task, alone)
-        found = tuple(finding.model_copy(update={"text": escape_path(finding.text)}) for finding in seen)
+        found = tuple(map(escape_finding, seen))
         if reasons := tuple(finding.text for finding in found if finding.is_blocking):
             return reasons, found
         broken = await self._further(self._file, self._at.start, alone)
@@ -159,9 +158,15 @@ class AttemptReviewer:
         git, start, path = self._git, self._at.start, self._file.path
         changes = await read_candidate_changes(git, start, alone)
         leaked = tuple(map(escape_path, await find_secret_leaks(git, self._context.journal.redactor, start, alone)))
-        counted, uncounted = count_reviewed_lines(changes.files, changes.sizes)
-        plain = check_diff_summary(task.spec, (path,), counted, (), True, leaked=leaked, uncounted=uncounted)
-        return (*plain, *await to_thread.run_sync(_examined, changes, path))
+        facts = ChangeFacts(
+            files=changes.files,
+            lines=changes.lines,
+            hunks=changes.hunks,
+            sizes=changes.sizes,
+            task=task.spec,
+            leaks=leaked,
+        )
+        return await to_thread.run_sync(_check_file, facts, path)
 
     async def _votes(self, task: TaskState, alone: CommitId, seen: Sequence[Finding]) -> tuple[LensVote, ...]:
         if self._at.recipe.judge.diff_review != "llm" or task.candidate is None:
@@ -172,20 +177,15 @@ class AttemptReviewer:
         return await collect_lens_votes(self._context, self._roles, task, candidate, evidence)
 
 
-def _examined(changes: CandidateChanges, path: str) -> tuple[Finding, ...]:
-    """The judge's rules. A test in scope may change, and the ratchet holds all the same: it may not ask for less, nor
-    silence or forge anything. Blocks.
+def _check_file(facts: ChangeFacts, path: str) -> tuple[Finding, ...]:
+    """Run the judge's rules. A test in scope may change, but may neither ask for less nor silence or forge anything.
+
+    Blocks.
     """
     if find_path_protection(path) is None:
-        return check_change(changes.files, changes.lines, (), changes.hunks)
-    found = check_change(changes.files, changes.lines, (escape_glob(path),), changes.hunks)
-    strict = (one.model_copy(update={"is_blocking": True}) if one.rule == "weakened" else one for one in found)
-    return (
-        *strict,
-        *check_suppressions(changes.files, _nothing_is_granted),
-        *check_forgery(changes.files, _nothing_is_granted),
+        return check_change(facts)
+    return check_change(
+        replace(facts, grants=(escape_glob(path),)),
+        blocking={RuleId.WEAKENED},
+        without_grants={RuleId.SUPPRESSION, RuleId.FORGERY},
     )
-
-
-def _nothing_is_granted(_path: str) -> bool:
-    return False
