@@ -11,6 +11,7 @@ from orchestrator.agent.tools.base import ToolResult
 from orchestrator.domain.chat import ToolCall
 from orchestrator.domain.event.base import parse_effect_name
 from orchestrator.domain.event.work import ToolCalled, ToolReturned
+from orchestrator.domain.sandbox.tool_reach import ToolReach
 from orchestrator.domain.text.truncation import truncate_text
 from orchestrator.ports.effect import record_effect
 from orchestrator.ports.ledger import Ledger
@@ -73,13 +74,12 @@ class ToolExecutor:
     async def _use(self, name: str, number: int, index: int, call: ToolCall) -> ToolResult:
         key = self._ledger.build_next_key(name)
         shared = {"key": key, "task": self._spec.task, "session": self._spec.id, "turn": number, "name": call.name}
-        tier, workspace = self._spec.tier(), self._spec.workspace
-        if workspace:
-            policy = await workspace.get_policy_hash(tier)
-        else:
-            policy = ""
         called = ToolCalled(
-            **shared, arguments=await self._ledger.store_text(call.arguments, is_said=True), tier=tier, policy=policy
+            **shared,
+            arguments=await self._ledger.store_text(call.arguments, is_said=True),
+            tier=self._spec.tier(),
+            policy=await self._get_policy_hash(),
+            reach=self._get_reach(call.name),
         )
         begun = monotonic()
         async with record_effect(self._ledger, called) as using:
@@ -101,6 +101,17 @@ class ToolExecutor:
         if veto is None:
             await self._points.after_tool(number, index, call, shown)
         return shown
+
+    async def _get_policy_hash(self) -> str:
+        if self._spec.workspace is None:
+            return ""
+        return await self._spec.workspace.get_policy_hash(self._spec.tier())
+
+    def _get_reach(self, name: str) -> ToolReach | None:
+        tool = self._spec.tools.get(name)
+        if tool is None:
+            return None
+        return tool.reach
 
     async def _run(self, name: str, call: ToolCall) -> ToolResult:
         tool = self._spec.tools.get(call.name)

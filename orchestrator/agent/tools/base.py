@@ -8,6 +8,7 @@ from pydantic import AfterValidator, BaseModel
 
 from orchestrator.domain.chat import ToolSpec
 from orchestrator.domain.sandbox.network import NetworkDecision
+from orchestrator.domain.sandbox.tool_reach import ToolReach
 from orchestrator.errors import MalformedReply, ToolRefused
 from orchestrator.llm.output_parsing import parse_arguments
 
@@ -46,8 +47,8 @@ class ToolResult:
 class Tool(Generic[A]):
     """A tool: how it is offered, and what it does with arguments that fit `arguments`.
 
-    `is_mutating` tells that it may change the workspace, `is_final` that it can end the session. `run` may raise
-    ToolRefused; its text goes to the model.
+    `is_mutating` tells that it may change the workspace, `is_final` that it can end the session, `reach` what it works
+    on. `run` may raise ToolRefused; its text goes to the model.
     """
 
     name: str
@@ -56,6 +57,7 @@ class Tool(Generic[A]):
     run: Callable[[A], Awaitable[ToolResult]]
     is_mutating: bool = False
     is_final: bool = False
+    reach: ToolReach = ToolReach.NOTHING
 
     @property
     def spec(self) -> ToolSpec:

@@ -5,6 +5,7 @@ from pydantic import Field
 from orchestrator.agent.edits.editor import EditRefusal, apply_edit
 from orchestrator.agent.tools.base import CommandText, Tool, ToolResult
 from orchestrator.domain.frozen_model import FrozenModel
+from orchestrator.domain.sandbox.tool_reach import ToolReach
 from orchestrator.errors import ToolRefused
 from orchestrator.ports.hands import Workspace
 
@@ -69,7 +70,7 @@ def build_read_tool(workspace: Workspace) -> Tool[ReadArguments]:
             rest = ""
         return ToolResult("\n".join(shown) + rest or "[empty file]")
 
-    return Tool("read", "Show a file, or some of its lines, with line numbers.", ReadArguments, read_lines)
+    return Tool("read", "Show a file, or some of its lines, with line numbers.", ReadArguments, read_lines, reach=ToolReach.FILES)
 
 
 def _lines(content: bytes) -> list[str]:
@@ -91,7 +92,7 @@ def build_list_tool(workspace: Workspace) -> Tool[ListArguments]:
             rest = ""
         return ToolResult("\n".join(found[:_MAX_PATHS]) + rest or f"no file fits {arguments.glob}")
 
-    return Tool("list", "List the files of the repository.", ListArguments, list_files)
+    return Tool("list", "List the files of the repository.", ListArguments, list_files, reach=ToolReach.FILES)
 
 
 def build_search_tool(workspace: Workspace) -> Tool[SearchArguments]:
@@ -106,7 +107,7 @@ def build_search_tool(workspace: Workspace) -> Tool[SearchArguments]:
         return ToolResult("\n".join(found[:_MAX_MATCHES]) + rest or "no line matches")
 
     return Tool(
-        "search", "Find lines that match a regular expression, as path:line:text.", SearchArguments, search_lines
+        "search", "Find lines that match a regular expression, as path:line:text.", SearchArguments, search_lines, reach=ToolReach.FILES
     )
 
 
@@ -127,6 +128,7 @@ def build_edit_tool(workspace: Workspace) -> Tool[EditArguments]:
         EditArguments,
         edit_file,
         is_mutating=True,
+        reach=ToolReach.FILES,
     )
 
 
@@ -138,4 +140,4 @@ def build_write_tool(workspace: Workspace) -> Tool[WriteArguments]:
         await workspace.write_file(arguments.path, content)
         return ToolResult(f"wrote {arguments.path} ({len(content)} bytes)")
 
-    return Tool("write", "Create a file, or replace its whole content.", WriteArguments, write_file, is_mutating=True)
+    return Tool("write", "Create a file, or replace its whole content.", WriteArguments, write_file, is_mutating=True, reach=ToolReach.FILES)
