@@ -9,7 +9,7 @@ MAX_NOTICE_CHARS = 300
 
 
 class FallbackNotices:
-    """Which model answers in whose place, as far as it was told."""
+    """Remembers which model answers in whose place, and tells a person when that changes."""
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger

@@ -42,7 +42,7 @@ class Turn:
 
 @dataclass
 class SessionHistory:
-    """What was said so far. `opening` is a conversation that this one continues, or nothing."""
+    """The turns so far. `opening` is a conversation that this one continues, or nothing."""
 
     system: str
     brief: str
@@ -50,11 +50,11 @@ class SessionHistory:
     opening: "SessionHistory | None" = None
 
     def list_all_turns(self) -> list[Turn]:
-        """The turns of this conversation and of those it continues."""
+        """Return the turns of this conversation and of those it continues."""
         return [*(self.opening.list_all_turns() if self.opening else ()), *self.turns]
 
     def build_messages(self, context_tokens: int) -> tuple[Message, ...]:
-        """The messages of the next request, with old observations elided if the context is getting full."""
+        """Return the messages of the next request, with old observations elided if the context is getting full."""
         elided = _elided(self.list_all_turns(), context_tokens)
         return (Message(role="system", text=self.system), *self._told(elided))
 
@@ -91,7 +91,7 @@ def _turn_messages(turn: Turn, index: int, *, is_elided: bool) -> list[Message]:
 
 
 def _elided(turns: Sequence[Turn], context_tokens: int) -> int:
-    """How many of the first turns lose their observations; it grows in steps, and never when nothing was said."""
+    """Return how many of the first turns lose their observations; it grows in steps, never when nothing was said."""
     high, low = (int(context_tokens * CHARS_PER_TOKEN * share) for share in (ELIDE_ABOVE_SHARE, ELIDE_DOWN_TO_SHARE))
     boundary, size = 0, 0
     for index, turn in enumerate(turns):

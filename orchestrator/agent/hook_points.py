@@ -22,28 +22,28 @@ class SessionHooks:
         self._hooks = hooks
 
     async def before_turn(self, turn: int) -> str | None:
-        """Why the model may not be asked for its next reply."""
+        """Return why the model may not be asked for its next reply."""
         return await self._hooks.find_veto(self._moment("turn", turn, f"{self._spec.id}/{turn}"))
 
     async def after_turn(self, turn: int, tree: str | None) -> None:
-        """All tools of a reply have returned; `tree` is the workspace's content."""
+        """Tell hooks that all tools of a reply have returned; `tree` is the workspace's content."""
         await self._hooks.notify_after(self._moment("turn", turn, f"{self._spec.id}/{turn}", tree=tree))
 
     async def before_tool(self, turn: int, index: int, call: ToolCall) -> str | None:
-        """Why a tool may not be used as the model wants."""
+        """Return why a tool may not be used as the model wants."""
         moment = self._tool_moment(turn, index, call)
         if moment:
             return await self._hooks.find_veto(moment)
         return None
 
     async def after_tool(self, turn: int, index: int, call: ToolCall, result: ToolResult) -> None:
-        """A tool has been used, or refused to be."""
+        """Tell hooks that a tool has been used, or refused to be."""
         told = {"ok": result.is_ok, "text": result.text[:_OBSERVATION_CHARS]}
         if moment := self._tool_moment(turn, index, call, result=told):
             await self._hooks.notify_after(moment)
 
     def _tool_moment(self, turn: int, index: int, call: ToolCall, **more: Any) -> HookOccurrence | None:  # noqa: ANN401
-        """None where nobody asks, or the tool cannot be used anyway. Arguments are those that the tool itself reads."""
+        """Return what hooks see of a call; None where nobody asks, or the tool cannot be used anyway."""
         tool = self._spec.tools.get(call.name)
         if tool is None or not self._hooks.has_hooks_for("tool"):
             return None

@@ -108,7 +108,7 @@ class _Session:
                 return final
 
     async def rebuild_result(self, ended: Exit, detail: str) -> object:
-        """The result of a session that ended before this process lived; final tools only look at their arguments.
+        """Return the result of a session that ended in an earlier process; final tools only look at their arguments.
 
         What is asked of a result may have become more since, by another version or other settings.
         """
@@ -127,7 +127,7 @@ class _Session:
         return None
 
     def _dead_end(self) -> tuple[Exit, str] | None:
-        """How the session ends if what the model does leads nowhere."""
+        """Return how the session ends if what the model does leads nowhere."""
         if pattern := self._stuck.pattern:
             return Exit.STUCK, pattern
         latest = self._conversation.turns[-MALFORMED_LIMIT:]
@@ -175,7 +175,7 @@ class _Session:
         return snapshot.tree
 
     def _nudge(self, turn: Turn) -> str:
-        """What the harness says after a turn: what leads nowhere, what went wrong, what runs out."""
+        """Return what the harness says after a turn: what leads nowhere, what went wrong, what runs out."""
         final, limit = self._actor.final_tool_names, self._spec.settings.max_turns
         said = [self._stuck.record_turn(turn)]
         if turn.finish_reason == "length":

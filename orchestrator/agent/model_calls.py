@@ -45,7 +45,7 @@ class ModelCaller:
         self._prices: dict[str, Price | None] = {}
 
     async def ask_model(self, spec: SessionSpec, turn: int, messages: tuple[Message, ...]) -> Reply:
-        """The reply to a session's next request; it is in the ledger when this returns.
+        """Return the reply to a session's next request; it is in the ledger when this returns.
 
         Raises:
             LimitReached: the budget does not allow another call.
@@ -94,7 +94,7 @@ class _JournaledTries:
         return reply
 
     def _require_going(self) -> None:
-        """Each try asks: the one before it may have been long ago, and so may the wait for room in the budget."""
+        """Refuse to go on while a person has paused the run; each try asks, since the one before may be long ago."""
         state = self._ledger.state
         if state.user_pause is not None:
             raise PausedByPerson(f"{state.user_pause}; go on with: orchestrate continue {state.run.run}")
@@ -150,7 +150,7 @@ class _JournaledTries:
 
 
 def _without_secrets(ledger: Ledger, reply: Reply) -> Reply:
-    """A reply as everybody is to know it: the tools that it calls, its session and the journal alike."""
+    """Return a reply as everybody is to know it: the tools that it calls, its session and the journal alike."""
     calls = tuple(
         call.model_copy(update={"arguments": ledger.hide_known_secrets(call.arguments)}) for call in reply.tool_calls
     )
@@ -168,5 +168,5 @@ def _lost(intent: Intent, reason: str) -> Done:
 
 
 def build_call_failure(called: ModelCalled, error: str, detail: str, retry_in_s: float | None = None) -> ModelFailed:
-    """The end of a call that brought no reply."""
+    """Return the end of a call that brought no reply."""
     return ModelFailed(**_shared(called), model=called.model, error=error, detail=detail[:2_000], retry_in_s=retry_in_s)

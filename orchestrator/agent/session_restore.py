@@ -29,7 +29,7 @@ class RestoredSession:
 async def restore_session(
     ledger: SessionMemory, session: SessionId, until: int | None = None
 ) -> RestoredSession | None:
-    """What the journal holds of a session, up to and with turn `until` if that is given; None if it never began."""
+    """Return what the journal holds of a session, up to and with turn `until` if given; None if it never began."""
     events = await ledger.list_session_events(session)
     if not events:
         return None

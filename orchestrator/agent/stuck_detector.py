@@ -74,12 +74,12 @@ class ObservedTurn(Protocol):
 
     @property
     def failed(self) -> bool:
-        """Whether one of the calls was refused or failed."""
+        """True if one of the calls was refused or failed."""
         ...
 
 
 def find_stuck_pattern(turns: Sequence[TurnFingerprint]) -> StuckPattern | None:
-    """The pattern in which the last turns are stuck, or the one they are a turn away from, or None."""
+    """Return the pattern in which the last turns are stuck, or the one they are a turn away from, or None."""
     window = turns[-WINDOW_TURNS:]
     found = []
     for name, measure in _MEASURES.items():
@@ -89,7 +89,7 @@ def find_stuck_pattern(turns: Sequence[TurnFingerprint]) -> StuckPattern | None:
 
 
 def fingerprint_turn(turn: ObservedTurn) -> TurnFingerprint:
-    """The turn without what varies between equal turns."""
+    """Return the turn without what varies between equal turns."""
     results = []
     for call in turn.tool_calls:
         if call.id in turn.observations:
@@ -129,7 +129,7 @@ class StuckDetector:
 
 
 def _arguments(written: str) -> str:
-    """Arguments with their keys in order, so that only their meaning is compared; as written if they are no JSON."""
+    """Return arguments with their keys in order, so that their meaning is compared; as written if they are no JSON."""
     try:
         return json.dumps(decode_json(written), sort_keys=True)
     except (ValueError, RecursionError):
@@ -137,7 +137,7 @@ def _arguments(written: str) -> str:
 
 
 def _run(turns: Sequence[TurnFingerprint], is_same: Callable[[TurnFingerprint, TurnFingerprint], bool]) -> int:
-    """How many of the last turns are the same as the very last one."""
+    """Return how many of the last turns are the same as the very last one."""
     length = 0
     for turn in reversed(turns):
         if not is_same(turn, turns[-1]):
@@ -159,7 +159,7 @@ def _monologue(turns: Sequence[TurnFingerprint]) -> int:
 
 
 def _alternation(turns: Sequence[TurnFingerprint]) -> int:
-    """How many of the last turns are A, B, A, B and so on, A being unlike B."""
+    """Return how many of the last turns are A, B, A, B and so on, A being unlike B."""
     if len(turns) < 2 or turns[-1] == turns[-2] or not all(turn.actions for turn in turns[-2:]):
         return 0
     pairs = zip(reversed(turns), reversed(turns[:-2]), strict=False)
@@ -192,7 +192,9 @@ _SENTENCES = {
 _ADVICE = {
     StuckPatternName.ERROR: "Read what it says and do something else: look at the cause, or take another way.",
     StuckPatternName.REPETITION: "Doing it again will change nothing. Use what you know now, or take another way.",
-    StuckPatternName.MONOLOGUE: "Words alone change nothing: use a tool now, the one that ends the session if you are done.",
+    StuckPatternName.MONOLOGUE: (
+        "Words alone change nothing: use a tool now, the one that ends the session if you are done."
+    ),
     StuckPatternName.ALTERNATION: "That is a circle. Decide for one way, or take a third one.",
 }
 _HINTS = {StuckPatternName.MONOLOGUE: "; can this model call tools?"}

@@ -56,7 +56,7 @@ class ToolExecutor:
         return None
 
     def is_malformed(self, turn: Turn) -> bool:
-        """Whether nothing of a reply could be used, because its first call names no tool or does not fit it."""
+        """Return True if nothing of a reply could be used, because its first call names no tool or does not fit it."""
         if not turn.tool_calls:
             return False
         call = turn.tool_calls[0]
@@ -64,7 +64,7 @@ class ToolExecutor:
         return tool is None or not tool.can_parse_arguments(call.arguments)
 
     async def read_final_value(self, turn: Turn) -> object:
-        """What the final tool of a turn accepts, without using any other tool; None if it accepts it no more."""
+        """Return what the final tool of a turn accepts, without using another tool; None if it accepts it no more."""
         for call in turn.tool_calls:
             tool = self._spec.tools.get(call.name)
             if tool and tool.is_final and (result := await tool(call.arguments)).final is not None:

@@ -16,7 +16,7 @@ _DYING_S = 10.0
 async def run_stoppable_tool(
     ledger: Ledger, call: str, workspace: Workspace | None, use: Coroutine[object, object, ToolResult]
 ) -> ToolResult:
-    """What a tool returns; of one that a person stops, what its command had printed by then.
+    """Return what a tool returns; of one that a person stops, what its command had printed by then.
 
     Args:
         ledger: tells when a person has it stopped. One that was stopped in an earlier process is not used again.

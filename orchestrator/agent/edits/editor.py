@@ -100,7 +100,7 @@ def _exact(file: FileText, old: str, new: str, replace_all: bool) -> MatchedSpli
 
 
 def _blocks(found: Sequence[int], size: int, starts: Sequence[int]) -> list[tuple[int, int]]:
-    """The blocks of lines, first and last counted from 0, that the matches touch; matches on one line share a block."""
+    """Return the blocks of lines (first and last, from 0) that matches touch; matches on one line share a block."""
     blocks: list[tuple[int, int]] = []
     for at in found:
         first, last = bisect_right(starts, at) - 1, bisect_right(starts, at + size) - 1
@@ -111,7 +111,7 @@ def _blocks(found: Sequence[int], size: int, starts: Sequence[int]) -> list[tupl
 
 
 def _relined(here: Sequence[FileLine], bodies: Sequence[str], style: str) -> list[FileLine]:
-    """The new bodies with endings: lines that stay keep theirs, others get `style`, and the last has the last one's."""
+    """Return new bodies with endings: lines that stay keep theirs, others get `style`, the last has the last one's."""
     kept: Sequence[int | None] = [None] * len(bodies)
     if any(line.ending != style for line in here[:-1]):
         kept = align_lines([line.body for line in here], bodies)

@@ -56,7 +56,7 @@ class FileText:
 
     @property
     def line_count(self) -> int:
-        """How many lines there are; what follows the last newline counts only if there is something."""
+        """The number of lines; what follows the last newline counts only if there is something."""
         return len(self.lines) - (not self.lines[-1].body)
 
     @property
@@ -66,12 +66,12 @@ class FileText:
 
     @property
     def is_legacy(self) -> bool:
-        """Whether it has bytes that are not UTF-8 and no character beyond ASCII that is."""
+        """True if it has bytes that are not UTF-8 and no character beyond ASCII that is."""
         text = "".join(line.body for line in self.lines)
         return _SURROGATE.search(text) is not None and _BEYOND_ASCII.search(text) is None
 
     def normalise_text(self, text: str) -> str:
-        """A model's text with this file's idea of a line break written as `\\n`, without a byte-order mark."""
+        """Return a model's text with this file's idea of a line break written as `\\n`, without a byte-order mark."""
         text = text.replace("\r\n", "\n")
         if self.has_cr_endings:
             text = text.replace("\r", "\n")
@@ -80,12 +80,12 @@ class FileText:
         return text
 
     def choose_line_ending(self, start: int, end: int) -> str:
-        """The line ending that new lines between `start` and `end` should have: the nearest one there is."""
+        """Return the line ending that new lines between `start` and `end` should have: the nearest one there is."""
         nearest = chain(range(start, end), range(start - 1, -1, -1), range(end, len(self.lines)))
         return next((self.lines[index].ending for index in nearest if self.lines[index].ending), "\n")
 
     def apply_splices(self, splices: Sequence[Splice]) -> tuple[bytes, tuple[EditedSpan, ...]]:
-        """The file's bytes after the splices, given in order and apart, and the lines that changed in the result."""
+        """Return the file's bytes after splices, given in order and apart, and the lines that changed in the result."""
         lines: list[FileLine] = []
         spans: list[EditedSpan] = []
         done = 0
@@ -100,17 +100,17 @@ class FileText:
 
 
 def has_surrogates(text: str) -> bool:
-    """Whether the text cannot be encoded as UTF-8."""
+    """Return True if the text cannot be encoded as UTF-8."""
     return _SURROGATE.search(text) is not None
 
 
 def replace_surrogates(line: str) -> str:
-    """The line fit for a message: bytes that are not UTF-8 as the replacement character."""
+    """Return the line fit for a message: bytes that are not UTF-8 as the replacement character."""
     return _SURROGATE.sub("\ufffd", line)
 
 
 def align_lines(old: Sequence[str], new: Sequence[str]) -> list[int | None]:
-    """For each new line the index of the old line it repeats, in order, or None where the line is new."""
+    """Return for each new line the index of the old line it repeats, in order, or None where the line is new."""
     head = _common(old, new)
     tail = _common(old[head:][::-1], new[head:][::-1])
     kept: list[int | None] = [None] * len(new)
@@ -128,7 +128,7 @@ def _common(left: Sequence[str], right: Sequence[str]) -> int:
 
 
 def _changed(old: Sequence[FileLine], new: Sequence[FileLine], start: int) -> EditedSpan:
-    """Where `new`, placed at line index `start`, differs from `old`."""
+    """Return where `new`, placed at line index `start`, differs from `old`."""
     left, right = ["".join(line) for line in old], ["".join(line) for line in new]
     head = _common(left, right)
     tail = _common(left[head:][::-1], right[head:][::-1])

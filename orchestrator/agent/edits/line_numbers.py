@@ -17,7 +17,7 @@ class NumberedLines:
 
     @classmethod
     def from_lines(cls, lines: Sequence[str]) -> "NumberedLines | None":
-        """The lines taken apart, or None unless every one has a number and the same mark after it."""
+        """Return the lines taken apart, or None unless every one has a number and the same mark after it."""
         found = [_NUMBERED.match(line) for line in lines]
         marks = {find_number_mark(line) for line in lines} - {None}
         mark = marks.pop() if marks else None
@@ -30,12 +30,12 @@ class NumberedLines:
 
     @property
     def is_consecutive(self) -> bool:
-        """Whether the numbers count up by one, as those of a copied piece do."""
+        """True if the numbers count up by one, as those of a copied piece do."""
         return all(b == a + 1 for a, b in zip(self.numbers, self.numbers[1:], strict=False))
 
     @property
     def is_spaced(self) -> bool:
-        """Whether a space that may belong to the mark follows it in every line."""
+        """True if a space that may belong to the mark follows it in every line."""
         return all(text[:1] in {"", " "} for text in self.texts)
 
     @property
@@ -45,7 +45,7 @@ class NumberedLines:
 
 
 def find_number_mark(line: str) -> str | None:
-    """What follows the line number that the line begins with, or None."""
+    """Return what follows the line number that the line begins with, or None."""
     match = _NUMBERED.match(line)
     if match and match[2]:
         return match[2].strip(" ")

@@ -1,4 +1,4 @@
-"""What a model is told when an edit is refused: why, where, and what the file really has there."""
+"""Refusals of edits, as a model is told: why, where, and what the file really has there."""
 
 import re
 from collections import Counter
@@ -21,7 +21,7 @@ _WORD = re.compile(r"\w+")
 
 
 class EditRefusalReason(StrEnum):
-    """Why an edit is refused."""
+    """The reason why an edit is refused."""
 
     EMPTY = "empty"
     SAME = "same"
@@ -138,7 +138,7 @@ def _listed(bodies: Sequence[str], start: int, end: int) -> str:
 
 
 def _nearest(bodies: Sequence[str], old: Sequence[str]) -> tuple[int, int] | None:
-    """The window of as many lines as `old` has that shares the most words with it, if it shares enough."""
+    """Return the window of as many lines as `old` has that shares the most words with it, if it shares enough."""
     wanted = []
     for line in old[:_COMPARED_LINES]:
         wanted.append(set(_WORD.findall(line)))
@@ -161,6 +161,6 @@ def _nearest(bodies: Sequence[str], old: Sequence[str]) -> tuple[int, int] | Non
 
 
 def _likeness(words: set[str], wanted: Sequence[set[str]], owners: dict[str, list[int]]) -> float:
-    """How many of its words a line shares with the most alike line of `wanted`, from 0 to 1 (Dice's coefficient)."""
+    """Return how many words a line shares with the most alike line of `wanted`, from 0 to 1 (Dice's coefficient)."""
     shared = Counter(index for word in words for index in owners.get(word, ()))
     return max((2 * n / (len(words) + len(wanted[index])) for index, n in shared.items()), default=0.0)

@@ -20,19 +20,19 @@ class UnsafeReplacement(Exception):
 
 @dataclass(frozen=True, slots=True)
 class LineReplacement:
-    """What a model asks for beyond the exact rung: whole lines `old` that become whole lines `new`."""
+    """A replacement beyond the exact rung: whole lines `old` that become whole lines `new`."""
 
     old: tuple[str, ...]
     new: tuple[str, ...]
 
     @classmethod
     def from_texts(cls, old: str, new: str) -> "LineReplacement":
-        """A newline at the end of either makes no difference, but for `new` being empty: then the lines go."""
+        """Split both at newlines; one at the end makes no difference, but if `new` is empty: then the lines go."""
         removes = not new and old.endswith("\n")
         return cls(_lines(old), () if removes else _lines(new))
 
     def build_splice(self, file: FileText, start: int, rung: MatchLevel) -> Splice:
-        """The splice that puts `new` in place of the lines from `start`, in the file's own spelling.
+        """Return the splice that puts `new` in place of the lines from `start`, in the file's own spelling.
 
         Lines that `new` repeats from `old` stay as the file has them.
 
@@ -57,7 +57,7 @@ class LineReplacement:
         return Splice(start, end, tuple(lines))
 
     def list_unnumbered_readings(self) -> list["LineReplacement"]:
-        """The readings of a quote whose every line begins with a line number: with and without a space after it.
+        """Return the readings of a quote whose every line begins with a line number: with and without a space after it.
 
         Raises:
             Unfit: some lines of `new` begin with such a number and some do not.
@@ -94,7 +94,7 @@ def _respelling(here: Sequence[str], old: Sequence[str], rung: MatchLevel) -> Ca
 
 
 def _letters(here: Sequence[str], old: Sequence[str], key: Callable[[str], str]) -> dict[str, set[str]]:
-    """For each character of `old` that folding may touch: what the file has in its place."""
+    """Return for each character of `old` that folding may touch what the file has in its place."""
     letters: dict[str, set[str]] = {}
     for real, quoted in zip(here, old, strict=True):
         size = len(key(quoted))
@@ -154,7 +154,7 @@ class _Indent:
 
 
 def _step(real: str, quoted: str) -> tuple[str, bool] | None:
-    """The white space that one indentation has in front of the other, and whether the quoted one lacks it."""
+    """Return the white space that one indentation has in front of the other, and whether the quoted one lacks it."""
     if real.endswith(quoted):
         return real.removesuffix(quoted), True
     if quoted.endswith(real):

@@ -1,4 +1,4 @@
-"""What a tool is to the loop."""
+"""Tools as the loop uses them."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ CommandText = Annotated[str, AfterValidator(_word)]
 
 @dataclass(frozen=True)
 class ToolResult:
-    """What the model is told. A result with `final` set ends the session with that value.
+    """The answer of a tool to the model. A result with `final` set ends the session with that value.
 
     `network` is for the journal: what the tool reached of it, and what it was kept from.
     `stray_packets` counts what a command tried to send and had no way out for.
@@ -61,11 +61,11 @@ class Tool(Generic[A]):
 
     @property
     def spec(self) -> ToolSpec:
-        """How it is offered to a model."""
+        """The tool as it is offered to a model."""
         return ToolSpec(name=self.name, description=self.description, parameters=_schema(self.arguments))
 
     def can_parse_arguments(self, arguments: str) -> bool:
-        """Whether arguments as the model wrote them fit the tool, so that it can be used at all."""
+        """Return True if arguments as the model wrote them fit the tool, so that it can be used at all."""
         try:
             parse_arguments(arguments, self.arguments)
         except MalformedReply:
@@ -84,7 +84,7 @@ AnyTool = Tool[Any]
 
 
 def _schema(model: type[BaseModel]) -> dict[str, Any]:
-    """The model's JSON Schema without titles, which say nothing that the names do not."""
+    """Return the model's JSON Schema without titles, which say nothing that the names do not."""
     schema: dict[str, Any] = _without_titles(model.model_json_schema())
     return schema
 

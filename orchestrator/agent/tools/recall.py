@@ -21,7 +21,7 @@ class RecallArguments(FrozenModel):
 
 
 def build_recall_tool(ledger: Ledger) -> Tool[RecallArguments]:
-    """Finds earlier words and deeds."""
+    """Return the tool that finds what was said and done earlier."""
 
     async def search_journal(arguments: RecallArguments) -> ToolResult:
         try:

@@ -30,7 +30,7 @@ def build_shell_tool(
     *,
     is_writing: bool = True,
 ) -> Tool[ShellArguments]:
-    """Runs a command at the tier that stands when it is called; only the repository can be written, if that."""
+    """Return the tool that runs a command at the tier of that time; only the repository can be written, if that."""
 
     async def run_command_line(arguments: ShellArguments) -> ToolResult:
         command = ShellCommand(

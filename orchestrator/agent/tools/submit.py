@@ -20,7 +20,7 @@ def build_submit_tool(
     value: type[V],
     problems: Callable[[V], Awaitable[tuple[str, ...]]] = _no_problem,
 ) -> Tool[V]:
-    """A tool whose arguments are the session's result, unless `problems` finds something to send back."""
+    """Return a tool whose arguments are the session's result, unless `problems` finds something to send back."""
 
     async def submit_value(arguments: V) -> ToolResult:
         found = await problems(arguments)

@@ -1,4 +1,4 @@
-"""The rules for changes, by the ids under which findings are stored; each has its check in `orchestrator.judge.rules`."""
+"""Rules for changes, by the ids under which findings are stored; their checks are in `orchestrator.judge.rules`."""
 
 from enum import StrEnum
 

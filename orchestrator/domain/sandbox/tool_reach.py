@@ -1,10 +1,10 @@
-"""What a tool works on, as it says itself: by that a use that was refused, or tried too much, is told."""
+"""The kinds of things that tools work on: each tool says its own, by which policy violations are found."""
 
 from enum import StrEnum
 
 
 class ToolReach(StrEnum):
-    """What a tool works on: paths of the workspace, a command in the sandbox, the tier of the task, or none of these."""
+    """The things that tools work on: paths of the workspace, a command in the sandbox, the task's tier, or none."""
 
     FILES = "files"
     COMMAND = "command"

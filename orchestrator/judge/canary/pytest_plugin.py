@@ -57,7 +57,7 @@ def must_fail_by_approx() -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
-    """All of them run, whatever else is broken: that is for the gate to say."""
+    """Let all of them run, whatever else is broken: that is for the gate to say."""
     config.option.maxfail = 0
     config.option.continue_on_collection_errors = True
 

@@ -144,7 +144,7 @@ class CanaryRunner:
 
 
 def find_canary_doubt(receipt: Receipt, outcomes: Outcomes, exit_code: int | None) -> str:
-    """Return what is wrong with a canary run, in words that go on from "the harness ran tests of its own, and"; or empty.
+    """Return what is wrong with a canary run, or nothing; it goes on from "the harness ran tests of its own, and".
 
     Args:
         receipt: of the run.

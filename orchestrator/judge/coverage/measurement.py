@@ -1,4 +1,4 @@
-"""Which lines of Python files run while a check does, told by coverage.py, which is lent to the sandbox.
+"""Measuring which lines of Python files run while a check does, by coverage.py, which is lent to the sandbox.
 
 It never decides anything: the run is one of its own beside the gate, without a receipt.
 """
@@ -33,7 +33,7 @@ python3 -S "$ORCHESTRATE_COVERED/sitecustomize.py" >"${_RESULT}"
 
 
 def find_coverage_package() -> Path:
-    """Where coverage.py lies on this host: the directory that the hands of a covered run have to be lent.
+    """Return the directory of coverage.py on this host, which the hands of a covered run have to be lent.
 
     Raises:
         LookupError: it is not installed.
@@ -47,7 +47,7 @@ def find_coverage_package() -> Path:
 async def measure_lines_run(
     hands: Hands, spec: CheckSpec, commit: CommitId, paths: Sequence[str], output_bytes: int
 ) -> Mapping[str, frozenset[int]] | str:
-    """The lines of these files that run while the check does, by path; or why that cannot be told.
+    """Return the lines of these files that run while the check does, by path; or why that cannot be told.
 
     Args:
         hands: see the directory of `package`.
@@ -82,7 +82,7 @@ def _command(spec: CheckSpec, paths: Sequence[str], output_bytes: int) -> ShellC
 
 
 def _told(text: bytes) -> Mapping[str, frozenset[int]] | str:
-    """What the sandbox said, which may be anything."""
+    """Read what the sandbox said, which may be anything."""
     try:
         said = decode_json(text)
         lines = {}

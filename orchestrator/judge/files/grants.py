@@ -1,4 +1,4 @@
-"""What the plan lets a task change although it is protected."""
+"""Grants: globs of what the plan lets a task change although it is protected."""
 
 from collections.abc import Callable, Sequence
 

@@ -33,7 +33,7 @@ class CheckRunner:
 
     @property
     def environment(self) -> str:
-        """What besides the tree decides an outcome, as a hash."""
+        """A hash of what besides the tree decides an outcome."""
         return self._hands.environment_hash
 
     async def run_check(
@@ -124,7 +124,7 @@ _EXPLAINED = frozenset({CommandEnding.LIMIT, CommandEnding.NOT_STARTED})
 
 
 def build_check_key(spec: CheckSpec) -> str:
-    """Return the check's id with a hash of everything that defines it, so that receipts of another definition never count."""
+    """Return the check's id with a hash of all that defines it: receipts of another definition never count."""
     definition = json.dumps(spec.model_dump(mode="json"), sort_keys=True)
     return f"{spec.id}.{hashlib.sha256(definition.encode()).hexdigest()[:8]}"
 

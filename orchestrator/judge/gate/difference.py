@@ -100,11 +100,12 @@ def _find_exit_problems(
         yield "the base did not exit by itself and tells no tests: nothing can be judged"
     if exit_code != 0 and baseline is None and baseline_exit:
         yield (
-            f"exits with {_format_code(exit_code)}; the gate was red on the base already and tells no tests, so only exit 0 "
-            "counts"
+            f"exits with {_format_code(exit_code)}; the gate was red on the base already and tells no tests, "
+            "so only exit 0 counts"
         )
     elif exit_code != 0:
-        yield f"exits with {_format_code(exit_code)}; only 0 counts as green without outcomes of the base to compare with"
+        code = _format_code(exit_code)
+        yield f"exits with {code}; only 0 counts as green without outcomes of the base to compare with"
 
 
 def _format_code(exit_code: int | None) -> str:

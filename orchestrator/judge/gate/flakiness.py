@@ -15,7 +15,7 @@ MAX_DOUBTED_TESTS = 20
 
 
 def list_runs_like(state: RunState, receipt: Receipt) -> list[Receipt]:
-    """Return every receipt of the same check on the same tree in the same environment that came to its end, oldest first."""
+    """Return all completed receipts of the same check, tree and environment, oldest first."""
     wanted = (receipt.check, receipt.tree, receipt.environment, ReceiptStatus.COMPLETED)
     runs = []
     for one in state.receipts.values():

@@ -40,7 +40,7 @@ class HarnessGate:
         baseline_runner: CheckRunner | None = None,
         is_strict: bool = False,
     ) -> None:
-        """`baseline_runner` runs the checks on the base, if that is to be another environment than the trees' own.
+        """Use `baseline_runner` for the checks on the base, if that is to be another environment than the trees' own.
 
         Then a tree is compared with the base in its own environment, so that nobody is blamed for what the environment
         breaks; with `is_strict` it is compared with the base in the base's, and has to have mended that as well.
@@ -56,7 +56,7 @@ class HarnessGate:
 
     @property
     def commands(self) -> str:
-        """What the gate runs, in words."""
+        """The commands that the gate runs, as one line of shell."""
         return " && ".join(spec.run for spec in self._checks)
 
     @property

@@ -1,4 +1,4 @@
-"""What is put into the sandbox beside a check, under names that are drawn anew for each run and kept nowhere."""
+"""Files that are put into the sandbox beside a check, under names drawn anew for each run and kept nowhere."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ class SandboxInjection:
     names: Mapping[str, str]
 
     def hide_drawn_names(self, text: str) -> str:
-        """A text as it is recorded, without anything that was drawn."""
+        """Return a text as it is recorded, without anything that was drawn."""
         for drawn, name in self.names.items():
             text = text.replace(drawn, name)
         return text

@@ -10,7 +10,7 @@ _PASSED = frozenset({TestOutcome.PASSED, TestOutcome.XPASSED})
 def exclude_moved_tests(
     difference: Difference, baseline: Outcomes, outcomes: Outcomes, is_granted: Callable[[str], bool]
 ) -> Difference:
-    """The difference without the missing tests that were moved.
+    """Return the difference without the missing tests that were moved.
 
     Args:
         difference: of `outcomes` to `baseline`.
@@ -30,7 +30,7 @@ def exclude_moved_tests(
 
 
 def _elsewhere(test: str, before: TestOutcome, new: Outcomes, is_granted: Callable[[str], bool]) -> Iterator[str]:
-    """The new tests that may be a missing one of a granted file."""
+    """Yield the new tests that may be a missing one of a granted file."""
     for name in _names_in_files(test, is_granted):
         for other, outcome in new.items():
             if other.endswith(name) and outcome in {*_PASSED, before}:
@@ -38,7 +38,7 @@ def _elsewhere(test: str, before: TestOutcome, new: Outcomes, is_granted: Callab
 
 
 def _names_in_files(test: str, is_granted: Callable[[str], bool]) -> Iterator[str]:
-    """How a test is named within each granted file it may be of: `.TestMoney::test_add`, without the module."""
+    """Yield a test's name within each granted file it may be of: `.TestMoney::test_add`, without the module."""
     place, _, _ = test.partition("::")
     parts = place.split(".")
     for count in range(len(parts), 0, -1):

@@ -12,7 +12,7 @@ NarrowCheckBuilder = Callable[[CheckSpec, Sequence[str]], CheckSpec | None]
 
 
 def never_narrow(_spec: CheckSpec, _tests: Sequence[str]) -> None:
-    """For checks that run as a whole or not at all."""
+    """Return None: for checks that run as a whole or not at all."""
 
 
 def narrow_check(spec: CheckSpec, symptoms: Sequence[str], narrow: NarrowCheckBuilder) -> CheckSpec | None:

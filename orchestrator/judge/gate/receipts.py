@@ -37,7 +37,7 @@ class Receipts:
 
     @property
     def environment(self) -> str:
-        """What besides the tree decides an outcome, as a hash."""
+        """A hash of what besides the tree decides an outcome."""
         return self._runner.environment
 
     def get_lock(self, spec: CheckSpec, tree: TreeId) -> anyio.Lock:

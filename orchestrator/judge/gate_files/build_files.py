@@ -35,7 +35,7 @@ def iterate_command_lines(path: str, text: str, words: Collection[str]) -> Itera
 
 @dataclass
 class _Rules:
-    """What a makefile holds: lines that always count, and of each target what it needs and runs."""
+    """The content of a makefile: lines that always count, and of each target what it needs and runs."""
 
     always: list[str] = field(default_factory=list)
     needs: dict[str, list[str]] = field(default_factory=dict)

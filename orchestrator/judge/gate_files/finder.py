@@ -192,7 +192,7 @@ class GateFileFinder:
             yield from self._find_existing(join_path(root, end) for end in ends)
 
     def _find_existing(self, paths: Iterable[str | None]) -> Iterator[str]:
-        """Yield the paths that exist as they are spelt or on a file system that takes them for others; links with targets."""
+        """Yield paths that exist as they are spelt or if a file system ignores case; links with their targets."""
         for path in filter(None, paths):
             if known := self._by_fold.get(fold_path(path)):
                 yield known

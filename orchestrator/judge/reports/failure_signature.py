@@ -103,7 +103,7 @@ def extract_failure_excerpt(output: str, test_ids: Sequence[str]) -> str:
 
 
 def extract_failure_passage(output: str, test: str) -> str:
-    """Return all that a runner's output says below the header of one failed test, tracebacks included; "" if nothing."""
+    """Return all of a runner's output below the header of one failed test, tracebacks included; "" if nothing."""
     fitting, exact = _select_blocks(test, _read_blocks(_split_lines(output)))
     lines = []
     for block in exact or fitting:
@@ -127,7 +127,7 @@ def _choose_line(text: str) -> str:
 
 @dataclass
 class _Block:
-    """What an output says below the header of one failed test."""
+    """The part of an output below the header of one failed test."""
 
     title: str
     is_tap: bool = False

@@ -120,7 +120,7 @@ def _forbid(*_: object) -> None:
 
 
 def _mended(report: bytes) -> bytes:
-    """The document with characters replaced that XML cannot hold but test runners write into messages."""
+    """Return the document with characters replaced that XML cannot hold but test runners write into messages."""
     report = report.lstrip()
     if report.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in report[:4]:
         return report

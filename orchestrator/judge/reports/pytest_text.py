@@ -66,7 +66,7 @@ def count_tests_of_runs(text: str) -> list[int]:
 
 
 def find_early_stop(text: str) -> str:
-    """Return why a run of pytest ended before all its tests had run (`-x`, `--maxfail`, an interruption); empty if none did.
+    """Return why a run of pytest ended before all its tests had run (`-x`, an interruption); empty if none did.
 
     Only where it stands at the end of a run is it pytest's own word; a test may print the like.
     """

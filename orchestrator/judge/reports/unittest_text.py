@@ -1,4 +1,4 @@
-"""What `python -m unittest -v` prints, and runners built on it such as Django's."""
+"""Reading the output of `python -m unittest -v`, and of runners built on it such as Django's."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -45,7 +45,7 @@ class _Shown:
     output: list[str] = field(default_factory=list)
 
     def iterate_outcomes(self) -> Iterator[TestOutcome]:
-        """Yield what may be its outcome, likeliest first: the status may stand at the end of anything the test printed."""
+        """Yield its possible outcomes, likeliest first: the status may stand at the end of what the test printed."""
         rest, output = self.rest.rstrip(), list(map(str.rstrip, reversed(self.output)))
         for line in (rest, *output):
             if match := _STATUS.fullmatch(line):
@@ -92,7 +92,7 @@ class _Run:
 
     @property
     def problem(self) -> str:
-        """What is missing of the outcomes, in words; empty if nothing is."""
+        """A sentence on outcomes that are missing; empty if none is."""
         if self.ran is None:
             return "the unittest output is cut off: it does not say how many tests ran"
         shown = []
@@ -160,7 +160,7 @@ class _Reader:
             run.shown[-1].output.append(line)
 
     def _read_test(self, line: str) -> bool:
-        """Return True if the line shows a test and its dots; the outcome may be the next test's line if it reports later."""
+        """Read a test and its dots; its outcome may be on the next test's line. Return False if there is none."""
         match = _HEADER.match(line)
         if match is None or not line.startswith(_DOTS.rstrip(), match.end()):
             return False

@@ -23,7 +23,7 @@ _METADATA = re.compile(r"^# /// \w", re.MULTILINE)
 
 
 def strip_comments(path: str, content: bytes) -> tuple[str, ...] | None:
-    """The lines of a file, each in its place, without what only speaks to readers; None if nobody can tell for sure.
+    """Return a file's lines, each in its place, without what only speaks to readers; None if nobody can tell.
 
     Blocks while Python is parsed.
     """
@@ -82,7 +82,7 @@ def _python_comments(read: Iterable[tokenize.TokenInfo], starts: Sequence[int]) 
 
 
 def _bare_strings(tree: ast.Module, lines: Sequence[str], starts: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """Strings that stand for themselves, which do nothing: docstrings are the usual ones."""
+    """Yield strings that stand for themselves, which do nothing: docstrings are the usual ones."""
     for node in ast.walk(tree):
         match node:
             case ast.Expr(value=ast.Constant(value=str()), end_lineno=int(last), end_col_offset=int(end)):
@@ -94,12 +94,12 @@ def _bare_strings(tree: ast.Module, lines: Sequence[str], starts: Sequence[int])
 
 
 def _characters(line: str, offset: int) -> int:
-    """How many characters the first bytes of a line are."""
+    """Return how many characters the first bytes of a line are."""
     return len(line.encode()[:offset].decode())
 
 
 def _without(text: str, spans: Sequence[tuple[int, int]]) -> str:
-    """The text without the spans, but with every end of a line in them."""
+    """Return the text without the spans, but with every end of a line in them."""
     ends = [at for at, character in enumerate(text) if character == "\n"]
     kept, at = [], 0
     for start, end in spans:

@@ -32,7 +32,7 @@ class _Row(NamedTuple):
     text: str
 
     def __str__(self) -> str:
-        """The row as it is shown, a long one cut."""
+        """Return the row as it is shown, a long one cut."""
         shown = f"{self.sign}{self.number:>6}  {self.text[:_LINE_CHARS]}"
         left = len(self.text) - _LINE_CHARS
         if left > 0:
@@ -41,7 +41,7 @@ class _Row(NamedTuple):
 
 
 def build_diff_view(text: str, changed: Diff, unseen: Collection[str] = ()) -> ReviewMaterial:
-    """Return the change as it is; `text` is git's patch, already bounded; of the `unseen` files it does not hold all."""
+    """Return the change as it is; `text` is git's patch, bounded, which does not hold all of the `unseen` files."""
     places = {}
     for file in changed.files:
         if file.path in unseen:

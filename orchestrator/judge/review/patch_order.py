@@ -1,4 +1,4 @@
-"""In which order a patch is shown of which a reviewer cannot see all: code first, and the short before the long."""
+"""The order of a patch of which a reviewer cannot see all: code first, and the short before the long."""
 
 import re
 
@@ -10,7 +10,7 @@ _FILE = re.compile(r"^(?=diff --git )", re.MULTILINE)
 
 
 def order_patch(patch: str, changed: Diff, most_chars: int) -> tuple[str, tuple[str, ...]]:
-    """The patch, and the files of which its first `most_chars` characters do not hold everything.
+    """Return the patch, and the files of which its first `most_chars` characters do not hold everything.
 
     One that is short enough stays as it is. Of others code comes first, then tests, then what is read least, each from
     the shortest file to the longest.

@@ -24,7 +24,7 @@ class NewTestOutcomes:
 
 @dataclass(frozen=True)
 class ChangeFacts:
-    """What rules may look at; a rule finds nothing where its facts are not given.
+    """The facts that rules may look at; a rule finds nothing where its facts are not given.
 
     Attributes:
         files: every path that differs from the base.

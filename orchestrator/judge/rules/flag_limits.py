@@ -1,4 +1,4 @@
-"""How many findings that block nothing are told of one rule."""
+"""A limit on the findings of one rule that block nothing."""
 
 from collections import Counter
 from collections.abc import Iterable

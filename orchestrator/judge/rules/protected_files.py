@@ -13,7 +13,9 @@ from orchestrator.judge.source.additions_only import describe_non_additive_chang
 from orchestrator.judge.source.suppression_patterns import get_suppression_kinds
 
 _ADVICE = {
-    PathProtection.TESTS: "put new tests beside the old ones, or into a file of their own, and leave the old ones alone",
+    PathProtection.TESTS: (
+        "put new tests beside the old ones, or into a file of their own, and leave the old ones alone"
+    ),
     PathProtection.CONFIGURATION: "leave everything of that kind as it is on the base",
     PathProtection.STARTER: "do without it",
     PathProtection.SHADOW: "name it otherwise",

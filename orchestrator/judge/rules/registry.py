@@ -44,7 +44,7 @@ class Rule:
 
     @property
     def description(self) -> str:
-        """What the rule finds, in a few words."""
+        """A few words on what the rule finds."""
         return self.id.description
 
 

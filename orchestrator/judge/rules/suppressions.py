@@ -100,7 +100,7 @@ def _subtract(left: Sequence[_Suppression], right: Iterable[_Suppression]) -> _B
 
 
 def _find_suppressions(path: str, content: bytes | None) -> Iterator[_Suppression]:
-    """Yield each suppression under its kind; one of everything under that as well, so that it takes no other's place."""
+    """Yield each suppression under its kind, and one of everything under that as well: it takes no other's place."""
     kinds = get_suppression_kinds(path)
     if not content or not kinds or is_sample(path):
         return

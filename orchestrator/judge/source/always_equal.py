@@ -140,9 +140,10 @@ def _ignores_self(function: _Function) -> bool:
         return False
     other = parameters[1]
     for result in _list_results(function):
-        if result is not None and _is_answer(result) and uses_name(result, other):
-            if not _tells_apart(result, other):
-                return True
+        if result is None or not _is_answer(result) or not uses_name(result, other):
+            continue
+        if not _tells_apart(result, other):
+            return True
     return False
 
 

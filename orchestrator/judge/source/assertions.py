@@ -1,4 +1,4 @@
-"""What the assertions of a test say, and how strictly: read from its syntax, in pytest's words and unittest's alike."""
+"""Assertions of tests and their strictness, read from syntax, in pytest's words and unittest's alike."""
 
 import ast
 import copy
@@ -13,7 +13,7 @@ from orchestrator.judge.source.python_syntax import FunctionNode, find_nodes, ge
 
 
 class AssertionStrength(IntEnum):
-    """How much an assertion asks for, from nothing at all to one value alone."""
+    """The amount that an assertion asks for, from nothing at all to one value alone."""
 
     NOTHING = 0
     TRUTH = 1
@@ -39,7 +39,7 @@ class Assertion:
 
     @property
     def identity(self) -> tuple[str, frozenset[str], float]:
-        """What two assertions have in common that ask for the same in the same words."""
+        """A key that two assertions have in common which ask for the same in the same words."""
         return self.words, self.subjects, self.tolerance
 
     def is_related_to(self, other: "Assertion") -> bool:

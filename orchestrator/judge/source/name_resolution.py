@@ -29,7 +29,7 @@ class NameResolver:
                     self._known[name] = other
 
     def resolve_name(self, node: ast.AST, depth: int = _DEPTH) -> str | None:
-        """Return `a.b.c` for what is reached by names, `getattr` or `vars`, or by importing a module by a text; else None."""
+        """Return `a.b.c` for what is reached by names, `getattr`, `vars` or an import by a text; else None."""
         match node:
             case _ if depth == 0:
                 return None
@@ -70,7 +70,7 @@ class NameResolver:
 
 
 def resolve_text(node: ast.AST, depth: int = _DEPTH) -> str | None:
-    """Return the text that an expression of constants makes, whole, in pieces, joined or backwards; None for all others."""
+    """Return the text that constants make, whole, in pieces, joined or backwards; None for other expressions."""
     match node:
         case _ if depth == 0:
             return None

@@ -1,4 +1,4 @@
-"""How each language silences linters, type checkers and coverage: the comments and attributes, as patterns."""
+"""Patterns of the comments and attributes by which each language silences linters, type checkers and coverage."""
 
 import re
 from collections.abc import Mapping
@@ -101,5 +101,5 @@ _LANGUAGES: Mapping[str, tuple[SuppressionKind, ...]] = {
 
 
 def get_suppression_kinds(path: str) -> tuple[SuppressionKind, ...]:
-    """The ways that the language of a file knows, by the file's name; none if the language is not known."""
+    """Return the ways that the language of a file knows, by the file's name; none if the language is not known."""
     return _LANGUAGES.get(PurePosixPath(path).suffix[1:].lower(), ())

@@ -7,7 +7,6 @@ from functools import cached_property
 
 from orchestrator.judge.source.python_syntax import (
     FunctionNode,
-    find_nodes,
     get_last_name,
     list_elements,
     uses_name,
@@ -40,7 +39,7 @@ class TestFunction:
 
     @cached_property
     def body_dump(self) -> str:
-        """What it does, whatever it is called."""
+        """A dump of its body, whatever it is called."""
         return "".join(map(ast.dump, self.node.body))
 
     @property

@@ -14,7 +14,7 @@ _LINES = re.compile(r":\d+(?:[-:]\d+)?\Z")
 
 
 class CriterionProof(FrozenModel):
-    """What the harness saw of one criterion on the final state: the key of the receipt, and in words what is red."""
+    """The harness's evidence on one criterion at the end: the key of the receipt, and in words what is red."""
 
     id: str
     receipt: str
