@@ -1,12 +1,17 @@
-"""Using the tools of one reply: in order, each booked before and after, stopping at the first that fails."""
+"""Using the tools of one reply: in order, each booked before and after, stopping at the first that fails.
 
+A person may stop a tool: only what it waits for ends, and the model learns why.
+"""
+
+from collections.abc import Coroutine
 from dataclasses import replace
 from time import monotonic
+
+import anyio
 
 from orchestrator.agent.history import Turn
 from orchestrator.agent.hook_points import SessionHooks
 from orchestrator.agent.session_spec import SessionSpec
-from orchestrator.agent.tool_interruption import run_stoppable_tool
 from orchestrator.agent.tools.base import ToolResult
 from orchestrator.domain.chat import ToolCall
 from orchestrator.domain.event.base import parse_effect_name
@@ -14,9 +19,12 @@ from orchestrator.domain.event.work import ToolCalled, ToolReturned
 from orchestrator.domain.sandbox.tool_reach import ToolReach
 from orchestrator.domain.text.truncation import truncate_text
 from orchestrator.ports.effect import record_effect
+from orchestrator.ports.hands import Workspace
 from orchestrator.ports.ledger import Ledger
 from orchestrator.redact.token_patterns import has_mark
 
+_DYING_S = 10.0
+"""How long a tool has to come to its own end after what it waited for was killed."""
 _VETOED = "Nothing was done: this project does not allow it. {}"
 _UNSHOWN = (
     "Nothing was done: a [redacted:…] in this call stands for a secret that is not shown here, and would be written or "
@@ -121,4 +129,49 @@ class ToolExecutor:
         if tool.is_mutating and has_mark(call.arguments):
             return ToolResult(_UNSHOWN, is_ok=False)
         self.has_mutated = self.has_mutated or tool.is_mutating
-        return await run_stoppable_tool(self._ledger, name, self._spec.workspace, tool(call.arguments))
+        return await _run_stoppable(self._ledger, name, self._spec.workspace, tool(call.arguments))
+
+
+async def _run_stoppable(
+    ledger: Ledger, call: str, workspace: Workspace | None, use: Coroutine[object, object, ToolResult]
+) -> ToolResult:
+    """Return what a tool returns; of one that a person stops, what its command had printed by then.
+
+    Args:
+        ledger: tells when a person has it stopped. One that was stopped in an earlier process is not used again.
+        call: the name of the effect, `tool/SESSION/TURN/INDEX`.
+        workspace: where the session's commands run; no other session's do.
+        use: the tool in use.
+    """
+    if call in ledger.state.stopped_calls:
+        use.close()
+        return ToolResult(_describe_stop(ledger, call), is_ok=False)
+    result: ToolResult | None = None
+    problem: Exception | None = None
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(_wait_for_stop, ledger, call, workspace, tasks.cancel_scope)
+        try:
+            result = await use
+        except Exception as error:  # noqa: BLE001 - raised again below: the group would wrap it
+            problem = error
+        tasks.cancel_scope.cancel()
+    if problem is not None:
+        raise problem
+    if call not in ledger.state.stopped_calls and result is not None:
+        return result
+    printed = result or ToolResult("")
+    return replace(printed, text=f"{_describe_stop(ledger, call)}\n{printed.text}".rstrip(), is_ok=False, final=None)
+
+
+async def _wait_for_stop(ledger: Ledger, call: str, workspace: Workspace | None, scope: anyio.CancelScope) -> None:
+    await ledger.wait_for_call_stop(call)
+    if workspace is not None:
+        await workspace.interrupt_commands()
+        await anyio.sleep(_DYING_S)
+    scope.cancel()
+
+
+def _describe_stop(ledger: Ledger, call: str) -> str:
+    if reason := ledger.state.stopped_calls.get(call):
+        return f"A person stopped this call: {reason}"
+    return "A person stopped this call."
