@@ -37,9 +37,9 @@ class SessionSpec:
 
     def build_requests(self, turn: int, messages: tuple[Message, ...]) -> tuple[Request, ...]:
         """Return the request of one turn to each model that may answer it, the usual one first."""
-        return tuple(self._request(settings, turn, messages) for settings in self.settings.list_fallback_chain())
+        return tuple(self._build_request(settings, turn, messages) for settings in self.settings.list_fallback_chain())
 
-    def _request(self, settings: ModelSettings, turn: int, messages: tuple[Message, ...]) -> Request:
+    def _build_request(self, settings: ModelSettings, turn: int, messages: tuple[Message, ...]) -> Request:
         """Settings that are not set stay the provider's."""
         return Request(
             role=self.role,

@@ -35,10 +35,10 @@ _UNSHOWN = (
 class ToolExecutor:
     """The tools of one session in use."""
 
-    def __init__(self, spec: SessionSpec, ledger: Ledger, points: SessionHooks) -> None:
+    def __init__(self, spec: SessionSpec, ledger: Ledger, hooks: SessionHooks) -> None:
         self._spec = spec
         self._ledger = ledger
-        self._points = points
+        self._hooks = hooks
         self.has_mutated = False
         """Whether the last reply used a tool that may have changed the workspace."""
 
@@ -56,7 +56,7 @@ class ToolExecutor:
         self.has_mutated = False
         turn.observations.clear()
         for index, call in enumerate(turn.tool_calls):
-            result = await self._use(f"tool/{self._spec.id}/{number}/{index}", number, index, call)
+            result = await self._use_tool(f"tool/{self._spec.id}/{number}/{index}", number, index, call)
             turn.observations[call.id] = result.text
             turn.failed = not result.is_ok
             if turn.failed or result.final is not None:
@@ -79,7 +79,7 @@ class ToolExecutor:
                 return result.final
         return None
 
-    async def _use(self, name: str, number: int, index: int, call: ToolCall) -> ToolResult:
+    async def _use_tool(self, name: str, number: int, index: int, call: ToolCall) -> ToolResult:
         key = self._ledger.build_next_key(name)
         shared = {"key": key, "task": self._spec.task, "session": self._spec.id, "turn": number, "name": call.name}
         called = ToolCalled(
@@ -91,9 +91,9 @@ class ToolExecutor:
         )
         begun = monotonic()
         async with record_effect(self._ledger, called) as using:
-            veto = await self._points.before_tool(number, index, call)
+            veto = await self._hooks.before_tool(number, index, call)
             if veto is None:
-                result = await self._run(parse_effect_name(key), call)
+                result = await self._run_tool(parse_effect_name(key), call)
             else:
                 result = ToolResult(_VETOED.format(veto), is_ok=False)
             shown = replace(result, text=truncate_text(self._ledger.redact_text(result.text)).text or "[no output]")
@@ -107,7 +107,7 @@ class ToolExecutor:
                 stray_packets=shown.stray_packets,
             )
         if veto is None:
-            await self._points.after_tool(number, index, call, shown)
+            await self._hooks.after_tool(number, index, call, shown)
         return shown
 
     async def _get_policy_hash(self) -> str:
@@ -121,7 +121,7 @@ class ToolExecutor:
             return None
         return tool.reach
 
-    async def _run(self, name: str, call: ToolCall) -> ToolResult:
+    async def _run_tool(self, name: str, call: ToolCall) -> ToolResult:
         tool = self._spec.tools.get(call.name)
         if tool is None:
             known = ", ".join(self._spec.tools)

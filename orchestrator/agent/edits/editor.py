@@ -130,7 +130,7 @@ def _replace_lines(file: FileText, quote: LineReplacement) -> MatchedSplices | E
         return refusals.refuse_not_found(bodies, quote.old, quote.new)
     for rung, key in LINE_KEYS.items():
         if starts := find_line_sequences(bodies, quote.old, key):
-            return _place(file, [(quote, start) for start in starts], rung, rung)
+            return _build_result(file, [(quote, start) for start in starts], rung, rung)
     return _replace_numbered(file, quote)
 
 
@@ -147,13 +147,13 @@ def _replace_numbered(file: FileText, quote: LineReplacement) -> MatchedSplices 
                 for start in find_line_sequences(bodies, reading.old, LINE_KEYS[rung]):
                     found.append((reading, start))
         if found:
-            return _place(file, found, rung, MatchLevel.NUMBERS)
+            return _build_result(file, found, rung, MatchLevel.NUMBERS)
     if readings:
         quote = readings[-1]
     return refusals.refuse_not_found(bodies, quote.old, quote.new)
 
 
-def _place(
+def _build_result(
     file: FileText, found: Sequence[tuple[LineReplacement, int]], rung: MatchLevel, reported: MatchLevel
 ) -> MatchedSplices | EditRefusal:
     if len(found) > 1:

@@ -16,7 +16,7 @@ A = TypeVar("A", bound=BaseModel)
 MAX_COMMAND_TEXT_BYTES = 100_000
 
 
-def _word(text: str) -> str:
+def _check_command_text(text: str) -> str:
     if "\0" in text:
         raise ValueError("may not hold a NUL character")
     if len(text.encode()) > MAX_COMMAND_TEXT_BYTES:
@@ -24,7 +24,7 @@ def _word(text: str) -> str:
     return text
 
 
-CommandText = Annotated[str, AfterValidator(_word)]
+CommandText = Annotated[str, AfterValidator(_check_command_text)]
 """Text that becomes a path or a word of a command line: the operating system takes neither NUL nor any length."""
 
 
@@ -62,7 +62,7 @@ class Tool(Generic[A]):
     @property
     def spec(self) -> ToolSpec:
         """The tool as it is offered to a model."""
-        return ToolSpec(name=self.name, description=self.description, parameters=_schema(self.arguments))
+        return ToolSpec(name=self.name, description=self.description, parameters=_build_schema(self.arguments))
 
     def can_parse_arguments(self, arguments: str) -> bool:
         """Return True if arguments as the model wrote them fit the tool, so that it can be used at all."""
@@ -83,19 +83,17 @@ class Tool(Generic[A]):
 AnyTool = Tool[Any]
 
 
-def _schema(model: type[BaseModel]) -> dict[str, Any]:
+def _build_schema(model: type[BaseModel]) -> dict[str, Any]:
     """Return the model's JSON Schema without titles, which say nothing that the names do not."""
-    schema: dict[str, Any] = _without_titles(model.model_json_schema())
+    schema: dict[str, Any] = _remove_titles(model.model_json_schema())
     return schema
 
 
-def _without_titles(node: Any) -> Any:  # noqa: ANN401
+def _remove_titles(node: Any) -> Any:  # noqa: ANN401
     if isinstance(node, dict):
         return {
-            key: _without_titles(value)
-            for key, value in node.items()
-            if not (key == "title" and isinstance(value, str))
+            key: _remove_titles(value) for key, value in node.items() if not (key == "title" and isinstance(value, str))
         }
     if isinstance(node, list):
-        return [_without_titles(item) for item in node]
+        return [_remove_titles(item) for item in node]
     return node

@@ -42,7 +42,7 @@ def build_shell_tool(
         )
         result = await run_command(workspace, command)
         output = await to_thread.run_sync(read_log_ends, result.log)
-        text = "\n".join((_ending(result), *_refused(result), output)).rstrip()
+        text = "\n".join((_describe_ending(result), *_describe_refusals(result), output)).rstrip()
         return ToolResult(text, is_ok=result.is_success, network=result.network, stray_packets=result.stray_packets)
 
     if is_writing:
@@ -66,11 +66,11 @@ _NETWORK = {
 }
 
 
-def _refused(result: CommandResult) -> tuple[str, ...]:
+def _describe_refusals(result: CommandResult) -> tuple[str, ...]:
     return tuple(f"[the network refused {line}]" for line in describe_refused_hosts(result.network))
 
 
-def _ending(result: CommandResult) -> str:
+def _describe_ending(result: CommandResult) -> str:
     if result.ending == CommandEnding.EXITED:
         return f"[exit code {result.exit_code}, {result.seconds:.1f} s]"
     return f"[{result.ending} after {result.seconds:.1f} s] {result.detail}".rstrip()

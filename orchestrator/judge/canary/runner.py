@@ -82,7 +82,7 @@ class CanaryRunner:
         base = await self._run_on_base()
         if base is None:
             return None
-        receipt, doubt = await self._run(CheckedTree(commit, tree, f"{purpose}, canaries"), base.exit_code)
+        receipt, doubt = await self._run_canaries(CheckedTree(commit, tree, f"{purpose}, canaries"), base.exit_code)
         difference = Difference()
         if doubt:
             difference = Difference(problems=(_UNBELIEVABLE.format(doubt),))
@@ -95,7 +95,9 @@ class CanaryRunner:
             if not await self._is_pytest():
                 await self._announce_off("the gate's runner does not seem to be pytest")
                 return None
-            receipt, doubt = await self._run(CheckedTree(run.base, run.base_tree, "canaries on the base"), None)
+            receipt, doubt = await self._run_canaries(
+                CheckedTree(run.base, run.base_tree, "canaries on the base"), None
+            )
             if doubt:
                 await self._announce_off(f"on the base, {doubt}")
         if doubt:
@@ -114,7 +116,7 @@ class CanaryRunner:
         if not any(notice.text == text for notice in self._ledger.state.notices):
             await self._ledger.append(Noticed(level="info", text=text))
 
-    async def _run(self, tree: CheckedTree, exit_code: int | None) -> tuple[Receipt, str]:
+    async def _run_canaries(self, tree: CheckedTree, exit_code: int | None) -> tuple[Receipt, str]:
         """Return the last receipt, and what is wrong with it; a run that came out wrong is repeated once."""
         known = await self._list_known(tree.tree)
         for number in range(_TRIES):

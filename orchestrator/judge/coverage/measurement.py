@@ -19,14 +19,14 @@ from orchestrator.ports.hands import CommandEnding, Hands, ShellCommand
 _RESULT = "ORCHESTRATE_LINES"
 _PACKAGE = "ORCHESTRATE_COVERAGE"
 _START = Path(__file__).with_name("startup_script.py")
-_BEFORE = f"""\
+_SET_UP = f"""\
 export ORCHESTRATE_COVERED="${{{_RESULT}%/*}}/covered" ORCHESTRATE_COVERED_ROOT="$PWD"
 mkdir "$ORCHESTRATE_COVERED" && ln -s "${_PACKAGE}" "$ORCHESTRATE_COVERED/coverage" || exit 125
 cat >"$ORCHESTRATE_COVERED/sitecustomize.py"; exec </dev/null
 export PYTHONPATH="$ORCHESTRATE_COVERED${{PYTHONPATH:+:$PYTHONPATH}}"
 (
 """
-_AFTER = f"""
+_TEAR_DOWN = f"""
 )
 python3 -S "$ORCHESTRATE_COVERED/sitecustomize.py" >"${_RESULT}"
 """
@@ -61,18 +61,18 @@ async def measure_lines_run(
     """
     workspace = await hands.open_workspace(commit, f"coverage of {spec.id}")
     try:
-        result = await run_command(workspace, await to_thread.run_sync(_command, spec, paths, output_bytes))
+        result = await run_command(workspace, await to_thread.run_sync(_build_command, spec, paths, output_bytes))
     finally:
         await workspace.close()
     if result.ending != CommandEnding.EXITED:
         return f"the check `{spec.id}` did not end by itself while its lines were counted ({result.ending})"
-    return _told(result.files.get(_RESULT, b""))
+    return _read_result(result.files.get(_RESULT, b""))
 
 
-def _command(spec: CheckSpec, paths: Sequence[str], output_bytes: int) -> ShellCommand:
+def _build_command(spec: CheckSpec, paths: Sequence[str], output_bytes: int) -> ShellCommand:
     text = f"{_START.read_text(encoding='utf-8')}\n\nPATHS = {list(paths)!r}\nmain()\n"
     return ShellCommand(
-        line=_BEFORE + spec.run.replace("{report}", f'"${REPORT_VARIABLE}"') + _AFTER,
+        line=_SET_UP + spec.run.replace("{report}", f'"${REPORT_VARIABLE}"') + _TEAR_DOWN,
         stdin=text,
         env={_PACKAGE: str(find_coverage_package())},
         timeout_s=2 * spec.timeout_s,
@@ -81,7 +81,7 @@ def _command(spec: CheckSpec, paths: Sequence[str], output_bytes: int) -> ShellC
     )
 
 
-def _told(text: bytes) -> Mapping[str, frozenset[int]] | str:
+def _read_result(text: bytes) -> Mapping[str, frozenset[int]] | str:
     """Read what the sandbox said, which may be anything."""
     try:
         said = decode_json(text)

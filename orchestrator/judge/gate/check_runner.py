@@ -101,10 +101,10 @@ class CheckRunner:
             counts=counts,
             tests=tests,
             problem=problem,
-            output=await self._keep_output(result, injection),
+            output=await self._store_output(result, injection),
         )
 
-    async def _keep_output(self, result: CommandResult, injection: SandboxInjection) -> Text:
+    async def _store_output(self, result: CommandResult, injection: SandboxInjection) -> Text:
         text = injection.hide_drawn_names(await to_thread.run_sync(_read_output, result.log))
         if result.detail:
             text = f"{text}\n{result.detail}"

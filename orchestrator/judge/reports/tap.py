@@ -89,7 +89,7 @@ class _Reader:
         elif match := _SUBTEST.match(line):
             self._get_level(len(match[1])).subtest = match[2].strip()
         elif match := _CLOSE.match(line):
-            self._close(self._get_level(len(match[1])))
+            self._close_subtest(self._get_level(len(match[1])))
         elif match := _BAIL.match(line):
             self._problems.append(f"the test run bailed out: {match[1].strip() or 'no reason given'}")
         elif self._has_groups and (match := _GROUP.match(line)) and self._levels[0].planned is None:
@@ -148,7 +148,7 @@ class _Reader:
         level.numbers.append(number)
         level.inner, level.subtest = [], ""
 
-    def _close(self, level: _Level) -> None:
+    def _close_subtest(self, level: _Level) -> None:
         if level.opened:
             level.results += _add_prefix((*self._get_prefix(level), level.opened), level.inner)
             level.inner, level.opened = [], ""

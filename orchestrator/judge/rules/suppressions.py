@@ -86,10 +86,10 @@ def _compare_suppressions(files: Sequence[ChangedFile]) -> tuple[_ByKind, _ByKin
     for file in files:
         before += _find_suppressions(file.path, file.before)
         after += _find_suppressions(file.path, file.after)
-    return _subtract(after, before), _subtract(before, after)
+    return _subtract_suppressions(after, before), _subtract_suppressions(before, after)
 
 
-def _subtract(left: Sequence[_Suppression], right: Iterable[_Suppression]) -> _ByKind:
+def _subtract_suppressions(left: Sequence[_Suppression], right: Iterable[_Suppression]) -> _ByKind:
     known = Counter((one.kind, one.text) for one in right)
     rest: _ByKind = {}
     for one in left:

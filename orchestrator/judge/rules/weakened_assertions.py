@@ -114,7 +114,7 @@ def _compare_bodies(old: TestFunction, new: TestFunction) -> Iterator[_Loss]:
     for swallowing in _find_swallowing(new.node)[len(_find_swallowing(old.node)) :]:
         yield swallowing, f"{name} goes on when an assertion fails"
     before, after = list_function_assertions(old.node), list_function_assertions(new.node)
-    removed, added = _subtract(before, after), _subtract(after, before)
+    removed, added = _subtract_assertions(before, after), _subtract_assertions(after, before)
     weaker = list(_compare_assertions(removed, added))
     for weak_line, loss in weaker:
         yield weak_line, f"{name} asks for less: {loss}"
@@ -131,7 +131,7 @@ def _is_empty(statement: ast.stmt) -> bool:
     return isinstance(statement, ast.Pass | ast.Return)
 
 
-def _subtract(left: Sequence[Assertion], right: Sequence[Assertion]) -> list[Assertion]:
+def _subtract_assertions(left: Sequence[Assertion], right: Sequence[Assertion]) -> list[Assertion]:
     known = Counter(one.identity for one in right)
     rest = []
     for one in left:

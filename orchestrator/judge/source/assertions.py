@@ -175,7 +175,7 @@ def _read_call(node: ast.Call) -> list[Assertion]:
         return [_build_assertion(node, [node.func.value], strength)]
     if _CHECKS.match(name):
         subjects = _list_subjects((node,))
-        return [Assertion(node.lineno, _quote(node), subjects, AssertionStrength.EXACT, is_delegated=True)]
+        return [Assertion(node.lineno, _quote_assertion(node), subjects, AssertionStrength.EXACT, is_delegated=True)]
     return []
 
 
@@ -204,7 +204,7 @@ def _read_raising(node: ast.Call) -> Assertion:
         strength = AssertionStrength.EXACT
     else:
         strength = AssertionStrength.CLOSE
-    return Assertion(node.lineno, _quote(node), frozenset({"what is raised"}), strength)
+    return Assertion(node.lineno, _quote_assertion(node), frozenset({"what is raised"}), strength)
 
 
 def _read_condition(test: ast.expr, line: int) -> Iterator[Assertion]:
@@ -224,16 +224,16 @@ def _read_expression(test: ast.expr, line: int) -> Assertion:
             return _read_comparison(test, left, ast.IsNot(), right, line)
         case ast.UnaryOp(op=ast.Not(), operand=inner):
             found = _read_expression(inner, line)
-            return Assertion(line, _quote(test), found.subjects, min(found.strength, AssertionStrength.PART))
+            return Assertion(line, _quote_assertion(test), found.subjects, min(found.strength, AssertionStrength.PART))
         case ast.Call(func=ast.Name(id="bool"), args=[inner]):
             found = _read_expression(inner, line)
-            return Assertion(line, _quote(test), found.subjects, found.strength)
+            return Assertion(line, _quote_assertion(test), found.subjects, found.strength)
         case ast.BoolOp(values=values):
             return _read_alternatives(test, values, line)
         case ast.Call():
             return _read_truth_of_call(test)
         case ast.Constant() | ast.Tuple(elts=[_, *_]) | ast.List(elts=[_, *_]):
-            return Assertion(line, _quote(test), frozenset(), AssertionStrength.NOTHING)
+            return Assertion(line, _quote_assertion(test), frozenset(), AssertionStrength.NOTHING)
     return _build_assertion(test, (test,), AssertionStrength.TRUTH)
 
 
@@ -263,7 +263,7 @@ def _read_alternatives(test: ast.BoolOp, values: Sequence[ast.expr], line: int) 
         strength = min(strength, part.strength)
         if isinstance(value, ast.Constant) and value.value:
             strength = AssertionStrength.NOTHING
-    return Assertion(line, _quote(test), frozenset(subjects), strength)
+    return Assertion(line, _quote_assertion(test), frozenset(subjects), strength)
 
 
 def _read_comparison(test: ast.expr, left: ast.expr, operator: ast.cmpop, right: ast.expr, line: int) -> Assertion:
@@ -275,7 +275,7 @@ def _read_comparison(test: ast.expr, left: ast.expr, operator: ast.cmpop, right:
             sides.append(side.args[0] if side.args else side)
         else:
             sides.append(side)
-    words, subjects = _quote(test), _list_subjects(sides)
+    words, subjects = _quote_assertion(test), _list_subjects(sides)
     if ast.dump(left) == ast.dump(right):
         return Assertion(line, words, subjects, AssertionStrength.NOTHING)
     if close is not None and isinstance(operator, ast.Eq):
@@ -307,7 +307,7 @@ def _build_assertion(node: ast.expr, values: Sequence[ast.expr], strength: Asser
     tolerance = 0.0
     if strength == AssertionStrength.CLOSE and isinstance(node, ast.Call):
         tolerance = _read_tolerance(node)
-    return Assertion(node.lineno, _quote(node), _list_subjects(values), strength, tolerance)
+    return Assertion(node.lineno, _quote_assertion(node), _list_subjects(values), strength, tolerance)
 
 
 def _list_subjects(values: Sequence[ast.expr]) -> frozenset[str]:
@@ -333,7 +333,7 @@ def _read_tolerance(call: ast.Call) -> float:
     return max(tolerances, default=_USUAL_TOLERANCE)
 
 
-def _quote(node: ast.AST) -> str:
+def _quote_assertion(node: ast.AST) -> str:
     try:
         return ast.unparse(node).split("\n")[0][:80]
     except (ValueError, RecursionError):  # what came in for a name may not fit there, as in an f-string

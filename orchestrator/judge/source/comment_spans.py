@@ -100,9 +100,9 @@ def find_comments(text: str, syntax: CommentSyntax) -> list[tuple[int, int]] | N
         if text[at] in syntax.quotes:
             is_prefixed = text[at - 1 : at].isalnum() or text[at - 1 : at] in {"_", "@", "#", "$"}
             is_unsure = is_prefixed or syntax.unsure_string.search(before)
-            end = None if is_unsure else _end_of_string(text, at, syntax)
+            end = None if is_unsure else _find_string_end(text, at, syntax)
         elif _begins_comment(text, at, syntax):
-            end = None if syntax.unsure.search(before) else _end_of_comment(text, at, syntax)
+            end = None if syntax.unsure.search(before) else _find_comment_end(text, at, syntax)
             spans.append((at, end or at))
         else:
             if text[at] == "\n":
@@ -123,7 +123,7 @@ def _begins_comment(text: str, at: int, syntax: CommentSyntax) -> bool:
     return bool(syntax.line) and text.startswith(syntax.line, at) and is_free
 
 
-def _end_of_comment(text: str, at: int, syntax: CommentSyntax) -> int | None:
+def _find_comment_end(text: str, at: int, syntax: CommentSyntax) -> int | None:
     if syntax.block and text.startswith(syntax.block[0], at):
         end = text.find(syntax.block[1], at + len(syntax.block[0]))
         if end < 0:
@@ -135,7 +135,7 @@ def _end_of_comment(text: str, at: int, syntax: CommentSyntax) -> int | None:
     return end
 
 
-def _end_of_string(text: str, at: int, syntax: CommentSyntax) -> int | None:
+def _find_string_end(text: str, at: int, syntax: CommentSyntax) -> int | None:
     """Return the end of a string; None if it does not end on its line as it has to, or holds code with strings."""
     quote, start = text[at], at
     at += 1

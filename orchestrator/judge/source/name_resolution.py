@@ -79,7 +79,7 @@ def resolve_text(node: ast.AST, depth: int = _DEPTH) -> str | None:
         case ast.BinOp(left=left, op=ast.Add(), right=right):
             return _join_texts("", [left, right], depth)
         case ast.JoinedStr(values=values):
-            return _join_texts("", list(map(_unwrap, values)), depth)
+            return _join_texts("", list(map(_unwrap_value, values)), depth)
         case ast.Call(
             func=ast.Attribute(value=ast.Constant(value=str(between)), attr="join"),
             args=[ast.List(elts=parts) | ast.Tuple(elts=parts)],
@@ -105,7 +105,7 @@ def _join_texts(between: str, parts: list[ast.expr], depth: int) -> str | None:
     return between.join(texts)
 
 
-def _unwrap(value: ast.expr) -> ast.expr:
+def _unwrap_value(value: ast.expr) -> ast.expr:
     if isinstance(value, ast.FormattedValue):
         return value.value
     return value

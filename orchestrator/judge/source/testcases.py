@@ -103,12 +103,12 @@ def _list_scope_marks(body: _Body) -> tuple[str, ...]:
             case ast.Assign(targets=[ast.Name(id="__test__")], value=ast.Constant(value=False)):
                 found.append("__test__ = False")
             case ast.Expr(value=ast.Call() as call) if get_last_name(call) in _SKIPS:
-                found.append(_quote(call))
+                found.append(_quote_node(call))
     return tuple(found)
 
 
 def _list_decorator_marks(decorators: Sequence[ast.expr]) -> tuple[str, ...]:
-    return tuple(_quote(one) for one in decorators if get_last_name(one) in _SKIPS)
+    return tuple(_quote_node(one) for one in decorators if get_last_name(one) in _SKIPS)
 
 
 def _find_body_marks(function: FunctionNode) -> Iterator[str]:
@@ -116,12 +116,12 @@ def _find_body_marks(function: FunctionNode) -> Iterator[str]:
     for node in ast.walk(function):
         if isinstance(node, ast.Call) and get_last_name(node) in _SKIPS - _CONDITIONAL:
             if id(node) not in decorators and not _skips_ahead(node):
-                yield _quote(node)
+                yield _quote_node(node)
         elif isinstance(node, ast.Raise) and node.exc is not None and get_last_name(node.exc) in _LEAVES:
-            yield _quote(node)
+            yield _quote_node(node)
 
 
-def _quote(node: ast.AST) -> str:
+def _quote_node(node: ast.AST) -> str:
     return ast.unparse(node)[:80]
 
 

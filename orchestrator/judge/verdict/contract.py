@@ -82,11 +82,11 @@ def _build_finding(
 def list_uncited_criteria(verdict: IterationVerdict, known: Collection[str]) -> Iterator[str]:
     """Yield criteria that a verdict calls met without naming anything known: a task, a check, a receipt, a file."""
     for finding in verdict.findings:
-        if finding.met and not _cites(finding.evidence, known):
+        if finding.met and not _cites_any(finding.evidence, known):
             yield finding.id
 
 
-def _cites(evidence: str, known: Collection[str]) -> bool:
+def _cites_any(evidence: str, known: Collection[str]) -> bool:
     names = frozenset(_iterate_names(evidence))
     for name in known:
         if name in names or (" " in name and name in evidence):

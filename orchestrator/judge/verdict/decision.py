@@ -55,7 +55,7 @@ class VerdictEvidence(FrozenModel):
 
 def decide_verdict(evidence: VerdictEvidence) -> Verdict:
     """Return the verdict, with reasons that a worker can act on and the name of why it is no merge."""
-    kind, reasons = _decide(evidence)
+    kind, reasons = _decide_kind(evidence)
     flags = tuple(finding.text for finding in evidence.findings if not finding.is_blocking)
     return Verdict(
         kind=kind,
@@ -68,7 +68,7 @@ def decide_verdict(evidence: VerdictEvidence) -> Verdict:
     )
 
 
-def _decide(evidence: VerdictEvidence) -> tuple[VerdictKind, tuple[str, ...]]:
+def _decide_kind(evidence: VerdictEvidence) -> tuple[VerdictKind, tuple[str, ...]]:
     if evidence.exit != Exit.FINISHED:
         reasons: tuple[str, ...] = (f"the attempt ended {evidence.exit}: {evidence.detail}",)
         if evidence.exit == Exit.OUT_OF_BUDGET:
