@@ -13,13 +13,8 @@ from orchestrator.domain.judging.verdict import Finding
 from orchestrator.domain.text.listing import join_limited
 from orchestrator.judge.files.path_protection import is_test_path
 from orchestrator.judge.rules.change_facts import ChangeFacts
-from orchestrator.judge.source.assertions import (
-    Assertion,
-    AssertionStrength,
-    count_assertions,
-    list_assertions,
-    list_function_assertions,
-)
+from orchestrator.judge.source.assertion_model import Assertion, AssertionStrength, count_assertions
+from orchestrator.judge.source.assertions import list_assertions, list_function_assertions
 from orchestrator.judge.source.python_syntax import FunctionNode, find_nodes, get_last_name, parse_python
 from orchestrator.judge.source.testcases import TestFunction, list_test_functions
 
