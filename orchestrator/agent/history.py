@@ -42,7 +42,7 @@ class Turn:
 
 @dataclass
 class SessionHistory:
-    """What was said so far. `opening` is a conversation that this one continues, or nothing."""
+    """The turns so far. `opening` is a conversation that this one continues, or nothing."""
 
     system: str
     brief: str
@@ -50,34 +50,38 @@ class SessionHistory:
     opening: "SessionHistory | None" = None
 
     def list_all_turns(self) -> list[Turn]:
-        """The turns of this conversation and of those it continues."""
-        return [*(self.opening.list_all_turns() if self.opening else ()), *self.turns]
+        """Return the turns of this conversation and of those it continues."""
+        if self.opening is None:
+            return list(self.turns)
+        return [*self.opening.list_all_turns(), *self.turns]
 
     def build_messages(self, context_tokens: int) -> tuple[Message, ...]:
-        """The messages of the next request, with old observations elided if the context is getting full."""
-        elided = _elided(self.list_all_turns(), context_tokens)
-        return (Message(role="system", text=self.system), *self._told(elided))
+        """Return the messages of the next request, with old observations elided if the context is getting full."""
+        elided = _count_elided(self.list_all_turns(), context_tokens)
+        return (Message(role="system", text=self.system), *self._build_conversation(elided))
 
-    def _told(self, elided: int) -> list[Message]:
-        before = self.opening.list_all_turns() if self.opening else []
-        told = self.opening._told(elided) if self.opening else []
-        told.append(Message(role="user", text=self.brief))
-        for index, turn in enumerate(self.turns, start=len(before)):
-            told += _turn_messages(turn, index, is_elided=index < elided)
-        return told
+    def _build_conversation(self, elided: int) -> list[Message]:
+        first, messages = 0, list[Message]()
+        if self.opening is not None:
+            first, messages = len(self.opening.list_all_turns()), self.opening._build_conversation(elided)
+        messages.append(Message(role="user", text=self.brief))
+        for index, turn in enumerate(self.turns, start=first):
+            messages += _build_turn_messages(turn, index, is_elided=index < elided)
+        return messages
 
     def count_characters(self, context_tokens: int) -> int:
-        """Size of the next request in characters."""
-        return sum(
-            len(message.text) + sum(len(call.arguments) for call in message.tool_calls)
-            for message in self.build_messages(context_tokens)
-        )
+        """Return the size of the next request in characters."""
+        size = 0
+        for message in self.build_messages(context_tokens):
+            size += len(message.text)
+            for call in message.tool_calls:
+                size += len(call.arguments)
+        return size
 
 
-def _turn_messages(turn: Turn, index: int, *, is_elided: bool) -> list[Message]:
-    if turn.text.strip() or turn.tool_calls:
-        text = turn.text
-    else:
+def _build_turn_messages(turn: Turn, index: int, *, is_elided: bool) -> list[Message]:
+    text = turn.text
+    if not text.strip() and not turn.tool_calls:
         text = "(no answer)"
     messages = [Message(role="assistant", text=text, tool_calls=turn.tool_calls)]
     for call in turn.tool_calls:
@@ -90,9 +94,10 @@ def _turn_messages(turn: Turn, index: int, *, is_elided: bool) -> list[Message]:
     return messages
 
 
-def _elided(turns: Sequence[Turn], context_tokens: int) -> int:
-    """How many of the first turns lose their observations; it grows in steps, and never when nothing was said."""
-    high, low = (int(context_tokens * CHARS_PER_TOKEN * share) for share in (ELIDE_ABOVE_SHARE, ELIDE_DOWN_TO_SHARE))
+def _count_elided(turns: Sequence[Turn], context_tokens: int) -> int:
+    """Return how many of the first turns lose their observations; it grows in steps, never when nothing was said."""
+    context_chars = context_tokens * CHARS_PER_TOKEN
+    high, low = int(context_chars * ELIDE_ABOVE_SHARE), int(context_chars * ELIDE_DOWN_TO_SHARE)
     boundary, size = 0, 0
     for index, turn in enumerate(turns):
         size += turn.chars

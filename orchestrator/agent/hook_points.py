@@ -22,28 +22,28 @@ class SessionHooks:
         self._hooks = hooks
 
     async def before_turn(self, turn: int) -> str | None:
-        """Why the model may not be asked for its next reply."""
-        return await self._hooks.find_veto(self._moment("turn", turn, f"{self._spec.id}/{turn}"))
+        """Return why the model may not be asked for its next reply."""
+        return await self._hooks.find_veto(self._build_occurrence("turn", turn, f"{self._spec.id}/{turn}"))
 
     async def after_turn(self, turn: int, tree: str | None) -> None:
-        """All tools of a reply have returned; `tree` is the workspace's content."""
-        await self._hooks.notify_after(self._moment("turn", turn, f"{self._spec.id}/{turn}", tree=tree))
+        """Tell hooks that all tools of a reply have returned; `tree` is the workspace's content."""
+        await self._hooks.notify_after(self._build_occurrence("turn", turn, f"{self._spec.id}/{turn}", tree=tree))
 
     async def before_tool(self, turn: int, index: int, call: ToolCall) -> str | None:
-        """Why a tool may not be used as the model wants."""
-        moment = self._tool_moment(turn, index, call)
-        if moment:
-            return await self._hooks.find_veto(moment)
+        """Return why a tool may not be used as the model wants."""
+        occurrence = self._build_tool_occurrence(turn, index, call)
+        if occurrence:
+            return await self._hooks.find_veto(occurrence)
         return None
 
     async def after_tool(self, turn: int, index: int, call: ToolCall, result: ToolResult) -> None:
-        """A tool has been used, or refused to be."""
+        """Tell hooks that a tool has been used, or refused to be."""
         told = {"ok": result.is_ok, "text": result.text[:_OBSERVATION_CHARS]}
-        if moment := self._tool_moment(turn, index, call, result=told):
-            await self._hooks.notify_after(moment)
+        if occurrence := self._build_tool_occurrence(turn, index, call, result=told):
+            await self._hooks.notify_after(occurrence)
 
-    def _tool_moment(self, turn: int, index: int, call: ToolCall, **more: Any) -> HookOccurrence | None:  # noqa: ANN401
-        """None where nobody asks, or the tool cannot be used anyway. Arguments are those that the tool itself reads."""
+    def _build_tool_occurrence(self, turn: int, index: int, call: ToolCall, **more: Any) -> HookOccurrence | None:  # noqa: ANN401
+        """Return what hooks see of a call; None where nobody asks, or the tool cannot be used anyway."""
         tool = self._spec.tools.get(call.name)
         if tool is None or not self._hooks.has_hooks_for("tool"):
             return None
@@ -52,7 +52,7 @@ class SessionHooks:
         except MalformedReply:
             return None
         path = arguments.get("path")
-        return self._moment(
+        return self._build_occurrence(
             "tool",
             turn,
             f"{self._spec.id}/{turn}/{index}",
@@ -61,7 +61,7 @@ class SessionHooks:
             tool={"name": call.name, "arguments": arguments, **more},
         )
 
-    def _moment(
+    def _build_occurrence(
         self,
         scope: HookScope,
         turn: int,

@@ -43,18 +43,18 @@ async def run_session(spec: SessionSpec, asker: ModelCaller, ledger: Ledger, hoo
     Raises:
         LimitReached, ProviderDown, ModelError: no model can be asked now; the session can go on later.
     """
-    remembered = await restore_session(ledger, spec.id)
-    if remembered is None:
-        remembered = RestoredSession(await _begin(spec, ledger))
-    if remembered.tree and spec.workspace:
-        await spec.workspace.restore_tree(remembered.tree)
-    session = _Session(spec, asker, ledger, remembered, SessionHooks(spec, hooks))
-    if remembered.ended is not None:
-        return await session.rebuild_result(remembered.ended, remembered.detail)
+    restored = await restore_session(ledger, spec.id)
+    if restored is None:
+        restored = RestoredSession(await _start_session(spec, ledger))
+    if restored.tree and spec.workspace:
+        await spec.workspace.restore_tree(restored.tree)
+    session = _Session(spec, asker, ledger, restored, SessionHooks(spec, hooks))
+    if restored.ended is not None:
+        return await session.rebuild_result(restored.ended, restored.detail)
     return await session.run()
 
 
-async def _begin(spec: SessionSpec, ledger: Ledger) -> SessionHistory:
+async def _start_session(spec: SessionSpec, ledger: Ledger) -> SessionHistory:
     before = await restore_session(ledger, spec.continues, spec.until) if spec.continues else None
     system, brief = ledger.redact_text(spec.system), ledger.redact_text(spec.brief)
     await ledger.append(
@@ -77,47 +77,52 @@ class _Session:
     """A session under way."""
 
     def __init__(
-        self, spec: SessionSpec, asker: ModelCaller, ledger: Ledger, remembered: RestoredSession, points: SessionHooks
+        self,
+        spec: SessionSpec,
+        asker: ModelCaller,
+        ledger: Ledger,
+        restored: RestoredSession,
+        session_hooks: SessionHooks,
     ) -> None:
         self._spec = spec
         self._asker = asker
         self._ledger = ledger
-        self._conversation = remembered.conversation
-        self._unfinished = remembered.unfinished
-        self._tree: TreeId | None = remembered.tree
-        self._points = points
-        self._actor = ToolExecutor(spec, ledger, points)
-        self._stuck = StuckDetector(remembered.conversation.turns)
+        self._conversation = restored.conversation
+        self._unfinished = restored.unfinished
+        self._tree: TreeId | None = restored.tree
+        self._hooks = session_hooks
+        self._executor = ToolExecutor(spec, ledger, session_hooks)
+        self._stuck = StuckDetector(restored.conversation.turns)
 
     async def run(self) -> object:
         while True:
-            if ended := self._limit():
-                return await self._end(*ended)
-            turn = self._unfinished or await self._ask()
+            if ended := self._find_limit():
+                return await self._end_session(*ended)
+            turn = self._unfinished or await self._ask_model()
             if isinstance(turn, SessionFailure):
-                return await self._end(turn.exit, turn.detail)
+                return await self._end_session(turn.exit, turn.detail)
             self._unfinished = None
             if turn.finish_reason == "content_filter" and not turn.tool_calls:
-                return await self._end(Exit.REFUSED, "the provider's content filter withheld the reply")
-            final = await self._actor.run_tools(len(self._conversation.turns), turn)
-            result = await self._close(turn, is_final=final is not None)
-            await self._points.after_turn(len(self._conversation.turns) - 1, self._tree)
+                return await self._end_session(Exit.REFUSED, "the provider's content filter withheld the reply")
+            final = await self._executor.run_tools(len(self._conversation.turns), turn)
+            result = await self._close_turn(turn, is_final=final is not None)
+            await self._hooks.after_turn(len(self._conversation.turns) - 1, self._tree)
             if result:
                 if final is None:
                     return result
                 return final
 
     async def rebuild_result(self, ended: Exit, detail: str) -> object:
-        """The result of a session that ended before this process lived; final tools only look at their arguments.
+        """Return the result of a session that ended in an earlier process; final tools only look at their arguments.
 
         What is asked of a result may have become more since, by another version or other settings.
         """
         if ended != Exit.FINISHED:
             return SessionFailure(exit=ended, detail=detail)
-        value = await self._actor.read_final_value(self._conversation.turns[-1])
+        value = await self._executor.read_final_value(self._conversation.turns[-1])
         return value or SessionFailure(exit=Exit.MALFORMED, detail="what it ended with is not accepted any more")
 
-    def _limit(self) -> tuple[Exit, str] | None:
+    def _find_limit(self) -> tuple[Exit, str] | None:
         turns, limit = len(self._conversation.turns), self._spec.settings.max_turns
         if turns >= limit:
             return Exit.OUT_OF_TURNS, f"no result after {limit} turns"
@@ -126,18 +131,18 @@ class _Session:
             return Exit.OUT_OF_CONTEXT, f"the conversation fills {used:.0f} tokens of the model's context"
         return None
 
-    def _dead_end(self) -> tuple[Exit, str] | None:
-        """How the session ends if what the model does leads nowhere."""
+    def _find_dead_end(self) -> tuple[Exit, str] | None:
+        """Return how the session ends if what the model does leads nowhere."""
         if pattern := self._stuck.pattern:
             return Exit.STUCK, pattern
         latest = self._conversation.turns[-MALFORMED_LIMIT:]
-        if len(latest) == MALFORMED_LIMIT and all(map(self._actor.is_malformed, latest)):
+        if len(latest) == MALFORMED_LIMIT and all(map(self._executor.is_malformed, latest)):
             told = latest[-1].observations[latest[-1].tool_calls[0].id]
             return Exit.MALFORMED, f"{MALFORMED_LIMIT} replies in a row held no call that can be read; {told}"
         return None
 
-    async def _ask(self) -> Turn | SessionFailure:
-        if veto := await self._points.before_turn(len(self._conversation.turns)):
+    async def _ask_model(self) -> Turn | SessionFailure:
+        if veto := await self._hooks.before_turn(len(self._conversation.turns)):
             return SessionFailure(exit=Exit.VETOED, detail=veto)
         window = self._spec.settings.context_tokens
         messages = self._conversation.build_messages(window)
@@ -152,21 +157,21 @@ class _Session:
             return SessionFailure(exit=Exit.OUT_OF_BUDGET, detail=str(error))
         return Turn(reply.text, reply.tool_calls, finish_reason=reply.finish_reason)
 
-    async def _close(self, turn: Turn, *, is_final: bool) -> SessionFailure | None:
+    async def _close_turn(self, turn: Turn, *, is_final: bool) -> SessionFailure | None:
         """Record a turn, together with the session's end if this was the last: nothing can come between the two."""
         number = len(self._conversation.turns)
-        if self._actor.has_mutated and self._spec.workspace and self._spec.anchor:
-            self._tree = await self._snapshot(number, self._spec.workspace, self._spec.anchor)
+        if self._executor.has_mutated and self._spec.workspace and self._spec.anchor:
+            self._tree = await self._take_snapshot(number, self._spec.workspace, self._spec.anchor)
         self._conversation.turns.append(turn)
-        turn.nudge = "" if is_final else self._nudge(turn)
+        turn.nudge = "" if is_final else self._build_nudge(turn)
         whole = TurnEnded(task=self._spec.task, session=self._spec.id, turn=number, tree=self._tree, nudge=turn.nudge)
-        ended = (Exit.FINISHED, "") if is_final else self._dead_end()
+        ended = (Exit.FINISHED, "") if is_final else self._find_dead_end()
         if ended:
-            return await self._end(*ended, whole)
+            return await self._end_session(*ended, whole)
         await self._ledger.append(whole)
         return None
 
-    async def _snapshot(self, turn: int, workspace: Workspace, anchor: str) -> TreeId:
+    async def _take_snapshot(self, turn: int, workspace: Workspace, anchor: str) -> TreeId:
         key = self._ledger.build_next_key(f"snapshot/{self._spec.id}/{turn}")
         shared = {"key": key, "task": self._spec.task, "session": self._spec.id, "turn": turn}
         async with record_effect(self._ledger, SnapshotTaking(**shared)) as taking:
@@ -174,9 +179,9 @@ class _Session:
             taking.done = SnapshotTaken(**shared, tree=snapshot.tree)
         return snapshot.tree
 
-    def _nudge(self, turn: Turn) -> str:
-        """What the harness says after a turn: what leads nowhere, what went wrong, what runs out."""
-        final, limit = self._actor.final_tool_names, self._spec.settings.max_turns
+    def _build_nudge(self, turn: Turn) -> str:
+        """Return what the harness says after a turn: what leads nowhere, what went wrong, what runs out."""
+        final, limit = self._executor.final_tool_names, self._spec.settings.max_turns
         said = [self._stuck.record_turn(turn)]
         if turn.finish_reason == "length":
             said.append(_CUT_OFF)
@@ -186,7 +191,7 @@ class _Session:
             said.append(_RUNNING_OUT.format(left=WARNING_TURNS, final=final))
         return "\n".join(filter(None, said))
 
-    async def _end(self, ended: Exit, detail: str, *before: Event) -> SessionFailure:
+    async def _end_session(self, ended: Exit, detail: str, *before: Event) -> SessionFailure:
         detail = self._ledger.redact_text(detail)
         last = SessionEnded(task=self._spec.task, session=self._spec.id, exit=ended, detail=detail[:2_000])
         await self._ledger.append(*before, last)

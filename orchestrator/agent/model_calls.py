@@ -3,14 +3,14 @@
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from orchestrator.agent.fallback_notices import FallbackNotices
 from orchestrator.agent.session_spec import SessionSpec
 from orchestrator.domain.budget.price import Price
 from orchestrator.domain.budget.usage import Usage
 from orchestrator.domain.chat import Message, Reply, Request
 from orchestrator.domain.event import Done, Intent
+from orchestrator.domain.event.run import Noticed
 from orchestrator.domain.event.work import ModelCalled, ModelFailed, ModelReplied
-from orchestrator.errors import PausedByPerson
+from orchestrator.errors import OrchestrateError, PausedByPerson
 from orchestrator.llm.budget import RunBudget
 from orchestrator.llm.errors import ModelError
 from orchestrator.llm.fallbacks import ModelCallPolicy, complete_with_fallbacks
@@ -21,6 +21,7 @@ from orchestrator.ports.effect import record_effect
 from orchestrator.ports.ledger import Ledger
 from orchestrator.ports.model_client import ModelClient
 
+_MAX_NOTICE_CHARS = 300
 PriceLookup = Callable[[str], Awaitable[Price | None]]
 """What a model charges, by its name; None where nobody knows."""
 
@@ -41,27 +42,52 @@ class ModelCaller:
         self._policy = policy
         self._budget = budget
         self._providers = providers or ProviderRegistry()
-        self._switches = FallbackNotices(ledger)
+        self._switches = _FallbackNotices(ledger)
         self._prices: dict[str, Price | None] = {}
 
     async def ask_model(self, spec: SessionSpec, turn: int, messages: tuple[Message, ...]) -> Reply:
-        """The reply to a session's next request; it is in the ledger when this returns.
+        """Return the reply to a session's next request; it is in the ledger when this returns.
 
         Raises:
             LimitReached: the budget does not allow another call.
             OutOfBudget: the task's own budget does not.
-            Paused: a person paused the run.
+            PausedByPerson: a person paused the run.
             ModelError: no configured model will answer this request.
             ProviderDown: none did within the policy's bounds.
         """
-        tries = _JournaledTries(self._client, self._ledger, self._budget, self._price, spec.prompt)
+        tries = _JournaledTries(self._client, self._ledger, self._budget, self._find_price, spec.prompt)
         asking = ModelCallPolicy(self._providers, self._policy, tries.record_failure, self._switches.record_answer)
         return await complete_with_fallbacks(tries, spec.build_requests(turn, messages), asking)
 
-    async def _price(self, model: str) -> Price | None:
+    async def _find_price(self, model: str) -> Price | None:
         if model not in self._prices:
             self._prices[model] = await self._client.find_price(model)
         return self._prices[model]
+
+
+class _FallbackNotices:
+    """Remembers which model answers in whose place, and tells a person when that changes."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+        self._answering: dict[tuple[str, str, str | None], tuple[str, str | None]] = {}
+
+    async def record_answer(self, usual: Request, answering: Request, why: OrchestrateError | None) -> None:
+        """Note who answered in the place of the usual model; `why` the model before it could not be asked."""
+        name, now = (usual.role, *_identify_model(usual)), _identify_model(answering)
+        if now == self._answering.get(name, _identify_model(usual)):
+            return
+        self._answering[name] = now
+        if now == _identify_model(usual):
+            notice = Noticed(level="info", text=f"{usual.model} answers the {usual.role} again", task=usual.task)
+        else:
+            text = f"{answering.model} answers the {usual.role} in place of {usual.model}: {why}"
+            notice = Noticed(level="warning", text=self._ledger.redact_text(text)[:_MAX_NOTICE_CHARS], task=usual.task)
+        await self._ledger.append(notice)
+
+
+def _identify_model(request: Request) -> tuple[str, str | None]:
+    return request.model, request.api_base
 
 
 class _JournaledTries:
@@ -86,7 +112,7 @@ class _JournaledTries:
             self._require_going()
             reply = await self._complete(request, reserved)
         except ModelError:
-            raise  # the reservation stands until `failed` has recorded the failure
+            raise  # the reservation stands until `record_failure` has recorded the failure
         except BaseException:
             self._release()
             raise
@@ -94,7 +120,7 @@ class _JournaledTries:
         return reply
 
     def _require_going(self) -> None:
-        """Each try asks: the one before it may have been long ago, and so may the wait for room in the budget."""
+        """Refuse to go on while a person has paused the run; each try asks, since the one before may be long ago."""
         state = self._ledger.state
         if state.user_pause is not None:
             raise PausedByPerson(f"{state.user_pause}; go on with: orchestrate continue {state.run.run}")
@@ -112,10 +138,10 @@ class _JournaledTries:
             prompt=self._prompt,
         )
         self._open = called
-        async with record_effect(self._ledger, called, unsettled=(ModelError,), lost=_lost) as asking:
-            reply = _without_secrets(self._ledger, await self._client.request_completion(request))
+        async with record_effect(self._ledger, called, unsettled=(ModelError,), lost=_build_lost) as asking:
+            reply = _hide_secrets(self._ledger, await self._client.request_completion(request))
             asking.done = ModelReplied(
-                **_shared(called),
+                **_copy_identity(called),
                 model=reply.model or request.model,
                 text=await self._ledger.store_text(reply.text, is_said=True),
                 tool_calls=reply.tool_calls,
@@ -149,24 +175,26 @@ class _JournaledTries:
         return await self._price_of(model)
 
 
-def _without_secrets(ledger: Ledger, reply: Reply) -> Reply:
-    """A reply as everybody is to know it: the tools that it calls, its session and the journal alike."""
+def _hide_secrets(ledger: Ledger, reply: Reply) -> Reply:
+    """Return a reply as everybody is to know it: the tools that it calls, its session and the journal alike."""
     calls = tuple(
         call.model_copy(update={"arguments": ledger.hide_known_secrets(call.arguments)}) for call in reply.tool_calls
     )
     return reply.model_copy(update={"text": ledger.hide_known_secrets(reply.text), "tool_calls": calls})
 
 
-def _shared(called: ModelCalled) -> dict[str, Any]:
+def _copy_identity(called: ModelCalled) -> dict[str, Any]:
     return called.model_dump(include={"key", "task", "session", "turn", "role"})
 
 
-def _lost(intent: Intent, reason: str) -> Done:
+def _build_lost(intent: Intent, reason: str) -> Done:
     if not isinstance(intent, ModelCalled):
         raise TypeError(f"{intent.kind} is no model call")
     return build_call_failure(intent, "lost", f"{reason}; it may have been billed")
 
 
 def build_call_failure(called: ModelCalled, error: str, detail: str, retry_in_s: float | None = None) -> ModelFailed:
-    """The end of a call that brought no reply."""
-    return ModelFailed(**_shared(called), model=called.model, error=error, detail=detail[:2_000], retry_in_s=retry_in_s)
+    """Return the end of a call that brought no reply."""
+    return ModelFailed(
+        **_copy_identity(called), model=called.model, error=error, detail=detail[:2_000], retry_in_s=retry_in_s
+    )

@@ -29,19 +29,19 @@ class RestoredSession:
 async def restore_session(
     ledger: SessionMemory, session: SessionId, until: int | None = None
 ) -> RestoredSession | None:
-    """What the journal holds of a session, up to and with turn `until` if that is given; None if it never began."""
+    """Return what the journal holds of a session, up to and with turn `until` if given; None if it never began."""
     events = await ledger.list_session_events(session)
     if not events:
         return None
-    remembered = RestoredSession(await _opening(ledger, events))
+    restored = RestoredSession(await _restore_opening(ledger, events))
     for recorded in events[1:]:
-        await _remember(ledger, remembered, recorded)
-        if until is not None and len(remembered.conversation.turns) > until:
+        await _apply_event(ledger, restored, recorded)
+        if until is not None and len(restored.conversation.turns) > until:
             break
-    return remembered
+    return restored
 
 
-async def _opening(ledger: SessionMemory, events: Sequence[RecordedEvent]) -> SessionHistory:
+async def _restore_opening(ledger: SessionMemory, events: Sequence[RecordedEvent]) -> SessionHistory:
     started = events[0].event
     if not isinstance(started, SessionStarted):
         raise JournalProblem(f"event {events[0].seq} belongs to a session that never began")
@@ -53,17 +53,17 @@ async def _opening(ledger: SessionMemory, events: Sequence[RecordedEvent]) -> Se
     )
 
 
-async def _remember(ledger: SessionMemory, remembered: RestoredSession, recorded: RecordedEvent) -> None:
+async def _apply_event(ledger: SessionMemory, restored: RestoredSession, recorded: RecordedEvent) -> None:
     match recorded.event:
         case ModelReplied() as reply:
             text = await ledger.read_text(reply.text)
-            remembered.unfinished = Turn(text, reply.tool_calls, finish_reason=reply.finish_reason)
-        case ToolReturned() as returned if remembered.unfinished:
-            remembered.unfinished.observations[returned.call_id] = await ledger.read_text(returned.observation)
-            remembered.unfinished.failed |= not returned.ok
-        case TurnEnded() as ended if remembered.unfinished:
-            remembered.unfinished.nudge = ended.nudge
-            remembered.conversation.turns.append(remembered.unfinished)
-            remembered.unfinished, remembered.tree = None, ended.tree
+            restored.unfinished = Turn(text, reply.tool_calls, finish_reason=reply.finish_reason)
+        case ToolReturned() as returned if restored.unfinished:
+            restored.unfinished.observations[returned.call_id] = await ledger.read_text(returned.observation)
+            restored.unfinished.failed |= not returned.ok
+        case TurnEnded() as ended if restored.unfinished:
+            restored.unfinished.nudge = ended.nudge
+            restored.conversation.turns.append(restored.unfinished)
+            restored.unfinished, restored.tree = None, ended.tree
         case SessionEnded() as ended:
-            remembered.ended, remembered.detail = ended.exit, ended.detail
+            restored.ended, restored.detail = ended.exit, ended.detail

@@ -1,4 +1,4 @@
-"""What one conversation consists of before it begins."""
+"""The specification of one conversation, before it begins."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -36,10 +36,10 @@ class SessionSpec:
     tier: Callable[[], Tier] = lambda: Tier.FILES
 
     def build_requests(self, turn: int, messages: tuple[Message, ...]) -> tuple[Request, ...]:
-        """The request of one turn to each model that may answer it, the usual one first."""
-        return tuple(self._request(settings, turn, messages) for settings in self.settings.list_fallback_chain())
+        """Return the request of one turn to each model that may answer it, the usual one first."""
+        return tuple(self._build_request(settings, turn, messages) for settings in self.settings.list_fallback_chain())
 
-    def _request(self, settings: ModelSettings, turn: int, messages: tuple[Message, ...]) -> Request:
+    def _build_request(self, settings: ModelSettings, turn: int, messages: tuple[Message, ...]) -> Request:
         """Settings that are not set stay the provider's."""
         return Request(
             role=self.role,
@@ -59,10 +59,10 @@ class SessionSpec:
 
 
 def index_tools(*tools: AnyTool) -> dict[str, AnyTool]:
-    """Tools by name."""
+    """Return the tools by name."""
     return {tool.name: tool for tool in tools}
 
 
 def build_anchor_ref(run: str, task: TaskId, name: str) -> str:
-    """Where a session's workspace is kept while it runs."""
+    """Return where a session's workspace is kept while it runs."""
     return f"refs/orchestrate/{run}/wip/{format_task_ref(task)}/{name}"

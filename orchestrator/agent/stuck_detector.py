@@ -74,28 +74,30 @@ class ObservedTurn(Protocol):
 
     @property
     def failed(self) -> bool:
-        """Whether one of the calls was refused or failed."""
+        """True if one of the calls was refused or failed."""
         ...
 
 
 def find_stuck_pattern(turns: Sequence[TurnFingerprint]) -> StuckPattern | None:
-    """The pattern in which the last turns are stuck, or the one they are a turn away from, or None."""
+    """Return the pattern in which the last turns are stuck, or the one they are a turn away from, or None."""
     window = turns[-WINDOW_TURNS:]
-    found = []
+    nearly: StuckPattern | None = None
     for name, measure in _MEASURES.items():
-        found.append(_pattern(name, measure(window)))
-    hits = [pattern for pattern in found if pattern]
-    return next((pattern for pattern in hits if pattern.is_stuck), hits[0] if hits else None)
+        pattern = _build_pattern(name, measure(window))
+        if pattern is not None and pattern.is_stuck:
+            return pattern
+        nearly = nearly or pattern
+    return nearly
 
 
 def fingerprint_turn(turn: ObservedTurn) -> TurnFingerprint:
-    """The turn without what varies between equal turns."""
+    """Return the turn without what varies between equal turns."""
     results = []
     for call in turn.tool_calls:
         if call.id in turn.observations:
             results.append(turn.observations[call.id])
     return TurnFingerprint(
-        actions=tuple(f"{call.name} {_arguments(call.arguments)}" for call in turn.tool_calls),
+        actions=tuple(f"{call.name} {_sort_arguments(call.arguments)}" for call in turn.tool_calls),
         observation=_VARYING.sub("…", "\n".join(results)),
         is_error=turn.failed,
     )
@@ -105,7 +107,7 @@ class StuckDetector:
     """Follows a session turn by turn; begins with the turns that were there before."""
 
     def __init__(self, turns: Iterable[ObservedTurn] = ()) -> None:
-        self._turns = [fingerprint_turn(turn) for turn in turns]
+        self._turns = list(map(fingerprint_turn, turns))
         self._found = find_stuck_pattern(self._turns)
 
     def record_turn(self, turn: ObservedTurn) -> str:
@@ -128,16 +130,16 @@ class StuckDetector:
         return ""
 
 
-def _arguments(written: str) -> str:
-    """Arguments with their keys in order, so that only their meaning is compared; as written if they are no JSON."""
+def _sort_arguments(written: str) -> str:
+    """Return arguments with their keys in order, so that their meaning is compared; as written if they are no JSON."""
     try:
         return json.dumps(decode_json(written), sort_keys=True)
     except (ValueError, RecursionError):
         return " ".join(written.split())
 
 
-def _run(turns: Sequence[TurnFingerprint], is_same: Callable[[TurnFingerprint, TurnFingerprint], bool]) -> int:
-    """How many of the last turns are the same as the very last one."""
+def _count_same(turns: Sequence[TurnFingerprint], is_same: Callable[[TurnFingerprint, TurnFingerprint], bool]) -> int:
+    """Return how many of the last turns are the same as the very last one."""
     length = 0
     for turn in reversed(turns):
         if not is_same(turn, turns[-1]):
@@ -146,20 +148,20 @@ def _run(turns: Sequence[TurnFingerprint], is_same: Callable[[TurnFingerprint, T
     return length
 
 
-def _repetition(turns: Sequence[TurnFingerprint]) -> int:
-    return _run(turns, lambda turn, last: turn == last and bool(turn.actions))
+def _measure_repetition(turns: Sequence[TurnFingerprint]) -> int:
+    return _count_same(turns, lambda turn, last: turn == last and bool(turn.actions))
 
 
-def _repeated_error(turns: Sequence[TurnFingerprint]) -> int:
-    return _run(turns, lambda turn, last: turn.is_error and turn.actions == last.actions != ())
+def _measure_repeated_error(turns: Sequence[TurnFingerprint]) -> int:
+    return _count_same(turns, lambda turn, last: turn.is_error and turn.actions == last.actions != ())
 
 
-def _monologue(turns: Sequence[TurnFingerprint]) -> int:
-    return _run(turns, lambda turn, _: not turn.actions)
+def _measure_monologue(turns: Sequence[TurnFingerprint]) -> int:
+    return _count_same(turns, lambda turn, _: not turn.actions)
 
 
-def _alternation(turns: Sequence[TurnFingerprint]) -> int:
-    """How many of the last turns are A, B, A, B and so on, A being unlike B."""
+def _measure_alternation(turns: Sequence[TurnFingerprint]) -> int:
+    """Return how many of the last turns are A, B, A, B and so on, A being unlike B."""
     if len(turns) < 2 or turns[-1] == turns[-2] or not all(turn.actions for turn in turns[-2:]):
         return 0
     pairs = zip(reversed(turns), reversed(turns[:-2]), strict=False)
@@ -172,10 +174,10 @@ def _alternation(turns: Sequence[TurnFingerprint]) -> int:
 
 
 _MEASURES: dict[StuckPatternName, Callable[[Sequence[TurnFingerprint]], int]] = {
-    StuckPatternName.ERROR: _repeated_error,
-    StuckPatternName.REPETITION: _repetition,
-    StuckPatternName.MONOLOGUE: _monologue,
-    StuckPatternName.ALTERNATION: _alternation,
+    StuckPatternName.ERROR: _measure_repeated_error,
+    StuckPatternName.REPETITION: _measure_repetition,
+    StuckPatternName.MONOLOGUE: _measure_monologue,
+    StuckPatternName.ALTERNATION: _measure_alternation,
 }
 _LIMITS = {
     StuckPatternName.ERROR: 3,
@@ -192,14 +194,16 @@ _SENTENCES = {
 _ADVICE = {
     StuckPatternName.ERROR: "Read what it says and do something else: look at the cause, or take another way.",
     StuckPatternName.REPETITION: "Doing it again will change nothing. Use what you know now, or take another way.",
-    StuckPatternName.MONOLOGUE: "Words alone change nothing: use a tool now, the one that ends the session if you are done.",
+    StuckPatternName.MONOLOGUE: (
+        "Words alone change nothing: use a tool now, the one that ends the session if you are done."
+    ),
     StuckPatternName.ALTERNATION: "That is a circle. Decide for one way, or take a third one.",
 }
 _HINTS = {StuckPatternName.MONOLOGUE: "; can this model call tools?"}
 """For the person who reads why a session ended."""
 
 
-def _pattern(name: StuckPatternName, length: int) -> StuckPattern | None:
+def _build_pattern(name: StuckPatternName, length: int) -> StuckPattern | None:
     limit = _LIMITS[name]
     if length < limit - 1:
         return None

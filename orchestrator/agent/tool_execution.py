@@ -1,21 +1,30 @@
-"""Using the tools of one reply: in order, each booked before and after, stopping at the first that fails."""
+"""Using the tools of one reply: in order, each booked before and after, stopping at the first that fails.
 
+A person may stop a tool: only what it waits for ends, and the model learns why.
+"""
+
+from collections.abc import Coroutine
 from dataclasses import replace
 from time import monotonic
+
+import anyio
 
 from orchestrator.agent.history import Turn
 from orchestrator.agent.hook_points import SessionHooks
 from orchestrator.agent.session_spec import SessionSpec
-from orchestrator.agent.tool_interruption import run_stoppable_tool
 from orchestrator.agent.tools.base import ToolResult
 from orchestrator.domain.chat import ToolCall
 from orchestrator.domain.event.base import parse_effect_name
 from orchestrator.domain.event.work import ToolCalled, ToolReturned
+from orchestrator.domain.sandbox.tool_reach import ToolReach
 from orchestrator.domain.text.truncation import truncate_text
 from orchestrator.ports.effect import record_effect
+from orchestrator.ports.hands import Workspace
 from orchestrator.ports.ledger import Ledger
 from orchestrator.redact.token_patterns import has_mark
 
+_DYING_S = 10.0
+"""How long a tool has to come to its own end after what it waited for was killed."""
 _VETOED = "Nothing was done: this project does not allow it. {}"
 _UNSHOWN = (
     "Nothing was done: a [redacted:…] in this call stands for a secret that is not shown here, and would be written or "
@@ -26,10 +35,10 @@ _UNSHOWN = (
 class ToolExecutor:
     """The tools of one session in use."""
 
-    def __init__(self, spec: SessionSpec, ledger: Ledger, points: SessionHooks) -> None:
+    def __init__(self, spec: SessionSpec, ledger: Ledger, hooks: SessionHooks) -> None:
         self._spec = spec
         self._ledger = ledger
-        self._points = points
+        self._hooks = hooks
         self.has_mutated = False
         """Whether the last reply used a tool that may have changed the workspace."""
 
@@ -47,7 +56,7 @@ class ToolExecutor:
         self.has_mutated = False
         turn.observations.clear()
         for index, call in enumerate(turn.tool_calls):
-            result = await self._use(f"tool/{self._spec.id}/{number}/{index}", number, index, call)
+            result = await self._use_tool(f"tool/{self._spec.id}/{number}/{index}", number, index, call)
             turn.observations[call.id] = result.text
             turn.failed = not result.is_ok
             if turn.failed or result.final is not None:
@@ -55,7 +64,7 @@ class ToolExecutor:
         return None
 
     def is_malformed(self, turn: Turn) -> bool:
-        """Whether nothing of a reply could be used, because its first call names no tool or does not fit it."""
+        """Return True if nothing of a reply could be used, because its first call names no tool or does not fit it."""
         if not turn.tool_calls:
             return False
         call = turn.tool_calls[0]
@@ -63,29 +72,28 @@ class ToolExecutor:
         return tool is None or not tool.can_parse_arguments(call.arguments)
 
     async def read_final_value(self, turn: Turn) -> object:
-        """What the final tool of a turn accepts, without using any other tool; None if it accepts it no more."""
+        """Return what the final tool of a turn accepts, without using another tool; None if it accepts it no more."""
         for call in turn.tool_calls:
             tool = self._spec.tools.get(call.name)
             if tool and tool.is_final and (result := await tool(call.arguments)).final is not None:
                 return result.final
         return None
 
-    async def _use(self, name: str, number: int, index: int, call: ToolCall) -> ToolResult:
+    async def _use_tool(self, name: str, number: int, index: int, call: ToolCall) -> ToolResult:
         key = self._ledger.build_next_key(name)
         shared = {"key": key, "task": self._spec.task, "session": self._spec.id, "turn": number, "name": call.name}
-        tier, workspace = self._spec.tier(), self._spec.workspace
-        if workspace:
-            policy = await workspace.get_policy_hash(tier)
-        else:
-            policy = ""
         called = ToolCalled(
-            **shared, arguments=await self._ledger.store_text(call.arguments, is_said=True), tier=tier, policy=policy
+            **shared,
+            arguments=await self._ledger.store_text(call.arguments, is_said=True),
+            tier=self._spec.tier(),
+            policy=await self._get_policy_hash(),
+            reach=self._get_reach(call.name),
         )
         begun = monotonic()
         async with record_effect(self._ledger, called) as using:
-            veto = await self._points.before_tool(number, index, call)
+            veto = await self._hooks.before_tool(number, index, call)
             if veto is None:
-                result = await self._run(parse_effect_name(key), call)
+                result = await self._run_tool(parse_effect_name(key), call)
             else:
                 result = ToolResult(_VETOED.format(veto), is_ok=False)
             shown = replace(result, text=truncate_text(self._ledger.redact_text(result.text)).text or "[no output]")
@@ -99,10 +107,21 @@ class ToolExecutor:
                 stray_packets=shown.stray_packets,
             )
         if veto is None:
-            await self._points.after_tool(number, index, call, shown)
+            await self._hooks.after_tool(number, index, call, shown)
         return shown
 
-    async def _run(self, name: str, call: ToolCall) -> ToolResult:
+    async def _get_policy_hash(self) -> str:
+        if self._spec.workspace is None:
+            return ""
+        return await self._spec.workspace.get_policy_hash(self._spec.tier())
+
+    def _get_reach(self, name: str) -> ToolReach | None:
+        tool = self._spec.tools.get(name)
+        if tool is None:
+            return None
+        return tool.reach
+
+    async def _run_tool(self, name: str, call: ToolCall) -> ToolResult:
         tool = self._spec.tools.get(call.name)
         if tool is None:
             known = ", ".join(self._spec.tools)
@@ -110,4 +129,49 @@ class ToolExecutor:
         if tool.is_mutating and has_mark(call.arguments):
             return ToolResult(_UNSHOWN, is_ok=False)
         self.has_mutated = self.has_mutated or tool.is_mutating
-        return await run_stoppable_tool(self._ledger, name, self._spec.workspace, tool(call.arguments))
+        return await _run_stoppable(self._ledger, name, self._spec.workspace, tool(call.arguments))
+
+
+async def _run_stoppable(
+    ledger: Ledger, call: str, workspace: Workspace | None, use: Coroutine[object, object, ToolResult]
+) -> ToolResult:
+    """Return what a tool returns; of one that a person stops, what its command had printed by then.
+
+    Args:
+        ledger: tells when a person has it stopped. One that was stopped in an earlier process is not used again.
+        call: the name of the effect, `tool/SESSION/TURN/INDEX`.
+        workspace: where the session's commands run; no other session's do.
+        use: the tool in use.
+    """
+    if call in ledger.state.stopped_calls:
+        use.close()
+        return ToolResult(_describe_stop(ledger, call), is_ok=False)
+    result: ToolResult | None = None
+    problem: Exception | None = None
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(_wait_for_stop, ledger, call, workspace, tasks.cancel_scope)
+        try:
+            result = await use
+        except Exception as error:  # noqa: BLE001 - raised again below: the group would wrap it
+            problem = error
+        tasks.cancel_scope.cancel()
+    if problem is not None:
+        raise problem
+    if call not in ledger.state.stopped_calls and result is not None:
+        return result
+    printed = result or ToolResult("")
+    return replace(printed, text=f"{_describe_stop(ledger, call)}\n{printed.text}".rstrip(), is_ok=False, final=None)
+
+
+async def _wait_for_stop(ledger: Ledger, call: str, workspace: Workspace | None, scope: anyio.CancelScope) -> None:
+    await ledger.wait_for_call_stop(call)
+    if workspace is not None:
+        await workspace.interrupt_commands()
+        await anyio.sleep(_DYING_S)
+    scope.cancel()
+
+
+def _describe_stop(ledger: Ledger, call: str) -> str:
+    if reason := ledger.state.stopped_calls.get(call):
+        return f"A person stopped this call: {reason}"
+    return "A person stopped this call."

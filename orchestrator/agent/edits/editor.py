@@ -2,7 +2,6 @@
 
 from bisect import bisect_right
 from collections.abc import Sequence
-from itertools import accumulate
 
 from orchestrator.agent.edits import refusals
 from orchestrator.agent.edits.file_text import EditedSpan, FileLine, FileText, Splice, align_lines, has_surrogates
@@ -16,7 +15,9 @@ from orchestrator.agent.edits.matching import (
 from orchestrator.agent.edits.refusals import EditRefusal
 from orchestrator.agent.edits.replacement import LineReplacement, UnsafeReplacement
 from orchestrator.domain.frozen_model import FrozenModel
+from orchestrator.domain.text.listing import join_limited
 
+_MAX_SHOWN = 12
 _WIDE_MARKS = (b"\xff\xfe", b"\xfe\xff", b"\x00\x00\xfe\xff")
 
 
@@ -30,16 +31,10 @@ class EditResult(FrozenModel):
     @property
     def summary(self) -> str:
         """One sentence for the model."""
-        where = ", ".join(_in_words(span) for span in self.spans[:12])
-        if len(self.spans) > 12:
-            more = f" and {len(self.spans) - 12} more"
-        else:
-            more = ""
+        edited = f"Edited {join_limited(map(_describe_span, self.spans), _MAX_SHOWN)}."
         if self.rung == MatchLevel.EXACT:
-            how = ""
-        else:
-            how = f" `old` was not exact; matched by {self.rung}."
-        return f"Edited {where}{more}.{how}"
+            return edited
+        return f"{edited} `old` was not exact; matched by {self.rung}."
 
 
 def apply_edit(content: bytes, old: str, new: str, replace_all: bool = False) -> EditResult | EditRefusal:
@@ -53,9 +48,9 @@ def apply_edit(content: bytes, old: str, new: str, replace_all: bool = False) ->
     """
     file = FileText.from_bytes(content)
     old, new = file.normalise_text(old), file.normalise_text(new)
-    if problem := _input_problem(content, file, old, new):
+    if problem := _find_input_problem(content, file, old, new):
         return problem
-    result = _exact(file, old, new, replace_all) or _by_lines(file, LineReplacement.from_texts(old, new))
+    result = _replace_exact(file, old, new, replace_all) or _replace_lines(file, LineReplacement.from_texts(old, new))
     if isinstance(result, EditRefusal):
         return result
     rung, splices = result
@@ -65,7 +60,7 @@ def apply_edit(content: bytes, old: str, new: str, replace_all: bool = False) ->
     return EditResult(content=edited, rung=rung, spans=spans)
 
 
-def _input_problem(content: bytes, file: FileText, old: str, new: str) -> EditRefusal | None:
+def _find_input_problem(content: bytes, file: FileText, old: str, new: str) -> EditRefusal | None:
     if not old:
         return refusals.EMPTY_OLD_TEXT
     if old == new:
@@ -82,25 +77,29 @@ def _input_problem(content: bytes, file: FileText, old: str, new: str) -> EditRe
 MatchedSplices = tuple[MatchLevel, list[Splice]]
 
 
-def _exact(file: FileText, old: str, new: str, replace_all: bool) -> MatchedSplices | EditRefusal | None:
-    """Splices that put `new` for each occurrence of `old`, which need not begin or end with a line."""
-    text = "\n".join(line.body for line in file.lines)
-    starts = [0, *accumulate(len(line.body) + 1 for line in file.lines)][:-1]
-    found = find_offsets(text, old)
+def _replace_exact(file: FileText, old: str, new: str, replace_all: bool) -> MatchedSplices | EditRefusal | None:
+    """Return splices that put `new` for each occurrence of `old`, which need not begin or end with a line."""
+    bodies = [line.body for line in file.lines]
+    starts, offset = [], 0
+    for body in bodies:
+        starts.append(offset)
+        offset += len(body) + 1
+    found = find_offsets("\n".join(bodies), old)
     if len(found) > 1 and not replace_all:
         return refusals.refuse_ambiguous([bisect_right(starts, at) for at in found], MatchLevel.EXACT)
     splices = []
-    for first, last in _blocks(found, len(old), starts):
-        here = file.lines[first : last + 1]
-        bodies = "\n".join(line.body for line in here).replace(old, new).split("\n")
-        splices.append(Splice(first, last + 1, tuple(_relined(here, bodies, file.choose_line_ending(first, last + 1)))))
+    for first, last in _find_blocks(found, len(old), starts):
+        replaced = "\n".join(bodies[first : last + 1]).replace(old, new).split("\n")
+        style = file.choose_line_ending(first, last + 1)
+        lines = _add_endings(file.lines[first : last + 1], replaced, style)
+        splices.append(Splice(first, last + 1, tuple(lines)))
     if splices:
-        return (MatchLevel.EXACT, splices)
+        return MatchLevel.EXACT, splices
     return None
 
 
-def _blocks(found: Sequence[int], size: int, starts: Sequence[int]) -> list[tuple[int, int]]:
-    """The blocks of lines, first and last counted from 0, that the matches touch; matches on one line share a block."""
+def _find_blocks(found: Sequence[int], size: int, starts: Sequence[int]) -> list[tuple[int, int]]:
+    """Return the blocks of lines (first and last, from 0) that matches touch; matches on one line share a block."""
     blocks: list[tuple[int, int]] = []
     for at in found:
         first, last = bisect_right(starts, at) - 1, bisect_right(starts, at + size) - 1
@@ -110,51 +109,51 @@ def _blocks(found: Sequence[int], size: int, starts: Sequence[int]) -> list[tupl
     return blocks
 
 
-def _relined(here: Sequence[FileLine], bodies: Sequence[str], style: str) -> list[FileLine]:
-    """The new bodies with endings: lines that stay keep theirs, others get `style`, and the last has the last one's."""
+def _add_endings(here: Sequence[FileLine], bodies: Sequence[str], style: str) -> list[FileLine]:
+    """Return new bodies with endings: lines that stay keep theirs, others get `style`, the last has the last one's."""
     kept: Sequence[int | None] = [None] * len(bodies)
     if any(line.ending != style for line in here[:-1]):
         kept = align_lines([line.body for line in here], bodies)
     lines = []
     for body, index in zip(bodies, kept, strict=True):
-        lines.append(FileLine(body, style if index is None else here[index].ending or style))
+        ending = style
+        if index is not None:
+            ending = here[index].ending or style
+        lines.append(FileLine(body, ending))
     return [*lines[:-1], FileLine(lines[-1].body, here[-1].ending)]
 
 
-def _by_lines(file: FileText, quote: LineReplacement) -> MatchedSplices | EditRefusal:
-    """One splice by the strictest rung beyond the exact one that matches at all."""
+def _replace_lines(file: FileText, quote: LineReplacement) -> MatchedSplices | EditRefusal:
+    """Return one splice by the strictest rung beyond the exact one that matches at all."""
     bodies = file.bodies
     if not any(map(fold_and_strip_line, quote.old)):
         return refusals.refuse_not_found(bodies, quote.old, quote.new)
     for rung, key in LINE_KEYS.items():
         if starts := find_line_sequences(bodies, quote.old, key):
-            return _place(file, [(quote, start) for start in starts], rung, rung)
-    return _numbered(file, quote)
+            return _build_result(file, [(quote, start) for start in starts], rung, rung)
+    return _replace_numbered(file, quote)
 
 
-def _numbered(file: FileText, quote: LineReplacement) -> MatchedSplices | EditRefusal:
+def _replace_numbered(file: FileText, quote: LineReplacement) -> MatchedSplices | EditRefusal:
     bodies = file.bodies
     try:
         readings = quote.list_unnumbered_readings()
     except UnsafeReplacement as why:
         return EditRefusal(reason=refusals.EditRefusalReason.UNFIT, text=f"`old` was not found as it is, and {why}.")
-    for rung, key in (
-        (MatchLevel.TRAILING, LINE_KEYS[MatchLevel.TRAILING]),
-        (MatchLevel.TYPOGRAPHY, LINE_KEYS[MatchLevel.TYPOGRAPHY]),
-    ):
-        readable = []
+    for rung in (MatchLevel.TRAILING, MatchLevel.TYPOGRAPHY):
+        found = []
         for reading in readings:
             if any(map(fold_and_strip_line, reading.old)):
-                readable.append(reading)
-        if found := [
-            (reading, start) for reading in readable for start in find_line_sequences(bodies, reading.old, key)
-        ]:
-            return _place(file, found, rung, MatchLevel.NUMBERS)
-    seen = readings[-1] if readings else quote
-    return refusals.refuse_not_found(bodies, seen.old, seen.new)
+                for start in find_line_sequences(bodies, reading.old, LINE_KEYS[rung]):
+                    found.append((reading, start))
+        if found:
+            return _build_result(file, found, rung, MatchLevel.NUMBERS)
+    if readings:
+        quote = readings[-1]
+    return refusals.refuse_not_found(bodies, quote.old, quote.new)
 
 
-def _place(
+def _build_result(
     file: FileText, found: Sequence[tuple[LineReplacement, int]], rung: MatchLevel, reported: MatchLevel
 ) -> MatchedSplices | EditRefusal:
     if len(found) > 1:
@@ -166,7 +165,7 @@ def _place(
         return refusals.refuse_unsafe(str(why), file.bodies, start, len(quote.old))
 
 
-def _in_words(span: EditedSpan) -> str:
+def _describe_span(span: EditedSpan) -> str:
     if span.last < span.first:
         return f"line {span.first} (lines before it are gone)"
     if span.first == span.last:

@@ -47,16 +47,20 @@ class FileText:
     @classmethod
     def from_bytes(cls, content: bytes) -> "FileText":
         """Split at `\\n` and `\\r\\n` only; at `\\r` in a file that has no `\\n` at all."""
-        bom = _BOM if content.startswith(_BOM) else b""
+        bom = b""
+        if content.startswith(_BOM):
+            bom = _BOM
         text = content[len(bom) :].decode("utf-8", "surrogateescape")
-        is_mac = "\r" in text and "\n" not in text
-        pieces = re.split("(\r)" if is_mac else "(\r?\n)", text)
-        lines = tuple(FileLine(body, ending) for body, ending in zip(pieces[::2], [*pieces[1::2], ""], strict=True))
-        return cls(bom, lines, is_mac)
+        has_cr_endings = "\r" in text and "\n" not in text
+        pattern = "(\r?\n)"
+        if has_cr_endings:
+            pattern = "(\r)"
+        pieces = [*re.split(pattern, text), ""]
+        return cls(bom, tuple(map(FileLine, pieces[::2], pieces[1::2])), has_cr_endings)
 
     @property
     def line_count(self) -> int:
-        """How many lines there are; what follows the last newline counts only if there is something."""
+        """The number of lines; what follows the last newline counts only if there is something."""
         return len(self.lines) - (not self.lines[-1].body)
 
     @property
@@ -66,12 +70,12 @@ class FileText:
 
     @property
     def is_legacy(self) -> bool:
-        """Whether it has bytes that are not UTF-8 and no character beyond ASCII that is."""
+        """True if it has bytes that are not UTF-8 and no character beyond ASCII that is."""
         text = "".join(line.body for line in self.lines)
         return _SURROGATE.search(text) is not None and _BEYOND_ASCII.search(text) is None
 
     def normalise_text(self, text: str) -> str:
-        """A model's text with this file's idea of a line break written as `\\n`, without a byte-order mark."""
+        """Return a model's text with this file's idea of a line break written as `\\n`, without a byte-order mark."""
         text = text.replace("\r\n", "\n")
         if self.has_cr_endings:
             text = text.replace("\r", "\n")
@@ -80,39 +84,41 @@ class FileText:
         return text
 
     def choose_line_ending(self, start: int, end: int) -> str:
-        """The line ending that new lines between `start` and `end` should have: the nearest one there is."""
-        nearest = chain(range(start, end), range(start - 1, -1, -1), range(end, len(self.lines)))
-        return next((self.lines[index].ending for index in nearest if self.lines[index].ending), "\n")
+        """Return the line ending that new lines between `start` and `end` should have: the nearest one there is."""
+        for index in chain(range(start, end), range(start - 1, -1, -1), range(end, len(self.lines))):
+            if self.lines[index].ending:
+                return self.lines[index].ending
+        return "\n"
 
     def apply_splices(self, splices: Sequence[Splice]) -> tuple[bytes, tuple[EditedSpan, ...]]:
-        """The file's bytes after the splices, given in order and apart, and the lines that changed in the result."""
+        """Return the file's bytes after splices, given in order and apart, and the lines that changed in the result."""
         lines: list[FileLine] = []
         spans: list[EditedSpan] = []
         done = 0
         for splice in splices:
             lines += self.lines[done : splice.start]
-            spans.append(_changed(self.lines[splice.start : splice.end], splice.lines, len(lines)))
+            spans.append(_find_changed_span(self.lines[splice.start : splice.end], splice.lines, len(lines)))
             lines += splice.lines
             done = splice.end
         lines += self.lines[done:]
-        text = "".join(body + ending for body, ending in lines)
+        text = "".join(map("".join, lines))
         return self.bom + text.encode("utf-8", "surrogateescape"), tuple(spans)
 
 
 def has_surrogates(text: str) -> bool:
-    """Whether the text cannot be encoded as UTF-8."""
+    """Return True if the text cannot be encoded as UTF-8."""
     return _SURROGATE.search(text) is not None
 
 
 def replace_surrogates(line: str) -> str:
-    """The line fit for a message: bytes that are not UTF-8 as the replacement character."""
+    """Return the line fit for a message: bytes that are not UTF-8 as the replacement character."""
     return _SURROGATE.sub("\ufffd", line)
 
 
 def align_lines(old: Sequence[str], new: Sequence[str]) -> list[int | None]:
-    """For each new line the index of the old line it repeats, in order, or None where the line is new."""
-    head = _common(old, new)
-    tail = _common(old[head:][::-1], new[head:][::-1])
+    """Return for each new line the index of the old line it repeats, in order, or None where the line is new."""
+    head = _count_common(old, new)
+    tail = _count_common(old[head:][::-1], new[head:][::-1])
     kept: list[int | None] = [None] * len(new)
     kept[:head] = range(head)
     kept[len(new) - tail :] = range(len(old) - tail, len(old))
@@ -123,13 +129,16 @@ def align_lines(old: Sequence[str], new: Sequence[str]) -> list[int | None]:
     return kept
 
 
-def _common(left: Sequence[str], right: Sequence[str]) -> int:
-    return next((n for n, (a, b) in enumerate(zip(left, right, strict=False)) if a != b), min(len(left), len(right)))
+def _count_common(left: Sequence[str], right: Sequence[str]) -> int:
+    for index, (one, other) in enumerate(zip(left, right, strict=False)):
+        if one != other:
+            return index
+    return min(len(left), len(right))
 
 
-def _changed(old: Sequence[FileLine], new: Sequence[FileLine], start: int) -> EditedSpan:
-    """Where `new`, placed at line index `start`, differs from `old`."""
-    left, right = ["".join(line) for line in old], ["".join(line) for line in new]
-    head = _common(left, right)
-    tail = _common(left[head:][::-1], right[head:][::-1])
+def _find_changed_span(old: Sequence[FileLine], new: Sequence[FileLine], start: int) -> EditedSpan:
+    """Return where `new`, placed at line index `start`, differs from `old`."""
+    left, right = list(map("".join, old)), list(map("".join, new))
+    head = _count_common(left, right)
+    tail = _count_common(left[head:][::-1], right[head:][::-1])
     return EditedSpan(start + head + 1, start + len(new) - tail)

@@ -15,7 +15,7 @@ FOLDABLE_CHARACTERS = frozenset("".join(_SPELLINGS) + "".join(_SPELLINGS.values(
 
 
 class MatchLevel(StrEnum):
-    """How loosely `old` was compared with the file."""
+    """The looseness with which `old` was compared with the file."""
 
     EXACT = "exact"
     TRAILING = "trailing-space"
@@ -25,17 +25,17 @@ class MatchLevel(StrEnum):
 
 
 def fold_line(line: str) -> str:
-    """The line with typographic quotes, dashes and spaces as ASCII and without white space at its end."""
+    """Return the line with typographic quotes, dashes and spaces as ASCII and without white space at its end."""
     return line.translate(_FOLDS).rstrip(_BLANKS)
 
 
 def fold_and_strip_line(line: str) -> str:
-    """The folded line without its indentation."""
+    """Return the folded line without its indentation."""
     return fold_line(line).strip(_BLANKS)
 
 
 def get_indentation(line: str) -> str:
-    """The line's indentation, as it is spelt."""
+    """Return the line's indentation, as it is spelt."""
     return line[: len(line) - len(line.translate(_FOLDS).lstrip(_BLANKS))]
 
 
@@ -47,7 +47,7 @@ LINE_KEYS: dict[MatchLevel, Callable[[str], str]] = {
 
 
 def find_offsets(text: str, needle: str) -> list[int]:
-    """Every offset at which `needle` stands, overlapping ones too."""
+    """Return every offset at which `needle` stands, overlapping ones too."""
     found = []
     at = text.find(needle)
     while at >= 0:
@@ -57,7 +57,7 @@ def find_offsets(text: str, needle: str) -> list[int]:
 
 
 def find_line_sequences(lines: Sequence[str], wanted: Sequence[str], key: Callable[[str], str]) -> list[int]:
-    """The index of every line at which all of `wanted` follow each other when compared by `key`."""
+    """Return the index of every line at which all of `wanted` follow each other when compared by `key`."""
     text = "\n" + "".join(key(line) + "\n" for line in lines)
     needle = "\n" + "".join(key(line) + "\n" for line in wanted)
     found, index, done = [], 0, 0

@@ -1,14 +1,15 @@
-"""What a model is told when an edit is refused: why, where, and what the file really has there."""
+"""Refusals of edits, as a model is told: why, where, and what the file really has there."""
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from itertools import accumulate
 
 from orchestrator.agent.edits.file_text import replace_surrogates
 from orchestrator.agent.edits.matching import LINE_KEYS, MatchLevel, find_line_sequences, fold_and_strip_line
 from orchestrator.domain.frozen_model import FrozenModel
+from orchestrator.domain.text.listing import join_limited
 
 LIMIT_CHARS = 3_000
 _SHOWN_LINES = 14
@@ -17,11 +18,12 @@ _SHOWN_PLACES = 12
 _SEARCHED_LINES = 20_000
 _COMPARED_LINES = 40
 _NEAR = 0.5
+_ELISIONS = frozenset({"...", "…", "# ...", "// ..."})
 _WORD = re.compile(r"\w+")
 
 
 class EditRefusalReason(StrEnum):
-    """Why an edit is refused."""
+    """The reason why an edit is refused."""
 
     EMPTY = "empty"
     SAME = "same"
@@ -70,12 +72,10 @@ LEGACY_ENCODING = EditRefusal(
 def refuse_ambiguous(starts: Sequence[int], rung: MatchLevel) -> EditRefusal:
     """Refuse a quote that matches several places, which begin at these lines, counted from 1."""
     lines = list(dict.fromkeys(starts))
-    if len(lines) > _SHOWN_PLACES:
-        more = f" and {len(lines) - _SHOWN_PLACES} more"
-    else:
-        more = ""
-    plural = "s" if len(lines) > 1 else ""
-    where = f"{len(starts)} places, at line{plural} {', '.join(map(str, lines[:_SHOWN_PLACES]))}{more}"
+    noun = "line"
+    if len(lines) > 1:
+        noun = "lines"
+    where = f"{len(starts)} places, at {noun} {join_limited(lines, _SHOWN_PLACES)}"
     if rung == MatchLevel.EXACT:
         return EditRefusal(
             reason=EditRefusalReason.AMBIGUOUS,
@@ -97,15 +97,17 @@ def refuse_unsafe(why: str, bodies: Sequence[str], start: int, count: int) -> Ed
         where = f"line {start + 1}"
     text = (
         f"`old` is not in the file exactly. It resembles {where}, but {why}. "
-        f"Quote exactly what is there, without the numbers:\n{_listed(bodies, start, start + count)}"
+        f"Quote exactly what is there, without the numbers:\n{_number_lines(bodies, start, start + count)}"
     )
     return EditRefusal(reason=EditRefusalReason.UNFIT, text=text[:LIMIT_CHARS])
 
 
 def refuse_not_found(bodies: Sequence[str], old: Sequence[str], new: Sequence[str]) -> EditRefusal:
     """Refuse a quote that is nowhere in the file, and show what is nearest to it."""
-    parts = ["`old` was not found in the file." if bodies else "The file is empty: use write."]
-    if any(line.strip() in {"...", "…", "# ...", "// ..."} for line in old):
+    parts = ["The file is empty: use write."]
+    if bodies:
+        parts = ["`old` was not found in the file."]
+    if not _ELISIONS.isdisjoint(map(str.strip, old)):
         parts.append("`...` does not stand for left-out lines: quote every line.")
     if any("\ufffd" in line for line in old):
         parts.append("It quotes a replacement character: bytes that are not UTF-8 cannot be quoted, leave them out.")
@@ -113,11 +115,11 @@ def refuse_not_found(bodies: Sequence[str], old: Sequence[str], new: Sequence[st
         there := find_line_sequences(bodies, new, LINE_KEYS[MatchLevel.TRAILING])
     ):
         parts.append(f"The text of `new` is already there, at line {there[0] + 1}: was this edit made before?")
-    if nearest := _nearest(bodies, old):
+    if nearest := _find_nearest(bodies, old):
         start, end = nearest
-        tabs = any(line.startswith("\t") for line in bodies[start:end]) and not any(line[:1] == "\t" for line in old)
-        parts += ["The file indents with tabs there."] * tabs
-        parts.append(f"The nearest lines, to be quoted without the numbers:\n{_listed(bodies, start, end)}")
+        if _has_tabs(bodies[start:end]) and not _has_tabs(old):
+            parts.append("The file indents with tabs there.")
+        parts.append(f"The nearest lines, to be quoted without the numbers:\n{_number_lines(bodies, start, end)}")
     elif bodies:
         parts.append("No line resembles it. Read the file again before the next edit.")
     return EditRefusal(reason=EditRefusalReason.NOT_FOUND, text=" ".join(parts)[:LIMIT_CHARS])
@@ -131,17 +133,23 @@ _LOOSELY = {
 }
 
 
-def _listed(bodies: Sequence[str], start: int, end: int) -> str:
-    end = min(end, start + _SHOWN_LINES)
-    lines = (f"{n + 1}\t{replace_surrogates(bodies[n][:_SHOWN_CHARS])}" for n in range(start, end))
-    return "\n".join(f"{line} …" if len(bodies[n]) > _SHOWN_CHARS else line for n, line in enumerate(lines, start))
+def _has_tabs(lines: Iterable[str]) -> bool:
+    return any(line.startswith("\t") for line in lines)
 
 
-def _nearest(bodies: Sequence[str], old: Sequence[str]) -> tuple[int, int] | None:
-    """The window of as many lines as `old` has that shares the most words with it, if it shares enough."""
-    wanted = []
-    for line in old[:_COMPARED_LINES]:
-        wanted.append(set(_WORD.findall(line)))
+def _number_lines(bodies: Sequence[str], start: int, end: int) -> str:
+    lines = []
+    for number, body in enumerate(bodies[start : min(end, start + _SHOWN_LINES)], start=start + 1):
+        line = f"{number}\t{replace_surrogates(body[:_SHOWN_CHARS])}"
+        if len(body) > _SHOWN_CHARS:
+            line = f"{line} …"
+        lines.append(line)
+    return "\n".join(lines)
+
+
+def _find_nearest(bodies: Sequence[str], old: Sequence[str]) -> tuple[int, int] | None:
+    """Return the window of as many lines as `old` has that shares the most words with it, if it shares enough."""
+    wanted = [set(_WORD.findall(line)) for line in old[:_COMPARED_LINES]]
     total = sum(map(bool, wanted))
     if not bodies or not total:
         return None
@@ -151,7 +159,7 @@ def _nearest(bodies: Sequence[str], old: Sequence[str]) -> tuple[int, int] | Non
             owners.setdefault(word, []).append(index)
     scores = []
     for line in bodies[:_SEARCHED_LINES]:
-        scores.append(_likeness(set(_WORD.findall(line)), wanted, owners))
+        scores.append(_measure_likeness(set(_WORD.findall(line)), wanted, owners))
     sums = [0.0, *accumulate(scores)]
     size = min(len(wanted), len(scores))
     best = max(range(len(scores) - size + 1), key=lambda start: sums[start + size] - sums[start])
@@ -160,7 +168,12 @@ def _nearest(bodies: Sequence[str], old: Sequence[str]) -> tuple[int, int] | Non
     return None
 
 
-def _likeness(words: set[str], wanted: Sequence[set[str]], owners: dict[str, list[int]]) -> float:
-    """How many of its words a line shares with the most alike line of `wanted`, from 0 to 1 (Dice's coefficient)."""
-    shared = Counter(index for word in words for index in owners.get(word, ()))
-    return max((2 * n / (len(words) + len(wanted[index])) for index, n in shared.items()), default=0.0)
+def _measure_likeness(words: set[str], wanted: Sequence[set[str]], owners: dict[str, list[int]]) -> float:
+    """Return how many words a line shares with the most alike line of `wanted`, from 0 to 1 (Dice's coefficient)."""
+    shared = Counter[int]()
+    for word in words:
+        shared.update(owners.get(word, ()))
+    likeness = 0.0
+    for index, count in shared.items():
+        likeness = max(likeness, 2 * count / (len(words) + len(wanted[index])))
+    return likeness

@@ -1,10 +1,13 @@
-"""Whole lines that a model quotes, and how their replacement is carried over to what the file really has."""
+"""Whole lines that a model quotes, and their replacement in the spelling of what the file really has.
 
+A quote may have the line numbers in it that a tool showed in front of the lines.
+"""
+
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from orchestrator.agent.edits.file_text import FileLine, FileText, Splice, align_lines
-from orchestrator.agent.edits.line_numbers import NumberedLines, find_number_mark
 from orchestrator.agent.edits.matching import (
     FOLDABLE_CHARACTERS,
     MatchLevel,
@@ -13,6 +16,8 @@ from orchestrator.agent.edits.matching import (
     get_indentation,
 )
 
+_NUMBERED = re.compile(r"[ ]*(\d{1,7})(?:(\t|→|[ ]?\||:)(.*))?\Z", re.DOTALL)
+
 
 class UnsafeReplacement(Exception):
     """`old` matches one place, but `new` cannot be carried over without guessing; the message says why."""
@@ -20,36 +25,36 @@ class UnsafeReplacement(Exception):
 
 @dataclass(frozen=True, slots=True)
 class LineReplacement:
-    """What a model asks for beyond the exact rung: whole lines `old` that become whole lines `new`."""
+    """A replacement beyond the exact rung: whole lines `old` that become whole lines `new`."""
 
     old: tuple[str, ...]
     new: tuple[str, ...]
 
     @classmethod
     def from_texts(cls, old: str, new: str) -> "LineReplacement":
-        """A newline at the end of either makes no difference, but for `new` being empty: then the lines go."""
-        removes = not new and old.endswith("\n")
-        return cls(_lines(old), () if removes else _lines(new))
+        """Split both at newlines; one at the end makes no difference, but if `new` is empty: then the lines go."""
+        if not new and old.endswith("\n"):
+            return cls(_split_lines(old), ())
+        return cls(_split_lines(old), _split_lines(new))
 
     def build_splice(self, file: FileText, start: int, rung: MatchLevel) -> Splice:
-        """The splice that puts `new` in place of the lines from `start`, in the file's own spelling.
+        """Return the splice that puts `new` in place of the lines from `start`, in the file's own spelling.
 
         Lines that `new` repeats from `old` stay as the file has them.
 
         Raises:
-            Unfit: new lines would have to be re-spelt or re-indented by guesswork.
+            UnsafeReplacement: new lines would have to be re-spelt or re-indented by guesswork.
         """
         end = start + len(self.old)
         here = file.lines[start:end]
-        respell = _respelling([line.body for line in here], self.old, rung)
+        respell = _build_respelling([line.body for line in here], self.old, rung)
         style = file.choose_line_ending(start, end)
         lines = []
         for text, kept in zip(self.new, align_lines(self.old, self.new), strict=True):
-            lines.append(
-                FileLine(respell(text), style)
-                if kept is None
-                else FileLine(here[kept].body, here[kept].ending or style)
-            )
+            if kept is None:
+                lines.append(FileLine(respell(text), style))
+            else:
+                lines.append(FileLine(here[kept].body, here[kept].ending or style))
         if lines:
             lines[-1] = FileLine(lines[-1].body, here[-1].ending)
         elif start and not here[-1].ending:  # the file ends without a newline, and goes on doing so
@@ -57,63 +62,117 @@ class LineReplacement:
         return Splice(start, end, tuple(lines))
 
     def list_unnumbered_readings(self) -> list["LineReplacement"]:
-        """The readings of a quote whose every line begins with a line number: with and without a space after it.
+        """Return the readings of a quote whose every line begins with a line number: with and without a space after it.
 
         Raises:
-            Unfit: some lines of `new` begin with such a number and some do not.
+            UnsafeReplacement: some lines of `new` begin with such a number and some do not.
         """
-        old = NumberedLines.from_lines(self.old)
+        old = _NumberedLines.from_lines(self.old)
         if old is None or not old.is_consecutive:
             return []
-        new = NumberedLines.from_lines(self.new)
-        if new is None and any(find_number_mark(line) == old.mark for line in self.new):
+        new = _NumberedLines.from_lines(self.new)
+        if new is None and any(_find_number_mark(line) == old.mark for line in self.new):
             raise UnsafeReplacement(
                 "some lines of `new` begin with a line number and some do not; leave the numbers away"
             )
-        is_listed = new is not None and new.mark == old.mark
-        readings = [LineReplacement(old.texts, new.texts if new and is_listed else self.new)]
+        with_space = without_space = self.new
+        if new is not None and new.mark == old.mark:
+            with_space, without_space = new.texts, new.texts_without_space
+        readings = [LineReplacement(old.texts, with_space)]
         if old.mark in "|:" and old.is_spaced:
-            readings.append(
-                LineReplacement(old.texts_without_space, new.texts_without_space if new and is_listed else self.new)
-            )
+            readings.append(LineReplacement(old.texts_without_space, without_space))
         return readings
 
 
-def _lines(text: str) -> tuple[str, ...]:
+def _split_lines(text: str) -> tuple[str, ...]:
     return tuple(text.removesuffix("\n").split("\n"))
 
 
-def _respelling(here: Sequence[str], old: Sequence[str], rung: MatchLevel) -> Callable[[str], str]:
+def _build_respelling(here: Sequence[str], old: Sequence[str], rung: MatchLevel) -> Callable[[str], str]:
     if rung == MatchLevel.TRAILING:
         return str
-    letters = _letters(here, old, fold_and_strip_line if rung == MatchLevel.INDENT else fold_line)
     if rung != MatchLevel.INDENT:
-        return lambda line: _respelt(line, letters)
+        letters = _collect_letters(here, old, fold_line)
+        return lambda line: _respell_line(line, letters)
+    letters = _collect_letters(here, old, fold_and_strip_line)
     indent = _Indent.from_lines(here, old)
-    return lambda line: indent.apply_to_line(_respelt(line, letters))
+    return lambda line: indent.apply_to_line(_respell_line(line, letters))
 
 
-def _letters(here: Sequence[str], old: Sequence[str], key: Callable[[str], str]) -> dict[str, set[str]]:
-    """For each character of `old` that folding may touch: what the file has in its place."""
+def _collect_letters(here: Sequence[str], old: Sequence[str], key: Callable[[str], str]) -> dict[str, set[str]]:
+    """Return for each character of `old` that folding may touch what the file has in its place."""
     letters: dict[str, set[str]] = {}
     for real, quoted in zip(here, old, strict=True):
-        size = len(key(quoted))
-        skip_real, skip_quoted = (
-            len(get_indentation(text)) if key is fold_and_strip_line else 0 for text in (real, quoted)
-        )
+        size, skip_real, skip_quoted = len(key(quoted)), 0, 0
+        if key is fold_and_strip_line:
+            skip_real, skip_quoted = len(get_indentation(real)), len(get_indentation(quoted))
         for a, b in zip(real[skip_real:][:size], quoted[skip_quoted:][:size], strict=True):
             if b in FOLDABLE_CHARACTERS:
                 letters.setdefault(b, set()).add(a)
     return letters
 
 
-def _respelt(line: str, letters: dict[str, set[str]]) -> str:
+def _respell_line(line: str, letters: dict[str, set[str]]) -> str:
     for letter in sorted(set(line) & letters.keys()):
         if len(letters[letter]) > 1:
             raise UnsafeReplacement(
                 f"the file spells {letter!r} in more than one way there, so the new lines could be wrong"
             )
     return "".join(next(iter(letters.get(letter, letter))) for letter in line)
+
+
+@dataclass(frozen=True, slots=True)
+class _NumberedLines:
+    """Lines as a tool shows them, taken apart: number, mark after it, text."""
+
+    mark: str
+    numbers: tuple[int, ...]
+    texts: tuple[str, ...]
+
+    @classmethod
+    def from_lines(cls, lines: Sequence[str]) -> "_NumberedLines | None":
+        """Return the lines taken apart, or None unless every one has a number and the same mark after it.
+
+        A tab may be missing where nothing follows it.
+        """
+        marks, numbers, texts = set(), [], []
+        is_marked = True
+        for line in lines:
+            match = _NUMBERED.match(line)
+            if match is None:
+                return None
+            mark = _find_number_mark(line)
+            if mark is not None:
+                marks.add(mark)
+            is_marked = is_marked and match[2] is not None
+            numbers.append(int(match[1]))
+            texts.append(match[3] or "")
+        if len(marks) != 1 or not (is_marked or marks == {"\t"}):
+            return None
+        return cls(marks.pop(), tuple(numbers), tuple(texts))
+
+    @property
+    def is_consecutive(self) -> bool:
+        """True if the numbers count up by one, as those of a copied piece do."""
+        return self.numbers == tuple(range(self.numbers[0], self.numbers[0] + len(self.numbers)))
+
+    @property
+    def is_spaced(self) -> bool:
+        """True if a space that may belong to the mark follows it in every line."""
+        return all(text[:1] in {"", " "} for text in self.texts)
+
+    @property
+    def texts_without_space(self) -> tuple[str, ...]:
+        """The texts without that space."""
+        return tuple(text.removeprefix(" ") for text in self.texts)
+
+
+def _find_number_mark(line: str) -> str | None:
+    """Return what follows the line number that the line begins with, or None."""
+    match = _NUMBERED.match(line)
+    if match and match[2]:
+        return match[2].strip(" ")
+    return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,9 +189,9 @@ class _Indent:
         for real, quoted in zip(here, old, strict=True):
             if fold_and_strip_line(quoted):
                 pairs.append((get_indentation(real), get_indentation(quoted)))
-        found = {_step(real, quoted) for real, quoted in pairs}
-        step = found.pop()
-        if found or step is None:
+        steps = {_find_step(real, quoted) for real, quoted in pairs}
+        step = steps.pop()
+        if steps or step is None:
             raise UnsafeReplacement(
                 "its indentation differs from the file's, and not by the same white space in every line"
             )
@@ -153,8 +212,8 @@ class _Indent:
         return self.prefix + line
 
 
-def _step(real: str, quoted: str) -> tuple[str, bool] | None:
-    """The white space that one indentation has in front of the other, and whether the quoted one lacks it."""
+def _find_step(real: str, quoted: str) -> tuple[str, bool] | None:
+    """Return the white space that one indentation has in front of the other, and whether the quoted one lacks it."""
     if real.endswith(quoted):
         return real.removesuffix(quoted), True
     if quoted.endswith(real):

@@ -1,4 +1,4 @@
-"""What a tool is to the loop."""
+"""Tools as the loop uses them."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -8,6 +8,7 @@ from pydantic import AfterValidator, BaseModel
 
 from orchestrator.domain.chat import ToolSpec
 from orchestrator.domain.sandbox.network import NetworkDecision
+from orchestrator.domain.sandbox.tool_reach import ToolReach
 from orchestrator.errors import MalformedReply, ToolRefused
 from orchestrator.llm.output_parsing import parse_arguments
 
@@ -15,7 +16,7 @@ A = TypeVar("A", bound=BaseModel)
 MAX_COMMAND_TEXT_BYTES = 100_000
 
 
-def _word(text: str) -> str:
+def _check_command_text(text: str) -> str:
     if "\0" in text:
         raise ValueError("may not hold a NUL character")
     if len(text.encode()) > MAX_COMMAND_TEXT_BYTES:
@@ -23,13 +24,13 @@ def _word(text: str) -> str:
     return text
 
 
-CommandText = Annotated[str, AfterValidator(_word)]
+CommandText = Annotated[str, AfterValidator(_check_command_text)]
 """Text that becomes a path or a word of a command line: the operating system takes neither NUL nor any length."""
 
 
 @dataclass(frozen=True)
 class ToolResult:
-    """What the model is told. A result with `final` set ends the session with that value.
+    """The answer of a tool to the model. A result with `final` set ends the session with that value.
 
     `network` is for the journal: what the tool reached of it, and what it was kept from.
     `stray_packets` counts what a command tried to send and had no way out for.
@@ -46,8 +47,8 @@ class ToolResult:
 class Tool(Generic[A]):
     """A tool: how it is offered, and what it does with arguments that fit `arguments`.
 
-    `is_mutating` tells that it may change the workspace, `is_final` that it can end the session. `run` may raise
-    ToolRefused; its text goes to the model.
+    `is_mutating` tells that it may change the workspace, `is_final` that it can end the session, `reach` what it works
+    on. `run` may raise ToolRefused; its text goes to the model.
     """
 
     name: str
@@ -56,14 +57,15 @@ class Tool(Generic[A]):
     run: Callable[[A], Awaitable[ToolResult]]
     is_mutating: bool = False
     is_final: bool = False
+    reach: ToolReach = ToolReach.NOTHING
 
     @property
     def spec(self) -> ToolSpec:
-        """How it is offered to a model."""
-        return ToolSpec(name=self.name, description=self.description, parameters=_schema(self.arguments))
+        """The tool as it is offered to a model."""
+        return ToolSpec(name=self.name, description=self.description, parameters=_build_schema(self.arguments))
 
     def can_parse_arguments(self, arguments: str) -> bool:
-        """Whether arguments as the model wrote them fit the tool, so that it can be used at all."""
+        """Return True if arguments as the model wrote them fit the tool, so that it can be used at all."""
         try:
             parse_arguments(arguments, self.arguments)
         except MalformedReply:
@@ -81,19 +83,17 @@ class Tool(Generic[A]):
 AnyTool = Tool[Any]
 
 
-def _schema(model: type[BaseModel]) -> dict[str, Any]:
-    """The model's JSON Schema without titles, which say nothing that the names do not."""
-    schema: dict[str, Any] = _without_titles(model.model_json_schema())
+def _build_schema(model: type[BaseModel]) -> dict[str, Any]:
+    """Return the model's JSON Schema without titles, which say nothing that the names do not."""
+    schema: dict[str, Any] = _remove_titles(model.model_json_schema())
     return schema
 
 
-def _without_titles(node: Any) -> Any:  # noqa: ANN401
+def _remove_titles(node: Any) -> Any:  # noqa: ANN401
     if isinstance(node, dict):
         return {
-            key: _without_titles(value)
-            for key, value in node.items()
-            if not (key == "title" and isinstance(value, str))
+            key: _remove_titles(value) for key, value in node.items() if not (key == "title" and isinstance(value, str))
         }
     if isinstance(node, list):
-        return [_without_titles(item) for item in node]
+        return [_remove_titles(item) for item in node]
     return node

@@ -5,6 +5,8 @@ from pydantic import Field
 from orchestrator.agent.edits.editor import EditRefusal, apply_edit
 from orchestrator.agent.tools.base import CommandText, Tool, ToolResult
 from orchestrator.domain.frozen_model import FrozenModel
+from orchestrator.domain.sandbox.tool_reach import ToolReach
+from orchestrator.domain.text.listing import limit_lines
 from orchestrator.errors import ToolRefused
 from orchestrator.ports.hands import Workspace
 
@@ -51,10 +53,10 @@ class WriteArguments(FrozenModel):
 
 
 def build_read_tool(workspace: Workspace) -> Tool[ReadArguments]:
-    """Shows lines of a file with their numbers."""
+    """Return the tool that shows lines of a file with their numbers."""
 
     async def read_lines(arguments: ReadArguments) -> ToolResult:
-        lines = _lines(await workspace.read_file(arguments.path))
+        lines = _split_lines(await workspace.read_file(arguments.path))
         last = min(arguments.end or len(lines), arguments.start + _MAX_LINES - 1, len(lines))
         if arguments.start > max(len(lines), 1):
             raise ToolRefused(f"{arguments.path} has {len(lines)} lines")
@@ -64,54 +66,56 @@ def build_read_tool(workspace: Workspace) -> Tool[ReadArguments]:
         for number in range(arguments.start, last + 1):
             shown.append(f"{number}\t{lines[number - 1]}")
         if last < len(lines):
-            rest = f"\n[{len(lines) - last} more lines of {len(lines)}]"
-        else:
-            rest = ""
-        return ToolResult("\n".join(shown) + rest or "[empty file]")
+            shown.append(f"[{len(lines) - last} more lines of {len(lines)}]")
+        return ToolResult("\n".join(shown) or "[empty file]")
 
-    return Tool("read", "Show a file, or some of its lines, with line numbers.", ReadArguments, read_lines)
+    return Tool(
+        "read",
+        "Show a file, or some of its lines, with line numbers.",
+        ReadArguments,
+        read_lines,
+        reach=ToolReach.FILES,
+    )
 
 
-def _lines(content: bytes) -> list[str]:
-    """Lines as git and `edit` count them: only a line feed ends one."""
+def _split_lines(content: bytes) -> list[str]:
+    """Return lines as git and `edit` count them: only a line feed ends one."""
     text = content.decode("utf-8", "replace")
-    if text:
-        return [line.removesuffix("\r") for line in text.removesuffix("\n").split("\n")]
-    return []
+    if not text:
+        return []
+    return [line.removesuffix("\r") for line in text.removesuffix("\n").split("\n")]
 
 
 def build_list_tool(workspace: Workspace) -> Tool[ListArguments]:
-    """Names files."""
+    """Return the tool that lists files."""
 
     async def list_files(arguments: ListArguments) -> ToolResult:
         found = await workspace.list_paths(arguments.glob)
-        if len(found) > _MAX_PATHS:
-            rest = f"\n[{len(found) - _MAX_PATHS} more of {len(found)}]"
-        else:
-            rest = ""
-        return ToolResult("\n".join(found[:_MAX_PATHS]) + rest or f"no file fits {arguments.glob}")
+        shown = limit_lines(found, _MAX_PATHS, f"[{{count}} more of {len(found)}]")
+        return ToolResult("\n".join(shown) or f"no file fits {arguments.glob}")
 
-    return Tool("list", "List the files of the repository.", ListArguments, list_files)
+    return Tool("list", "List the files of the repository.", ListArguments, list_files, reach=ToolReach.FILES)
 
 
 def build_search_tool(workspace: Workspace) -> Tool[SearchArguments]:
-    """Finds lines."""
+    """Return the tool that finds lines."""
 
     async def search_lines(arguments: SearchArguments) -> ToolResult:
         found = await workspace.search_text(arguments.pattern, arguments.glob, _MAX_MATCHES + 1)
-        if len(found) > _MAX_MATCHES:
-            rest = f"\n[more than {_MAX_MATCHES} lines match: narrow the pattern]"
-        else:
-            rest = ""
-        return ToolResult("\n".join(found[:_MAX_MATCHES]) + rest or "no line matches")
+        shown = limit_lines(found, _MAX_MATCHES, f"[more than {_MAX_MATCHES} lines match: narrow the pattern]")
+        return ToolResult("\n".join(shown) or "no line matches")
 
     return Tool(
-        "search", "Find lines that match a regular expression, as path:line:text.", SearchArguments, search_lines
+        "search",
+        "Find lines that match a regular expression, as path:line:text.",
+        SearchArguments,
+        search_lines,
+        reach=ToolReach.FILES,
     )
 
 
 def build_edit_tool(workspace: Workspace) -> Tool[EditArguments]:
-    """Replaces a text that occurs once."""
+    """Return the tool that replaces a text which occurs once."""
 
     async def edit_file(arguments: EditArguments) -> ToolResult:
         content = await workspace.read_file(arguments.path)
@@ -127,15 +131,23 @@ def build_edit_tool(workspace: Workspace) -> Tool[EditArguments]:
         EditArguments,
         edit_file,
         is_mutating=True,
+        reach=ToolReach.FILES,
     )
 
 
 def build_write_tool(workspace: Workspace) -> Tool[WriteArguments]:
-    """Writes a whole file."""
+    """Return the tool that writes a whole file."""
 
     async def write_file(arguments: WriteArguments) -> ToolResult:
         content = arguments.text.encode("utf-8")
         await workspace.write_file(arguments.path, content)
         return ToolResult(f"wrote {arguments.path} ({len(content)} bytes)")
 
-    return Tool("write", "Create a file, or replace its whole content.", WriteArguments, write_file, is_mutating=True)
+    return Tool(
+        "write",
+        "Create a file, or replace its whole content.",
+        WriteArguments,
+        write_file,
+        is_mutating=True,
+        reach=ToolReach.FILES,
+    )

@@ -8,7 +8,7 @@ from orchestrator.errors import SearchUnavailable, ToolRefused
 from orchestrator.ports.journal_search import SearchHit
 from orchestrator.ports.ledger import Ledger
 
-_MOST = 20
+_MAX_HITS = 20
 
 
 class RecallArguments(FrozenModel):
@@ -17,18 +17,18 @@ class RecallArguments(FrozenModel):
     query: CommandText = Field(
         description='Words that must all occur; "several words" as a phrase, begin* for a beginning.'
     )
-    limit: int = Field(10, ge=1, le=_MOST, description="How many at most, newest first.")
+    limit: int = Field(10, ge=1, le=_MAX_HITS, description="How many at most, newest first.")
 
 
 def build_recall_tool(ledger: Ledger) -> Tool[RecallArguments]:
-    """Finds earlier words and deeds."""
+    """Return the tool that finds what was said and done earlier."""
 
     async def search_journal(arguments: RecallArguments) -> ToolResult:
         try:
             hits = await ledger.search_events(arguments.query, arguments.limit)
         except SearchUnavailable as problem:
             raise ToolRefused(f"Nothing can be recalled in this run: {problem}") from problem
-        return ToolResult("\n".join(map(_line, hits)) or "nothing in this run holds all of these words")
+        return ToolResult("\n".join(map(_format_hit, hits)) or "nothing in this run holds all of these words")
 
     what = (
         "Search what was said and done in this run so far, by you and by other agents: plans, reports, verdicts, "
@@ -37,7 +37,7 @@ def build_recall_tool(ledger: Ledger) -> Tool[RecallArguments]:
     return Tool("recall", what, RecallArguments, search_journal)
 
 
-def _line(hit: SearchHit) -> str:
+def _format_hit(hit: SearchHit) -> str:
     who = f" {hit.task}" if hit.task else ""
     if hit.turn is not None:
         turn = f" turn {hit.turn}"

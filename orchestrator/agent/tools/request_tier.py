@@ -6,6 +6,7 @@ from orchestrator.agent.tools.base import CommandText, Tool, ToolResult
 from orchestrator.domain.frozen_model import FrozenModel
 from orchestrator.domain.ids import TaskId
 from orchestrator.domain.sandbox.tier import Tier
+from orchestrator.domain.sandbox.tool_reach import ToolReach
 from orchestrator.ports.tier_grants import TierGrants
 
 
@@ -17,15 +18,14 @@ class RequestTierArguments(FrozenModel):
 
 
 def build_request_tier_tool(ladder: TierGrants, task: TaskId) -> Tool[RequestTierArguments]:
-    """Asks for a higher tier; what it returns grants nothing."""
+    """Return the tool that asks for a higher tier; what it answers grants nothing."""
 
     async def request_higher_tier(arguments: RequestTierArguments) -> ToolResult:
         return ToolResult(await ladder.request_tier(task, arguments.tier, arguments.reason))
 
-    offered = "; ".join(
-        f"{int(tier)}: {tier.description}"
-        for tier in Tier
-        if ladder.get_tier("worker", task) < tier <= ladder.get_ceiling()
-    )
-    words = f"Ask the user to let your commands reach more. Tiers: {offered}."
-    return Tool("request_tier", words, RequestTierArguments, request_higher_tier)
+    tiers = []
+    for tier in Tier:
+        if ladder.get_tier("worker", task) < tier <= ladder.get_ceiling():
+            tiers.append(f"{int(tier)}: {tier.description}")
+    description = f"Ask the user to let your commands reach more. Tiers: {'; '.join(tiers)}."
+    return Tool("request_tier", description, RequestTierArguments, request_higher_tier, reach=ToolReach.TIER)

@@ -9,6 +9,7 @@ from orchestrator.agent.tools.base import CommandText, Tool, ToolResult
 from orchestrator.domain.frozen_model import FrozenModel
 from orchestrator.domain.sandbox.network import describe_refused_hosts
 from orchestrator.domain.sandbox.tier import Tier
+from orchestrator.domain.sandbox.tool_reach import ToolReach
 from orchestrator.hands.execution.log_reader import read_log_ends
 from orchestrator.hands.execution.workspace_runner import run_command
 from orchestrator.ports.hands import CommandEnding, CommandResult, ShellCommand, Workspace
@@ -29,7 +30,7 @@ def build_shell_tool(
     *,
     is_writing: bool = True,
 ) -> Tool[ShellArguments]:
-    """Runs a command at the tier that stands when it is called; only the repository can be written, if that."""
+    """Return the tool that runs a command at the tier of that time; only the repository can be written, if that."""
 
     async def run_command_line(arguments: ShellArguments) -> ToolResult:
         command = ShellCommand(
@@ -41,7 +42,7 @@ def build_shell_tool(
         )
         result = await run_command(workspace, command)
         output = await to_thread.run_sync(read_log_ends, result.log)
-        text = "\n".join((_ending(result), *_refused(result), output)).rstrip()
+        text = "\n".join((_describe_ending(result), *_describe_refusals(result), output)).rstrip()
         return ToolResult(text, is_ok=result.is_success, network=result.network, stray_packets=result.stray_packets)
 
     if is_writing:
@@ -54,6 +55,7 @@ def build_shell_tool(
         ShellArguments,
         run_command_line,
         is_mutating=is_writing,
+        reach=ToolReach.COMMAND,
     )
 
 
@@ -64,11 +66,11 @@ _NETWORK = {
 }
 
 
-def _refused(result: CommandResult) -> tuple[str, ...]:
+def _describe_refusals(result: CommandResult) -> tuple[str, ...]:
     return tuple(f"[the network refused {line}]" for line in describe_refused_hosts(result.network))
 
 
-def _ending(result: CommandResult) -> str:
+def _describe_ending(result: CommandResult) -> str:
     if result.ending == CommandEnding.EXITED:
         return f"[exit code {result.exit_code}, {result.seconds:.1f} s]"
     return f"[{result.ending} after {result.seconds:.1f} s] {result.detail}".rstrip()

@@ -10,7 +10,7 @@ from orchestrator.agent.tools.base import Tool, ToolResult
 V = TypeVar("V", bound=BaseModel)
 
 
-async def _no_problem(_value: object) -> tuple[str, ...]:
+async def _find_no_problem(_value: object) -> tuple[str, ...]:
     return ()
 
 
@@ -18,9 +18,9 @@ def build_submit_tool(
     name: str,
     description: str,
     value: type[V],
-    problems: Callable[[V], Awaitable[tuple[str, ...]]] = _no_problem,
+    problems: Callable[[V], Awaitable[tuple[str, ...]]] = _find_no_problem,
 ) -> Tool[V]:
-    """A tool whose arguments are the session's result, unless `problems` finds something to send back."""
+    """Return a tool whose arguments are the session's result, unless `problems` finds something to send back."""
 
     async def submit_value(arguments: V) -> ToolResult:
         found = await problems(arguments)

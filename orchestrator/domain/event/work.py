@@ -16,6 +16,7 @@ from orchestrator.domain.run.plan import Plan
 from orchestrator.domain.run.task import EndCause, Task, TaskStatus
 from orchestrator.domain.sandbox.network import NetworkDecision
 from orchestrator.domain.sandbox.tier import Tier
+from orchestrator.domain.sandbox.tool_reach import ToolReach
 from orchestrator.domain.text.blob_text import Text
 
 
@@ -229,7 +230,10 @@ class ModelFailed(Done):
 
 
 class ToolCalled(Intent):
-    """A tool is about to be used, at a tier and under the policy with this hash; old journals have neither."""
+    """A tool is about to be used, at a tier and under the policy with this hash; old journals have neither.
+
+    `reach` is what the tool works on; None of a tool that the session does not have, and in old journals.
+    """
 
     kind: Literal["tool.called"] = "tool.called"
     v: Literal[1] = 1
@@ -239,6 +243,7 @@ class ToolCalled(Intent):
     arguments: Text
     tier: Tier | None = None
     policy: str = ""
+    reach: ToolReach | None = None
 
 
 class ToolReturned(Done):

@@ -46,13 +46,17 @@ class LensVote(FrozenModel):
 class Finding(FrozenModel):
     """What a rule saw in a change; a blocking one keeps it from landing.
 
-    `is_granted` tells that it would have blocked, had the plan not granted that its file changes.
+    `rule` is the value of a `RuleId`. `is_granted` tells that it would have blocked, had the plan not granted that its
+    file changes. `path` and `line` (from 1) say where it is; `path` is empty where it is about no single file, and in
+    old journals.
     """
 
     rule: str
     text: str
     is_blocking: bool
     is_granted: bool = False
+    path: str = ""
+    line: int | None = None
 
 
 class Verdict(FrozenModel):

@@ -11,6 +11,7 @@ from orchestrator.domain.frozen_model import FrozenModel
 from orchestrator.domain.ids import TaskId
 from orchestrator.domain.sandbox.network import describe_refused_hosts
 from orchestrator.domain.sandbox.tier import Tier
+from orchestrator.domain.sandbox.tool_reach import ToolReach
 from orchestrator.domain.sandbox.violation_patterns import (
     QuotedViolation,
     ViolationKind,
@@ -31,7 +32,12 @@ _LURED = re.compile(
 )
 _REMEMBERED = 1_000
 """So many shell commands are looked at once only: agents run the same ones over and over."""
-_FILE_TOOLS = frozenset({"read", "write", "edit", "list", "search"})
+_REACH_BY_NAME = {
+    **dict.fromkeys(("read", "write", "edit", "list", "search"), ToolReach.FILES),
+    "shell": ToolReach.COMMAND,
+    "request_tier": ToolReach.TIER,
+}
+"""For old journals, whose events do not tell what a tool works on, and for tools that a session does not have."""
 
 
 class PolicyViolation(FrozenModel):
@@ -77,16 +83,17 @@ _Seen = tuple[ViolationKind, str, str, ViolationEvidence]
 
 
 def _seen(called: ToolCalled, returned: ToolReturned, repository: str) -> Iterator[_Seen]:
-    if called.name == "shell":
+    reach = called.reach or _REACH_BY_NAME.get(called.name)
+    if reach == ToolReach.COMMAND:
         yield from _in_shell(called, returned)
-    elif called.name == "request_tier":
+    elif reach == ToolReach.TIER:
         yield (
             "tier",
             f"asked for {_arguments(called)}",
             returned.observation.head,
             "words" if returned.ok else "refusal",
         )
-    elif called.name in _FILE_TOOLS and not returned.ok:
+    elif reach == ToolReach.FILES and not returned.ok:
         yield from _by_file_tool(called, returned, repository)
 
 

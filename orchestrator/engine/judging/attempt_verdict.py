@@ -19,10 +19,9 @@ from orchestrator.engine.judging.candidate_tests import collect_test_evidence
 from orchestrator.engine.judging.gate_files import find_gate_files
 from orchestrator.engine.judging.lens_votes import collect_lens_votes
 from orchestrator.engine.judging.secret_leaks import find_secret_leaks
-from orchestrator.judge.files.classification import count_reviewed_lines
-from orchestrator.judge.rules.diff_summary import check_diff_summary
+from orchestrator.judge.rules.change_facts import ChangeFacts
 from orchestrator.judge.rules.registry import check_change
-from orchestrator.judge.rules.task_scope import check_task_scope, list_parallel_tasks
+from orchestrator.judge.rules.task_scope import list_parallel_tasks
 from orchestrator.judge.verdict.decision import VerdictEvidence, decide_verdict
 from orchestrator.ports.roles import Roles
 from worktrees.safety.path_rules import escape_path
@@ -82,24 +81,26 @@ def _revisions(state: TaskState) -> int:
 async def _findings(
     context: RunContext, state: TaskState, candidate: CandidateTaken, changes: CandidateChanges, others: Sequence[Task]
 ) -> tuple[Finding, ...]:
-    grown = candidate.tree != await context.read_tree_id(state.attempts[-1].base)
-    leaked = await find_secret_leaks(
-        context.repository.git, context.journal.redactor, state.attempts[-1].base, candidate.commit
+    base = state.attempts[-1].base
+    leaks = await find_secret_leaks(context.repository.git, context.journal.redactor, base, candidate.commit)
+    facts = ChangeFacts(
+        files=changes.files,
+        lines=changes.lines,
+        hunks=changes.hunks,
+        sizes=changes.sizes,
+        grants=state.spec.grants,
+        gate_files=frozenset(await find_gate_files(context, base, changes.files)),
+        task=state.spec,
+        parallel_tasks=others,
+        is_empty=candidate.tree == await context.read_tree_id(base),
+        leaks=tuple(map(escape_path, leaks)),
+        left_out_files=candidate.dropped,
+        flagged_files=candidate.flagged,
     )
-    counted, uncounted = count_reviewed_lines(changes.files, changes.sizes)
-    plain = check_diff_summary(
-        state.spec,
-        candidate.paths,
-        counted,
-        candidate.dropped,
-        grown,
-        leaked=tuple(map(escape_path, leaked)),
-        flagged=candidate.flagged,
-        uncounted=uncounted,
-    )
-    named = await find_gate_files(context, state.attempts[-1].base, changes.files)
-    looked = await to_thread.run_sync(
-        check_change, changes.files, changes.lines, state.spec.grants, changes.hunks, named
-    )
-    found = (*plain, *check_task_scope(state.spec, changes.files, others), *looked)
-    return tuple(finding.model_copy(update={"text": escape_path(finding.text)}) for finding in found)
+    return tuple(map(escape_finding, await to_thread.run_sync(check_change, facts)))
+
+
+def escape_finding(finding: Finding) -> Finding:
+    """Return the finding with its text and path as they may be stored and shown."""
+    changes = {"text": escape_path(finding.text), "path": escape_path(finding.path)}
+    return finding.model_copy(update=changes)

@@ -4,8 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from orchestrator.domain.ids import CommitId, TreeId
-from orchestrator.judge.files.changed_file import ChangedFile, DiffHunk
-from orchestrator.judge.rules.prompt_injection import AddedLine
+from orchestrator.judge.files.changed_file import AddedLine, ChangedFile, DiffHunk
 from orchestrator.judge.rules.protected_files import needs_content
 from worktrees.diffs.file_diffs import Diff, diff_trees
 from worktrees.diffs.tree_changes import TreeChange, compare_trees

@@ -8,10 +8,12 @@ from orchestrator.domain.run.state import TaskState
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.judging.candidate_changes import CandidateChanges, create_restored_commit
 from orchestrator.engine.judging.test_credibility import NewTestsReport, run_canaries, run_new_tests_on_base
+from orchestrator.judge.files.grants import build_grant_matcher
 from orchestrator.judge.gate.baseline import describe_broken_run
-from orchestrator.judge.gate.flakiness import check_flaky_tests
 from orchestrator.judge.reports.failure_signature import extract_failure_excerpt
-from orchestrator.judge.rules.protected_files import build_grant_matcher, list_held_back_tests
+from orchestrator.judge.rules.change_facts import ChangeFacts
+from orchestrator.judge.rules.protected_files import list_held_back_tests
+from orchestrator.judge.rules.registry import check_change
 from orchestrator.judge.verdict.decision import VerdictEvidence
 from orchestrator.ports.gate import GateResult
 
@@ -50,8 +52,9 @@ async def collect_test_evidence(
     if difference.is_green and not red:
         shown = await run_new_tests_on_base(context, state, candidate, changes, purpose)
         receipts += shown.receipts
+    found = check_change(ChangeFacts(difference=difference, new_tests=shown.outcomes))
     return evidence.with_changes(
-        findings=(*evidence.findings, *check_flaky_tests(difference), *shown.findings),
+        findings=(*evidence.findings, *found),
         difference=difference,
         failed_checks=tuple(how for _, how in own if how),
         receipts=tuple(receipt.key for receipt in receipts),

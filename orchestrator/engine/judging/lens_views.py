@@ -6,12 +6,12 @@ from anyio import to_thread
 
 from orchestrator.domain.ids import CommitId
 from orchestrator.domain.judging.review import LensView, ReviewMaterial
+from orchestrator.domain.text.listing import join_limited
 from orchestrator.engine.context import RunContext
 from orchestrator.judge.files.changed_file import SYMLINK_MODE
 from orchestrator.judge.review.lens_views import MAX_VIEW_CHARS, build_code_view, build_codebase_view, build_diff_view
 from orchestrator.judge.review.patch_order import order_patch
-from orchestrator.judge.rules.diff_summary import join_first_items
-from orchestrator.judge.rules.prompt_injection import escape_hidden_text
+from orchestrator.judge.source.hidden_text import escape_hidden_text
 from worktrees.diffs.file_diffs import Diff, diff_trees, read_diff_text
 from worktrees.git import Git
 from worktrees.object_store.trees import TreeEntry, list_tree, read_blobs
@@ -35,7 +35,7 @@ async def read_lens_view(context: RunContext, view: LensView, base: CommitId, ca
             text = escape_hidden_text(await read_diff_text(git, base, candidate))
             text, unseen = order_patch(text, changed, MAX_VIEW_CHARS)
             if unseen:
-                told = f"\n[not shown, or not wholly: {join_first_items([*map(escape_path, unseen)], ', ')}]"
+                told = f"\n[not shown, or not wholly: {join_limited(map(escape_path, unseen), 10)}]"
             else:
                 told = ""
             return build_diff_view(_bounded(context, text) + told, changed, unseen)

@@ -10,7 +10,7 @@ from orchestrator.domain.judging.verdict import LensVote
 from orchestrator.domain.run.state import TaskState
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.judging.lens_views import read_lens_view
-from orchestrator.judge.rules.prompt_injection import PROMPT_INJECTION_RULES
+from orchestrator.judge.rules.registry import PROMPT_INJECTION_RULES
 from orchestrator.judge.verdict.decision import VerdictEvidence
 from orchestrator.ports.roles import CheckSummary, ReviewBrief, Roles
 

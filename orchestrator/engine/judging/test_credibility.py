@@ -7,12 +7,12 @@ from anyio import to_thread
 
 from orchestrator.domain.event.work import CandidateTaken
 from orchestrator.domain.judging.check import NEW_TESTS_CHECK, Receipt
-from orchestrator.domain.judging.verdict import Finding
 from orchestrator.domain.run.state import TaskState
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.judging.candidate_changes import CandidateChanges, create_restored_commit
-from orchestrator.judge.rules.new_tests import check_new_tests, has_behaviour_change, list_new_test_files
-from orchestrator.judge.rules.protected_files import build_grant_matcher
+from orchestrator.judge.files.grants import build_grant_matcher
+from orchestrator.judge.rules.change_facts import NewTestOutcomes
+from orchestrator.judge.rules.new_tests import has_behaviour_change, list_new_test_files
 from orchestrator.ports.gate import GateResult
 
 
@@ -25,9 +25,9 @@ async def run_canaries(context: RunContext, candidate: CandidateTaken, purpose: 
 
 @dataclass(frozen=True)
 class NewTestsReport:
-    """What is to be said of a candidate's new tests, and the receipts that it rests on."""
+    """How a candidate's new tests end with and without its code, None if nobody asked; with the receipts behind it."""
 
-    findings: tuple[Finding, ...] = ()
+    outcomes: NewTestOutcomes | None = None
     receipts: Sequence[Receipt] = ()
 
 
@@ -50,8 +50,7 @@ async def run_new_tests_on_base(
     )
     if mixed is None:
         return NewTestsReport()
-    receipts, told = await gate.run_checks_under_id(
+    receipts, without_change = await gate.run_checks_under_id(
         NEW_TESTS_CHECK, mixed.commit, mixed.tree, f"{purpose}, new tests on its base"
     )
-    finding = check_new_tests(before, now, told, is_strict=mode == "red")
-    return NewTestsReport((finding,) if finding else (), receipts)
+    return NewTestsReport(NewTestOutcomes(before, now, without_change, is_strict=mode == "red"), receipts)

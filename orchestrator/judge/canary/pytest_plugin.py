@@ -57,7 +57,7 @@ def must_fail_by_approx() -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
-    """All of them run, whatever else is broken: that is for the gate to say."""
+    """Let all of them run, whatever else is broken: that is for the gate to say."""
     config.option.maxfail = 0
     config.option.continue_on_collection_errors = True
 
@@ -68,12 +68,13 @@ def pytest_collection_modifyitems(session: pytest.Session, items: list[pytest.It
     root = session.config.rootpath
     found = {item.path.parent: item.path for item in items} or {root: root}
     yield
-    folders = enumerate(sorted(found))
-    items[:] = [item for number, folder in folders for item in _planted(session, number, found[folder])]
+    items.clear()
+    for number, folder in enumerate(sorted(found)):
+        items.extend(_build_canaries(session, number, found[folder]))
 
 
-def _planted(session: pytest.Session, number: int, path: Path) -> Iterator[pytest.Item]:
-    """A set of canaries, with the hooks of `path`, in a module that does not exist and that nobody has marked."""
+def _build_canaries(session: pytest.Session, number: int, path: Path) -> Iterator[pytest.Item]:
+    """Yield a set of canaries, with the hooks of `path`, in a module that does not exist and that nobody has marked."""
     module = pytest.Module.from_parent(session, path=session.config.rootpath / f"{MODULE}_{number}.py")
     module.obj = sys.modules[__name__]
     for function, name in NAMES.items():

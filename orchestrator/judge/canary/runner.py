@@ -1,11 +1,11 @@
-"""Whether the outcomes that a tree reports are to be believed: tests of the harness in place of its own tell.
+"""Canary runs: tests of the harness in place of a tree's own tell if the outcomes that it reports can be believed.
 
 Code of a tree runs in the same process as its tests, and can make them say anything. So the gate runs once more with
 tests of which it is known beforehand how they end. They cost no more than collecting: none of the project's runs.
 """
 
 import re
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 
 import anyio
@@ -24,9 +24,10 @@ from orchestrator.domain.judging.check import (
     TestOutcome,
 )
 from orchestrator.errors import BlobLost
+from orchestrator.judge.canary.injection import CANARY_MODULE, build_canary_injection
 from orchestrator.judge.gate.check_runner import CheckRunner, build_check_key
 from orchestrator.judge.gate.flakiness import read_outcomes
-from orchestrator.judge.gate.injection import CANARY_MODULE, build_canary_injection
+from orchestrator.judge.gate.receipts import CheckedTree
 from orchestrator.judge.reports import is_test_id
 from orchestrator.judge.reports.pytest_text import count_tests_of_runs
 from orchestrator.ports.gate import GateResult
@@ -40,7 +41,7 @@ CANARY_TESTS: Mapping[str, str] = {
     "must_fail_by_raises": "that must fail by `pytest.raises`",
     "must_fail_by_approx": "that must fail by `pytest.approx`",
 }
-"""The tests of `canary_plugin`, in words."""
+"""The tests of `pytest_plugin`, in words."""
 _KINDS = {name.replace("_", "-"): words for name, words in CANARY_TESTS.items()}
 _ID = re.compile(rf"({CANARY_MODULE}_\d+)::(must-[a-z-]+)\Z")
 _MUST_PASS = "must-pass"
@@ -73,75 +74,79 @@ class CanaryRunner:
         self._trial = anyio.Lock()
 
     async def check_tree(self, commit: CommitId, tree: TreeId, purpose: str) -> GateResult | None:
-        """Green if the canaries end on this tree as they have to, and as they did on the base; None if they are off.
+        """Return green if the canaries end on this tree as they have to, and as on the base; None if they are off.
 
         Raises:
             EnvironmentProblem: they could not be run at all.
         """
-        base = await self._on_base()
+        base = await self._run_on_base()
         if base is None:
             return None
-        receipt, doubt = await self._settled(commit, tree, f"{purpose}, canaries", base.exit_code)
-        problems = (_UNBELIEVABLE.format(doubt),) if doubt else ()
-        return GateResult(tree=tree, difference=Difference(problems=problems), receipts=(receipt.key,))
+        receipt, doubt = await self._run_canaries(CheckedTree(commit, tree, f"{purpose}, canaries"), base.exit_code)
+        difference = Difference()
+        if doubt:
+            difference = Difference(problems=(_UNBELIEVABLE.format(doubt),))
+        return GateResult(tree=tree, difference=difference, receipts=(receipt.key,))
 
-    async def _on_base(self) -> Receipt | None:
-        """The receipt of canaries that behave on the base; None if they do not, which people are told once."""
+    async def _run_on_base(self) -> Receipt | None:
+        """Return the receipt of canaries that behave on the base; None if they do not, which people are told once."""
         run = self._ledger.state.run
         async with self._trial:
             if not await self._is_pytest():
-                await self._tell_off("the gate's runner does not seem to be pytest")
+                await self._announce_off("the gate's runner does not seem to be pytest")
                 return None
-            receipt, doubt = await self._settled(run.base, run.base_tree, "canaries on the base", None)
+            receipt, doubt = await self._run_canaries(
+                CheckedTree(run.base, run.base_tree, "canaries on the base"), None
+            )
             if doubt:
-                await self._tell_off(f"on the base, {doubt}")
+                await self._announce_off(f"on the base, {doubt}")
         if doubt:
             return None
         return receipt
 
     async def _is_pytest(self) -> bool:
-        """Whether it is worth a try: by the gate's words, or by what it printed on the base."""
+        """Return True if it is worth a try: by the gate's words, or by what it printed on the base."""
         if "pytest" in self._gate.run or "py.test" in self._gate.run:
             return True
         known = self._ledger.state.get_baseline_receipts().get(build_check_key(self._gate))
         return known is not None and bool(count_tests_of_runs(await self._ledger.read_text(known.output)))
 
-    async def _tell_off(self, why: str) -> None:
+    async def _announce_off(self, why: str) -> None:
         text = f"no canaries in this run, so outcomes that code has forged may go unseen: {why}"
-        if text not in (notice.text for notice in self._ledger.state.notices):
+        if not any(notice.text == text for notice in self._ledger.state.notices):
             await self._ledger.append(Noticed(level="info", text=text))
 
-    async def _settled(
-        self, commit: CommitId, tree: TreeId, purpose: str, exit_code: int | None
-    ) -> tuple[Receipt, str]:
-        """The last receipt, and what is wrong with it. A run that came out wrong has a second one: it may be chance."""
-        known = [found async for found in self._known(tree)]
+    async def _run_canaries(self, tree: CheckedTree, exit_code: int | None) -> tuple[Receipt, str]:
+        """Return the last receipt, and what is wrong with it; a run that came out wrong is repeated once."""
+        known = await self._list_known(tree.tree)
         for number in range(_TRIES):
             if number < len(known):
                 receipt, outcomes = known[number]
             else:
-                planted = await to_thread.run_sync(build_canary_injection, CANARY_TESTS)
-                receipt = await self._runner.run_check(self._spec, commit, tree, purpose, planted)
-                outcomes = await self._outcomes(receipt)
+                injection = await to_thread.run_sync(build_canary_injection, CANARY_TESTS)
+                receipt = await self._runner.run_check(self._spec, *tree, injection)
+                outcomes = await self._read_outcomes(receipt)
             doubt = find_canary_doubt(receipt, outcomes, exit_code)
             if not doubt:
                 break
         return receipt, doubt
 
-    async def _known(self, tree: TreeId) -> AsyncIterator[tuple[Receipt, Outcomes]]:
-        """Earlier runs on a tree, in order; without those whose outcomes a damaged journal lost."""
+    async def _list_known(self, tree: TreeId) -> list[tuple[Receipt, Outcomes]]:
+        """Return earlier runs on a tree, in order; without those whose outcomes a damaged journal lost."""
+        known = []
         wanted = (build_check_key(self._spec), tree, self._runner.environment)
         for receipt in list(self._ledger.state.receipts.values()):
             if (receipt.check, receipt.tree, receipt.environment) == wanted:
                 with suppress(BlobLost):
-                    yield receipt, await self._outcomes(receipt)
+                    known.append((receipt, await self._read_outcomes(receipt)))
+        return known
 
-    async def _outcomes(self, receipt: Receipt) -> Outcomes:
+    async def _read_outcomes(self, receipt: Receipt) -> Outcomes:
         return await read_outcomes(self._ledger, receipt) or {}
 
 
 def find_canary_doubt(receipt: Receipt, outcomes: Outcomes, exit_code: int | None) -> str:
-    """What is wrong with a canary run, in words that go on from "the harness ran tests of its own, and"; or empty.
+    """Return what is wrong with a canary run, or nothing; it goes on from "the harness ran tests of its own, and".
 
     Args:
         receipt: of the run.
@@ -150,33 +155,32 @@ def find_canary_doubt(receipt: Receipt, outcomes: Outcomes, exit_code: int | Non
     """
     if receipt.status != ReceiptStatus.COMPLETED:
         return f"that run did not end by itself ({receipt.status})"
-    return next(_doubts(receipt, outcomes, exit_code), "")
+    return next(_find_doubts(receipt, outcomes, exit_code), "")
 
 
-def _doubts(receipt: Receipt, outcomes: Outcomes, exit_code: int | None) -> Iterator[str]:
+def _find_doubts(receipt: Receipt, outcomes: Outcomes, exit_code: int | None) -> Iterator[str]:
     if receipt.problem or not outcomes:
         yield f"{receipt.problem or 'no test was reported'} (exit code {receipt.exit_code})"
-    told: dict[str, dict[str, TestOutcome]] = {}
+    groups: dict[str, dict[str, TestOutcome]] = {}
     for test, outcome in outcomes.items():
         if found := _ID.match(test):
-            told.setdefault(found[1], {})[found[2]] = outcome
+            groups.setdefault(found[1], {})[found[2]] = outcome
         elif is_test_id(test):
             yield f"an outcome came of {test}, which did not run"
-    if not told:
+    if not groups:
         yield f"no canary was reported (exit code {receipt.exit_code})"
-    for group in told.values():
-        yield from _wrong(group)
+    for group in groups.values():
+        yield from _find_wrong_endings(group)
     if exit_code is not None and receipt.exit_code != exit_code:
         yield f"the run exits with {receipt.exit_code}; on the base, where the same tests fail, with {exit_code}"
 
 
-def _wrong(group: Outcomes) -> Iterator[str]:
-    """What is wrong in one set of canaries."""
+def _find_wrong_endings(group: Outcomes) -> Iterator[str]:
+    """Yield what is wrong in one set of canaries."""
     for kind, words in _KINDS.items():
+        wanted = TestOutcome.FAILED
         if kind == _MUST_PASS:
             wanted = TestOutcome.PASSED
-        else:
-            wanted = TestOutcome.FAILED
         outcome = group.get(kind)
         if outcome is None:
             yield f"nothing was reported of the one {words}"

@@ -1,1 +1,1 @@
-"""Which lines run while a check does, measured by coverage.py in the sandbox."""
+"""Measuring which lines run while a check does, by coverage.py in the sandbox."""

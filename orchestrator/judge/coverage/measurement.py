@@ -1,4 +1,4 @@
-"""Which lines of Python files run while a check does, told by coverage.py, which is lent to the sandbox.
+"""Measuring which lines of Python files run while a check does, by coverage.py, which is lent to the sandbox.
 
 It never decides anything: the run is one of its own beside the gate, without a receipt.
 """
@@ -19,21 +19,21 @@ from orchestrator.ports.hands import CommandEnding, Hands, ShellCommand
 _RESULT = "ORCHESTRATE_LINES"
 _PACKAGE = "ORCHESTRATE_COVERAGE"
 _START = Path(__file__).with_name("startup_script.py")
-_BEFORE = f"""\
+_SET_UP = f"""\
 export ORCHESTRATE_COVERED="${{{_RESULT}%/*}}/covered" ORCHESTRATE_COVERED_ROOT="$PWD"
 mkdir "$ORCHESTRATE_COVERED" && ln -s "${_PACKAGE}" "$ORCHESTRATE_COVERED/coverage" || exit 125
 cat >"$ORCHESTRATE_COVERED/sitecustomize.py"; exec </dev/null
 export PYTHONPATH="$ORCHESTRATE_COVERED${{PYTHONPATH:+:$PYTHONPATH}}"
 (
 """
-_AFTER = f"""
+_TEAR_DOWN = f"""
 )
 python3 -S "$ORCHESTRATE_COVERED/sitecustomize.py" >"${_RESULT}"
 """
 
 
 def find_coverage_package() -> Path:
-    """Where coverage.py lies on this host: the directory that the hands of a covered run have to be lent.
+    """Return the directory of coverage.py on this host, which the hands of a covered run have to be lent.
 
     Raises:
         LookupError: it is not installed.
@@ -47,7 +47,7 @@ def find_coverage_package() -> Path:
 async def measure_lines_run(
     hands: Hands, spec: CheckSpec, commit: CommitId, paths: Sequence[str], output_bytes: int
 ) -> Mapping[str, frozenset[int]] | str:
-    """The lines of these files that run while the check does, by path; or why that cannot be told.
+    """Return the lines of these files that run while the check does, by path; or why that cannot be told.
 
     Args:
         hands: see the directory of `package`.
@@ -61,18 +61,18 @@ async def measure_lines_run(
     """
     workspace = await hands.open_workspace(commit, f"coverage of {spec.id}")
     try:
-        result = await run_command(workspace, await to_thread.run_sync(_command, spec, paths, output_bytes))
+        result = await run_command(workspace, await to_thread.run_sync(_build_command, spec, paths, output_bytes))
     finally:
         await workspace.close()
     if result.ending != CommandEnding.EXITED:
         return f"the check `{spec.id}` did not end by itself while its lines were counted ({result.ending})"
-    return _told(result.files.get(_RESULT, b""))
+    return _read_result(result.files.get(_RESULT, b""))
 
 
-def _command(spec: CheckSpec, paths: Sequence[str], output_bytes: int) -> ShellCommand:
+def _build_command(spec: CheckSpec, paths: Sequence[str], output_bytes: int) -> ShellCommand:
     text = f"{_START.read_text(encoding='utf-8')}\n\nPATHS = {list(paths)!r}\nmain()\n"
     return ShellCommand(
-        line=_BEFORE + spec.run.replace("{report}", f'"${REPORT_VARIABLE}"') + _AFTER,
+        line=_SET_UP + spec.run.replace("{report}", f'"${REPORT_VARIABLE}"') + _TEAR_DOWN,
         stdin=text,
         env={_PACKAGE: str(find_coverage_package())},
         timeout_s=2 * spec.timeout_s,
@@ -81,8 +81,8 @@ def _command(spec: CheckSpec, paths: Sequence[str], output_bytes: int) -> ShellC
     )
 
 
-def _told(text: bytes) -> Mapping[str, frozenset[int]] | str:
-    """What the sandbox said, which may be anything."""
+def _read_result(text: bytes) -> Mapping[str, frozenset[int]] | str:
+    """Read what the sandbox said, which may be anything."""
     try:
         said = decode_json(text)
         lines = {}

@@ -1,4 +1,4 @@
-"""What every Python of a covered run begins with, and afterwards what gathers what they saw.
+"""The script with which every Python of a covered run begins, and which afterwards gathers what they saw.
 
 It is never imported here: its text goes into the sandbox, where each Python finds it as its `sitecustomize`. There
 coverage.py lies beside it. Run as a program it prints which lines ran.
@@ -37,7 +37,7 @@ def start_coverage(place: str, root: str, paths: list[str]) -> None:
 
 
 def collect_lines_run(place: str, root: str, paths: list[str]) -> dict[str, object]:
-    """Whether any Python was watched, and for each file the lines that ran."""
+    """Return if any Python was watched, and for each file the lines that ran."""
     import coverage
 
     lines: dict[str, list[int]] = {}

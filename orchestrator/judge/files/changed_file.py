@@ -6,6 +6,14 @@ from typing import NamedTuple
 SYMLINK_MODE = "120000"
 
 
+class AddedLine(NamedTuple):
+    """A line that a change adds; `number` counts in the new file."""
+
+    path: str
+    number: int
+    text: str
+
+
 class DiffHunk(NamedTuple):
     """Lines of a file that were taken out and put in together; `line` is where that is, counted in the new file."""
 
@@ -30,21 +38,27 @@ class ChangedFile:
 
     @property
     def is_new(self) -> bool:
-        """Whether the base does not have it."""
+        """True if the base does not have it."""
         return self.old_mode is None
 
     @property
     def is_deleted(self) -> bool:
-        """Whether the candidate does not have it any more."""
+        """True if the candidate does not have it any more."""
         return self.new_mode is None
 
     @property
     def is_unread(self) -> bool:
-        """Whether one of its sides exists and was not read, so that nothing can be said of it."""
-        sides = ((self.old_mode, self.before), (self.new_mode, self.after))
-        return any(mode is not None and content is None for mode, content in sides)
+        """True if one of its sides exists and was not read, so that nothing can be said of it."""
+        is_old_unread = self.old_mode is not None and self.before is None
+        is_new_unread = self.new_mode is not None and self.after is None
+        return is_old_unread or is_new_unread
+
+    @property
+    def has_new_content(self) -> bool:
+        """True if there is a file, no link, whose content is known and differs from the base's."""
+        return self.after is not None and self.new_mode != SYMLINK_MODE and self.after != self.before
 
     @property
     def is_python(self) -> bool:
-        """Whether Python runs it, and it can be read as its source."""
+        """True if Python runs it, and it can be read as its source."""
         return self.path.endswith((".py", ".pyi")) and SYMLINK_MODE not in {self.old_mode, self.new_mode}

@@ -1,4 +1,4 @@
-"""What kind of file a path and its content are: a sample, a lock file, generated, minified, binary."""
+"""Kinds of files, by path and content: samples, lock files, generated, minified, binary."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -35,39 +35,39 @@ _SNIFFED_BYTES = 8_000
 
 
 def is_document(path: str) -> bool:
-    """Whether people read it, and nothing runs it."""
+    """Return True if people read it, and nothing runs it."""
     return _DOCUMENTS.match_file(path)
 
 
 def is_sample(path: str) -> bool:
-    """Whether it is data that stands for the real thing: a fixture, a recorded answer, an example."""
+    """Return True if it is data that stands for the real thing: a fixture, a recorded answer, an example."""
     return _SAMPLES.match_file(path)
 
 
 def is_example_content(path: str) -> bool:
-    """Whether what it holds is there to be tried or shown: tests, samples, documents."""
+    """Return True if what it holds is there to be tried or shown: tests, samples, documents."""
     return is_test_path(path) or is_sample(path) or is_document(path)
 
 
 def is_lock_file(path: str) -> bool:
-    """Whether a package manager writes it."""
+    """Return True if a package manager writes it."""
     return _LOCKS.match_file(path)
 
 
 def find_generated_mark(content: bytes | None) -> int | None:
-    """The line at which a file says, in a comment near its beginning, that a program wrote it; None if it does not."""
+    """Return the line of a comment near a file's beginning that says a program wrote it; None if there is none."""
     lines = (content or b"")[:_HEAD_BYTES].split(b"\n")[:_HEAD_LINES]
     told = (n for n, line in enumerate(lines, start=1) if _COMMENT.match(line) and _GENERATED.search(line))
     return next(told, None)
 
 
 def is_binary(content: bytes) -> bool:
-    """Whether git would show no lines of it."""
+    """Return True if git would show no lines of it."""
     return b"\0" in content[:_SNIFFED_BYTES]
 
 
 def is_minified(path: str, content: bytes) -> bool:
-    """Whether it is a script or a style sheet that nobody can read."""
+    """Return True if it is a script or a style sheet that nobody can read."""
     name = PurePosixPath(path).name
     if not name.endswith((".js", ".mjs", ".cjs", ".css")):
         return False
@@ -75,7 +75,7 @@ def is_minified(path: str, content: bytes) -> bool:
 
 
 def is_uncounted(file: ChangedFile) -> bool:
-    """Whether no reviewer reads it line by line: a lock file, or what said on the base already that it is generated.
+    """Return True for files that no reviewer reads line by line: lock files, and what the base says is generated.
 
     That a change itself says so of a file counts for nothing.
     """
@@ -83,6 +83,6 @@ def is_uncounted(file: ChangedFile) -> bool:
 
 
 def count_reviewed_lines(files: Sequence[ChangedFile], sizes: Mapping[str, int]) -> tuple[int, int]:
-    """How many changed lines somebody has to read, and how many nobody reads, from the changed lines by path."""
+    """Return how many changed lines somebody has to read, and how many nobody does, from the changed lines by path."""
     uncounted = sum(sizes.get(file.path, 0) for file in files if is_uncounted(file))
     return sum(sizes.values()) - uncounted, uncounted

@@ -28,12 +28,12 @@ _ENTRY_POINTS = "options.entry_points"
 
 
 def has_protected_sections(path: str) -> bool:
-    """Whether a file is looked at by sections."""
+    """Return True if a file is looked at by sections."""
     return PurePosixPath(path).name in _READERS
 
 
 def find_altered_sections(path: str, before: bytes | None, after: bytes | None) -> tuple[str, ...] | None:
-    """The protected sections that differ, by name; None if the file is none that is looked at by sections.
+    """Return the names of the protected sections that differ; None if the file is none that is looked at by sections.
 
     A file that cannot be read any more differs as a whole; None as content stands for no file.
     """
@@ -41,48 +41,64 @@ def find_altered_sections(path: str, before: bytes | None, after: bytes | None) 
     if reader is None:
         return None
     try:
-        old, new = ({} if content is None else reader(content.decode()) for content in (before, after))
+        old, new = _read_sections(reader, before), _read_sections(reader, after)
     except (ValueError, RecursionError, configparser.Error) as error:
         return (f"the whole file, which cannot be read ({str(error).splitlines()[0]})",)
-    return tuple(sorted(name for name in old.keys() | new.keys() if old.get(name) != new.get(name)))
+    altered = []
+    for name in sorted(old.keys() | new.keys()):
+        if old.get(name) != new.get(name):
+            altered.append(name)
+    return tuple(altered)
 
 
-def _pyproject(text: str) -> _Sections:
+def _read_sections(reader: Callable[[str], _Sections], content: bytes | None) -> _Sections:
+    if content is None:
+        return {}
+    return reader(content.decode())
+
+
+def _read_pyproject(text: str) -> _Sections:
     values = tomllib.loads(text)
-    tools, project = _table(values.get("tool")), _table(values.get("project"))
-    found = {}
+    tools, project = _get_table(values.get("tool")), _get_table(values.get("project"))
+    sections: dict[str, Any] = {}
     for name in _TOOLS:
         if name in tools:
-            found[f"tool.{name}"] = tools[name]
-    found |= {"build-system": values["build-system"]} if "build-system" in values else {}
-    plugins = {}
-    for name, value in _table(project.get("entry-points")).items():
+            sections[f"tool.{name}"] = tools[name]
+    if "build-system" in values:
+        sections["build-system"] = values["build-system"]
+    for name, value in _get_table(project.get("entry-points")).items():
         if name.startswith("pytest"):
-            plugins[name] = value
-    return found | {f"project.entry-points.{name}": value for name, value in plugins.items()}
+            sections[f"project.entry-points.{name}"] = value
+    return sections
 
 
-def _package_json(text: str) -> _Sections:
-    values = _table(decode_json(text))
+def _read_package_json(text: str) -> _Sections:
+    values = _get_table(decode_json(text))
     return {name: values[name] for name in _NPM if name in values}
 
 
-def _setup_cfg(text: str) -> _Sections:
+def _read_setup_cfg(text: str) -> _Sections:
     parser = configparser.ConfigParser(interpolation=None, strict=True)
     parser.read_string(text)
-    found: dict[str, Any] = {name: dict(parser.items(name)) for name in parser.sections() if name.startswith(_INI)}
-    plugins = parser.items(_ENTRY_POINTS) if parser.has_section(_ENTRY_POINTS) else []
-    return found | {f"{_ENTRY_POINTS}.{name}": value for name, value in plugins if name.startswith("pytest")}
+    sections: dict[str, Any] = {}
+    for name in parser.sections():
+        if name.startswith(_INI):
+            sections[name] = dict(parser.items(name))
+    if parser.has_section(_ENTRY_POINTS):
+        for name, value in parser.items(_ENTRY_POINTS):
+            if name.startswith("pytest"):
+                sections[f"{_ENTRY_POINTS}.{name}"] = value
+    return sections
 
 
-def _table(value: object) -> Mapping[str, Any]:
+def _get_table(value: object) -> Mapping[str, Any]:
     if isinstance(value, Mapping):
         return value
     return {}
 
 
 _READERS: Mapping[str, Callable[[str], _Sections]] = {
-    "pyproject.toml": _pyproject,
-    "package.json": _package_json,
-    "setup.cfg": _setup_cfg,
+    "pyproject.toml": _read_pyproject,
+    "package.json": _read_package_json,
+    "setup.cfg": _read_setup_cfg,
 }

@@ -1,4 +1,4 @@
-"""What a path is to a test run: a test, what configures or starts the run, or a module that would stand in its way."""
+"""Paths that a test run rests on: tests, what configures or starts the run, modules that would stand in its way."""
 
 import sys
 from enum import StrEnum
@@ -10,7 +10,7 @@ from orchestrator.config.layers import PROJECT_FILE
 
 
 class PathProtection(StrEnum):
-    """Why a path is protected; the value is how a reason names it."""
+    """The reason why a path is protected; the value is how a message names it."""
 
     TESTS = "a test of the base"
     CONFIGURATION = "what configures tests, builds or CI"
@@ -57,7 +57,7 @@ _ROOTS = frozenset({"", "src", "lib"})
 
 
 def find_path_protection(path: str) -> PathProtection | None:
-    """Which protection a path is under; None for ordinary code.
+    """Return the protection that a path is under; None for ordinary code.
 
     A path that is configuration wherever it lies stays that among tests.
     """
@@ -75,12 +75,12 @@ def find_path_protection(path: str) -> PathProtection | None:
 
 
 def is_test_path(path: str) -> bool:
-    """Whether a path lies among tests, or is named like one."""
+    """Return True if a path lies among tests, or is named like one."""
     return _TESTS.match_file(path) or PurePosixPath(path).name == "conftest.py"
 
 
 def _is_shadow(path: PurePosixPath) -> bool:
-    """Whether `import NAME` would find this instead of the runner's or Python's own module."""
+    """Return True if `import NAME` would find this instead of the runner's or Python's own module."""
     is_package = path.stem == "__init__"
     found = path.parent if is_package else path
     module, _, suffix = found.name.partition(".")

@@ -1,4 +1,4 @@
-"""What the receipts of the base are good for: whether a gate can judge by them, and what a person should know."""
+"""Problems of the base's receipts: if a gate can judge by them, and what a person should know."""
 
 from collections.abc import Iterator
 
@@ -9,7 +9,7 @@ _NOT_FOUND, _NOT_EXECUTABLE = 127, 126
 
 
 def describe_broken_run(spec: CheckSpec, receipt: Receipt) -> str:
-    """How a check ended without having said anything of the tree; empty if it ran to its end."""
+    """Return how a check ended without having said anything of the tree; empty if it ran to its end."""
     match receipt.status:
         case ReceiptStatus.TIMED_OUT:
             return f"did not end within {spec.timeout_s:g} s"
@@ -25,12 +25,12 @@ def describe_broken_run(spec: CheckSpec, receipt: Receipt) -> str:
 
 
 def is_red_without_tests(receipt: Receipt) -> bool:
-    """Whether the check exits with an error and does not tell which tests are red."""
+    """Return True if the check exits with an error and does not tell which tests are red."""
     return receipt.status == ReceiptStatus.COMPLETED and receipt.tests is None and receipt.exit_code != 0
 
 
 def find_baseline_problem(spec: CheckSpec, receipt: Receipt, *, is_migration: bool) -> str:
-    """Why the receipt of the base cannot be compared with, in the words of somebody who has to mend it.
+    """Return why the receipt of the base cannot be compared with, for somebody who has to mend it; or nothing.
 
     Of a migration each file has to be judged for itself, so that a gate which only all files together could mend would
     tell nothing of any.
@@ -59,7 +59,7 @@ def find_baseline_problem(spec: CheckSpec, receipt: Receipt, *, is_migration: bo
 
 
 def list_baseline_doubts(receipt: Receipt) -> Iterator[str]:
-    """What a person should know of a baseline that can be judged by, but not as well as one might think."""
+    """Yield what a person should know of a baseline that can be judged by, but not as well as one might think."""
     if receipt.problem:
         yield f"the report of `{receipt.command}` on the base is not whole, so a loss may go unseen: {receipt.problem}"
     if is_red_without_tests(receipt):

@@ -33,13 +33,13 @@ class CheckRunner:
 
     @property
     def environment(self) -> str:
-        """What besides the tree decides an outcome, as a hash."""
+        """A hash of what besides the tree decides an outcome."""
         return self._hands.environment_hash
 
     async def run_check(
-        self, spec: CheckSpec, commit: CommitId, tree: TreeId, purpose: str, planted: SandboxInjection = NO_INJECTION
+        self, spec: CheckSpec, commit: CommitId, tree: TreeId, purpose: str, injection: SandboxInjection = NO_INJECTION
     ) -> Receipt:
-        """Run the check on a clean checkout of `commit`, whose tree is `tree`, with something `planted` beside it.
+        """Run the check on a clean checkout of `commit`, whose tree is `tree`, with an `injection` beside it.
 
         Raises:
             EnvironmentProblem: no workspace or sandbox could be had.
@@ -49,43 +49,45 @@ class CheckRunner:
             self._ledger, CheckStarted(key=key, check=spec.id, tree=tree, purpose=purpose)
         ) as check:
             workspace = await self._hands.open_workspace(commit, purpose)
-            command = self._command(spec, planted)
+            command = self._build_command(spec, injection)
             try:
                 result = await run_command(workspace, command)
             finally:
                 await workspace.close()
-            receipt = await self._receipt(key, spec, tree, command, result, planted)
+            receipt = await self._build_receipt(key, spec, tree, command, result, injection)
             check.done = CheckFinished(key=key, receipt=receipt)
             check.extra_events = await find_new_flakes(self._ledger, receipt)
         return receipt
 
-    def _command(self, spec: CheckSpec, planted: SandboxInjection) -> ShellCommand:
+    def _build_command(self, spec: CheckSpec, injection: SandboxInjection) -> ShellCommand:
         line = spec.run.replace("{report}", f'"${REPORT_VARIABLE}"')
         if spec.report in {ReportFormat.AUTO, ReportFormat.JUNIT} and line == spec.run:
             line = f'export PYTEST_ADDOPTS="${{PYTEST_ADDOPTS:-}} --junitxml=${REPORT_VARIABLE}"\n{line}'
         return ShellCommand(
-            line=planted.before + line,
-            stdin=planted.stdin,
+            line=injection.before + line,
+            stdin=injection.stdin,
             timeout_s=spec.timeout_s,
             output_bytes=self._output_bytes,
             files={REPORT_VARIABLE: "report.xml"},
         )
 
-    async def _receipt(
+    async def _build_receipt(
         self,
         key: str,
         spec: CheckSpec,
         tree: TreeId,
         command: ShellCommand,
         result: CommandResult,
-        planted: SandboxInjection,
+        injection: SandboxInjection,
     ) -> Receipt:
-        report = await to_thread.run_sync(_report, spec, result)
-        outcomes = None if report.outcomes is None else planted.hide_drawn_test_ids(report.outcomes)
-        if outcomes is not None:
+        report = await to_thread.run_sync(_read_report, spec, result)
+        counts, tests, problem = TestCounts(), None, report.problem
+        if report.outcomes is not None:
+            outcomes = injection.hide_drawn_test_ids(report.outcomes)
             counts = TestCounts.count_outcomes(outcomes.values())
-        else:
-            counts = TestCounts()
+            tests = await self._ledger.store_bytes(_dump_outcomes(outcomes))
+        if result.ending in _EXPLAINED:
+            problem = result.detail
         return Receipt(
             key=key,
             check=build_check_key(spec),
@@ -97,14 +99,16 @@ class CheckRunner:
             exit_code=result.exit_code,
             seconds=round(result.seconds, 3),
             counts=counts,
-            tests=None if outcomes is None else await self._ledger.store_bytes(_dump(outcomes)),
-            problem=result.detail if result.ending in _TOLD else report.problem,
-            output=await self._keep_output(result, planted),
+            tests=tests,
+            problem=problem,
+            output=await self._store_output(result, injection),
         )
 
-    async def _keep_output(self, result: CommandResult, planted: SandboxInjection) -> Text:
-        text = planted.hide_drawn_names(await to_thread.run_sync(_read_output, result.log))
-        return await self._ledger.store_text(f"{text}\n{result.detail}" if result.detail else text)
+    async def _store_output(self, result: CommandResult, injection: SandboxInjection) -> Text:
+        text = injection.hide_drawn_names(await to_thread.run_sync(_read_output, result.log))
+        if result.detail:
+            text = f"{text}\n{result.detail}"
+        return await self._ledger.store_text(text)
 
 
 _STATUS = {
@@ -115,28 +119,28 @@ _STATUS = {
     CommandEnding.LIMIT: "killed",
     CommandEnding.NOT_STARTED: "not-started",
 }
-_TOLD = frozenset({CommandEnding.LIMIT, CommandEnding.NOT_STARTED})
+_EXPLAINED = frozenset({CommandEnding.LIMIT, CommandEnding.NOT_STARTED})
 """Endings of which the sandbox itself says why."""
 
 
 def build_check_key(spec: CheckSpec) -> str:
-    """The check's id with a hash of everything that defines it, so that receipts of another definition never count."""
+    """Return the check's id with a hash of all that defines it: receipts of another definition never count."""
     definition = json.dumps(spec.model_dump(mode="json"), sort_keys=True)
     return f"{spec.id}.{hashlib.sha256(definition.encode()).hexdigest()[:8]}"
 
 
-def _report(spec: CheckSpec, result: CommandResult) -> ParsedReport:
+def _read_report(spec: CheckSpec, result: CommandResult) -> ParsedReport:
     if result.ending != CommandEnding.EXITED:
         return ParsedReport()
     return parse_report(spec.report, result.log, result.files.get(REPORT_VARIABLE), result.exit_code)
 
 
-def _dump(outcomes: dict[str, TestOutcome]) -> bytes:
+def _dump_outcomes(outcomes: dict[str, TestOutcome]) -> bytes:
     return json.dumps(outcomes, sort_keys=True, ensure_ascii=False, separators=(",", ":")).encode()
 
 
 def _read_output(log: Path) -> str:
-    """The whole output if it is moderate, else its ends."""
+    """Return the whole output if it is moderate, else its ends."""
     if log.stat().st_size <= _KEPT_BYTES:
         return log.read_bytes().decode("utf-8", "replace")
     return read_log_ends(log, _ENDS_CHARS)

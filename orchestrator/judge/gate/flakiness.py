@@ -5,7 +5,6 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from orchestrator.domain.event.run import FlakesSeen
 from orchestrator.domain.judging.check import Difference, Outcomes, Receipt, ReceiptStatus, TestOutcome
-from orchestrator.domain.judging.verdict import Finding
 from orchestrator.domain.run.state import RunState
 from orchestrator.errors import BlobLost
 from orchestrator.ports.ledger import Ledger
@@ -16,14 +15,17 @@ MAX_DOUBTED_TESTS = 20
 
 
 def list_runs_like(state: RunState, receipt: Receipt) -> list[Receipt]:
-    """Every receipt of the same check on the same tree in the same environment that came to its end, oldest first."""
-    same = (receipt.check, receipt.tree, receipt.environment)
-    receipts = (one for one in state.receipts.values() if one.status == ReceiptStatus.COMPLETED)
-    return [one for one in receipts if (one.check, one.tree, one.environment) == same]
+    """Return all completed receipts of the same check, tree and environment, oldest first."""
+    wanted = (receipt.check, receipt.tree, receipt.environment, ReceiptStatus.COMPLETED)
+    runs = []
+    for one in state.receipts.values():
+        if (one.check, one.tree, one.environment, one.status) == wanted:
+            runs.append(one)
+    return runs
 
 
 async def read_outcomes(ledger: Ledger, receipt: Receipt) -> Mapping[str, TestOutcome] | None:
-    """Test id → outcome of a receipt, None where the check tells only its exit code.
+    """Return test id → outcome of a receipt, None where the check tells only its exit code.
 
     Raises:
         BlobLost: a damaged journal has lost them.
@@ -35,7 +37,7 @@ async def read_outcomes(ledger: Ledger, receipt: Receipt) -> Mapping[str, TestOu
 
 
 async def read_known_outcomes(ledger: Ledger, receipts: Iterable[Receipt]) -> list[Outcomes]:
-    """The outcomes of those receipts that tell any and still have them."""
+    """Return the outcomes of those receipts that tell any and still have them."""
     found: list[Outcomes] = []
     for receipt in receipts:
         try:
@@ -48,20 +50,25 @@ async def read_known_outcomes(ledger: Ledger, receipts: Iterable[Receipt]) -> li
 
 
 def find_tests_seen_both_ways(runs: Sequence[Outcomes]) -> frozenset[str]:
-    """The tests that were red in one run and ran without being red in another."""
-    red = {test for run in runs for test, outcome in run.items() if outcome.is_red}
-    return frozenset(test for test in red if any(test in run and not run[test].is_red for run in runs))
+    """Return the tests that were red in one run and ran without being red in another."""
+    red, not_red = set(), set()
+    for run in runs:
+        for test, outcome in run.items():
+            if outcome.is_red:
+                red.add(test)
+            else:
+                not_red.add(test)
+    return frozenset(red & not_red)
 
 
 async def find_new_flakes(ledger: Ledger, receipt: Receipt) -> tuple[FlakesSeen, ...]:
-    """What a receipt that is about to be recorded shows to be flaky and no earlier one of its tree did."""
+    """Return the tests that a receipt which is about to be recorded shows to be flaky, and no earlier one did."""
     earlier = list_runs_like(ledger.state, receipt)
     if not earlier or receipt.status != ReceiptStatus.COMPLETED:
         return ()
     before = await read_known_outcomes(ledger, earlier)
-    new = find_tests_seen_both_ways(
-        [*before, *await read_known_outcomes(ledger, [receipt])]
-    ) - find_tests_seen_both_ways(before)
+    after = [*before, *await read_known_outcomes(ledger, [receipt])]
+    new = find_tests_seen_both_ways(after) - find_tests_seen_both_ways(before)
     if not new:
         return ()
     keys = (earlier[-1].key, receipt.key)
@@ -69,37 +76,30 @@ async def find_new_flakes(ledger: Ledger, receipt: Receipt) -> tuple[FlakesSeen,
 
 
 def exclude_flaky_failures(last: Difference, both_ways: frozenset[str]) -> Difference:
-    """What the newest run of a tree says, given what was seen both ways in all of its runs.
+    """Return what the newest run of a tree says, given what was seen both ways in all of its runs.
 
     A test that is red in one run alone blames nobody. Where such tests are all that is red, nothing is settled.
     """
-    blamed = tuple(test for test in last.new_failures if test not in both_ways)
-    doubted = tuple(test for test in last.new_failures if test in both_ways)
-    rest = last.model_copy(update={"new_failures": blamed, "flaky": tuple(sorted(both_ways))})
+    blamed, doubted = [], []
+    for test in last.new_failures:
+        if test in both_ways:
+            doubted.append(test)
+        else:
+            blamed.append(test)
+    rest = last.model_copy(update={"new_failures": tuple(blamed), "flaky": tuple(sorted(both_ways))})
     if rest.is_green:
-        return rest.model_copy(update={"unsettled": doubted})
+        return rest.model_copy(update={"unsettled": tuple(doubted)})
     return rest
 
 
 def count_runs_allowed(state: RunState, difference: Difference, reruns: int) -> int:
-    """How often in all a tree may be tested of which this is known: `reruns` times more than once if tests are all that
-    is red, and still once more if each of them is known as flaky from another tree.
+    """Return how often in all a tree may be tested of which this difference is known.
+
+    That is `reruns` times more than once if tests are all that is red, and still once more if each of them is known as
+    flaky from another tree.
     """
     red = (*difference.new_failures, *difference.unsettled)
     if not difference.needs_rerun or len(red) > MAX_DOUBTED_TESTS or not reruns:
         return 0
     is_known = all(state.flaky[test] > (test in difference.flaky) for test in red)
     return 1 + reruns + is_known
-
-
-def check_flaky_tests(difference: Difference, shown: int = 12) -> tuple[Finding, ...]:
-    """What reviewers are told of tests that are flaky on a candidate: nobody but them may see why."""
-    tests = difference.flaky
-    if not tests:
-        return ()
-    if len(tests) > shown:
-        more = f" and {len(tests) - shown} more"
-    else:
-        more = ""
-    text = f"seen both ways on this tree: {', '.join(tests[:shown])}{more}; it may be this change that makes them so"
-    return (Finding(rule="flaky", text=text, is_blocking=False),)

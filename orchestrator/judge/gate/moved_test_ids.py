@@ -10,7 +10,7 @@ _PASSED = frozenset({TestOutcome.PASSED, TestOutcome.XPASSED})
 def exclude_moved_tests(
     difference: Difference, baseline: Outcomes, outcomes: Outcomes, is_granted: Callable[[str], bool]
 ) -> Difference:
-    """The difference without the missing tests that were moved.
+    """Return the difference without the missing tests that were moved.
 
     Args:
         difference: of `outcomes` to `baseline`.
@@ -21,7 +21,7 @@ def exclude_moved_tests(
     new = {test: outcome for test, outcome in outcomes.items() if test not in baseline}
     missing = []
     for test in difference.missing_tests:
-        moved = next(_elsewhere(test, baseline[test], new, is_granted), None)
+        moved = next(_find_new_places(test, baseline[test], new, is_granted), None)
         if moved is None:
             missing.append(test)
         else:
@@ -29,16 +29,16 @@ def exclude_moved_tests(
     return difference.model_copy(update={"missing_tests": tuple(missing)})
 
 
-def _elsewhere(test: str, before: TestOutcome, new: Outcomes, is_granted: Callable[[str], bool]) -> Iterator[str]:
-    """The new tests that may be a missing one of a granted file."""
-    for name in _names_in_files(test, is_granted):
+def _find_new_places(test: str, before: TestOutcome, new: Outcomes, is_granted: Callable[[str], bool]) -> Iterator[str]:
+    """Yield the new tests that may be a missing one of a granted file."""
+    for name in _list_names_in_files(test, is_granted):
         for other, outcome in new.items():
             if other.endswith(name) and outcome in {*_PASSED, before}:
                 yield other
 
 
-def _names_in_files(test: str, is_granted: Callable[[str], bool]) -> Iterator[str]:
-    """How a test is named within each granted file it may be of: `.TestMoney::test_add`, without the module."""
+def _list_names_in_files(test: str, is_granted: Callable[[str], bool]) -> Iterator[str]:
+    """Yield a test's name within each granted file it may be of: `.TestMoney::test_add`, without the module."""
     place, _, _ = test.partition("::")
     parts = place.split(".")
     for count in range(len(parts), 0, -1):

@@ -1,8 +1,8 @@
-"""What one run of a check, all of it or only the files of some tests, tells about certain symptoms."""
+"""Looking for symptoms by one run of a check: all of it, or only the files of some tests."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
-from orchestrator.domain.judging.check import CheckSpec, Difference, Outcomes
+from orchestrator.domain.judging.check import CheckSpec, Difference, Outcomes, TestOutcome
 from orchestrator.domain.judging.symptoms import GATE_SYMPTOM, MISSING_SUFFIX, get_symptom_test, select_symptoms
 from orchestrator.judge.gate.difference import compare_outcomes
 from orchestrator.judge.reports.parsed_report import is_test_id
@@ -12,11 +12,11 @@ NarrowCheckBuilder = Callable[[CheckSpec, Sequence[str]], CheckSpec | None]
 
 
 def never_narrow(_spec: CheckSpec, _tests: Sequence[str]) -> None:
-    """For checks that run as a whole or not at all."""
+    """Return None: for checks that run as a whole or not at all."""
 
 
 def narrow_check(spec: CheckSpec, symptoms: Sequence[str], narrow: NarrowCheckBuilder) -> CheckSpec | None:
-    """The narrow check for these symptoms; None if one of them only shows in the whole.
+    """Return the narrow check for these symptoms; None if one of them only shows in the whole.
 
     A missing test is one of those: a narrow run could lack it for having been narrowed wrongly.
     """
@@ -26,16 +26,13 @@ def narrow_check(spec: CheckSpec, symptoms: Sequence[str], narrow: NarrowCheckBu
 
 
 def compare_narrow_run(baseline: Outcomes, outcomes: Outcomes, symptoms: Sequence[str]) -> Difference | None:
-    """What a narrow run shows of the symptoms; None if one of their tests did not run in it."""
+    """Return what a narrow run shows of the symptoms; None if one of their tests did not run in it."""
     tests = {get_symptom_test(symptom) for symptom in symptoms}
     if any(is_test_id(test) and test not in outcomes for test in tests):
         return None
-    before = {}
-    for test, outcome in baseline.items():
-        if test in tests:
-            before[test] = outcome
-    now = {}
-    for test, outcome in outcomes.items():
-        if test in tests:
-            now[test] = outcome
+    before, now = _select_tests(baseline, tests), _select_tests(outcomes, tests)
     return select_symptoms(compare_outcomes(before, 0, now, 0), frozenset(symptoms) - {GATE_SYMPTOM})
+
+
+def _select_tests(outcomes: Outcomes, tests: Collection[str]) -> dict[str, TestOutcome]:
+    return {test: outcome for test, outcome in outcomes.items() if test in tests}

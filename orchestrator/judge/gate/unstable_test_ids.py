@@ -16,43 +16,50 @@ _BEST_FIRST = (
 
 
 def may_have_unstable_ids(missing: Collection[str], before: Outcomes, now: Outcomes) -> bool:
-    """Whether a missing test has as many cases as before, so that a second run of the base could tell more."""
-    old, new = _cases(before), _cases(now)
-    return any(test in old and len(old[test]) == len(new.get(test, ())) for test in map(_test, missing))
+    """Return True if a missing test has as many cases as before: a second run of the base could tell more."""
+    old, new = _group_cases(before), _group_cases(now)
+    for test in map(_get_test_name, missing):
+        if test in old and len(old[test]) == len(new.get(test, ())):
+            return True
+    return False
 
 
 def find_unstable_tests(one: Outcomes, other: Outcomes) -> frozenset[str]:
-    """The tests that have as many cases in both runs of one tree, and not under the same names."""
-    old, new = _cases(one), _cases(other)
-    return frozenset(
-        test for test, cases in old.items() if len(cases) == len(new.get(test, ())) and cases.keys() != new[test].keys()
-    )
+    """Return the tests that have as many cases in both runs of one tree, and not under the same names."""
+    new = _group_cases(other)
+    unstable = set()
+    for test, cases in _group_cases(one).items():
+        others = new.get(test, {})
+        if len(cases) == len(others) and cases.keys() != others.keys():
+            unstable.add(test)
+    return frozenset(unstable)
 
 
 def number_unstable_cases(outcomes: Outcomes, tests: Collection[str]) -> dict[str, TestOutcome]:
-    """The outcomes with the cases of these tests numbered, those that ended best first: `test_x[*1]`, `test_x[*2]`."""
-    cases = _cases(outcomes)
+    """Return the outcomes with the cases of these tests numbered, best first: `test_x[*1]`, `test_x[*2]`."""
+    cases = _group_cases(outcomes)
     kept = {}
     for name, outcome in outcomes.items():
-        if _test(name) not in tests:
+        if _get_test_name(name) not in tests:
             kept[name] = outcome
     for test in tests:
         ended = sorted(cases.get(test, {}).values(), key=_BEST_FIRST.index)
-        kept |= {f"{test}[*{number}]": outcome for number, outcome in enumerate(ended, start=1)}
+        for number, outcome in enumerate(ended, start=1):
+            kept[f"{test}[*{number}]"] = outcome
     return kept
 
 
-def _cases(outcomes: Outcomes) -> Mapping[str, Mapping[str, TestOutcome]]:
-    """The cases of every test that has parameters, by the test's name without them."""
+def _group_cases(outcomes: Outcomes) -> Mapping[str, Mapping[str, TestOutcome]]:
+    """Return the cases of every test that has parameters, by the test's name without them."""
     found: defaultdict[str, dict[str, TestOutcome]] = defaultdict(dict)
     for name, outcome in outcomes.items():
-        if test := _test(name):
+        if test := _get_test_name(name):
             found[test][name] = outcome
     return found
 
 
-def _test(name: str) -> str:
-    """The name of a test without its parameters; empty if it has none."""
+def _get_test_name(name: str) -> str:
+    """Return the name of a test without its parameters; empty if it has none."""
     test, bracket, _ = name.partition("[")
     if bracket:
         return test

@@ -1,1 +1,1 @@
-"""Which files of a repository the gate's commands run or are configured by."""
+"""Finding the files of a repository that the gate's commands run or are configured by."""

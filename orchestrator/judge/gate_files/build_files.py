@@ -1,4 +1,4 @@
-"""Which command lines a file runs that a command names: rules of make and just, scripts of npm, tox, plain scripts."""
+"""The command lines of a file that a command names: rules of make and just, scripts of npm, tox, plain scripts."""
 
 import configparser
 import json
@@ -21,11 +21,11 @@ def iterate_command_lines(path: str, text: str, words: Collection[str]) -> Itera
     name = PurePosixPath(path).name.casefold()
     suffix = PurePosixPath(name).suffix
     if name in _MAKE or suffix in {".mk", ".just"}:
-        yield from _make_lines(text, words)
+        yield from _read_make_lines(text, words)
     elif name == "package.json":
-        yield from _npm_lines(text, words)
+        yield from _read_npm_lines(text, words)
     elif name == "tox.ini":
-        yield from _tox_lines(text)
+        yield from _read_tox_lines(text)
     elif suffix in _SHELL or _SHELL_LINE.match(text):
         yield text
     else:
@@ -35,22 +35,25 @@ def iterate_command_lines(path: str, text: str, words: Collection[str]) -> Itera
 
 @dataclass
 class _Rules:
-    """What a makefile holds: lines that always count, and of each target what it needs and runs."""
+    """The content of a makefile: lines that always count, and of each target what it needs and runs."""
 
     always: list[str] = field(default_factory=list)
     needs: dict[str, list[str]] = field(default_factory=dict)
     lines: dict[str, list[str]] = field(default_factory=dict)
 
 
-def _make_lines(text: str, words: Collection[str]) -> Iterator[str]:
+def _read_make_lines(text: str, words: Collection[str]) -> Iterator[str]:
     rules = _read_rules(text)
     yield from rules.always
-    plain = []
+    plain, patterns, named = [], [], []
     for name in rules.needs:
-        if not name.startswith(".") and "%" not in name:
+        if "%" in name:
+            patterns.append(name)
+        elif not name.startswith("."):
             plain.append(name)
-    asked = [name for name in plain if name in words] or plain[:1]
-    waiting, seen = [*asked, *(name for name in rules.needs if "%" in name)], set[str]()
+            if name in words:
+                named.append(name)
+    waiting, seen = [*(named or plain[:1]), *patterns], set[str]()
     while waiting:
         target = waiting.pop()
         if target in seen or target not in rules.needs:
@@ -59,7 +62,8 @@ def _make_lines(text: str, words: Collection[str]) -> Iterator[str]:
         waiting += rules.needs[target]
         for line in rules.lines[target]:
             yield line.lstrip("@-+ ")
-            waiting += re.split(r"[\s;&|]+", line) if _AGAIN.search(line) else []
+            if _AGAIN.search(line):
+                waiting += re.split(r"[\s;&|]+", line)
 
 
 def _read_rules(text: str) -> _Rules:
@@ -81,33 +85,44 @@ def _read_rules(text: str) -> _Rules:
     return rules
 
 
-def _npm_lines(text: str, words: Collection[str]) -> Iterator[str]:
-    scripts = _npm_scripts(text)
-    waiting, seen = [f"{when}{name}" for name in words for when in _HOOKED], set[str]()
+def _read_npm_lines(text: str, words: Collection[str]) -> Iterator[str]:
+    scripts = _read_npm_scripts(text)
+    waiting, seen = list(_list_hooked(words)), set[str]()
     while waiting:
         name = waiting.pop()
         if name not in seen and isinstance(line := scripts.get(name), str):
             yield line
-            waiting += [f"{when}{word}" for word in re.split(r"[\s;&|:\"']+", line) for when in _HOOKED]
+            waiting += _list_hooked(re.split(r"[\s;&|:\"']+", line))
             waiting += line.split()
         seen.add(name)
 
 
-def _npm_scripts(text: str) -> Mapping[str, object]:
+def _list_hooked(names: Iterable[str]) -> Iterator[str]:
+    for name in names:
+        for prefix in _HOOKED:
+            yield f"{prefix}{name}"
+
+
+def _read_npm_scripts(text: str) -> Mapping[str, object]:
     try:
         values = json.loads(text)
     except (ValueError, RecursionError):
         return {}
-    scripts = values.get("scripts") if isinstance(values, dict) else None
+    if not isinstance(values, dict):
+        return {}
+    scripts = values.get("scripts")
     if isinstance(scripts, dict):
         return scripts
     return {}
 
 
-def _tox_lines(text: str) -> Iterable[str]:
+def _read_tox_lines(text: str) -> Iterator[str]:
     parser = configparser.ConfigParser(interpolation=None, strict=False)
     try:
         parser.read_string(text)
     except configparser.Error:
-        return ()
-    return [value for name in parser.sections() for key, value in parser.items(name) if key.startswith("commands")]
+        return
+    for name in parser.sections():
+        for key, value in parser.items(name):
+            if key.startswith("commands"):
+                yield value

@@ -1,4 +1,4 @@
-"""Which files of a repository its gate's commands run, or are configured by. Pure.
+"""The files of a repository that its gate's commands run, or are configured by. Pure.
 
 Only names are read, so this errs on the side of too many files; what the project's own tests import is left out, since
 it is what they judge.
@@ -82,7 +82,11 @@ def iterate_imported_names(test: bytes) -> Iterator[str]:
 def _is_loaded(option: str, word: str) -> bool:
     """Return True if a program that examines files is configured by this word, the one after `option`."""
     name, _, value = word.partition("=")
-    given = value if name.startswith("-") else word if option.startswith("-") else ""
+    given = ""
+    if name.startswith("-"):
+        given = value
+    elif option.startswith("-"):
+        given = word
     return option in _LOADS or name in _LOADS or word.startswith("@") or PurePosixPath(given).suffix in _SETTINGS
 
 
@@ -109,9 +113,9 @@ class GateFileFinder:
         here = folder
         for words in iterate_simple_commands(command):
             if words[0] in _CHANGES_FOLDER and len(words) > 1:
-                here = next(self._known_folders(words[1], (here, folder, "")), here)
-            folders = tuple(dict.fromkeys(("", folder, here, *self._given_folders(words, ("", here)))))
-            for path in self._named(words, folders):
+                here = next(self._find_folders(words[1], (here, folder, "")), here)
+            folders = tuple(dict.fromkeys(("", folder, here, *self._find_given_folders(words, ("", here)))))
+            for path in self._find_named(words, folders):
                 found[path] = found.get(path, frozenset()) | frozenset(words)
         return found
 
@@ -134,73 +138,81 @@ class GateFileFinder:
 
     @cached_property
     def _folders(self) -> frozenset[str]:
-        return frozenset(str(parent) for path in self._paths for parent in PurePosixPath(path).parents)
+        folders: set[str] = set()
+        for path in self._paths:
+            folders.update(map(str, PurePosixPath(path).parents))
+        return frozenset(folders)
 
     @cached_property
     def _by_fold(self) -> Mapping[str, str]:
         return {fold_path(path): path for path in self._paths}
 
-    def _named(self, words: Sequence[str], folders: Sequence[str]) -> Iterator[str]:
+    def _find_named(self, words: Sequence[str], folders: Sequence[str]) -> Iterator[str]:
         names = list_program_names(words)
         for name in dict.fromkeys(names):
-            yield from self._existing(join_path(folder, file) for file in _IMPLIED.get(name, ()) for folder in folders)
+            for file in _IMPLIED.get(name, ()):
+                yield from self._find_existing(join_path(folder, file) for folder in folders)
         for at, word in enumerate(words):
             before = frozenset(names[:at])
             if before & _LOOKS_ONLY:
                 continue
-            option = words[at - 1] if at else ""
+            option = ""
+            if at:
+                option = words[at - 1]
             if before & _EXAMINES and not _is_loaded(option, word):
                 continue
-            found = self._word(word, folders, is_module=option in {"-m", "-p"})
+            found = self._find_word(word, folders, is_module=option in {"-m", "-p"})
             for path in found:
                 if not self._is_product(path):
                     yield path
 
-    def _word(self, word: str, folders: Sequence[str], *, is_module: bool) -> Iterator[str]:
+    def _find_word(self, word: str, folders: Sequence[str], *, is_module: bool) -> Iterator[str]:
         for text in iterate_written_paths(word):
             for folder in folders:
-                yield from self._fitting(folder, text)
+                yield from self._find_fitting(folder, text)
                 if is_module:
-                    yield from self._module(folder, text)
+                    yield from self._find_module(folder, text)
 
-    def _fitting(self, folder: str, text: str) -> Iterator[str]:
+    def _find_fitting(self, folder: str, text: str) -> Iterator[str]:
         path = join_path(folder, text)
         if not path:
             return
-        yield from self._existing((path, join_path(path, "__main__.py")))
+        yield from self._find_existing((path, join_path(path, "__main__.py")))
         if any(char in path for char in "*?[") and path[0] not in "*?[" and is_glob(path):
-            fitting = []
-            for known in self._paths:
-                if matches_glob(path, known):
-                    fitting.append(known)
-            yield from fitting if len(fitting) <= _MOST_FILES else ()
+            fitting = [known for known in self._paths if matches_glob(path, known)]
+            if len(fitting) <= _MOST_FILES:
+                yield from fitting
 
-    def _module(self, folder: str, text: str) -> Iterator[str]:
-        """The files that `python -m` or a runner's `-p` may find for a module's name."""
+    def _find_module(self, folder: str, text: str) -> Iterator[str]:
+        """Yield the files that `python -m` or a runner's `-p` may find for a module's name."""
         inside = text.replace(".", "/")
         ends = (f"{inside}.py", f"{inside}/__main__.py", f"{inside}/__init__.py")
         roots = dict.fromkeys((folder, *_SOURCES))
-        yield from self._existing(join_path(root, end) for root in roots for end in ends)
+        for root in roots:
+            yield from self._find_existing(join_path(root, end) for end in ends)
 
-    def _existing(self, paths: Iterable[str | None]) -> Iterator[str]:
-        """The paths that exist as they are spelt or on a file system that takes them for others; links with targets."""
-        for path in paths:
-            known = self._by_fold.get(fold_path(path)) if path else None
-            if known:
+    def _find_existing(self, paths: Iterable[str | None]) -> Iterator[str]:
+        """Yield paths that exist as they are spelt or if a file system ignores case; links with their targets."""
+        for path in filter(None, paths):
+            if known := self._by_fold.get(fold_path(path)):
                 yield known
             for link, target in self._links.items():
-                if path and (path == link or path.startswith(f"{link}/")):
-                    led = self._by_fold.get(fold_path(f"{target}{path[len(link) :]}"))
-                    yield from (led,) if led else ()
+                if path == link or path.startswith(f"{link}/"):
+                    linked = f"{target}{path.removeprefix(link)}"
+                    if known := self._by_fold.get(fold_path(linked)):
+                        yield known
 
-    def _known_folders(self, text: str, folders: Sequence[str]) -> Iterator[str]:
+    def _find_folders(self, text: str, folders: Sequence[str]) -> Iterator[str]:
         for path in iterate_written_paths(text):
-            yield from (place for folder in folders if (place := join_path(folder, path)) in self._folders and place)
+            for folder in folders:
+                place = join_path(folder, path)
+                if place and place in self._folders:
+                    yield place
 
-    def _given_folders(self, words: Sequence[str], folders: Sequence[str]) -> Iterator[str]:
+    def _find_given_folders(self, words: Sequence[str], folders: Sequence[str]) -> Iterator[str]:
         for option, word in pairwise(("", *words)):
             if option in _IN_FOLDER or word.partition("=")[0] in _IN_FOLDER:
-                yield from self._known_folders(word, folders)
+                yield from self._find_folders(word, folders)
 
     def _is_product(self, path: str) -> bool:
         """Return True for code of the project that its own tests import, or that lies where sources do."""

@@ -36,9 +36,9 @@ def parse_report(
     """
     if kind == ReportFormat.EXIT_CODE:
         return ParsedReport()
-    text, problem = _text(output)
+    text, problem = _read_text(output)
     if kind == ReportFormat.JUNIT or (kind == ReportFormat.AUTO and report is not None):
-        return _explained(_junit(report, text), exit_code)
+        return _add_exit_code(_parse_junit(report, text), exit_code)
     if kind == ReportFormat.AUTO:
         found = next((evident for looks_like, evident in _DETECTORS if looks_like(text)), None)
         if found is None:
@@ -50,10 +50,10 @@ def parse_report(
     else:
         stopped = ""
     problems = "; ".join(filter(None, (parsed.problem, stopped, problem)))
-    return _explained(ParsedReport(outcomes=parsed.outcomes, problem=problems), exit_code)
+    return _add_exit_code(ParsedReport(outcomes=parsed.outcomes, problem=problems), exit_code)
 
 
-def _junit(report: bytes | None, text: str) -> ParsedReport:
+def _parse_junit(report: bytes | None, text: str) -> ParsedReport:
     if report is None:
         return ParsedReport(outcomes={}, problem="no JUnit report was written")
     parsed = junit.parse_junit(report)
@@ -69,12 +69,12 @@ def _junit(report: bytes | None, text: str) -> ParsedReport:
     return parsed.model_copy(update={"problem": problem})
 
 
-def _text(output: Path | bytes) -> tuple[str, str]:
+def _read_text(output: Path | bytes) -> tuple[str, str]:
     try:
         if isinstance(output, bytes):
             content = output
         else:
-            content = _head(output)
+            content = _read_head(output)
     except OSError as error:
         return "", f"the output cannot be read: {error.strerror}"
     if len(content) <= _MAX_OUTPUT_BYTES:
@@ -84,12 +84,12 @@ def _text(output: Path | bytes) -> tuple[str, str]:
     return content[:_MAX_OUTPUT_BYTES].decode("utf-8", "replace"), problem
 
 
-def _head(path: Path) -> bytes:
+def _read_head(path: Path) -> bytes:
     with path.open("rb") as file:
         return file.read(_MAX_OUTPUT_BYTES + 1)
 
 
-def _explained(parsed: ParsedReport, exit_code: int | None) -> ParsedReport:
+def _add_exit_code(parsed: ParsedReport, exit_code: int | None) -> ParsedReport:
     if not parsed.problem or not exit_code:
         return parsed
     return parsed.model_copy(update={"problem": f"{parsed.problem} (exit code {exit_code})"})

@@ -1,9 +1,8 @@
 """Failure messages reduced to what they have in common, and the few lines of an output that tell the most."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 
 SIGNATURE_CHARS = 200
 EXCERPT_CHARS = 4_000
@@ -59,130 +58,147 @@ _FILLER = re.compile(r"\s*(?:[-=_~^.]{3,}|Traceback \(most recent call last\):)?
 
 
 def build_failure_signature(text: str) -> str:
-    """What a failure message has in common with others of its kind, in at most 200 characters.
+    """Return what a failure message has in common with others of its kind, in at most 200 characters.
 
     Of several lines the last one that names an exception or an assertion counts, else the first detail that a TAP
     result gives, else the first one. Paths, line numbers, addresses, ids,
     temporary names, durations and numbers are taken out; of quoted texts, names stay (`'ExceptionInfo' object has no
     attribute 'exception'`), unless values are being compared.
     """
-    line = _PREFIX.sub("", _telling_line(text)[:_READ_CHARS], count=1).strip()
+    line = _PREFIX.sub("", _choose_line(text)[:_READ_CHARS], count=1).strip()
     is_comparison = _ASSERTION.match(line) is not None
+
+    def shorten_quote(match: re.Match[str]) -> str:
+        if _NAME.match(match[2]) and not is_comparison:
+            return match[0]
+        return f"{match[1]}…{match[1]}"
+
     for pattern, word in _RULES:
         line = pattern.sub(word, line)
-    line = _QUOTED.sub(lambda match: match[0] if _stays(match[2], is_comparison) else f"{match[1]}…{match[1]}", line)
+    line = _QUOTED.sub(shorten_quote, line)
     line = _NUMBER.sub("N", _DURATION.sub("N s", line))
     return " ".join(line.split())[:SIGNATURE_CHARS]
 
 
 def extract_failure_excerpt(output: str, test_ids: Sequence[str]) -> str:
-    """The lines of a test runner's output that say why these tests fail: a line with the id, then its reasons.
+    """Return the lines of a test runner's output that say why these tests fail: a line with the id, then its reasons.
 
     At most 10 tests with 3 lines each, 4,000 characters in all. What cannot be found for any of the tests is replaced
     by the last telling lines of the whole output.
     """
-    lines = _lines(output)
-    blocks, summary = _blocks(lines), _summaries(lines)
+    lines = _split_lines(output)
+    blocks, summaries = _read_blocks(lines), _read_summaries(lines)
     parts = []
     for test in test_ids[:_TESTS]:
-        reasons = _reasons(test, blocks) or summary.get(test, [])
-        parts += [test[:_LINE_CHARS], *(f"  {reason}" for reason in reasons)] if reasons else []
+        reasons = _list_reasons(test, blocks) or summaries.get(test, [])
+        if reasons:
+            parts.append(test[:_LINE_CHARS])
+            for reason in reasons:
+                parts.append(f"  {reason}")
     if not parts:
-        parts = _last_words(lines)
+        parts = _list_last_words(lines)
     elif len(test_ids) > _TESTS:
         parts.append(f"and {len(test_ids) - _TESTS} more")
     return "\n".join(parts)[:EXCERPT_CHARS]
 
 
 def extract_failure_passage(output: str, test: str) -> str:
-    """All that a test runner's output says below the header of one failed test, tracebacks included; "" if nothing."""
-    parts = re.split(r"::| > |\.(?=\w+(?:\[|\Z))", re.sub(r" #\d+\Z", "", test))
-    blocks = []
-    for block in _blocks(_lines(output)):
-        if _has_word(block.title, parts[-1]):
-            blocks.append(block)
-    exact = []
-    for block in blocks:
-        if len(parts) < 2 or _has_word(block.title, parts[-2].rpartition(".")[2]):
-            exact.append(block)
-    return "\n".join(line for block in exact or blocks for line in (block.title, *block.lines))
+    """Return all of a runner's output below the header of one failed test, tracebacks included; "" if nothing."""
+    fitting, exact = _select_blocks(test, _read_blocks(_split_lines(output)))
+    lines = []
+    for block in exact or fitting:
+        lines += [block.title, *block.lines]
+    return "\n".join(lines)
 
 
-def _stays(quoted: str, is_comparison: bool) -> bool:
-    return not is_comparison and _NAME.match(quoted) is not None
-
-
-def _lines(text: str) -> list[str]:
+def _split_lines(text: str) -> list[str]:
     return [_STYLING.sub("", line).rstrip() for line in text.split("\n")]
 
 
-def _telling_line(text: str) -> str:
+def _choose_line(text: str) -> str:
     lines = []
-    for line in _lines(text):
+    for line in _split_lines(text):
         if line.strip():
             lines.append(line[:_READ_CHARS])
-    telling = [line for line in lines if _TELLING.match(line)]
-    details = [line for line in lines if _DETAIL.match(line)]
+    telling = list(filter(_TELLING.match, lines))
+    details = list(filter(_DETAIL.match, lines))
     return (telling[-1:] or details[:1] or lines[:1] or [""])[0]
 
 
 @dataclass
 class _Block:
-    """What an output says below the header of one failed test."""
+    """The part of an output below the header of one failed test."""
 
     title: str
     is_tap: bool = False
     lines: list[str] = field(default_factory=list)
 
+    @property
+    def reasons(self) -> Sequence[str]:
+        """The few lines that tell the most; none if all are rules and blank lines."""
+        if self.is_tap and (details := list(filter(_DETAIL.match, self.lines))):
+            return details[:_LINES]
+        return _list_telling(self.lines) or _list_words(self.lines)[:_LINES]
 
-def _blocks(lines: Sequence[str]) -> list[_Block]:
-    blocks = [_Block("")]
+
+def _list_telling(lines: Iterable[str]) -> list[str]:
+    return [line for line in lines if _TELLING.match(line[:_READ_CHARS])][-_LINES:]
+
+
+def _list_words(lines: Iterable[str]) -> list[str]:
+    return [line for line in lines if not _FILLER.match(line)]
+
+
+def _read_blocks(lines: Sequence[str]) -> list[_Block]:
+    block, blocks = _Block(""), list[_Block]()
     for line in lines:
         match = _HEADERS.match(line[:_READ_CHARS])
         if match is None:
-            blocks[-1].lines.append(line)
-        else:
-            titles = {}
-            for name, title in match.groupdict().items():
-                if title and name != "end":
-                    titles[name] = title
-            blocks.append(_Block("".join(titles.values()), is_tap="tap" in titles))
-    return [block for block in blocks if block.title]
+            block.lines.append(line)
+            continue
+        kind = match.lastgroup or "end"
+        block = _Block(match[kind], is_tap=kind == "tap")
+        if kind != "end":
+            blocks.append(block)
+    return blocks
 
 
-def _summaries(lines: Sequence[str]) -> dict[str, list[str]]:
-    found = filter(None, (_SUMMARY.match(line[:_READ_CHARS]) for line in lines))
-    return {match["test"]: [match["message"][:_LINE_CHARS]] for match in found}
+def _read_summaries(lines: Sequence[str]) -> dict[str, list[str]]:
+    summaries = {}
+    for line in lines:
+        if match := _SUMMARY.match(line[:_READ_CHARS]):
+            summaries[match["test"]] = [match["message"][:_LINE_CHARS]]
+    return summaries
 
 
-def _reasons(test: str, blocks: Sequence[_Block]) -> list[str]:
-    """The telling lines of the block whose title fits the test best."""
-    parts = re.split(r"::| > |\.(?=\w+(?:\[|\Z))", re.sub(r" #\d+\Z", "", test))
-    fitting = [block for block in blocks if _has_word(block.title, parts[-1])]
-    exact = [block for block in fitting if len(parts) < 2 or _has_word(block.title, parts[-2].rpartition(".")[2])]
-    for block in [*exact, *fitting]:
-        details = []
-        for line in block.lines:
-            if block.is_tap and _DETAIL.match(line):
-                details.append(line)
-        telling = []
-        for line in block.lines:
-            if _TELLING.match(line[:_READ_CHARS]):
-                telling.append(line)
-        others = (line for line in block.lines if not _FILLER.match(line))
-        if lines := details[:_LINES] or telling[-_LINES:] or list(islice(others, _LINES)):
-            return [re.sub(r"\AE\s+", "", line.strip())[:_LINE_CHARS] for line in lines]
+def _list_reasons(test: str, blocks: Sequence[_Block]) -> list[str]:
+    """Return the telling lines of the block whose title fits the test best."""
+    fitting, exact = _select_blocks(test, blocks)
+    for block in (*exact, *fitting):
+        reasons = []
+        for line in block.reasons:
+            reasons.append(re.sub(r"\AE\s+", "", line.strip())[:_LINE_CHARS])
+        if reasons:
+            return reasons
     return []
+
+
+def _select_blocks(test: str, blocks: Sequence[_Block]) -> tuple[list[_Block], list[_Block]]:
+    """Return the blocks whose titles name a test, and those of them that name its class or module as well."""
+    parts = re.split(r"::| > |\.(?=\w+(?:\[|\Z))", re.sub(r" #\d+\Z", "", test))
+    fitting, exact = [], []
+    for block in blocks:
+        if _has_word(block.title, parts[-1]):
+            fitting.append(block)
+            if len(parts) < 2 or _has_word(block.title, parts[-2].rpartition(".")[2]):
+                exact.append(block)
+    return fitting, exact
 
 
 def _has_word(title: str, word: str) -> bool:
     return re.search(rf"(?<!\w){re.escape(word)}(?!\w)", title) is not None
 
 
-def _last_words(lines: Sequence[str]) -> list[str]:
-    telling = []
-    for line in lines:
-        if _TELLING.match(line[:_READ_CHARS]):
-            telling.append(line)
-    last = telling[-_LINES:] or [line for line in lines if not _FILLER.match(line)][-_FALLBACK_LINES:]
+def _list_last_words(lines: Sequence[str]) -> list[str]:
+    last = _list_telling(lines) or _list_words(lines)[-_FALLBACK_LINES:]
     return [line.strip()[:_LINE_CHARS] for line in last]

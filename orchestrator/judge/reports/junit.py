@@ -34,7 +34,7 @@ def parse_junit(report: bytes) -> ParsedReport:
     if len(report) > MAX_REPORT_BYTES:
         return ParsedReport(outcomes={}, problem=f"the JUnit report is larger than {MAX_REPORT_BYTES // 2**20} MiB")
     reader = _Reader()
-    problem = reader.read_document(_mended(report))
+    problem = reader.read_document(_replace_forbidden(report))
     return ParsedReport(outcomes=reader.tally.outcomes, problem=problem)
 
 
@@ -49,8 +49,8 @@ class _Reader:
     def read_document(self, document: bytes) -> str:
         """Read the document; the answer is what is wrong with it."""
         parser = expat.ParserCreate()
-        parser.StartElementHandler = self._start
-        parser.EndElementHandler = self._end
+        parser.StartElementHandler = self._start_element
+        parser.EndElementHandler = self._end_element
         parser.StartDoctypeDeclHandler = parser.EntityDeclHandler = _forbid
         try:
             parser.Parse(document, True)
@@ -60,7 +60,7 @@ class _Reader:
             return f"the JUnit report is not well-formed XML: {error}; {len(self.tally.outcomes)} tests were read"
         return ""
 
-    def _start(self, tag: str, attributes: dict[str, str]) -> None:
+    def _start_element(self, tag: str, attributes: dict[str, str]) -> None:
         name = tag.rpartition(":")[2]
         if not self._open and name not in _SUITES | {"testcase"}:
             raise ValueError(f"its root element is {name!r}")
@@ -73,13 +73,13 @@ class _Reader:
             self.tally.merge_outcome(f"{SUITE_PREFIX}{outer.get('name', '')}".strip(), TestOutcome.ERROR)
         self._open.append((name, attributes))
 
-    def _end(self, _tag: str) -> None:
+    def _end_element(self, _tag: str) -> None:
         name, attributes = self._open.pop()
         if name == "testcase":
-            self._book(attributes, self._parts)
+            self._record_case(attributes, self._parts)
 
-    def _book(self, case: dict[str, str], parts: dict[str, dict[str, str]]) -> None:
-        outcome = _outcome(case, parts)
+    def _record_case(self, case: dict[str, str], parts: dict[str, dict[str, str]]) -> None:
+        outcome = _get_outcome(case, parts)
         names = []
         for key in ("classname", "name"):
             names.append(case.get(key, "").strip())
@@ -93,7 +93,7 @@ class _Reader:
             self.tally.add_test(test_id, outcome)
 
 
-def _outcome(case: dict[str, str], parts: dict[str, dict[str, str]]) -> TestOutcome:
+def _get_outcome(case: dict[str, str], parts: dict[str, dict[str, str]]) -> TestOutcome:
     kind = parts.get("skipped", {}).get("type", "").lower()
     is_red = "failure" in parts or "error" in parts
     if kind == "todo":
@@ -119,12 +119,12 @@ def _forbid(*_: object) -> None:
     raise _Forbidden
 
 
-def _mended(report: bytes) -> bytes:
-    """The document with characters replaced that XML cannot hold but test runners write into messages."""
+def _replace_forbidden(report: bytes) -> bytes:
+    """Return the document with characters replaced that XML cannot hold but test runners write into messages."""
     report = report.lstrip()
     if report.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in report[:4]:
         return report
-    report = _REFERENCE.sub(_allowed, report.translate(_CONTROLS))
+    report = _REFERENCE.sub(_replace_reference, report.translate(_CONTROLS))
     encoding = _ENCODING.match(report)
     is_utf_8 = encoding is None or encoding[1].lower() in {b"utf-8", b"utf8"}
     if is_utf_8:
@@ -132,7 +132,7 @@ def _mended(report: bytes) -> bytes:
     return report
 
 
-def _allowed(match: re.Match[bytes]) -> bytes:
+def _replace_reference(match: re.Match[bytes]) -> bytes:
     if match[1]:
         code = int(match[1], 16)
     else:

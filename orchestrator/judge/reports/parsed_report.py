@@ -1,4 +1,4 @@
-"""What every report parser gives back, and how it names and counts tests."""
+"""The result of every report parser, with the names and counts of tests."""
 
 import re
 from collections.abc import Iterator
@@ -33,7 +33,7 @@ class ParsedReport(FrozenModel):
 
 
 def is_test_id(test_id: str) -> bool:
-    """Whether the id names a test; False for a module that cannot be imported, a class whose set-up fails and such."""
+    """Return True if the id names a test, and not a module that cannot be imported, a class's set-up and such."""
     return not test_id.startswith((COLLECTION_PREFIX, SET_UP_PREFIX, SUITE_PREFIX, EXIT_CODE_ID))
 
 
@@ -59,5 +59,5 @@ class OutcomeTally:
 
 
 def iterate_plain_lines(text: str) -> Iterator[str]:
-    """The lines of a test runner's output without colours and carriage returns."""
+    """Return the lines of a test runner's output without colours and carriage returns."""
     return (_STYLING.sub("", line).rstrip("\r") for line in text.split("\n"))

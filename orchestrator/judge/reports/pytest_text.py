@@ -34,8 +34,8 @@ _COUNTED = {
 
 
 def is_pytest_output(text: str) -> bool:
-    """Whether there is strong evidence of `pytest -rA`: a summary that lists as many tests as its last line counts."""
-    return any(_TITLE.match(line) for line in iterate_plain_lines(text)) and not parse_pytest_text(text).problem
+    """Return True on strong evidence of `pytest -rA`: a summary that lists as many tests as its last line counts."""
+    return any(map(_TITLE.match, iterate_plain_lines(text))) and not parse_pytest_text(text).problem
 
 
 def parse_pytest_text(text: str) -> ParsedReport:
@@ -46,23 +46,27 @@ def parse_pytest_text(text: str) -> ParsedReport:
         if _TITLE.match(line):
             is_in_summary, titles = True, titles + 1
         elif match := _END.match(line):
-            counted.update(_counts(match[1]))
+            counted.update(_read_counts(match[1]))
             is_in_summary, ends = False, ends + 1
-        elif is_in_summary and (found := _summary_line(line)):
+        elif is_in_summary and (found := _read_summary_line(line)):
             listed[found[1]] += 1
             tally.merge_outcome(*found)
-    return ParsedReport(outcomes=tally.outcomes, problem=_problem(listed, counted, titles, ends))
+    return ParsedReport(outcomes=tally.outcomes, problem=_describe_problem(listed, counted, titles, ends))
 
 
 def count_tests_of_runs(text: str) -> list[int]:
-    """How many tests each run of pytest counts in its last line as passed, failed or expected to fail."""
-    found = filter(None, map(_END.match, iterate_plain_lines(text)))
-    counted = [_counts(match[1]) for match in found]
-    return [total for counts in counted if (total := sum(counts.values()) - counts.get(TestOutcome.ERROR, 0))]
+    """Return for each run of pytest how many tests its last line counts as passed, failed or expected to fail."""
+    totals = []
+    for match in filter(None, map(_END.match, iterate_plain_lines(text))):
+        counts = _read_counts(match[1])
+        total = sum(counts.values()) - counts.get(TestOutcome.ERROR, 0)
+        if total:
+            totals.append(total)
+    return totals
 
 
 def find_early_stop(text: str) -> str:
-    """Why a run of pytest ended before all its tests had run (`-x`, `--maxfail`, an interruption); empty if none did.
+    """Return why a run of pytest ended before all its tests had run (`-x`, an interruption); empty if none did.
 
     Only where it stands at the end of a run is it pytest's own word; a test may print the like.
     """
@@ -75,50 +79,47 @@ def find_early_stop(text: str) -> str:
     return ""
 
 
-def _summary_line(line: str) -> tuple[str, TestOutcome] | None:
+def _read_summary_line(line: str) -> tuple[str, TestOutcome] | None:
     match = _SUBTEST.match(line) or _LINE.match(line)
     if match is None or match[1] == "SKIPPED":
         return None
-    outcome = _OUTCOMES[match[1]]
-    if match[1] == "PASSED":
-        test_id = match[2]
-    else:
-        test_id = _without_message(match[2])
-    return (test_id if "::" in test_id else f"{COLLECTION_PREFIX}{test_id}"), outcome
+    test_id = match[2]
+    if match[1] != "PASSED":
+        test_id = _remove_message(test_id)
+    if "::" not in test_id:
+        test_id = f"{COLLECTION_PREFIX}{test_id}"
+    return test_id, _OUTCOMES[match[1]]
 
 
-def _without_message(text: str) -> str:
-    """The node id before ` - message`; parameters in brackets may hold ` - ` too."""
+def _remove_message(text: str) -> str:
+    """Return the node id before ` - message`; parameters in brackets may hold ` - ` too."""
     ends = [match.start() for match in re.finditer(" - ", text)]
-    if not ends or "[" not in text[: ends[0]]:
-        if ends:
-            return text[: ends[0]]
+    if not ends:
         return text
-    closed = []
+    if "[" not in text[: ends[0]]:
+        return text[: ends[0]]
+    closed, balanced = [], []
     for end in (*ends, len(text)):
         if text[end - 1] == "]":
             closed.append(end)
-    balanced = []
-    for end in closed:
-        if text.count("[", 0, end) == text.count("]", 0, end):
-            balanced.append(end)
+            if text.count("[", 0, end) == text.count("]", 0, end):
+                balanced.append(end)
     return text[: (balanced or closed or ends)[0]]
 
 
-def _counts(ending: str) -> dict[TestOutcome, int]:
+def _read_counts(ending: str) -> dict[TestOutcome, int]:
     return {_COUNTED[word.removesuffix("s")]: int(number) for number, word in _COUNT.findall(ending)}
 
 
-def _problem(listed: Counter[TestOutcome], counted: Counter[TestOutcome], titles: int, ends: int) -> str:
+def _describe_problem(listed: Counter[TestOutcome], counted: Counter[TestOutcome], titles: int, ends: int) -> str:
     if not titles and not ends:
         return "the output holds no summary of pytest"
     if ends < titles or not ends:
         return "the pytest output is cut off: its last line is missing"
-    short = {}
+    short = []
     for outcome, number in counted.items():
         if listed[outcome] < number:
-            short[outcome] = number
+            short.append(f"{number} {outcome}")
     if short:
-        words = ", ".join(f"{number} {outcome}" for outcome, number in short.items())
-        return f"pytest counts {words}, but does not list them all: was -rA given?"
+        return f"pytest counts {', '.join(short)}, but does not list them all: was -rA given?"
     return ""

@@ -1,9 +1,9 @@
 """TAP 12 to 14, as tape, node, tap, prove, bats and others print it."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import count, islice, pairwise
+from itertools import pairwise
 
 from orchestrator.domain.judging.check import TestOutcome
 from orchestrator.judge.reports.parsed_report import OutcomeTally, ParsedReport, iterate_plain_lines
@@ -19,6 +19,7 @@ _DIRECTIVE = re.compile(r"(?:\A|\s)#\s*(skip\S*|todo)\b.*\Z", re.IGNORECASE)
 _TIME = re.compile(r"\s#\s*time=\S+\s*\Z")
 _TRAILER = re.compile(r"# tests +\d+\Z")
 _GROUP = re.compile(r"# (?!Subtest:)(\S.*)\Z")
+_MAX_GAPS = 10
 _UNNAMED = "(unnamed test)"
 
 NamedOutcome = tuple[tuple[str, ...], TestOutcome]
@@ -38,10 +39,14 @@ class _Level:
 
 
 def is_tap_output(text: str) -> bool:
-    """Whether there is strong evidence of TAP: a version or a plan, and a result."""
-    lines = list(iterate_plain_lines(text))
-    is_announced = any(_VERSION.match(line) or (_PLAN.match(line) and line[0] == "1") for line in lines)
-    return is_announced and any(_POINT.match(line) for line in lines)
+    """Return True on strong evidence of TAP: a version or a plan, and a result."""
+    is_announced = has_point = False
+    for line in iterate_plain_lines(text):
+        if _VERSION.match(line) or (_PLAN.match(line) and line[0] == "1"):
+            is_announced = True
+        elif _POINT.match(line):
+            has_point = True
+    return is_announced and has_point
 
 
 def parse_tap(text: str) -> ParsedReport:
@@ -54,11 +59,15 @@ def parse_tap(text: str) -> ParsedReport:
 
 
 def _is_tape(lines: Sequence[str]) -> bool:
-    """Whether comments name groups of tests, as tape and its kin print them, and are not remarks about failures."""
-    if any(_SUBTEST.match(line) for line in lines):
+    """Return True if comments name groups of tests, as tape and its kin print them, and not remarks on failures."""
+    if any(map(_SUBTEST.match, lines)):
         return False
-    begins = any(_VERSION.match(line) and _GROUP.match(after) for line, after in pairwise(filter(None, lines)))
-    return begins or any(_TRAILER.match(line) for line in lines)
+    if any(map(_TRAILER.match, lines)):
+        return True
+    for line, after in pairwise(filter(None, lines)):
+        if _VERSION.match(line) and _GROUP.match(after):
+            return True
+    return False
 
 
 class _Reader:
@@ -74,23 +83,23 @@ class _Reader:
         if self._is_yaml(line):
             return
         if match := _POINT.match(line):
-            self._point(self._at(len(match[1])), match)
+            self._read_point(self._get_level(len(match[1])), match)
         elif match := _PLAN.match(line):
-            self._at(len(match[1])).planned = int(match[2])
+            self._get_level(len(match[1])).planned = int(match[2])
         elif match := _SUBTEST.match(line):
-            self._at(len(match[1])).subtest = match[2].strip()
+            self._get_level(len(match[1])).subtest = match[2].strip()
         elif match := _CLOSE.match(line):
-            self._close(self._at(len(match[1])))
+            self._close_subtest(self._get_level(len(match[1])))
         elif match := _BAIL.match(line):
             self._problems.append(f"the test run bailed out: {match[1].strip() or 'no reason given'}")
         elif self._has_groups and (match := _GROUP.match(line)) and self._levels[0].planned is None:
             self._group = (match[1].strip(),)
 
     def build_report(self) -> ParsedReport:
-        """What was read, once all lines are in."""
-        top = self._at(0)
+        """Return what was read, once all lines are in."""
+        top = self._get_level(0)
         self._check_plan(top)
-        top.results += _within(top.opened or top.subtest or "(unfinished subtest)", top.inner)
+        top.results += _add_prefix((top.opened or top.subtest or "(unfinished subtest)",), top.inner)
         if not top.results and top.planned is None:
             return ParsedReport(outcomes={}, problem="; ".join(self._problems) or "the output holds no TAP")
         if top.planned is None:
@@ -101,7 +110,7 @@ class _Reader:
         return ParsedReport(outcomes=tally.outcomes, problem="; ".join(self._problems))
 
     def _is_yaml(self, line: str) -> bool:
-        """Whether the line belongs to a block of details below a result, which may quote anything."""
+        """Return True if the line belongs to a block of details below a result, which may quote anything."""
         if self._yaml is not None:
             is_outside = bool(line.strip()) and not line.startswith(self._yaml)
             if is_outside or line.rstrip() == f"{self._yaml}...":
@@ -111,8 +120,8 @@ class _Reader:
             self._yaml = match[1]
         return self._yaml is not None
 
-    def _at(self, indent: int) -> _Level:
-        """The level of this indentation; deeper ones are over."""
+    def _get_level(self, indent: int) -> _Level:
+        """Return the level of this indentation; deeper ones are over."""
         while self._levels[-1].indent > indent:
             done = self._levels.pop()
             self._check_plan(done)
@@ -121,55 +130,71 @@ class _Reader:
             self._levels.append(_Level(indent))
         return self._levels[-1]
 
-    def _point(self, level: _Level, match: re.Match[str]) -> None:
-        name, outcome = _described(match[4] or "", is_ok=match[2] is None)
+    def _read_point(self, level: _Level, match: re.Match[str]) -> None:
+        name, outcome = _read_description(match[4] or "", is_ok=match[2] is None)
         is_opening = name.endswith("{") and not level.inner
-        name = (name.removesuffix("{").strip() if is_opening else name) or level.subtest or _UNNAMED
-        prefix = self._group if level.indent == 0 else ()
-        level.results += _within(name, level.inner, prefix)
+        if is_opening:
+            name = name.removesuffix("{").strip()
+        name = name or level.subtest or _UNNAMED
+        level.opened = ""
+        if is_opening:
+            level.opened = name
+        prefix = self._get_prefix(level)
+        level.results += _add_prefix((*prefix, name), level.inner)
         level.results.append(((*prefix, name), outcome))
-        level.numbers.append(int(match[3]) if match[3] else None)
-        level.inner, level.subtest, level.opened = [], "", name if is_opening else ""
+        number: int | None = None
+        if match[3]:
+            number = int(match[3])
+        level.numbers.append(number)
+        level.inner, level.subtest = [], ""
 
-    def _close(self, level: _Level) -> None:
+    def _close_subtest(self, level: _Level) -> None:
         if level.opened:
-            level.results += _within(level.opened, level.inner, self._group if level.indent == 0 else ())
+            level.results += _add_prefix((*self._get_prefix(level), level.opened), level.inner)
             level.inner, level.opened = [], ""
+
+    def _get_prefix(self, level: _Level) -> tuple[str, ...]:
+        if level.indent == 0:
+            return self._group
+        return ()
 
     def _check_plan(self, level: _Level) -> None:
         if level.planned is None or len(level.numbers) >= level.planned:
             return
         missing = ""
         if None not in level.numbers:
-            numbers = set(level.numbers)
-            gaps = list(islice((str(n) for n in count(1) if n not in numbers), min(level.planned, 11)))
-            gaps = [gap for gap in gaps if int(gap) <= level.planned]
-            missing = f" (missing: {', '.join(gaps[:10])}{', …' if len(gaps) > 10 else ''})"
+            missing = f" (missing: {_list_gaps(frozenset(level.numbers), level.planned)})"
         self._problems.append(
             f"the TAP plan promises {level.planned} tests, {len(level.numbers)} were reported{missing}"
         )
 
 
-def _within(name: str, inner: Sequence[NamedOutcome], prefix: tuple[str, ...] = ()) -> Iterator[NamedOutcome]:
-    return (((*prefix, name, *names), outcome) for names, outcome in inner)
+def _list_gaps(numbers: Container[int | None], planned: int) -> str:
+    """Return the first of the numbers from 1 to `planned` that are not among these."""
+    gaps: list[str] = []
+    for number in range(1, planned + 1):
+        if len(gaps) == _MAX_GAPS:
+            gaps.append("…")
+            break
+        if number not in numbers:
+            gaps.append(str(number))
+    return ", ".join(gaps)
 
 
-def _described(text: str, *, is_ok: bool) -> tuple[str, TestOutcome]:
-    """A description without its directive, and the outcome that both make."""
+def _add_prefix(prefix: tuple[str, ...], inner: Sequence[NamedOutcome]) -> Iterator[NamedOutcome]:
+    for names, outcome in inner:
+        yield (*prefix, *names), outcome
+
+
+def _read_description(text: str, *, is_ok: bool) -> tuple[str, TestOutcome]:
+    """Return a description without its directive, and the outcome that both make."""
+    outcome, todo = TestOutcome.FAILED, TestOutcome.XFAILED
     if is_ok:
-        outcome = TestOutcome.PASSED
-    else:
-        outcome = TestOutcome.FAILED
+        outcome, todo = TestOutcome.PASSED, TestOutcome.XPASSED
     text = _TIME.sub("", text)
     if match := _DIRECTIVE.search(text):
         text = text[: match.start()]
-        is_skip = match[1].lower().startswith("skip")
-        if is_ok:
-            todo = TestOutcome.XPASSED
-        else:
-            todo = TestOutcome.XFAILED
-        if is_skip:
+        outcome = todo
+        if match[1].lower().startswith("skip"):
             outcome = TestOutcome.SKIPPED
-        else:
-            outcome = todo
     return re.sub(r"\\([#\\])", r"\1", text).strip(), outcome

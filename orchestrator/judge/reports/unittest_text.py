@@ -1,9 +1,8 @@
-"""What `python -m unittest -v` prints, and runners built on it such as Django's."""
+"""Reading the output of `python -m unittest -v`, and of runners built on it such as Django's."""
 
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from itertools import chain
 
 from orchestrator.domain.judging.check import TestOutcome
 from orchestrator.judge.reports.parsed_report import (
@@ -34,7 +33,6 @@ _OUTCOMES = {
     "ERROR": TestOutcome.ERROR,
     "expected failure": TestOutcome.XFAILED,
     "unexpected success": TestOutcome.XPASSED,
-    "skipped": TestOutcome.SKIPPED,
 }
 
 
@@ -47,14 +45,14 @@ class _Shown:
     output: list[str] = field(default_factory=list)
 
     def iterate_outcomes(self) -> Iterator[TestOutcome]:
-        """What may be its outcome, likeliest first: the status may stand at the end of anything the test printed."""
-        lines = []
-        for line in (self.rest, *reversed(self.output)):
-            lines.append(line.rstrip())
-        alone = filter(None, map(_STATUS.fullmatch, lines))
-        at_the_end = filter(None, (_STATUS.search(line[-_END_CHARS:]) for line in [*lines[1:], lines[0]]))
-        for match in chain(alone, at_the_end):
-            yield _OUTCOMES[match[1] if match[1] in _OUTCOMES else "skipped"]
+        """Yield its possible outcomes, likeliest first: the status may stand at the end of what the test printed."""
+        rest, output = self.rest.rstrip(), list(map(str.rstrip, reversed(self.output)))
+        for line in (rest, *output):
+            if match := _STATUS.fullmatch(line):
+                yield _OUTCOMES.get(match[1], TestOutcome.SKIPPED)
+        for line in (*output, rest):
+            if match := _STATUS.search(line[-_END_CHARS:]):
+                yield _OUTCOMES.get(match[1], TestOutcome.SKIPPED)
 
 
 @dataclass
@@ -67,61 +65,70 @@ class _Run:
 
     def record_outcomes(self, tally: OutcomeTally) -> None:
         """Add its outcomes. A test that never told its own counts as skipped, or as an error if the run broke off."""
+        unknown = TestOutcome.SKIPPED
         if self.ran is None:
             unknown = TestOutcome.ERROR
-        else:
-            unknown = TestOutcome.SKIPPED
-        told = []
+        known = set(self.red.outcomes)
         for shown in self.shown:
-            told.append((shown.test_id, self._outcome(shown)))
-        known = {test_id for test_id, outcome in told if outcome}
-        for test_id, outcome in told:
-            if test_id in self.red.outcomes or (outcome is None and test_id in known):
-                continue
-            tally.merge_outcome(test_id, outcome or unknown)
+            outcome = self._choose_outcome(shown)
+            if outcome is not None:
+                known.add(shown.test_id)
+                if shown.test_id not in self.red.outcomes:
+                    tally.merge_outcome(shown.test_id, outcome)
+        for shown in self.shown:
+            if shown.test_id not in known:
+                tally.merge_outcome(shown.test_id, unknown)
         for test_id, outcome in self.red.outcomes.items():
             tally.merge_outcome(test_id, outcome)
 
-    def _outcome(self, shown: _Shown) -> TestOutcome | None:
-        """What it seems to be; after a run that came to its end, a red one is credible only if no other is there."""
-        likely = list(shown.iterate_outcomes())
-        credible = []
-        for outcome in likely:
+    def _choose_outcome(self, shown: _Shown) -> TestOutcome | None:
+        """Return the likeliest outcome; after a whole run, a red one is credible only if no other is there."""
+        red: TestOutcome | None = None
+        for outcome in shown.iterate_outcomes():
             if self.ran is None or not outcome.is_red:
-                credible.append(outcome)
-        return next(iter([*credible, *likely]), None)
+                return outcome
+            red = red or outcome
+        return red
 
     @property
     def problem(self) -> str:
-        """What is missing."""
+        """A sentence on outcomes that are missing; empty if none is."""
         if self.ran is None:
             return "the unittest output is cut off: it does not say how many tests ran"
-        shown = [shown.test_id for shown in self.shown if not shown.test_id.startswith(SET_UP_PREFIX)]
-        read = max(len(set(shown) | {test_id for test_id in self.red.outcomes if is_test_id(test_id)}), len(shown))
+        shown = []
+        for test in self.shown:
+            if not test.test_id.startswith(SET_UP_PREFIX):
+                shown.append(test.test_id)
+        read = max(len({*shown, *filter(is_test_id, self.red.outcomes)}), len(shown))
         if read >= self.ran:
             return ""
         return f"unittest ran {self.ran} tests, but only {read} could be read: was -v given?"
 
 
 def is_unittest_output(text: str) -> bool:
-    """Whether there is strong evidence of verbose unittest output: tests with outcomes, and the closing line."""
-    runs = _runs(iterate_plain_lines(text))
-    shown = sum(any(True for _ in test.iterate_outcomes()) for run in runs for test in run.shown)
-    return bool(shown) and (any(run.ran is not None for run in runs) or shown > 1)
+    """Return True on strong evidence of verbose unittest output: tests with outcomes, and the closing line."""
+    shown, is_closed = 0, False
+    for run in _read_runs(iterate_plain_lines(text)):
+        is_closed = is_closed or run.ran is not None
+        for test in run.shown:
+            shown += any(test.iterate_outcomes())
+    return shown > 1 or (shown == 1 and is_closed)
 
 
 def parse_unittest_text(text: str) -> ParsedReport:
     """Read the outcomes. Ids are `module.Class.test`."""
-    runs = _runs(iterate_plain_lines(text))
+    runs = _read_runs(iterate_plain_lines(text))
     if not runs:
         return ParsedReport(outcomes={}, problem="the output holds no test of unittest: was -v given?")
-    tally = OutcomeTally()
+    tally, problems = OutcomeTally(), list[str]()
     for run in runs:
         run.record_outcomes(tally)
-    return ParsedReport(outcomes=tally.outcomes, problem="; ".join(filter(None, (run.problem for run in runs))))
+        if run.problem:
+            problems.append(run.problem)
+    return ParsedReport(outcomes=tally.outcomes, problem="; ".join(problems))
 
 
-def _runs(lines: Iterable[str]) -> list[_Run]:
+def _read_runs(lines: Iterable[str]) -> list[_Run]:
     reader = _Reader()
     for line in lines:
         reader.read_line(line)
@@ -143,24 +150,32 @@ class _Reader:
         elif before == _RULE and (match := _SECTION.match(line)):
             self._is_in_sections = True
             if match[1] != "UNEXPECTED SUCCESS":
-                run.red.merge_outcome(_section_id(match[2]), _OUTCOMES[match[1]])
-        elif not self._is_in_sections and not self._test(line) and not self._documented(before, line) and run.shown:
+                run.red.merge_outcome(_build_section_id(match[2]), _OUTCOMES[match[1]])
+        elif (
+            not self._is_in_sections
+            and not self._read_test(line)
+            and not self._read_documented_test(before, line)
+            and run.shown
+        ):
             run.shown[-1].output.append(line)
 
-    def _test(self, line: str) -> bool:
-        """Whether the line shows a test and its dots; the outcome may be the next test's line if it reports later."""
+    def _read_test(self, line: str) -> bool:
+        """Read a test and its dots; its outcome may be on the next test's line. Return False if there is none."""
         match = _HEADER.match(line)
         if match is None or not line.startswith(_DOTS.rstrip(), match.end()):
             return False
         rest = line[match.end() + len(_DOTS) :]
-        self.runs[-1].shown.append(_Shown(_id(match), rest))
-        if self._test(rest) or _HEADER.fullmatch(rest):
-            self.runs[-1].shown[-1 if _HEADER.fullmatch(rest) else -2].rest = ""
+        self.runs[-1].shown.append(_Shown(_build_id(match), rest))
+        if self._read_test(rest) or _HEADER.fullmatch(rest):
+            last = -2
+            if _HEADER.fullmatch(rest):
+                last = -1
+            self.runs[-1].shown[last].rest = ""
             self._before = rest
         return True
 
-    def _documented(self, before: str, line: str) -> bool:
-        """Whether this is the second line of a test with a docstring: `the docstring ... ok`."""
+    def _read_documented_test(self, before: str, line: str) -> bool:
+        """Return True for the second line of a test with a docstring: `the docstring ... ok`."""
         shown = self.runs[-1].shown
         if match := _DOCTEST.match(line):
             shown.append(_Shown(match["name"], match["rest"] or ""))
@@ -170,11 +185,11 @@ class _Reader:
             return False
         if shown and shown[-1].output[-1:] == [before]:
             shown[-1].output.pop()
-        shown.append(_Shown(_id(match), line.partition(_DOTS)[2]))
+        shown.append(_Shown(_build_id(match), line.partition(_DOTS)[2]))
         return True
 
 
-def _id(match: re.Match[str]) -> str:
+def _build_id(match: re.Match[str]) -> str:
     name, where = match["name"], match["where"]
     if name in _FIXTURES:
         return f"{SET_UP_PREFIX}{name} {where}"
@@ -185,8 +200,8 @@ def _id(match: re.Match[str]) -> str:
     return f"{where}.{name}".lstrip(".")
 
 
-def _section_id(title: str) -> str:
+def _build_section_id(title: str) -> str:
     match = _TITLE.match(title)
     if match:
-        return _id(match)
+        return _build_id(match)
     return f"{SUITE_PREFIX}{title.strip()}"

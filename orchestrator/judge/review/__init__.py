@@ -1,1 +1,1 @@
-"""What reviewers are shown of a change, through each lens and in which order."""
+"""Views of a change for reviewers, one for each lens, and the order of their parts."""

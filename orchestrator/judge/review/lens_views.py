@@ -1,44 +1,61 @@
-"""What each lens shows of a change, as text, with the lines that a reviewer can cite from it."""
+"""The views of a change that lenses show, as text, with the lines that a reviewer can cite from it."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
+from typing import NamedTuple
 
 from orchestrator.domain.judging.review import LineRange, ReviewMaterial
+from orchestrator.domain.text.listing import limit_lines
+from orchestrator.judge.files.classification import is_binary
 from orchestrator.judge.review.comment_stripping import strip_comments
-from orchestrator.judge.rules.prompt_injection import (
-    escape_hidden_text,
-    remove_addresses,
-    remove_addresses_from_name,
-    remove_hidden_text,
-)
+from orchestrator.judge.source.hidden_text import escape_hidden_text, remove_hidden_text
+from orchestrator.judge.source.reviewer_addresses import remove_addresses, remove_addresses_from_name
 from worktrees.diffs.file_diffs import Diff, FileDiff
 from worktrees.diffs.hunks import Hunk, HunkLine
 from worktrees.safety.path_rules import escape_path
 
 MAX_VIEW_CHARS = 200_000
 _LINE_CHARS = 2_000
-_NAMES = 400
+_MAX_NAMES = 400
 _NOTHING = "(without comments, docstrings and hidden characters, nothing of the change is left)"
 _AS_IT_IS = "its comments could not be told from its code for sure, so it is shown as it is"
 
 FileSides = tuple[bytes | None, bytes | None]
 """A file's content before and after; None where there is none, or too much of it to be read."""
-_Row = tuple[str, int, str]
-"""A line of a view: `+`, `-` or a space, its number on its own side, its text."""
+
+
+class _Row(NamedTuple):
+    """A line of a view: `+`, `-` or a space, its number on its own side, its text."""
+
+    sign: str
+    number: int
+    text: str
+
+    def __str__(self) -> str:
+        """Return the row as it is shown, a long one cut."""
+        shown = f"{self.sign}{self.number:>6}  {self.text[:_LINE_CHARS]}"
+        left = len(self.text) - _LINE_CHARS
+        if left > 0:
+            return f"{shown} [{left} more characters of this line]"
+        return shown
 
 
 def build_diff_view(text: str, changed: Diff, unseen: Collection[str] = ()) -> ReviewMaterial:
-    """The change as it is; `text` is git's patch, already bounded, and of the `unseen` files it does not hold all."""
+    """Return the change as it is; `text` is git's patch, bounded, which does not hold all of the `unseen` files."""
     places = {}
     for file in changed.files:
-        if file.path not in unseen:
-            for path in map(escape_path, _paths(file)):
-                places[path] = tuple(span for hunk in file.hunks for span in _spans(hunk))
+        if file.path in unseen:
+            continue
+        spans: list[LineRange] = []
+        for hunk in file.hunks:
+            spans += _list_spans(hunk)
+        for path in _list_paths(file):
+            places[escape_path(path)] = tuple(spans)
     return ReviewMaterial(text=text, places=places)
 
 
 def build_code_view(changed: Diff, contents: Mapping[str, FileSides]) -> ReviewMaterial:
-    """The change without what only speaks to readers: comments, docstrings, hidden characters, words to reviewers.
+    """Return the change without what only speaks to readers: comments, docstrings, hidden characters, addresses.
 
     Every line has its number. Blocks while Python is parsed.
 
@@ -48,17 +65,20 @@ def build_code_view(changed: Diff, contents: Mapping[str, FileSides]) -> ReviewM
     """
     parts: list[str] = []
     places: dict[str, tuple[LineRange, ...]] = {}
+    has_content = False
     for file in changed.files:
-        about, rows = _code_of(file, contents.get(file.path, (None, None)))
-        parts += [f"{_title(file)}{f' ({about})' if about else ''}", *map(_numbered, rows), ""]
-        spans = _runs(number for _, number, _ in rows)
-        places |= dict.fromkeys((_bare_name(path) for path in _paths(file)), spans)
-    is_empty = not any(places.values()) and not any(map(_is_more_than_text, changed.files))
-    return ReviewMaterial(text="\n".join((*parts, *([_NOTHING] if is_empty else []))), places=places)
+        note, rows = _build_rows(file, contents.get(file.path, (None, None)))
+        parts += [_add_note(_build_title(file), note), *map(str, rows), ""]
+        for path in _list_paths(file):
+            places[_clean_name(path)] = _join_runs(row.number for row in rows)
+        has_content = has_content or bool(rows) or _is_more_than_text(file)
+    if not has_content:
+        parts.append(_NOTHING)
+    return ReviewMaterial(text="\n".join(parts), places=places)
 
 
 def build_codebase_view(files: Mapping[str, bytes | None], gone: Sequence[str], names: Sequence[str]) -> ReviewMaterial:
-    """The changed files as they are now, not what was changed in them, and what lies around them.
+    """Return the changed files as they are now, not what was changed in them, and what lies around them.
 
     Args:
         files: the content of every changed file that there is; None where it is too large.
@@ -69,126 +89,146 @@ def build_codebase_view(files: Mapping[str, bytes | None], gone: Sequence[str], 
     places: dict[str, tuple[LineRange, ...]] = {}
     left = MAX_VIEW_CHARS
     for path, content in files.items():
-        lines, about = _lines(content, left)
-        numbered = []
+        lines, note = _read_lines(content, left)
+        rows = []
         for number, line in enumerate(lines, start=1):
-            numbered.append(_numbered((" ", number, escape_hidden_text(line))))
-        left -= sum(map(len, numbered))
-        parts += [f"{escape_path(path)}{f' ({about})' if about else ''}", *numbered, ""]
-        places[escape_path(path)] = ((1, len(lines)),) if lines else ()
-    parts += [f"{escape_path(path)} is not there" for path in gone]
-    listed = _around(files, gone, names)
-    parts += ["", "In the same directories and at the top:", *map(escape_path, listed[:_NAMES])]
-    if len(listed) > _NAMES:
-        parts.append(f"and {len(listed) - _NAMES} more")
+            rows.append(str(_Row(" ", number, escape_hidden_text(line))))
+        left -= sum(map(len, rows))
+        parts += [_add_note(escape_path(path), note), *rows, ""]
+        places[escape_path(path)] = ()
+        if lines:
+            places[escape_path(path)] = ((1, len(lines)),)
+    for path in gone:
+        parts.append(f"{escape_path(path)} is not there")
+    neighbours = list(map(escape_path, _list_neighbours([*files, *gone], names)))
+    parts += ["", "In the same directories and at the top:"]
+    parts += limit_lines(neighbours, _MAX_NAMES)
     return ReviewMaterial(text="\n".join(parts), places=places)
 
 
-def _paths(file: FileDiff) -> Iterator[str]:
-    for path in (file.path, file.old_path):
-        if path is not None:
-            yield path
+def _list_paths(file: FileDiff) -> Iterator[str]:
+    yield file.path
+    if file.old_path is not None:
+        yield file.old_path
 
 
-def _bare_name(path: str) -> str:
+def _clean_name(path: str) -> str:
     return escape_path(remove_addresses_from_name(remove_hidden_text(path)))
 
 
-def _spans(hunk: Hunk) -> Iterator[LineRange]:
+def _list_spans(hunk: Hunk) -> Iterator[LineRange]:
     for start, length in ((hunk.new_start, hunk.new_length), (hunk.old_start, hunk.old_length)):
         if length:
             yield start, start + length - 1
 
 
-def _title(file: FileDiff) -> str:
+def _build_title(file: FileDiff) -> str:
+    title = f"{_clean_name(file.path)}: {file.status}"
     if file.old_path:
-        came = f" from {_bare_name(file.old_path)}"
-    else:
-        came = ""
+        title = f"{title} from {_clean_name(file.old_path)}"
     if file.old_mode and file.new_mode != file.old_mode:
-        mode = f", mode {file.old_mode} -> {file.new_mode}"
-    else:
-        mode = ""
-    return f"{_bare_name(file.path)}: {file.status}{came}{mode}"
+        title = f"{title}, mode {file.old_mode} -> {file.new_mode}"
+    return title
+
+
+def _add_note(title: str, note: str) -> str:
+    if note:
+        return f"{title} ({note})"
+    return title
 
 
 def _is_more_than_text(file: FileDiff) -> bool:
-    """Whether it changes something that is no text: a file's name, its mode or bytes, or whether it exists."""
+    """Return True if it changes something that is no text: a file's name, mode or bytes, or its existence."""
     return file.is_binary or file.is_opaque or file.old_path is not None or file.old_mode != file.new_mode
 
 
-def _code_of(file: FileDiff, sides: FileSides) -> tuple[str, list[_Row]]:
-    """What is to be said of a file, and its rows."""
+def _build_rows(file: FileDiff, sides: FileSides) -> tuple[str, list[_Row]]:
+    """Return a note on a file, and its rows."""
     if file.is_binary:
         return "binary, not shown", []
     if file.is_opaque:
         return "too large, not shown", []
-    old, new = (side if side is None else strip_comments(path, side) for path, side in _sides(file, sides))
-    is_whole = (old is not None or file.old_mode is None) and (new is not None or file.new_mode is None)
-    if not is_whole:
-        rows = []
-        for hunk in file.hunks:
-            for line in hunk.lines:
-                rows.append(_row(line, line.text))
-        return _AS_IT_IS, [(sign, number, _bare(text)) for sign, number, text in rows]
-    rows = []
-    for hunk in file.hunks:
-        for row in _code_rows(hunk, old or (), new or ()):
-            rows.append(row)
-    return ("" if rows or not file.hunks else "nothing but comments or docstrings differ"), rows
-
-
-def _sides(file: FileDiff, sides: FileSides) -> Iterator[tuple[str, bytes | None]]:
-    yield file.old_path or file.path, sides[0]
-    yield file.path, sides[1]
-
-
-def _row(line: HunkLine, text: str) -> _Row:
-    return line.kind, (line.old_number if line.kind == "-" else line.new_number) or 0, text
-
-
-def _code_rows(hunk: Hunk, old: Sequence[str], new: Sequence[str]) -> list[_Row]:
-    """The rows of a hunk that still hold something; none if no change is left in it."""
+    old = _strip_side(file.old_path or file.path, sides[0], file.old_mode)
+    new = _strip_side(file.path, sides[1], file.new_mode)
     rows: list[_Row] = []
+    for hunk in file.hunks:
+        if old is None or new is None:
+            rows += map(_build_row, hunk.lines)
+        else:
+            rows += _build_code_rows(hunk, old, new)
+    if old is None or new is None:
+        return _AS_IT_IS, rows
+    if file.hunks and not rows:
+        return "nothing but comments or docstrings differ", rows
+    return "", rows
+
+
+def _strip_side(path: str, content: bytes | None, mode: str | None) -> Sequence[str] | None:
+    """Return the lines of one side without comments, none where there is no file; None if nobody can tell them."""
+    if content is not None:
+        return strip_comments(path, content)
+    if mode is None:
+        return ()
+    return None
+
+
+def _build_row(line: HunkLine) -> _Row:
+    return _Row(line.kind, _get_number(line), _clean_line(line.text))
+
+
+def _get_number(line: HunkLine) -> int:
+    """Return the number of a line on its own side, 0 if it has none."""
+    if line.kind == "-":
+        return line.old_number or 0
+    return line.new_number or 0
+
+
+def _build_code_rows(hunk: Hunk, old: Sequence[str], new: Sequence[str]) -> list[_Row]:
+    """Return the rows of a hunk that still hold something; none if no change is left in it."""
+    rows: list[_Row] = []
+    has_change = False
     for is_context, lines in groupby(hunk.lines, key=lambda line: line.kind == " "):
-        found = [_row(line, _bare(_at(old if line.kind == "-" else new, line))) for line in lines]
-        held = [row for row in found if row[2].strip()]
-        rows += held if is_context else _still_changed(held)
-    if any(sign != " " for sign, _, _ in rows):
+        held = []
+        for line in lines:
+            row = _build_code_row(line, old, new)
+            if row.text.strip():
+                held.append(row)
+        if not is_context:
+            held = _mark_unchanged(held)
+            has_change = has_change or any(row.sign != " " for row in held)
+        rows += held
+    if has_change:
         return rows
     return []
 
 
-def _at(lines: Sequence[str], line: HunkLine) -> str:
-    _, number, _ = _row(line, "")
-    if 0 < number <= len(lines):
-        return lines[number - 1]
-    return ""
+def _build_code_row(line: HunkLine, old: Sequence[str], new: Sequence[str]) -> _Row:
+    side = new
+    if line.kind == "-":
+        side = old
+    number = _get_number(line)
+    if 0 < number <= len(side):
+        return _Row(line.kind, number, _clean_line(side[number - 1]))
+    return _Row(line.kind, number, "")
 
 
-def _still_changed(rows: Sequence[_Row]) -> list[_Row]:
-    """Changed rows, of which those that differ in nothing any more are context."""
-    old = [row for row in rows if row[0] == "-"]
-    new = [row for row in rows if row[0] == "+"]
-    if [text for _, _, text in old] != [text for _, _, text in new]:
+def _mark_unchanged(rows: Sequence[_Row]) -> list[_Row]:
+    """Return changed rows, of which those that differ in nothing any more are context."""
+    old = [row for row in rows if row.sign == "-"]
+    new = [row for row in rows if row.sign == "+"]
+    if [row.text for row in old] != [row.text for row in new]:
         return [*old, *new]
-    return [(" ", number, text) for _, number, text in new]
+    return [row._replace(sign=" ") for row in new]
 
 
-def _bare(text: str) -> str:
-    """A line without what only speaks to reviewers; what is cut off when it is shown stays, to be compared."""
+def _clean_line(text: str) -> str:
+    """Return a line without what only speaks to reviewers; what is cut off when it is shown stays, to be compared."""
     text = remove_hidden_text(text)
     return remove_addresses(text[:_LINE_CHARS]) + text[_LINE_CHARS:]
 
 
-def _numbered(row: _Row) -> str:
-    sign, number, text = row
-    left = len(text) - _LINE_CHARS
-    return f"{sign}{number:>6}  {text[:_LINE_CHARS]}" + (f" [{left} more characters of this line]" if left > 0 else "")
-
-
-def _runs(numbers: Iterable[int]) -> tuple[LineRange, ...]:
-    """Numbers as runs without a gap."""
+def _join_runs(numbers: Iterable[int]) -> tuple[LineRange, ...]:
+    """Return numbers as runs without a gap."""
     spans: list[LineRange] = []
     for number in sorted(set(numbers)):
         if spans and spans[-1][1] == number - 1:
@@ -198,31 +238,31 @@ def _runs(numbers: Iterable[int]) -> tuple[LineRange, ...]:
     return tuple(spans)
 
 
-def _lines(content: bytes | None, most_chars: int) -> tuple[list[str], str]:
-    """The first lines of a content, and what is to be said of the rest."""
+def _read_lines(content: bytes | None, most_chars: int) -> tuple[list[str], str]:
+    """Return the first lines of a content, and a note on the rest."""
     if content is None:
         return [], "too large, not shown"
-    if b"\0" in content[:8_000]:
+    if is_binary(content):
         return [], "binary, not shown"
-    lines = content.decode("utf-8", "replace").removesuffix("\n").split("\n") if content else []
-    shown: list[str] = []
-    for line in lines:
+    if not content:
+        return [], "empty"
+    lines = content.decode("utf-8", "replace").removesuffix("\n").split("\n")
+    for shown, line in enumerate(lines):
         most_chars -= min(len(line), _LINE_CHARS) + 10
         if most_chars < 0:
-            return shown, f"{len(lines) - len(shown)} of its {len(lines)} lines are not shown"
-        shown.append(line)
-    return shown, "" if lines else "empty"
+            return lines[:shown], f"{len(lines) - shown} of its {len(lines)} lines are not shown"
+    return lines, ""
 
 
-def _around(files: Iterable[str], gone: Iterable[str], names: Iterable[str]) -> list[str]:
-    """The files of the directories in which something changed, and of the top; of others only that they are there."""
-    places = {"", *(path.rpartition("/")[0] for path in (*files, *gone))}
-    near = []
+def _list_neighbours(paths: Iterable[str], names: Iterable[str]) -> list[str]:
+    """Return the directories at the top, and the files at the top and in the directories of these paths."""
+    folders = {""}
+    for path in paths:
+        folders.add(path.rpartition("/")[0])
+    near, top = [], set()
     for name in names:
-        if name.rpartition("/")[0] in places:
+        if name.rpartition("/")[0] in folders:
             near.append(name)
-    below = set()
-    for name in names:
         if "/" in name:
-            below.add(name.partition("/")[0] + "/")
-    return [*sorted(below), *near]
+            top.add(name.partition("/")[0] + "/")
+    return [*sorted(top), *near]

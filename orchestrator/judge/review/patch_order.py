@@ -1,4 +1,4 @@
-"""In which order a patch is shown of which a reviewer cannot see all: code first, and the short before the long."""
+"""The order of a patch of which a reviewer cannot see all: code first, and the short before the long."""
 
 import re
 
@@ -10,7 +10,7 @@ _FILE = re.compile(r"^(?=diff --git )", re.MULTILINE)
 
 
 def order_patch(patch: str, changed: Diff, most_chars: int) -> tuple[str, tuple[str, ...]]:
-    """The patch, and the files of which its first `most_chars` characters do not hold everything.
+    """Return the patch, and the files of which its first `most_chars` characters do not hold everything.
 
     One that is short enough stays as it is. Of others code comes first, then tests, then what is read least, each from
     the shortest file to the longest.
@@ -26,7 +26,7 @@ def order_patch(patch: str, changed: Diff, most_chars: int) -> tuple[str, tuple[
     if len(pieces) != len(changed.files):  # git ended early: of the last files there is nothing
         return patch, changed.paths
     paths = [file.path for file in changed.files]
-    ordered = sorted(zip(paths, pieces, strict=True), key=lambda one: (_rank(one[0]), len(one[1])))
+    ordered = sorted(zip(paths, pieces, strict=True), key=lambda one: (_get_rank(one[0]), len(one[1])))
     unseen, end = [], 0
     for path, piece in ordered:
         end += len(piece)
@@ -35,7 +35,7 @@ def order_patch(patch: str, changed: Diff, most_chars: int) -> tuple[str, tuple[
     return "".join(piece for _, piece in ordered), tuple(unseen)
 
 
-def _rank(path: str) -> int:
+def _get_rank(path: str) -> int:
     if is_lock_file(path) or is_sample(path) or is_document(path):
         return 2
     if is_test_path(path):

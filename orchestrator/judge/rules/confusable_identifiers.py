@@ -3,10 +3,11 @@
 import re
 import tokenize
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
+from orchestrator.domain.judging.rules import RuleId
 from orchestrator.domain.judging.verdict import Finding
-from orchestrator.judge.files.changed_file import ChangedFile
+from orchestrator.judge.rules.change_facts import ChangeFacts
 from orchestrator.judge.source.python_syntax import tokenize_python
 
 _LOOK_LATIN = frozenset("аеорсухіјѕһԁԛԝАВЕКМНОРСТХІЈЅΑΒΕΖΗΙΚΜΝΟΡΤΥΧο")
@@ -14,28 +15,30 @@ _LOOK_LATIN = frozenset("аеорсухіјѕһԁԛԝАВЕКМНОРСТХІЈ�
 _BEYOND_ASCII = re.compile(rb"[\x80-\xff]")
 
 
-def check_confusable_identifiers(files: Sequence[ChangedFile]) -> Iterator[Finding]:
-    """A finding for each name of that kind where it stands first, unless the file had it on the base. Blocks."""
-    for file in files:
+def check_confusable_identifiers(facts: ChangeFacts) -> Iterator[Finding]:
+    """Yield a finding for each such name where it stands first, unless the file had it on the base; none blocks."""
+    for file in facts.files:
         if not file.is_python or file.after is None or not _BEYOND_ASCII.search(file.after):
             continue
-        known = {name for name, _ in _names(file.before or b"")}
-        for name, line in _names(file.after):
-            if name not in known and (problem := _problem(name)):
-                known.add(name)
+        known = _find_names(file.before or b"")
+        for name, line in _find_names(file.after).items():
+            problem = _describe_problem(name)
+            if problem and name not in known:
                 text = f"{file.path}:{line} has the name {ascii(name)[1:-1]}, which {problem}"
-                yield Finding(rule="identifier", text=text, is_blocking=False)
+                yield Finding(rule=RuleId.IDENTIFIER, text=text, path=file.path, line=line, is_blocking=False)
 
 
-def _names(source: bytes) -> Iterator[tuple[str, int]]:
-    """Names that are not plain ASCII, with their lines."""
+def _find_names(source: bytes) -> dict[str, int]:
+    """Return names that are not plain ASCII, with the line of each where it stands first."""
+    names: dict[str, int] = {}
     for token in tokenize_python(source) or ():
         if token.type == tokenize.NAME and not token.string.isascii():
-            yield token.string, token.start[0]
+            names.setdefault(token.string, token.start[0])
+    return names
 
 
-def _problem(name: str) -> str:
-    letters = [letter for letter in name if letter.isalpha()]
+def _describe_problem(name: str) -> str:
+    letters = list(filter(str.isalpha, name))
     if _LOOK_LATIN.isdisjoint(letters):
         plain = unicodedata.normalize("NFKC", name)
         if plain.isascii():
@@ -43,11 +46,11 @@ def _problem(name: str) -> str:
         return ""
     if _LOOK_LATIN.issuperset(letters):
         return "looks like one in Latin letters, and is none"
-    scripts = sorted({script for letter in letters if (script := _script(letter))})
+    scripts = sorted(set(filter(None, map(_get_script, letters))))
     if len(scripts) > 1 and "LATIN" in scripts:
         return f"mixes {' and '.join(map(str.capitalize, scripts))} letters"
     return ""
 
 
-def _script(letter: str) -> str:
+def _get_script(letter: str) -> str:
     return unicodedata.name(letter, "").partition(" ")[0]

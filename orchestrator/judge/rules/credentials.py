@@ -1,51 +1,63 @@
 """Tokens and private keys that a change would carry into the repository, known by their makers' marks."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
+from orchestrator.domain.judging.rules import RuleId
 from orchestrator.domain.judging.verdict import Finding
-from orchestrator.judge.files.changed_file import ChangedFile
+from orchestrator.judge.files.changed_file import AddedLine, ChangedFile
 from orchestrator.judge.files.classification import is_example_content
-from orchestrator.judge.rules.prompt_injection import AddedLine
+from orchestrator.judge.rules.change_facts import ChangeFacts
 from orchestrator.redact.token_patterns import TOKEN_RULES
 
-_BY_CHANCE = frozenset({"jwt", "authorization", "url-password"})
+_UNMARKED_KINDS = frozenset({"jwt", "authorization", "url-password"})
 """Kinds without a maker's mark: what looks like one may well be a sample."""
-_Seen = tuple[str, int, str]
-"""The kind of a token, its line, and the token itself, which is never told."""
 
 
-def check_credentials(
-    files: Sequence[ChangedFile], lines: Iterable[AddedLine], is_granted: Callable[[str], bool]
-) -> Iterator[Finding]:
-    """A finding for each token in added lines that no changed file held before; it blocks where nothing is sampled."""
-    added: dict[str, list[AddedLine]] = {}
-    for line in lines:
-        added.setdefault(line.path, []).append(line)
-    suspects = {path: seen for path, its in added.items() if (seen := list(_tokens(its)))}
-    old = _old(files, {token for seen in suspects.values() for _, _, token in seen})
-    for path, seen in suspects.items():
-        for kind, number in dict.fromkeys((kind, number) for kind, number, token in seen if token not in old):
-            is_certain, granted = kind not in _BY_CHANCE and not is_example_content(path), is_granted(path)
-            is_red = is_certain and not granted
-            if is_red:
-                mend = ": take it out, and read it from the environment in its place"
-            else:
-                mend = ""
-            text = f"{path}:{number} holds what looks like a {kind}{mend}"
-            yield Finding(rule="credential", text=text, is_blocking=is_red, is_granted=is_certain and granted)
+class _Token(NamedTuple):
+    """A token in an added line; `text` is never told."""
+
+    kind: str
+    line: int
+    text: str
 
 
-def _old(files: Sequence[ChangedFile], tokens: set[str]) -> frozenset[str]:
-    """Those that a changed file held on the base already: they were moved."""
-    before = [file.before for file in files if file.before] if tokens else []
-    return frozenset(token for token in tokens if any(token.encode() in content for content in before))
+def check_credentials(facts: ChangeFacts) -> Iterator[Finding]:
+    """Yield a finding for each token in added lines that no changed file held before; it blocks outside of samples."""
+    lines_by_path: dict[str, list[AddedLine]] = {}
+    for line in facts.lines:
+        lines_by_path.setdefault(line.path, []).append(line)
+    for path, lines in lines_by_path.items():
+        found = dict.fromkeys((token.kind, token.line) for token in _find_tokens(lines) if _is_new(token, facts.files))
+        for kind, number in found:
+            is_certain, is_granted = (
+                kind not in _UNMARKED_KINDS and not is_example_content(path),
+                facts.is_granted(path),
+            )
+            text = f"{path}:{number} holds what looks like a {kind}"
+            if is_certain and not is_granted:
+                text = f"{text}: take it out, and read it from the environment in its place"
+            yield Finding(
+                rule=RuleId.CREDENTIAL,
+                text=text,
+                path=path,
+                line=number,
+                is_blocking=is_certain and not is_granted,
+                is_granted=is_certain and is_granted,
+            )
 
 
-def _tokens(lines: Sequence[AddedLine]) -> Iterator[_Seen]:
+def _is_new(token: _Token, files: Sequence[ChangedFile]) -> bool:
+    """Return False if a changed file held the token on the base already: then it was moved."""
+    content = token.text.encode()
+    return not any(content in file.before for file in files if file.before)
+
+
+def _find_tokens(lines: Sequence[AddedLine]) -> Iterator[_Token]:
     text = "\n".join(line.text for line in lines)
     taken: list[tuple[int, int]] = []
     for rule in TOKEN_RULES:
         for start, end in rule.find_spans(text):
             if not any(start < other_end and other_start < end for other_start, other_end in taken):
                 taken.append((start, end))
-                yield rule.kind, lines[text.count("\n", 0, start)].number, text[start:end]
+                yield _Token(rule.kind, lines[text.count("\n", 0, start)].number, text[start:end])

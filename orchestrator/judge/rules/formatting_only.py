@@ -2,56 +2,65 @@
 
 from collections.abc import Iterator, Sequence
 
+from orchestrator.domain.judging.rules import RuleId
 from orchestrator.domain.judging.verdict import Finding
+from orchestrator.domain.text.listing import join_limited
 from orchestrator.judge.files.changed_file import ChangedFile, DiffHunk
-from orchestrator.judge.rules.diff_summary import join_first_items
+from orchestrator.judge.rules.change_facts import ChangeFacts
 
 _QUOTES = str.maketrans({"'": '"'})
+_TAB_COLUMNS = 8
 
 
-def check_formatting_only(files: Sequence[ChangedFile], hunks: Sequence[DiffHunk]) -> Iterator[Finding]:
-    """A finding for each file with hunks that only lay out anew what stood there; it names their lines."""
-    by_path: dict[str, list[DiffHunk]] = {}
+def check_formatting_only(facts: ChangeFacts) -> Iterator[Finding]:
+    """Yield a finding for each file with hunks that only lay out anew what stood there; it names their lines."""
+    hunks_by_path: dict[str, list[DiffHunk]] = {}
+    for hunk in facts.hunks:
+        hunks_by_path.setdefault(hunk.path, []).append(hunk)
+    files = {file.path: file for file in facts.files}
+    for path, hunks in hunks_by_path.items():
+        file = files.get(path)
+        if file is not None and _has_other_line_ends(file):
+            text = f"{path} has other line ends than on the base"
+            yield Finding(rule=RuleId.LAYOUT, text=text, path=path, is_blocking=False)
+        else:
+            yield from _check_hunks(path, hunks)
+
+
+def _check_hunks(path: str, hunks: Sequence[DiffHunk]) -> Iterator[Finding]:
+    lines = []
     for hunk in hunks:
-        by_path.setdefault(hunk.path, []).append(hunk)
-    flipped = set()
-    for file in files:
-        if _has_other_ends(file):
-            flipped.add(file.path)
-    for path, its in by_path.items():
-        idle = [hunk for hunk in its if _says_the_same(hunk)]
-        if path in flipped:
-            yield _finding(f"{path} has other line ends than on the base")
-        elif idle:
-            where = join_first_items([str(hunk.line) for hunk in idle], ", ", shown=5)
-            if len(idle) == len(its):
-                which = "all it changes"
-            else:
-                which = f"{len(idle)} of {len(its)} hunks"
-            yield _finding(f"{path}: {which} differs only in white space or quotes (line {where})")
+        if _read_layout(hunk.removed) == _read_layout(hunk.added):
+            lines.append(hunk.line)
+    if not lines:
+        return
+    if len(lines) == len(hunks):
+        part = "all it changes"
+    else:
+        part = f"{len(lines)} of {len(hunks)} hunks"
+    text = f"{path}: {part} differs only in white space or quotes (line {join_limited(lines, 5)})"
+    yield Finding(rule=RuleId.LAYOUT, text=text, path=path, line=lines[0], is_blocking=False)
 
 
-def _finding(text: str) -> Finding:
-    return Finding(rule="layout", text=text, is_blocking=False)
+def _has_other_line_ends(file: ChangedFile) -> bool:
+    if not file.before or not file.after:
+        return False
+    return _has_windows_ends(file.before) != _has_windows_ends(file.after)
 
 
-def _has_other_ends(file: ChangedFile) -> bool:
-    return bool(file.before and file.after) and _ends(file.before or b"") != _ends(file.after or b"")
-
-
-def _ends(content: bytes) -> bool | None:
-    """Whether most lines end as on Windows; None where there is no line."""
+def _has_windows_ends(content: bytes) -> bool | None:
+    """Return True if most lines end as on Windows; None where there is no line."""
     lines = content.count(b"\n")
     if lines:
         return content.count(b"\r\n") * 2 > lines
     return None
 
 
-def _says_the_same(hunk: DiffHunk) -> bool:
-    """How deep a line stands may matter, so it counts; tabs count as eight columns."""
-    return _said(hunk.removed) == _said(hunk.added)
-
-
-def _said(lines: Sequence[str]) -> list[tuple[int, list[str]]]:
-    plain = (line.expandtabs(8).rstrip().translate(_QUOTES) for line in lines)
-    return [(len(line) - len(line.lstrip()), line.split()) for line in plain if line]
+def _read_layout(lines: Sequence[str]) -> list[tuple[int, list[str]]]:
+    """Return indentation and words of each line that is not blank: how deep a line stands may matter."""
+    layout = []
+    for line in lines:
+        plain = line.expandtabs(_TAB_COLUMNS).rstrip().translate(_QUOTES)
+        if plain:
+            layout.append((len(plain) - len(plain.lstrip()), plain.split()))
+    return layout

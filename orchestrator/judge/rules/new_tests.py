@@ -1,67 +1,83 @@
 """New tests have to show something of the change that brings them: they fail without it, on the base."""
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import PurePosixPath
 
-from orchestrator.domain.judging.check import Outcomes, TestOutcome
+from orchestrator.domain.judging.check import TestOutcome
+from orchestrator.domain.judging.rules import RuleId
 from orchestrator.domain.judging.verdict import Finding
+from orchestrator.domain.text.listing import join_limited
 from orchestrator.judge.files.changed_file import ChangedFile
 from orchestrator.judge.files.path_protection import PathProtection, find_path_protection, is_test_path
-from orchestrator.judge.reports import is_test_id as names_test
+from orchestrator.judge.reports import is_test_id
+from orchestrator.judge.rules.change_facts import ChangeFacts, NewTestOutcomes
 from orchestrator.judge.source.python_syntax import parse_python
 
 _PASSED = frozenset({TestOutcome.PASSED, TestOutcome.XPASSED})
 _PROSE = frozenset({".md", ".markdown", ".rst", ".adoc", ".txt"})
 _HINTS = frozenset({"typing", "typing_extensions", "__future__", "collections.abc"})
-_SHOWN = 12
+_MAX_SHOWN = 12
+_ADVICE = (
+    "Test what the change makes different; leave tests of what was so before to a change of tests alone, or to a "
+    "task whose plan grants them"
+)
 
 
 def list_new_test_files(files: Sequence[ChangedFile], is_granted: Callable[[str], bool]) -> tuple[str, ...]:
-    """The files among tests that are new or were changed without a grant."""
-    return tuple(
-        file.path
-        for file in files
-        if not file.is_deleted and find_path_protection(file.path) == PathProtection.TESTS and not is_granted(file.path)
-    )
+    """Return the files among tests that are new or were changed without a grant."""
+    paths = []
+    for file in files:
+        is_test = not file.is_deleted and find_path_protection(file.path) == PathProtection.TESTS
+        if is_test and not is_granted(file.path):
+            paths.append(file.path)
+    return tuple(paths)
 
 
 def has_behaviour_change(files: Sequence[ChangedFile]) -> bool:
-    """Whether a change touches code, beyond comments, docstrings and type hints. Blocks."""
-    return any(_is_code(file.path) and not _means_the_same(file) for file in files)
+    """Return True if a change touches code, beyond comments, docstrings and type hints. Blocks."""
+    return any(_is_code(file.path) and not _is_equivalent(file) for file in files)
 
 
-def check_new_tests(before: Outcomes, now: Outcomes, without_change: Outcomes, is_strict: bool) -> Finding | None:
-    """What is to be said of the tests that a change adds; blocking if none of them shows anything of it.
+def check_new_tests(facts: ChangeFacts) -> Iterator[Finding]:
+    """Yield a finding if more than half of the new tests pass without the change.
 
-    Args:
-        before: outcomes on the base.
-        now: outcomes on the candidate.
-        without_change: outcomes on the base with the new tests in it.
-        is_strict: whether it may block. It does not if a test that was red on the base shows the change.
+    It may block if all do, unless a test that was red on the base shows the change.
     """
-    added = sorted(test for test, outcome in now.items() if outcome in _PASSED and test not in before)
-    added = list(filter(names_test, added))
-    idle = []
-    for test in added:
-        if without_change.get(test) in _PASSED:
-            idle.append(test)
+    tests = facts.new_tests
+    if tests is None:
+        return
+    added, idle = _list_added_tests(tests)
     if not idle or 2 * len(idle) <= len(added):
-        return None
-    told = f"{', '.join(idle[:_SHOWN])}{f' and {len(idle) - _SHOWN} more' if len(idle) > _SHOWN else ''}"
+        return
+    names = join_limited(idle, _MAX_SHOWN)
     if len(idle) < len(added):
-        text = f"of {len(added)} new tests these {len(idle)} pass without the change, too: {told}"
-        return Finding(rule="new-tests", text=text, is_blocking=False)
-    is_shown = any(outcome in _PASSED and before.get(test) in _RED for test, outcome in now.items())
-    text = f"every new test passes without the change, too, so none shows anything of it ({len(idle)}): {told}"
-    return Finding(rule="new-tests", text=f"{text}{_ADVICE}", is_blocking=is_strict and not is_shown)
+        text = f"of {len(added)} new tests these {len(idle)} pass without the change, too: {names}"
+        yield Finding(rule=RuleId.NEW_TESTS, text=text, is_blocking=False)
+        return
+    count = f"({len(idle)})"
+    text = f"every new test passes without the change, too, so none shows anything of it {count}: {names}. {_ADVICE}"
+    is_blocking = tests.is_strict and not _has_mended_test(tests)
+    yield Finding(rule=RuleId.NEW_TESTS, text=text, is_blocking=is_blocking)
 
 
-_RED = frozenset(outcome for outcome in TestOutcome if outcome.is_red)
-_ADVICE = (
-    ". Test what the change makes different; leave tests of what was so before to a change of tests alone, or to a "
-    "task whose plan grants them"
-)
+def _list_added_tests(tests: NewTestOutcomes) -> tuple[Sequence[str], Sequence[str]]:
+    """Return the new tests that pass, and those of them that pass without the change as well."""
+    added, idle = [], []
+    for test, outcome in sorted(tests.now.items()):
+        if outcome in _PASSED and test not in tests.before and is_test_id(test):
+            added.append(test)
+            if tests.without_change.get(test) in _PASSED:
+                idle.append(test)
+    return added, idle
+
+
+def _has_mended_test(tests: NewTestOutcomes) -> bool:
+    for test, outcome in tests.now.items():
+        before = tests.before.get(test)
+        if outcome in _PASSED and before is not None and before.is_red:
+            return True
+    return False
 
 
 def _is_code(path: str) -> bool:
@@ -74,17 +90,22 @@ def _is_code(path: str) -> bool:
     return not (is_other or place.suffix.lower() in _PROSE or place.name.startswith("."))
 
 
-def _means_the_same(file: ChangedFile) -> bool:
+def _is_equivalent(file: ChangedFile) -> bool:
     if not file.is_python or file.is_unread:
         return False
-    trees = []
-    for content in (file.before, file.after):
-        trees.append(parse_python(content or b""))
-    old, new = (None if tree is None else ast.dump(_Bare().visit(tree)) for tree in trees)
+    old, new = _dump_behaviour(file.before), _dump_behaviour(file.after)
     return old is not None and old == new
 
 
-class _Bare(ast.NodeTransformer):
+def _dump_behaviour(content: bytes | None) -> str | None:
+    """Return the syntax tree of a source without docstrings and type hints as text; None if it cannot be parsed."""
+    tree = parse_python(content or b"")
+    if tree is None:
+        return None
+    return ast.dump(_HintRemover().visit(tree))
+
+
+class _HintRemover(ast.NodeTransformer):
     """Takes out what tells readers and type checkers something, and the interpreter nothing."""
 
     def visit_Expr(self, node: ast.Expr) -> ast.AST | None:

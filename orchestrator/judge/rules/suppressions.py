@@ -5,114 +5,139 @@ Counted over the whole change, so that code can be moved and edited together wit
 
 import tokenize
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from orchestrator.domain.judging.rules import RuleId
 from orchestrator.domain.judging.verdict import Finding
+from orchestrator.domain.text.listing import join_limited
 from orchestrator.judge.files.changed_file import ChangedFile
 from orchestrator.judge.files.classification import is_sample
 from orchestrator.judge.files.path_protection import is_test_path
-from orchestrator.judge.rules.diff_summary import join_first_items
+from orchestrator.judge.rules.change_facts import ChangeFacts
 from orchestrator.judge.source.python_syntax import tokenize_python
 from orchestrator.judge.source.suppression_patterns import PYTHON_SUPPRESSIONS, SuppressionKind, get_suppression_kinds
 
+_OF_EVERYTHING = " of everything"
+_MAX_SHOWN = 10
 
-class _Place(NamedTuple):
-    """Where something is silenced; `text` is the line, by which it is known wherever it is moved."""
 
+class _Suppression(NamedTuple):
+    """A comment that silences a tool; by `text`, its line without white space, it is known wherever it is moved.
+
+    `kind` ends in ` of everything` if it names nothing in particular.
+    """
+
+    kind: str
+    text: str
     path: str
     line: int
-    text: str
 
 
-_Found = tuple[str, _Place]
-"""The name of a kind, with ` (of everything)` if it names nothing in particular, and its place."""
-_EVERYTHING = " of everything"
+_ByKind = dict[str, list[_Suppression]]
 
 
-def check_suppressions(files: Sequence[ChangedFile], is_granted: Callable[[str], bool]) -> Iterator[Finding]:
-    """A blocking finding for each kind of suppression of which the change leaves more than there were. Blocks.
+def check_suppressions(facts: ChangeFacts) -> Iterator[Finding]:
+    """Yield a blocking finding for each kind of suppression of which the change leaves more than there were.
 
     What a granted file gained is free; what it lost makes up for others only as far as it gained none itself.
     """
-    granted = [file for file in files if is_granted(file.path)]
-    bound = [file for file in files if not is_granted(file.path)]
-    new, gone = _moved_apart(bound)
-    spare = _lost(*_moved_apart(granted))
-    more = {kind: len(places) - len(gone.get(kind, ())) - spare[kind] for kind, places in sorted(new.items())}
-    for kind, count in more.items():
-        is_told = kind.endswith(_EVERYTHING) and more.get(kind.removesuffix(_EVERYTHING), 0) > 0
-        if count > 0 and not is_told:
-            yield Finding(rule="suppression", text=_told(kind, new[kind], count), is_blocking=True)
+    bound, granted = [], []
+    for file in facts.files:
+        if facts.is_granted(file.path):
+            granted.append(file)
+        else:
+            bound.append(file)
+    added, removed = _compare_suppressions(bound)
+    spare = _count_losses(granted)
+    increase = {}
+    for kind, found in sorted(added.items()):
+        increase[kind] = len(found) - len(removed.get(kind, ())) - spare[kind]
+    for kind, count in increase.items():
+        is_covered = kind.endswith(_OF_EVERYTHING) and increase.get(kind.removesuffix(_OF_EVERYTHING), 0) > 0
+        if count > 0 and not is_covered:
+            yield _build_finding(kind, added[kind], count)
 
 
-def _lost(new: Mapping[str, Sequence[_Place]], gone: Mapping[str, Sequence[_Place]]) -> Counter[str]:
-    return Counter({kind: max(0, len(places) - len(new.get(kind, ()))) for kind, places in gone.items()})
+def _count_losses(files: Sequence[ChangedFile]) -> Counter[str]:
+    added, removed = _compare_suppressions(files)
+    losses = Counter[str]()
+    for kind, found in removed.items():
+        losses[kind] = max(0, len(found) - len(added.get(kind, ())))
+    return losses
 
 
-def _told(kind: str, places: Sequence[_Place], more: int) -> str:
-    where = join_first_items([f"{place.path}:{place.line}" for place in places], ", ")
-    count = "one more" if more == 1 else f"{more} more"
-    told = f"{where} silences a tool ({count} `{kind}` than on the base), which the plan did not grant"
-    return f"{told}: mend what it hides"
+def _build_finding(kind: str, found: Sequence[_Suppression], increase: int) -> Finding:
+    places = join_limited([f"{one.path}:{one.line}" for one in found], _MAX_SHOWN)
+    count = "one more"
+    if increase > 1:
+        count = f"{increase} more"
+    what = f"{places} silences a tool ({count} `{kind}` than on the base), which the plan did not grant"
+    path, line = "", None
+    if len(found) == 1:
+        path, line = found[0].path, found[0].line
+    return Finding(rule=RuleId.SUPPRESSION, text=f"{what}: mend what it hides", path=path, line=line, is_blocking=True)
 
 
-_Places = dict[str, list[_Place]]
-
-
-def _moved_apart(files: Sequence[ChangedFile]) -> tuple[_Places, _Places]:
-    """What these files hold now and did not, and what they held and do not, by kind; moved lines are in neither."""
-    before = []
+def _compare_suppressions(files: Sequence[ChangedFile]) -> tuple[_ByKind, _ByKind]:
+    """Return what these files hold now and did not, and what they held and do not; moved lines are in neither."""
+    before: list[_Suppression] = []
+    after: list[_Suppression] = []
     for file in files:
-        for found in _found(file.path, file.before):
-            before.append(found)
-    after = []
-    for file in files:
-        for found in _found(file.path, file.after):
-            after.append(found)
-    return _without(after, before), _without(before, after)
+        before += _find_suppressions(file.path, file.before)
+        after += _find_suppressions(file.path, file.after)
+    return _subtract_suppressions(after, before), _subtract_suppressions(before, after)
 
 
-def _without(these: Sequence[_Found], those: Iterable[_Found]) -> _Places:
-    known = Counter((kind, place.text) for kind, place in those)
-    left: _Places = {}
-    for kind, place in these:
-        known[kind, place.text] -= 1
-        if known[kind, place.text] < 0:
-            left.setdefault(kind, []).append(place)
-    return left
+def _subtract_suppressions(left: Sequence[_Suppression], right: Iterable[_Suppression]) -> _ByKind:
+    known = Counter((one.kind, one.text) for one in right)
+    rest: _ByKind = {}
+    for one in left:
+        known[one.kind, one.text] -= 1
+        if known[one.kind, one.text] < 0:
+            rest.setdefault(one.kind, []).append(one)
+    return rest
 
 
-def _found(path: str, content: bytes | None) -> Iterator[_Found]:
-    """Each suppression under its kind; one of everything under that as well, so that it takes no other's place."""
+def _find_suppressions(path: str, content: bytes | None) -> Iterator[_Suppression]:
+    """Yield each suppression under its kind, and one of everything under that as well: it takes no other's place."""
     kinds = get_suppression_kinds(path)
     if not content or not kinds or is_sample(path):
         return
-    for number, comment, text in _comments(content, kinds, is_python=kinds is PYTHON_SUPPRESSIONS):
+    for number, comment, line in _find_comments(content, kinds, is_python=kinds is PYTHON_SUPPRESSIONS):
+        text = "".join(line.split())
         for kind in kinds:
             if kind.name == "ts expect error" and is_test_path(path):
                 continue  # there it is an assertion: it fails where there is no error
-            for found in kind.pattern.finditer(comment):
-                place = _Place(path, number, "".join(text.split()))
-                yield kind.name, place
-                if found.groupdict().get("only") is None and "only" in kind.pattern.groupindex:
-                    yield kind.name + _EVERYTHING, place
+            for match in kind.pattern.finditer(comment):
+                yield _Suppression(kind.name, text, path, number)
+                if match.groupdict().get("only") is None and "only" in kind.pattern.groupindex:
+                    yield _Suppression(kind.name + _OF_EVERYTHING, text, path, number)
 
 
-def _comments(content: bytes, kinds: Sequence[SuppressionKind], is_python: bool) -> Iterator[tuple[int, str, str]]:
-    """Line number, comment and whole line where something could be silenced; of Python only real comments."""
-    text = content.decode("utf-8", "replace")
-    kinds = [kind for kind in kinds if kind.pattern.search(text)]
-    lines = text.split("\n") if kinds else []
-    suspects = set()
-    for n, line in enumerate(lines, start=1):
-        if any(kind.pattern.search(line) for kind in kinds):
-            suspects.add(n)
-    read = tokenize_python(content) if suspects and is_python else None
-    if read is None:
-        for number in sorted(suspects):
-            yield (number, lines[number - 1], lines[number - 1])
+def _find_comments(content: bytes, kinds: Sequence[SuppressionKind], is_python: bool) -> Iterator[tuple[int, str, str]]:
+    """Yield line number, comment and whole line where something could be silenced; of Python only real comments."""
+    lines = _find_suspects(content.decode("utf-8", "replace"), kinds)
+    tokens = None
+    if lines and is_python:
+        tokens = tokenize_python(content)
+    if tokens is None:
+        for number, line in lines.items():
+            yield number, line, line
         return
-    for token in read:
-        if token.type == tokenize.COMMENT and token.start[0] in suspects:
-            yield token.start[0], token.string, lines[token.start[0] - 1]
+    for token in tokens:
+        number = token.start[0]
+        if token.type == tokenize.COMMENT and number in lines:
+            yield number, token.string, lines[number]
+
+
+def _find_suspects(text: str, kinds: Sequence[SuppressionKind]) -> dict[int, str]:
+    """Return the lines that hold a pattern of these kinds, by their numbers."""
+    patterns = [kind.pattern for kind in kinds if kind.pattern.search(text)]
+    suspects: dict[int, str] = {}
+    if not patterns:
+        return suspects
+    for number, line in enumerate(text.split("\n"), start=1):
+        if any(pattern.search(line) for pattern in patterns):
+            suspects[number] = line
+    return suspects

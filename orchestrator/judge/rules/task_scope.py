@@ -1,33 +1,71 @@
-"""Whose files a candidate changes: those that another task at work has named are that task's to change."""
+"""Files outside of a task's paths: those that another task at work has named are that task's to change."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from pathspec import GitIgnoreSpec
+
 from orchestrator.domain.ids import TaskId
+from orchestrator.domain.judging.rules import RuleId
 from orchestrator.domain.judging.verdict import Finding
 from orchestrator.domain.paths.globs import matches_glob
 from orchestrator.domain.run.task import Task
+from orchestrator.domain.text.listing import join_limited
 from orchestrator.judge.files.changed_file import ChangedFile
-from orchestrator.judge.rules.diff_summary import join_first_items, list_paths_out_of_scope
+from orchestrator.judge.rules.change_facts import ChangeFacts
 
-_WILD = frozenset("*?[")
+_WILDCARDS = frozenset("*?[")
+_MAX_SHOWN = 10
+
+
+def check_task_scope(facts: ChangeFacts) -> Iterator[Finding]:
+    """Yield a finding on all paths outside of the task's, and a blocking one for each other task that named some.
+
+    A file that is new is another's only if that one names it without wildcards: two tasks may both add to a directory.
+    """
+    outside = _list_files_out_of_scope(facts)
+    if not outside:
+        return
+    paths = join_limited((file.path for file in outside), _MAX_SHOWN)
+    text = f"outside the paths the task expected to change: {paths}"
+    yield Finding(rule=RuleId.SCOPE, text=text, is_blocking=False)
+    for other in facts.parallel_tasks:
+        taken = [file.path for file in outside if _belongs_to_task(file, other)]
+        if taken:
+            paths = join_limited(taken, _MAX_SHOWN)
+            text = f"{paths}: task {other.id} is to change that, and this task did not name it: leave it alone"
+            yield Finding(rule=RuleId.SCOPE, text=text, is_blocking=True)
+
+
+def _list_files_out_of_scope(facts: ChangeFacts) -> Sequence[ChangedFile]:
+    """Return the files that none of the task's globs covers; none if the task names no paths."""
+    if facts.task is None or not facts.task.paths:
+        return ()
+    scope = GitIgnoreSpec.from_lines(facts.task.paths)
+    return [file for file in facts.files if not scope.match_file(file.path)]
+
+
+def _belongs_to_task(file: ChangedFile, task: Task) -> bool:
+    for glob in task.paths:
+        may_add_beside = file.is_new and not _WILDCARDS.isdisjoint(glob)
+        if not may_add_beside and matches_glob(glob, file.path):
+            return True
+    return False
 
 
 def list_parallel_tasks(task: Task, tasks: Mapping[TaskId, Task], live: Sequence[Task]) -> tuple[Task, ...]:
-    """The live tasks that may work while this one does: not its own branches, and none that has an order with it."""
-    own = _line(task, tasks)
-    return tuple(
-        other
-        for other in live
-        if other.paths
-        and other.id not in own
-        and task.id not in _line(other, tasks)
-        and not _waits_for(own, _line(other, tasks), tasks)
-        and not _waits_for(_line(other, tasks), own, tasks)
-    )
+    """Return the live tasks with paths that may work while this one does: no branch of its own, nothing in an order."""
+    own = _collect_ancestors(task, tasks)
+    parallel = []
+    for other in live:
+        line = _collect_ancestors(other, tasks)
+        is_related = other.id in own or task.id in line
+        if other.paths and not is_related and not _has_order(own, line, tasks):
+            parallel.append(other)
+    return tuple(parallel)
 
 
-def _line(task: Task, tasks: Mapping[TaskId, Task]) -> frozenset[TaskId]:
-    """A task and the branches that it is below."""
+def _collect_ancestors(task: Task, tasks: Mapping[TaskId, Task]) -> frozenset[TaskId]:
+    """Return the ids of a task and of the branches that it is below."""
     found = {task.id}
     while task.parent is not None and task.parent in tasks and task.parent not in found:
         task = tasks[task.parent]
@@ -35,10 +73,17 @@ def _line(task: Task, tasks: Mapping[TaskId, Task]) -> frozenset[TaskId]:
     return frozenset(found)
 
 
-def _waits_for(these: frozenset[TaskId], those: frozenset[TaskId], tasks: Mapping[TaskId, Task]) -> bool:
-    """Whether one of these depends on one of those, directly or through others; what both are below orders nothing."""
-    wanted = those - these
-    seen, stack = set[TaskId](), list(these - those)
+def _has_order(left: frozenset[TaskId], right: frozenset[TaskId], tasks: Mapping[TaskId, Task]) -> bool:
+    return _depends_on(left, right, tasks) or _depends_on(right, left, tasks)
+
+
+def _depends_on(later: frozenset[TaskId], earlier: frozenset[TaskId], tasks: Mapping[TaskId, Task]) -> bool:
+    """Return True if a later task waits for an earlier one, directly or through others.
+
+    The branches that both are below order nothing.
+    """
+    wanted = earlier - later
+    seen, stack = set[TaskId](), list(later - earlier)
     while stack:
         name = stack.pop()
         if name in wanted:
@@ -47,23 +92,3 @@ def _waits_for(these: frozenset[TaskId], those: frozenset[TaskId], tasks: Mappin
             seen.add(name)
             stack += tasks[name].depends_on
     return False
-
-
-def check_task_scope(task: Task, files: Sequence[ChangedFile], others: Sequence[Task]) -> Iterator[Finding]:
-    """A blocking finding for each other task whose files are changed, though this one did not name them.
-
-    A file that is new is another's only if that one names it: two tasks may both add to a directory.
-    """
-    outside = frozenset(list_paths_out_of_scope(task, [file.path for file in files]))
-    for other in others:
-        taken = []
-        for file in files:
-            if file.path in outside and _is_its(file, other):
-                taken.append(file.path)
-        if taken:
-            text = f"{join_first_items(taken, ', ')}: task {other.id} is to change that, and this task did not name it: leave it alone"
-            yield Finding(rule="scope", text=text, is_blocking=True)
-
-
-def _is_its(file: ChangedFile, other: Task) -> bool:
-    return any(matches_glob(glob, file.path) for glob in other.paths if not (file.is_new and _WILD.intersection(glob)))

@@ -6,71 +6,90 @@ The plan let the task change these files, so all of this is told and nothing of 
 import ast
 import re
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
 
+from orchestrator.domain.judging.rules import RuleId
 from orchestrator.domain.judging.verdict import Finding
-from orchestrator.judge.files.changed_file import ChangedFile
+from orchestrator.domain.text.listing import join_limited
 from orchestrator.judge.files.path_protection import is_test_path
-from orchestrator.judge.rules.diff_summary import join_first_items
-from orchestrator.judge.source.assertions import Assertion, AssertionStrength, list_assertions, list_function_assertions
-from orchestrator.judge.source.python_syntax import get_last_name, parse_python
+from orchestrator.judge.rules.change_facts import ChangeFacts
+from orchestrator.judge.source.assertion_model import Assertion, AssertionStrength, count_assertions
+from orchestrator.judge.source.assertions import list_assertions, list_function_assertions
+from orchestrator.judge.source.python_syntax import FunctionNode, find_nodes, get_last_name, parse_python
 from orchestrator.judge.source.testcases import TestFunction, list_test_functions
 
 _SWALLOWED = frozenset({"Exception", "BaseException", "AssertionError"})
 _ASSERTING_FIXTURES = re.compile(r"snapshot|regression|benchmark|golden", re.IGNORECASE)
-_Told = tuple[int, str]
-"""A line of the new file, and what is to be said of it."""
-_Pair = tuple[TestFunction, TestFunction | None]
-_KEYS: tuple[Callable[[TestFunction], Hashable], ...] = (
-    lambda one: (one.path, one.name),
-    lambda one: one.name,
-    lambda one: one.last_name,
-    lambda one: one.body_dump,
+_ROUNDING = 1.001
+_MAX_SHOWN = 5
+_Loss = tuple[int, str]
+"""A line of the new file, and what a test asks for less there."""
+_IDENTITIES: tuple[Callable[[TestFunction], Hashable], ...] = (
+    lambda test: (test.path, test.name),
+    lambda test: test.name,
+    lambda test: test.last_name,
+    lambda test: test.body_dump,
 )
 """By what a function is found again, the surest first."""
 
 
-def check_weakened_assertions(files: Sequence[ChangedFile], is_granted: Callable[[str], bool]) -> Iterator[Finding]:
-    """A finding for each granted test that asks for less, and for each new test that asks for nothing. Blocks."""
-    tests = [file for file in files if file.is_python and is_test_path(file.path)]
-    before = {file.path: _functions(file.path, file.before) for file in tests}
-    after = [one for file in tests for one in _functions(file.path, file.after)]
-    pairs = _pairs([one for path, found in before.items() if is_granted(path) for one in found], after)
-    for old, new in pairs:
-        for line, told in () if new is None else _losses(old, new):
-            yield _finding(f"{old.path if new is None else new.path}:{line} {told}")
-    yield from _gone([old for old, new in pairs if new is None and old.is_collected])
-    known = {(path, one.name) for path, found in before.items() for one in found}
-    taken = {id(new) for _, new in pairs}
-    yield from _of_new([one for one in after if id(one) not in taken and (one.path, one.name) not in known], after)
+def check_weakened_assertions(facts: ChangeFacts) -> Iterator[Finding]:
+    """Yield a finding for each granted test that asks for less, and for each new test that asks for nothing."""
+    known: set[tuple[str, str]] = set()
+    before: list[TestFunction] = []
+    after: list[TestFunction] = []
+    for file in facts.files:
+        if not file.is_python or not is_test_path(file.path):
+            continue
+        functions = _parse_functions(file.path, file.before)
+        known.update((one.path, one.name) for one in functions)
+        if facts.is_granted(file.path):
+            before += functions
+        after += _parse_functions(file.path, file.after)
+    successors = _match_functions(before, after)
+    removed, rest = [], {id(one): one for one in after}
+    for old in before:
+        new = successors.get(id(old))
+        if new is not None:
+            rest.pop(id(new))
+            for line, loss in _find_losses(old, new):
+                yield _build_finding(new.path, line, loss)
+        elif old.is_collected:
+            removed.append(old)
+    yield from _report_removed(removed)
+    yield from _check_new([one for one in rest.values() if (one.path, one.name) not in known], after)
 
 
-def _finding(text: str) -> Finding:
-    return Finding(rule="weakened", text=text, is_blocking=False)
+def _build_finding(path: str, line: int, problem: str) -> Finding:
+    text = f"{path}:{line} {problem}"
+    return Finding(rule=RuleId.WEAKENED, text=text, path=path, line=line, is_blocking=False)
 
 
-def _functions(path: str, content: bytes | None) -> list[TestFunction]:
-    tree = parse_python(content) if content else None
+def _parse_functions(path: str, content: bytes | None) -> list[TestFunction]:
+    tree = parse_python(content or b"")
     if tree is None:
         return []
     return list_test_functions(path, tree)
 
 
-def _pairs(before: Sequence[TestFunction], after: Sequence[TestFunction]) -> list[_Pair]:
-    """Each function of before with what became of it: the same name there, elsewhere, in another class, or its body."""
-    left, found = {id(one): one for one in after}, dict[int, TestFunction]()
-    for key in _KEYS:
-        by_key: dict[Hashable, list[TestFunction]] = {}
-        for one in left.values():
-            by_key.setdefault(key(one), []).append(one)
+def _match_functions(before: Sequence[TestFunction], after: Sequence[TestFunction]) -> dict[int, TestFunction]:
+    """Return by the `id` of each old function its new one: of the same name there, elsewhere, or of the same body."""
+    unmatched = {id(one): one for one in after}
+    successors: dict[int, TestFunction] = {}
+    for get_identity in _IDENTITIES:
+        candidates: dict[Hashable, list[TestFunction]] = {}
+        for new in unmatched.values():
+            candidates.setdefault(get_identity(new), []).append(new)
         for old in before:
-            successors = [] if id(old) in found else by_key.get(key(old), [])
-            if successors:
-                found[id(old)] = left.pop(id(successors.pop()))
-    return [(old, found.get(id(old))) for old in before]
+            found = candidates.get(get_identity(old))
+            if found and id(old) not in successors:
+                new = found.pop()
+                successors[id(old)] = new
+                del unmatched[id(new)]
+    return successors
 
 
-def _losses(old: TestFunction, new: TestFunction) -> Iterator[_Told]:
+def _find_losses(old: TestFunction, new: TestFunction) -> Iterator[_Loss]:
     line, name = new.node.lineno, old.last_name
     if old.is_collected and not new.is_collected:
         yield line, f"no runner takes {new.last_name} for a test, as it did {name}"
@@ -79,128 +98,143 @@ def _losses(old: TestFunction, new: TestFunction) -> Iterator[_Told]:
     if old.cases is not None and new.cases is not None and new.cases < old.cases:
         yield line, f"{name} runs for {new.cases} cases, and ran for {old.cases}"
     if old.body_dump != new.body_dump:
-        yield from _of_bodies(old, new)
+        yield from _compare_bodies(old, new)
 
 
-def _of_bodies(old: TestFunction, new: TestFunction) -> Iterator[_Told]:
-    name = old.last_name
-    if _is_empty(new.node.body):
-        yield new.node.lineno, f"{name} is empty now"
+def _compare_bodies(old: TestFunction, new: TestFunction) -> Iterator[_Loss]:
+    line, name = new.node.lineno, old.last_name
+    if all(map(_is_empty, new.node.body)):
+        yield line, f"{name} is empty now"
         return
-    for line in _swallowing(new.node)[len(_swallowing(old.node)) :]:
-        yield line, f"{name} goes on when an assertion fails"
-    was, now = list_function_assertions(old.node), list_function_assertions(new.node)
-    weaker = list(_weaker(_without(was, now), _without(now, was)))
-    yield from ((line, f"{name} asks for less: {told}") for line, told in weaker)
-    fewer = _weight(now, new.cases) < _weight(was, old.cases) and None not in {old.cases, new.cases}
-    if fewer and not weaker and not any(one.is_delegated for one in _without(now, was)):
-        yield new.node.lineno, f"{name} has assertions: {_weight(now, 1)}, where it had {_weight(was, 1)}"
+    for swallowing in _find_swallowing(new.node)[len(_find_swallowing(old.node)) :]:
+        yield swallowing, f"{name} goes on when an assertion fails"
+    before, after = list_function_assertions(old.node), list_function_assertions(new.node)
+    removed, added = _subtract_assertions(before, after), _subtract_assertions(after, before)
+    weaker = list(_compare_assertions(removed, added))
+    for weak_line, loss in weaker:
+        yield weak_line, f"{name} asks for less: {loss}"
+    if weaker or old.cases is None or new.cases is None or any(one.is_delegated for one in added):
+        return
+    old_count, new_count = count_assertions(before), count_assertions(after)
+    if new_count * new.cases < old_count * old.cases:
+        yield line, f"{name} has assertions: {new_count}, where it had {old_count}"
 
 
-def _weight(found: Sequence[Assertion], cases: int | None) -> int:
-    return sum(one.strength > AssertionStrength.NOTHING for one in found) * (cases or 0)
+def _is_empty(statement: ast.stmt) -> bool:
+    if isinstance(statement, ast.Expr):
+        return isinstance(statement.value, ast.Constant)
+    return isinstance(statement, ast.Pass | ast.Return)
 
 
-def _without(these: Sequence[Assertion], those: Sequence[Assertion]) -> list[Assertion]:
-    known = Counter((one.words, one.subjects, one.tolerance) for one in those)
-    left = []
-    for one in these:
-        key = (one.words, one.subjects, one.tolerance)
-        known[key] -= 1
-        if known[key] < 0:
-            left.append(one)
-    return left
+def _subtract_assertions(left: Sequence[Assertion], right: Sequence[Assertion]) -> list[Assertion]:
+    known = Counter(one.identity for one in right)
+    rest = []
+    for one in left:
+        known[one.identity] -= 1
+        if known[one.identity] < 0:
+            rest.append(one)
+    return rest
 
 
-def _weaker(gone: Sequence[Assertion], new: Sequence[Assertion]) -> Iterator[_Told]:
-    left, changed = list(new), list[Assertion]()
-    for old in sorted(gone, key=lambda one: -one.strength):  # who asks for most has the first choice
-        as_strict = [one for one in left if one.subjects == old.subjects and _is_kept(old, one)]
+def _compare_assertions(removed: Sequence[Assertion], added: Sequence[Assertion]) -> Iterator[_Loss]:
+    """Yield what became weaker, after each removed assertion has found an added one that is as strict."""
+    rest, changed = list(added), list[Assertion]()
+    for old in sorted(removed, key=lambda one: -one.strength):  # who asks for most has the first choice
+        as_strict = [new for new in rest if new.subjects == old.subjects and _is_as_strict(old, new)]
         if as_strict:
-            left.remove(min(as_strict, key=lambda one: one.strength))
+            rest.remove(min(as_strict, key=lambda one: one.strength))
         else:
             changed.append(old)
     for old in changed:
-        related = [one for one in left if one.is_related_to(old)]
-        if not related:
-            taken = [one for one in new if one.is_related_to(old)]
-            if taken and not any(one.is_delegated for one in taken):
-                yield taken[0].line, f"`{old.words}` is gone"
+        related = _list_related(old, rest)
+        if related:
+            new = max(related, key=lambda one: (one.strength, -one.tolerance))
+            rest.remove(new)
+            yield from _compare_pair(old, new)
             continue
-        now = max(related, key=lambda one: (one.strength, -one.tolerance))
-        left.remove(now)
-        if now.strength < old.strength:
-            yield now.line, f"`{old.words}` became `{now.words}`"
-        elif now.tolerance > old.tolerance * 1.001:
-            yield now.line, f"`{now.words}` may be further off than `{old.words}`"
-    yield from (
-        (one.line, f"`{one.words}` asserts nothing") for one in left if one.strength == AssertionStrength.NOTHING
-    )
+        taken = _list_related(old, added)
+        if taken and not any(one.is_delegated for one in taken):
+            yield taken[0].line, f"`{old.words}` is gone"
+    for new in rest:
+        if new.strength == AssertionStrength.NOTHING:
+            yield new.line, f"`{new.words}` asserts nothing"
 
 
-def _is_kept(old: Assertion, new: Assertion) -> bool:
-    return new.strength >= old.strength and new.tolerance <= old.tolerance * 1.001
+def _compare_pair(old: Assertion, new: Assertion) -> Iterator[_Loss]:
+    if new.strength < old.strength:
+        yield new.line, f"`{old.words}` became `{new.words}`"
+    elif new.tolerance > old.tolerance * _ROUNDING:
+        yield new.line, f"`{new.words}` may be further off than `{old.words}`"
 
 
-def _is_empty(body: Sequence[ast.stmt]) -> bool:
-    plain = (ast.Pass, ast.Return)
-    return all(
-        isinstance(one, plain) or (isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant)) for one in body
-    )
+def _is_as_strict(old: Assertion, new: Assertion) -> bool:
+    return new.strength >= old.strength and new.tolerance <= old.tolerance * _ROUNDING
 
 
-def _swallowing(function: ast.AST) -> list[int]:
-    """The lines at which a failed assertion is caught and forgotten."""
-    return sorted(node.lineno for node in ast.walk(function) if _swallows(node) and hasattr(node, "lineno"))
+def _list_related(old: Assertion, candidates: Iterable[Assertion]) -> list[Assertion]:
+    return [one for one in candidates if one.is_related_to(old)]
 
 
-def _swallows(node: ast.AST) -> bool:
+def _find_swallowing(function: FunctionNode) -> list[int]:
+    """Return the lines at which a failed assertion is caught and forgotten."""
+    return sorted(node.lineno for node in find_nodes(function, ast.stmt) if _swallows_assertions(node))
+
+
+def _swallows_assertions(node: ast.stmt) -> bool:
     match node:
         case ast.Try(body=body, handlers=handlers):
-            silent = [one for one in handlers if _is_broad(one.type) and not _tells(one)]
-            return bool(silent and list_assertions(body))
+            return any(map(_is_silent, handlers)) and bool(list_assertions(body))
         case ast.With(items=items, body=body) | ast.AsyncWith(items=items, body=body):
-            calls = [item.context_expr for item in items if isinstance(item.context_expr, ast.Call)]
-            silent_calls = [
-                call for call in calls if get_last_name(call) == "suppress" and any(map(_is_broad, call.args))
-            ]
-            return bool(silent_calls and list_assertions(body))
+            return any(map(_suppresses_failures, items)) and bool(list_assertions(body))
     return False
 
 
+def _is_silent(handler: ast.ExceptHandler) -> bool:
+    """Return True if a handler catches failed assertions, and neither raises nor asserts anything."""
+    if not _is_broad(handler.type):
+        return False
+    return not any(find_nodes(handler, ast.Raise)) and not list_assertions(handler.body)
+
+
+def _suppresses_failures(item: ast.withitem) -> bool:
+    call = item.context_expr
+    return isinstance(call, ast.Call) and get_last_name(call) == "suppress" and any(map(_is_broad, call.args))
+
+
 def _is_broad(caught: ast.expr | None) -> bool:
-    names = caught.elts if isinstance(caught, ast.Tuple) else [caught]
-    return any(name is None or get_last_name(name) in _SWALLOWED for name in names)
+    if caught is None:
+        return True
+    if isinstance(caught, ast.Tuple):
+        return any(map(_is_broad, caught.elts))
+    return get_last_name(caught) in _SWALLOWED
 
 
-def _tells(handler: ast.ExceptHandler) -> bool:
-    """Whether what is caught is raised again, or asserted upon."""
-    return any(isinstance(node, ast.Raise) for node in ast.walk(handler)) or bool(list_assertions(handler.body))
-
-
-def _gone(tests: Sequence[TestFunction]) -> Iterator[Finding]:
-    by_path: dict[str, list[str]] = {}
+def _report_removed(tests: Sequence[TestFunction]) -> Iterator[Finding]:
+    names_by_path: dict[str, list[str]] = {}
     for test in tests:
-        by_path.setdefault(test.path, []).append(test.last_name)
-    for path, names in by_path.items():
-        yield _finding(f"{path}: gone without a successor: {join_first_items(names, ', ', shown=5)}")
+        names_by_path.setdefault(test.path, []).append(test.last_name)
+    for path, names in names_by_path.items():
+        text = f"{path}: gone without a successor: {join_limited(names, _MAX_SHOWN)}"
+        yield Finding(rule=RuleId.WEAKENED, text=text, path=path, is_blocking=False)
 
 
-def _of_new(new: Sequence[TestFunction], known: Sequence[TestFunction]) -> Iterator[Finding]:
-    asserting = {one.last_name for one in known if _asserts(one.node, frozenset())}
+def _check_new(new: Sequence[TestFunction], known: Sequence[TestFunction]) -> Iterator[Finding]:
+    asserting = {one.last_name for one in known if _can_fail(one.node, ())}
     for test in new:
-        if test.is_shadowed and test.last_name.startswith("test"):
-            yield _finding(f"{test.location} {test.last_name} never runs: something else takes its name further down")
-        elif test.is_collected and not _asserts(test.node, asserting):
-            yield _finding(f"{test.location} {test.last_name} is new and asserts nothing")
+        name = test.last_name
+        if test.is_shadowed and name.startswith("test"):
+            problem = f"{name} never runs: something else takes its name further down"
+        elif test.is_collected and not _can_fail(test.node, asserting):
+            problem = f"{name} is new and asserts nothing"
+        else:
+            continue
+        yield _build_finding(test.path, test.node.lineno, problem)
 
 
-def _asserts(function: ast.FunctionDef | ast.AsyncFunctionDef, asserting: set[str] | frozenset[str]) -> bool:
-    """Whether it can fail by what it says itself, or by what it calls of the functions beside it."""
-    if any(one.strength > AssertionStrength.NOTHING for one in list_assertions(function.body)):
+def _can_fail(function: FunctionNode, asserting: Collection[str]) -> bool:
+    """Return True if it can fail by what it says itself, or by one of the `asserting` functions that it calls."""
+    if count_assertions(list_assertions(function.body)) or any(find_nodes(function, ast.Raise)):
         return True
     if any(_ASSERTING_FIXTURES.search(argument.arg) for argument in function.args.args):
         return True
-    nodes = list(ast.walk(function))
-    called = {get_last_name(node) for node in nodes if isinstance(node, ast.Call)}
-    return bool(called & asserting) or any(isinstance(node, ast.Raise) for node in nodes)
+    return any(get_last_name(call) in asserting for call in find_nodes(function, ast.Call))

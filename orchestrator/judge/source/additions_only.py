@@ -1,14 +1,13 @@
-"""Whether a Python test file only gained tests: all that the base's file says still stands in it, in the same order."""
+"""Test files that only gained tests: all that the base's file says still stands in it, in the same order."""
 
 import ast
 import re
 import unittest
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from orchestrator.judge.source.python_syntax import parse_python
+from orchestrator.judge.source.python_syntax import FunctionNode, find_nodes, parse_python
 
-_Function = ast.FunctionDef | ast.AsyncFunctionDef
 _Body = Sequence[ast.stmt]
 _SPECIAL = frozenset({"pytestmark", "collect_ignore", "collect_ignore_glob", "load_tests", "*"})
 _SETS_UP = re.compile(
@@ -20,16 +19,16 @@ _LITERALS = (ast.Constant, ast.List, ast.Tuple, ast.Dict, ast.Set, ast.UnaryOp, 
 
 
 @dataclass(frozen=True)
-class _Taken:
+class _UsedNames:
     """Names that mean something to the base's tests; `modules` are those that plain imports bind."""
 
     bound: frozenset[str]
     modules: frozenset[str] = field(default_factory=frozenset)
-    in_class: bool = False
+    is_in_class: bool = False
 
 
 def describe_non_additive_change(before: bytes, after: bytes) -> str:
-    """What keeps a change from being an addition of tests and nothing else, in a few words; empty if nothing does.
+    """Return in a few words the first thing by which a change is more than an addition of tests; empty if it is not.
 
     Added are imports, functions, classes, methods of classes, and names for plain values. What runs around every test,
     such as a set-up or a fixture that is used by itself, changes the tests that were there; so does a name that they
@@ -38,79 +37,89 @@ def describe_non_additive_change(before: bytes, after: bytes) -> str:
     old, new = parse_python(before), parse_python(after)
     if old is None or new is None:
         return "it cannot be read as Python, so nobody can tell what became of its tests"
-    return next(_problems(old.body, new.body, _taken_by(old)), "")
+    return next(_find_problems(old.body, new.body, _list_used_names(old)), "")
 
 
-def _taken_by(module: ast.Module) -> _Taken:
-    nodes = list(ast.walk(module))
-    stored = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
-    loaded = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
-    fixtures = {node.arg for node in nodes if isinstance(node, ast.arg)}
-    plain = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names if not alias.asname}
-    modules = frozenset(name.partition(".")[0] for name in plain)
-    return _Taken(frozenset(loaded - stored | fixtures), modules)
+def _list_used_names(module: ast.Module) -> _UsedNames:
+    stored, loaded, modules = set(), set(), set()
+    for name in find_nodes(module, ast.Name):
+        if isinstance(name.ctx, ast.Store):
+            stored.add(name.id)
+        elif isinstance(name.ctx, ast.Load):
+            loaded.add(name.id)
+    for statement in find_nodes(module, ast.Import):
+        for alias in statement.names:
+            if not alias.asname:
+                modules.add(alias.name.partition(".")[0])
+    fixtures = {argument.arg for argument in find_nodes(module, ast.arg)}
+    return _UsedNames(frozenset(loaded - stored | fixtures), frozenset(modules))
 
 
-def _problems(old: _Body, new: _Body, taken: _Taken) -> Iterator[str]:
-    bound = {name for statement in old for name in _names(statement)}
-    taken = replace(taken, bound=taken.bound | bound)
+def _find_problems(old: _Body, new: _Body, used: _UsedNames) -> Iterator[str]:
+    bound = set(used.bound)
+    for statement in old:
+        bound.update(_list_names(statement))
+    used = replace(used, bound=frozenset(bound))
     wanted = list(old)
     for statement in new:
         if wanted and _continues(wanted[0], statement):
-            yield from _inside(wanted.pop(0), statement, taken)
+            yield from _compare_statements(wanted.pop(0), statement, used)
         elif wanted and _is_docstring(wanted[0]) and _is_docstring(statement):
             wanted.pop(0)
-        elif problem := _objection(statement, taken):
+        elif problem := _describe_objection(statement, used):
             yield problem
     if wanted:
-        yield f"line {wanted[0].lineno} of the base ({_first_line(wanted[0])}) is gone or altered"
+        yield f"line {wanted[0].lineno} of the base ({_quote_first_line(wanted[0])}) is gone or altered"
 
 
 def _continues(old: ast.stmt, new: ast.stmt) -> bool:
-    """Whether a statement is the base's, or the base's class or import with more in it."""
+    """Return True if a statement is the base's, or the base's class or import with more in it."""
     match old, new:
         case ast.ClassDef(), ast.ClassDef():
-            return _head(old) == _head(new)
+            return _dump_head(old) == _dump_head(new)
         case ast.ImportFrom(), ast.ImportFrom():
-            known = {ast.dump(name) for name in new.names}
             is_same = (old.module, old.level) == (new.module, new.level)
-            return is_same and all(ast.dump(name) in known for name in old.names)
+            return is_same and set(map(ast.dump, old.names)) <= set(map(ast.dump, new.names))
     return ast.dump(old) == ast.dump(new)
 
 
-def _inside(old: ast.stmt, new: ast.stmt, taken: _Taken) -> Iterator[str]:
+def _compare_statements(old: ast.stmt, new: ast.stmt, used: _UsedNames) -> Iterator[str]:
     match old, new:
         case ast.ClassDef(), ast.ClassDef():
-            yield from _problems(old.body, new.body, _Taken(frozenset(_of_self(old)), in_class=True))
+            own = _UsedNames(frozenset(_find_own_attributes(old)), is_in_class=True)
+            yield from _find_problems(old.body, new.body, own)
         case ast.ImportFrom(), ast.ImportFrom():
-            known = {ast.dump(name) for name in old.names}
-            if more := [name for name in new.names if ast.dump(name) not in known]:
-                added = ast.copy_location(ast.ImportFrom(new.module, more, new.level), new)
-                yield from filter(None, [_objection(added, taken)])
+            known = set(map(ast.dump, old.names))
+            more = [name for name in new.names if ast.dump(name) not in known]
+            added = ast.copy_location(ast.ImportFrom(new.module, more, new.level), new)
+            if more and (problem := _describe_objection(added, used)):
+                yield problem
 
 
-def _of_self(node: ast.ClassDef) -> Iterator[str]:
-    """What its methods look up on themselves."""
-    for part in ast.walk(node):
-        if isinstance(part, ast.Attribute) and isinstance(part.value, ast.Name) and part.value.id in {"self", "cls"}:
+def _find_own_attributes(node: ast.ClassDef) -> Iterator[str]:
+    """Yield what methods of a class look up on themselves."""
+    for part in find_nodes(node, ast.Attribute):
+        if isinstance(part.value, ast.Name) and part.value.id in {"self", "cls"}:
             yield part.attr
 
 
-def _head(node: ast.ClassDef) -> list[str]:
+def _dump_head(node: ast.ClassDef) -> list[str]:
     parts = (*node.bases, *node.keywords, *node.decorator_list)
     return [node.name, *map(ast.dump, parts)]
 
 
-def _objection(statement: ast.stmt, taken: _Taken) -> str:
-    """Why a statement that the base does not have is more than one more test."""
-    names = _names(statement)
-    mine = [name for name in names if name not in taken.modules] if _is_plain_import(statement) else names
-    if given := next((name for name in mine if name in taken.bound), ""):
-        return f"line {statement.lineno} gives {given} another meaning"
-    if special := next((name for name in names if _is_special(name, taken.in_class)), ""):
-        return f"line {statement.lineno} adds {special}, which the tests of the base run under"
+def _describe_objection(statement: ast.stmt, used: _UsedNames) -> str:
+    """Return in words by what a statement that the base does not have is more than one more test; else nothing."""
+    names = _list_names(statement)
+    harmless: Container[str] = used.modules if _is_plain_import(statement) else ()
+    for name in names:
+        if name in used.bound and name not in harmless:
+            return f"line {statement.lineno} gives {name} another meaning"
+    for name in names:
+        if _is_special(name, used.is_in_class):
+            return f"line {statement.lineno} adds {name}, which the tests of the base run under"
     match statement:
-        case ast.FunctionDef() | ast.AsyncFunctionDef() if _is_used_by_itself(statement):
+        case ast.FunctionDef() | ast.AsyncFunctionDef() if _is_automatic_fixture(statement):
             return f"line {statement.lineno} adds a fixture that every test uses"
         case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef() | ast.Import() | ast.ImportFrom() | ast.Pass():
             return ""
@@ -118,38 +127,44 @@ def _objection(statement: ast.stmt, taken: _Taken) -> str:
             return ""
     if _is_docstring(statement):
         return ""
-    return f"line {statement.lineno} ({_first_line(statement)}) runs on import"
+    return f"line {statement.lineno} ({_quote_first_line(statement)}) runs on import"
 
 
 def _is_plain_import(statement: ast.stmt) -> bool:
-    """Whether it is `import a.b`, which leaves `a` what another plain import made it."""
+    """Return True for `import a.b`, which leaves `a` what another plain import made it."""
     return isinstance(statement, ast.Import) and not any(alias.asname for alias in statement.names)
 
 
-def _names(statement: ast.stmt) -> tuple[str, ...]:
+def _list_names(statement: ast.stmt) -> list[str]:
+    """Return the names that a statement binds; none if it binds anything but names."""
+    names = []
     match statement:
         case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
-            return (name,)
+            names.append(name)
         case ast.Import(names=aliases) | ast.ImportFrom(names=aliases):
-            return tuple((alias.asname or alias.name).partition(".")[0] for alias in aliases)
-        case ast.Assign(targets=targets) if all(isinstance(target, ast.Name) for target in targets):
-            return tuple(target.id for target in targets if isinstance(target, ast.Name))
+            for alias in aliases:
+                names.append((alias.asname or alias.name).partition(".")[0])
+        case ast.Assign(targets=targets):
+            for target in targets:
+                if not isinstance(target, ast.Name):
+                    return []
+                names.append(target.id)
         case ast.AnnAssign(target=ast.Name(id=name)):
-            return (name,)
-    return ()
+            names.append(name)
+    return names
 
 
-def _is_special(name: str, in_class: bool) -> bool:
-    sets_up = name in _SPECIAL or _SETS_UP.fullmatch(name) is not None or name.startswith("__")
-    return sets_up or (in_class and name in _OF_TEST_CASES)
+def _is_special(name: str, is_in_class: bool) -> bool:
+    if name in _SPECIAL or name.startswith("__") or _SETS_UP.fullmatch(name):
+        return True
+    return is_in_class and name in _OF_TEST_CASES
 
 
-def _is_used_by_itself(function: _Function) -> bool:
-    return any(
-        isinstance(part, ast.keyword) and part.arg == "autouse"
-        for decorator in function.decorator_list
-        for part in ast.walk(decorator)
-    )
+def _is_automatic_fixture(function: FunctionNode) -> bool:
+    for decorator in function.decorator_list:
+        if any(keyword.arg == "autouse" for keyword in find_nodes(decorator, ast.keyword)):
+            return True
+    return False
 
 
 def _is_literal(value: ast.expr) -> bool:
@@ -160,5 +175,5 @@ def _is_docstring(statement: ast.stmt) -> bool:
     return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
 
 
-def _first_line(statement: ast.stmt) -> str:
+def _quote_first_line(statement: ast.stmt) -> str:
     return ast.unparse(statement).splitlines()[0][:80]

@@ -4,123 +4,151 @@ import ast
 from collections.abc import Iterator
 
 from orchestrator.judge.source.name_resolution import NameResolver, resolve_text
+from orchestrator.judge.source.python_syntax import find_nodes, uses_name
 
 _Function = ast.FunctionDef | ast.Lambda
+_Given = tuple[str, str, ast.FunctionDef | ast.expr]
+"""A class, the name of its comparing method, and what that method is."""
 _COMPARING = {"__eq__": True, "__ne__": False}
 """Method → the answer of one that finds everything equal."""
-_COMMON = frozenset({"object", "int", "float", "complex", "bool", "str", "bytes", "list", "tuple", "dict", "set"})
-_SAYS = "always says the same, so that every comparison passes"
-_Seen = tuple[str, int]
+_OPPOSITES = {"__eq__": ".__ne__", "__ne__": ".__eq__"}
+_COMMON_TYPES = frozenset({"object", "int", "float", "complex", "bool", "str", "bytes", "list", "tuple", "dict", "set"})
+_UNNAMED = "a class"
 
 
-def find_always_equal(tree: ast.Module, names: NameResolver) -> Iterator[_Seen]:
-    """Each way, with its line, in which a module makes something equal to everything."""
-    functions = _functions(tree)
-    agreeing = {node.name for node in ast.walk(tree) if isinstance(node, ast.ClassDef) and _is_true(node)}
-    for owner, name, value in _given(tree, names):
-        function = functions.get(value.id) if isinstance(value, ast.Name) else value
-        swapped = {"__eq__": ".__ne__", "__ne__": ".__eq__"}[name]
-        if (names.resolve_name(value) or "").endswith(swapped):
+def find_always_equal(tree: ast.Module, names: NameResolver) -> Iterator[tuple[str, int]]:
+    """Yield each way, with its line, in which a module makes something equal to everything."""
+    functions = _list_functions(tree)
+    always_true = {node.name for node in find_nodes(tree, ast.ClassDef) if _is_always_true(node)}
+    for owner, name, value in _find_comparing(tree, names):
+        if (names.resolve_name(value) or "").endswith(_OPPOSITES[name]):
             yield f"{owner}.{name} is the opposite of what it is called", value.lineno
-        elif not isinstance(function, ast.FunctionDef | ast.Lambda):
             continue
-        elif _constant(function) is _COMPARING[name]:
-            yield f"{owner}.{name} {_SAYS}", value.lineno
-        elif _is_blind(function):
-            yield f"{owner}.{name} does not look at what it is compared with", value.lineno
-        elif name == "__eq__" and _is_selfless(function):
-            yield f"{owner}.{name} says the same of whatever object it is asked", value.lineno
-        elif _returns_one_of(function, agreeing):
-            yield f"{owner}.{name} returns an object that is true whatever was compared", value.lineno
+        function: ast.AST | None = value
+        if isinstance(value, ast.Name):
+            function = functions.get(value.id)
+        if isinstance(function, ast.FunctionDef | ast.Lambda):
+            problem = _describe_problem(name, function, always_true)
+            if problem:
+                yield f"{owner}.{name} {problem}", value.lineno
 
 
-def _functions(tree: ast.Module) -> dict[str, _Function]:
-    found: dict[str, _Function] = {}
+def _describe_problem(name: str, function: _Function, always_true: set[str]) -> str:
+    if _get_constant(function) is _COMPARING[name]:
+        return "always says the same, so that every comparison passes"
+    if _ignores_other(function):
+        return "does not look at what it is compared with"
+    if name == "__eq__" and _ignores_self(function):
+        return "says the same of whatever object it is asked"
+    if _returns_one_of(function, always_true):
+        return "returns an object that is true whatever was compared"
+    return ""
+
+
+def _list_functions(tree: ast.Module) -> dict[str, _Function]:
+    functions: dict[str, _Function] = {}
     for node in ast.walk(tree):
         match node:
             case ast.FunctionDef(name=name):
-                found[name] = node
+                functions[name] = node
             case ast.Assign(targets=[ast.Name(id=name)], value=ast.Lambda() as value):
-                found[name] = value
-    return found
+                functions[name] = value
+    return functions
 
 
-def _given(tree: ast.Module, names: NameResolver) -> Iterator[tuple[str, str, ast.FunctionDef | ast.expr]]:
-    """Whose comparing method is given as what: in the class, by assignment, by `setattr`, in a dictionary of a type."""
+def _find_comparing(tree: ast.Module, names: NameResolver) -> Iterator[_Given]:
+    """Yield comparing methods as they are given: in a class, by assignment, by `setattr`, in a dictionary of a type."""
     for node in ast.walk(tree):
         match node:
-            case ast.ClassDef(name=owner, body=body):
-                yield from ((owner, name, value) for name, value in _of_body(body))
+            case ast.ClassDef():
+                yield from _find_comparing_in_class(node)
             case ast.Assign(targets=[ast.Attribute(value=of, attr=name)], value=value) if name in _COMPARING:
-                yield names.resolve_name(of) or "a class", name, value
-            case ast.Call(func=ast.Name(id="setattr"), args=[of, part, value]) if resolve_text(part) in _COMPARING:
-                yield names.resolve_name(of) or "a class", resolve_text(part) or "", value
+                yield names.resolve_name(of) or _UNNAMED, name, value
+            case ast.Call(func=ast.Name(id="setattr"), args=[of, part, value]):
+                name = resolve_text(part) or ""
+                if name in _COMPARING:
+                    yield names.resolve_name(of) or _UNNAMED, name, value
             case ast.Dict(keys=keys, values=values):
-                pairs = ((resolve_text(key) or "", value) for key, value in zip(keys, values, strict=True) if key)
-                yield from (("a class", name, value) for name, value in pairs if name in _COMPARING)
+                for key, value in zip(keys, values, strict=True):
+                    if key is not None and (name := resolve_text(key) or "") in _COMPARING:
+                        yield _UNNAMED, name, value
 
 
-def _of_body(body: list[ast.stmt]) -> Iterator[tuple[str, ast.FunctionDef | ast.expr]]:
-    for statement in body:
+def _find_comparing_in_class(owner: ast.ClassDef) -> Iterator[_Given]:
+    for statement in owner.body:
         match statement:
             case ast.FunctionDef(name=name) if name in _COMPARING:
-                yield name, statement
+                yield owner.name, name, statement
             case ast.Assign(targets=targets, value=value):
-                mine = [target.id for target in targets if isinstance(target, ast.Name)]
-                yield from ((name, value) for name in mine if name in _COMPARING)
+                for target in targets:
+                    if isinstance(target, ast.Name) and target.id in _COMPARING:
+                        yield owner.name, target.id, value
 
 
-def _is_true(node: ast.ClassDef) -> bool:
-    return any(
-        isinstance(part, ast.FunctionDef) and part.name == "__bool__" and _constant(part) is True for part in node.body
-    )
+def _is_always_true(node: ast.ClassDef) -> bool:
+    for part in node.body:
+        if isinstance(part, ast.FunctionDef) and part.name == "__bool__" and _get_constant(part) is True:
+            return True
+    return False
 
 
-def _results(function: _Function) -> list[ast.expr | None]:
+def _list_results(function: _Function) -> list[ast.expr | None]:
     if isinstance(function, ast.Lambda):
         return [function.body]
-    return [node.value for node in ast.walk(function) if isinstance(node, ast.Return)]
+    return [node.value for node in find_nodes(function, ast.Return)]
 
 
-def _constant(function: _Function) -> object:
-    """The one constant that every return gives; None if there is no return, or not one constant alone."""
-    values = {value.value if isinstance(value, ast.Constant) else None for value in _results(function)}
+def _get_constant(function: _Function) -> object:
+    """Return the one constant that every return gives; None if there is no return, or not one constant alone."""
+    values = set()
+    for result in _list_results(function):
+        if not isinstance(result, ast.Constant):
+            return None
+        values.add(result.value)
     if len(values) == 1:
         return values.pop()
     return None
 
 
-def _is_blind(function: _Function) -> bool:
-    """Whether an answer is given that does not depend on the other value, or only on whether it is something at all."""
-    parameters = [*function.args.posonlyargs, *function.args.args]
-    if len(parameters) < 2 or not any(_answers(value) for value in _results(function)):
+def _list_parameters(function: _Function) -> list[str]:
+    return [parameter.arg for parameter in (*function.args.posonlyargs, *function.args.args)]
+
+
+def _ignores_other(function: _Function) -> bool:
+    """Return True if an answer depends on the other value not at all, or only on whether it is something."""
+    parameters = _list_parameters(function)
+    if len(parameters) < 2 or not any(map(_is_answer, _list_results(function))):
         return False  # only a function with another shape, or one that refuses to compare
-    other = parameters[1].arg
-    body = [function.body] if isinstance(function, ast.Lambda) else function.body
-    idle = {id(part) for node in body for part in _idle_looks(node, other)}
-    return not any(
-        isinstance(node, ast.Name) and node.id == other and id(node) not in idle
-        for part in body
-        for node in ast.walk(part)
-    )
+    other = parameters[1]
+    body: list[ast.AST] = []
+    if isinstance(function, ast.Lambda):
+        body.append(function.body)
+    else:
+        body += function.body
+    for part in body:
+        idle = set(map(id, _find_idle_looks(part, other)))
+        for name in find_nodes(part, ast.Name):
+            if name.id == other and id(name) not in idle:
+                return False
+    return True
 
 
-def _is_selfless(function: _Function) -> bool:
-    """Whether an answer depends on the other value alone, and is more than what that is or what it is equal to."""
-    parameters = [*function.args.posonlyargs, *function.args.args]
-    if len(parameters) < 2 or _speaks_of(function, parameters[0].arg) or _speaks_of(function, "super"):
+def _ignores_self(function: _Function) -> bool:
+    """Return True if an answer depends on the other value alone, and is more than what that is or is equal to."""
+    parameters = _list_parameters(function)
+    if len(parameters) < 2 or uses_name(function, parameters[0]) or uses_name(function, "super"):
         return False
-    other = parameters[1].arg
-    answers = [value for value in _results(function) if value is not None and _answers(value)]
-    return any(_speaks_of(value, other) and not _tells_apart(value, other) for value in answers)
-
-
-def _speaks_of(node: ast.AST, name: str) -> bool:
-    return any(isinstance(part, ast.Name) and part.id == name for part in ast.walk(node))
+    other = parameters[1]
+    for result in _list_results(function):
+        if result is None or not _is_answer(result) or not uses_name(result, other):
+            continue
+        if not _tells_apart(result, other):
+            return True
+    return False
 
 
 def _tells_apart(value: ast.expr, other: str) -> bool:
-    """Whether some values are not such: `isinstance(other, Zero)`, `other == 0`, `type(other) is Zero`."""
+    """Return True if some values are not such: `isinstance(other, Zero)`, `other == 0`, `type(other) is Zero`."""
     match value:
         case ast.BoolOp(op=ast.And(), values=values):
             return any(_tells_apart(part, other) for part in values)
@@ -129,36 +157,38 @@ def _tells_apart(value: ast.expr, other: str) -> bool:
         case ast.Call(func=ast.Name(id="isinstance")):
             return True
         case ast.Compare(left=left, ops=[ast.Eq() | ast.Is() | ast.In()], comparators=[right]):
-            return _speaks_of(left, other) != _speaks_of(right, other)
+            return uses_name(left, other) != uses_name(right, other)
     return False
 
 
-def _answers(value: ast.expr | None) -> bool:
+def _is_answer(value: ast.expr | None) -> bool:
     is_refusal = isinstance(value, ast.Name) and value.id == "NotImplemented"
     is_no = isinstance(value, ast.Constant) and not value.value
     return value is not None and not is_refusal and not is_no
 
 
-def _idle_looks(body: ast.AST, other: str) -> Iterator[ast.AST]:
-    """Looks at the other value that tell nothing of it: whether it is None, whether it is a number, a text, a list."""
+def _find_idle_looks(body: ast.AST, other: str) -> Iterator[ast.Name]:
+    """Yield looks at the other value that tell nothing of it: if it is None, a number, a text, a list."""
     for node in ast.walk(body):
         match node:
             case ast.Compare(
                 left=ast.Name(id=name) as left, ops=[ast.Is() | ast.IsNot()], comparators=[ast.Constant()]
-            ):
-                yield from [left] if name == other else []
-            case ast.Call(func=ast.Name(id="isinstance"), args=[ast.Name(id=name) as first, kind]):
-                yield from [first] if name == other and _is_common(kind) else []
+            ) if name == other:
+                yield left
+            case ast.Call(func=ast.Name(id="isinstance"), args=[ast.Name(id=name) as first, kind]) if name == other:
+                if _is_common_type(kind):
+                    yield first
 
 
-def _is_common(kind: ast.expr) -> bool:
-    """Whether it names types that tests compare with; a class without fields may well equal all of its own kind."""
-    kinds = kind.elts if isinstance(kind, ast.Tuple) else [kind]
-    return any(isinstance(one, ast.Name) and one.id in _COMMON for one in kinds)
+def _is_common_type(kind: ast.expr) -> bool:
+    """Return True for types that tests compare with; a class without fields may well equal all of its own kind."""
+    if isinstance(kind, ast.Tuple):
+        return any(map(_is_common_type, kind.elts))
+    return isinstance(kind, ast.Name) and kind.id in _COMMON_TYPES
 
 
 def _returns_one_of(function: _Function, classes: set[str]) -> bool:
-    results = _results(function)
-    return any(
-        isinstance(one, ast.Call) and isinstance(one.func, ast.Name) and one.func.id in classes for one in results
-    )
+    for result in _list_results(function):
+        if isinstance(result, ast.Call) and isinstance(result.func, ast.Name) and result.func.id in classes:
+            return True
+    return False

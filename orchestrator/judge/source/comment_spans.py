@@ -1,4 +1,4 @@
-"""Where comments stand in languages other than Python, found without parsing; nowhere where that is unsure."""
+"""Finding comments in languages other than Python without parsing; none where that is unsure."""
 
 import re
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ _NEVER = re.compile(r"(?!)")
 
 @dataclass(frozen=True)
 class CommentSyntax:
-    """How a family of languages writes comments and strings.
+    """The ways in which a family of languages writes comments and strings.
 
     Attributes:
         line: what begins a comment that ends with its line.
@@ -86,12 +86,12 @@ _BY_SUFFIX = {
 
 
 def find_comment_syntax(path: str) -> CommentSyntax | None:
-    """How comments are written in a file, by its name; None if nobody knows."""
+    """Return how comments are written in a file, by its name; None if nobody knows."""
     return _BY_SUFFIX.get(PurePosixPath(path).suffix)
 
 
 def find_comments(text: str, syntax: CommentSyntax) -> list[tuple[int, int]] | None:
-    """Where the comments of a text begin and end; None if something in it could be read in more than one way."""
+    """Return the spans of a text's comments; None if something in it could be read in more than one way."""
     if syntax.ambiguous.search(text):
         return None
     spans: list[tuple[int, int]] = []
@@ -100,9 +100,9 @@ def find_comments(text: str, syntax: CommentSyntax) -> list[tuple[int, int]] | N
         if text[at] in syntax.quotes:
             is_prefixed = text[at - 1 : at].isalnum() or text[at - 1 : at] in {"_", "@", "#", "$"}
             is_unsure = is_prefixed or syntax.unsure_string.search(before)
-            end = None if is_unsure else _end_of_string(text, at, syntax)
+            end = None if is_unsure else _find_string_end(text, at, syntax)
         elif _begins_comment(text, at, syntax):
-            end = None if syntax.unsure.search(before) else _end_of_comment(text, at, syntax)
+            end = None if syntax.unsure.search(before) else _find_comment_end(text, at, syntax)
             spans.append((at, end or at))
         else:
             if text[at] == "\n":
@@ -123,7 +123,7 @@ def _begins_comment(text: str, at: int, syntax: CommentSyntax) -> bool:
     return bool(syntax.line) and text.startswith(syntax.line, at) and is_free
 
 
-def _end_of_comment(text: str, at: int, syntax: CommentSyntax) -> int | None:
+def _find_comment_end(text: str, at: int, syntax: CommentSyntax) -> int | None:
     if syntax.block and text.startswith(syntax.block[0], at):
         end = text.find(syntax.block[1], at + len(syntax.block[0]))
         if end < 0:
@@ -135,8 +135,8 @@ def _end_of_comment(text: str, at: int, syntax: CommentSyntax) -> int | None:
     return end
 
 
-def _end_of_string(text: str, at: int, syntax: CommentSyntax) -> int | None:
-    """None if it does not end on its line where it has to, or holds code that may hold strings itself."""
+def _find_string_end(text: str, at: int, syntax: CommentSyntax) -> int | None:
+    """Return the end of a string; None if it does not end on its line as it has to, or holds code with strings."""
     quote, start = text[at], at
     at += 1
     while at < len(text):

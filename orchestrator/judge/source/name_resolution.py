@@ -1,4 +1,4 @@
-"""What expressions of a module stand for, however they are spelt: imported as, by `getattr`, in pieces of text."""
+"""The meaning of expressions of a module, however they are spelt: imported as, by `getattr`, in pieces of text."""
 
 import ast
 
@@ -9,15 +9,18 @@ _DEPTH = 40
 
 
 class NameResolver:
-    """What names of a module stand for, whatever they were imported or assigned as."""
+    """Tells for what the names of a module stand, whatever they were imported or assigned as."""
 
     def __init__(self, tree: ast.Module) -> None:
         self._known: dict[str, str] = {}
         for node in ast.walk(tree):
             if isinstance(node, ast.Import):
-                self._known |= {alias.asname: alias.name for alias in node.names if alias.asname}
+                for alias in node.names:
+                    if alias.asname:
+                        self._known[alias.asname] = alias.name
             elif isinstance(node, ast.ImportFrom) and node.level == 0:
-                self._known |= {alias.asname or alias.name: f"{node.module}.{alias.name}" for alias in node.names}
+                for alias in node.names:
+                    self._known[alias.asname or alias.name] = f"{node.module}.{alias.name}"
         for statement in tree.body:
             match statement:
                 case ast.Assign(targets=[ast.Name(id=name)], value=value) if (
@@ -26,27 +29,27 @@ class NameResolver:
                     self._known[name] = other
 
     def resolve_name(self, node: ast.AST, depth: int = _DEPTH) -> str | None:
-        """`a.b.c` for what is reached by names, `getattr` or `vars`, or by importing a module by a text; else None."""
+        """Return `a.b.c` for what is reached by names, `getattr`, `vars` or an import by a text; else None."""
         match node:
             case _ if depth == 0:
                 return None
             case ast.Name(id=name):
                 return self._known.get(name, name)
             case ast.Attribute(value=value, attr=name):
-                return self._below(value, name, depth)
+                return self._resolve_attribute(value, name, depth)
             case ast.Subscript(value=value, slice=part) if (text := resolve_text(part)) is not None:
-                return self._item(value, text, depth)
+                return self._resolve_item(value, text, depth)
             case ast.Call(func=function, args=[first, *rest]):
-                return self._called(self.resolve_name(function, depth - 1), first, rest, depth)
+                return self._resolve_call(self.resolve_name(function, depth - 1), first, rest, depth)
         return None
 
-    def _below(self, value: ast.AST, name: str, depth: int) -> str | None:
+    def _resolve_attribute(self, value: ast.AST, name: str, depth: int) -> str | None:
         base = self.resolve_name(value, depth - 1)
         if base is None:
             return None
         return f"{base}.{name}"
 
-    def _item(self, value: ast.AST, name: str, depth: int) -> str | None:
+    def _resolve_item(self, value: ast.AST, name: str, depth: int) -> str | None:
         base = self.resolve_name(value, depth - 1)
         if base == "sys.modules":
             return name
@@ -56,33 +59,32 @@ class NameResolver:
             return f"{base.removesuffix(_FIELDS)}.{name}"
         return None
 
-    def _called(self, function: str | None, first: ast.expr, rest: list[ast.expr], depth: int) -> str | None:
+    def _resolve_call(self, function: str | None, first: ast.expr, rest: list[ast.expr], depth: int) -> str | None:
         if function in _IMPORTING:
             return resolve_text(first)
         if function == "vars":
-            return self._below(first, "__dict__", depth)
+            return self._resolve_attribute(first, "__dict__", depth)
         if function == "getattr" and rest and (name := resolve_text(rest[0])) is not None:
-            return self._below(first, name, depth)
+            return self._resolve_attribute(first, name, depth)
         return None
 
 
 def resolve_text(node: ast.AST, depth: int = _DEPTH) -> str | None:
-    """The text that an expression of constants makes, whole, in pieces, joined or backwards; None for all others."""
+    """Return the text that constants make, whole, in pieces, joined or backwards; None for other expressions."""
     match node:
         case _ if depth == 0:
             return None
         case ast.Constant(value=str(text)):
             return text
         case ast.BinOp(left=left, op=ast.Add(), right=right):
-            return _joined("", [left, right], depth)
+            return _join_texts("", [left, right], depth)
         case ast.JoinedStr(values=values):
-            parts = [value.value if isinstance(value, ast.FormattedValue) else value for value in values]
-            return _joined("", parts, depth)
+            return _join_texts("", list(map(_unwrap_value, values)), depth)
         case ast.Call(
             func=ast.Attribute(value=ast.Constant(value=str(between)), attr="join"),
             args=[ast.List(elts=parts) | ast.Tuple(elts=parts)],
         ):
-            return _joined(between, parts, depth)
+            return _join_texts(between, parts, depth)
         case ast.Subscript(
             value=value, slice=ast.Slice(lower=None, upper=None, step=ast.UnaryOp(ast.USub(), ast.Constant(value=1)))
         ):
@@ -93,8 +95,17 @@ def resolve_text(node: ast.AST, depth: int = _DEPTH) -> str | None:
     return None
 
 
-def _joined(between: str, parts: list[ast.expr], depth: int) -> str | None:
-    texts = [text for part in parts if (text := resolve_text(part, depth - 1)) is not None]
-    if len(texts) == len(parts):
-        return between.join(texts)
-    return None
+def _join_texts(between: str, parts: list[ast.expr], depth: int) -> str | None:
+    texts = []
+    for part in parts:
+        text = resolve_text(part, depth - 1)
+        if text is None:
+            return None
+        texts.append(text)
+    return between.join(texts)
+
+
+def _unwrap_value(value: ast.expr) -> ast.expr:
+    if isinstance(value, ast.FormattedValue):
+        return value.value
+    return value

@@ -5,17 +5,20 @@ import io
 import threading
 import tokenize
 import warnings
+from collections.abc import Iterator
+from typing import TypeVar
 
-_ONE_AT_A_TIME = threading.Lock()
-"""CPython 3.11 counts the recursion of `ast` for all threads together (python/cpython#106905)."""
-
-
+Node = TypeVar("Node", bound=ast.AST)
+FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 MAX_TREE_DEPTH = 150
 """How deep a tree may go that is still looked into: Python's own tools for trees call themselves for every level."""
 
+_PARSER_LOCK = threading.Lock()
+"""CPython 3.11 counts the recursion of `ast` for all threads together (python/cpython#106905)."""
+
 
 def parse_python(source: bytes) -> ast.Module | None:
-    """The tree; None if nobody can read it as Python, or it goes too deep. Blocks."""
+    """Return the tree; None if nobody can read it as Python, or it goes too deep. Blocks."""
     tree = _parse(source)
     if tree is None or _is_deep(tree):
         return None
@@ -23,14 +26,14 @@ def parse_python(source: bytes) -> ast.Module | None:
 
 
 def is_too_deep(source: bytes) -> bool:
-    """Whether it is Python, and goes too deep to be looked into. Blocks."""
+    """Return True if it is Python, and goes too deep to be looked into. Blocks."""
     tree = _parse(source)
     return tree is not None and _is_deep(tree)
 
 
 def _parse(source: bytes) -> ast.Module | None:
     try:
-        with _ONE_AT_A_TIME, warnings.catch_warnings():
+        with _PARSER_LOCK, warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return ast.parse(source)
     except (SyntaxError, ValueError, LookupError, RecursionError, MemoryError):
@@ -40,22 +43,37 @@ def _parse(source: bytes) -> ast.Module | None:
 def _is_deep(tree: ast.AST) -> bool:
     level: list[ast.AST] = [tree]
     for _ in range(MAX_TREE_DEPTH):
-        level = [child for node in level for child in ast.iter_child_nodes(node)]
-        if not level:
+        below: list[ast.AST] = []
+        for node in level:
+            below += ast.iter_child_nodes(node)
+        if not below:
             return False
+        level = below
     return True
 
 
 def tokenize_python(source: bytes) -> tuple[tokenize.TokenInfo, ...] | None:
-    """Its tokens, comments among them; None if nobody can read it as Python. Blocks."""
+    """Return its tokens, comments among them; None if nobody can read it as Python. Blocks."""
     try:
         return tuple(tokenize.tokenize(io.BytesIO(source).readline))
     except (SyntaxError, ValueError, LookupError, RecursionError, tokenize.TokenError):
         return None  # a lookup fails for a coding that is none of text: `# coding: zlib`
 
 
+def find_nodes(tree: ast.AST, kind: type[Node]) -> Iterator[Node]:
+    """Yield the nodes of one kind in a tree, itself among them, breadth first."""
+    for node in ast.walk(tree):
+        if isinstance(node, kind):
+            yield node
+
+
+def uses_name(tree: ast.AST, name: str) -> bool:
+    """Return True if the name stands anywhere in a tree."""
+    return any(node.id == name for node in find_nodes(tree, ast.Name))
+
+
 def get_last_name(node: ast.AST) -> str:
-    """The last part of what is called or named: `raises` of `pytest.raises(…)`; empty for anything else."""
+    """Return the last part of what is called or named: `raises` of `pytest.raises(…)`; empty for anything else."""
     if isinstance(node, ast.Call):
         return get_last_name(node.func)
     if isinstance(node, ast.Attribute):
@@ -63,3 +81,10 @@ def get_last_name(node: ast.AST) -> str:
     if isinstance(node, ast.Name):
         return node.id
     return ""
+
+
+def list_elements(value: ast.expr) -> list[ast.expr]:
+    """Return what a list or tuple holds; any other expression alone."""
+    if isinstance(value, ast.List | ast.Tuple):
+        return value.elts
+    return [value]

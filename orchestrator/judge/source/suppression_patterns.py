@@ -1,4 +1,4 @@
-"""How each language silences linters, type checkers and coverage: the comments and attributes, as patterns."""
+"""Patterns of the comments and attributes by which each language silences linters, type checkers and coverage."""
 
 import re
 from collections.abc import Mapping
@@ -13,14 +13,14 @@ class SuppressionKind(NamedTuple):
     pattern: re.Pattern[str]
 
 
-def _kinds(**patterns: str) -> tuple[SuppressionKind, ...]:
+def _build_kinds(**patterns: str) -> tuple[SuppressionKind, ...]:
     return tuple(
         SuppressionKind(name.replace("__", ": ").replace("_", " "), re.compile(text, re.IGNORECASE))
         for name, text in patterns.items()
     )
 
 
-PYTHON_SUPPRESSIONS = _kinds(
+PYTHON_SUPPRESSIONS = _build_kinds(
     noqa=r"#\s*noqa\b(?P<only>\s*:\s*[A-Z])?",
     noqa_for_a_whole_file=r"#\s*(?:flake8[:=]|ruff:)\s*noqa\b(?P<only>\s*:\s*[A-Z])?",
     type__ignore=r"#\s*type:\s*ignore\b(?P<only>\[)?",
@@ -34,7 +34,7 @@ PYTHON_SUPPRESSIONS = _kinds(
     nosec=r"#\s*nosec\b(?P<only>[\s:]+B\d)?",
     nosemgrep=r"#\s*nosemgrep\b(?P<only>:)?",
 )
-_SCRIPT = _kinds(
+_SCRIPT = _build_kinds(
     eslint_disable=r"(?://|/\*|<!--)\s*eslint-disable(?:-next-line|-line)?\b(?P<only>[ \t]+[@\w])?",
     ts_ignore=r"(?://|/\*)\s*(?P<only>@ts-ignore)\b",
     ts_nocheck=r"(?://|/\*)\s*@ts-nocheck\b",
@@ -45,41 +45,41 @@ _SCRIPT = _kinds(
     FlowFixMe=r"(?://|/\*)\s*(?P<only>\$FlowFixMe)\b",
     stylelint_disable=r"/\*\s*stylelint-disable(?:-next-line|-line)?\b(?P<only>[ \t]+[@\w])?",
 )
-_GO = _kinds(
+_GO = _build_kinds(
     nolint=r"//\s*nolint\b(?P<only>:)?",
     lint__ignore=r"//\s*lint:(?:file-)?(?P<only>ignore)\b",
     nosec=r"(?://|/\*)\s*#nosec\b(?P<only>[\s:]+G\d)?",
 )
-_RUST = _kinds(
+_RUST = _build_kinds(
     allow=r"#!?\[\s*(?:cfg_attr\s*\(.*?,\s*)?(?:allow|expect)\s*\(\s*(?:warnings\b|clippy::all\b|(?P<only>\w))"
 )
-_JVM = _kinds(
+_JVM = _build_kinds(
     Suppress=r"@(?:file:)?Suppress(?:Warnings|Lint|FBWarnings)?\s*\(\s*(?:\{?\s*\"all\"|(?P<only>\S))",
     NOSONAR=r"//\s*NOSONAR\b",
 )
-_RUBY = _kinds(
+_RUBY = _build_kinds(
     rubocop__disable=r"#\s*rubocop:(?:disable|todo)\s+(?:all\b|(?P<only>\w))", nocov=r"#\s*(?P<only>:nocov:)"
 )
-_SHELL = _kinds(shellcheck_disable=r"#\s*shellcheck\s+(?:.*\s)?disable=(?:all\b|(?P<only>\w))")
-_C = _kinds(
+_SHELL = _build_kinds(shellcheck_disable=r"#\s*shellcheck\s+(?:.*\s)?disable=(?:all\b|(?P<only>\w))")
+_C = _build_kinds(
     NOLINT=r"(?://|/\*)\s*NOLINT(?:NEXTLINE|BEGIN)?\b(?P<only>\()?",
     diagnostic_ignored=r"#\s*pragma\s+(?:GCC|clang)\s+diagnostic\s+(?P<only>ignored)",
     warning_disable=r"#\s*pragma\s+warning\s*\(?\s*disable\b(?P<only>\s*:?\s*\w)?",
     cppcheck_suppress=r"(?://|/\*)\s*(?P<only>cppcheck-suppress)",
     LCOV_EXCL=r"(?://|/\*)\s*(?P<only>LCOV_EXCL_(?:BR_)?(?:LINE|START))",
 )
-_SHARP = _kinds(
+_SHARP = _build_kinds(
     warning_disable=r"#pragma\s+warning\s+disable\b(?P<only>\s+\w)?",
     SuppressMessage=r"\[\s*(?:\w+\s*:\s*)?(?P<only>SuppressMessage)\s*\(",
     ExcludeFromCodeCoverage=r"\[\s*(?:\w+\s*:\s*)?ExcludeFromCodeCoverage\b",
 )
-_PHP = _kinds(
+_PHP = _build_kinds(
     phpstan_ignore=r"@phpstan-ignore(?:-next-line|-line)?\b(?P<only>\s+\w)?",
     psalm_suppress=r"@psalm-suppress\s+(?P<only>\w)",
     phpcs__ignore=r"(?://|/\*|#)\s*phpcs:(?:ignore|disable)(?:File)?\b(?P<only>\s+\w)?",
     codeCoverageIgnore=r"@(?P<only>codeCoverageIgnore)",
 )
-_SWIFT = _kinds(swiftlint__disable=r"//\s*swiftlint:disable(?::\w+)?\s+(?:all\b|(?P<only>\w))")
+_SWIFT = _build_kinds(swiftlint__disable=r"//\s*swiftlint:disable(?::\w+)?\s+(?:all\b|(?P<only>\w))")
 
 _LANGUAGES: Mapping[str, tuple[SuppressionKind, ...]] = {
     suffix: kinds
@@ -101,5 +101,5 @@ _LANGUAGES: Mapping[str, tuple[SuppressionKind, ...]] = {
 
 
 def get_suppression_kinds(path: str) -> tuple[SuppressionKind, ...]:
-    """The ways that the language of a file knows, by the file's name; none if the language is not known."""
+    """Return the ways that the language of a file knows, by the file's name; none if the language is not known."""
     return _LANGUAGES.get(PurePosixPath(path).suffix[1:].lower(), ())

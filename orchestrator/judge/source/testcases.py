@@ -1,17 +1,21 @@
 """The test functions of a Python file, by name, with what decides whether they run and in how many cases."""
 
 import ast
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from orchestrator.judge.source.assertions import FunctionNode
-from orchestrator.judge.source.python_syntax import get_last_name
+from orchestrator.judge.source.python_syntax import (
+    FunctionNode,
+    get_last_name,
+    list_elements,
+    uses_name,
+)
 
 _Body = Sequence[ast.stmt]
 _Marks = tuple[str, ...]
 _SKIPS = frozenset({"skip", "skipif", "skipIf", "skipUnless", "skipTest", "xfail", "expectedFailure", "importorskip"})
+_CONDITIONAL = frozenset({"skipif", "skipIf", "skipUnless"})
 _LEAVES = frozenset({"SkipTest", "Skipped"})
 
 
@@ -19,8 +23,8 @@ _LEAVES = frozenset({"SkipTest", "Skipped"})
 class TestFunction:
     """A function of a test file. `name` has its classes before it, `marks` are what may skip it or expects it to fail.
 
-    `cases` is how often it runs for its parameters, None where that is not written there. `is_found` tells whether a
-    runner would take it for a test; `is_lost` is one whose name belongs to something else further down.
+    `cases` is how often it runs for its parameters, None where that is not written there. `is_collected` tells that a
+    runner would take it for a test; `is_shadowed` that its name belongs to something else further down.
     """
 
     __test__ = False  # pytest would take it for a test class
@@ -33,14 +37,9 @@ class TestFunction:
     is_collected: bool
     is_shadowed: bool
 
-    @property
-    def location(self) -> str:
-        """Its place, as `path:line`."""
-        return f"{self.path}:{self.node.lineno}"
-
     @cached_property
     def body_dump(self) -> str:
-        """What it does, whatever it is called."""
+        """A dump of its body, whatever it is called."""
         return "".join(map(ast.dump, self.node.body))
 
     @property
@@ -50,88 +49,101 @@ class TestFunction:
 
 
 def list_test_functions(path: str, tree: ast.Module) -> list[TestFunction]:
-    """All functions of a module and of its classes, in order; functions within functions belong to those."""
-    return list(_in(path, tree.body, "", _marks_of_scope(tree.body), is_found=True))
+    """Return all functions of a module and of its classes, in order; functions within functions belong to those."""
+    return list(_read_body(path, tree.body, "", _list_scope_marks(tree.body), is_collected=True))
 
 
-def _in(path: str, body: _Body, prefix: str, marks: _Marks, is_found: bool) -> Iterator[TestFunction]:
+def _read_body(path: str, body: _Body, prefix: str, marks: _Marks, is_collected: bool) -> Iterator[TestFunction]:
     for position, statement in enumerate(body):
         match statement:
             case ast.FunctionDef() | ast.AsyncFunctionDef():
-                own = (*marks, *_decorating(statement.decorator_list), *_in_its_body(statement))
-                is_lost = _is_lost(statement.name, body[position + 1 :])
-                is_test = is_found and statement.name.startswith("test") and not is_lost
-                cases = _cases(statement.decorator_list)
-                yield TestFunction(path, prefix + statement.name, statement, own, cases, is_test, is_lost)
+                own = (*marks, *_list_decorator_marks(statement.decorator_list), *_find_body_marks(statement))
+                is_shadowed = _is_shadowed(statement.name, body[position + 1 :])
+                is_test = is_collected and statement.name.startswith("test") and not is_shadowed
+                cases = _count_cases(statement.decorator_list)
+                yield TestFunction(path, prefix + statement.name, statement, own, cases, is_test, is_shadowed)
             case ast.ClassDef():
-                own = (*marks, *_decorating(statement.decorator_list), *_marks_of_scope(statement.body))
-                is_class = is_found and (statement.name.startswith("Test") or bool(statement.bases))
-                yield from _in(path, statement.body, f"{prefix}{statement.name}.", own, is_class)
+                own = (*marks, *_list_decorator_marks(statement.decorator_list), *_list_scope_marks(statement.body))
+                is_test = is_collected and (statement.name.startswith("Test") or bool(statement.bases))
+                yield from _read_body(path, statement.body, f"{prefix}{statement.name}.", own, is_test)
             case ast.If() | ast.Try():
-                yield from _in(path, statement.body, prefix, marks, is_found)
-                yield from _in(path, statement.orelse, prefix, marks, is_found)
+                yield from _read_body(path, statement.body, prefix, marks, is_collected)
+                yield from _read_body(path, statement.orelse, prefix, marks, is_collected)
             case ast.With():
-                yield from _in(path, statement.body, prefix, marks, is_found)
+                yield from _read_body(path, statement.body, prefix, marks, is_collected)
 
 
-def _is_lost(name: str, following: _Body) -> bool:
-    """Whether what follows takes a name away, or gives it to something that does not rest on the old one."""
+def _is_shadowed(name: str, following: _Body) -> bool:
+    """Return True if what follows takes a name away, or gives it to something that does not rest on the old one."""
     for statement in following:
         match statement:
             case ast.FunctionDef(name=other) | ast.AsyncFunctionDef(name=other) | ast.ClassDef(name=other):
                 if other == name and not statement.decorator_list:
                     return True
-            case ast.Delete(targets=targets) | ast.Assign(targets=targets):
-                is_named = any(isinstance(target, ast.Name) and target.id == name for target in targets)
-                value = statement.value if isinstance(statement, ast.Assign) else None
-                if is_named and not (value and any(isinstance(n, ast.Name) and n.id == name for n in ast.walk(value))):
+            case ast.Delete(targets=targets):
+                if _is_among(name, targets):
+                    return True
+            case ast.Assign(targets=targets, value=value):
+                if _is_among(name, targets) and not uses_name(value, name):
                     return True
     return False
 
 
-def _marks_of_scope(body: _Body) -> tuple[str, ...]:
-    """What a module or a class says of all its tests."""
+def _is_among(name: str, targets: Sequence[ast.expr]) -> bool:
+    return any(isinstance(target, ast.Name) and target.id == name for target in targets)
+
+
+def _list_scope_marks(body: _Body) -> tuple[str, ...]:
+    """Return what a module or a class says of all its tests."""
     found: list[str] = []
     for statement in body:
         match statement:
             case ast.Assign(targets=[ast.Name(id="pytestmark")], value=value):
-                found += _decorating(value.elts if isinstance(value, ast.List | ast.Tuple) else [value])
+                found += _list_decorator_marks(list_elements(value))
             case ast.Assign(targets=[ast.Name(id="__test__")], value=ast.Constant(value=False)):
                 found.append("__test__ = False")
             case ast.Expr(value=ast.Call() as call) if get_last_name(call) in _SKIPS:
-                found.append(ast.unparse(call)[:80])
+                found.append(_quote_node(call))
     return tuple(found)
 
 
-def _decorating(decorators: Sequence[ast.expr]) -> tuple[str, ...]:
-    return tuple(ast.unparse(one)[:80] for one in decorators if get_last_name(one) in _SKIPS)
+def _list_decorator_marks(decorators: Sequence[ast.expr]) -> tuple[str, ...]:
+    return tuple(_quote_node(one) for one in decorators if get_last_name(one) in _SKIPS)
 
 
-def _in_its_body(function: FunctionNode) -> Iterator[str]:
+def _find_body_marks(function: FunctionNode) -> Iterator[str]:
+    decorators = set(map(id, function.decorator_list))
     for node in ast.walk(function):
-        if isinstance(node, ast.Call) and get_last_name(node) in _SKIPS - {"skipif", "skipIf", "skipUnless"}:
-            if not any(node is one for one in function.decorator_list) and not _skips_ahead(node):
-                yield ast.unparse(node)[:80]
+        if isinstance(node, ast.Call) and get_last_name(node) in _SKIPS - _CONDITIONAL:
+            if id(node) not in decorators and not _skips_ahead(node):
+                yield _quote_node(node)
         elif isinstance(node, ast.Raise) and node.exc is not None and get_last_name(node.exc) in _LEAVES:
-            yield ast.unparse(node)[:80]
+            yield _quote_node(node)
+
+
+def _quote_node(node: ast.AST) -> str:
+    return ast.unparse(node)[:80]
 
 
 def _skips_ahead(call: ast.Call) -> bool:
-    """Whether it is a method of a buffer, say: `x.skip(2)`; no skip of a test takes a number for its reason."""
+    """Return True for a method of a buffer, say: `x.skip(2)`; no skip of a test takes a number for its reason."""
     match call:
         case ast.Call(func=ast.Attribute(attr="skip"), args=[ast.Constant(value=value)], keywords=[]):
             return type(value) is int
     return False
 
 
-def _cases(decorators: Sequence[ast.expr]) -> int | None:
-    """How many cases its parameters make; None if that is not written out."""
-    counts = []
-    for call in decorators:
-        if isinstance(call, ast.Call) and get_last_name(call) == "parametrize":
-            values = call.args[1] if len(call.args) > 1 else None
-            counts.append(len(values.elts) if isinstance(values, ast.List | ast.Tuple) else None)
-    known = [count for count in counts if count is not None]
-    if len(known) == len(counts):
-        return math.prod(known)
-    return None
+def _count_cases(decorators: Sequence[ast.expr]) -> int | None:
+    """Return how many cases a function's parameters make; None if that is not written out."""
+    cases = 1
+    for decorator in decorators:
+        match decorator:
+            case ast.Call(args=[_, ast.List(elts=values) | ast.Tuple(elts=values), *_]) if _is_parametrize(decorator):
+                cases *= len(values)
+            case ast.Call() if _is_parametrize(decorator):
+                return None
+    return cases
+
+
+def _is_parametrize(decorator: ast.expr) -> bool:
+    return get_last_name(decorator) == "parametrize"

@@ -14,7 +14,7 @@ _LINES = re.compile(r":\d+(?:[-:]\d+)?\Z")
 
 
 class CriterionProof(FrozenModel):
-    """What the harness saw of one criterion on the final state: the key of the receipt, and in words what is red."""
+    """The harness's evidence on one criterion at the end: the key of the receipt, and in words what is red."""
 
     id: str
     receipt: str
@@ -24,25 +24,32 @@ class CriterionProof(FrozenModel):
 def settle_contract_verdict(
     contract: Contract, verdict: IterationVerdict, proofs: Mapping[str, CriterionProof], against: Collection[str] = ()
 ) -> IterationVerdict:
-    """The verdict that counts: a finding for each criterion, and done only if all are met and nothing is `against` it.
+    """Return the verdict that counts: done only if all criteria are met and nothing is `against` it.
 
-    A criterion that the model did not speak of is unmet, and so is one whose command is red or was not run.
+    It has a finding for each criterion. One that the model did not speak of is unmet, and so is one whose command is
+    red or was not run.
     """
-    red = {one.id: words for one in contract.criteria if (words := _red(one, proofs.get(one.id)))}
-    findings = tuple(_finding(one, verdict, proofs.get(one.id), red.get(one.id, "")) for one in contract.criteria)
-    is_overruled = verdict.decision == "done" and (bool(against) or not all(finding.met for finding in findings))
-    told = (one for one in findings if not one.met and (is_overruled or one.id in red))
-    return verdict.model_copy(
-        update={
-            "decision": "continue" if is_overruled else verdict.decision,
-            "findings": findings,
-            "reasons": (*verdict.reasons, *(f"{one.id} is not met: {one.evidence}" for one in told), *against),
-        }
-    )
+    findings, unmet = [], []
+    red_reasons: dict[str, str] = {}
+    for criterion in contract.criteria:
+        red_reasons[criterion.id] = _describe_red(criterion, proofs.get(criterion.id))
+        finding = _build_finding(criterion, verdict, proofs.get(criterion.id), red_reasons[criterion.id])
+        findings.append(finding)
+        if not finding.met:
+            unmet.append(finding)
+    reasons, decision = list(verdict.reasons), verdict.decision
+    is_overruled = decision == "done" and bool(against or unmet)
+    if is_overruled:
+        decision = "continue"
+    for finding in unmet:
+        if is_overruled or red_reasons[finding.id]:
+            reasons.append(f"{finding.id} is not met: {finding.evidence}")
+    changes = {"decision": decision, "findings": tuple(findings), "reasons": (*reasons, *against)}
+    return verdict.model_copy(update=changes)
 
 
-def _red(criterion: Criterion, proof: CriterionProof | None) -> str:
-    """What speaks against a criterion beside a model; empty when nothing does."""
+def _describe_red(criterion: Criterion, proof: CriterionProof | None) -> str:
+    """Return what speaks against a criterion beside a model; empty when nothing does."""
     if proof is not None:
         return proof.red
     if criterion.command:
@@ -50,38 +57,45 @@ def _red(criterion: Criterion, proof: CriterionProof | None) -> str:
     return ""
 
 
-def _finding(
+def _build_finding(
     criterion: Criterion, verdict: IterationVerdict, proof: CriterionProof | None, red: str
 ) -> CriterionFinding:
-    said = []
+    evidence, is_met, receipt = "the judge did not speak of it", False, ""
     for finding in verdict.findings:
-        if finding.id == criterion.id:
-            said.append(finding)
-    against = next((finding for finding in said if not finding.met), None)
-    if said:
-        told = (against or said[0]).evidence
-    else:
-        told = "the judge did not speak of it"
+        if finding.id != criterion.id:
+            continue
+        if not finding.met:
+            evidence, is_met = finding.evidence, False
+            break
+        if not is_met:
+            evidence, is_met = finding.evidence, True
+    if proof is not None:
+        receipt = proof.receipt
     return CriterionFinding(
         id=criterion.id,
-        met=bool(said) and against is None and not red,
-        evidence=red or told or "nothing was cited for it",
-        receipt=proof.receipt if proof else "",
+        met=is_met and not red,
+        evidence=red or evidence or "nothing was cited for it",
+        receipt=receipt,
     )
 
 
 def list_uncited_criteria(verdict: IterationVerdict, known: Collection[str]) -> Iterator[str]:
-    """Criteria that a verdict calls met without naming anything that is known: a task, a check, a receipt, a file."""
-    names, spaced = frozenset(known), [name for name in known if " " in name]
+    """Yield criteria that a verdict calls met without naming anything known: a task, a check, a receipt, a file."""
     for finding in verdict.findings:
-        if not finding.met or any(name in finding.evidence for name in spaced):
-            continue
-        if not names.intersection(_names(finding.evidence)):
+        if finding.met and not _cites_any(finding.evidence, known):
             yield finding.id
 
 
-def _names(evidence: str) -> Iterator[str]:
-    """What may be a name in a text: each word, without the marks around it and without line numbers behind it."""
+def _cites_any(evidence: str, known: Collection[str]) -> bool:
+    names = frozenset(_iterate_names(evidence))
+    for name in known:
+        if name in names or (" " in name and name in evidence):
+            return True
+    return False
+
+
+def _iterate_names(evidence: str) -> Iterator[str]:
+    """Yield what may be a name in a text: each word, without the marks around it and line numbers behind it."""
     for word in _WORD.findall(evidence):
         name = word.rstrip(".:!?")
         yield name

@@ -1,13 +1,18 @@
 """From evidence to verdict, as pure rules. Only green receipts can lead to merge; a lens can only take that away."""
 
+from collections.abc import Iterator, Sequence
+
 from orchestrator.domain.frozen_model import FrozenModel
 from orchestrator.domain.judging.check import Difference
+from orchestrator.domain.judging.rules import RuleId
 from orchestrator.domain.judging.verdict import Finding, LensVote, Verdict, VerdictKind
 from orchestrator.domain.run.attempt import Exit
 from orchestrator.domain.run.exit_causes import CAUSE_BY_EXIT
 from orchestrator.domain.run.task import EndCause
+from orchestrator.domain.text.listing import join_limited
 from orchestrator.judge.gate.flakiness import UNSETTLED_TESTS_TEXT
 
+_MAX_SHOWN = 12
 MAX_REVISIONS = 2
 """Revisions in a row before the next try starts afresh: by then the context is part of the problem."""
 
@@ -28,20 +33,29 @@ class VerdictEvidence(FrozenModel):
     revisions: int = 0
 
     @property
+    def blocking(self) -> tuple[Finding, ...]:
+        """The findings that keep the candidate from landing."""
+        return tuple(finding for finding in self.findings if finding.is_blocking)
+
+    @property
     def is_green(self) -> bool:
-        """Whether the tests ran and nothing that the harness saw itself speaks against the candidate."""
-        is_blocked = any(finding.is_blocking for finding in self.findings)
+        """True if the tests ran and nothing that the harness saw itself speaks against the candidate."""
         has_passed = self.difference is not None and self.difference.is_green
-        return self.exit == Exit.FINISHED and not is_blocked and has_passed and not self.failed_checks
+        return self.exit == Exit.FINISHED and not self.blocking and has_passed and not self.failed_checks
+
+    @property
+    def is_unsettled(self) -> bool:
+        """True if nobody can say if the candidate is red: its tests say one thing in one run, another in the next."""
+        return self.difference is not None and self.difference.is_unsettled and not self.failed_checks
 
     def with_changes(self, **changes: object) -> "VerdictEvidence":
-        """The same with more known."""
+        """Return the evidence with more known."""
         return self.model_copy(update=changes)
 
 
 def decide_verdict(evidence: VerdictEvidence) -> Verdict:
-    """The verdict, with reasons that a worker can act on and the name of why it is no merge."""
-    kind, reasons = _decide(evidence)
+    """Return the verdict, with reasons that a worker can act on and the name of why it is no merge."""
+    kind, reasons = _decide_kind(evidence)
     flags = tuple(finding.text for finding in evidence.findings if not finding.is_blocking)
     return Verdict(
         kind=kind,
@@ -50,52 +64,49 @@ def decide_verdict(evidence: VerdictEvidence) -> Verdict:
         findings=evidence.findings,
         receipts=evidence.receipts,
         votes=evidence.votes,
-        cause=_cause(evidence, kind),
+        cause=_find_cause(evidence, kind),
     )
 
 
-def _decide(evidence: VerdictEvidence) -> tuple[VerdictKind, tuple[str, ...]]:
+def _decide_kind(evidence: VerdictEvidence) -> tuple[VerdictKind, tuple[str, ...]]:
     if evidence.exit != Exit.FINISHED:
+        reasons: tuple[str, ...] = (f"the attempt ended {evidence.exit}: {evidence.detail}",)
         if evidence.exit == Exit.OUT_OF_BUDGET:
-            kind = VerdictKind.REJECT
-        else:
-            kind = VerdictKind.RESTART
-        return kind, (f"the attempt ended {evidence.exit}: {evidence.detail}",)
-    if blocking := tuple(finding for finding in evidence.findings if finding.is_blocking):
-        is_too_large = all(finding.rule == "size" for finding in blocking)  # else it may shrink when the rest is mended
-        if is_too_large:
-            kind = VerdictKind.SPLIT
-        else:
-            kind = _again(evidence)
-        return kind, tuple(finding.text for finding in blocking)
+            return VerdictKind.REJECT, reasons
+        return VerdictKind.RESTART, reasons
+    if evidence.blocking:
+        reasons = tuple(finding.text for finding in evidence.blocking)
+        if {finding.rule for finding in evidence.blocking} == {RuleId.SIZE}:
+            return VerdictKind.SPLIT, reasons
+        return _choose_retry(evidence), reasons  # mended, it may be small enough as well
     if evidence.difference is None:
         return VerdictKind.ESCALATE, ("the gate did not run, so nothing can be said of this candidate",)
-    if not evidence.difference.is_green or evidence.failed_checks:
-        return VerdictKind.ESCALATE if _is_unsettled(evidence) else _again(evidence), list_red_reasons(evidence)
-    return _vetoed(evidence) or (VerdictKind.MERGE, ())
+    if evidence.is_green:
+        return _find_veto(evidence) or (VerdictKind.MERGE, ())
+    if evidence.is_unsettled:
+        return VerdictKind.ESCALATE, list_red_reasons(evidence)
+    return _choose_retry(evidence), list_red_reasons(evidence)
 
 
-def _is_unsettled(evidence: VerdictEvidence) -> bool:
-    """Whether nobody can say if the candidate is red: its tests say one thing in one run and another in the next."""
-    return evidence.difference is not None and evidence.difference.is_unsettled and not evidence.failed_checks
-
-
-def _again(evidence: VerdictEvidence) -> VerdictKind:
+def _choose_retry(evidence: VerdictEvidence) -> VerdictKind:
     if evidence.revisions < MAX_REVISIONS:
         return VerdictKind.REVISE
     return VerdictKind.RESTART
 
 
-def _vetoed(evidence: VerdictEvidence) -> tuple[VerdictKind, tuple[str, ...]] | None:
-    """The strictest of the lenses' wishes; an unreadable vote is not an approval."""
+def _find_veto(evidence: VerdictEvidence) -> tuple[VerdictKind, tuple[str, ...]] | None:
+    """Return the strictest of the lenses' wishes; an unreadable vote is not an approval."""
     for decision, kind in _VETOES:
-        votes = []
-        for vote in evidence.votes:
-            if vote.decision == decision:
-                votes.append(vote)
+        votes = [vote for vote in evidence.votes if vote.decision == decision]
         if votes:
-            return kind, tuple(f"{vote.lens}: {reason}" for vote in votes for reason in vote.reasons)
+            return kind, tuple(_list_reasons(votes))
     return None
+
+
+def _list_reasons(votes: Sequence[LensVote]) -> Iterator[str]:
+    for vote in votes:
+        for reason in vote.reasons:
+            yield f"{vote.lens}: {reason}"
 
 
 _VETOES = (
@@ -107,13 +118,13 @@ _VETOES = (
 )
 
 
-def _cause(evidence: VerdictEvidence, kind: VerdictKind) -> EndCause | None:
-    """The name of what a verdict rests on; None for a merge."""
+def _find_cause(evidence: VerdictEvidence, kind: VerdictKind) -> EndCause | None:
+    """Return the name of what a verdict rests on; None for a merge."""
     if kind in _CAUSES:
         return _CAUSES[kind]
     if evidence.exit != Exit.FINISHED:
         return CAUSE_BY_EXIT[evidence.exit]
-    if any(finding.is_blocking for finding in evidence.findings):
+    if evidence.blocking:
         return EndCause.RULE_BROKEN
     if evidence.difference is None:
         return EndCause.NOT_TESTED
@@ -130,26 +141,21 @@ _CAUSES = {VerdictKind.MERGE: None, VerdictKind.SPLIT: EndCause.TOO_LARGE}
 
 
 def list_red_reasons(evidence: VerdictEvidence) -> tuple[str, ...]:
-    """What is red, most telling first, each line bounded."""
+    """Return what is red, most telling first, each line bounded."""
     difference = evidence.difference or Difference()
     lines = [
-        *(_listed("tests that fail now and did not on the base", difference.new_failures)),
-        *(_listed("tests of the base that are missing now", difference.missing_tests)),
-        *(_listed("tests of the base that are skipped now", difference.newly_skipped)),
-        *(_listed(UNSETTLED_TESTS_TEXT, difference.unsettled)),
+        *_list_names("tests that fail now and did not on the base", difference.new_failures),
+        *_list_names("tests of the base that are missing now", difference.missing_tests),
+        *_list_names("tests of the base that are skipped now", difference.newly_skipped),
+        *_list_names(UNSETTLED_TESTS_TEXT, difference.unsettled),
         *difference.problems,
-        *(_listed("checks of the task that fail", evidence.failed_checks)),
+        *_list_names("checks of the task that fail", evidence.failed_checks),
     ]
     if evidence.excerpt:
         lines.append(f"The check printed:\n{evidence.excerpt}")
     return tuple(lines)
 
 
-def _listed(what: str, names: tuple[str, ...], shown: int = 12) -> tuple[str, ...]:
-    if not names:
-        return ()
-    if len(names) > shown:
-        more = f" and {len(names) - shown} more"
-    else:
-        more = ""
-    return (f"{what} ({len(names)}): {', '.join(names[:shown])}{more}",)
+def _list_names(what: str, names: Sequence[str]) -> Iterator[str]:
+    if names:
+        yield f"{what} ({len(names)}): {join_limited(names, _MAX_SHOWN)}"

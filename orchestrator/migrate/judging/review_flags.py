@@ -8,6 +8,7 @@ from anyio import to_thread
 from orchestrator.domain.event.migration import FilesFlagged
 from orchestrator.domain.event.run import Noticed
 from orchestrator.domain.ids import CommitId
+from orchestrator.domain.judging.rules import RuleId
 from orchestrator.domain.recipe.model import Recipe
 from orchestrator.domain.run.notice_codes import NoticeCode
 from orchestrator.engine.context import RunContext
@@ -16,7 +17,8 @@ from orchestrator.errors import EnvironmentProblem, UsageProblem
 from orchestrator.judge.coverage.measurement import find_coverage_package, measure_lines_run
 from orchestrator.judge.files.changed_file import ChangedFile
 from orchestrator.judge.files.path_protection import is_test_path
-from orchestrator.judge.rules.weakened_assertions import check_weakened_assertions
+from orchestrator.judge.rules.change_facts import ChangeFacts
+from orchestrator.judge.rules.registry import list_findings
 from orchestrator.judge.source.python_syntax import parse_python
 from orchestrator.migrate.judging.file_change import ChangedRegion
 from orchestrator.migrate.judging.file_rules import find_changed_regions
@@ -26,7 +28,7 @@ from worktrees.object_store.trees import list_tree, read_blobs
 
 UNCOVERED = "uncovered"
 """The flag of a file of which no changed line runs while the gate's checks do."""
-WEAKENED = "weakened"
+WEAKENED = RuleId.WEAKENED.value
 """The flag of a test file in which assertions, cases or whole tests are gone or weaker."""
 
 
@@ -158,11 +160,6 @@ async def flag_weakened_tests(context: RunContext, commit: CommitId) -> None:
         await context.journal.append(FilesFlagged(flag=WEAKENED, paths=tuple(sorted(weakened))))
 
 
-def _find_weakened(files: Sequence[ChangedFile]) -> list[str]:
-    """Return the paths of the tests that findings name; a finding begins with path and line."""
-    findings = list(check_weakened_assertions(files, lambda _path: True))
-    weakened = []
-    for file in files:
-        if any(finding.text.startswith(f"{file.path}:") for finding in findings):
-            weakened.append(file.path)
-    return weakened
+def _find_weakened(files: Sequence[ChangedFile]) -> set[str]:
+    facts = ChangeFacts(files, grants=("**",))
+    return {finding.path for finding in list_findings(RuleId.WEAKENED, facts)}

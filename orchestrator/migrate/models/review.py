@@ -2,27 +2,26 @@
 
 import shlex
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from anyio import to_thread
 
 from orchestrator.domain.ids import CommitId, TreeId
+from orchestrator.domain.judging.rules import RuleId
 from orchestrator.domain.judging.verdict import Finding, LensVote
 from orchestrator.domain.migration.files import FileRecord
 from orchestrator.domain.run.attempt import Exit
 from orchestrator.domain.run.state import TaskState
 from orchestrator.engine.context import RunContext
-from orchestrator.engine.judging.candidate_changes import CandidateChanges, read_candidate_changes
+from orchestrator.engine.judging.attempt_verdict import escape_finding
+from orchestrator.engine.judging.candidate_changes import read_candidate_changes
 from orchestrator.engine.judging.lens_votes import collect_lens_votes
 from orchestrator.engine.judging.secret_leaks import find_secret_leaks
 from orchestrator.hands.execution.log_reader import read_log_ends
 from orchestrator.hands.execution.workspace_runner import run_command
-from orchestrator.judge.files.classification import count_reviewed_lines
 from orchestrator.judge.files.path_protection import find_path_protection
-from orchestrator.judge.rules.diff_summary import check_diff_summary
-from orchestrator.judge.rules.forgery import check_forgery
+from orchestrator.judge.rules.change_facts import ChangeFacts
 from orchestrator.judge.rules.registry import check_change
-from orchestrator.judge.rules.suppressions import check_suppressions
 from orchestrator.judge.verdict.decision import VerdictEvidence
 from orchestrator.migrate.models.context import ModelPass
 from orchestrator.migrate.models.file_tasks import escape_glob
@@ -42,7 +41,7 @@ from worktrees.safety.path_rules import escape_path
 _PLAIN = frozenset({"100644", "100755"})
 
 ExtraCheck = Callable[[FileRecord, CommitId, CommitId], Awaitable[str]]
-"""A extra_check check of a change of one file, from one commit to the other: the reason against it, or nothing."""
+"""A check of a change of one file, from one commit to the other: the reason against it, or nothing."""
 
 
 async def skip_extra_check(_file: FileRecord, _start: CommitId, _changed: CommitId) -> str:
@@ -141,11 +140,10 @@ class AttemptReviewer:
         if self._at.step.must_parse and (error := await self._find_parse_error(blob, alone)):
             return (f"does not parse after step {self._at.step.id}: {error}",), ()
         findings, reasons = [], []
-        for finding in await self._check_rules(task, alone):
-            text = escape_path(finding.text)
-            findings.append(finding.model_copy(update={"text": text}))
+        for finding in map(escape_finding, await self._check_rules(task, alone)):
+            findings.append(finding)
             if finding.is_blocking:
-                reasons.append(text)
+                reasons.append(finding.text)
         if not reasons:
             reasons = list(filter(None, [await self._extra_check(self._file, self._at.start, alone)]))
         return tuple(reasons), tuple(findings)
@@ -176,9 +174,15 @@ class AttemptReviewer:
         git, start, path = self._git, self._at.start, self._file.path
         changes = await read_candidate_changes(git, start, alone)
         leaked = tuple(map(escape_path, await find_secret_leaks(git, self._context.journal.redactor, start, alone)))
-        counted, uncounted = count_reviewed_lines(changes.files, changes.sizes)
-        plain = check_diff_summary(task.spec, (path,), counted, (), True, leaked=leaked, uncounted=uncounted)
-        return (*plain, *await to_thread.run_sync(_check_change_rules, changes, path))
+        facts = ChangeFacts(
+            files=changes.files,
+            lines=changes.lines,
+            hunks=changes.hunks,
+            sizes=changes.sizes,
+            task=task.spec,
+            leaks=leaked,
+        )
+        return await to_thread.run_sync(_check_file, facts, path)
 
     async def _collect_votes(self, task: TaskState, alone: CommitId, seen: Sequence[Finding]) -> tuple[LensVote, ...]:
         if self._at.recipe.judge.diff_review != "llm" or task.candidate is None:
@@ -189,25 +193,15 @@ class AttemptReviewer:
         return await collect_lens_votes(self._context, self._roles, task, candidate, evidence)
 
 
-def _check_change_rules(changes: CandidateChanges, path: str) -> tuple[Finding, ...]:
-    """Return what the judge's rules find in a change. Blocks.
+def _check_file(facts: ChangeFacts, path: str) -> tuple[Finding, ...]:
+    """Run the judge's rules. A test in scope may change, but may neither ask for less nor silence or forge anything.
 
-    A test in scope may change, and the ratchet holds all the same: it may not ask for less, nor silence or forge
-    anything.
+    Blocks.
     """
     if find_path_protection(path) is None:
-        return check_change(changes.files, changes.lines, (), changes.hunks)
-    found = check_change(changes.files, changes.lines, (escape_glob(path),), changes.hunks)
-    strict = []
-    for finding in found:
-        is_blocking = finding.is_blocking or finding.rule == "weakened"
-        strict.append(finding.model_copy(update={"is_blocking": is_blocking}))
-    return (
-        *strict,
-        *check_suppressions(changes.files, _deny_all),
-        *check_forgery(changes.files, _deny_all),
+        return check_change(facts)
+    return check_change(
+        replace(facts, grants=(escape_glob(path),)),
+        blocking={RuleId.WEAKENED},
+        without_grants={RuleId.SUPPRESSION, RuleId.FORGERY},
     )
-
-
-def _deny_all(_path: str) -> bool:
-    return False

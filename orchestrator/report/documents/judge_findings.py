@@ -77,7 +77,13 @@ def _judged(task: Mapping[str, Any], attempt: Mapping[str, Any]) -> Iterator[Jud
 
 def _by_rule(one: Mapping[str, Any]) -> JudgeFinding:
     level: FindingLevel = "error" if one["is_blocking"] else "warning"
-    return JudgeFinding(one["rule"], level, one["text"], excuse=GRANTED_EXCUSE if one["is_granted"] else "")
+    excuse = ""
+    if one["is_granted"]:
+        excuse = GRANTED_EXCUSE
+    places: tuple[FindingPlace, ...] = ()
+    if one["path"]:
+        places = ((one["path"], one["line"]),)
+    return JudgeFinding(one["rule"], level, one["text"], places, excuse=excuse)
 
 
 def _by_reviewer(task: Mapping[str, Any], vote: Mapping[str, Any]) -> Iterator[JudgeFinding]:

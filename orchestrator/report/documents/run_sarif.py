@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from orchestrator.domain.judging.rules import RuleId
 from orchestrator.domain.text.sanitization import strip_controls
 from orchestrator.report.documents.judge_findings import FindingLevel, JudgeFinding, iterate_judge_findings
 from orchestrator.report.documents.sarif import build_sarif_location, build_sarif_log
@@ -11,34 +12,19 @@ MOST_RESULTS = 5_000
 """What GitHub shows of one log; of more, those that are excused are left out first, then those that weigh least."""
 _CHARS = 2_000
 _LEVELS: Sequence[FindingLevel] = ("error", "warning", "note")
-_RULES: Mapping[str, str] = {
-    "addressed": "text in a change that speaks to whoever reviews it",
-    "binary": "a file whose content no diff shows",
+_OTHER_FINDINGS = {
     "conflict": "a change that conflicts with what has landed",
     "contract": "a criterion of the run's contract that is not met",
-    "credential": "what looks like a token or a private key",
-    "dropped": "files that were left out of a change",
-    "empty": "an attempt that changed nothing",
-    "flagged": "files that a reviewer should know of",
-    "flaky": "a test that passed and failed on one tree",
-    "forgery": "code that could change how a test run ends, or what it says",
-    "hidden-text": "characters that a reader does not see",
-    "identifier": "names that look alike and are not",
-    "layout": "a change in how a file is laid out, in which another could hide",
-    "linter": "what linters or type checkers ask for, changed",
-    "new-tests": "new tests that prove nothing",
     "noticed": "what was noticed of a change and decided nothing",
-    "protected": "tests or settings that were changed without a grant",
     "red-tests": "tests that fail, are missing or skipped, and were not on the base",
     "red-together": "tests that fail together with other changes",
     "rule-broken": "a rule for changes that was broken",
-    "scope": "changes outside of the paths that the task named",
-    "secret": "a secret of the user's",
-    "size": "a change that is too large to be read",
-    "suppression": "a tool that is silenced",
     "unfinished": "an attempt that ended before it was done",
-    "unreadable": "code that is nested too deeply for any rule to look into",
-    "weakened": "a test that asks for less than before",
+}
+"""What no rule of the judge finds, in a few words."""
+RULE_DESCRIPTIONS: Mapping[str, str] = {
+    **_OTHER_FINDINGS,
+    **{rule.value: rule.description for rule in RuleId},
 }
 
 
@@ -64,7 +50,7 @@ def build_run_sarif(report: Mapping[str, Any], version: str) -> dict[str, Any]:
 def _described(rule: str) -> str:
     if rule.startswith("review/"):
         return f"what the reviewer `{rule.partition('/')[2]}` found wrong"
-    return _RULES.get(rule, rule.replace("-", " "))
+    return RULE_DESCRIPTIONS.get(rule, rule.replace("-", " "))
 
 
 def _result(one: JudgeFinding) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from orchestrator.domain.fold.projection import fold_events
 from orchestrator.domain.ids import SessionId, TaskId
 from orchestrator.domain.sandbox.policy_violation import MAX_VIOLATIONS, PolicyViolation
 from orchestrator.domain.sandbox.tier import Tier
+from orchestrator.domain.sandbox.tool_reach import ToolReach
 from orchestrator.domain.text.blob_text import Text
 
 SESSION, TASK = SessionId("a@1"), TaskId("a")
@@ -97,3 +98,11 @@ def test_of_arguments_too_long_for_the_event_the_beginning_is_looked_at() -> Non
         (one,) = told(*used("shell", '{"command": "cd x\\ngit push origin ' + "x" * 10 + cut))
         assert (one.kind, one.what) == ("push", "git push origin xxxxxxxxxx")
     assert [one.kind for one in told(*used("shell", "cat ~/.ssh/id_rsa"))] == ["credentials"]
+
+
+def test_what_a_tool_works_on_is_known_by_its_own_word_whatever_it_is_called() -> None:
+    command = {"command": "git push origin main"}
+    called, returned = used("run", command)
+    assert told(called, returned) == []
+    assert [one.kind for one in told(called.model_copy(update={"reach": ToolReach.COMMAND}), returned)] == ["push"]
+    assert told(used("shell", command)[0].model_copy(update={"reach": ToolReach.NOTHING}), returned) == []

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from orchestrator.judge.files.changed_file import ChangedFile, DiffHunk
-from orchestrator.judge.rules.prompt_injection import AddedLine
+from orchestrator.judge.files.changed_file import AddedLine, ChangedFile, DiffHunk
+from orchestrator.judge.rules.change_facts import ChangeFacts
 from orchestrator.judge.rules.registry import check_change
 
 Text = bytes | str | None
@@ -28,7 +28,7 @@ def findings(
     hunks: Sequence[DiffHunk] = (),
 ) -> list[tuple[bool, str]]:
     """What one rule says of a change: whether it blocks, and its words."""
-    found = check_change(files, lines, grants, hunks)
+    found = check_change(ChangeFacts(files, lines, hunks, grants=grants))
     return [(finding.is_blocking, finding.text) for finding in found if finding.rule == rule]
 
 

@@ -3,6 +3,7 @@
 import pytest
 
 from orchestrator.judge.files.changed_file import ChangedFile
+from orchestrator.judge.rules.change_facts import ChangeFacts
 from orchestrator.judge.rules.registry import check_change
 from orchestrator.judge.source.python_syntax import MAX_TREE_DEPTH
 from tests.unit.judge.changes import added, changed
@@ -19,7 +20,11 @@ CASES = {
 def seen(rule: str, file: ChangedFile, *grants: str) -> list[tuple[bool, bool]]:
     """Of each finding of a rule: whether it blocks, and whether it was granted."""
     lines = added(file.path, (file.after or b"").decode())
-    return [(one.is_blocking, one.is_granted) for one in check_change([file], lines, grants) if one.rule == rule]
+    return [
+        (one.is_blocking, one.is_granted)
+        for one in check_change(ChangeFacts([file], lines, grants=grants))
+        if one.rule == rule
+    ]
 
 
 @pytest.mark.parametrize("rule", CASES)

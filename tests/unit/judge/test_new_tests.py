@@ -4,6 +4,7 @@ import pytest
 
 from orchestrator.domain.judging.check import TestOutcome
 from orchestrator.judge.files.changed_file import ChangedFile
+from orchestrator.judge.rules.change_facts import ChangeFacts, NewTestOutcomes
 from orchestrator.judge.rules.new_tests import check_new_tests, has_behaviour_change, list_new_test_files
 
 OLD = b"def double(number):\n    return number * 2\n"
@@ -62,5 +63,6 @@ def test_test_files_that_are_gone_or_granted_bring_no_new_tests() -> None:
 
 def test_a_new_test_that_fails_or_cannot_run_without_the_change_shows_it() -> None:
     now = {"old": PASSED, "a": PASSED, "b": PASSED, "c": TestOutcome.SKIPPED}
-    assert check_new_tests({"old": PASSED}, now, {"old": PASSED, "a": PASSED, "b": FAILED}, is_strict=True) is None
-    assert check_new_tests({"old": PASSED}, now, {}, is_strict=True) is None
+    for without_change in ({"old": PASSED, "a": PASSED, "b": FAILED}, {}):
+        outcomes = NewTestOutcomes({"old": PASSED}, now, without_change, is_strict=True)
+        assert list(check_new_tests(ChangeFacts(new_tests=outcomes))) == []

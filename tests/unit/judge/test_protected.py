@@ -3,9 +3,11 @@
 import pytest
 
 from orchestrator.judge.files.changed_file import SYMLINK_MODE, ChangedFile
+from orchestrator.judge.files.grants import build_grant_matcher
 from orchestrator.judge.files.path_protection import PathProtection, find_path_protection
+from orchestrator.judge.rules.change_facts import ChangeFacts
 from orchestrator.judge.rules.forgery import check_forgery
-from orchestrator.judge.rules.protected_files import build_grant_matcher, list_held_back_tests
+from orchestrator.judge.rules.protected_files import list_held_back_tests
 from orchestrator.judge.rules.registry import check_change
 from orchestrator.judge.source.additions_only import describe_non_additive_change
 
@@ -28,7 +30,7 @@ def changed(path: str, before: bytes | str | None, after: bytes | str | None, mo
 
 
 def red(file: ChangedFile, *grants: str) -> list[str]:
-    return [finding.text for finding in check_change([file], (), grants) if finding.is_blocking]
+    return [finding.text for finding in check_change(ChangeFacts([file], grants=grants)) if finding.is_blocking]
 
 
 @pytest.mark.parametrize(
@@ -252,7 +254,7 @@ def test_an_expression_of_many_parts_is_looked_into_and_one_of_very_many_is_refu
 
 def test_what_a_granted_file_forges_is_told_and_does_not_block() -> None:
     file = changed("src/app.py", "x = 1\n", "import os\nos._exit(0)\n")
-    (told,) = check_forgery([file], build_grant_matcher(["src/*.py"]))
+    (told,) = check_forgery(ChangeFacts([file], grants=["src/*.py"]))
     assert not told.is_blocking
     assert told.text.startswith("src/app.py:2 calls os._exit")
 

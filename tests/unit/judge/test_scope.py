@@ -5,6 +5,7 @@ from typing import Any
 from orchestrator.domain.ids import ROOT_TASK, TaskId
 from orchestrator.domain.run.task import Task
 from orchestrator.judge.files.changed_file import ChangedFile
+from orchestrator.judge.rules.change_facts import ChangeFacts
 from orchestrator.judge.rules.task_scope import check_task_scope, list_parallel_tasks
 from tests.unit.judge.changes import changed
 
@@ -16,8 +17,8 @@ def task(name: str, *paths: str, parent: str = ROOT_TASK, **more: Any) -> Task:
 
 
 def red(mine: Task, other: Task, *files: ChangedFile) -> list[str]:
-    found = list(check_task_scope(mine, files, [other]))
-    assert all(finding.is_blocking and finding.rule == "scope" for finding in found)
+    found = [one for one in check_task_scope(ChangeFacts(files, task=mine, parallel_tasks=[other])) if one.is_blocking]
+    assert all(finding.rule == "scope" for finding in found)
     return [finding.text for finding in found]
 
 

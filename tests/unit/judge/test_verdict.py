@@ -7,8 +7,11 @@ from orchestrator.domain.judging.check import Difference
 from orchestrator.domain.judging.verdict import Finding, LensVote, VerdictKind
 from orchestrator.domain.run.attempt import Exit
 from orchestrator.domain.run.task import EndCause, Task
-from orchestrator.judge.rules.diff_summary import check_diff_summary, list_paths_out_of_scope
+from orchestrator.judge.rules.change_facts import ChangeFacts
+from orchestrator.judge.rules.registry import check_change
+from orchestrator.judge.rules.task_scope import check_task_scope
 from orchestrator.judge.verdict.decision import VerdictEvidence, decide_verdict
+from tests.unit.judge.changes import changed
 
 GREEN = Difference()
 RED = Difference(new_failures=("t",))
@@ -156,9 +159,9 @@ def test_no_red_check_no_veto_and_no_missing_receipt_ever_leads_to_merge(seen: V
 
 def test_rules_block_the_empty_and_the_endless_and_only_note_the_rest() -> None:
     def rules(grown: bool = True, lines: int = 10, dropped: tuple[str, ...] = ()) -> dict[str, bool]:
-        return {
-            f.rule: f.is_blocking for f in check_diff_summary(TASK, ["src/a.py", "setup.py"], lines, dropped, grown)
-        }
+        files = [changed("src/a.py", "", "a"), changed("setup.py", "", "a")]
+        facts = ChangeFacts(files, sizes={"src/a.py": lines}, task=TASK, left_out_files=dropped, is_empty=not grown)
+        return {finding.rule: finding.is_blocking for finding in check_change(facts)}
 
     assert rules(grown=False) == {"empty": True, "scope": False}
     assert rules(lines=6_000) == {"size": True, "scope": False}
@@ -166,13 +169,15 @@ def test_rules_block_the_empty_and_the_endless_and_only_note_the_rest() -> None:
 
 
 def test_of_many_files_left_out_a_reviewer_is_told_some_and_how_many() -> None:
-    found = check_diff_summary(TASK, ["src/a.py"], 1, [f"{n}.bin: too large" for n in range(5_000)], grown=True)
-    assert [finding.text[-14:] for finding in found] == ["; and 4990 more"[-14:]]
+    found = check_change(ChangeFacts(left_out_files=[f"{n}.bin: too large" for n in range(5_000)]))
+    assert [finding.text[-14:] for finding in found] == [" and 4990 more"]
 
 
 def test_a_task_that_names_no_paths_has_no_scope_to_leave() -> None:
-    assert list_paths_out_of_scope(TASK, ["src/x/y.py", "README.md", "setup.py"]) == ("setup.py",)
-    assert list_paths_out_of_scope(TASK.model_copy(update={"paths": ()}), ["anything"]) == ()
+    files = [changed(path, "a", "b") for path in ("src/x/y.py", "README.md", "setup.cfg")]
+    (finding,) = check_task_scope(ChangeFacts(files, task=TASK))
+    assert finding.text == "outside the paths the task expected to change: setup.cfg"
+    assert list(check_task_scope(ChangeFacts(files, task=TASK.model_copy(update={"paths": ()})))) == []
 
 
 def test_a_verdict_names_the_rules_whose_findings_it_rests_on_and_those_that_are_only_told() -> None:

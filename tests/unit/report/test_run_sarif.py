@@ -81,6 +81,12 @@ def test_what_a_rule_saw_in_work_that_landed_is_a_warning_at_its_line() -> None:
     assert (second["ruleId"], where(second), excuse(second)) == ("forgery", [("a.py", 3)], GRANTED_EXCUSE)
 
 
+def test_a_finding_is_where_its_fields_say_whatever_its_words_name() -> None:
+    seen = Finding(rule="layout", text="b.py:1 looks like a.py:7", is_blocking=False, path="a.py", line=3)
+    (found,) = results(created("a"), *worked("a"), judged("a", "merge", findings=(seen,)), *merged("a")[-2:])
+    assert where(found) == [("a.py", 3)]
+
+
 def test_what_kept_work_from_landing_is_an_error_and_excused_because_it_is_not_on_the_branch() -> None:
     rule = Finding(rule="suppression", text="a.py:2, a.py:9 silences a tool", is_blocking=True)
     verdict = judged("a", "reject", reasons=(rule.text,), findings=(rule,))

@@ -1,0 +1,122 @@
+"""The base's receipts, with which those of trees are compared: in the base's own environment, or in the trees'."""
+
+from collections.abc import Sequence
+from contextlib import suppress
+
+from orchestrator.domain.event.run import BaselineRecorded, Noticed
+from orchestrator.domain.ids import CommitId, TreeId
+from orchestrator.domain.judging.check import CheckSpec, Outcomes, Receipt, ReceiptStatus
+from orchestrator.errors import BlobLost, EnvironmentProblem
+from orchestrator.judge.gate.baseline import find_baseline_problem, list_baseline_doubts
+from orchestrator.judge.gate.check_runner import build_check_key
+from orchestrator.judge.gate.receipts import CheckedTree, Receipts
+from orchestrator.ports.ledger import Ledger
+
+_MAX_PRINTED_LINES = 15
+
+
+class BaseReceipts:
+    """Finds and makes the receipts of the base."""
+
+    def __init__(self, ledger: Ledger, trees: Receipts, base: Receipts, *, is_strict: bool) -> None:
+        """Compare with the base in the environment of `trees`, or, with `is_strict`, in the one of `base`."""
+        self._ledger = ledger
+        self._trees = trees
+        self._base = base
+        self._is_strict = is_strict
+
+    async def record_baseline(self, checks: Sequence[CheckSpec], commit: CommitId, tree: TreeId) -> Sequence[Receipt]:
+        """Run every check on the base, unless the ledger has the baseline of all these checks already.
+
+        Raises:
+            EnvironmentProblem: a check cannot serve as a gate.
+        """
+        known = self._ledger.state.get_baseline_receipts()
+        if known and all(build_check_key(spec) in known for spec in checks):
+            return list(known.values())
+        is_migration = self._ledger.state.run.mode == "migration"
+        receipts = []
+        for spec in checks:
+            receipts.append(await self._base.get_receipt(spec, CheckedTree(commit, tree, "baseline")))
+        notices = []
+        for spec, receipt in zip(checks, receipts, strict=True):
+            if problem := find_baseline_problem(spec, receipt, is_migration=is_migration):
+                raise EnvironmentProblem(f"{problem}\n\n{_quote_output(receipt.output.head)}")
+            for doubt in list_baseline_doubts(receipt):
+                notices.append(Noticed(level="warning", text=doubt))
+        keys = tuple(receipt.key for receipt in receipts)
+        await self._ledger.append(BaselineRecorded(receipts=keys), *notices)
+        return receipts
+
+    async def get_receipt(self, spec: CheckSpec) -> Receipt:
+        """Return the receipt of the base that a tree's is compared with.
+
+        Raises:
+            EnvironmentProblem: the check could not be started.
+        """
+        own = await self._get_recorded(spec)
+        if self._base is self._trees:
+            return own
+        run = self._ledger.state.run
+        async with self._base.get_lock(spec, run.base_tree):  # whoever judges the base may hold the one of its check
+            base = CheckedTree(run.base, run.base_tree, "the base in the new environment")
+            other = await self._trees.get_receipt(spec, base)
+        has_run_tests = other.counts.total != other.counts.errors
+        if not has_run_tests and own.counts.total:
+            await self._warn_once(
+                f"`{spec.run}` runs no test of the base in the new environment: does that hold all it needs?"
+            )
+        if own.tests is None or other.tests is None or not has_run_tests:
+            return own
+        if self._is_strict:
+            return own.model_copy(update={"exit_code": other.exit_code})
+        return other
+
+    async def _warn_once(self, text: str) -> None:
+        if not any(notice.text == text for notice in self._ledger.state.notices):
+            await self._ledger.append(Noticed(level="warning", text=text))
+
+    async def _get_recorded(self, spec: CheckSpec) -> Receipt:
+        """Return the check's receipt on the base; made if it is none of the gate's, or its tests are lost."""
+        receipt = self._ledger.state.get_baseline_receipts().get(build_check_key(spec))
+        if receipt is not None and await self._base.has_outcomes(receipt):
+            return receipt
+        purpose = "baseline"
+        if receipt is not None:
+            purpose = "the lost baseline"
+        run = self._ledger.state.run
+        return await self._base.get_receipt(spec, CheckedTree(run.base, run.base_tree, purpose))
+
+    async def load_second_outcomes(self, spec: CheckSpec, baseline: Receipt, tree: TreeId) -> Outcomes | None:
+        """Return the outcomes of another run of the base than the baseline; it is made where `tree` gives reason to.
+
+        None if the tree is the base's, or the outcomes are lost.
+        """
+        run = self._ledger.state.run
+        if tree == run.base_tree:
+            return None
+        receipts = self._base
+        if baseline.environment == self._trees.environment:
+            receipts = self._trees
+        async with self._trees.get_lock(spec, run.base_tree):
+            again = self._find_second_receipt(baseline)
+            if again is None:
+                base = CheckedTree(run.base, run.base_tree, "the base once more")
+                again = await receipts.get_receipt(spec, base, is_fresh=True)
+        with suppress(BlobLost):
+            return await receipts.load_outcomes(again)
+        return None
+
+    def _find_second_receipt(self, baseline: Receipt) -> Receipt | None:
+        wanted = (baseline.check, self._ledger.state.run.base_tree, baseline.environment, ReceiptStatus.COMPLETED)
+        for one in self._ledger.state.receipts.values():
+            if one.key != baseline.key and (one.check, one.tree, one.environment, one.status) == wanted:
+                return one
+        return None
+
+
+def _quote_output(text: str) -> str:
+    shown = "\n".join(f"  {line}" for line in text.splitlines()[-_MAX_PRINTED_LINES:])
+    if shown.strip():
+        return f"It printed:\n{shown}"
+    return "It printed nothing."

@@ -1,0 +1,67 @@
+"""All that is known of a change when rules look at it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from orchestrator.domain.judging.check import Difference, TestOutcome
+from orchestrator.domain.run.task import Task
+from orchestrator.judge.files.changed_file import AddedLine, ChangedFile, DiffHunk
+from orchestrator.judge.files.grants import build_grant_matcher
+
+
+@dataclass(frozen=True)
+class NewTestOutcomes:
+    """Test id → outcome on the base, on the candidate, and on the base with the candidate's new tests in it.
+
+    Only where `is_strict` new tests that show nothing may block.
+    """
+
+    before: Mapping[str, TestOutcome]
+    now: Mapping[str, TestOutcome]
+    without_change: Mapping[str, TestOutcome]
+    is_strict: bool
+
+
+@dataclass(frozen=True)
+class ChangeFacts:
+    """The facts that rules may look at; a rule finds nothing where its facts are not given.
+
+    Attributes:
+        files: every path that differs from the base.
+        lines: the lines that were added.
+        hunks: lines that were taken out and put in together.
+        sizes: lines added and removed, by path.
+        grants: globs of what the plan lets this task change although it is protected.
+        gate_files: the folded paths of what the gate's commands name.
+        task: the task behind the change.
+        parallel_tasks: the other tasks at work, with paths of their own.
+        is_empty: the change's tree is the base's.
+        leaks: which files hold which secret of the user's.
+        left_out_files: what the snapshot left out, with reasons.
+        flagged_files: what the snapshot took and a reviewer should know of, with reasons.
+        difference: what the gate says, once it ran.
+        new_tests: how new tests end with and without the change, once they ran.
+    """
+
+    files: Sequence[ChangedFile] = ()
+    lines: Sequence[AddedLine] = ()
+    hunks: Sequence[DiffHunk] = ()
+    sizes: Mapping[str, int] = field(default_factory=dict)
+    grants: Sequence[str] = ()
+    gate_files: frozenset[str] = frozenset()
+    task: Task | None = None
+    parallel_tasks: Sequence[Task] = ()
+    is_empty: bool = False
+    leaks: Sequence[str] = ()
+    left_out_files: Sequence[str] = ()
+    flagged_files: Sequence[str] = ()
+    difference: Difference | None = None
+    new_tests: NewTestOutcomes | None = None
+
+    def is_granted(self, path: str) -> bool:
+        """Return True if the plan lets this task change the path although it is protected."""
+        return build_grant_matcher(self.grants)(path)
+
+    def without_grants(self) -> "ChangeFacts":
+        """Return the same facts of a task that was granted nothing."""
+        return replace(self, grants=())

@@ -1,0 +1,51 @@
+"""Words in a text or a file's name that speak to whoever reviews a change."""
+
+import re
+from pathlib import PurePosixPath
+
+from orchestrator.judge.source.hidden_text import remove_hidden_text
+
+_REVIEWERS = r"(?:reviewers?|judges?|graders?|evaluators?|verifiers?|assistants?|AIs?|LLMs?|(?:language )?models?)"
+_ADDRESSES = tuple(
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (
+        rf"\b(?:notes?|notice|attention|messages?|instructions?|hints?)\s+(?:to|for)\s+(?:the\s+|all\s+|any\s+)?{_REVIEWERS}\b",
+        rf"\b{_REVIEWERS}\s*[:,;–-]+\s*(?:please\s+|you\s+(?:must|should|can|may)\s+)?"
+        r"(?:approve|accept|merge|ignore|pass|skip|lgtm|do not|don't)",
+        r"\b(?:ignore|disregard|forget|override)\s+(?:all\s+|any\s+)?(?:of\s+)?(?:the\s+|your\s+)?"
+        r"(?:previous|prior|above|earlier|preceding|system|other)?\s*(?:instructions|rules|guidelines|prompts?|criteria)\b",
+        r"\b(?:you\s+(?:must|should|have to)|please)\s+(?:approve|accept|merge)\b",
+        r"\bapprove\s+this\s+(?:change|diff|pr|patch|commit|pull request)\b",
+        r"""["']?(?:decision|verdict)["']?\s*[:=]\s*["'](?:approve|approved|merge|pass)["']""",
+        r"\bsubmit_verdict\b",
+        r"</?(?:diff|diffstat|code|codebase|evidence|report|reason|claims|notes|task|system)-[0-9a-z]{2,}>",
+        r"<\|(?:im_start|im_end|endoftext|system|user|assistant)\|>|\[/?INST\]|<</?SYS>>",
+    )
+)
+_NAME_SEPARATORS = re.compile(r"[-_./]+")
+_REMOVED = "⟨words to reviewers, left out⟩"
+
+
+def addresses_reviewers(text: str) -> bool:
+    """Return True if the text speaks to reviewers, also if hidden characters break its words up."""
+    visible = remove_hidden_text(text)
+    return any(address.search(visible) for address in _ADDRESSES)
+
+
+def has_name_for_reviewers(path: str) -> bool:
+    """Return True if the words that make up a path speak to reviewers."""
+    return addresses_reviewers(_NAME_SEPARATORS.sub(" ", path)) or addresses_reviewers(path)
+
+
+def remove_addresses(text: str) -> str:
+    """Return a line with a mark in place of everything in it that speaks to reviewers."""
+    for address in _ADDRESSES:
+        text = address.sub(_REMOVED, text)
+    return text
+
+
+def remove_addresses_from_name(path: str) -> str:
+    """Return the path, or a mark with the path's suffix if its words speak to reviewers."""
+    if has_name_for_reviewers(path):
+        return f"{_REMOVED}{PurePosixPath(path).suffix}"
+    return path
