@@ -63,7 +63,7 @@ class ReplayOptions:
 @asynccontextmanager
 async def open_reasker(
     wishes: ReplayOptions, config: Config, flags: Any, state: RunState
-) -> AsyncIterator[RoleReasker | None]:  # noqa: ANN401
+) -> AsyncIterator[RoleReasker | None]:
     """Whoever asks the wished role again; None if nothing is to be asked or no model is configured for it.
 
     Raises:

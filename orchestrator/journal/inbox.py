@@ -4,14 +4,14 @@ import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 
 from pydantic import ValidationError
 
 from orchestrator.domain.commands.definitions import InboxCommand
 from orchestrator.domain.text.encoding import make_value_encodable
 from orchestrator.errors import EnvironmentProblem
-from worktrees.safety.private_directory import create_private_directory
+from worktrees.durable_files import write_durably
+from worktrees.safety.private_directory import create_durable_directory
 
 _SUFFIX = ".json"
 
@@ -29,12 +29,8 @@ class Inbox:
             EnvironmentProblem: the directory cannot be written.
         """
         try:
-            create_private_directory(self._path)
-            with NamedTemporaryFile("w", dir=self._path, prefix=".", encoding="utf-8", delete=False) as file:
-                file.write(_body(sent))
-                file.flush()
-                os.fsync(file.fileno())
-            Path(file.name).replace(self._path / f"{sent.at:%Y%m%dT%H%M%S.%f}-{os.getpid()}{_SUFFIX}")
+            create_durable_directory(self._path)
+            write_durably(self._path / f"{sent.at:%Y%m%dT%H%M%S.%f}-{os.getpid()}{_SUFFIX}", _body(sent).encode())
         except OSError as error:
             raise EnvironmentProblem(
                 f"cannot write {self._path}: {error.strerror}; make the state directory writable"

@@ -3,7 +3,6 @@
 A kill in between leaves objects that nothing points at, or refs of a run that is not known: importing again ends it.
 """
 
-import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -27,6 +26,7 @@ from orchestrator.journal.storage.event_store import read_all_events
 from orchestrator.journal.storage.file_copy import replace_journal
 from orchestrator.portable.archive_check import CheckedArchive, check_archive
 from orchestrator.portable.manifest import Manifest
+from worktrees.durable_files import move_durably, sync_file
 from worktrees.errors import GitError
 from worktrees.object_store.merge import is_ancestor
 from worktrees.ref_store.refs import list_refs, move_refs, read_ref
@@ -213,14 +213,5 @@ def _put_journal(journal: Path, directory: RunDirectory) -> None:
         return
     for leftover in ("journal.db-wal", "journal.db-shm"):
         (directory.path / leftover).unlink(missing_ok=True)
-    _sync(journal)
-    journal.replace(directory.journal)
-    _sync(directory.path)
-
-
-def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    sync_file(journal)
+    move_durably(journal, directory.journal)

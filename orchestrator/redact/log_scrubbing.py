@@ -1,12 +1,11 @@
 """Taking known values out of what a command has printed into a file."""
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 from typing import BinaryIO
 
 from orchestrator.redact.redactor import Redactor
+from worktrees.durable_files import replace_durably
 
 _CHUNK_BYTES = 4 * 1024 * 1024
 
@@ -25,7 +24,8 @@ def scrub_log(log: Path, redactor: Redactor) -> bool:
         if not any(redactor.find_secrets(content) for content in _overlapping(file, redactor.max_form_length)):
             return False
         file.seek(0)
-        _replace(log, _hidden(file, redactor))
+        with replace_durably(log) as draft:
+            draft.writelines(_hidden(file, redactor))
     return True
 
 
@@ -45,15 +45,3 @@ def _hidden(file: BinaryIO, redactor: Redactor) -> Iterator[bytes]:
         yield text[:keep].encode("latin-1")
         rest = text[keep:]
     yield rest.encode("latin-1")
-
-
-def _replace(log: Path, content: Iterator[bytes]) -> None:
-    with NamedTemporaryFile(dir=log.parent, delete=False) as file:
-        try:
-            file.writelines(content)
-            file.flush()
-            os.fsync(file.fileno())
-            Path(file.name).replace(log)
-        except BaseException:
-            Path(file.name).unlink(missing_ok=True)
-            raise

@@ -26,6 +26,7 @@ from orchestrator.journal.storage.event_store import read_all_events
 from orchestrator.project.options import Options, ProjectContext, load_project_context
 from orchestrator.provisioning.dependencies import DEPS_DIRECTORY
 from orchestrator.retention.policy import KeptRun, find_reason_to_keep, select_expired_runs
+from worktrees.durable_files import move_durably
 from worktrees.errors import LockedRepository
 from worktrees.locks.file_lock import try_file_lock
 from worktrees.locks.git_lock_files import find_repository_locks, get_locked_ref, remove_lock
@@ -212,7 +213,7 @@ class _Collection:
             await self._remove_all_of(run, run.path, has_refs=True)
             return
         place = self._removed / run.run
-        await to_thread.run_sync(_move_durably, run.path, place)
+        await to_thread.run_sync(_move_aside, run.path, place)
         await self._remove_all_of(run, place, has_refs=True)
 
     async def _remove_all_of(self, run: RunDirectory, place: Path, *, has_refs: bool) -> None:
@@ -287,17 +288,11 @@ def _children(place: Path) -> list[Path]:
     return []
 
 
-def _move_durably(source: Path, target: Path) -> None:
+def _move_aside(source: Path, target: Path) -> None:
     """Rename, and be sure that it stays renamed before anything else is removed."""
     create_private_directory(target.parent)
     _remove(target)
-    source.rename(target)
-    for directory in (target.parent, source.parent):
-        descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+    move_durably(source, target)
 
 
 def _remove(place: Path) -> None:

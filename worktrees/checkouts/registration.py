@@ -9,6 +9,7 @@ from pathlib import Path
 
 from anyio import CancelScope, to_thread
 
+from worktrees.durable_files import write_durably
 from worktrees.errors import GitError
 from worktrees.git import Git
 from worktrees.locks.file_lock import hold_file_lock
@@ -158,9 +159,7 @@ def _content(file: Path) -> str | None:
 
 
 def _replace(file: Path, content: str) -> None:
-    draft = file.with_name(f".{file.name}.{os.urandom(4).hex()}")
-    draft.write_bytes(content.encode("utf-8", "surrogateescape"))
-    draft.rename(file)
+    write_durably(file, content.encode("utf-8", "surrogateescape"), mode=0o666)
 
 
 def _remove_at(parent: Path, name: str) -> None:

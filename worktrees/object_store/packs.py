@@ -9,6 +9,7 @@ from pathlib import Path
 
 from anyio import to_thread
 
+from worktrees.durable_files import copy_durably
 from worktrees.errors import GitError
 from worktrees.git import Git
 from worktrees.repositories.repository import GitRepository
@@ -125,23 +126,7 @@ def _give(pack: Path, place: Path) -> None:
         target = place / f"{pack.stem}{suffix}"
         if target.exists():
             continue
-        draft = place / f"tmp_{suffix[1:]}_{os.urandom(4).hex()}"
         try:
-            _copy_durably(pack.with_suffix(suffix), draft)
-            draft.rename(target)
+            copy_durably(pack.with_suffix(suffix), target, mode=0o444, draft_prefix=f"tmp_{suffix[1:]}_")
         except OSError as error:
-            draft.unlink(missing_ok=True)
             raise GitError(f"objects cannot be written to {place}: {error.strerror}") from error
-    descriptor = os.open(place, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def _copy_durably(source: Path, target: Path) -> None:
-    with source.open("rb") as read, target.open("xb") as written:
-        shutil.copyfileobj(read, written, 1024 * 1024)
-        written.flush()
-        os.fsync(written.fileno())
-    target.chmod(0o444)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from anyio import to_thread
 
+from worktrees.durable_files import sync_directory, sync_file
 from worktrees.errors import GitError
 from worktrees.git import Git
 
@@ -62,10 +63,9 @@ async def replace_broken_ref(git: Git, ref: str, new: str | None) -> None:
 
 def _replace(file: Path, new: str | None) -> None:
     lock = file.with_name(f"{file.name}.lock")
-    with os.fdopen(os.open(lock, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o644), "w") as draft:
+    with lock.open("x", encoding="ascii") as draft:
         draft.write(f"{new}\n" if new else "")
-        draft.flush()
-        os.fsync(draft.fileno())
+    sync_file(lock)
     if not _is_broken(file):
         lock.unlink()
     elif new:
@@ -73,7 +73,7 @@ def _replace(file: Path, new: str | None) -> None:
     else:
         file.unlink()
         lock.unlink()
-    _sync_directory(file.parent)
+    sync_directory(file.parent)
 
 
 async def read_last_move(git: Git, ref: str) -> str | None:
@@ -119,13 +119,9 @@ async def sync_ref(git: Git, ref: str) -> None:
 
     Without it a ref could be back where it was after a power cut, while a journal on another disk says that it moved.
     """
-    await to_thread.run_sync(_sync_directory, (git.git_dir / ref).parent)
+    await to_thread.run_sync(_sync_existing, (git.git_dir / ref).parent)
 
 
-def _sync_directory(directory: Path) -> None:
+def _sync_existing(directory: Path) -> None:
     with suppress(FileNotFoundError):  # git keeps refs elsewhere
-        descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+        sync_directory(directory)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from anyio import to_thread
 
+from worktrees.durable_files import write_durably
 from worktrees.errors import GitError
 from worktrees.locks.file_lock import hold_file_lock
 from worktrees.object_store.packs import OBJECT_ID, find_existing_objects, quote_alternate, write_pack
@@ -63,9 +64,8 @@ class AlternatesCopy:
         pack = await write_pack(git, wanted, without, self.objects_directory / "pack" / "pack", env=places)
         for file in (pack, pack.with_suffix(".idx")):
             file.chmod(0o444)
-        draft = self.place / "tips.new"
-        draft.write_text("".join(f"{oid}\n" for oid in sorted({*known, *new})), encoding="ascii")
-        draft.rename(self.place / "tips")
+        listing = "".join(f"{oid}\n" for oid in sorted({*known, *new}))
+        write_durably(self.place / "tips", listing.encode())
         for old in replaced:
             if old != pack:
                 old.with_suffix(".idx").unlink(missing_ok=True)

@@ -11,6 +11,7 @@ import pwd
 import stat
 from pathlib import Path
 
+from worktrees.durable_files import sync_directory
 from worktrees.errors import DirectoryNotPrivate
 from worktrees.safety.path_rules import escape_path
 
@@ -30,6 +31,19 @@ def create_private_directory(path: Path) -> Path:
     if not path.is_dir():
         create_private_directory(path.parent)
         _make(path, _PRIVATE)
+    return path
+
+
+def create_durable_directory(path: Path) -> Path:
+    """Create a private directory, and the missing ones above it, so that the disk keeps their names; return it.
+
+    Raises:
+        OSError: it cannot be made, or something else lies there.
+    """
+    if not path.is_dir():
+        create_durable_directory(path.parent)
+        _make(path, _PRIVATE)
+        sync_directory(path.parent)
     return path
 
 

@@ -5,9 +5,7 @@ git holds, so nothing lands twice.
 """
 
 import json
-import os
 import re
-import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass
@@ -21,12 +19,13 @@ from orchestrator.domain.run.state import RunState
 from orchestrator.journal.damage.salvage import JournalSalvage
 from orchestrator.journal.locations.run_directory import RunDirectory
 from orchestrator.journal.state.derivation import apply_read_event
-from orchestrator.journal.storage.blobs import BlobStore, sync_directory
+from orchestrator.journal.storage.blobs import BlobStore
 from orchestrator.journal.storage.bulk_write import write_journal_file
 from orchestrator.journal.storage.event_reader import parse_row
 from orchestrator.journal.storage.event_store import EventStore
 from orchestrator.journal.storage.high_water_mark import HighWaterMark
 from orchestrator.journal.storage.problems import DamagedJournal, NewerJournal, UnusableJournalEvent
+from worktrees.durable_files import copy_durably, sync_directory, write_durably
 
 _BLOB = re.compile(rb'"(?:sha|tests)":"([0-9a-f]{64})"')
 _REPORT = "repaired.json"
@@ -79,7 +78,7 @@ def repair_journal(directory: RunDirectory) -> RepairResult | None:
     for sha in result.blobs:
         BlobStore(directory.blobs).discard_blob(sha, aside / "blobs")
     _notice(directory, result)
-    (aside / _REPORT).write_text(json.dumps(asdict(result), indent=1), encoding="utf-8")
+    write_durably(aside / _REPORT, json.dumps(asdict(result), indent=1).encode())
     return result
 
 
@@ -134,11 +133,7 @@ def _put_aside(directory: RunDirectory) -> Path:
     for name in (*_WAL_FILES, _HEAD, "journal.db"):
         source = directory.path / name
         if source.exists():
-            part = aside / f"{name}.part"
-            shutil.copy2(source, part)
-            with part.open("rb") as file:
-                os.fsync(file.fileno())
-            part.replace(aside / name)
+            copy_durably(source, aside / name)
     return aside
 
 

@@ -22,6 +22,7 @@ from orchestrator import domain
 from orchestrator.domain.event import UnknownEventError, format_event_body, parse_event
 from orchestrator.domain.run import state as state_module
 from orchestrator.domain.run.state import RunState
+from worktrees.durable_files import replace_durably
 
 SNAPSHOT_FILE = "snapshot.jsonl"
 _PIECE = 500
@@ -43,14 +44,12 @@ def save_snapshot(directory: Path, state: RunState, total: bytes) -> None:
     Raises:
         OSError: it could not be written.
     """
-    new = directory / f"{SNAPSHOT_FILE}.new"
     digest = blake2b()
-    with new.open("wb") as file:
+    with replace_durably(directory / SNAPSHOT_FILE) as file:
         for line in _lines(state):
             digest.update(line)
             file.write(line)
         file.write(_seal(state.seq, total.hex(), digest.hexdigest()))
-    new.replace(directory / SNAPSHOT_FILE)
 
 
 def load_snapshot(directory: Path) -> tuple[RunState, bytes] | None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from orchestrator.journal.storage.checksums import INITIAL_SUM, chain_sum
 from orchestrator.journal.storage.problems import DamagedJournal, NewerJournal
 from orchestrator.journal.storage.transaction import open_transaction
+from worktrees.durable_files import move_durably
 
 SCHEMA_VERSION = 2
 _APPLICATION = 0x4F726300
@@ -50,7 +51,7 @@ def create_journal_file(path: Path) -> None:
         connection.executescript(f"BEGIN; {script} COMMIT;")
     finally:
         connection.close()
-    new.replace(path)
+    move_durably(new, path)
 
 
 def read_schema_version(connection: sqlite3.Connection, path: Path) -> int:
