@@ -4,8 +4,8 @@ Reading does not go through tarfile's own loop: what it would obey (links, exten
 """
 
 import gzip
-import os
 import hashlib
+import os
 import shutil
 import tarfile
 import zlib

@@ -17,6 +17,7 @@ from pydantic import ValidationError
 
 from orchestrator.config.live_config import build_effective_config
 from orchestrator.domain.commands.definitions import Configure, InboxCommand
+from orchestrator.domain.refs import RunRefs
 from orchestrator.domain.run.state import RunState
 from orchestrator.errors import JournalProblem, PersonNeeded, UsageProblem
 from orchestrator.hands.files.session_folder import open_session
@@ -132,15 +133,15 @@ RefMoves = dict[str, tuple[str, str | None]]
 async def _moves(repository: GitRepository, arrived: CheckedArchive) -> RefMoves:
     """Each ref that has to change, with its new and its present value. What it held is kept beside it if it is work."""
     manifest, moves = arrived.manifest, RefMoves()
-    present = await list_refs(repository.git, f"refs/orchestrate/{manifest.run}")
+    own = RunRefs(manifest.run)
+    present = await list_refs(repository.git, own.prefix)
     for ref, new in manifest.refs.items():
         old = present.get(ref)
         if old == new:
             continue
         moves[ref] = (new, old)
-        if old is not None and "/wip/" not in ref:
-            kept = ref.replace(f"refs/orchestrate/{manifest.run}/", f"refs/orchestrate/{manifest.run}/before-import/")
-            moves[f"{kept}/{old[:12]}"] = (old, present.get(f"{kept}/{old[:12]}"))
+        if old is not None and (backup := own.build_backup_ref(ref, old)):
+            moves[backup] = (old, present.get(backup))
     if manifest.head is not None:
         await _move_branch(repository, arrived, moves)
     return {ref: move for ref, move in moves.items() if move[0] != move[1]}

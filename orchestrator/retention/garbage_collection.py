@@ -5,7 +5,7 @@ to tells the next `gc` what is left to remove.
 """
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -15,6 +15,7 @@ from anyio import to_thread
 
 from orchestrator.domain.fold.projection import fold_events
 from orchestrator.domain.ids import RunId
+from orchestrator.domain.refs import RunRefs, is_own_ref, parse_run
 from orchestrator.errors import EnvironmentProblem, JournalProblem, RunLocked
 from orchestrator.hands.deps.store import DepsStore
 from orchestrator.hands.files.directory_trees import remove_tree
@@ -33,7 +34,6 @@ from worktrees.locks.git_lock_files import find_repository_locks, get_locked_ref
 from worktrees.ref_store.refs import delete_refs, list_refs
 from worktrees.safety.private_directory import create_private_directory
 
-_REFS = "refs/orchestrate"
 _DAY_S = 24 * 3600.0
 _CACHES = ("search.db", "snapshot")
 """How the names of files beside a journal begin that can be derived from it anew."""
@@ -132,7 +132,7 @@ class _Collection:
         found = await find_repository_locks(self._git.git_dir)
         for lock in found.dead:
             ref = get_locked_ref(self._git.git_dir, lock)
-            if not (ref.startswith(f"{_REFS}/") and self._is_idle(ref)):
+            if not (is_own_ref(ref) and self._is_idle(ref)):
                 self.result.locked += (str(LockedRepository.for_held_lock(lock.path, ())),)
             elif self._is_dry or remove_lock(lock):
                 self.result.locks += (ref,)
@@ -142,7 +142,7 @@ class _Collection:
 
     def _is_idle(self, ref: str) -> bool:
         """Return True if no process works on the run that a ref belongs to."""
-        return all(_is_idle(run) for run in self._known_runs({ref.split("/")[2]}))
+        return all(_is_idle(run) for run in self._known_runs({parse_run(ref)}))
 
     async def drop_workspaces(self) -> None:
         """The worktrees that nobody leases."""
@@ -194,7 +194,7 @@ class _Collection:
     def _removed(self) -> Path:
         return self._state.path / "removed"
 
-    def _known_runs(self, wanted: set[str] | set[RunId]) -> list[RunDirectory]:
+    def _known_runs(self, wanted: Container[str | None]) -> list[RunDirectory]:
         return [run for run in self._state.list_runs() if run.run in wanted]
 
     async def _why_kept(self, run: RunDirectory) -> KeptRun | None:
@@ -217,7 +217,7 @@ class _Collection:
         await self._remove_all_of(run, place, has_refs=True)
 
     async def _remove_all_of(self, run: RunDirectory, place: Path, *, has_refs: bool) -> None:
-        refs = list(await list_refs(self._git, f"{_REFS}/{run.run}")) if has_refs else []
+        refs = list(await list_refs(self._git, RunRefs(run.run).prefix)) if has_refs else []
         self.result.refs += tuple(refs)
         if not self._is_dry:
             await delete_refs(self._git, refs)

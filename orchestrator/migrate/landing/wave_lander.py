@@ -45,7 +45,7 @@ class WaveLander:
         composer = OverlayComposer(self._context.repository.git, made, _made, self._context.commit_date)
         composed = await composer.compose_union(start, sorted(made))
         assert not isinstance(composed, UnitConflict), "nothing is expected to stand where these are put"
-        ref, journal = self._context.build_ref("steps", f"wave-{wave.number}"), self._context.journal
+        ref, journal = self._context.refs.build_wave_ref(wave.number), self._context.journal
         setting = RefSetting(key=journal.build_next_key(f"ref/{ref}"), ref=ref, object=composed.commit)
         async with record_effect(journal, setting) as happening:
             await set_ref(self._context.repository.git, ref, composed.commit)

@@ -69,7 +69,7 @@ async def _keep_notes(context: RunContext, recipe: Recipe, files: Sequence[FileR
     commit = await commit_tree(
         git, tree, [start], f"Notes on files that wait for a person ({len(noted)})\n", context.commit_date
     )
-    ref = context.build_ref("human")
+    ref = context.refs.human
     setting = RefSetting(key=journal.build_next_key(f"ref/{ref}"), ref=ref, object=commit)
     async with record_effect(journal, setting) as happening:
         await set_ref(git, ref, commit)

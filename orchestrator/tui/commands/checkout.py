@@ -6,7 +6,8 @@ from pathlib import Path
 
 from anyio import CancelScope, to_thread
 
-from orchestrator.domain.ids import TaskId, format_task_ref
+from orchestrator.domain.ids import TaskId
+from orchestrator.domain.refs import RunRefs
 from orchestrator.domain.run.state import RunState
 from orchestrator.journal.locations.run_directory import RunDirectory
 from orchestrator.tui.commands import builders
@@ -62,8 +63,7 @@ async def resolve_commit(git: Git, state: RunState, subject: Subject | None) -> 
 
 async def _kept(git: Git, state: RunState, task: TaskId) -> str | None:
     """Where the workspace of the task's latest attempt stood after its last whole turn."""
-    prefix = f"refs/orchestrate/{state.run.run}/wip/{format_task_ref(task)}/"
-    found = await list_refs(git, prefix)
+    found = await list_refs(git, RunRefs(state.run.run).build_anchor_prefix(task))
     if found:
         return found[max(found, key=_number)]
     return None
