@@ -7,10 +7,14 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from anyio import to_thread
+
 from worktrees.errors import GitError, PushRefused, UnknownRemote
 from worktrees.git import Git
 from worktrees.object_store.packs import quote_alternate
 from worktrees.ref_store.remote_view import parse_local_path
+from worktrees.repositories.configuration import list_remotes
+from worktrees.safety.path_rules import escape_path
 
 _CREDENTIALS = re.compile(r"(?<=://)[^/@\s]+(?=@)")
 _REFUSED = re.compile(r"^!\t[^\t]*\t(.*)$", re.MULTILINE)
@@ -28,12 +32,23 @@ async def get_push_url(git: Git, remote: str) -> str:
         listing = await git.build_remote_git().run_text("remote", "get-url", "--push", "--all", "--", remote)
     except GitError as error:
         if error.exit_code == _NO_SUCH_REMOTE:
-            raise UnknownRemote(f"there is no remote {remote}", error.args_, error.exit_code, error.stderr) from error
+            told = f"there is no remote {remote} ({await to_thread.run_sync(_describe_remotes, git.git_dir)})"
+            raise UnknownRemote(told, error.args_, error.exit_code, error.stderr) from error
         raise
     urls = listing.splitlines()
     for url in urls:
         await _require_outside(git, remote, url)
     return urls[0]
+
+
+def _describe_remotes(git_dir: Path) -> str:
+    try:
+        names = sorted(list_remotes(git_dir))
+    except GitError as error:
+        return str(error)
+    if names:
+        return f"the repository has {', '.join(map(escape_path, names))}"
+    return "the repository has none"
 
 
 async def _require_outside(git: Git, remote: str, url: str) -> None:

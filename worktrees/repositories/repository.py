@@ -95,17 +95,6 @@ class GitRepository:
                 found[fields["branch"].removeprefix(_BRANCH)] = Path(fields["worktree"])
         return found
 
-    def list_remotes(self) -> Mapping[str, str]:
-        """The name and URL of each remote, as the repository's configuration has them."""
-        from git import Repo  # imported here because it takes longer than everything else together
-
-        with Repo(self.common_dir) as repo, repo.config_reader("repository") as config:
-            names = []
-            for section in config.sections():
-                if section.startswith('remote "'):
-                    names.append(section[8:-1])
-            return {name: str(config.get_value(f'remote "{name}"', "url", "")) for name in names}
-
     def read_driver_overrides(self) -> tuple[Setting, ...]:
         """What switches off the drivers that the configuration names now; the user may change it during a run."""
         return _drivers(Checkout(self.root, self.git_dir, self.common_dir))

@@ -191,7 +191,7 @@ async def test_a_remote_that_lets_nobody_push_is_told_with_what_to_allow(remote:
 
 async def test_remotes_that_are_unknown_or_gone_are_told_with_what_to_do(remote: Path) -> None:
     shelf = machine(remote, "first")
-    with pytest.raises(UsageProblem, match="there is no remote upstream: add it"):
+    with pytest.raises(UsageProblem, match=r"there is no remote upstream \(the repository has .*\): add it"):
         await RemoteState(shelf.git, "upstream", "k").fetch_lease_record()
     vanish(remote)
     with pytest.raises(EnvironmentProblem, match="make `git ls-remote origin` work"):
