@@ -1,7 +1,6 @@
 """Worktrees that are made once, leased, recycled and hardly ever deleted; shared by all runs and processes."""
 
 import os
-import re
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import chain, count
@@ -21,10 +20,7 @@ from worktrees.repositories.repository import GitRepository
 from worktrees.safety.git_environment import Setting
 from worktrees.safety.private_directory import create_private_directory
 
-__all__ = ["Worktree", "WorktreePool"]
-
 _PREFIX = "w"
-_OID = re.compile("[0-9a-f]{40}|[0-9a-f]{64}")
 
 
 class WorktreePool:
@@ -50,7 +46,6 @@ class WorktreePool:
         self._registrar = WorktreeRegistrar(repository, self._root)
         self._layouts = LayoutCache()
         self._seen: dict[str, VerifiedDirectories] = {}
-        self._trees: dict[str, str] = {}
         self._leased: dict[str, int] = {}
         self._configuration: bytes | None = None
         self._switched_off: tuple[Setting, ...] = ()
@@ -61,7 +56,7 @@ class WorktreePool:
         Raises:
             GitError: there is no such commit, or no worktree could be made; nothing else is ever used instead.
         """
-        tree = await self._tree_of(commit)
+        tree = await read_tree_id(self._repository.git, commit)
         name, lock = self._claim()
         try:
             worktree = await self._prepared(name, lock, commit, tree)
@@ -125,14 +120,6 @@ class WorktreePool:
         )
         seen = self._seen.setdefault(name, VerifiedDirectories())
         return Worktree(name, self._root / name, admin, commit, git, self._owner, self._layouts, seen)
-
-    async def _tree_of(self, commit: str) -> str:
-        if commit not in self._trees:
-            tree = await read_tree_id(self._repository.git, commit)
-            if not _OID.fullmatch(commit):
-                return tree  # a name, which may mean another commit next time
-            self._trees[commit] = tree
-        return self._trees[commit]
 
     async def _drivers(self) -> tuple[Setting, ...]:
         """The drivers to switch off, asked for again when the user's configuration may have changed."""

@@ -9,6 +9,7 @@ from anyio import to_thread
 
 from worktrees.diffs.hunks import Hunk, parse_hunks
 from worktrees.git import Git
+from worktrees.object_store.object_ids import ImmutableCache, is_object_id
 
 _FILE_BYTES = 2 * 1024 * 1024
 _PATCH_BYTES = 64 * 1024 * 1024
@@ -63,6 +64,11 @@ class Diff:
         return tuple(sorted({path for file in self.files for path in (file.path, file.old_path) if path is not None}))
 
 
+_KEPT_LINES = 10_000
+_diffs: ImmutableCache[tuple[Git, str, str, tuple[str, ...], bool], Diff] = ImmutableCache(64)
+"""Differences of some thousand lines at most: the gate, the rules and the reviewers look at the same one."""
+
+
 async def diff_trees(git: Git, old: str, new: str, paths: Sequence[str] = (), *, has_hunks: bool = True) -> Diff:
     """The difference between two trees or commits, renames recognised. Text that is not UTF-8 is shown replaced.
 
@@ -76,6 +82,17 @@ async def diff_trees(git: Git, old: str, new: str, paths: Sequence[str] = (), *,
     Raises:
         GitError: one of them does not exist.
     """
+    key = (git, old, new, tuple(paths), has_hunks)
+    known = _diffs.get_value(key)
+    if known:
+        return known
+    found = await _read_diff(git, old, new, paths, has_hunks=has_hunks)
+    if is_object_id(old, new) and sum(file.added + file.removed for file in found.files) < _KEPT_LINES:
+        _diffs.store_value(key, found)
+    return found
+
+
+async def _read_diff(git: Git, old: str, new: str, paths: Sequence[str], *, has_hunks: bool) -> Diff:
     fields = (await git.run_text(*_COMMON, "--raw", "--numstat", "-z", old, new, "--", *paths)).split("\0")
     changes = list(_changes(iter(fields)))
     if not has_hunks or not any(file.added or file.removed for file, _ in changes):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import BinaryIO
 
 from worktrees.errors import GitError
-from worktrees.object_store.packs import OBJECT_ID
+from worktrees.object_store.object_ids import is_object_id
 
 _LINE_BYTES = 8192
 _LINES = 1_000_000
@@ -47,7 +47,7 @@ def read_bundle_header(file: BinaryIO) -> BundleHeader:
         if not line:
             return BundleHeader(refs, tuple(needed), object_format)
         oid, _, name = line.removeprefix("-").partition(" ")
-        if not OBJECT_ID.fullmatch(oid):
+        if not is_object_id(oid):
             raise GitError(f"the git bundle names {oid!r}, which is no object id")
         if line.startswith("-"):
             needed.append(oid)

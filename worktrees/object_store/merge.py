@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 from worktrees.errors import GitError
 from worktrees.git import Git
+from worktrees.object_store.object_ids import is_object_id
 
 COMMIT_AUTHOR = ("Orchestrate", "orchestrate@localhost")
 EPOCH_DATE = "2000-01-01T00:00:00+00:00"
@@ -100,6 +101,8 @@ def _git_date(when: str) -> str:
 
 
 async def is_ancestor(git: Git, ancestor: str, descendant: str) -> bool:
-    """Whether `descendant` holds `ancestor` in its history; a commit is its own ancestor."""
+    """Return True if `descendant` holds `ancestor` in its history; a commit is its own ancestor."""
+    if ancestor == descendant and is_object_id(ancestor):
+        return True
     told = await git.run("merge-base", "--is-ancestor", ancestor, descendant, ok=(0, 1))
     return told.exit_code == 0

@@ -1,7 +1,6 @@
 """Objects in a file of their own: written for another repository, examined apart, taken in only when they are sound."""
 
 import os
-import re
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,9 +11,8 @@ from anyio import to_thread
 from worktrees.durable_files import copy_durably
 from worktrees.errors import GitError
 from worktrees.git import Git
+from worktrees.object_store.object_ids import is_object_id
 from worktrees.repositories.repository import GitRepository
-
-OBJECT_ID = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 
 
 async def read_object_format(git: Git) -> str:
@@ -24,7 +22,7 @@ async def read_object_format(git: Git) -> str:
 
 async def find_existing_objects(git: Git, oids: Iterable[str]) -> dict[str, str]:
     """Those of the ids that are objects of the repository, with their types (`commit`, `tree`, `blob`, `tag`)."""
-    asked = "".join(f"{oid}\n" for oid in oids if OBJECT_ID.fullmatch(oid))
+    asked = "".join(f"{oid}\n" for oid in oids if is_object_id(oid))
     if not asked:
         return {}
     form = "--batch-check=%(objecttype) %(objectname)"

@@ -2,23 +2,15 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from worktrees.errors import GitError
 from worktrees.git import Git
 from worktrees.object_store.batch_reader import read_objects
-from worktrees.object_store.tree_overlay import TREE_MODES, overlay_tree
+from worktrees.object_store.object_ids import ImmutableCache, is_object_id
 
-__all__ = [
-    "TREE_MODES",
-    "TreeEntry",
-    "find_commit",
-    "list_tree",
-    "overlay_tree",
-    "read_blob",
-    "read_blobs",
-    "read_tree_id",
-    "write_blob",
-]
+_trees: ImmutableCache[tuple[Path, str], str] = ImmutableCache(4096)
+"""The trees of commits."""
 
 
 @dataclass(frozen=True)
@@ -96,4 +88,10 @@ async def read_tree_id(git: Git, commit: str) -> str:
     Raises:
         GitError: there is no such commit.
     """
-    return await git.run_text("rev-parse", "--verify", "--quiet", "--end-of-options", f"{commit}^{{tree}}")
+    known = _trees.get_value((git.git_dir, commit))
+    if known:
+        return known
+    tree = await git.run_text("rev-parse", "--verify", "--quiet", "--end-of-options", f"{commit}^{{tree}}")
+    if is_object_id(commit):
+        _trees.store_value((git.git_dir, commit), tree)
+    return tree

@@ -13,7 +13,8 @@ from anyio import to_thread
 from worktrees.durable_files import write_durably
 from worktrees.errors import GitError
 from worktrees.locks.file_lock import hold_file_lock
-from worktrees.object_store.packs import OBJECT_ID, find_existing_objects, quote_alternate, write_pack
+from worktrees.object_store.object_ids import is_object_id
+from worktrees.object_store.packs import find_existing_objects, quote_alternate, write_pack
 from worktrees.repositories.repository import GitRepository
 
 _MOST_PACKS = 40
@@ -72,7 +73,7 @@ class AlternatesCopy:
                 old.unlink()
 
     async def _resolve(self, name: str) -> str:
-        if OBJECT_ID.fullmatch(name):
+        if is_object_id(name):
             return name
         return await self.repository.git.run_text("rev-parse", "--verify", "--end-of-options", name)
 

@@ -14,7 +14,8 @@ from orchestrator.migrate.recipe import Recipe
 from orchestrator.migrate.steps.parse_check import find_parse_error
 from orchestrator.ports.effect import record_effect
 from worktrees.object_store.merge import commit_tree
-from worktrees.object_store.trees import overlay_tree, read_blobs, write_blob
+from worktrees.object_store.tree_overlay import overlay_tree
+from worktrees.object_store.trees import read_blobs, write_blob
 from worktrees.ref_store.refs import set_ref
 
 _REASON_CHARS = 300
