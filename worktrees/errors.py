@@ -22,7 +22,7 @@ class GitError(Exception):
 
     @classmethod
     def from_exit(cls, args: Sequence[str], exit_code: int, stderr: str) -> "GitError":
-        """The error for a command that ended with an exit code nobody expected."""
+        """Return the error for a command that ended with an exit code nobody expected."""
         verb = next((arg for before, arg in pairwise(("", *args)) if "-c" not in (before, arg)), "")
         command = f"git {verb}{' …' if len(args) > 1 else ''}"
         said = stderr.strip()[-_SHOWN_STDERR:] or "no message"

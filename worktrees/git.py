@@ -89,7 +89,7 @@ class Git:
         return Git(self.git_dir, overrides=self.overrides, is_user=True)
 
     def with_paths(self, work_tree: Path | None = None, index: Path | None = None) -> "Git":
-        """The same with another work tree or index."""
+        """Return the same git with another work tree or index."""
         return replace(self, work_tree=work_tree or self.work_tree, index=index or self.index)
 
     async def run(
@@ -157,7 +157,7 @@ class Git:
         ok: Collection[int] = (0,),
         env: Mapping[str, str] | None = None,
     ) -> str:
-        """Like `run`, giving standard output as text without its last newline."""
+        """Run a command like `run`, and return its standard output as text without its last newline."""
         return (await self.run(*args, stdin=stdin, ok=ok, env=env)).text
 
     def _spawn(self, args: Sequence[str], env: Mapping[str, str], has_input: bool) -> Awaitable[Process]:
@@ -174,7 +174,7 @@ class Git:
         return GitError(f"git {args[0]} could not be started in {self._place(args[0])}: {error}", args)
 
     def _place(self, verb: str) -> Path:
-        """Where git stands. Inside a work tree it would take paths as relative to that place."""
+        """Return where git stands. Inside a work tree it would take paths as relative to that place."""
         if self.work_tree is None:
             return self.git_dir
         if verb in _IN_PLACE:
@@ -182,7 +182,7 @@ class Git:
         return Path("/")
 
     def run_sync(self, *args: str, ok: Collection[int] = (0,)) -> GitOutput:
-        """Like `run`, blocking, for code that runs before an event loop does."""
+        """Run a command like `run`, blocking, for code that runs before an event loop does."""
         try:
             done = subprocess.run(
                 self._argv(args),
@@ -224,7 +224,7 @@ class Git:
 
 @cache
 def find_git_program() -> str:
-    """The git program's absolute path.
+    """Return the git program's absolute path.
 
     Raises:
         GitError: there is none.
@@ -241,7 +241,7 @@ def find_git_program() -> str:
 
 @cache
 def read_git_version() -> tuple[int, ...]:
-    """The installed git's version, such as (2, 39, 5).
+    """Return the installed git's version, such as (2, 39, 5).
 
     Raises:
         GitError: there is none.
@@ -272,13 +272,13 @@ def is_owner_accepted(root: Path) -> bool:
 
 @cache
 def _tied_to_us() -> tuple[str, ...]:
-    """A prefix that has the kernel kill the command when we die; empty where there is no such tool."""
+    """Return a prefix that has the kernel kill the command when we die; empty where there is no such tool."""
     return _working("setpriv", "--pdeathsig", "KILL", "--")
 
 
 @cache
 def _bounded() -> tuple[str, ...]:
-    """A prefix that bounds what the command may keep in memory, not counting files it only maps."""
+    """Return a prefix that bounds what the command may keep in memory, not counting files it only maps."""
     return _working("prlimit", f"--data={_MOST_BYTES}", "--")
 
 

@@ -97,7 +97,7 @@ async def _locks(around: ProjectContext) -> DoctorFinding:
     found = await find_repository_locks(git_dir)
     ours = []
     for lock in found.dead:
-        if is_own_ref(get_locked_ref(git_dir, lock)):
+        if is_own_ref(get_locked_ref(git_dir, lock.path)):
             ours.append(lock)
     told = []
     for lock in found.dead:

@@ -67,7 +67,7 @@ TextChange = Callable[[str], str]
 
 
 def redact_event(event: Event, redactor: Redactor) -> Event:
-    """The event as it may be kept; the same one if there is nothing to take out."""
+    """Return the event as it may be kept; the same one if there is nothing to take out."""
     if isinstance(event, _SAID):
         change = redactor.hide_known_secrets
     else:

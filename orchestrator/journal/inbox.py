@@ -37,7 +37,7 @@ class Inbox:
             ) from error
 
     def iterate_commands(self) -> Iterator[tuple[Path, InboxCommand]]:
-        """The commands that no engine has taken, oldest first; a file that holds none is put aside."""
+        """Yield the commands that no engine has taken, oldest first; put a file aside that holds none."""
         for path in self._files():
             try:
                 yield path, InboxCommand.model_validate_json(path.read_bytes())

@@ -16,12 +16,12 @@ _PLACEHOLDER = re.compile(
 
 
 def format_mark(kind: str) -> str:
-    """What stands for a secret of a kind."""
+    """Format the mark that stands for a secret of a kind."""
     return f"[redacted:{_UNUSUAL.sub('-', kind)[:80]}]"
 
 
 def has_mark(text: str) -> bool:
-    """Whether something was taken out of a text."""
+    """Return True if something was taken out of a text."""
     return REDACTION_MARK.search(text) is not None
 
 
@@ -45,7 +45,7 @@ class TokenRule:
         return re.compile(self.written)
 
     def redact_tokens(self, text: str) -> str:
-        """The text without such tokens."""
+        """Return the text without such tokens."""
         if not self.near:
             return self.pattern.sub(lambda found: format_mark(self.kind) if found[0] else "", text)
         for word in self.near:
@@ -54,7 +54,7 @@ class TokenRule:
         return text
 
     def find_spans(self, text: str) -> Iterator[tuple[int, int]]:
-        """Where such tokens stand in a text: from and to."""
+        """Yield where such tokens stand in a text: from and to."""
         if not self.near:
             for found in self.pattern.finditer(text):
                 if found[0]:
@@ -91,7 +91,7 @@ class TokenRule:
 
 
 def build_user_rule(pattern: str) -> TokenRule:
-    """A rule of the user's own.
+    """Build a rule of the user's own.
 
     Raises:
         re.error: it is no regular expression.
@@ -100,12 +100,12 @@ def build_user_rule(pattern: str) -> TokenRule:
 
 
 def _is_chance(word: str) -> bool:
-    """Whether letters and digits stand in it side by side, as nobody writes them who means a word."""
+    """Return True if letters and digits stand in it side by side, as nobody writes them who means a word."""
     return bool(re.search(r"\d", word) and re.search(r"[A-Za-z]", word)) and not _PLACEHOLDER.search(word)
 
 
 def _is_no_sample(token: str) -> bool:
-    """Whether it is not the kind of token that documentation shows."""
+    """Return True if it is not the kind of token that documentation shows."""
     return not token.endswith("EXAMPLE") and len(set(token[-16:])) > 6
 
 

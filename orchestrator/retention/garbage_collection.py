@@ -131,7 +131,7 @@ class _Collection:
         """Remove dead processes' locks on refs of ours, but of runs that a process works on; tell of all others."""
         found = await find_repository_locks(self._git.git_dir)
         for lock in found.dead:
-            ref = get_locked_ref(self._git.git_dir, lock)
+            ref = get_locked_ref(self._git.git_dir, lock.path)
             if not (is_own_ref(ref) and self._is_idle(ref)):
                 self.result.locked += (str(LockedRepository.for_held_lock(lock.path, ())),)
             elif self._is_dry or remove_lock(lock):

@@ -30,7 +30,9 @@ class WorktreePool:
     """
 
     def __init__(self, repository: GitRepository, root: Path, owner: int | None = None) -> None:
-        """`owner` is the user that the files must belong to when we run as root and commands do not.
+        """Take a repository and the directory that its worktrees lie in, outside the checkout.
+
+        `owner` is the user that the files must belong to when we run as root and commands do not.
 
         Raises:
             GitError: `root` lies inside the user's checkout.
@@ -51,7 +53,7 @@ class WorktreePool:
         self._switched_off: tuple[Setting, ...] = ()
 
     async def lease_worktree(self, commit: str) -> Worktree:
-        """A worktree with exactly the content of a commit: nothing ignored or untracked is left of its last use.
+        """Return a worktree with exactly the content of a commit: nothing ignored or untracked is left of its last use.
 
         Raises:
             GitError: there is no such commit, or no worktree could be made; nothing else is ever used instead.
@@ -76,7 +78,7 @@ class WorktreePool:
             os.close(lock)
 
     def list_idle_worktrees(self) -> tuple[str, ...]:
-        """The names of all worktrees that nobody leases at this moment."""
+        """Return the names of all worktrees that nobody leases at this moment."""
         free = []
         for name in self._names():
             lock = try_file_lock(self._lock_file(name))
@@ -122,7 +124,7 @@ class WorktreePool:
         return Worktree(name, self._root / name, admin, commit, git, self._owner, self._layouts, seen)
 
     async def _drivers(self) -> tuple[Setting, ...]:
-        """The drivers to switch off, asked for again when the user's configuration may have changed."""
+        """Return the drivers to switch off, asked for again when the user's configuration may have changed."""
         text = self._repository.read_configuration()
         if text != self._configuration or b"include" in text.lower():
             self._switched_off = await to_thread.run_sync(self._repository.read_driver_overrides)

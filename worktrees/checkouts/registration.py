@@ -30,7 +30,7 @@ class WorktreeRegistrar:
     pool: Path
 
     async def ensure_admin_directory(self, name: str, commit: str) -> Path:
-        """The admin directory of a worktree that is whole, made anew if it was missing or broken beyond repair."""
+        """Find the admin directory of a worktree, or make it anew if it is missing or broken beyond repair."""
         admin = await to_thread.run_sync(self._recorded, name)
         return admin or await self.add_worktree(name, commit)
 
@@ -96,7 +96,7 @@ class WorktreeRegistrar:
                 _remove_at(admin.parent, admin.name)
 
     def _admin_named_by(self, root: Path) -> Path:
-        """Where a worktree that git has just made says its admin directory is; never asked again later."""
+        """Return the admin directory that a worktree names which git has just made; never asked again later."""
         admin = Path((_content(root / ".git") or "").removeprefix("gitdir: ").rstrip("\n"))
         if admin.parent != self._worktrees:
             raise GitError(f"git registered {root} at an unexpected place: {admin}")
@@ -149,7 +149,7 @@ def _put_pointer(root: Path, content: str) -> None:
 
 
 def _content(file: Path) -> str | None:
-    """A small regular file's content; None for anything else, which is neither followed nor waited for."""
+    """Return a small regular file's content; None for anything else, which is neither followed nor waited for."""
     with suppress(OSError):
         descriptor = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         with os.fdopen(descriptor, "rb") as opened:

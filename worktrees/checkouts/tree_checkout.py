@@ -1,8 +1,9 @@
 """Writing a tree into a worktree, and knowing which tree its index holds."""
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from operator import itemgetter
 from pathlib import Path
 from tempfile import mkstemp
 
@@ -11,6 +12,7 @@ from anyio import fail_after
 from worktrees.diffs.tree_changes import TreeChange
 from worktrees.errors import GitError, GitTimeout, SnapshotTooLarge
 from worktrees.git import Git, GitOutput
+from worktrees.records import encode_records
 
 _STATE = "orchestrate-tree"
 _PRIVATE = "orchestrate-index-"
@@ -20,7 +22,7 @@ _READ_TIMEOUT_S = 1800.0
 
 
 async def check_out_tree(git: Git, admin: Path, tree: str, delta: Sequence[TreeChange] | None) -> bool:
-    """Make the index and all tracked files equal to `tree`; whether any file was written.
+    """Make the index and all tracked files equal to `tree`; return True if any file was written.
 
     With `delta`, what distinguishes the tree from the one that the index holds, the cost is a look at each file and
     the writing of those that differ; without it also a walk through the whole tree. What the index holds then is to be
@@ -29,12 +31,13 @@ async def check_out_tree(git: Git, admin: Path, tree: str, delta: Sequence[TreeC
     Raises:
         GitError: git could not do it.
     """
+    if delta is None:
+        await _read_tree(git, admin, tree)
+        return True
     try:
-        changed = None if delta is None else {path for _, path in await list_changed_files(git)}
+        changed = set(map(itemgetter(1), await list_changed_files(git)))
     except GitError:
         (admin / "index").unlink()
-        changed = None
-    if changed is None or delta is None:
         await _read_tree(git, admin, tree)
         return True
     if changed or delta:
@@ -45,20 +48,17 @@ async def check_out_tree(git: Git, admin: Path, tree: str, delta: Sequence[TreeC
 
 async def _rewrite(git: Git, changed: set[str], delta: Sequence[TreeChange]) -> None:
     """Bring the index from one tree to another, then write the files that differ or were changed."""
-    if delta:
-        lines = (f"{change.new_mode or 0} {change.oid}\t{change.path}\0" for change in delta)
-        await git.run("update-index", "-z", "--index-info", stdin=_encoded(lines))
-    removed = set()
+    lines, written = [], set(changed)
     for change in delta:
+        lines.append(f"{change.new_mode or 0} {change.oid}\t{change.path}")
         if change.new_mode is None:
-            removed.add(change.path)
-    written = (changed | {change.path for change in delta}) - removed
-    names = _encoded(f"{path}\0" for path in sorted(written))
+            written.discard(change.path)
+        else:
+            written.add(change.path)
+    if lines:
+        await git.run("update-index", "-z", "--index-info", stdin=encode_records(lines))
+    names = encode_records(sorted(written))
     await git.run("checkout-index", "--force", "--index", "-z", "--stdin", stdin=names)
-
-
-def _encoded(lines: Iterable[str]) -> bytes:
-    return "".join(lines).encode("utf-8", "surrogateescape")
 
 
 async def _read_tree(git: Git, admin: Path, tree: str) -> None:
@@ -74,7 +74,7 @@ async def _read_tree(git: Git, admin: Path, tree: str) -> None:
 
 
 async def list_changed_files(git: Git, limit_bytes: int | None = None) -> list[tuple[str, str]]:
-    """The tracked files that may differ from the index, each with git's raw record on it.
+    """Return the tracked files that may differ from the index, each with git's raw record on it.
 
     Raises:
         TooManyFiles: naming them would take more than `limit_bytes`.
@@ -97,7 +97,7 @@ async def list_changed_files(git: Git, limit_bytes: int | None = None) -> list[t
 async def list_index_files(
     git: Git, *options: str, env: Mapping[str, str] | None = None, limit_bytes: int | None = None
 ) -> GitOutput:
-    """What `ls-files` lists, names ended by NUL characters.
+    """Return what `ls-files` lists, names ended by NUL characters.
 
     Raises:
         TookTooLong: ignore rules and globs are patterns, of which some take for ever on a few deep directories.
@@ -119,7 +119,7 @@ async def refresh_index(git: Git) -> None:
 
 
 def read_index_tree(admin: Path, owner: int | None) -> str | None:
-    """The tree that index and worktree were last made equal to for this owner of the files.
+    """Return the tree that index and worktree were last made equal to for this owner of the files.
 
     None if that was not finished, or anyone but us may have written the index since.
     """
@@ -137,7 +137,10 @@ def record_index_tree(admin: Path, tree: str, owner: int | None) -> None:
 
 
 def _forget(admin: Path) -> None:
-    """Before the index is written: a git that was killed at it may have left its lock, and no other may be at it."""
+    """Remove the note and the lock before the index is written.
+
+    A git that was killed at it may have left its lock, and no other may be at it.
+    """
     (admin / _STATE).unlink(missing_ok=True)
     (admin / "index.lock").unlink(missing_ok=True)
 
@@ -149,7 +152,7 @@ def _seal(admin: Path, owner: int | None) -> str:
 
 @contextmanager
 def copy_index(admin: Path) -> Iterator[Path]:
-    """A copy of the index for the length of the block, in the worktree's admin directory."""
+    """Yield a copy of the index for the length of the block, in the worktree's admin directory."""
     descriptor, name = mkstemp(prefix=_PRIVATE, dir=admin)
     try:
         with os.fdopen(descriptor, "wb") as copy:
@@ -162,7 +165,7 @@ def copy_index(admin: Path) -> Iterator[Path]:
 
 
 def _times(file: Path) -> tuple[int, int]:
-    """The index's own times: git compares its mtime with those of the files, so a copy has to keep it."""
+    """Return the index's own times: git compares its mtime with those of the files, so a copy has to keep it."""
     found = file.stat()
     return found.st_atime_ns, found.st_mtime_ns
 

@@ -19,7 +19,7 @@ class DirectoryNames(NamedTuple):
 
     @property
     def is_submodule(self) -> bool:
-        """Whether this is where a submodule would be, as git trees have no other empty directories."""
+        """True where a submodule would be, as git trees have no other empty directories."""
         return not (self.directories or self.files)
 
 
@@ -36,7 +36,7 @@ class LayoutCache:
     async def load_layout(
         self, git: Git, tree: str, near: str | None = None, delta: Sequence[TreeChange] = ()
     ) -> TreeLayout:
-        """The layout of a tree: remembered, made from that of the tree `near` by `delta`, or read.
+        """Return the layout of a tree: remembered, made from that of the tree `near` by `delta`, or read.
 
         Raises:
             GitError: there is no such tree, or it is too deep.
@@ -73,7 +73,7 @@ def _parse(listing: str) -> TreeLayout:
 
 
 def patch_layout(layout: TreeLayout, delta: Sequence[TreeChange]) -> TreeLayout:
-    """The layout of the tree that `delta` makes of another; directories it does not touch are shared."""
+    """Return the layout of the tree that `delta` makes of another; directories it does not touch are shared."""
     made = dict(layout)
     for change in delta:
         if change.old_mode is not None:

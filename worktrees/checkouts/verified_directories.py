@@ -19,7 +19,7 @@ class VerifiedDirectories:
         self._marks: dict[str, tuple[int, int, DirectoryNames]] = {}
 
     def record_directory(self, place: str, directory: int, names: DirectoryNames) -> None:
-        """The open directory holds exactly `names`."""
+        """Note that the open directory holds exactly `names`."""
         found = os.fstat(directory)
         if found.st_ctime_ns < time.time_ns() - _SETTLED_NS:
             self._marks[place] = (found.st_ino, found.st_ctime_ns, names)
@@ -27,7 +27,7 @@ class VerifiedDirectories:
             self._marks.pop(place, None)
 
     def is_unchanged(self, place: str, directory: int, names: DirectoryNames) -> bool:
-        """Whether the open directory held exactly `names` when it was noted, and has not changed since."""
+        """Return True if the open directory held exactly `names` when it was noted, and has not changed since."""
         mark = self._marks.get(place)
         if mark is None:
             return False

@@ -70,7 +70,9 @@ _diffs: ImmutableCache[tuple[Git, str, str, tuple[str, ...], bool], Diff] = Immu
 
 
 async def diff_trees(git: Git, old: str, new: str, paths: Sequence[str] = (), *, has_hunks: bool = True) -> Diff:
-    """The difference between two trees or commits, renames recognised. Text that is not UTF-8 is shown replaced.
+    """Return the difference between two trees or commits, renames recognised.
+
+    Text that is not UTF-8 is shown replaced.
 
     Args:
         git: of the repository that has both.
@@ -105,18 +107,18 @@ async def _read_diff(git: Git, old: str, new: str, paths: Sequence[str], *, has_
 
 
 async def read_diff_text(git: Git, old: str, new: str, paths: Sequence[str] = (), context: int = 3) -> str:
-    """The patch as text for a reader, limited to `paths` and what lies below them if any are given."""
+    """Return the patch as text for a reader, limited to `paths` and what lies below them if any are given."""
     patch = await git.run(*_COMMON, "--patch", f"-U{context}", old, new, "--", *paths, limit_bytes=_PATCH_BYTES)
     return patch.stdout.decode("utf-8", "replace")
 
 
 async def read_diff_stat(git: Git, old: str, new: str) -> str:
-    """Git's summary: a line for each file, and one for the whole."""
+    """Return git's summary: a line for each file, and one for the whole."""
     return (await git.run(*_COMMON, "--stat=100", old, new)).stdout.decode("utf-8", "replace").rstrip("\n")
 
 
 def _changes(fields: Iterator[str]) -> Iterator[tuple[FileDiff, str]]:
-    """Files with the ids of their two contents, from raw records followed by counts in the same order."""
+    """Yield files with the ids of their two contents, from raw records followed by counts in the same order."""
     files = []
     field = next(fields, "")
     while field.startswith(":"):
@@ -154,7 +156,7 @@ def _file(meta: list[str], paths: Iterator[str]) -> tuple[FileDiff, str]:
 
 
 def _pieces(patch: bytes) -> list[bytes]:
-    """The patch cut where a file begins; no line of a content can look like that, having a sign before it."""
+    """Return the patch cut where a file begins; no line of a content can look like that, having a sign before it."""
     starts = []
     for found in re.finditer(rb"^" + _START, patch, re.MULTILINE):
         starts.append(found.start())
@@ -181,7 +183,7 @@ def _with_hunks(changes: Sequence[tuple[FileDiff, str]], pieces: Sequence[bytes]
 
 
 def _belongs(piece: bytes, ids: str) -> bool:
-    """Whether a part of the patch is about these contents; one without ids changes no content."""
+    """Return True if a part of the patch is about these contents; one without ids changes no content."""
     found = _INDEX.search(piece)
     return found is None or all(oid.decode() in ids or not oid.strip(b"0") for oid in found.groups())
 
@@ -201,7 +203,7 @@ def _read(piece: bytes) -> tuple[Hunk, ...] | None:
 
 
 async def diff_blobs(git: Git, pairs: Sequence[tuple[str, str]]) -> list[tuple[Hunk, ...] | None]:
-    """For each pair of blobs, by their ids, the hunks between them without any lines of context.
+    """Return the hunks between each pair of blobs, by their ids, without any lines of context.
 
     None where git's patch cannot be read, or is too large. All are compared in one go, as files of two trees.
 
@@ -227,6 +229,6 @@ def _hunks_by_place(patch: bytes, count: int) -> list[tuple[Hunk, ...] | None]:
 
 
 async def _tree_of_blobs(git: Git, oids: Sequence[str]) -> str:
-    """A tree in which the blobs are files, named by their places."""
+    """Return a tree in which the blobs are files, named by their places."""
     entries = "".join(f"100644 blob {oid}\t{place:09}\n" for place, oid in enumerate(oids))
     return await git.run_text("mktree", stdin=entries.encode("ascii"))

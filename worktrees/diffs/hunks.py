@@ -34,7 +34,7 @@ class Hunk:
 
 
 def parse_hunks(patch: str) -> tuple[Hunk, ...]:
-    """The hunks of a patch of one file, with or without the header before them; empty if it has none.
+    """Return the hunks of a patch of one file, with or without the header before them; empty if it has none.
 
     Raises:
         ValueError: what stands there are no hunks.

@@ -18,7 +18,7 @@ class TreeChange(NamedTuple):
 
 
 async def compare_trees(git: Git, old: str, new: str) -> tuple[TreeChange, ...]:
-    """The paths that differ between two trees, renames not recognised.
+    """Return the paths that differ between two trees, renames not recognised.
 
     Raises:
         GitError: one of them does not exist.

@@ -8,6 +8,8 @@ first seen and could hold it is left: a process that started later cannot have m
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import chain
+from operator import attrgetter
 from os import walk
 from pathlib import Path
 from time import monotonic
@@ -67,11 +69,15 @@ async def remove_dead_locks(git_dir: Path, places: Sequence[Path]) -> tuple[Path
         LockedRepository: a process still holds one of them after ten seconds, or one cannot be removed.
     """
     watch, removed = _Watch(git_dir, places), list[Path]()
-    first = await to_thread.run_sync(watch.poll_locks)
+    first = frozenset(await to_thread.run_sync(watch.poll_locks))
     until = monotonic() + _PATIENCE_S
-    while left := [lock for lock in await to_thread.run_sync(watch.poll_locks) if lock in first]:
-        removed += [lock.path for lock in watch.iterate_dead_locks(left) if remove_lock(lock)]
-        stuck = [lock for lock in left if lock.path not in removed]
+    while left := first.intersection(await to_thread.run_sync(watch.poll_locks)):
+        stuck = []
+        for lock in sorted(left, key=attrgetter("path")):
+            if watch.is_dead(lock) and remove_lock(lock):
+                removed.append(lock.path)
+            else:
+                stuck.append(lock)
         if stuck and monotonic() > until:
             raise LockedRepository.for_held_lock(stuck[0].path, watch.list_holders(stuck[0]))
         await sleep(_POLL_S)
@@ -86,25 +92,26 @@ async def find_locks(git_dir: Path, places: Sequence[Path]) -> FoundLocks:
         if monotonic() > until:
             break
         await sleep(_POLL_S)
-    held = {}
+    dead, held = [], {}
     for lock in locks:
-        if watch.is_lasting(lock):
+        if watch.is_dead(lock):
+            dead.append(lock)
+        elif watch.is_lasting(lock):
             held[lock] = tuple(watch.list_holders(lock))
-    return FoundLocks(
-        tuple(watch.iterate_dead_locks(locks)), {lock: holders for lock, holders in held.items() if holders}
-    )
+    return FoundLocks(tuple(dead), held)
 
 
 async def find_repository_locks(git_dir: Path) -> FoundLocks:
-    """Return the locks that last on any ref of a repository, and on what `SHARED` names."""
-    return await find_locks(
-        git_dir, (git_dir / "refs", *(git_dir / name.removesuffix(".lock") for name in SHARED_LOCK_NAMES))
-    )
+    """Return the locks that last on any ref of a repository, and on what `SHARED_LOCK_NAMES` names."""
+    places = [git_dir / "refs"]
+    for name in SHARED_LOCK_NAMES:
+        places.append(git_dir / name.removesuffix(".lock"))
+    return await find_locks(git_dir, places)
 
 
-def get_locked_ref(git_dir: Path, lock: LockFile) -> str:
+def get_locked_ref(git_dir: Path, lock: Path) -> str:
     """Return the ref, or other file of the git directory, that a lock file locks."""
-    return str(lock.path.relative_to(git_dir)).removesuffix(".lock")
+    return str(lock.relative_to(git_dir)).removesuffix(".lock")
 
 
 class _Watch:
@@ -132,9 +139,9 @@ class _Watch:
         """Return the living processes that may hold a lock."""
         return sorted(self._seen[lock].suspects & self._alive)
 
-    def iterate_dead_locks(self, locks: Iterable[LockFile]) -> Iterator[LockFile]:
-        """Return the locks that were watched long enough and that no living process may hold."""
-        return (lock for lock in locks if self.is_lasting(lock) and not self.list_holders(lock))
+    def is_dead(self, lock: LockFile) -> bool:
+        """Return True if a lock has been watched for long enough and no living process may hold it."""
+        return self.is_lasting(lock) and not self.list_holders(lock)
 
     def is_lasting(self, lock: LockFile) -> bool:
         """Return True if a lock has been watched for long enough."""
@@ -143,7 +150,7 @@ class _Watch:
 
 def list_lock_files(places: Iterable[Path]) -> Iterator[LockFile]:
     """Yield the lock files at or below `places`, which are paths without `.lock`. Links are not followed."""
-    for path in sorted({lock for place in places for lock in _locks(place)}):
+    for path in sorted(set(chain.from_iterable(map(_locks, places)))):
         if identity := _identity(path):
             yield LockFile(path, identity)
 

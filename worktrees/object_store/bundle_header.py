@@ -23,7 +23,7 @@ class BundleHeader:
     object_format: str
 
     def to_bytes(self) -> bytes:
-        """As it stands at the beginning of the file."""
+        """Return the header as it stands at the beginning of the file."""
         first = ["# v2 git bundle"] if self.object_format == "sha1" else ["# v3 git bundle", "@object-format=sha256"]
         needed = [f"-{oid} " for oid in self.prerequisites]
         lines = [*first, *needed, *(f"{oid} {ref}" for ref, oid in self.refs.items()), "", ""]

@@ -51,7 +51,7 @@ async def merge_commits(git: Git, ours: str, theirs: str) -> MergedTree | MergeC
 
 
 def _conflicts(fields: list[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Paths up to an empty field; then messages, each: number of paths, the paths, its kind, its text."""
+    """Parse paths up to an empty field; then messages, each: number of paths, the paths, its kind, its text."""
     if "" in fields:
         end = fields.index("")
     else:

@@ -31,7 +31,7 @@ _Changes = dict[bytes, _Node | None]
 
 
 async def overlay_tree(git: Git, base_tree: str, changes: Mapping[str, tuple[str, str] | None]) -> str:
-    """The tree `base_tree` with files replaced, added (path → mode and object id) or deleted (path → None).
+    """Return the tree `base_tree` with files replaced, added (path → mode and object id) or deleted (path → None).
 
     A file takes the place of a directory with all it holds, and a directory the place of a file. Deleting what is not
     there, or is a directory by now, changes nothing. Directories that become empty vanish.
@@ -70,7 +70,7 @@ def _refuse_contradictions(wanted: _Changes) -> None:
 
 
 def _above(path: bytes) -> Iterator[bytes]:
-    """The directories a path lies in, nearest first, without the root."""
+    """Yield the directories a path lies in, nearest first, without the root."""
     while b"/" in path:
         path = path.rpartition(b"/")[0]
         yield path
@@ -87,7 +87,7 @@ async def _read_directories(git: Git, base_tree: str, wanted: _Changes) -> dict[
 
 
 def _parse(found: GitObject | None, width: int) -> _Listing:
-    """A tree object's entries; nothing for a directory that does not exist or is a file."""
+    """Parse a tree object's entries; nothing for a directory that does not exist or is a file."""
     listing: _Listing = {}
     if found and found.kind == "tree":
         content = found.content
@@ -113,7 +113,7 @@ class _Edit:
         self.written: dict[str, _Listing] = {}
 
     def rebuild_directory(self, place: bytes) -> _Node | None:
-        """The directory with its changes; None when nothing is left in it."""
+        """Return the directory with its changes; None when nothing is left in it."""
         listing = dict(self._listings[place])
         for name in self._directories.get(place, ()):
             child = self.rebuild_directory(place + b"/" + name if place else name)
@@ -150,7 +150,7 @@ def _put(listing: _Listing, name: bytes, node: _Node | None, *, was_tree: bool) 
 
 
 def _in_order(listing: _Listing) -> Sequence[tuple[bytes, _Node]]:
-    """Entries in git's order, in which a directory's name ends with a slash."""
+    """Sort entries in git's order, in which a directory's name ends with a slash."""
     return sorted(listing.items(), key=lambda item: item[0] + b"/" if item[1].mode == _TREE else item[0])
 
 

@@ -22,7 +22,7 @@ _NO_SUCH_REMOTE = 2
 
 
 async def get_push_url(git: Git, remote: str) -> str:
-    """The URL that is pushed to.
+    """Return the URL that is pushed to.
 
     Raises:
         UnknownRemote: neither the repository's nor the user's configuration knows the remote.
@@ -70,7 +70,7 @@ async def _require_outside(git: Git, remote: str, url: str) -> None:
 
 
 async def read_remote_tip(git: Git, remote: str, branch: str) -> str | None:
-    """The commit at which a branch stands on a remote, None if it does not exist there.
+    """Return the commit at which a branch stands on a remote, None if it does not exist there.
 
     Raises:
         UnknownRemote: there is no such remote.
@@ -105,12 +105,14 @@ async def push_commit(git: Git, remote: str, commit: str, branch: str, wishes: S
 
 
 def _without_credentials(error: GitError) -> GitError:
-    """The same, without what may stand before the host in a URL."""
+    """Return the same error without what may stand before the host in a URL."""
     return GitError(_CREDENTIALS.sub("…", str(error)), (error.args_[:1]), error.exit_code, "")
 
 
 async def list_remote_refs(git: Git, remote: str, *patterns: str) -> dict[str, str]:
-    """The refs of a remote that fit one of the patterns, such as `refs/orchestrate/*`, with what each points at.
+    """Return the refs of a remote that fit one of the patterns, with what each points at.
+
+    A pattern is a name such as `refs/orchestrate/*`.
 
     Raises:
         UnknownRemote: there is no such remote.

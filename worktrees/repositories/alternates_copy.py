@@ -15,6 +15,7 @@ from worktrees.errors import GitError
 from worktrees.locks.file_lock import hold_file_lock
 from worktrees.object_store.object_ids import is_object_id
 from worktrees.object_store.packs import find_existing_objects, quote_alternate, write_pack
+from worktrees.records import encode_lines
 from worktrees.repositories.repository import GitRepository
 
 _MOST_PACKS = 40
@@ -65,8 +66,7 @@ class AlternatesCopy:
         pack = await write_pack(git, wanted, without, self.objects_directory / "pack" / "pack", env=places)
         for file in (pack, pack.with_suffix(".idx")):
             file.chmod(0o444)
-        listing = "".join(f"{oid}\n" for oid in sorted({*known, *new}))
-        write_durably(self.place / "tips", listing.encode())
+        write_durably(self.place / "tips", encode_lines(sorted({*known, *new})))
         for old in replaced:
             if old != pack:
                 old.with_suffix(".idx").unlink(missing_ok=True)

@@ -18,7 +18,7 @@ class Checkout:
 
 
 def find_checkout(path: Path) -> Checkout:
-    """The checkout that `path`, a file or directory, belongs to.
+    """Return the checkout that `path`, a file or directory, belongs to.
 
     Raises:
         NotARepository: there is none, or it has no files.
@@ -83,7 +83,7 @@ def _is_its_own(found: Checkout) -> bool:
 
 
 def _configured(git_dir: Path, key: str, *options: str) -> str:
-    """A setting of the git directory's own files; empty where there is none."""
+    """Return a setting of the git directory's own files; empty where there is none."""
     files = []
     for name in ("config.worktree", "config"):
         if (git_dir / name).is_file():
@@ -93,7 +93,7 @@ def _configured(git_dir: Path, key: str, *options: str) -> str:
 
 
 def _pointed_to(entry: Path) -> Path:
-    """Where a `.git` file of a linked worktree or a submodule points."""
+    """Return where a `.git` file of a linked worktree or a submodule points."""
     text = _first_line(entry)
     if not text.startswith("gitdir: "):
         raise NotARepository(f"{entry} is neither a git directory nor a pointer to one: restore or remove it")

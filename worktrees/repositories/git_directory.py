@@ -92,7 +92,7 @@ def _examine_objects(objects: Path) -> bool:
 
 
 def _object_entries(objects: Path) -> Iterator[os.DirEntry[str]]:
-    """Whatever git may read of an object directory."""
+    """Yield whatever git may read of an object directory."""
     for entry in _entries(objects):
         if entry.name in _NAMED_IN_OBJECTS:
             yield entry
@@ -113,7 +113,10 @@ def _is_link(entry: os.DirEntry[str]) -> bool:
 
 
 def _alternates(objects: Path) -> Iterator[Path]:
-    """The directories that `info/alternates` names, as git reads them: relative ones from the object directory."""
+    """Yield the directories that `info/alternates` names, as git reads them.
+
+    Relative ones from the object directory.
+    """
     with suppress(FileNotFoundError, NotADirectoryError, PermissionError):
         for line in (objects / "info" / "alternates").read_bytes().split(b"\n"):
             if line and not line.startswith(b"#"):

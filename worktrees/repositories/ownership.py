@@ -37,7 +37,7 @@ def _is_own(place: Path) -> bool:
 
 
 def _own_users() -> set[int]:
-    """The ids that count as the user's own: under sudo also that of whoever called it."""
+    """Return the ids that count as the user's own: under sudo also that of whoever called it."""
     own = {os.geteuid()}
     caller = os.environ.get("SUDO_UID", "")
     if own == {0} and caller.isascii() and caller.isdecimal():

@@ -24,7 +24,7 @@ _OFF = {
 
 
 def build_driver_overrides(listing: bytes) -> tuple[Setting, ...]:
-    """Settings that switch off every driver named in the output of `LISTING`."""
+    """Build the settings that switch off every driver named in the output of `LIST_DRIVERS`."""
     keys = set()
     for key in listing.decode("utf-8", "surrogateescape").split("\0"):
         if key:

@@ -117,7 +117,10 @@ def _close(path: Path, descriptor: int) -> bool:
 
 
 def _excess(found: os.stat_result) -> int:
-    """The bits that a directory of ours must not have. As root a foreign group may pass, which only root can set."""
+    """Return the bits that a directory of ours must not have.
+
+    As root a foreign group may pass, which only root can set.
+    """
     is_handed_on = os.geteuid() == 0 and found.st_gid != 0
     if is_handed_on:
         return _OTHERS & ~stat.S_IXGRP

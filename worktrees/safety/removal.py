@@ -119,7 +119,7 @@ def _remove_in(root: int, place: str, names: list[str], is_doomed: Callable[[int
 
 
 def _unlink(parent: int, name: str) -> bool:
-    """Whether the entry is gone; False for a directory."""
+    """Return True if the entry is gone; False for a directory."""
     try:
         if stat.S_ISDIR(os.stat(name, dir_fd=parent, follow_symlinks=False).st_mode):
             return False

@@ -13,7 +13,7 @@ _COMPILED = frozenset({".so", ".pyd", ".dll", ".dylib", ".exe", ".a", ".o", ".cl
 
 
 def find_risky_files(root: Path, new: Iterable[str]) -> Mapping[str, str]:
-    """Why a reviewer should look at some of the new files of a worktree: path → reason, in their order.
+    """Return why a reviewer should look at some new files of a worktree: path → reason, in their order.
 
     The paths must be real ones of `root`, as git lists them; their directories are looked into, nothing is opened.
     """
@@ -37,7 +37,7 @@ def _runs(path: PurePosixPath) -> str | None:
 
 
 def _collides(root: Path, path: str, siblings: dict[Path, Mapping[str, frozenset[str]]]) -> str | None:
-    """Whether some file system takes a part of the path for another name that stands beside it."""
+    """Return True if some file system takes a part of the path for another name that stands beside it."""
     place = root
     for part in path.split("/"):
         if place not in siblings:
@@ -50,7 +50,7 @@ def _collides(root: Path, path: str, siblings: dict[Path, Mapping[str, frozenset
 
 
 def _by_folded(place: Path) -> Mapping[str, frozenset[str]]:
-    """The names in a directory that are more than one when folded."""
+    """Return the names in a directory that are more than one when folded."""
     groups: dict[str, set[str]] = {}
     with suppress(OSError):
         for name in os.listdir(place):  # noqa: PTH208 - only names are wanted

@@ -46,7 +46,7 @@ class WorktreeChanges:
 
     @property
     def count(self) -> int:
-        """How many there are."""
+        """The number of them."""
         return len(self.changed) + len(self.removed) + len(self.untracked)
 
 
@@ -125,12 +125,12 @@ _GITMODULES = "where submodules come from cannot be changed"
 
 
 def format_reasons(reasons: Iterable[tuple[str, str]]) -> tuple[str, ...]:
-    """Reasons as they are shown, sorted by path; of very long paths the ends."""
+    """Format reasons as they are shown, sorted by path; of very long paths the ends."""
     return tuple(f"{_shown(escape_path(path))}: {reason}" for path, reason in sorted(reasons))
 
 
 def limit_lines(lines: Iterable[str]) -> tuple[str, ...]:
-    """Such lines sorted, and no more than anybody reads: a worker can leave a hundred thousand."""
+    """Sort lines, and keep no more than anybody reads: a worker can leave a hundred thousand."""
     told = sorted(lines)
     if len(told) <= _MOST_TOLD:
         return tuple(told)
@@ -144,7 +144,7 @@ def _shown(path: str) -> str:
 
 
 def _look(root: Path, path: str, is_tracked: bool, limits: SnapshotLimits) -> int | str:
-    """The size of a file that may be committed, in bytes, or why it may not."""
+    """Return the size of a file that may be committed, in bytes, or why it may not."""
     if not is_tracked and (reason := _new_name_objection(path)):
         return reason
     if is_gitmodules_path(path):
@@ -169,7 +169,7 @@ def _content_objection(root: Path, path: str, found: os.stat_result, limits: Sna
 
 
 def _longest_line(file: Path) -> int:
-    """Bytes in the longest line of a regular file, which is neither followed nor waited for."""
+    """Return the bytes in the longest line of a regular file, which is neither followed nor waited for."""
     with os.fdopen(os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as opened:
         return max(map(len, opened), default=0)
 
@@ -186,12 +186,12 @@ def _new_name_objection(path: str) -> str | None:
 
 
 def _subject(path: str) -> str:
-    """What a reason is about: a cache once, not each of its files."""
+    """Return what a reason is about: a cache once, not each of its files."""
     return _cache_in(path) or path
 
 
 def _cache_in(path: str) -> str | None:
-    """The outermost directory on a file's way that holds what some tool can make again."""
+    """Return the outermost directory on a file's way that holds what some tool can make again."""
     parts = path.split("/")[:-1]
     number = next((number for number, part in enumerate(parts) if part in _CACHES), None)
     if number is None:

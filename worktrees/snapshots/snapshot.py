@@ -8,9 +8,11 @@ from anyio import to_thread
 
 from worktrees.checkouts.tree_checkout import copy_index, list_changed_files, list_index_files, read_index_tree
 from worktrees.checkouts.worktree import Worktree
+from worktrees.diffs.tree_changes import SUBMODULE
 from worktrees.errors import GitError, GitTimeout, SnapshotTooLarge
 from worktrees.git import Git, GitOutput
 from worktrees.object_store.merge import EPOCH_DATE, commit_tree
+from worktrees.records import encode_records, split_records
 from worktrees.ref_store.refs import set_ref
 from worktrees.snapshots.screening import (
     ScreenedChanges,
@@ -80,7 +82,7 @@ async def snapshot_worktree(
 
 
 async def _start_over(git: Git, commit: str) -> None:
-    """Somebody else wrote the worktree's index: begin with one that holds nothing but the commit."""
+    """Begin with an index that holds nothing but the commit: somebody else wrote the worktree's."""
     assert git.index
     git.index.unlink(missing_ok=True)
     await git.run("read-tree", commit)
@@ -90,7 +92,7 @@ async def _start_over(git: Git, commit: str) -> None:
 async def _stage(
     git: Git, worktree: Worktree, limits: SnapshotLimits, withheld: Sequence[Path]
 ) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
-    """The tree, what was left out of it, and what in it is to be looked at."""
+    """Return the tree, what was left out of it, and what in it is to be looked at."""
     changes = await _changes(git)
     if changes.count > limits.files:
         raise SnapshotTooLarge(
@@ -100,9 +102,12 @@ async def _stage(
     screened = await to_thread.run_sync(screen_changes, worktree.root, changes, limits, withheld)
     _weigh(worktree, screened, limits)
     if screened.removed:
-        await git.run(*_REMOVE, stdin=_lines(screened.removed))
+        await git.run(*_REMOVE, stdin=encode_records(screened.removed))
     refused = await _add(git, screened.accepted)
-    dropped, flagged = limit_lines((*screened.dropped, *format_reasons(refused))), limit_lines(screened.flagged)
+    dropped, flagged = (
+        limit_lines((*screened.dropped, *format_reasons(refused))),
+        limit_lines(screened.flagged),
+    )
     return await git.run_text("write-tree"), dropped, flagged
 
 
@@ -119,15 +124,19 @@ async def _changes(git: Git) -> WorktreeChanges:
     others = await _untracked(git)
     if others.is_cut:
         raise SnapshotTooLarge(f"the names of the new files in {git.work_tree} take more than {_LISTING_BYTES} bytes")
-    present = []
+    changed, removed, submodules = [], [], []
     for meta, path in tracked:
-        if not meta.endswith("D"):
-            present.append((meta, path))
+        if meta.endswith("D"):
+            removed.append(path)
+        elif meta.startswith(f":{SUBMODULE}"):
+            submodules.append(path)
+        else:
+            changed.append(path)
     return WorktreeChanges(
-        changed=tuple(path for meta, path in present if not _is_submodule(meta)),
-        removed=tuple(path for meta, path in tracked if meta.endswith("D")),
-        untracked=tuple(path for path in others.text.split("\0") if path),
-        submodules=tuple(path for meta, path in present if _is_submodule(meta)),
+        changed=tuple(changed),
+        removed=tuple(removed),
+        untracked=tuple(split_records(others.text)),
+        submodules=tuple(submodules),
     )
 
 
@@ -142,23 +151,15 @@ async def _untracked(git: Git) -> GitOutput:
         raise
 
 
-def _is_submodule(meta: str) -> bool:
-    return meta.startswith(":160000")
-
-
 async def _add(git: Git, paths: tuple[str, ...]) -> list[tuple[str, str]]:
     """Put files into the index; gives those that git refuses, found by halving, with its reasons."""
     if not paths:
         return []
     try:
-        await git.run(*_ADD, stdin=_lines(paths))
+        await git.run(*_ADD, stdin=encode_records(paths))
     except GitError as error:
         if len(paths) == 1:
             return [(paths[0], f"git refuses it ({' '.join(error.stderr.split())})")]
         middle = len(paths) // 2
         return [*await _add(git, paths[:middle]), *await _add(git, paths[middle:])]
     return []
-
-
-def _lines(paths: tuple[str, ...]) -> bytes:
-    return b"".join(path.encode("utf-8", "surrogateescape") + b"\0" for path in paths)

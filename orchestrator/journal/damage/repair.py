@@ -50,7 +50,7 @@ class RepairResult:
 
     @property
     def is_rewritten(self) -> bool:
-        """Whether the journal was written anew, not only blobs given up."""
+        """True if the journal was written anew, not only blobs given up."""
         return bool(self.problem)
 
 
@@ -100,7 +100,7 @@ def _last(journal: Path) -> int:
 
 
 def _lost_blobs(directory: RunDirectory) -> dict[str, tuple[int, ...]]:
-    """Blobs that events name and that cannot be read, but for those that were given up before."""
+    """Return the blobs that events name and that cannot be read, but for those that were given up before."""
     named: dict[str, list[int]] = {}
     with closing(EventStore.open_reader(directory.journal)) as store:
         for seq, *_, body in store.read_rows():
@@ -111,7 +111,7 @@ def _lost_blobs(directory: RunDirectory) -> dict[str, tuple[int, ...]]:
 
 
 def _unfinished(place: Path) -> Path | None:
-    """Where a repair that was killed has put the damaged file."""
+    """Return where a repair that was killed has put the damaged file."""
     found = []
     for path in sorted(place.glob("damaged-*")):
         if not (path / _REPORT).exists():
@@ -128,7 +128,7 @@ def _new_place(place: Path) -> Path:
 
 
 def _put_aside(directory: RunDirectory) -> Path:
-    """Copies of the damaged file and of what belongs to it; the journal itself last, which says that all are there."""
+    """Copy the damaged file and what belongs to it; the journal itself last, which says that all are there."""
     aside = _new_place(directory.path)
     for name in (*_WAL_FILES, _HEAD, "journal.db"):
         source = directory.path / name
@@ -180,7 +180,7 @@ def _count_usable(journal: Path, salvage: JournalSalvage) -> int:
 
 
 def _notice(directory: RunDirectory, result: RepairResult) -> None:
-    """The journal itself tells that it was repaired, if it tells of a run at all."""
+    """Note in the journal itself that it was repaired, if it tells of a run at all."""
     if result.kept == 0:
         return
     with closing(EventStore.open_writer(directory.journal)) as store:
@@ -190,7 +190,7 @@ def _notice(directory: RunDirectory, result: RepairResult) -> None:
 
 
 def describe_repair(result: RepairResult) -> Iterator[str]:
-    """What was found and done, for a person."""
+    """Yield what was found and done, for a person."""
     if result.is_rewritten:
         yield f"The journal was damaged: {result.problem}."
         whole = format_spans(((1, result.kept),))
@@ -207,7 +207,7 @@ def describe_repair(result: RepairResult) -> Iterator[str]:
 
 
 def format_spans(spans: Sequence[tuple[int, int]]) -> str:
-    """`Events 3 to 7, 9 are`, or `Event 9 is`."""
+    """Return `Events 3 to 7, 9 are`, or `Event 9 is`."""
     told = ", ".join(str(first) if first == last else f"{first} to {last}" for first, last in spans)
     if len(spans) > 1 or spans[0][0] != spans[0][1]:
         return f"Events {told} are"
@@ -215,13 +215,13 @@ def format_spans(spans: Sequence[tuple[int, int]]) -> str:
 
 
 def find_gaps(numbers: Sequence[int], last: int) -> tuple[tuple[int, int], ...]:
-    """What is missing, as (first, last), between sorted numbers and from them to `last`."""
+    """Return what is missing, as (first, last), between sorted numbers and from them to `last`."""
     pairs = pairwise((*numbers, max(last, numbers[-1]) + 1))
     return tuple((before + 1, after - 1) for before, after in pairs if after - before > 1)
 
 
 def group_consecutive(numbers: Sequence[int]) -> tuple[tuple[int, int], ...]:
-    """Sorted numbers as (first, last) of each run without gaps."""
+    """Return sorted numbers as (first, last) of each run without gaps."""
     spans: list[tuple[int, int]] = []
     for number in numbers:
         if spans and spans[-1][1] == number - 1:

@@ -47,11 +47,11 @@ class JournalSalvage:
         return self._best.last
 
     def read_sound_rows(self) -> Iterator[EventColumns]:
-        """Every event before the first that is lost, in order."""
+        """Return every event before the first that is lost, in order."""
         return self._best.read_sound_rows()
 
     def read_later_events(self) -> Iterator[SalvagedEvent]:
-        """What can be read after it, in order."""
+        """Yield what can be read after it, in order."""
         return self._best.read_later_events()
 
 
@@ -104,7 +104,7 @@ class _Try:
                 yield SalvagedEvent(found[0], is_sound=False)
 
     def _sound(self, seq: int, previous: bytes | None) -> tuple[EventColumns | None, bytes | None]:
-        """The event that follows the one with the sum `previous`, and its own sum."""
+        """Return the event that follows the one with the sum `previous`, and its own sum."""
         for row, total in self._candidates(seq):
             if not self._has_sums:
                 if _has_shape(row):
@@ -114,7 +114,7 @@ class _Try:
         return None, None
 
     def _candidates(self, seq: int) -> Iterator[tuple[EventColumns, bytes | None]]:
-        """What lies in the file under this seq and may be an event, with its sum if it has one."""
+        """Yield what lies in the file under this seq and may be an event, with its sum if it has one."""
         for place in self.places.get(seq, ()):
             values = self._pages.read_record(place)
             if values and values[0] is None and _fits(values):

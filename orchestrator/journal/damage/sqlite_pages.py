@@ -33,21 +33,21 @@ class SqlitePages:
             self._newest[page] = frame
 
     def iterate_cells(self) -> Iterator[tuple[int, RecordPosition]]:
-        """The row id and place of everything that looks like a row of a table."""
+        """Yield the row id and place of everything that looks like a row of a table."""
         for page in range(1, len(self._file) // self._size + 1):
             yield from self._cells(0, page)
         for frame, page in self._frames():
             yield from self._cells(frame, page)
 
     def read_record(self, place: RecordPosition) -> list[SqliteValue] | None:
-        """The columns of a row; None if that is no row."""
+        """Return the columns of a row; None if that is no row."""
         try:
             return self._record(place)
         except (IndexError, ValueError):
             return None
 
     def _frames(self) -> list[tuple[int, int]]:
-        """(n, page number) of the frames of the newest generation of the WAL, counted from 1, up to its last commit."""
+        """Return (n, page number) of the frames of the WAL's newest generation up to its last commit; n begins at 1."""
         step = _FRAME + self._size
         heads = []
         for start in range(_WAL_HEADER, len(self._wal) - step + 1, step):
@@ -120,14 +120,14 @@ class SqlitePages:
 
 
 def list_page_sizes(path: Path) -> list[int]:
-    """The page sizes in bytes that a file may have: what its header says, and what is usual."""
+    """Return the page sizes in bytes that a file may have: what its header says, and what is usual."""
     with path.open("rb") as file:
         said = int.from_bytes(file.read(18)[16:18], "big")
     return sorted({said, DEFAULT_PAGE_SIZE} & _SIZES)
 
 
 def _varint(content: bytes, at: int) -> tuple[int, int]:
-    """A number and the place after it."""
+    """Return a number and the place after it."""
     value = 0
     for index in range(8):
         byte = content[at + index]
@@ -141,7 +141,7 @@ _INTEGER_BYTES = (0, 1, 2, 3, 4, 6, 8)
 
 
 def _value(payload: bytes, kind: int, at: int) -> tuple[SqliteValue, int]:
-    """A column and the place after it."""
+    """Return a column and the place after it."""
     if kind in {0, 8, 9}:
         return None if kind == 0 else kind - 8, at
     if kind < len(_INTEGER_BYTES):

@@ -33,7 +33,7 @@ def extract_words(body: dict[str, Any], read_blob: ReadBlob) -> EventWords:
 
 
 def _leaves(value: object, read_blob: ReadBlob | None) -> Iterator[str]:
-    """The texts in a value, in order. Without `read_blob` none of them stands for a blob."""
+    """Yield the texts in a value, in order. Without `read_blob` none of them stands for a blob."""
     waiting = [value]
     while waiting:  # a model may nest what it writes deeper than functions can call themselves
         one = waiting.pop()
@@ -55,7 +55,7 @@ def _is_kept_text(value: dict[str, Any]) -> bool:
 
 
 def _whole(text: dict[str, Any], read_blob: ReadBlob) -> object:
-    """A kept text; arguments of a tool, which are JSON themselves, as what they hold."""
+    """Return a kept text; arguments of a tool, which are JSON themselves, as what they hold."""
     whole = (read_blob(text["sha"]) if text.get("sha") else None) or text["head"]
     if whole[:1] in {"{", "["}:
         try:
@@ -66,7 +66,9 @@ def _whole(text: dict[str, Any], read_blob: ReadBlob) -> object:
 
 
 def build_match_expression(query: str) -> str:
-    """Words that all must occur, "phrases", and beginnings*, as an FTS5 expression; empty if there is no word in it.
+    """Build an FTS5 expression of words that all must occur, "phrases", and beginnings*.
+
+    It is empty if there is no word in it.
 
     Nothing in a query can be an error: whatever is no word is passed over.
     """
@@ -81,5 +83,5 @@ def build_match_expression(query: str) -> str:
 
 
 def build_phrase(name: str) -> str:
-    """A name as one phrase; empty if no word is in it."""
+    """Build one phrase of a name; empty if no word is in it."""
     return build_match_expression(f'"{name.replace(chr(34), " ")}"')

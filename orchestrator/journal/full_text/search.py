@@ -38,7 +38,7 @@ class EventSearchResult(NamedTuple):
 def find_events(
     directory: Path, query: str, limit: int, task: str | None = None, session: str | None = None
 ) -> EventSearchResult:
-    """The newest events in which all words of the query occur, newest first.
+    """Return the newest events in which all words of the query occur, newest first.
 
     Args:
         directory: the run's.
@@ -70,7 +70,7 @@ def find_events(
 def search_events(
     directory: Path, query: str, limit: int, task: str | None = None, session: str | None = None
 ) -> list[SearchHit]:
-    """What `find` finds."""
+    """Return what `find_events` finds."""
     return find_events(directory, query, limit, task, session).hits
 
 
@@ -132,7 +132,7 @@ class _Wanted:
         return f"{{said}} : ({self.said})" + (f" AND {{about}} : ({about})" if about else "")
 
     def fits_event(self, row: EventColumns, body: Mapping[str, object]) -> bool:
-        """Whether an event is about the task and of the session."""
+        """Return True if an event is about the task and of the session."""
         if self.session is not None and row[5] != self.session.encode("utf-8", "surrogatepass"):
             return False
         if self.task is None or row[4] == self.task.encode("utf-8", "surrogatepass"):
@@ -154,7 +154,7 @@ def _find(source: _Source, wanted: _Wanted) -> EventSearchResult:
 
 
 def _current(source: _Source) -> tuple[SearchIndex, DamagedJournal | None]:
-    """The index of the whole journal, or as far as that can be read; in memory where none can be written."""
+    """Return the index of the whole journal, or as far as that can be read; in memory where none can be written."""
     with hold_index_lock(source.directory, waits=True) as has_lock:
         index = None
         try:
@@ -182,7 +182,7 @@ def _hit(source: _Source, index: SearchIndex, said: str, row: EventColumns) -> S
 
 
 def _follow(source: _Source, index: SearchIndex, may_go_on: Callable[[], bool] = lambda: True) -> DamagedJournal | None:
-    """Index what was recorded since; the damage at which that ends, if it does."""
+    """Index what was recorded since; return the damage at which that ends, if it does."""
     seq, mark = index.read_position()
     if seq and source.reader.read_event_mark(seq) != mark:
         index.clear()

@@ -30,12 +30,15 @@ class StateDiskUsage:
         return self.journals + self.blobs + self.logs + self.worktrees
 
     def as_object(self) -> dict[str, int | bool]:
-        """For `--json`."""
+        """Return the figures for `--json`."""
         return asdict(self) | {"total": self.total}
 
 
 def measure_disk_usage(state: Path, entries: int = _ENTRIES) -> StateDiskUsage:
-    """The use of a repository's state directory, looking at no more than `entries` files and directories of a kind."""
+    """Measure the use of a repository's state directory.
+
+    It looks at no more than `entries` files and directories of a kind.
+    """
     runs = _directories(state / "runs")
     journals = _Sum(entries)
     for run in runs:
@@ -49,7 +52,7 @@ def measure_disk_usage(state: Path, entries: int = _ENTRIES) -> StateDiskUsage:
 
 
 def measure_tree_bytes(place: Path) -> int:
-    """What everything in a directory, or one file, takes on disk. It may take long."""
+    """Measure what everything in a directory, or one file, takes on disk. It may take long."""
     total = _Sum(None)
     if place.is_dir() and not place.is_symlink():
         total.add_trees([place])
@@ -68,13 +71,13 @@ class _Sum:
         self._left = left
 
     def add_files(self, directory: Path) -> None:
-        """The files directly in a directory."""
+        """Add the files directly in a directory."""
         for entry in self._entries(directory):
             if not entry.is_dir(follow_symlinks=False):
                 self._add(entry)
 
     def add_trees(self, tops: Sequence[Path]) -> None:
-        """Everything in directories."""
+        """Add everything in directories."""
         pending: list[str | Path] = list(reversed(tops))
         while pending and not self.is_cut:
             for entry in self._entries(pending.pop()):

@@ -53,14 +53,14 @@ class RunDirectory:
 
     @property
     def inbox(self) -> "Inbox":
-        """Where people leave commands for the run."""
+        """The place where people leave commands for the run."""
         from orchestrator.journal.inbox import Inbox  # the verbs that only read should not wait for it
 
         return Inbox(self.path / "inbox")
 
     @property
     def engine_log(self) -> Path:
-        """What a detached engine printed."""
+        """The file with what a detached engine printed."""
         return self.path / "engine.log"
 
     def hold_lock(self) -> AbstractContextManager[RunLock]:
@@ -84,7 +84,10 @@ class StateDirectory:
     def locate_for(
         cls, repository: Path, configured: str = "", environ: Mapping[str, str] = os.environ
     ) -> "StateDirectory":
-        """`<state>/<repository name>-<hash of its path>`; `configured` overrides `$XDG_STATE_HOME/orchestrate`."""
+        """Locate `<state>/<repository name>-<hash of its path>`.
+
+        `configured` overrides `$XDG_STATE_HOME/orchestrate`.
+        """
         base = _base(configured, environ)
         digest = hashlib.sha256(os.fsencode(repository.resolve())).hexdigest()[:8]
         return cls(base.resolve() / f"{make_slug(repository.name)}-{digest}", repository)
@@ -93,7 +96,7 @@ class StateDirectory:
     def open_for(
         cls, repository: Path, configured: str = "", environ: Mapping[str, str] = os.environ
     ) -> "StateDirectory":
-        """Locate the state directory, which need not exist, and see to it that nobody else can enter or replace it.
+        """Locate the state directory, which need not exist, and make sure that nobody else can enter or replace it.
 
         One that other users could read until now, as earlier versions made it, is closed, and that is logged.
 
@@ -111,15 +114,15 @@ class StateDirectory:
         return state
 
     def build_run_directory(self, now: datetime) -> RunDirectory:
-        """A directory for a new run; its id sorts by time."""
+        """Return a directory for a new run; its id sorts by time."""
         return self.get_run(RunId(f"{now:%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"))
 
     def get_run(self, run: RunId) -> RunDirectory:
-        """The directory of a run, whether or not it exists."""
+        """Return the directory of a run, whether or not it exists."""
         return RunDirectory(self.path / "runs" / run)
 
     def list_runs(self) -> list[RunDirectory]:
-        """All runs, oldest first."""
+        """Return all runs, oldest first."""
         root = self.path / "runs"
         names = (
             sorted(entry.name for entry in root.iterdir() if (entry / "journal.db").exists()) if root.exists() else []
@@ -127,7 +130,7 @@ class StateDirectory:
         return [self.get_run(RunId(name)) for name in names]
 
     def find_run(self, wanted: str | None) -> RunDirectory:
-        """The run with this id, or whose id begins or ends with it; the latest for `latest` or None.
+        """Find the run with this id, or whose id begins or ends with it; the latest for `latest` or None.
 
         Raises:
             UsageProblem: there is none, or more than one.

@@ -35,7 +35,7 @@ class RunLock:
     file: IO[str]
 
     def write_owner(self, lease_s: float) -> None:
-        """Say who holds the lock, and after how many seconds without a sign of life it may be taken over."""
+        """Write who holds the lock, and after how many seconds without a sign of life it may be taken over."""
         self.file.seek(0)
         self.file.truncate()
         self.file.write(f"process {os.getpid()} on {socket.gethostname()}\nlease {lease_s:g}\n")
@@ -56,7 +56,7 @@ class LockOwner:
 
     @property
     def is_alive(self) -> bool:
-        """Whether its last sign of life lies within the lease."""
+        """True while its last sign of life lies within the lease."""
         return self.age_s <= self.lease_s
 
     def __str__(self) -> str:
@@ -109,7 +109,7 @@ def _opened(path: Path) -> IO[str]:
 
 
 def _replaced(path: Path) -> IO[str]:
-    """A lock in the place of one whose holder sleeps; its own stays with it and means nothing any more."""
+    """Put a lock in the place of one whose holder sleeps; its own stays with it and means nothing any more."""
     place = path.with_name("lock.new")
     place.unlink(missing_ok=True)
     new = _opened(place)
@@ -137,7 +137,7 @@ def _read(file: IO[str]) -> LockOwner:
 
 
 def find_lock_owner(directory: Path) -> LockOwner | None:
-    """Who holds the lock of a directory and has given a sign of life within the lease; None when nobody has."""
+    """Return who holds the lock of a directory and has given a sign of life within the lease, or None."""
     if not (directory / "lock").is_file():
         return None
     try:

@@ -29,7 +29,7 @@ _PIECE = 500
 
 
 def copy_state(state: RunState) -> RunState:
-    """A copy that does not change when the state goes on; what it holds is immutable."""
+    """Return a copy that does not change when the state goes on; what it holds is immutable."""
     grown: dict[str, Any] = {
         field.name: value.copy()
         for field in fields(state)
@@ -53,23 +53,23 @@ def save_snapshot(directory: Path, state: RunState, total: bytes) -> None:
 
 
 def load_snapshot(directory: Path) -> tuple[RunState, bytes] | None:
-    """The kept state and the sum of its last event; None if there is none that this program would have made."""
+    """Return the kept state and the sum of its last event; None if there is none that this program would have made."""
     try:
         lines = (directory / SNAPSHOT_FILE).read_bytes().splitlines(keepends=True)
         seq, total, code, digest = json.loads(lines.pop())
         if code != compute_code_digest() or blake2b(b"".join(lines)).hexdigest() != digest:
             return None
-        state = _state(lines)
-        if state.seq == seq:
-            return (state, bytes.fromhex(total))
-        return None
+        state, last_sum = _state(lines), bytes.fromhex(total)
     except (OSError, ValueError, IndexError, TypeError, ValidationError, UnknownEventError):
         return None
+    if state.seq == seq:
+        return state, last_sum
+    return None
 
 
 @cache
 def compute_code_digest() -> str:
-    """A digest of everything that decides what events fold to."""
+    """Return a digest of everything that decides what events fold to."""
     digest = blake2b(f"{pydantic.VERSION}\n".encode(), digest_size=16)
     root = Path(domain.__file__).parent
     for path in sorted(root.rglob("*.py")):
@@ -89,7 +89,7 @@ def _adapters() -> dict[str, TypeAdapter[Any]]:
 
 
 def _lines(state: RunState) -> Iterator[bytes]:
-    """Each field, long ones in pieces, as a line of its name and its JSON."""
+    """Yield each field, long ones in pieces, as a line of its name and its JSON."""
     for name, adapter in _adapters().items():
         for piece in _pieces(getattr(state, name)):
             yield b"%b %b\n" % (name.encode(), adapter.dump_json(piece))

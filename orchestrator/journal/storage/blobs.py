@@ -37,7 +37,7 @@ class BlobStore:
         return sha
 
     def read_blob(self, sha: str) -> bytes:
-        """The content.
+        """Return the content of a blob.
 
         Raises:
             BlobLost: it was given up by `lose`.
@@ -57,7 +57,7 @@ class BlobStore:
         return content
 
     def is_intact(self, sha: str) -> bool:
-        """Whether a blob can be read, or was given up before."""
+        """Return True if a blob can be read, or was given up before."""
         try:
             self.read_blob(sha)
         except BlobLost:
@@ -76,5 +76,5 @@ class BlobStore:
             path.replace(aside / sha)
 
     def get_blob_path(self, sha: str) -> Path:
-        """Where a blob lies, if there is one."""
+        """Return where a blob lies, if there is one."""
         return self._root / sha[:2] / sha

@@ -15,7 +15,7 @@ INSERT_EVENT = "INSERT INTO event(seq, at, kind, v, task, session, key, body, su
 
 
 def write_journal_file(path: Path, rows: Iterable[EventColumns]) -> int:
-    """A journal at `path`, which must not be in use, that holds exactly these events; durable when this returns.
+    """Write a journal at `path`, which must not be in use, that holds exactly these events; durable on return.
 
     Returns:
         The last event's seq.
@@ -54,7 +54,7 @@ class _Written:
 
 
 def decode_column(column: int | bytes | None) -> int | str | None:
-    """A column as SQLite is to store it: texts as texts."""
+    """Return a column as SQLite is to store it: texts as texts."""
     if isinstance(column, bytes):
         return column.decode()
     return column

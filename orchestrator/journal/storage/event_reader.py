@@ -62,7 +62,7 @@ class EventReader:
             raise
 
     def read_events(self, after: int = 0, until: int | None = None) -> Iterator[RecordedEvent]:
-        """Events with a seq above `after`, in order, up to `until` if that is given.
+        """Yield events with a seq above `after`, in order, up to `until` if that is given.
 
         Raises:
             Damaged: an event is damaged or missing; those before it were given.
@@ -72,19 +72,19 @@ class EventReader:
             yield from map(self._parse, self.read_rows(after, until))
 
     def read_kinds(self, kinds: Sequence[str], after: int = 0) -> Iterator[RecordedEvent]:
-        """Events of some kinds with a seq above `after`, in order; raises as `read` does."""
+        """Yield events of some kinds with a seq above `after`, in order; raise as `read_events` does."""
         named = ", ".join("?" * len(kinds))
         with translate_sqlite_errors(self.path):
             yield from map(self._parse, self._rows(f"seq > ? AND kind IN ({named})", after, *kinds))
 
     def read_bodies(self, kind: str, holding: str) -> Iterator[bytes]:
-        """The stored JSON of those events of a kind in which a text stands, in order; raises as `read` does."""
+        """Yield the stored JSON of the events of a kind in which a text stands; raise as `read_events` does."""
         with translate_sqlite_errors(self.path):
             for row in self._rows("kind = ? AND instr(body, ?) > 0", kind, holding):
                 yield row[-1]
 
     def read_session(self, session: str) -> list[RecordedEvent]:
-        """All events of one conversation, in order.
+        """Return all events of one conversation, in order.
 
         Raises:
             Damaged: an event is damaged or missing.
@@ -104,7 +104,7 @@ class EventReader:
     def read_session_part(
         self, session: str, after: int = 0, until: int = _NO_END, last: int = _NO_END
     ) -> list[RecordedEvent]:
-        """The events of one conversation with a seq above `after` and up to `until`, of those the `last` so many.
+        """Yield the events of one conversation with a seq above `after` and up to `until`, at most the last `last`.
 
         They are in order; raises as `read` does.
         """
@@ -113,7 +113,7 @@ class EventReader:
             return list(map(self._parse, self._rows(f"seq IN ({chosen})", session, after, until, last)))
 
     def read_rows(self, after: int = 0, until: int | None = None) -> Iterator[EventColumns]:
-        """Stored events above a seq, each held against its sum, its predecessor and the number there must be.
+        """Yield stored events above a seq, each held against its sum, its predecessor and the number there must be.
 
         Args:
             after: the seq before the first.
@@ -148,7 +148,7 @@ class EventReader:
             raise DamagedJournal(self.path, seq, _missing(seq + 1, last))
 
     def _rows(self, condition: str, *values: object) -> Iterator[EventColumns]:
-        """Some events, each held against its sum."""
+        """Yield some events, each held against its sum."""
         if self._version > 1:
             before = "(SELECT sum FROM event p WHERE p.seq = event.seq - 1)"
         else:
@@ -180,7 +180,7 @@ class EventReader:
         return found
 
     def _sum_of(self, seq: int) -> bytes:
-        """The sum of an event; empty if there is no such event or it has none."""
+        """Return the sum of an event; empty if there is no such event or it has none."""
         if seq == 0 or self._version == 1:
             return INITIAL_SUM
         row = self._connection.execute("SELECT sum FROM event WHERE seq = ?", (seq,)).fetchone()
@@ -189,7 +189,7 @@ class EventReader:
         return b""
 
     def _fence(self) -> tuple[int, bytes]:
-        """The last event and its sum, as the writer noted them."""
+        """Return the last event and its sum, as the writer noted them."""
         if self._version == 1:
             return 0, INITIAL_SUM
         row = self._connection.execute("SELECT seq, sum FROM fence").fetchone()
@@ -204,12 +204,15 @@ class EventReader:
         return row[0]
 
     def has_event(self, seq: int, total: bytes) -> bool:
-        """Whether the journal's event `seq` is the one with this sum."""
+        """Return True if the journal's event `seq` is the one with this sum."""
         with translate_sqlite_errors(self.path):
             return self._version > 1 and bool(total) and self._sum_of(seq) == total
 
     def find_sum(self, seq: int, at: datetime | None) -> bytes:
-        """The sum of the event `seq` if it was recorded at this moment; empty if it is another or there is none."""
+        """Return the sum of the event `seq` if it was recorded at this moment.
+
+        Empty if it is another or there is none.
+        """
         with translate_sqlite_errors(self.path):
             row = self._connection.execute("SELECT at FROM event WHERE seq = ?", (seq,)).fetchone()
             if row is None or self._version == 1 or datetime.fromisoformat(row[0].decode()) != at:
@@ -227,12 +230,12 @@ class EventReader:
             raise DamagedJournal(self.path, last, _missing(last + 1, noted))
 
     def read_data_version(self) -> int:
-        """A number that is another one whenever another process has written since."""
+        """Return a number that is another one whenever another process has written since."""
         with translate_sqlite_errors(self.path):
             return self._one("PRAGMA data_version")
 
     def read_row(self, seq: int) -> list[EventColumns]:
-        """One stored event, or none; held against its sum.
+        """Return one stored event, or none; held against its sum.
 
         Raises:
             Damaged: it is not what was written.
@@ -241,14 +244,14 @@ class EventReader:
             return list(self._rows("seq = ?", seq))
 
     def read_event_mark(self, seq: int) -> bytes:
-        """What tells an event from every other that could stand at its place; empty if there is none."""
+        """Return what tells an event from every other that could stand at its place; empty if there is none."""
         if self._version > 1:
             with translate_sqlite_errors(self.path):
                 return self._sum_of(seq)
         return next((chain_sum(INITIAL_SUM, row) for row in self.read_row(seq)), b"")
 
     def find_inner_problem(self) -> str:
-        """What SQLite finds wrong with the file beyond the events themselves: indexes, free pages; empty if nothing."""
+        """Return what SQLite finds wrong with the file beyond the events themselves: indexes, free pages; else ""."""
         try:
             found = self._connection.execute("PRAGMA integrity_check(1)").fetchone()[0].decode("utf-8", "replace")
         except sqlite3.Error as error:
@@ -258,7 +261,7 @@ class EventReader:
         return f"its inner structure is ({found})"
 
     def read_last_seq(self) -> int:
-        """The seq of the newest event, 0 when there is none."""
+        """Return the seq of the newest event, 0 when there is none."""
         with translate_sqlite_errors(self.path):
             return self._one("SELECT coalesce(max(seq), 0) FROM event")
 
@@ -295,7 +298,7 @@ def _missing(first: int, last: int) -> str:
 
 
 def read_all_events(path: Path) -> Iterable[RecordedEvent]:
-    """All events of a journal file, for readers that need them once."""
+    """Yield all events of a journal file, for readers that need them once."""
     store = EventReader.open_reader(path)
     try:
         yield from store.read_events()

@@ -61,7 +61,7 @@ class EventStore(EventReader):
                 raise
 
     def claim_writer(self) -> int:
-        """Become the one process that may write, durably; whoever claimed before can write nothing more.
+        """Make this the one process that may write, durably; whoever claimed before can write nothing more.
 
         Returns:
             The new epoch: above that of the fence and of every engine that ever started.
@@ -113,7 +113,7 @@ class EventStore(EventReader):
         self._head.record_seq(seq)
 
     def _fenced(self) -> tuple[int, bytes]:
-        """The last event's seq and sum, inside a transaction, if this process may still write."""
+        """Return the last event's seq and sum, inside a transaction, if this process may still write."""
         row = self._connection.execute("SELECT epoch, holder, seq, sum FROM fence").fetchone()
         if row is None or list(map(type, row)) != [int, bytes, int, bytes]:
             raise DamagedJournal(self.path, 0, "its fence is gone")

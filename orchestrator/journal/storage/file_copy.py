@@ -76,7 +76,10 @@ def _pattern(path: Path) -> None:
 
 
 def _require_like(path: Path, pattern: Path) -> None:
-    """A journal of this program's version has exactly its tables, indices and triggers; an older one has no others."""
+    """Raise JournalProblem unless a journal of this version has exactly its tables, indices and triggers.
+
+    An older one has no others.
+    """
     (version, found), (current, usual) = _schema(path), _schema(pattern)
     strange = found.keys() - usual.keys()
     if version == current:
@@ -94,7 +97,7 @@ def _schema(path: Path) -> tuple[int, dict[tuple[str, str], str | None]]:
 
 
 def _reader(path: Path) -> sqlite3.Connection:
-    """Read-only, and trusting nothing that the file says of itself."""
+    """Open a journal read-only, trusting nothing that the file says of itself."""
     connection = sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)
     connection.execute("PRAGMA trusted_schema = OFF")
     connection.execute("PRAGMA cell_size_check = ON")

@@ -55,7 +55,7 @@ def create_journal_file(path: Path) -> None:
 
 
 def read_schema_version(connection: sqlite3.Connection, path: Path) -> int:
-    """The schema of an open journal.
+    """Return the schema of an open journal.
 
     Raises:
         TooNew: a newer program wrote it.
@@ -76,7 +76,7 @@ def read_schema_version(connection: sqlite3.Connection, path: Path) -> int:
 
 
 def _application_id(version: int) -> int:
-    """The schema said a second time, so that a flipped bit is not taken for another version."""
+    """Return the schema said a second time, so that a flipped bit is not taken for another version."""
     if version == 1:
         return 0
     return _APPLICATION + version
@@ -120,7 +120,7 @@ def _add_sums_and_fence(connection: sqlite3.Connection) -> None:
 
 
 def _run(connection: sqlite3.Connection, script: str) -> None:
-    """Several statements inside the transaction that is open; `executescript` would end it."""
+    """Run several statements inside the transaction that is open; `executescript` would end it."""
     statement = ""
     for part in script.split(";"):
         statement += f"{part};"
