@@ -75,17 +75,20 @@ class LockedRepository(GitError):
             told = f"{lock} is locked, probably by {', '.join(named)}: wait for its end, or end it, and go on"
         else:
             left = "no process is seen that holds it, so one that died has probably left it"
-            told = f"{lock} is in the way, and {left}: if no git is at work there, {_removal(lock)} and go on"
+            told = f"{lock} is in the way, and {left}: if no git is at work there, {_format_removal(lock)} and go on"
         return cls(told, str(lock), named, args_, exit_code, stderr)
 
     @classmethod
     def for_stuck_lock(cls, lock: Path, reason: str) -> "LockedRepository":
         """Return the error for a dead process's lock file that we may not remove."""
-        told = f"{lock} was left by a process that died and cannot be removed ({reason}): {_removal(lock)} and go on"
+        told = (
+            f"{lock} was left by a process that died and cannot be removed ({reason}): "
+            f"{_format_removal(lock)} and go on"
+        )
         return cls(told, str(lock))
 
 
-def _removal(lock: Path) -> str:
+def _format_removal(lock: Path) -> str:
     return f"remove it (rm -- {quote(str(lock))})"
 
 

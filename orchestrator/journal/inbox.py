@@ -30,7 +30,9 @@ class Inbox:
         """
         try:
             create_durable_directory(self._path)
-            write_durably(self._path / f"{sent.at:%Y%m%dT%H%M%S.%f}-{os.getpid()}{_SUFFIX}", _body(sent).encode())
+            write_durably(
+                self._path / f"{sent.at:%Y%m%dT%H%M%S.%f}-{os.getpid()}{_SUFFIX}", _format_body(sent).encode()
+            )
         except OSError as error:
             raise EnvironmentProblem(
                 f"cannot write {self._path}: {error.strerror}; make the state directory writable"
@@ -38,7 +40,7 @@ class Inbox:
 
     def iterate_commands(self) -> Iterator[tuple[Path, InboxCommand]]:
         """Yield the commands that no engine has taken, oldest first; put a file aside that holds none."""
-        for path in self._files():
+        for path in self._list_files():
             try:
                 yield path, InboxCommand.model_validate_json(path.read_bytes())
             except (FileNotFoundError, PermissionError):
@@ -46,13 +48,13 @@ class Inbox:
             except ValidationError:
                 path.rename(path.with_suffix(".unreadable"))
 
-    def _files(self) -> list[Path]:
+    def _list_files(self) -> list[Path]:
         try:
             return sorted(path for path in self._path.iterdir() if path.suffix == _SUFFIX)
         except FileNotFoundError:
             return []
 
 
-def _body(sent: InboxCommand) -> str:
+def _format_body(sent: InboxCommand) -> str:
     """Return a command as JSON; the words of a command line need not be UTF-8."""
     return json.dumps(make_value_encodable(sent.model_dump(mode="json")), ensure_ascii=False)

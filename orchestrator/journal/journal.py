@@ -170,9 +170,9 @@ class Journal:
             return
         self._durable = batch[-1].seq
         for listener in list(self.listeners):
-            self._tell(listener, batch)
+            self._tell_listener(listener, batch)
 
-    def _tell(self, listener: EventListener, batch: Sequence[RecordedEvent]) -> None:
+    def _tell_listener(self, listener: EventListener, batch: Sequence[RecordedEvent]) -> None:
         """Tell whoever follows the run; once their terminal has gone away, nothing more, and the run goes on."""
         try:
             for recorded in batch:

@@ -59,9 +59,9 @@ class WorktreePool:
             GitError: there is no such commit, or no worktree could be made; nothing else is ever used instead.
         """
         tree = await read_tree_id(self._repository.git, commit)
-        name, lock = self._claim()
+        name, lock = self._claim_name()
         try:
-            worktree = await self._prepared(name, lock, commit, tree)
+            worktree = await self._prepare_worktree(name, lock, commit, tree)
         except OSError as error:
             os.close(lock)
             raise GitError(f"the worktree {self._root / name} cannot be prepared: {error}") from error
@@ -80,7 +80,7 @@ class WorktreePool:
     def list_idle_worktrees(self) -> tuple[str, ...]:
         """Return the names of all worktrees that nobody leases at this moment."""
         free = []
-        for name in self._names():
+        for name in self._list_names():
             lock = try_file_lock(self._lock_file(name))
             if lock is not None:
                 os.close(lock)
@@ -90,7 +90,7 @@ class WorktreePool:
     async def remove_idle_worktrees(self) -> tuple[str, ...]:
         """Remove all worktrees that nobody leases from disk and repository; gives their names."""
         removed = []
-        for name in self._names():
+        for name in self._list_names():
             lock = try_file_lock(self._lock_file(name))
             if lock is None:
                 continue
@@ -103,27 +103,29 @@ class WorktreePool:
         await self._registrar.remove_unusable()
         return tuple(removed)
 
-    async def _prepared(self, name: str, lock: int, commit: str, tree: str) -> Worktree:
-        worktree = await self._worktree(name, lock, commit, await self._registrar.ensure_admin_directory(name, commit))
+    async def _prepare_worktree(self, name: str, lock: int, commit: str, tree: str) -> Worktree:
+        worktree = await self._build_worktree(
+            name, lock, commit, await self._registrar.ensure_admin_directory(name, commit)
+        )
         try:
             await worktree.reset_to_tree(tree, keeps_ignored=False)
         except GitError:
-            worktree = await self._worktree(name, lock, commit, await self._registrar.add_worktree(name, commit))
+            worktree = await self._build_worktree(name, lock, commit, await self._registrar.add_worktree(name, commit))
             await worktree.reset_to_tree(tree, keeps_ignored=False)
         set_worktree_head(worktree.admin, commit)
         return worktree
 
-    async def _worktree(self, name: str, lock: int, commit: str, admin: Path) -> Worktree:
+    async def _build_worktree(self, name: str, lock: int, commit: str, admin: Path) -> Worktree:
         remove_leftovers(admin)
         git = replace(
             self._repository.git.with_paths(work_tree=self._root / name, index=admin / "index"),
-            overrides=await self._drivers(),
+            overrides=await self._read_driver_overrides(),
             inherit=(lock,),
         )
         seen = self._seen.setdefault(name, VerifiedDirectories())
         return Worktree(name, self._root / name, admin, commit, git, self._owner, self._layouts, seen)
 
-    async def _drivers(self) -> tuple[Setting, ...]:
+    async def _read_driver_overrides(self) -> tuple[Setting, ...]:
         """Return the drivers to switch off, asked for again when the user's configuration may have changed."""
         text = self._repository.read_configuration()
         if text != self._configuration or b"include" in text.lower():
@@ -131,17 +133,17 @@ class WorktreePool:
             self._configuration = text
         return self._switched_off
 
-    def _claim(self) -> tuple[str, int]:
+    def _claim_name(self) -> tuple[str, int]:
         """Lock a worktree that nobody has; the name of a new one if all are taken."""
         create_private_directory(self._root)
-        known = self._names()
+        known = self._list_names()
         for name in chain(known, _new_names(known)):
             lock = try_file_lock(self._lock_file(name))
             if lock is not None:
                 return name, lock
         raise GitError(f"no worktree can be claimed in {self._root}")  # the names above never end
 
-    def _names(self) -> list[str]:
+    def _list_names(self) -> list[str]:
         found = []
         for file in self._root.glob(f"{_PREFIX}*.lock"):
             found.append(file.stem)

@@ -41,12 +41,12 @@ async def check_out_tree(git: Git, admin: Path, tree: str, delta: Sequence[TreeC
         await _read_tree(git, admin, tree)
         return True
     if changed or delta:
-        _forget(admin)
-        await _rewrite(git, changed, delta)
+        _forget_state(admin)
+        await _apply_delta(git, changed, delta)
     return bool(changed or delta)
 
 
-async def _rewrite(git: Git, changed: set[str], delta: Sequence[TreeChange]) -> None:
+async def _apply_delta(git: Git, changed: set[str], delta: Sequence[TreeChange]) -> None:
     """Bring the index from one tree to another, then write the files that differ or were changed."""
     lines, written = [], set(changed)
     for change in delta:
@@ -63,12 +63,12 @@ async def _rewrite(git: Git, changed: set[str], delta: Sequence[TreeChange]) -> 
 
 async def _read_tree(git: Git, admin: Path, tree: str) -> None:
     command = ("read-tree", "--reset", "-u", tree)
-    _forget(admin)
+    _forget_state(admin)
     try:
         with fail_after(_READ_TIMEOUT_S):
             await git.run(*command)
     except (GitError, TimeoutError):
-        _forget(admin)
+        _forget_state(admin)
         (admin / "index").unlink(missing_ok=True)  # damaged, or describing files that take for ever to compare
         await git.run(*command)
 
@@ -125,7 +125,7 @@ def read_index_tree(admin: Path, owner: int | None) -> str | None:
     """
     with suppress(OSError):
         tree, _, seal = (admin / _STATE).read_text("ascii", "replace").partition(" ")
-        if seal == _seal(admin, owner):
+        if seal == _format_seal(admin, owner):
             return tree
         return None
     return None
@@ -133,10 +133,10 @@ def read_index_tree(admin: Path, owner: int | None) -> str | None:
 
 def record_index_tree(admin: Path, tree: str, owner: int | None) -> None:
     """Note that index and worktree have been made equal to `tree`, and that the files belong to `owner`."""
-    (admin / _STATE).write_text(f"{tree} {_seal(admin, owner)}", "ascii")
+    (admin / _STATE).write_text(f"{tree} {_format_seal(admin, owner)}", "ascii")
 
 
-def _forget(admin: Path) -> None:
+def _forget_state(admin: Path) -> None:
     """Remove the note and the lock before the index is written.
 
     A git that was killed at it may have left its lock, and no other may be at it.
@@ -145,7 +145,7 @@ def _forget(admin: Path) -> None:
     (admin / "index.lock").unlink(missing_ok=True)
 
 
-def _seal(admin: Path, owner: int | None) -> str:
+def _format_seal(admin: Path, owner: int | None) -> str:
     found = (admin / "index").stat(follow_symlinks=False)
     return f"{owner} {found.st_ino} {found.st_size} {found.st_mtime_ns} {found.st_ctime_ns}"
 
@@ -157,14 +157,14 @@ def copy_index(admin: Path) -> Iterator[Path]:
     try:
         with os.fdopen(descriptor, "wb") as copy:
             copy.write((admin / "index").read_bytes())
-        os.utime(name, ns=_times(admin / "index"))
+        os.utime(name, ns=_read_times(admin / "index"))
         yield Path(name)
     finally:
         Path(name).unlink(missing_ok=True)
         Path(f"{name}.lock").unlink(missing_ok=True)
 
 
-def _times(file: Path) -> tuple[int, int]:
+def _read_times(file: Path) -> tuple[int, int]:
     """Return the index's own times: git compares its mtime with those of the files, so a copy has to keep it."""
     found = file.stat()
     return found.st_atime_ns, found.st_mtime_ns

@@ -62,7 +62,7 @@ class Worktree:
         known = read_index_tree(self.admin, self.owner)
         if known is None:
             self.verified_directories.forget_all()
-        delta = await self._delta(known, tree)
+        delta = await self._compare_with(known, tree)
         if delta:
             layout = await self.layouts.load_layout(self.git, tree, known, delta)
         else:
@@ -80,7 +80,7 @@ class Worktree:
             if keeps_ignored:
                 await self._remove_untracked()
             if self.owner is not None:
-                await self._give(layout if has_written else None, self.owner)
+                await self._give_to_owner(layout if has_written else None, self.owner)
         except OSError as error:
             raise GitError(f"the worktree {self.root} cannot be cleaned: {error}; remove it and try again") from error
         record_index_tree(self.admin, tree, self.owner)
@@ -101,7 +101,7 @@ class Worktree:
             if not await to_thread.run_sync(remove_empty_directories, self.root, directories):
                 return
 
-    async def _delta(self, known: str | None, tree: str) -> Sequence[TreeChange] | None:
+    async def _compare_with(self, known: str | None, tree: str) -> Sequence[TreeChange] | None:
         """Return what has to change to get to `tree`.
 
         None if it is unknown, or so much that git knows a shorter way.
@@ -115,7 +115,7 @@ class Worktree:
             return delta
         return None
 
-    async def _give(self, layout: TreeLayout | None, owner: int) -> None:
+    async def _give_to_owner(self, layout: TreeLayout | None, owner: int) -> None:
         """Return hand what git wrote to the owner; without a layout it wrote nothing."""
         chown_top_directory(self.root, owner)
         if layout is None:

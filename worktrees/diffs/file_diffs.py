@@ -96,11 +96,11 @@ async def diff_trees(git: Git, old: str, new: str, paths: Sequence[str] = (), *,
 
 async def _read_diff(git: Git, old: str, new: str, paths: Sequence[str], *, has_hunks: bool) -> Diff:
     fields = (await git.run_text(*_COMMON, "--raw", "--numstat", "-z", old, new, "--", *paths)).split("\0")
-    changes = list(_changes(iter(fields)))
+    changes = list(_parse_changes(iter(fields)))
     if not has_hunks or not any(file.added or file.removed for file, _ in changes):
         return Diff(tuple(file for file, _ in changes))
     patch = await git.run(*_COMMON, "--patch", "--full-index", old, new, "--", *paths, limit_bytes=_PATCH_BYTES)
-    pieces = _pieces(patch.stdout)
+    pieces = _split_patch(patch.stdout)
     if patch.is_cut:
         pieces[-1:] = []
     return Diff(tuple(_with_hunks(changes, pieces)))
@@ -117,12 +117,12 @@ async def read_diff_stat(git: Git, old: str, new: str) -> str:
     return (await git.run(*_COMMON, "--stat=100", old, new)).stdout.decode("utf-8", "replace").rstrip("\n")
 
 
-def _changes(fields: Iterator[str]) -> Iterator[tuple[FileDiff, str]]:
+def _parse_changes(fields: Iterator[str]) -> Iterator[tuple[FileDiff, str]]:
     """Yield files with the ids of their two contents, from raw records followed by counts in the same order."""
     files = []
     field = next(fields, "")
     while field.startswith(":"):
-        files.append(_file(field[1:].split(" "), fields))
+        files.append(_parse_file(field[1:].split(" "), fields))
         field = next(fields, "")
     for file, ids in files:
         added, removed, name = field.split("\t", 2)
@@ -138,7 +138,7 @@ def _changes(fields: Iterator[str]) -> Iterator[tuple[FileDiff, str]]:
         field = next(fields, "")
 
 
-def _file(meta: list[str], paths: Iterator[str]) -> tuple[FileDiff, str]:
+def _parse_file(meta: list[str], paths: Iterator[str]) -> tuple[FileDiff, str]:
     old_mode, new_mode, old_id, new_id, status = meta
     first = next(paths)
     is_rename = status.startswith("R")
@@ -155,7 +155,7 @@ def _file(meta: list[str], paths: Iterator[str]) -> tuple[FileDiff, str]:
     return file, f"{old_id} {new_id}"
 
 
-def _pieces(patch: bytes) -> list[bytes]:
+def _split_patch(patch: bytes) -> list[bytes]:
     """Return the patch cut where a file begins; no line of a content can look like that, having a sign before it."""
     starts = []
     for found in re.finditer(rb"^" + _START, patch, re.MULTILINE):
@@ -173,29 +173,29 @@ def _with_hunks(changes: Sequence[tuple[FileDiff, str]], pieces: Sequence[bytes]
             count = 1
         own = pieces[position : position + count]
         position += count
-        is_whole = len(own) == count and all(_belongs(piece, ids) for piece in own)
+        is_whole = len(own) == count and all(_is_about(piece, ids) for piece in own)
         if not (file.added or file.removed):
             yield file
         elif is_whole and sum(map(len, own)) <= _FILE_BYTES:
-            yield _parsed(file, own)
+            yield _parse_pieces(file, own)
         else:
             yield replace(file, is_opaque=True)
 
 
-def _belongs(piece: bytes, ids: str) -> bool:
+def _is_about(piece: bytes, ids: str) -> bool:
     """Return True if a part of the patch is about these contents; one without ids changes no content."""
     found = _INDEX.search(piece)
     return found is None or all(oid.decode() in ids or not oid.strip(b"0") for oid in found.groups())
 
 
-def _parsed(file: FileDiff, pieces: Sequence[bytes]) -> FileDiff:
-    read = [_read(piece) for piece in pieces]
+def _parse_pieces(file: FileDiff, pieces: Sequence[bytes]) -> FileDiff:
+    read = [_parse_piece(piece) for piece in pieces]
     if any(hunks is None for hunks in read):
         return replace(file, is_opaque=True)
     return replace(file, hunks=tuple(hunk for hunks in read for hunk in hunks or ()))
 
 
-def _read(piece: bytes) -> tuple[Hunk, ...] | None:
+def _parse_piece(piece: bytes) -> tuple[Hunk, ...] | None:
     try:
         return parse_hunks(piece.decode("utf-8", "replace"))
     except ValueError:
@@ -222,9 +222,9 @@ async def diff_blobs(git: Git, pairs: Sequence[tuple[str, str]]) -> list[tuple[H
 
 def _hunks_by_place(patch: bytes, count: int) -> list[tuple[Hunk, ...] | None]:
     found: list[tuple[Hunk, ...] | None] = [() for _ in range(count)]
-    for piece in _pieces(patch):
+    for piece in _split_patch(patch):
         name = piece.removeprefix(_START).split(b" ", 1)[0]
-        found[int(name.rpartition(b"/")[2])] = _read(piece)
+        found[int(name.rpartition(b"/")[2])] = _parse_piece(piece)
     return found
 
 

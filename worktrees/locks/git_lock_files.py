@@ -150,12 +150,12 @@ class _Watch:
 
 def list_lock_files(places: Iterable[Path]) -> Iterator[LockFile]:
     """Yield the lock files at or below `places`, which are paths without `.lock`. Links are not followed."""
-    for path in sorted(set(chain.from_iterable(map(_locks, places)))):
-        if identity := _identity(path):
+    for path in sorted(set(chain.from_iterable(map(_find_locks_at, places)))):
+        if identity := _read_identity(path):
             yield LockFile(path, identity)
 
 
-def _locks(place: Path) -> Iterator[Path]:
+def _find_locks_at(place: Path) -> Iterator[Path]:
     own = place.with_name(f"{place.name}.lock")
     if own.is_file():
         yield own
@@ -165,7 +165,7 @@ def _locks(place: Path) -> Iterator[Path]:
                 yield Path(directory, name)
 
 
-def _identity(path: Path) -> _Identity | None:
+def _read_identity(path: Path) -> _Identity | None:
     with suppress(FileNotFoundError):
         found = path.stat(follow_symlinks=False)
         return found.st_dev, found.st_ino, found.st_ctime_ns
@@ -178,7 +178,7 @@ def remove_lock(lock: LockFile) -> bool:
     Raises:
         LockedRepository: it cannot be removed.
     """
-    if _identity(lock.path) != lock.identity:
+    if _read_identity(lock.path) != lock.identity:
         return False
     try:
         lock.path.unlink(missing_ok=True)

@@ -28,12 +28,12 @@ async def read_objects(git: Git, names: Sequence[bytes]) -> list[GitObject | Non
     answer = (await git.run("cat-file", "--batch", "-z", "--buffer", stdin=b"\0".join((*names, b"")))).stdout
     found, position = [], 0
     for name in names:
-        item, position = _next(answer, position, name)
+        item, position = _parse_object(answer, position, name)
         found.append(item)
     return found
 
 
-def _next(answer: bytes, position: int, name: bytes) -> tuple[GitObject | None, int]:
+def _parse_object(answer: bytes, position: int, name: bytes) -> tuple[GitObject | None, int]:
     missing = name + b" missing\n"
     if answer.startswith(missing, position):
         return None, position + len(missing)

@@ -36,14 +36,14 @@ def read_bundle_header(file: BinaryIO) -> BundleHeader:
     Raises:
         GitError: it is no bundle of a kind that `BundleHead.dump` writes.
     """
-    first = _line(file)
+    first = _parse_line(file)
     object_format = {"# v2 git bundle": "sha1", "# v3 git bundle": "sha256"}.get(first)
-    if object_format is None or (object_format == "sha256" and _line(file) != "@object-format=sha256"):
+    if object_format is None or (object_format == "sha256" and _parse_line(file) != "@object-format=sha256"):
         raise GitError("this is no git bundle of a kind that is known here")
     needed: list[str] = []
     refs: dict[str, str] = {}
     for _ in range(_LINES):
-        line = _line(file)
+        line = _parse_line(file)
         if not line:
             return BundleHeader(refs, tuple(needed), object_format)
         oid, _, name = line.removeprefix("-").partition(" ")
@@ -56,7 +56,7 @@ def read_bundle_header(file: BinaryIO) -> BundleHeader:
     raise GitError("the head of the git bundle does not end")
 
 
-def _line(file: BinaryIO) -> str:
+def _parse_line(file: BinaryIO) -> str:
     line = file.readline(_LINE_BYTES)
     if not line.endswith(b"\n"):
         raise GitError("the git bundle ends within its head")

@@ -46,11 +46,11 @@ async def merge_commits(git: Git, ours: str, theirs: str) -> MergedTree | MergeC
             f"git merge-tree cannot merge {theirs} into {ours}: one of them is no commit", ("merge-tree",), 1
         )
     if done.exit_code:
-        return MergeConflict(*_conflicts(rest))
+        return MergeConflict(*_parse_conflicts(rest))
     return MergedTree(tree)
 
 
-def _conflicts(fields: list[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _parse_conflicts(fields: list[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Parse paths up to an empty field; then messages, each: number of paths, the paths, its kind, its text."""
     if "" in fields:
         end = fields.index("")
@@ -73,7 +73,7 @@ async def commit_tree(git: Git, tree: str, parents: Sequence[str], message: str,
     Raises:
         GitError: the tree or a parent does not exist, or `when` is no date.
     """
-    date = _git_date(when)
+    date = _format_git_date(when)
     name, mail = COMMIT_AUTHOR
     who = {"NAME": name, "EMAIL": mail, "DATE": date}
     identity = {}
@@ -88,7 +88,7 @@ async def commit_tree(git: Git, tree: str, parents: Sequence[str], message: str,
     return await git.run_text("commit-tree", tree, *options, "-F", "-", stdin=body or b"\n", env=identity)
 
 
-def _git_date(when: str) -> str:
+def _format_git_date(when: str) -> str:
     try:
         moment = datetime.fromisoformat(when)
     except ValueError as error:

@@ -89,7 +89,7 @@ class QuarantinedPack:
         """
         git = Git(place)
         await git.run("init", "--quiet", "--bare", f"--object-format={await read_object_format(repository.git)}")
-        await to_thread.run_sync(_see_through, repository.common_dir, place)
+        await to_thread.run_sync(_add_alternate, repository.common_dir, place)
         kept = place / "objects" / "pack" / "pack-new.pack"
         await to_thread.run_sync(shutil.move, pack, kept)
         checksum = (await git.run_text("index-pack", "--strict", str(kept))).split()[-1]
@@ -109,14 +109,14 @@ class QuarantinedPack:
 
     async def release_objects(self) -> None:
         """Give the objects to the repository. Once is enough, twice no error."""
-        await to_thread.run_sync(_give, self.pack, self.repository.common_dir / "objects" / "pack")
+        await to_thread.run_sync(_install_pack, self.pack, self.repository.common_dir / "objects" / "pack")
 
 
 def _encode_revisions(wanted: Sequence[str], without: Sequence[str]) -> bytes:
     return encode_lines((*wanted, *map("^{}".format, without)))
 
 
-def _see_through(common_dir: Path, place: Path) -> None:
+def _add_alternate(common_dir: Path, place: Path) -> None:
     alternates = place / "objects" / "info" / "alternates"
     alternates.parent.mkdir(parents=True, exist_ok=True)
     alternates.write_bytes(quote_alternate(common_dir / "objects") + b"\n")
@@ -130,7 +130,7 @@ def quote_alternate(path: Path) -> bytes:
     return b'"' + content + b'"'
 
 
-def _give(pack: Path, place: Path) -> None:
+def _install_pack(pack: Path, place: Path) -> None:
     with pack.open("rb") as file:
         if file.read(12)[8:] == bytes(4):  # a pack of no objects
             return

@@ -26,10 +26,10 @@ async def find_broken_refs(git: Git, prefixes: Sequence[str]) -> tuple[str, ...]
 
 def find_broken_refs_sync(git: Git, prefixes: Sequence[str]) -> tuple[str, ...]:
     """Return the same as `find_broken_refs`. Blocks."""
-    return tuple(sorted(set(_broken(git.git_dir, prefixes))))
+    return tuple(sorted(set(_find_broken(git.git_dir, prefixes))))
 
 
-def _broken(git_dir: Path, prefixes: Sequence[str]) -> Iterator[str]:
+def _find_broken(git_dir: Path, prefixes: Sequence[str]) -> Iterator[str]:
     for prefix in prefixes:
         place = git_dir / prefix
         if place.is_file():
@@ -56,12 +56,12 @@ async def replace_broken_ref(git: Git, ref: str, new: str | None) -> None:
         GitError: somebody holds its lock, or it cannot be written.
     """
     try:
-        await to_thread.run_sync(_replace, git.git_dir / ref, new)
+        await to_thread.run_sync(_replace_ref_file, git.git_dir / ref, new)
     except OSError as error:
         raise GitError(f"the broken ref {git.git_dir / ref} cannot be replaced: {error.strerror}") from error
 
 
-def _replace(file: Path, new: str | None) -> None:
+def _replace_ref_file(file: Path, new: str | None) -> None:
     lock = file.with_name(f"{file.name}.lock")
     with lock.open("x", encoding="ascii") as draft:
         draft.write(f"{new}\n" if new else "")
@@ -78,10 +78,10 @@ def _replace(file: Path, new: str | None) -> None:
 
 async def read_last_move(git: Git, ref: str) -> str | None:
     """Return where the reflog says that a ref was last put, None if it has none or its end cannot be read."""
-    return await to_thread.run_sync(_last_move, git.git_dir / "logs" / ref)
+    return await to_thread.run_sync(_read_last_move, git.git_dir / "logs" / ref)
 
 
-def _last_move(log: Path) -> str | None:
+def _read_last_move(log: Path) -> str | None:
     with suppress(OSError), log.open("rb") as file:
         file.seek(max(0, os.fstat(file.fileno()).st_size - _LOG_BYTES))
         for line in reversed(file.read().decode("utf-8", "replace").splitlines()):
@@ -96,10 +96,10 @@ async def remove_empty_objects(git: Git, since_s: float) -> tuple[str, ...]:
     None is ever sound, and git writes no object whose file is there: it would take the empty one for it.
     `since_s` is in seconds since 1970.
     """
-    return await to_thread.run_sync(lambda: tuple(_removed_objects(git.git_dir / "objects", since_s)))
+    return await to_thread.run_sync(lambda: tuple(_remove_empty_objects(git.git_dir / "objects", since_s)))
 
 
-def _removed_objects(objects: Path, since_s: float) -> Iterator[str]:
+def _remove_empty_objects(objects: Path, since_s: float) -> Iterator[str]:
     for number in range(256):
         folder = objects / f"{number:02x}"
         with suppress(FileNotFoundError), os.scandir(folder) as entries:

@@ -12,7 +12,10 @@ from worktrees.ref_store.power_loss import sync_ref
 
 async def read_ref(git: Git, ref: str) -> str | None:
     """Return what a full ref name such as `refs/heads/main` points at, None if it does not exist."""
-    return await git.run_text("rev-parse", "--verify", "--quiet", "--end-of-options", _full(ref), ok=(0, 1)) or None
+    return (
+        await git.run_text("rev-parse", "--verify", "--quiet", "--end-of-options", _require_full_name(ref), ok=(0, 1))
+        or None
+    )
 
 
 async def move_ref(
@@ -29,12 +32,12 @@ async def move_ref(
     try:
         lines = [_format_update(ref, new, old)]
         for name, object_ in others.items():
-            lines.append(f"verify {_full(name)}\0{object_}")
+            lines.append(f"verify {_require_full_name(name)}\0{object_}")
         await git.run("update-ref", "-m", reason, "-z", "--stdin", stdin=encode_records(lines))
         await sync_ref(git, ref)
     except GitError as error:
         current = await read_ref(git, ref)
-        if current == old and await _stand_at(git, others):
+        if current == old and await _do_refs_match(git, others):
             raise
         raise RefMoved(
             f"{ref} was expected at {old or 'nothing'} but is at {current or 'nothing'}",
@@ -44,7 +47,7 @@ async def move_ref(
         ) from error
 
 
-async def _stand_at(git: Git, refs: Mapping[str, str]) -> bool:
+async def _do_refs_match(git: Git, refs: Mapping[str, str]) -> bool:
     for name, object_ in refs.items():
         if await read_ref(git, name) != object_:
             return False
@@ -66,7 +69,7 @@ async def move_refs(git: Git, moves: Mapping[str, tuple[str, str | None]], reaso
 
 async def set_ref(git: Git, ref: str, new: str) -> None:
     """Point `ref` at `new`, wherever it pointed before."""
-    await git.run("update-ref", _full(ref), new)
+    await git.run("update-ref", _require_full_name(ref), new)
     await sync_ref(git, ref)
 
 
@@ -78,7 +81,7 @@ async def delete_refs(git: Git, refs: Sequence[str]) -> None:
 
 async def list_refs(git: Git, prefix: str) -> dict[str, str]:
     """Return the refs below a prefix such as `refs/orchestrate/<run>`, with what each points at."""
-    listing = await git.run_text("for-each-ref", "--format=%(refname) %(objectname)", _full(prefix))
+    listing = await git.run_text("for-each-ref", "--format=%(refname) %(objectname)", _require_full_name(prefix))
     found = {}
     for line in listing.splitlines():
         name, _, oid = line.rpartition(" ")
@@ -96,7 +99,7 @@ async def remove_dead_ref_locks(git: Git, prefixes: Sequence[str]) -> tuple[str,
     """
     places = []
     for prefix in prefixes:
-        places.append(git.git_dir / _full(prefix).rstrip("/"))
+        places.append(git.git_dir / _require_full_name(prefix).rstrip("/"))
     refs = []
     for lock in await remove_dead_locks(git.git_dir, places):
         refs.append(get_locked_ref(git.git_dir, lock))
@@ -104,14 +107,14 @@ async def remove_dead_ref_locks(git: Git, prefixes: Sequence[str]) -> tuple[str,
 
 
 def _format_update(ref: str, new: str, old: str | None) -> str:
-    return f"update {_full(ref)}\0{new}\0{old or '0' * len(new)}"
+    return f"update {_require_full_name(ref)}\0{new}\0{old or '0' * len(new)}"
 
 
 def _format_deletion(ref: str) -> str:
-    return f"delete {_full(ref)}\0"
+    return f"delete {_require_full_name(ref)}\0"
 
 
-def _full(ref: str) -> str:
+def _require_full_name(ref: str) -> str:
     if not ref.startswith("refs/") or ".." in ref or "\0" in ref:
         raise GitError(f"{ref!r} is no full ref name: it must begin with refs/")
     return ref

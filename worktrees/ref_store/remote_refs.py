@@ -37,7 +37,7 @@ async def get_push_url(git: Git, remote: str) -> str:
         raise
     urls = listing.splitlines()
     for url in urls:
-        await _require_outside(git, remote, url)
+        await _require_outside_checkout(git, remote, url)
     return urls[0]
 
 
@@ -51,7 +51,7 @@ def _describe_remotes(git_dir: Path) -> str:
     return "the repository has none"
 
 
-async def _require_outside(git: Git, remote: str, url: str) -> None:
+async def _require_outside_checkout(git: Git, remote: str, url: str) -> None:
     """Make sure that a remote did not come along with the repository: hooks of a local one would run as the user."""
     path = parse_local_path(url)
     if path is None:
@@ -80,7 +80,7 @@ async def read_remote_tip(git: Git, remote: str, branch: str) -> str | None:
     try:
         listing = await git.build_remote_git().run_text("ls-remote", "--", url, ref)
     except GitError as error:
-        raise _without_credentials(error) from error
+        raise _hide_credentials(error) from error
     lines = (line.partition("\t") for line in listing.splitlines())
     return next((commit for commit, _, name in lines if name == ref), None)
 
@@ -98,13 +98,13 @@ async def push_commit(git: Git, remote: str, commit: str, branch: str, wishes: S
         told = (*options, *(f"--push-option={wish}" for wish in wishes))
         done = await git.build_remote_git().run("push", *told, "--", remote, f"{commit}:refs/heads/{branch}", ok=(0, 1))
     except GitError as error:
-        raise _without_credentials(error) from error
+        raise _hide_credentials(error) from error
     if done.exit_code:
         said = "; ".join(_REFUSED.findall(done.text)) or "it did not say why"
         raise PushRefused(f"{remote} refuses {branch}: {said}", ("push", remote), done.exit_code)
 
 
-def _without_credentials(error: GitError) -> GitError:
+def _hide_credentials(error: GitError) -> GitError:
     """Return the same error without what may stand before the host in a URL."""
     return GitError(_CREDENTIALS.sub("…", str(error)), (error.args_[:1]), error.exit_code, "")
 
@@ -122,7 +122,7 @@ async def list_remote_refs(git: Git, remote: str, *patterns: str) -> dict[str, s
     try:
         listing = await git.build_remote_git().run_text("ls-remote", "--", url, *patterns)
     except GitError as error:
-        raise _without_credentials(error) from error
+        raise _hide_credentials(error) from error
     lines = (line.partition("\t") for line in listing.splitlines())
     return {name: oid for oid, _, name in lines}
 
@@ -134,16 +134,16 @@ async def fetch_refs(git: Git, remote: str, refs: Sequence[str]) -> None:
         UnknownRemote: there is no such remote.
         GitError: it could not be reached, or has no such ref.
     """
-    await _fetch(git, remote, [f"+{ref}:{ref}" for ref in refs])
+    await _fetch_refspecs(git, remote, [f"+{ref}:{ref}" for ref in refs])
 
 
-async def _fetch(git: Git, remote: str, what: Sequence[str]) -> None:
+async def _fetch_refspecs(git: Git, remote: str, what: Sequence[str]) -> None:
     url = await get_push_url(git, remote)
     options = ("--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--recurse-submodules=no")
     try:
         await git.build_remote_git().run("fetch", *options, "--", url, *what)
     except GitError as error:
-        raise _without_credentials(error) from error
+        raise _hide_credentials(error) from error
 
 
 async def fetch_commits(git: Git, remote: str, commits: Sequence[str]) -> None:
@@ -153,7 +153,7 @@ async def fetch_commits(git: Git, remote: str, commits: Sequence[str]) -> None:
         UnknownRemote: there is no such remote.
         GitError: it could not be reached, or has no such commit.
     """
-    await _fetch(git, remote, commits)
+    await _fetch_refspecs(git, remote, commits)
 
 
 async def swap_remote_refs(
@@ -185,7 +185,7 @@ async def swap_remote_refs(
     try:
         done = await git.build_remote_git().run("push", *options, *leases, "--", url, *wanted, ok=(0, 1), env=also)
     except GitError as error:
-        raise _without_credentials(error) from error
+        raise _hide_credentials(error) from error
     if done.exit_code:
         said = "; ".join(_REFUSED.findall(done.text)) or "it did not say why"
         raise PushRefused(f"{remote} refuses {', '.join(moves)}: {said}", ("push", remote), done.exit_code)

@@ -45,7 +45,7 @@ class GitRepository:
         except OSError as error:
             raise NotARepository(f"{path} cannot be looked into: {error}") from error
         try:
-            git = Git(place.common_dir, overrides=_drivers(place))
+            git = Git(place.common_dir, overrides=_read_driver_overrides(place))
             opened = cls(place.root, place.git_dir, place.common_dir, git, is_borrowing)
             opened.read_head_commit()
         except NoCommit:
@@ -100,7 +100,7 @@ class GitRepository:
 
         The user may change it during a run.
         """
-        return _drivers(Checkout(self.root, self.git_dir, self.common_dir))
+        return _read_driver_overrides(Checkout(self.root, self.git_dir, self.common_dir))
 
     def read_configuration(self) -> bytes:
         """Return the files that the configuration is made of, not counting files that they include."""
@@ -133,7 +133,7 @@ def create_repository(root: Path, message: str, author: tuple[str, str] = COMMIT
     return GitRepository.open(root)
 
 
-def _drivers(place: Checkout) -> tuple[Setting, ...]:
+def _read_driver_overrides(place: Checkout) -> tuple[Setting, ...]:
     listings = []
     for directory in {place.git_dir, place.common_dir}:
         listings.append(Git(directory).run_sync(*LIST_DRIVERS, ok=(0, 1)))

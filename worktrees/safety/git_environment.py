@@ -106,7 +106,7 @@ def build_git_environment(
         variables["GIT_IMPLICIT_WORK_TREE"] = "0"  # else git takes the directory it runs in for the files
     if index is not None:
         variables["GIT_INDEX_FILE"] = str(index)
-    return {**variables, **_counted((*SAFE_SETTINGS, *overrides))}
+    return {**variables, **_number_settings((*SAFE_SETTINGS, *overrides))}
 
 
 _REACHING = frozenset({"core.askPass", "credential.helper", "protocol.allow"})
@@ -168,10 +168,10 @@ def build_user_environment(
     kept |= _UNATTENDED
     if git_dir is not None:
         kept["GIT_DIR"] = str(git_dir)
-    return kept | _counted((*settings, *_FOR_REMOTES, *overrides))
+    return kept | _number_settings((*settings, *_FOR_REMOTES, *overrides))
 
 
-def _counted(settings: Iterable[Setting]) -> dict[str, str]:
+def _number_settings(settings: Iterable[Setting]) -> dict[str, str]:
     variables = {}
     for number, (key, value) in enumerate(settings):
         variables[f"GIT_CONFIG_KEY_{number}"] = key

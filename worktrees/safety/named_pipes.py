@@ -35,7 +35,7 @@ def remove_pipes(root: Path) -> None:
 
 def _remove_pipes_in(top: int, place: str) -> list[str]:
     """Remove the pipes of one directory; return its directories that are not too far down for git to look into."""
-    directory = _open(top, place)
+    directory = _open_below(top, place)
     try:
         with os.scandir(directory) as entries:
             listed = []
@@ -50,7 +50,7 @@ def _remove_pipes_in(top: int, place: str) -> list[str]:
     return [path for path in inner if len(path) <= _PATH_CHARS]
 
 
-def _open(top: int, place: str) -> int:
+def _open_below(top: int, place: str) -> int:
     """Open a directory step by step, so that no link is followed on the way."""
     here = os.dup(top)
     for part in place.split("/")[1:]:

@@ -73,15 +73,15 @@ async def snapshot_worktree(
     with copy_index(worktree.admin) as index:
         git = worktree.git.with_paths(index=index)
         if read_index_tree(worktree.admin, worktree.owner) is None:
-            await _start_over(git, worktree.commit)
-        tree, dropped, flagged = await _stage(git, worktree, limits or SnapshotLimits(), withheld)
+            await _reset_index(git, worktree.commit)
+        tree, dropped, flagged = await _stage_changes(git, worktree, limits or SnapshotLimits(), withheld)
     commit = await commit_tree(worktree.git, tree, [parent or worktree.commit], message, when)
     if ref is not None:
         await set_ref(worktree.git, ref, commit)
     return WorktreeSnapshot(commit, tree, dropped, flagged)
 
 
-async def _start_over(git: Git, commit: str) -> None:
+async def _reset_index(git: Git, commit: str) -> None:
     """Begin with an index that holds nothing but the commit: somebody else wrote the worktree's."""
     assert git.index
     git.index.unlink(missing_ok=True)
@@ -89,21 +89,21 @@ async def _start_over(git: Git, commit: str) -> None:
     await git.run("update-index", "-q", "--refresh", ok=(0, 1))
 
 
-async def _stage(
+async def _stage_changes(
     git: Git, worktree: Worktree, limits: SnapshotLimits, withheld: Sequence[Path]
 ) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
     """Return the tree, what was left out of it, and what in it is to be looked at."""
-    changes = await _changes(git)
+    changes = await _list_changes(git)
     if changes.count > limits.files:
         raise SnapshotTooLarge(
             f"{worktree.root} has {changes.count} changed files, of which a snapshot may have {limits.files}: "
             f"have git ignore what need not be committed, or remove it"
         )
     screened = await to_thread.run_sync(screen_changes, worktree.root, changes, limits, withheld)
-    _weigh(worktree, screened, limits)
+    _check_size(worktree, screened, limits)
     if screened.removed:
         await git.run(*_REMOVE, stdin=encode_records(screened.removed))
-    refused = await _add(git, screened.accepted)
+    refused = await _add_files(git, screened.accepted)
     dropped, flagged = (
         limit_lines((*screened.dropped, *format_reasons(refused))),
         limit_lines(screened.flagged),
@@ -111,7 +111,7 @@ async def _stage(
     return await git.run_text("write-tree"), dropped, flagged
 
 
-def _weigh(worktree: Worktree, screened: ScreenedChanges, limits: SnapshotLimits) -> None:
+def _check_size(worktree: Worktree, screened: ScreenedChanges, limits: SnapshotLimits) -> None:
     if screened.size_bytes > limits.total_bytes:
         raise SnapshotTooLarge(
             f"{worktree.root} has {screened.size_bytes / 1024**2:.1f} MiB in changed files, of which a snapshot may "
@@ -119,9 +119,9 @@ def _weigh(worktree: Worktree, screened: ScreenedChanges, limits: SnapshotLimits
         )
 
 
-async def _changes(git: Git) -> WorktreeChanges:
+async def _list_changes(git: Git) -> WorktreeChanges:
     tracked = await list_changed_files(git, _LISTING_BYTES)
-    others = await _untracked(git)
+    others = await _list_untracked(git)
     if others.is_cut:
         raise SnapshotTooLarge(f"the names of the new files in {git.work_tree} take more than {_LISTING_BYTES} bytes")
     changed, removed, submodules = [], [], []
@@ -140,7 +140,7 @@ async def _changes(git: Git) -> WorktreeChanges:
     )
 
 
-async def _untracked(git: Git) -> GitOutput:
+async def _list_untracked(git: Git) -> GitOutput:
     try:
         return await list_index_files(git, "--others", "--exclude-standard", limit_bytes=_LISTING_BYTES)
     except GitTimeout as error:
@@ -151,7 +151,7 @@ async def _untracked(git: Git) -> GitOutput:
         raise
 
 
-async def _add(git: Git, paths: tuple[str, ...]) -> list[tuple[str, str]]:
+async def _add_files(git: Git, paths: tuple[str, ...]) -> list[tuple[str, str]]:
     """Put files into the index; gives those that git refuses, found by halving, with its reasons."""
     if not paths:
         return []
@@ -161,5 +161,5 @@ async def _add(git: Git, paths: tuple[str, ...]) -> list[tuple[str, str]]:
         if len(paths) == 1:
             return [(paths[0], f"git refuses it ({' '.join(error.stderr.split())})")]
         middle = len(paths) // 2
-        return [*await _add(git, paths[:middle]), *await _add(git, paths[middle:])]
+        return [*await _add_files(git, paths[:middle]), *await _add_files(git, paths[middle:])]
     return []

@@ -61,23 +61,23 @@ def repair_journal(directory: RunDirectory) -> RepairResult | None:
         TooNew: it is sound, and a newer program wrote it.
         JournalProblem: the new file cannot be written.
     """
-    aside = _unfinished(directory.path)
+    aside = _find_unfinished(directory.path)
     if aside is None:
         problem = _find_problem(directory.journal)
     else:
         problem = "an earlier repair was cut short"
     if not problem:
-        lost = _lost_blobs(directory)
+        lost = _list_lost_blobs(directory)
         if not lost:
             return None
-        aside = _new_place(directory.path)
-        result = RepairResult("", _last(directory.journal), (), (), lost, str(aside))
+        aside = _make_aside_directory(directory.path)
+        result = RepairResult("", _read_last_seq(directory.journal), (), (), lost, str(aside))
     else:
-        aside = aside or _put_aside(directory)
-        result = _rewrite(directory, aside, problem)
+        aside = aside or _copy_aside(directory)
+        result = _rewrite_journal(directory, aside, problem)
     for sha in result.blobs:
         BlobStore(directory.blobs).discard_blob(sha, aside / "blobs")
-    _notice(directory, result)
+    _note_repair(directory, result)
     write_durably(aside / _REPORT, json.dumps(asdict(result), indent=1).encode())
     return result
 
@@ -94,12 +94,12 @@ def _find_problem(journal: Path) -> str:
         return damage.what
 
 
-def _last(journal: Path) -> int:
+def _read_last_seq(journal: Path) -> int:
     with closing(EventStore.open_reader(journal)) as store:
         return store.read_last_seq()
 
 
-def _lost_blobs(directory: RunDirectory) -> dict[str, tuple[int, ...]]:
+def _list_lost_blobs(directory: RunDirectory) -> dict[str, tuple[int, ...]]:
     """Return the blobs that events name and that cannot be read, but for those that were given up before."""
     named: dict[str, list[int]] = {}
     with closing(EventStore.open_reader(directory.journal)) as store:
@@ -110,7 +110,7 @@ def _lost_blobs(directory: RunDirectory) -> dict[str, tuple[int, ...]]:
     return {sha: tuple(seqs) for sha, seqs in named.items() if not blobs.is_intact(sha)}
 
 
-def _unfinished(place: Path) -> Path | None:
+def _find_unfinished(place: Path) -> Path | None:
     """Return where a repair that was killed has put the damaged file."""
     found = []
     for path in sorted(place.glob("damaged-*")):
@@ -119,7 +119,7 @@ def _unfinished(place: Path) -> Path | None:
     return next((path for path in found if (path / "journal.db").exists()), None)
 
 
-def _new_place(place: Path) -> Path:
+def _make_aside_directory(place: Path) -> Path:
     number = 1
     while (aside := place / f"damaged-{number}").exists():
         number += 1
@@ -127,9 +127,9 @@ def _new_place(place: Path) -> Path:
     return aside
 
 
-def _put_aside(directory: RunDirectory) -> Path:
+def _copy_aside(directory: RunDirectory) -> Path:
     """Copy the damaged file and what belongs to it; the journal itself last, which says that all are there."""
-    aside = _new_place(directory.path)
+    aside = _make_aside_directory(directory.path)
     for name in (*_WAL_FILES, _HEAD, "journal.db"):
         source = directory.path / name
         if source.exists():
@@ -137,7 +137,7 @@ def _put_aside(directory: RunDirectory) -> Path:
     return aside
 
 
-def _rewrite(directory: RunDirectory, aside: Path, problem: str) -> RepairResult:
+def _rewrite_journal(directory: RunDirectory, aside: Path, problem: str) -> RepairResult:
     noted = HighWaterMark(aside / "journal.db").read_seq()
     salvage = JournalSalvage(aside / "journal.db", noted)
     usable = _count_usable(aside / "journal.db", salvage)
@@ -147,8 +147,14 @@ def _rewrite(directory: RunDirectory, aside: Path, problem: str) -> RepairResult
     with (aside / "set-aside.jsonl").open("w", encoding="utf-8") as file:
         for found in salvage.read_later_events():
             seq, at, kind, version, *_, body = found.row
-            words = {"seq": seq, "at": _text(at), "kind": _text(kind), "v": version, "sound": found.is_sound}
-            file.write(json.dumps(words | {"body": _text(body)}) + "\n")
+            words = {
+                "seq": seq,
+                "at": _decode_text(at),
+                "kind": _decode_text(kind),
+                "v": version,
+                "sound": found.is_sound,
+            }
+            file.write(json.dumps(words | {"body": _decode_text(body)}) + "\n")
     new = directory.path / "journal.db.repaired"
     write_journal_file(new, salvage.read_sound_rows())
     for name in _WAL_FILES:  # a WAL must not meet the file of another
@@ -161,7 +167,7 @@ def _rewrite(directory: RunDirectory, aside: Path, problem: str) -> RepairResult
         kept=salvage.last_sound_seq,
         lost=find_gaps([salvage.last_sound_seq, *set_aside], noted),
         set_aside=group_consecutive(set_aside),
-        blobs=_lost_blobs(directory),
+        blobs=_list_lost_blobs(directory),
         aside=str(aside),
     )
 
@@ -179,7 +185,7 @@ def _count_usable(journal: Path, salvage: JournalSalvage) -> int:
     return salvage.last_sound_seq
 
 
-def _notice(directory: RunDirectory, result: RepairResult) -> None:
+def _note_repair(directory: RunDirectory, result: RepairResult) -> None:
     """Note in the journal itself that it was repaired, if it tells of a run at all."""
     if result.kept == 0:
         return
@@ -231,5 +237,5 @@ def group_consecutive(numbers: Sequence[int]) -> tuple[tuple[int, int], ...]:
     return tuple(spans)
 
 
-def _text(content: bytes) -> str:
+def _decode_text(content: bytes) -> str:
     return content.decode("utf-8", "replace")

@@ -28,11 +28,11 @@ def extract_words(body: dict[str, Any], read_blob: ReadBlob) -> EventWords:
     Long texts are read with `read_blob`, which gives None for those that are lost.
     """
     about = " ".join(str(body[name]) for name in ("task", "session", "path", "unit") if body.get(name))
-    said = "\n".join(_leaves({k: v for k, v in body.items() if k not in _ABOUT | _SILENT}, read_blob))
+    said = "\n".join(_iterate_texts({k: v for k, v in body.items() if k not in _ABOUT | _SILENT}, read_blob))
     return EventWords(make_encodable(said[:_MAX_CHARS]), make_encodable(about))
 
 
-def _leaves(value: object, read_blob: ReadBlob | None) -> Iterator[str]:
+def _iterate_texts(value: object, read_blob: ReadBlob | None) -> Iterator[str]:
     """Yield the texts in a value, in order. Without `read_blob` none of them stands for a blob."""
     waiting = [value]
     while waiting:  # a model may nest what it writes deeper than functions can call themselves
@@ -42,7 +42,7 @@ def _leaves(value: object, read_blob: ReadBlob | None) -> Iterator[str]:
         elif isinstance(one, list):
             waiting.extend(reversed(one))
         elif isinstance(one, dict) and read_blob and _is_kept_text(one):
-            yield from _leaves(_whole(one, read_blob), None)  # what a model wrote names no blobs of ours
+            yield from _iterate_texts(_expand_text(one, read_blob), None)  # what a model wrote names no blobs of ours
         elif isinstance(one, dict):
             waiting.extend(item for key, item in reversed(one.items()) if key not in _SILENT)
 
@@ -54,7 +54,7 @@ def _is_kept_text(value: dict[str, Any]) -> bool:
     return isinstance(value.get("head"), str) and isinstance(value.get("sha") or "", str)
 
 
-def _whole(text: dict[str, Any], read_blob: ReadBlob) -> object:
+def _expand_text(text: dict[str, Any], read_blob: ReadBlob) -> object:
     """Return a kept text; arguments of a tool, which are JSON themselves, as what they hold."""
     whole = (read_blob(text["sha"]) if text.get("sha") else None) or text["head"]
     if whole[:1] in {"{", "["}:

@@ -51,10 +51,10 @@ class SearchIndex:
     def open_index(cls, directory: Path) -> "SearchIndex":
         """Open the index of a run; one that cannot be read is made anew."""
         try:
-            return cls(_connected(directory / INDEX_FILE))
+            return cls(_connect(directory / INDEX_FILE))
         except sqlite3.DatabaseError:
             cls.delete_index(directory)
-            return cls(_connected(directory / INDEX_FILE))
+            return cls(_connect(directory / INDEX_FILE))
 
     @classmethod
     def open_in_memory(cls) -> "SearchIndex":
@@ -111,7 +111,7 @@ class SearchIndex:
         self._connection.close()
 
 
-def _connected(path: Path) -> sqlite3.Connection:
+def _connect(path: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
     try:
         connection.execute("PRAGMA journal_mode = WAL")

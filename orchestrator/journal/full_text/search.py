@@ -57,12 +57,12 @@ def find_events(
     with closing(EventReader.open_reader(directory / "journal.db")) as reader:
         source = _Source(directory, reader)
         try:
-            return _find(source, wanted)
+            return _find_hits(source, wanted)
         except sqlite3.DatabaseError:
             with suppress(OSError):
                 SearchIndex.delete_index(directory)
         try:
-            return _find(source, wanted)
+            return _find_hits(source, wanted)
         except sqlite3.Error as error:
             raise SearchUnavailable(f"the search index in {directory} cannot be used: {error}; delete it") from error
 
@@ -84,7 +84,7 @@ def update_index(directory: Path, may_go_on: Callable[[], bool]) -> None:
     with closing(EventReader.open_reader(directory / "journal.db")) as reader, hold_index_lock(directory) as has_lock:
         if has_lock:
             with closing(SearchIndex.open_index(directory)) as index:
-                _follow(_Source(directory, reader), index, may_go_on)
+                _index_new_events(_Source(directory, reader), index, may_go_on)
 
 
 class _Source:
@@ -107,9 +107,9 @@ class _Source:
 
     def read_words(self, row: EventColumns) -> EventWords:
         """Return what an event says."""
-        return extract_words(self.parse_body(row), self._blob)
+        return extract_words(self.parse_body(row), self._read_blob)
 
-    def _blob(self, sha: str) -> str | None:
+    def _read_blob(self, sha: str) -> str | None:
         try:
             return self._blobs.read_blob(sha).decode("utf-8", "replace")
         except JournalProblem:
@@ -140,8 +140,8 @@ class _Wanted:
         return self.task in (body.get("path"), body.get("unit"))
 
 
-def _find(source: _Source, wanted: _Wanted) -> EventSearchResult:
-    index, damage = _current(source)
+def _find_hits(source: _Source, wanted: _Wanted) -> EventSearchResult:
+    index, damage = _open_current_index(source)
     with closing(index):
         places = islice(index.find_matches(wanted.match), _LOOK_AT_MOST)
         rows = (
@@ -150,25 +150,27 @@ def _find(source: _Source, wanted: _Wanted) -> EventSearchResult:
             for row in source.reader.read_row(seq)
             if wanted.fits_event(row, source.parse_body(row))
         )
-        return EventSearchResult([_hit(source, index, wanted.said, row) for row in islice(rows, wanted.limit)], damage)
+        return EventSearchResult(
+            [_build_hit(source, index, wanted.said, row) for row in islice(rows, wanted.limit)], damage
+        )
 
 
-def _current(source: _Source) -> tuple[SearchIndex, DamagedJournal | None]:
+def _open_current_index(source: _Source) -> tuple[SearchIndex, DamagedJournal | None]:
     """Return the index of the whole journal, or as far as that can be read; in memory where none can be written."""
     with hold_index_lock(source.directory, waits=True) as has_lock:
         index = None
         try:
             if has_lock:
                 index = SearchIndex.open_index(source.directory)
-                return index, _follow(source, index)
+                return index, _index_new_events(source, index)
         except (sqlite3.OperationalError, OSError):  # a disk that is full or read-only
             if index:
                 index.close()
     index = SearchIndex.open_in_memory()
-    return index, _follow(source, index)
+    return index, _index_new_events(source, index)
 
 
-def _hit(source: _Source, index: SearchIndex, said: str, row: EventColumns) -> SearchHit:
+def _build_hit(source: _Source, index: SearchIndex, said: str, row: EventColumns) -> SearchHit:
     turn = source.parse_body(row).get("turn")
     return SearchHit(
         seq=row[0],
@@ -181,7 +183,9 @@ def _hit(source: _Source, index: SearchIndex, said: str, row: EventColumns) -> S
     )
 
 
-def _follow(source: _Source, index: SearchIndex, may_go_on: Callable[[], bool] = lambda: True) -> DamagedJournal | None:
+def _index_new_events(
+    source: _Source, index: SearchIndex, may_go_on: Callable[[], bool] = lambda: True
+) -> DamagedJournal | None:
     """Index what was recorded since; return the damage at which that ends, if it does."""
     seq, mark = index.read_position()
     if seq and source.reader.read_event_mark(seq) != mark:

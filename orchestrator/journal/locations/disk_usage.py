@@ -39,7 +39,7 @@ def measure_disk_usage(state: Path, entries: int = _ENTRIES) -> StateDiskUsage:
 
     It looks at no more than `entries` files and directories of a kind.
     """
-    runs = _directories(state / "runs")
+    runs = _list_directories(state / "runs")
     journals = _Sum(entries)
     for run in runs:
         journals.add_files(run)
@@ -72,24 +72,24 @@ class _Sum:
 
     def add_files(self, directory: Path) -> None:
         """Add the files directly in a directory."""
-        for entry in self._entries(directory):
+        for entry in self._list_entries(directory):
             if not entry.is_dir(follow_symlinks=False):
-                self._add(entry)
+                self._add_entry(entry)
 
     def add_trees(self, tops: Sequence[Path]) -> None:
         """Add everything in directories."""
         pending: list[str | Path] = list(reversed(tops))
         while pending and not self.is_cut:
-            for entry in self._entries(pending.pop()):
-                self._add(entry)
+            for entry in self._list_entries(pending.pop()):
+                self._add_entry(entry)
                 if entry.is_dir(follow_symlinks=False):
                     pending.append(entry.path)
 
-    def _add(self, entry: os.DirEntry[str]) -> None:
+    def _add_entry(self, entry: os.DirEntry[str]) -> None:
         with suppress(FileNotFoundError):
             self.bytes += entry.stat(follow_symlinks=False).st_blocks * _BLOCK_BYTES
 
-    def _entries(self, directory: str | Path) -> Iterator[os.DirEntry[str]]:
+    def _list_entries(self, directory: str | Path) -> Iterator[os.DirEntry[str]]:
         with suppress(FileNotFoundError, NotADirectoryError, PermissionError), os.scandir(directory) as entries:
             for entry in entries:
                 if self._left is not None:
@@ -100,7 +100,7 @@ class _Sum:
                 yield entry
 
 
-def _directories(place: Path) -> list[Path]:
+def _list_directories(place: Path) -> list[Path]:
     with suppress(FileNotFoundError, NotADirectoryError, PermissionError):
         return [Path(entry.path) for entry in os.scandir(place) if entry.is_dir(follow_symlinks=False)]
     return []

@@ -88,7 +88,7 @@ class StateDirectory:
 
         `configured` overrides `$XDG_STATE_HOME/orchestrate`.
         """
-        base = _base(configured, environ)
+        base = _find_state_base(configured, environ)
         digest = hashlib.sha256(os.fsencode(repository.resolve())).hexdigest()[:8]
         return cls(base.resolve() / f"{make_slug(repository.name)}-{digest}", repository)
 
@@ -105,7 +105,7 @@ class StateDirectory:
         """
         state = cls.locate_for(repository, configured, environ)
         try:
-            was_open = secure_directory(_base(configured, environ).absolute() / state.path.name)
+            was_open = secure_directory(_find_state_base(configured, environ).absolute() / state.path.name)
         except DirectoryNotPrivate as error:
             raise EnvironmentProblem(f"the state directory cannot be used: {error}") from error
         if was_open:
@@ -140,7 +140,7 @@ class StateDirectory:
             raise UsageProblem(
                 f"no run of this repository is known (looked in {self.path / 'runs'}); "
                 "begin one with orchestrate run or migrate run, or say where runs lie with --repo or --state"
-                f"{self._moved()}"
+                f"{self._has_moved()}"
             )
         if wanted in (None, "latest"):
             return runs[-1]
@@ -153,10 +153,10 @@ class StateDirectory:
                 problem = "fits more than one run"
             else:
                 problem = "is no run of this repository"
-            raise UsageProblem(f"{wanted!r} {problem}: {known}{'' if found else self._moved()}")
+            raise UsageProblem(f"{wanted!r} {problem}: {known}{'' if found else self._has_moved()}")
         return found[0]
 
-    def _moved(self) -> str:
+    def _has_moved(self) -> str:
         """Return the way on where the repository was elsewhere when its runs were begun."""
         from orchestrator.journal.locations.moved_repository import describe_moved_runs, find_moved_runs
 
@@ -166,7 +166,7 @@ class StateDirectory:
         return ""
 
 
-def _base(configured: str, environ: Mapping[str, str]) -> Path:
+def _find_state_base(configured: str, environ: Mapping[str, str]) -> Path:
     if configured:
         return Path(configured).expanduser()
     home = environ.get("XDG_STATE_HOME") or str(Path(environ.get("HOME", "/")) / ".local" / "state")

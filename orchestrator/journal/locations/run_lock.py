@@ -73,7 +73,7 @@ def hold_run_lock(directory: Path, what: str) -> Iterator[RunLock]:
     """
     try:
         create_private_directory(directory)
-        file = _take(directory, what)
+        file = _take_lock(directory, what)
     except LockTimeout as error:
         raise RunLocked(f"{what} cannot be taken over: {error}") from error
     except OSError as error:
@@ -86,39 +86,39 @@ def hold_run_lock(directory: Path, what: str) -> Iterator[RunLock]:
         yield held
 
 
-def _take(directory: Path, what: str) -> IO[str]:
+def _take_lock(directory: Path, what: str) -> IO[str]:
     turn = wait_for_file_lock(directory / "lock.turn", patience_s=TURN_TIMEOUT_S)  # one process at a time tries
     try:
         path = directory / "lock"
-        file = _opened(path)
+        file = _open_lock(path)
         for _ in range(_TRIES):
-            if _lock(file, fcntl.LOCK_EX):
+            if _try_lock(file, fcntl.LOCK_EX):
                 return file
             time.sleep(_PAUSE_S)
-        holder = _read(file)
+        holder = _read_owner(file)
         file.close()
         if holder.is_alive:
             raise RunLocked(f"{what} is being worked on by {holder}")
-        return _replaced(path)
+        return _replace_lock(path)
     finally:
         os.close(turn)
 
 
-def _opened(path: Path) -> IO[str]:
+def _open_lock(path: Path) -> IO[str]:
     return os.fdopen(open_lock_file(path), "r+", encoding="utf-8", errors="replace")
 
 
-def _replaced(path: Path) -> IO[str]:
+def _replace_lock(path: Path) -> IO[str]:
     """Put a lock in the place of one whose holder sleeps; its own stays with it and means nothing any more."""
     place = path.with_name("lock.new")
     place.unlink(missing_ok=True)
-    new = _opened(place)
-    _lock(new, fcntl.LOCK_EX)
+    new = _open_lock(place)
+    _try_lock(new, fcntl.LOCK_EX)
     place.replace(path)
     return new
 
 
-def _lock(file: IO[str], how: int) -> bool:
+def _try_lock(file: IO[str], how: int) -> bool:
     try:
         fcntl.flock(file, how | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -126,7 +126,7 @@ def _lock(file: IO[str], how: int) -> bool:
     return True
 
 
-def _read(file: IO[str]) -> LockOwner:
+def _read_owner(file: IO[str]) -> LockOwner:
     file.seek(0)
     age_s = time.time() - os.fstat(file.fileno()).st_mtime
     try:
@@ -142,7 +142,7 @@ def find_lock_owner(directory: Path) -> LockOwner | None:
         return None
     try:
         with _opened_to_read(directory / "lock") as file:
-            found = None if _lock(file, fcntl.LOCK_SH) else _read(file)
+            found = None if _try_lock(file, fcntl.LOCK_SH) else _read_owner(file)
     except OSError:
         return None
     if found and found.is_alive:

@@ -46,10 +46,10 @@ def save_snapshot(directory: Path, state: RunState, total: bytes) -> None:
     """
     digest = blake2b()
     with replace_durably(directory / SNAPSHOT_FILE) as file:
-        for line in _lines(state):
+        for line in _format_lines(state):
             digest.update(line)
             file.write(line)
-        file.write(_seal(state.seq, total.hex(), digest.hexdigest()))
+        file.write(_format_seal(state.seq, total.hex(), digest.hexdigest()))
 
 
 def load_snapshot(directory: Path) -> tuple[RunState, bytes] | None:
@@ -59,7 +59,7 @@ def load_snapshot(directory: Path) -> tuple[RunState, bytes] | None:
         seq, total, code, digest = json.loads(lines.pop())
         if code != compute_code_digest() or blake2b(b"".join(lines)).hexdigest() != digest:
             return None
-        state, last_sum = _state(lines), bytes.fromhex(total)
+        state, last_sum = _parse_state(lines), bytes.fromhex(total)
     except (OSError, ValueError, IndexError, TypeError, ValidationError, UnknownEventError):
         return None
     if state.seq == seq:
@@ -78,27 +78,27 @@ def compute_code_digest() -> str:
     return digest.hexdigest()
 
 
-def _seal(seq: int, total: str, digest: str) -> bytes:
+def _format_seal(seq: int, total: str, digest: str) -> bytes:
     return json.dumps([seq, total, compute_code_digest(), digest]).encode() + b"\n"
 
 
 @cache
-def _adapters() -> dict[str, TypeAdapter[Any]]:
+def _build_adapters() -> dict[str, TypeAdapter[Any]]:
     hints = get_type_hints(RunState, vars(state_module))
     return {field.name: TypeAdapter(hints[field.name]) for field in fields(RunState) if field.name != "open_intents"}
 
 
-def _lines(state: RunState) -> Iterator[bytes]:
+def _format_lines(state: RunState) -> Iterator[bytes]:
     """Yield each field, long ones in pieces, as a line of its name and its JSON."""
-    for name, adapter in _adapters().items():
-        for piece in _pieces(getattr(state, name)):
+    for name, adapter in _build_adapters().items():
+        for piece in _split_value(getattr(state, name)):
             yield b"%b %b\n" % (name.encode(), adapter.dump_json(piece))
     for key, intent in state.open_intents.items():
         body = [key, intent.kind, intent.v, format_event_body(intent)]
         yield b"open_intents %b\n" % json.dumps(body).encode()
 
 
-def _pieces(value: Any) -> Iterable[Any]:  # noqa: ANN401
+def _split_value(value: Any) -> Iterable[Any]:  # noqa: ANN401
     if isinstance(value, dict):
         items = iter(value.items())
         return (type(value)(piece) for piece in iter(lambda: dict(islice(items, _PIECE)), {}))
@@ -107,9 +107,9 @@ def _pieces(value: Any) -> Iterable[Any]:  # noqa: ANN401
     return (value,)
 
 
-def _state(lines: Iterable[bytes]) -> RunState:
+def _parse_state(lines: Iterable[bytes]) -> RunState:
     state = RunState()
-    adapters = _adapters()
+    adapters = _build_adapters()
     for line in lines:
         name, _, text = line.partition(b" ")
         field = name.decode()

@@ -45,15 +45,15 @@ class EventReader:
             raise JournalProblem(f"there is no journal at {path}")
         with translate_sqlite_errors(path):
             try:
-                return cls._opened(path, "mode=ro")
+                return cls._open_connection(path, "mode=ro")
             except sqlite3.OperationalError:
                 wal = path.with_name(f"{path.name}-wal")
                 if wal.exists() and wal.stat().st_size:
                     raise
-                return cls._opened(path, "immutable=1")  # where SQLite may not even create its shared memory
+                return cls._open_connection(path, "immutable=1")  # where SQLite may not even create its shared memory
 
     @classmethod
-    def _opened(cls, path: Path, mode: str) -> Self:
+    def _open_connection(cls, path: Path, mode: str) -> Self:
         connection = sqlite3.connect(f"{path.absolute().as_uri()}?{mode}", uri=True, check_same_thread=False)
         try:
             return cls(path, connection)
@@ -69,18 +69,18 @@ class EventReader:
             JournalProblem: an event is of a kind or version this program does not know.
         """
         with translate_sqlite_errors(self.path):
-            yield from map(self._parse, self.read_rows(after, until))
+            yield from map(self._parse_row, self.read_rows(after, until))
 
     def read_kinds(self, kinds: Sequence[str], after: int = 0) -> Iterator[RecordedEvent]:
         """Yield events of some kinds with a seq above `after`, in order; raise as `read_events` does."""
         named = ", ".join("?" * len(kinds))
         with translate_sqlite_errors(self.path):
-            yield from map(self._parse, self._rows(f"seq > ? AND kind IN ({named})", after, *kinds))
+            yield from map(self._parse_row, self._read_checked_rows(f"seq > ? AND kind IN ({named})", after, *kinds))
 
     def read_bodies(self, kind: str, holding: str) -> Iterator[bytes]:
         """Yield the stored JSON of the events of a kind in which a text stands; raise as `read_events` does."""
         with translate_sqlite_errors(self.path):
-            for row in self._rows("kind = ? AND instr(body, ?) > 0", kind, holding):
+            for row in self._read_checked_rows("kind = ? AND instr(body, ?) > 0", kind, holding):
                 yield row[-1]
 
     def read_session(self, session: str) -> list[RecordedEvent]:
@@ -92,11 +92,11 @@ class EventReader:
         """
         with translate_sqlite_errors(self.path):
             found = []
-            for row in self._rows("session = ?", session):
-                found.append(self._parse(row))
+            for row in self._read_checked_rows("session = ?", session):
+                found.append(self._parse_row(row))
             first = found[0].seq if found else 0
             query = "SELECT count(*) FROM event NOT INDEXED WHERE seq >= ? AND session = ?"
-            count = self._one(query, first, session)
+            count = self._read_one(query, first, session)
         if count != len(found):  # the index lies, or the table does
             raise DamagedJournal(self.path, 0, f"events of session {session} are missing")
         return found
@@ -110,7 +110,9 @@ class EventReader:
         """
         chosen = "SELECT seq FROM event WHERE session = ? AND seq > ? AND seq <= ? ORDER BY seq DESC LIMIT ?"
         with translate_sqlite_errors(self.path):
-            return list(map(self._parse, self._rows(f"seq IN ({chosen})", session, after, until, last)))
+            return list(
+                map(self._parse_row, self._read_checked_rows(f"seq IN ({chosen})", session, after, until, last))
+            )
 
     def read_rows(self, after: int = 0, until: int | None = None) -> Iterator[EventColumns]:
         """Yield stored events above a seq, each held against its sum, its predecessor and the number there must be.
@@ -124,18 +126,18 @@ class EventReader:
         """
         seq = after
         try:
-            fence, total_of_fence = self._fence()
+            fence, total_of_fence = self._read_fence()
             if until is None:
                 last = max(fence, self._head.read_seq())
             else:
                 last = until
-            previous = self._sum_of(after)
+            previous = self._read_sum(after)
             query = f"SELECT {self._columns} FROM event WHERE seq > ? AND seq <= ? ORDER BY seq"
             for *columns, total in self._connection.execute(query, (after, _NO_END if until is None else until)):
                 if columns[0] != seq + 1:
                     raise DamagedJournal(self.path, seq, f"event {seq + 1} is missing")
                 row = cast(EventColumns, tuple(columns))
-                previous = self._verified(row, total, previous)
+                previous = self._verify_row(row, total, previous)
                 seq += 1
                 yield row
         except (sqlite3.Error, MemoryError, OverflowError) as error:
@@ -145,9 +147,9 @@ class EventReader:
         if seq == fence and self._version > 1 and previous != total_of_fence:
             raise DamagedJournal(self.path, seq, "its fence is not what was written")
         if seq < last:
-            raise DamagedJournal(self.path, seq, _missing(seq + 1, last))
+            raise DamagedJournal(self.path, seq, _find_missing(seq + 1, last))
 
-    def _rows(self, condition: str, *values: object) -> Iterator[EventColumns]:
+    def _read_checked_rows(self, condition: str, *values: object) -> Iterator[EventColumns]:
         """Yield some events, each held against its sum."""
         if self._version > 1:
             before = "(SELECT sum FROM event p WHERE p.seq = event.seq - 1)"
@@ -157,7 +159,7 @@ class EventReader:
         try:
             for *columns, total, previous in self._connection.execute(query, values):
                 row = cast(EventColumns, tuple(columns))
-                self._verified(row, total, INITIAL_SUM if row[0] == 1 else previous)
+                self._verify_row(row, total, INITIAL_SUM if row[0] == 1 else previous)
                 yield row
         except (sqlite3.Error, MemoryError, OverflowError) as error:
             if not is_damage(error):
@@ -168,7 +170,7 @@ class EventReader:
     def _columns(self) -> str:
         return f"{schema.EVENT_COLUMNS}, {'sum' if self._version > 1 else 'NULL'}"
 
-    def _verified(self, row: EventColumns, total: bytes | None, previous: bytes | None) -> bytes:
+    def _verify_row(self, row: EventColumns, total: bytes | None, previous: bytes | None) -> bytes:
         if self._version == 1:
             return INITIAL_SUM
         try:
@@ -179,7 +181,7 @@ class EventReader:
             raise DamagedJournal(self.path, row[0] - 1, f"event {row[0]} is not what was written")
         return found
 
-    def _sum_of(self, seq: int) -> bytes:
+    def _read_sum(self, seq: int) -> bytes:
         """Return the sum of an event; empty if there is no such event or it has none."""
         if seq == 0 or self._version == 1:
             return INITIAL_SUM
@@ -188,7 +190,7 @@ class EventReader:
             return row[0]
         return b""
 
-    def _fence(self) -> tuple[int, bytes]:
+    def _read_fence(self) -> tuple[int, bytes]:
         """Return the last event and its sum, as the writer noted them."""
         if self._version == 1:
             return 0, INITIAL_SUM
@@ -197,7 +199,7 @@ class EventReader:
             raise DamagedJournal(self.path, 0, "its fence is gone")
         return row[0], row[1] if isinstance(row[1], bytes) else b""
 
-    def _one(self, query: str, *values: object) -> int:
+    def _read_one(self, query: str, *values: object) -> int:
         row = self._connection.execute(query, values).fetchone()
         if row is None or not isinstance(row[0], int):
             raise DamagedJournal(self.path, 0, "its tables do not hold what they must")
@@ -206,7 +208,7 @@ class EventReader:
     def has_event(self, seq: int, total: bytes) -> bool:
         """Return True if the journal's event `seq` is the one with this sum."""
         with translate_sqlite_errors(self.path):
-            return self._version > 1 and bool(total) and self._sum_of(seq) == total
+            return self._version > 1 and bool(total) and self._read_sum(seq) == total
 
     def find_sum(self, seq: int, at: datetime | None) -> bytes:
         """Return the sum of the event `seq` if it was recorded at this moment.
@@ -217,7 +219,7 @@ class EventReader:
             row = self._connection.execute("SELECT at FROM event WHERE seq = ?", (seq,)).fetchone()
             if row is None or self._version == 1 or datetime.fromisoformat(row[0].decode()) != at:
                 return b""
-            return self._sum_of(seq)
+            return self._read_sum(seq)
 
     def check_high_water_mark(self) -> None:
         """Make sure that nothing is missing of what a writer noted as durable.
@@ -227,12 +229,12 @@ class EventReader:
         """
         noted = self._head.read_seq()
         if (last := self.read_last_seq()) < noted:
-            raise DamagedJournal(self.path, last, _missing(last + 1, noted))
+            raise DamagedJournal(self.path, last, _find_missing(last + 1, noted))
 
     def read_data_version(self) -> int:
         """Return a number that is another one whenever another process has written since."""
         with translate_sqlite_errors(self.path):
-            return self._one("PRAGMA data_version")
+            return self._read_one("PRAGMA data_version")
 
     def read_row(self, seq: int) -> list[EventColumns]:
         """Return one stored event, or none; held against its sum.
@@ -241,13 +243,13 @@ class EventReader:
             Damaged: it is not what was written.
         """
         with translate_sqlite_errors(self.path):
-            return list(self._rows("seq = ?", seq))
+            return list(self._read_checked_rows("seq = ?", seq))
 
     def read_event_mark(self, seq: int) -> bytes:
         """Return what tells an event from every other that could stand at its place; empty if there is none."""
         if self._version > 1:
             with translate_sqlite_errors(self.path):
-                return self._sum_of(seq)
+                return self._read_sum(seq)
         return next((chain_sum(INITIAL_SUM, row) for row in self.read_row(seq)), b"")
 
     def find_inner_problem(self) -> str:
@@ -263,9 +265,9 @@ class EventReader:
     def read_last_seq(self) -> int:
         """Return the seq of the newest event, 0 when there is none."""
         with translate_sqlite_errors(self.path):
-            return self._one("SELECT coalesce(max(seq), 0) FROM event")
+            return self._read_one("SELECT coalesce(max(seq), 0) FROM event")
 
-    def _parse(self, row: EventColumns) -> RecordedEvent:
+    def _parse_row(self, row: EventColumns) -> RecordedEvent:
         return parse_row(self.path, row)
 
     def close(self) -> None:
@@ -293,7 +295,7 @@ def parse_row(path: Path, row: EventColumns) -> RecordedEvent:
         raise UnusableJournalEvent(path, seq - 1, what) from error
 
 
-def _missing(first: int, last: int) -> str:
+def _find_missing(first: int, last: int) -> str:
     return f"events {first} to {last}, which were recorded, are missing"
 
 

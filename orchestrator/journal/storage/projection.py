@@ -40,11 +40,11 @@ def read_projection(journal: Path, name: str) -> StoredProjection | None:
     ):
         row = connection.execute(query, (name,)).fetchone()
         if row:
-            return _checked(name, row, noted)
+            return _check_row(name, row, noted)
     return None
 
 
-def _checked(name: str, row: tuple[str, int, str, int, bytes], noted: int) -> StoredProjection | None:
+def _check_row(name: str, row: tuple[str, int, str, int, bytes], noted: int) -> StoredProjection | None:
     """Return a projection that is what was written, of a journal that holds at least what is noted beside it."""
     body, seq, at, last, total = row
     if compute_text_sum(name, seq, at, body) != total or last < noted:
