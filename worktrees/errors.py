@@ -1,4 +1,4 @@
-"""What can go wrong with git, told apart by what the caller can do about it."""
+"""Errors of git, told apart by what the caller can do about it."""
 
 from collections.abc import Iterable, Sequence
 from itertools import pairwise

@@ -49,7 +49,7 @@ _INTERRUPTED = (-signal.SIGINT, -signal.SIGTERM, -signal.SIGHUP)
 
 @dataclass(frozen=True)
 class GitOutput:
-    """What a git command wrote; `is_cut` when it was ended because it wrote more than was asked for."""
+    """The output of a git command; `is_cut` if it was ended because it wrote more than was asked for."""
 
     stdout: bytes
     exit_code: int

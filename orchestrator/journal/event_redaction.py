@@ -1,4 +1,4 @@
-"""What of an event is redacted before anything is done with it: words are, names of things are not.
+"""Redaction of events before anything is done with them: words are redacted, names of things are not.
 
 The fold, resuming and replaying rest on identifiers, so these stay as they are; nothing that a command printed or a
 person wrote is ever one. Known values go from everything else. What only looks like a token stays where a machine has

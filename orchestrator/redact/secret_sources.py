@@ -1,4 +1,4 @@
-"""Where this process finds the user's secrets, so that it knows what to take out: variables and a few files.
+"""Sources of the user's secrets, so that this process knows what to take out: variables and a few files.
 
 The values are kept in memory alone. Files are read as well as it goes: one that is missing or broken holds none.
 """

@@ -1,4 +1,4 @@
-"""What tokens look like, in the manner of gitleaks: by the marks that their makers gave them, never by chance alone."""
+"""Patterns of tokens, in the manner of gitleaks: by the marks that their makers gave them, never by chance alone."""
 
 import re
 from collections.abc import Callable, Iterator

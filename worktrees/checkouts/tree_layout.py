@@ -1,4 +1,4 @@
-"""What belongs where in a worktree: the names that each directory of a tree holds."""
+"""The layout of a worktree: the names that each directory of a tree holds."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple

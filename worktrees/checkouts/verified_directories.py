@@ -9,7 +9,7 @@ _SETTLED_NS = 100_000_000
 
 
 class VerifiedDirectories:
-    """What was found in order in one worktree, by the directory's inode and the time of its last change.
+    """Directories of one worktree that were found in order, by inode and the time of their last change.
 
     Nobody but root can set that time back. A directory that has changed just now is not noted: within one tick of
     the file system's clock a further change could not be told.

@@ -1,4 +1,4 @@
-"""What differs between two trees or commits: exact paths and counts from git's records, hunks from its patch."""
+"""Differences between two trees or commits: exact paths and counts from git's records, hunks from its patch."""
 
 import re
 from collections.abc import Iterator, Sequence

@@ -1,4 +1,4 @@
-"""What has to change to get from one tree to another: found without looking at what both have in common."""
+"""Changes that lead from one tree to another: found without looking at what both have in common."""
 
 from typing import NamedTuple
 

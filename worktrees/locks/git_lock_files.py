@@ -45,7 +45,7 @@ class LockFile:
 
 @dataclass
 class _Watched:
-    """When a lock was first seen, and who could have held it then."""
+    """The time a lock was first seen, and the processes that could have held it then."""
 
     since_s: float
     suspects: frozenset[LockingProcess]
@@ -115,7 +115,7 @@ def get_locked_ref(git_dir: Path, lock: Path) -> str:
 
 
 class _Watch:
-    """What was seen of the locks at some places since the first look."""
+    """The locks that were seen at some places since the first look."""
 
     def __init__(self, git_dir: Path, places: Sequence[Path]) -> None:
         self._git_dir = git_dir

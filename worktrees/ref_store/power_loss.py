@@ -1,4 +1,4 @@
-"""What a power cut leaves besides locks: refs and loose objects without content, names that did not reach the disk."""
+"""Remains of a power cut besides locks: refs and loose objects without content, names that did not reach the disk."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""What the configuration of the user's own repository says, read by GitPython from the file, for people to be told.
+"""The configuration of the user's own repository, read from its file by GitPython, for messages to people.
 
 GitPython gets no git to start, so that nothing the repository or the environment says can reach a program through it.
 It opens one file and no repository: `Repo` would obey `GIT_COMMON_DIR` and its like, cannot read reftables, and starts

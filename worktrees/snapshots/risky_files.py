@@ -1,4 +1,4 @@
-"""What a snapshot takes but names: new files that run, or shadow others, without anybody asking for them."""
+"""Files that a snapshot takes but names: new ones that run, or shadow others, without anybody asking for them."""
 
 import os
 from collections.abc import Iterable, Mapping

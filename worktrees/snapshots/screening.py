@@ -28,7 +28,7 @@ _ATTRIBUTES_LINE = 2048
 
 @dataclass(frozen=True)
 class SnapshotLimits:
-    """What one snapshot may hold: files changed at once, bytes in one file, and bytes in all that are changed."""
+    """The limits of one snapshot: files changed at once, bytes in one file, and bytes in all that are changed."""
 
     files: int = 100_000
     file_bytes: int = 50 * 1024 * 1024
@@ -52,7 +52,7 @@ class WorktreeChanges:
 
 @dataclass(frozen=True)
 class ScreenedChanges:
-    """What may be put into the commit or taken out of it, and what not, as `path: reason`.
+    """Files that may be put into the commit or taken out of it, and those that may not, as `path: reason`.
 
     `flagged` names, in the same way, what is put in although a reviewer should look at it. `size_bytes` is what all
     of it holds.

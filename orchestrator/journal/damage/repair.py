@@ -35,7 +35,7 @@ _HEAD = "journal.head"
 
 @dataclass(frozen=True)
 class RepairResult:
-    """What a repair found and did.
+    """The findings and deeds of a repair.
 
     `kept` is the last event of the new journal; `lost` are seqs there were and are no more, `set_aside` those that
     could be read and lie in `aside`; both as (first, last). `blobs` maps a lost blob to the events that name it.

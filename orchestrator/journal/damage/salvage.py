@@ -1,4 +1,4 @@
-"""What can be saved from a damaged journal file: the events up to the first that is lost, and those after it."""
+"""Salvage from a damaged journal file: the events up to the first that is lost, and those after it."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

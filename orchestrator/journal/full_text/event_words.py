@@ -16,7 +16,7 @@ ReadBlob = Callable[[str], str | None]
 
 
 class EventWords(NamedTuple):
-    """What an event says, and what it is about (task, session, file)."""
+    """The words of an event, and its subjects (task, session, file)."""
 
     said: str
     about: str

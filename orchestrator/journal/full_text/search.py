@@ -29,7 +29,7 @@ _LOOK_AT_MOST = 20_000
 
 
 class EventSearchResult(NamedTuple):
-    """What was found, and why not the whole journal was searched: None if it was."""
+    """The events found, and why not the whole journal was searched: None if it was."""
 
     hits: list[SearchHit]
     damage: DamagedJournal | None = None
@@ -118,7 +118,7 @@ class _Source:
 
 @dataclass(frozen=True)
 class _Wanted:
-    """What is looked for; `said` is an FTS5 expression."""
+    """A query taken apart; `said` is an FTS5 expression."""
 
     said: str
     limit: int

@@ -1,4 +1,4 @@
-"""What the state of one repository takes on disk, at a price that is bounded however much there is."""
+"""Disk usage of the state of one repository, at a price that is bounded however much there is."""
 
 import os
 from collections.abc import Iterator, Sequence

@@ -1,4 +1,4 @@
-"""Where runs lie on disk, how they are named and found, and the lock that says who works on one."""
+"""Directories of runs: their place on disk, their names, finding one, and the lock that says who works on it."""
 
 import hashlib
 import logging

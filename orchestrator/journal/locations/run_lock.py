@@ -1,4 +1,4 @@
-"""Who works on a run: a lock that dies with its process, and a lease for processes that sleep instead of dying.
+"""The lock of a run: one that dies with its process, and a lease for processes that sleep instead of dying.
 
 The lock keeps two engines apart. A process that was stopped, or whose machine slept, holds its lock for ever; when its
 signs of life are older than the lease, another process may take the run over. What keeps the sleeper from writing when
@@ -48,7 +48,7 @@ class RunLock:
 
 @dataclass(frozen=True)
 class LockOwner:
-    """What a lock says of who holds it."""
+    """The holder of a lock, as the lock says."""
 
     name: str
     age_s: float

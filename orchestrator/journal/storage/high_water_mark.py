@@ -1,4 +1,4 @@
-"""How far a journal is, noted beside it after every write, so that events that vanish with a lost or damaged WAL show.
+"""The end of a journal, noted beside it after every write, so that events that vanish with a lost or damaged WAL show.
 
 The note is not synced to disk and may lag behind the journal; it is never ahead of what was durable.
 """

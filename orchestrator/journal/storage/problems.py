@@ -1,4 +1,4 @@
-"""What can be wrong with a journal file, in words: which file, which event, what to do."""
+"""Problems with a journal file, in words: which file, which event, what to do."""
 
 import sqlite3
 from pathlib import Path
