@@ -175,7 +175,7 @@ def test_another_user_cannot_hold_a_lock_of_ours(place: Place) -> None:
 def test_a_lock_that_is_held_is_waited_for_aloud_and_not_for_ever(
     place: Place, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(run_lock, "TURN_S", 0.5)
+    monkeypatch.setattr(run_lock, "TURN_TIMEOUT_S", 0.5)
     monkeypatch.setattr(file_locks, "_SILENCE_S", 0.1)
     run = root_of(place) / "runs" / GOAL
     (run / "lock.turn").touch()

@@ -1,7 +1,8 @@
 """Examination of a git directory before git reads it: no links to other places of the host, and nothing that hangs.
 
 Git follows symbolic links and waits in pipes anywhere in a git directory. One that came from a stranger could name any
-file of the user's in that way. Only its objects may lie elsewhere, as after `git clone --shared`; see `alternates_copy`.
+file of the user's in that way. Only its objects may lie elsewhere, as after `git clone --shared`; see
+`alternates_copy`.
 """
 
 import os

@@ -79,7 +79,7 @@ def test_a_reader_starts_from_the_snapshot(tmp_path: Path, place: Path, monkeypa
         begun.append(after)
         return read(self, after)
 
-    monkeypatch.setattr(EventReader, "read", watched)
+    monkeypatch.setattr(EventReader, "read_events", watched)
     assert read_state(tmp_path / "journal.db") == fold_events(kept(GOAL, place))
     assert begun == [len(kept(GOAL, place)) // 2]
 
