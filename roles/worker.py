@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from functools import partial
 
-from orchestrator.agent.session_spec import SessionSpec, build_anchor_ref, index_tools
+from orchestrator.agent.session_spec import SessionSpec, index_tools
 from orchestrator.agent.tools.base import AnyTool
 from orchestrator.agent.tools.files import (
     build_edit_tool,
@@ -18,6 +18,7 @@ from orchestrator.agent.tools.shell import build_shell_tool
 from orchestrator.agent.tools.submit import build_submit_tool
 from orchestrator.config.roles import ModelSettings
 from orchestrator.domain.ids import SessionId, TaskId
+from orchestrator.domain.refs import RunRefs
 from orchestrator.domain.run.attempt import Attempt
 from orchestrator.domain.run.handoff import Handoff
 from orchestrator.domain.sandbox.tier import Tier
@@ -55,7 +56,7 @@ class ModelWorker:
             brief=_told(self._around.prompts, brief, goes_on),
             tools=tools,
             workspace=workspace,
-            anchor=build_anchor_ref(self._around.ledger.state.run.run, task.id, str(attempt.number)),
+            anchor=RunRefs(self._around.ledger.state.run.run).build_anchor_ref(task.id, str(attempt.number)),
             continues=_before(attempt) if goes_on else None,
             until=attempt.fork.turn if attempt.fork else None,
             tier=tier,

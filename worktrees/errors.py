@@ -1,4 +1,4 @@
-"""What can go wrong with git, told apart by what the caller can do about it."""
+"""Errors of git, told apart by what the caller can do about it."""
 
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
@@ -22,7 +22,7 @@ class GitError(Exception):
 
     @classmethod
     def from_exit(cls, args: Sequence[str], exit_code: int, stderr: str) -> "GitError":
-        """The error for a command that ended with an exit code nobody expected."""
+        """Return the error for a command that ended with an exit code nobody expected."""
         verb = next((arg for before, arg in pairwise(("", *args)) if "-c" not in (before, arg)), "")
         command = f"git {verb}{' …' if len(args) > 1 else ''}"
         said = stderr.strip()[-_SHOWN_STDERR:] or "no message"
@@ -75,17 +75,20 @@ class LockedRepository(GitError):
             told = f"{lock} is locked, probably by {', '.join(named)}: wait for its end, or end it, and go on"
         else:
             left = "no process is seen that holds it, so one that died has probably left it"
-            told = f"{lock} is in the way, and {left}: if no git is at work there, {_removal(lock)} and go on"
+            told = f"{lock} is in the way, and {left}: if no git is at work there, {_format_removal(lock)} and go on"
         return cls(told, str(lock), named, args_, exit_code, stderr)
 
     @classmethod
     def for_stuck_lock(cls, lock: Path, reason: str) -> "LockedRepository":
         """Return the error for a dead process's lock file that we may not remove."""
-        told = f"{lock} was left by a process that died and cannot be removed ({reason}): {_removal(lock)} and go on"
+        told = (
+            f"{lock} was left by a process that died and cannot be removed ({reason}): "
+            f"{_format_removal(lock)} and go on"
+        )
         return cls(told, str(lock))
 
 
-def _removal(lock: Path) -> str:
+def _format_removal(lock: Path) -> str:
     return f"remove it (rm -- {quote(str(lock))})"
 
 

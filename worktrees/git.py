@@ -49,7 +49,7 @@ _INTERRUPTED = (-signal.SIGINT, -signal.SIGTERM, -signal.SIGHUP)
 
 @dataclass(frozen=True)
 class GitOutput:
-    """What a git command wrote; `is_cut` when it was ended because it wrote more than was asked for."""
+    """The output of a git command; `is_cut` if it was ended because it wrote more than was asked for."""
 
     stdout: bytes
     exit_code: int
@@ -89,7 +89,7 @@ class Git:
         return Git(self.git_dir, overrides=self.overrides, is_user=True)
 
     def with_paths(self, work_tree: Path | None = None, index: Path | None = None) -> "Git":
-        """The same with another work tree or index."""
+        """Return the same git with another work tree or index."""
         return replace(self, work_tree=work_tree or self.work_tree, index=index or self.index)
 
     async def run(
@@ -114,20 +114,20 @@ class Git:
         """
         if self.is_user and self.global_config is None:
             return await self._run_in_view(args, stdin, ok, env, limit_bytes)
-        variables, until = {**self._environment(), **(env or {})}, monotonic() + _LOCKED_S
+        variables, until = {**self._build_environment(), **(env or {})}, monotonic() + _LOCKED_S
         for pause_s in (*_PAUSES_S, None):
             try:
-                spawning = self._spawn(args, variables, bool(stdin))
-                output, errors = await _finish(spawning, stdin, limit_bytes, self.work_tree)
+                spawning = self._spawn_process(args, variables, bool(stdin))
+                output, errors = await _finish_process(spawning, stdin, limit_bytes, self.work_tree)
             except OSError as error:
-                raise self._not_started(args, error) from error
+                raise self._build_start_error(args, error) from error
             if output.exit_code in ok or output.is_cut:
                 return output
             is_late = monotonic() > until
             if pause_s is None or is_late or not (_is_locked(errors) or output.exit_code in _INTERRUPTED):
                 break
             await sleep(pause_s)
-        raise await to_thread.run_sync(self._failure, args, output.exit_code, errors)
+        raise await to_thread.run_sync(self._build_failure, args, output.exit_code, errors)
 
     async def _run_in_view(
         self,
@@ -147,7 +147,7 @@ class Git:
                 return await view.run(*args, stdin=stdin, ok=ok, env=env, limit_bytes=limit_bytes)
             except GitError as error:
                 if keys := list_ignored_keys(listed):
-                    raise _told_of_settings(error, keys) from error
+                    raise _name_ignored_settings(error, keys) from error
                 raise
 
     async def run_text(
@@ -157,24 +157,24 @@ class Git:
         ok: Collection[int] = (0,),
         env: Mapping[str, str] | None = None,
     ) -> str:
-        """Like `run`, giving standard output as text without its last newline."""
+        """Run a command like `run`, and return its standard output as text without its last newline."""
         return (await self.run(*args, stdin=stdin, ok=ok, env=env)).text
 
-    def _spawn(self, args: Sequence[str], env: Mapping[str, str], has_input: bool) -> Awaitable[Process]:
+    def _spawn_process(self, args: Sequence[str], env: Mapping[str, str], has_input: bool) -> Awaitable[Process]:
         return open_process(
-            self._argv(args),
+            self._build_command(args),
             stdin=subprocess.PIPE if has_input else subprocess.DEVNULL,
-            cwd=self._place(args[0]),
+            cwd=self._choose_directory(args[0]),
             env=env,
             pass_fds=self.inherit,
             start_new_session=True,
         )
 
-    def _not_started(self, args: Sequence[str], error: OSError) -> GitError:
-        return GitError(f"git {args[0]} could not be started in {self._place(args[0])}: {error}", args)
+    def _build_start_error(self, args: Sequence[str], error: OSError) -> GitError:
+        return GitError(f"git {args[0]} could not be started in {self._choose_directory(args[0])}: {error}", args)
 
-    def _place(self, verb: str) -> Path:
-        """Where git stands. Inside a work tree it would take paths as relative to that place."""
+    def _choose_directory(self, verb: str) -> Path:
+        """Return where git stands. Inside a work tree it would take paths as relative to that place."""
         if self.work_tree is None:
             return self.git_dir
         if verb in _IN_PLACE:
@@ -182,24 +182,24 @@ class Git:
         return Path("/")
 
     def run_sync(self, *args: str, ok: Collection[int] = (0,)) -> GitOutput:
-        """Like `run`, blocking, for code that runs before an event loop does."""
+        """Run a command like `run`, blocking, for code that runs before an event loop does."""
         try:
             done = subprocess.run(
-                self._argv(args),
+                self._build_command(args),
                 stdin=subprocess.DEVNULL,
                 capture_output=True,
-                cwd=self._place(args[0]),
-                env=self._environment(),
+                cwd=self._choose_directory(args[0]),
+                env=self._build_environment(),
                 pass_fds=self.inherit,
                 check=False,
             )
         except OSError as error:
-            raise self._not_started(args, error) from error
+            raise self._build_start_error(args, error) from error
         if done.returncode not in ok:
-            raise self._failure(args, done.returncode, done.stderr)
+            raise self._build_failure(args, done.returncode, done.stderr)
         return GitOutput(done.stdout, done.returncode)
 
-    def _failure(self, args: Sequence[str], exit_code: int, errors: bytes) -> GitError:
+    def _build_failure(self, args: Sequence[str], exit_code: int, errors: bytes) -> GitError:
         """Return the error for a command that failed. Blocks: who may hold a lock that was in its way is looked for."""
         stderr = errors.decode("utf-8", "replace")
         if (locked := _LOCKED.search(errors)) is None:
@@ -208,14 +208,14 @@ class Git:
         holders = sorted(find_locking_processes(find_repository_directories(self.git_dir), {lock}))
         return LockedRepository.for_held_lock(lock, holders, args, exit_code, stderr)
 
-    def _argv(self, args: Sequence[str]) -> list[str]:
+    def _build_command(self, args: Sequence[str]) -> list[str]:
         verb, *rest = args
         if verb in _WITHOUT_PROGRAMS:
             rest = ["--no-ext-diff", "--no-textconv", *rest]
-        bounds = _bounded() if verb in _GREEDY else ()
-        return [*(_tied_to_us() if verb in _LONG else ()), *bounds, find_git_program(), verb, *rest]
+        bounds = _build_memory_prefix() if verb in _GREEDY else ()
+        return [*(_build_death_prefix() if verb in _LONG else ()), *bounds, find_git_program(), verb, *rest]
 
-    def _environment(self) -> dict[str, str]:
+    def _build_environment(self) -> dict[str, str]:
         if self.is_user:
             return build_user_environment(os.environ, self.git_dir, self.overrides, self.global_config)
         search_path = f"{Path(find_git_program()).parent}{os.pathsep}{os.defpath}"
@@ -224,7 +224,7 @@ class Git:
 
 @cache
 def find_git_program() -> str:
-    """The git program's absolute path.
+    """Return the git program's absolute path.
 
     Raises:
         GitError: there is none.
@@ -241,7 +241,7 @@ def find_git_program() -> str:
 
 @cache
 def read_git_version() -> tuple[int, ...]:
-    """The installed git's version, such as (2, 39, 5).
+    """Return the installed git's version, such as (2, 39, 5).
 
     Raises:
         GitError: there is none.
@@ -271,18 +271,18 @@ def is_owner_accepted(root: Path) -> bool:
 
 
 @cache
-def _tied_to_us() -> tuple[str, ...]:
-    """A prefix that has the kernel kill the command when we die; empty where there is no such tool."""
-    return _working("setpriv", "--pdeathsig", "KILL", "--")
+def _build_death_prefix() -> tuple[str, ...]:
+    """Return a prefix that has the kernel kill the command when we die; empty where there is no such tool."""
+    return _find_working_tool("setpriv", "--pdeathsig", "KILL", "--")
 
 
 @cache
-def _bounded() -> tuple[str, ...]:
-    """A prefix that bounds what the command may keep in memory, not counting files it only maps."""
-    return _working("prlimit", f"--data={_MOST_BYTES}", "--")
+def _build_memory_prefix() -> tuple[str, ...]:
+    """Return a prefix that bounds what the command may keep in memory, not counting files it only maps."""
+    return _find_working_tool("prlimit", f"--data={_MOST_BYTES}", "--")
 
 
-def _working(name: str, *options: str) -> tuple[str, ...]:
+def _find_working_tool(name: str, *options: str) -> tuple[str, ...]:
     tool = shutil.which(name, path="/usr/bin:/bin:/usr/sbin:/sbin")
     prefix = (tool, *options) if tool else ()
     works = prefix and not subprocess.run([*prefix, "/bin/true"], capture_output=True, check=False).returncode
@@ -291,7 +291,7 @@ def _working(name: str, *options: str) -> tuple[str, ...]:
     return ()
 
 
-async def _finish(
+async def _finish_process(
     spawning: Awaitable[Process], stdin: bytes | None, limit_bytes: int | None, work_tree: Path | None
 ) -> tuple[GitOutput, bytes]:
     out, errors = BytesIO(), BytesIO()
@@ -302,30 +302,32 @@ async def _finish(
             async with create_task_group() as watch:
                 if work_tree is not None:
                     watch.start_soon(watch_for_pipes, work_tree)
-                is_cut = await _talk(process, stdin, out, errors, limit_bytes)
+                is_cut = await _exchange(process, stdin, out, errors, limit_bytes)
                 watch.cancel_scope.cancel()
         except BaseException:
-            _kill(process)  # cancelled: nothing it started may go on writing
+            _kill_group(process)  # cancelled: nothing it started may go on writing
             raise
         exit_code = await process.wait()
     return GitOutput(out.getvalue(), exit_code, is_cut), errors.getvalue()
 
 
-async def _talk(process: Process, stdin: bytes | None, out: BytesIO, errors: BytesIO, limit_bytes: int | None) -> bool:
+async def _exchange(
+    process: Process, stdin: bytes | None, out: BytesIO, errors: BytesIO, limit_bytes: int | None
+) -> bool:
     assert process.stdout
     assert process.stderr
     is_cut = False
     async with create_task_group() as pipes:
-        pipes.start_soon(_drain, process.stderr, errors, None)
+        pipes.start_soon(_drain_stream, process.stderr, errors, None)
         if process.stdin:
-            pipes.start_soon(_feed, process, stdin)
-        is_cut = await _drain(process.stdout, out, limit_bytes)
+            pipes.start_soon(_feed_input, process, stdin)
+        is_cut = await _drain_stream(process.stdout, out, limit_bytes)
         if is_cut:
-            _kill(process)
+            _kill_group(process)
     return is_cut
 
 
-async def _drain(stream: ByteReceiveStream, into: BytesIO, limit_bytes: int | None) -> bool:
+async def _drain_stream(stream: ByteReceiveStream, into: BytesIO, limit_bytes: int | None) -> bool:
     async for chunk in stream:
         into.write(chunk)
         if limit_bytes is not None and into.tell() >= limit_bytes:
@@ -334,7 +336,7 @@ async def _drain(stream: ByteReceiveStream, into: BytesIO, limit_bytes: int | No
     return False
 
 
-async def _feed(process: Process, content: bytes | None) -> None:
+async def _feed_input(process: Process, content: bytes | None) -> None:
     assert process.stdin
     try:
         for start in range(0, len(content or b""), _CHUNK):
@@ -344,14 +346,14 @@ async def _feed(process: Process, content: bytes | None) -> None:
         return  # git ended before it had read everything; its exit code says why
 
 
-def _kill(process: Process) -> None:
+def _kill_group(process: Process) -> None:
     try:
         os.killpg(process.pid, signal.SIGKILL)
     except ProcessLookupError:
         return
 
 
-def _told_of_settings(error: GitError, keys: Sequence[str]) -> GitError:
+def _name_ignored_settings(error: GitError, keys: Sequence[str]) -> GitError:
     """Return the error of a command that did without some of the repository's own settings, naming them."""
     told = (
         f"{error} (the repository's own git settings {', '.join(keys)} are not used, because they would act as you: "

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from orchestrator.agent.tools.base import AnyTool
 from orchestrator.config.roles import ModelSettings
 from orchestrator.domain.chat import Message, Request, Role
-from orchestrator.domain.ids import SessionId, TaskId, format_task_ref
+from orchestrator.domain.ids import SessionId, TaskId
 from orchestrator.domain.sandbox.tier import Tier
 from orchestrator.ports.hands import Workspace
 
@@ -61,8 +61,3 @@ class SessionSpec:
 def index_tools(*tools: AnyTool) -> dict[str, AnyTool]:
     """Return the tools by name."""
     return {tool.name: tool for tool in tools}
-
-
-def build_anchor_ref(run: str, task: TaskId, name: str) -> str:
-    """Return where a session's workspace is kept while it runs."""
-    return f"refs/orchestrate/{run}/wip/{format_task_ref(task)}/{name}"

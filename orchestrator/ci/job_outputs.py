@@ -1,7 +1,6 @@
 """What a job tells its CI system: how it ended, as outputs for the steps after it, and as an exit code."""
 
 import json
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +13,7 @@ from orchestrator.errors import EnvironmentProblem
 from orchestrator.report.run.contract import build_contract
 from orchestrator.report.run.model import PullRequestLink, RunResult
 from orchestrator.report.run.result import build_run_result
+from worktrees.durable_files import append_durably
 
 JOB_RESULT_SCHEMA = "orchestrate.ci-result/1"
 _NO_RESULT = 4
@@ -146,9 +146,6 @@ def _append(path: str, text: str) -> None:
     if not path:
         return
     try:
-        with Path(path).open("a", encoding="utf-8", errors="replace") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
+        append_durably(Path(path), text.encode("utf-8", "replace"))
     except OSError as error:
         raise EnvironmentProblem(f"{path} cannot be written: {error.strerror}") from error

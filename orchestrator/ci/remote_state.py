@@ -11,6 +11,7 @@ from pydantic import ValidationError
 
 from orchestrator.ci.lease import LeaseRecord
 from orchestrator.domain.ids import RunId
+from orchestrator.domain.refs import LEASE_PREFIX, RunRefs, build_lease_ref
 from orchestrator.errors import EnvironmentProblem, RunLocked, UsageProblem
 from worktrees.errors import GitError, UnknownRemote
 from worktrees.git import Git
@@ -21,7 +22,6 @@ from worktrees.ref_store.refs import list_refs, read_ref
 from worktrees.ref_store.remote_refs import fetch_refs, get_push_url, list_remote_refs, swap_remote_refs
 
 LEASE_FILE = "ticket.json"
-_PREFIX = "refs/orchestrate/ci/"
 
 RefTips = dict[str, str | None]
 """Refs with what each points at, None: it does not exist."""
@@ -29,16 +29,6 @@ RefTips = dict[str, str | None]
 
 class StateSuperseded(RunLocked):
     """The state at the remote is another job's by now."""
-
-
-def get_lease_ref(key: str) -> str:
-    """The ref that holds a key's ticket."""
-    return _PREFIX + key
-
-
-def get_journal_ref(run: str) -> str:
-    """The ref that holds a run's state."""
-    return f"refs/orchestrate/{run}/journal"
 
 
 @dataclass
@@ -62,14 +52,14 @@ class RemoteState:
             UsageProblem: there is no such remote, or what lies there is none of ours.
             EnvironmentProblem: it cannot be reached.
         """
-        ref = get_lease_ref(self.key)
+        ref = build_lease_ref(self.key)
         if not await self._fetched(ref):
             self.tips = {ref: None}
             return LeaseRecord(key=self.key)
         ticket = await _read(self.git, ref)
         self.tips = {ref: await read_ref(self.git, ref)}
         if ticket.run is not None:
-            state = get_journal_ref(ticket.run)
+            state = RunRefs(ticket.run).journal
             self.tips[state] = await read_ref(self.git, state) if await self._fetched(state) else None
         return ticket
 
@@ -97,9 +87,9 @@ class RemoteState:
             EnvironmentProblem: the remote cannot be reached, or does not allow it.
         """
         await self._settle()
-        new: dict[str, str] = {get_lease_ref(self.key): await _commit(self.git, ticket)}
+        new: dict[str, str] = {build_lease_ref(self.key): await _commit(self.git, ticket)}
         if journal is not None and ticket.run is not None:
-            new[get_journal_ref(ticket.run)] = journal
+            new[RunRefs(ticket.run).journal] = journal
         moves = {}
         for ref, oid in new.items():
             if self.tips.get(ref) != oid:
@@ -161,10 +151,10 @@ async def find_key(git: Git, remote: str, wanted: str) -> str:
     if remote:
         refs = await _all_tickets(git, remote)
     else:
-        refs = list(await list_refs(git, _PREFIX))
+        refs = list(await list_refs(git, LEASE_PREFIX))
     runs = {}
     for ref in refs:
-        runs[ref.removeprefix(_PREFIX)] = (await _read(git, ref)).run or RunId("")
+        runs[ref.removeprefix(LEASE_PREFIX)] = (await _read(git, ref)).run or RunId("")
     found = []
     for key, run in runs.items():
         if run and (run.startswith(wanted) or run.endswith(wanted)):
@@ -181,7 +171,7 @@ async def find_key(git: Git, remote: str, wanted: str) -> str:
 
 async def _all_tickets(git: Git, remote: str) -> list[str]:
     try:
-        refs = list(await list_remote_refs(git, remote, f"{_PREFIX}*"))
+        refs = list(await list_remote_refs(git, remote, f"{LEASE_PREFIX}*"))
         if refs:
             await fetch_refs(git, remote, refs)
     except GitError as error:

@@ -9,6 +9,7 @@ from orchestrator.ci.handover import ARCHIVE_FILE, Handover, RequestedPullReques
 from orchestrator.ci.remote_state import RemoteState, StateSuperseded, check_remote
 from orchestrator.ci_jobs.remote_state import limit_remote_wait, push_run_state
 from orchestrator.domain.event.run import PrOpened
+from orchestrator.domain.refs import RunRefs
 from orchestrator.domain.run.state import RunState
 from orchestrator.errors import UsageProblem
 from orchestrator.forge.local import read_pull_request
@@ -38,14 +39,20 @@ async def keep_pull_request_refs(git: Git, state: RunState) -> None:
     """
     for pr in _opened(state).values():
         if await read_ref(git, pr.ref) and (await read_pull_request(git, pr.ref)).run == state.run.run:
-            await set_ref(git, _kept(state, pr.ref), await git.run_text("rev-parse", "--verify", pr.ref))
+            await set_ref(
+                git,
+                RunRefs(state.run.run).build_pull_request_ref(pr.ref),
+                await git.run_text("rev-parse", "--verify", pr.ref),
+            )
 
 
 async def collect_pull_request_wishes(git: Git, state: RunState) -> tuple[RequestedPullRequest, ...]:
     """The pull requests that a run has opened where there is no forge behind its repository, in whichever job."""
     return tuple(
         [
-            RequestedPullRequest(group=group, request=await read_pull_request(git, _kept(state, pr.ref)))
+            RequestedPullRequest(
+                group=group, request=await read_pull_request(git, RunRefs(state.run.run).build_pull_request_ref(pr.ref))
+            )
             for group, pr in _opened(state).items()
         ]
     )
@@ -54,10 +61,6 @@ async def collect_pull_request_wishes(git: Git, state: RunState) -> tuple[Reques
 def _opened(state: RunState) -> dict[str, PrOpened]:
     opened = (*([state.pr] if state.pr else []), *state.prs.values())
     return {pr.group: pr for pr in opened if pr.forge == "local"}
-
-
-def _kept(state: RunState, ref: str) -> str:
-    return f"refs/orchestrate/{state.run.run}/prs/{ref.rpartition('/')[2]}"
 
 
 async def receive_handover(options: Options, remote: str, directory: Path) -> DeliveredRun:

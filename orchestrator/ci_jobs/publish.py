@@ -26,7 +26,8 @@ from orchestrator.report.run.result import build_run_result
 from worktrees.errors import GitError, PushRefused
 from worktrees.git import Git
 from worktrees.object_store.merge import is_ancestor
-from worktrees.object_store.packs import OBJECT_ID, find_existing_objects
+from worktrees.object_store.object_ids import is_object_id
+from worktrees.object_store.packs import find_existing_objects
 from worktrees.ref_store.remote_refs import push_commit, read_remote_tip
 
 _MIGRATIONS = "migrate/"
@@ -139,7 +140,7 @@ def _require_own(around: ProjectContext, state: RunState, asked: RequestedPullRe
     landed = {}
     for pr in (*([state.pr] if state.pr else []), *state.prs.values()):
         landed[pr.branch or run.branch] = pr.head
-    is_landed = landed.get(request.head) == request.commit and OBJECT_ID.fullmatch(request.commit) is not None
+    is_landed = landed.get(request.head) == request.commit and is_object_id(request.commit)
     is_of_runs = request.head.startswith((around.config.pr.prefix or _MIGRATIONS, _MIGRATIONS))
     is_its_own = request.head.startswith(run.branch) and _GROUP.fullmatch(request.head.removeprefix(run.branch))
     if request.run != run.run or not (is_landed and is_of_runs and is_its_own):

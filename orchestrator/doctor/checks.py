@@ -11,6 +11,7 @@ from pathlib import Path
 from anyio import to_thread
 
 from orchestrator.config.roles import ModelSettings
+from orchestrator.domain.refs import is_own_ref
 from orchestrator.domain.sandbox.unsafe_banner import UNSAFE_BANNER
 from orchestrator.errors import OrchestrateError
 from orchestrator.forge.factory import find_github_repository
@@ -96,7 +97,7 @@ async def _locks(around: ProjectContext) -> DoctorFinding:
     found = await find_repository_locks(git_dir)
     ours = []
     for lock in found.dead:
-        if get_locked_ref(git_dir, lock).startswith("refs/orchestrate/"):
+        if is_own_ref(get_locked_ref(git_dir, lock.path)):
             ours.append(lock)
     told = []
     for lock in found.dead:

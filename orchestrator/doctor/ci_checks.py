@@ -5,13 +5,16 @@ import re
 import shutil
 import subprocess
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from orchestrator.doctor.checks import DoctorFinding
 from orchestrator.llm.litellm_adapter.credentials import get_key_variable
 from orchestrator.project.options import ProjectContext
 from roles.model_roles import iterate_configured_models
+from worktrees.errors import GitError
 from worktrees.object_store.merge import COMMIT_AUTHOR
+from worktrees.repositories.configuration import has_setting
 from worktrees.repositories.repository import GitRepository
 
 _TOKENS = ("ORCHESTRATE_TOKEN", "GITHUB_TOKEN", "GH_TOKEN")
@@ -174,13 +177,19 @@ def _credentials(around: ProjectContext, environ: Mapping[str, str]) -> DoctorFi
     if has_key and tokens:
         text = f"the models' key and {', '.join(tokens)} are in one job: let one job work and another publish"
         return DoctorFinding("separation", False, text, is_warning=True)
-    if has_key and b"extraheader" in around.repository.read_configuration().lower():
+    if has_key and _has_checkout_token(around):
         text = (
             "actions/checkout left its token in the clone's configuration, beside the models' key: "
             "persist-credentials: false"
         )
         return DoctorFinding("separation", False, text, is_warning=True)
     return DoctorFinding("separation", True, "the models' key and the right to write are not seen in one job")
+
+
+def _has_checkout_token(around: ProjectContext) -> bool:
+    with suppress(GitError):
+        return has_setting(around.repository.common_dir, "http", "extraheader")
+    return False
 
 
 def _namespaces(system: Path) -> DoctorFinding:

@@ -11,7 +11,7 @@ from orchestrator.domain.event.work import (
     TaskEnded,
     TurnEnded,
 )
-from orchestrator.domain.ids import TaskId, format_task_ref
+from orchestrator.domain.ids import TaskId
 from orchestrator.domain.judging.verdict import VerdictKind
 from orchestrator.domain.run.attempt import Attempt, AttemptMode, Exit, Fork
 from orchestrator.domain.run.handoff import Handoff
@@ -185,7 +185,7 @@ def _some(tests: tuple[str, ...]) -> str:
 async def _take_candidate(context: RunContext, attempt: Attempt, workspace: Workspace) -> None:
     """Snapshot the workspace from outside, whatever the worker says of it, so that no work is ever lost."""
     key = context.journal.build_next_key(f"candidate/{attempt.task}@{attempt.number}")
-    ref = context.build_ref("tasks", format_task_ref(attempt.task), str(attempt.number))
+    ref = context.refs.build_candidate_ref(attempt.task, attempt.number)
     message = f"{attempt.task}: attempt {attempt.number}\n\nOrchestrate-Run: {context.state.run.run}\n"
     taking = CandidateTaking(key=key, task=attempt.task, number=attempt.number)
     async with record_effect(context.journal, taking) as happening:

@@ -8,6 +8,7 @@ from pathlib import Path
 from orchestrator.config.live_config import LiveConfig
 from orchestrator.config.model import Config
 from orchestrator.domain.ids import CommitId, TreeId
+from orchestrator.domain.refs import RunRefs
 from orchestrator.domain.run.state import RunState
 from orchestrator.engine.goal.action_order import ActionOrder, ImmediateOrder
 from orchestrator.journal.journal import Journal
@@ -83,9 +84,10 @@ class RunContext:
         """The date of every commit that the harness makes in this run, in ISO 8601."""
         return self.state.run.started_at.isoformat(timespec="seconds")
 
-    def build_ref(self, *parts: str) -> str:
-        """A ref of this run's own."""
-        return "/".join(("refs/orchestrate", self.state.run.run, *parts))
+    @property
+    def refs(self) -> RunRefs:
+        """The refs of this run's own."""
+        return RunRefs(self.state.run.run)
 
     async def read_branch_tip(self) -> CommitId | None:
         """The PR branch's tip, None while nothing has landed."""

@@ -11,6 +11,7 @@ from pathlib import Path
 from anyio import to_thread
 
 from orchestrator.domain.ids import CommitId
+from orchestrator.domain.refs import PULL_REQUEST_PREFIX, build_pull_request_ref, parse_pull_request_number
 from orchestrator.errors import PersonNeeded
 from orchestrator.ports.forge import ForgeCheck, OpenedPullRequest, PullRequest
 from worktrees.errors import RefMoved
@@ -20,8 +21,6 @@ from worktrees.object_store.tree_overlay import overlay_tree
 from worktrees.object_store.trees import list_tree, read_blob, read_tree_id, write_blob, write_empty_tree
 from worktrees.ref_store.refs import list_refs, move_ref, remove_dead_ref_locks
 from worktrees.safety.private_directory import create_private_directory
-
-_PREFIX = "refs/orchestrate/prs/"
 
 
 class LocalForge:
@@ -36,11 +35,11 @@ class LocalForge:
 
     async def open_pull_request(self, request: PullRequest) -> OpenedPullRequest:
         """Open the pull request, or update the one that has the same head branch."""
-        await remove_dead_ref_locks(self._git, (_PREFIX,))
+        await remove_dead_ref_locks(self._git, (PULL_REQUEST_PREFIX,))
         ref = await self._recorded(request)
         while ref is None:  # another run took the number
             ref = await self._recorded(request)
-        page = self._directory / f"{ref.removeprefix(_PREFIX)}.md"
+        page = self._directory / f"{ref.removeprefix(PULL_REQUEST_PREFIX)}.md"
         await to_thread.run_sync(_write_page, page, request)
         return OpenedPullRequest(forge=self.name, ref=ref, url=page.as_uri())
 
@@ -57,8 +56,8 @@ class LocalForge:
 
     async def _recorded(self, request: PullRequest) -> str | None:
         """The ref that now holds the pull request; None if somebody else moved it at the same time."""
-        refs = await list_refs(self._git, _PREFIX)
-        ref = await self._of_branch(refs, request.head) or f"{_PREFIX}{_next_number(refs)}"
+        refs = await list_refs(self._git, PULL_REQUEST_PREFIX)
+        ref = await self._of_branch(refs, request.head) or build_pull_request_ref(_next_number(refs))
         commit = await self._commit(request, refs.get(ref))
         try:
             await move_ref(self._git, ref, commit, refs.get(ref), f"pull request {request.head}")
@@ -96,11 +95,7 @@ async def read_pull_request(git: Git, ref: str) -> PullRequest:
 
 
 def _next_number(refs: dict[str, str]) -> int:
-    numbers = []
-    for ref in refs:
-        if ref.removeprefix(_PREFIX).isdigit():
-            numbers.append(int(ref.removeprefix(_PREFIX)))
-    return max(numbers, default=0) + 1
+    return max((parse_pull_request_number(ref) or 0 for ref in refs), default=0) + 1
 
 
 def _page(request: PullRequest) -> str:

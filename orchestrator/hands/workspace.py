@@ -24,7 +24,8 @@ from orchestrator.hands.toolchain.shared_paths import find_confidential_files
 from orchestrator.ports.hands import MAX_WAIT_S, CommandResult, ShellCommand, Snapshot
 from orchestrator.redact.log_scrubbing import scrub_log
 from orchestrator.redact.redactor import PATTERN_REDACTOR, Redactor
-from worktrees.checkouts.pool import Worktree, WorktreePool
+from worktrees.checkouts.pool import WorktreePool
+from worktrees.checkouts.worktree import Worktree
 from worktrees.errors import GitError, LockTimeout
 from worktrees.safety.removal import open_root_directory
 from worktrees.snapshots.snapshot import snapshot_worktree

@@ -5,7 +5,6 @@ before it could tell is made up for by the next one. A file's mark moves after i
 """
 
 import json
-import os
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
@@ -22,6 +21,7 @@ from orchestrator.errors import EnvironmentProblem, OrchestrateError
 from orchestrator.hooks.notification_channels import notify_by_command, notify_on_desktop, post_to_webhook
 from orchestrator.ports.effect import record_effect
 from orchestrator.ports.ledger import Ledger
+from worktrees.durable_files import write_durably
 
 PAYLOAD_SCHEMA = 1
 """Of the object that is sent; `docs/notifications.md` has it."""
@@ -187,11 +187,6 @@ def _put(directory: Path, name: str, text: str) -> None:
         directory.mkdir(parents=True, exist_ok=True)
         if (directory / name).exists():
             return
-        new = directory / f".{name}.new"
-        with new.open("w", encoding="utf-8", errors="surrogateescape") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        new.replace(directory / name)
+        write_durably(directory / name, text.encode("utf-8", "surrogateescape"), mode=0o666)
     except OSError as error:
         raise EnvironmentProblem(f"no notification can be written to {directory}: {error.strerror}") from error

@@ -1,4 +1,4 @@
-"""What of an event is redacted before anything is done with it: words are, names of things are not.
+"""Redaction of events before anything is done with them: words are redacted, names of things are not.
 
 The fold, resuming and replaying rest on identifiers, so these stay as they are; nothing that a command printed or a
 person wrote is ever one. Known values go from everything else. What only looks like a token stays where a machine has
@@ -67,40 +67,40 @@ TextChange = Callable[[str], str]
 
 
 def redact_event(event: Event, redactor: Redactor) -> Event:
-    """The event as it may be kept; the same one if there is nothing to take out."""
+    """Return the event as it may be kept; the same one if there is nothing to take out."""
     if isinstance(event, _SAID):
         change = redactor.hide_known_secrets
     else:
         change = redactor.redact_text
     body = event.model_dump(mode="json", exclude={"kind", "v"}, exclude_defaults=True)
-    words = "\0".join(_words(body))
+    words = "\0".join(_redact_words(body))
     if change(words) == words:
         return event
     changed = {}
     for key, value in body.items():
-        changed[key] = _changed(key, value, change, redactor.hide_known_secrets)
+        changed[key] = _redact_value(key, value, change, redactor.hide_known_secrets)
     return parse_event(event.kind, event.v, json.dumps(changed))
 
 
-def _words(value: object) -> Iterator[str]:
+def _redact_words(value: object) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
         for key, item in value.items():
             if key not in UNREDACTED_FIELDS:
-                yield from _words(item)
+                yield from _redact_words(item)
     elif isinstance(value, list | tuple):
         for item in value:
-            yield from _words(item)
+            yield from _redact_words(item)
 
 
-def _changed(key: str, value: Any, change: TextChange, to_the_letter: TextChange) -> Any:  # noqa: ANN401
+def _redact_value(key: str, value: Any, change: TextChange, to_the_letter: TextChange) -> Any:  # noqa: ANN401
     if key in UNREDACTED_FIELDS:
         return value
     if isinstance(value, str):
         return (to_the_letter if key in VERBATIM_FIELDS else change)(value)
     if isinstance(value, dict):
-        return {name: _changed(name, item, change, to_the_letter) for name, item in value.items()}
+        return {name: _redact_value(name, item, change, to_the_letter) for name, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_changed(key, item, change, to_the_letter) for item in value]
+        return [_redact_value(key, item, change, to_the_letter) for item in value]
     return value

@@ -4,14 +4,14 @@ import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 
 from pydantic import ValidationError
 
 from orchestrator.domain.commands.definitions import InboxCommand
 from orchestrator.domain.text.encoding import make_value_encodable
 from orchestrator.errors import EnvironmentProblem
-from worktrees.safety.private_directory import create_private_directory
+from worktrees.durable_files import write_durably
+from worktrees.safety.private_directory import create_durable_directory
 
 _SUFFIX = ".json"
 
@@ -29,20 +29,18 @@ class Inbox:
             EnvironmentProblem: the directory cannot be written.
         """
         try:
-            create_private_directory(self._path)
-            with NamedTemporaryFile("w", dir=self._path, prefix=".", encoding="utf-8", delete=False) as file:
-                file.write(_body(sent))
-                file.flush()
-                os.fsync(file.fileno())
-            Path(file.name).replace(self._path / f"{sent.at:%Y%m%dT%H%M%S.%f}-{os.getpid()}{_SUFFIX}")
+            create_durable_directory(self._path)
+            write_durably(
+                self._path / f"{sent.at:%Y%m%dT%H%M%S.%f}-{os.getpid()}{_SUFFIX}", _format_body(sent).encode()
+            )
         except OSError as error:
             raise EnvironmentProblem(
                 f"cannot write {self._path}: {error.strerror}; make the state directory writable"
             ) from error
 
     def iterate_commands(self) -> Iterator[tuple[Path, InboxCommand]]:
-        """The commands that no engine has taken, oldest first; a file that holds none is put aside."""
-        for path in self._files():
+        """Yield the commands that no engine has taken, oldest first; put a file aside that holds none."""
+        for path in self._list_files():
             try:
                 yield path, InboxCommand.model_validate_json(path.read_bytes())
             except (FileNotFoundError, PermissionError):
@@ -50,13 +48,13 @@ class Inbox:
             except ValidationError:
                 path.rename(path.with_suffix(".unreadable"))
 
-    def _files(self) -> list[Path]:
+    def _list_files(self) -> list[Path]:
         try:
             return sorted(path for path in self._path.iterdir() if path.suffix == _SUFFIX)
         except FileNotFoundError:
             return []
 
 
-def _body(sent: InboxCommand) -> str:
+def _format_body(sent: InboxCommand) -> str:
     """Return a command as JSON; the words of a command line need not be UTF-8."""
     return json.dumps(make_value_encodable(sent.model_dump(mode="json")), ensure_ascii=False)

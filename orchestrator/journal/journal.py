@@ -46,11 +46,11 @@ class SystemClock:
     """The clock of this machine."""
 
     def now(self) -> datetime:
-        """Aware UTC."""
+        """Return the time, aware UTC."""
         return datetime.now(UTC)
 
     def read_monotonic_s(self) -> float:
-        """Seconds that never run backwards."""
+        """Return seconds that never run backwards."""
         return monotonic()
 
 
@@ -89,7 +89,7 @@ class Journal:
 
     @property
     def epoch(self) -> int:
-        """How many processes have claimed this journal, with this one; only the last of them can append."""
+        """The number of processes that have claimed this journal, with this one; only the last of them can append."""
         return self._epoch
 
     def refuse_appends(self, problem: JournalProblem) -> None:
@@ -102,11 +102,11 @@ class Journal:
         return self._state
 
     def read_clock(self) -> datetime:
-        """The time by the journal's clock, aware UTC."""
+        """Return the time by the journal's clock, aware UTC."""
         return self._clock.now()
 
     def build_next_key(self, name: str) -> str:
-        """The idempotency key for the next try of the effect `name`."""
+        """Return the idempotency key for the next try of the effect `name`."""
         return build_effect_key(name, self._state.effect_tries[name])
 
     async def append(self, *events: Event) -> None:
@@ -170,10 +170,10 @@ class Journal:
             return
         self._durable = batch[-1].seq
         for listener in list(self.listeners):
-            self._tell(listener, batch)
+            self._tell_listener(listener, batch)
 
-    def _tell(self, listener: EventListener, batch: Sequence[RecordedEvent]) -> None:
-        """Whoever follows the run from a terminal or pipe that has gone away is told nothing more; the run goes on."""
+    def _tell_listener(self, listener: EventListener, batch: Sequence[RecordedEvent]) -> None:
+        """Tell whoever follows the run; once their terminal has gone away, nothing more, and the run goes on."""
         try:
             for recorded in batch:
                 listener(recorded)
@@ -198,11 +198,11 @@ class Journal:
             await self._stopping.wait()
 
     def redact_text(self, text: str) -> str:
-        """A text as it may be kept, shown and sent."""
+        """Return a text as it may be kept, shown and sent."""
         return self.redactor.redact_text(text)
 
     def hide_known_secrets(self, text: str) -> str:
-        """The words of a model without the secrets that are known."""
+        """Return the words of a model without the secrets that are known."""
         return self.redactor.hide_known_secrets(text)
 
     async def store_text(self, text: str, *, is_said: bool = False) -> Text:
@@ -222,7 +222,7 @@ class Journal:
         return Text(head=text[:INLINE_CHARS], size=len(text), sha=sha)
 
     async def read_text(self, text: Text) -> str:
-        """The whole of a kept text."""
+        """Return the whole of a kept text."""
         if text.sha is None:
             return text.head
         try:
@@ -237,18 +237,18 @@ class Journal:
         return await to_thread.run_sync(self._blobs.write_blob, content)
 
     async def read_bytes(self, sha: str) -> bytes:
-        """The content of a blob."""
+        """Return the content of a blob."""
         return await to_thread.run_sync(self._blobs.read_blob, sha)
 
     async def list_session_events(self, session: SessionId) -> list[RecordedEvent]:
-        """All events of one conversation, in order."""
+        """Return all events of one conversation, in order."""
         if session not in self._state.sessions:
             return []
         async with self._turn:
             return await to_thread.run_sync(self._store.read_session, session)
 
     async def search_events(self, query: str, limit: int) -> list[SearchHit]:
-        """The newest durable events in which all words of the query occur, newest first."""
+        """Return the newest durable events in which all words of the query occur, newest first."""
         return await to_thread.run_sync(search_events, self.directory, query, limit)
 
     def close(self) -> None:

@@ -44,7 +44,7 @@ class JournalMaintenance:
         self._saved = journal.state.seq
         self._wanted: RunState | None = None
         self._stop = Signal()
-        journal.listeners.append(self._recorded)
+        journal.listeners.append(self._count_events)
         self._thread = Thread(target=self._work, name="journal-caretaker", daemon=True)
         self._thread.start()
 
@@ -53,15 +53,15 @@ class JournalMaintenance:
         self._stop.set()
         self._thread.join()
         if self._wanted is not None or self._journal.state.seq - self._saved >= self._least // 4:
-            self._take()
+            self._take_snapshot()
             self._save()
 
-    def _recorded(self, recorded: RecordedEvent) -> None:
+    def _count_events(self, recorded: RecordedEvent) -> None:
         least = min(max(self._least, recorded.seq // _SHARE), MAX_SNAPSHOT_INTERVAL)
         if self._wanted is None and recorded.seq - self._saved >= least:
-            self._take()
+            self._take_snapshot()
 
-    def _take(self) -> None:
+    def _take_snapshot(self) -> None:
         self._wanted = snapshot.copy_state(self._journal.state)
         self._saved = self._wanted.seq
 
@@ -74,7 +74,7 @@ class JournalMaintenance:
 
     def _verify(self) -> None:
         """Hold old events against their sums, with rests, so that the engine is not held up."""
-        with suppress(OSError, sqlite3.Error, OrchestrateError), closing(self._reader()) as reader:
+        with suppress(OSError, sqlite3.Error, OrchestrateError), closing(self._open_reader()) as reader:
             try:
                 for row in reader.read_rows(until=self._journal.unread):
                     if row[0] % _AT_ONCE == 0:
@@ -88,7 +88,7 @@ class JournalMaintenance:
         state, self._wanted = self._wanted, None
         if state is None:
             return
-        with suppress(OSError, sqlite3.Error, OrchestrateError), closing(self._reader()) as reader:
+        with suppress(OSError, sqlite3.Error, OrchestrateError), closing(self._open_reader()) as reader:
             total = reader.find_sum(state.seq, state.last_at)
             if total:
                 snapshot.save_snapshot(self._directory, state, total)
@@ -97,5 +97,5 @@ class JournalMaintenance:
     def _directory(self) -> Path:
         return self._journal.directory
 
-    def _reader(self) -> EventReader:
+    def _open_reader(self) -> EventReader:
         return EventReader.open_reader(self._directory / "journal.db")

@@ -31,11 +31,11 @@ class JournalSessionReader:
                 self._sessions.setdefault(session, []).append(recorded)
 
     async def list_session_events(self, session: SessionId) -> list[RecordedEvent]:
-        """All events of one conversation, in order."""
+        """Return all events of one conversation, in order."""
         return self._sessions.get(session, [])
 
     async def read_text(self, text: Text) -> str:
-        """The whole of a kept text."""
+        """Return the whole of a kept text."""
         if text.sha is None:
             return text.head
         return (await to_thread.run_sync(self._blobs.read_blob, text.sha)).decode("utf-8", "replace")

@@ -13,7 +13,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 from typing import BinaryIO, cast
 
 from pydantic import ValidationError
@@ -27,6 +26,7 @@ from orchestrator.portable.manifest import (
     ArchiveMember,
     Manifest,
 )
+from worktrees.durable_files import replace_durably
 
 _BLOCK = 512
 _CHUNK = 1024 * 1024
@@ -47,16 +47,8 @@ def write_archive(target: Path, manifest: Manifest, files: Mapping[str, Path]) -
         EnvironmentProblem: it cannot be written, or a file is not what the manifest says.
     """
     try:
-        with NamedTemporaryFile(dir=target.parent, prefix=f".{target.name}.", delete=False) as draft:
-            try:
-                with _compressed(draft, target.name) as stream:
-                    _write_members(stream, manifest, files)
-                draft.flush()
-                os.fsync(draft.fileno())
-                Path(draft.name).replace(target)
-            except BaseException:
-                Path(draft.name).unlink(missing_ok=True)
-                raise
+        with replace_durably(target) as draft, _compressed(draft, target.name) as stream:
+            _write_members(stream, manifest, files)
     except OSError as error:
         raise EnvironmentProblem(f"the archive {target} cannot be written: {error.strerror}") from error
     return target.stat().st_size

@@ -7,13 +7,13 @@ from pathlib import Path
 from anyio import to_thread
 from pydantic import ValidationError
 
+from orchestrator.domain.refs import RunRefs
 from orchestrator.errors import JournalProblem, UsageProblem
 from orchestrator.journal.storage.event_store import read_all_events
 from orchestrator.journal.storage.file_copy import check_journal_file
 from orchestrator.portable.archive import unpack_archive
 from orchestrator.portable.journal_references import JournalHistory
 from orchestrator.portable.manifest import BLOB_PATTERN, JOURNAL_FILE, OBJECTS_FILE, Manifest
-from orchestrator.portable.run_export import get_journal_ref
 from worktrees.errors import GitError
 from worktrees.git import Git
 from worktrees.object_store.bundle_header import read_bundle_header
@@ -98,9 +98,9 @@ def _is_branch_of(manifest: Manifest) -> bool:
 
 async def _require_ref_names(git: Git, manifest: Manifest, archive: Path) -> None:
     """The run's own refs are below its own prefix; of branches only the PR branch may come, and not among them."""
-    own, kept = f"refs/orchestrate/{manifest.run}/", get_journal_ref(manifest.run)
+    own = RunRefs(manifest.run)
     names = {f"refs/heads/{manifest.branch}": True}
-    for ref, is_ours in (names | {ref: ref.startswith(own) and ref != kept for ref in manifest.refs}).items():
+    for ref, is_ours in (names | {ref: own.owns_ref(ref) and ref != own.journal for ref in manifest.refs}).items():
         if not is_ours or (await git.run("check-ref-format", ref, ok=(0, 1))).exit_code:
             raise UsageProblem(f"{archive} cannot be imported: it names the ref {ref!r}, which is none of this run")
 

@@ -8,7 +8,7 @@ from typing import Any
 from orchestrator.domain.event import RecordedEvent, format_event_body
 from orchestrator.domain.fold.projection import apply_recorded_event
 from orchestrator.domain.run.state import RunState
-from worktrees.object_store.packs import OBJECT_ID
+from worktrees.object_store.object_ids import is_object_id
 
 _SPOKEN = frozenset({"arguments", "tool_calls", "settings", "recipe"})
 """What models and people wrote: a name in there names nothing."""
@@ -60,7 +60,7 @@ class JournalHistory:
 
 def _names(key: str, value: Any) -> Iterator[tuple[str, str]]:  # noqa: ANN401
     match value:
-        case str() if OBJECT_ID.fullmatch(value):
+        case str() if is_object_id(value):
             yield key, value
         case dict() if value.keys() == _TEXT:
             yield from _names("sha", value["sha"])

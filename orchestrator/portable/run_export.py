@@ -12,6 +12,7 @@ from orchestrator import __version__
 from orchestrator.domain.event import Event
 from orchestrator.domain.event.run import RunStarted
 from orchestrator.domain.ids import CommitId
+from orchestrator.domain.refs import RunRefs
 from orchestrator.domain.run.state import RunState
 from orchestrator.errors import EnvironmentProblem, JournalProblem, UsageProblem
 from orchestrator.journal.locations.run_directory import RunDirectory
@@ -58,7 +59,7 @@ async def export_run(
         JournalProblem: the journal cannot be read.
         EnvironmentProblem: the archive cannot be written, or git lacks objects that the run needs.
     """
-    before = await list_refs(git, f"refs/orchestrate/{run.run}")
+    before = await list_refs(git, RunRefs(run.run).prefix)
     branch_before = await _branch_tip(git, run)
     journal = await to_thread.run_sync(_read, run, scratch / JOURNAL_FILE)
     refs = _refs(before, journal.state)
@@ -111,12 +112,7 @@ def _refs(before: Mapping[str, str], state: RunState) -> dict[str, CommitId]:
         for taken in task.candidates:
             later[taken.ref] = taken.commit
     refs = {name: CommitId(oid) for name, oid in before.items()} | later
-    return {name: oid for name, oid in sorted(refs.items()) if name != get_journal_ref(state.run.run)}
-
-
-def get_journal_ref(run: str) -> str:
-    """The ref that holds an archive of the run."""
-    return f"refs/orchestrate/{run}/journal"
+    return {name: oid for name, oid in sorted(refs.items()) if name != RunRefs(state.run.run).journal}
 
 
 async def _head(git: Git, state: RunState, before: str | None) -> CommitId | None:

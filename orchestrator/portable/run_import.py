@@ -3,7 +3,6 @@
 A kill in between leaves objects that nothing points at, or refs of a run that is not known: importing again ends it.
 """
 
-import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from pydantic import ValidationError
 
 from orchestrator.config.live_config import build_effective_config
 from orchestrator.domain.commands.definitions import Configure, InboxCommand
+from orchestrator.domain.refs import RunRefs
 from orchestrator.domain.run.state import RunState
 from orchestrator.errors import JournalProblem, PersonNeeded, UsageProblem
 from orchestrator.hands.files.session_folder import open_session
@@ -27,6 +27,7 @@ from orchestrator.journal.storage.event_store import read_all_events
 from orchestrator.journal.storage.file_copy import replace_journal
 from orchestrator.portable.archive_check import CheckedArchive, check_archive
 from orchestrator.portable.manifest import Manifest
+from worktrees.durable_files import move_durably, sync_file
 from worktrees.errors import GitError
 from worktrees.object_store.merge import is_ancestor
 from worktrees.ref_store.refs import list_refs, move_refs, read_ref
@@ -132,15 +133,15 @@ RefMoves = dict[str, tuple[str, str | None]]
 async def _moves(repository: GitRepository, arrived: CheckedArchive) -> RefMoves:
     """Each ref that has to change, with its new and its present value. What it held is kept beside it if it is work."""
     manifest, moves = arrived.manifest, RefMoves()
-    present = await list_refs(repository.git, f"refs/orchestrate/{manifest.run}")
+    own = RunRefs(manifest.run)
+    present = await list_refs(repository.git, own.prefix)
     for ref, new in manifest.refs.items():
         old = present.get(ref)
         if old == new:
             continue
         moves[ref] = (new, old)
-        if old is not None and "/wip/" not in ref:
-            kept = ref.replace(f"refs/orchestrate/{manifest.run}/", f"refs/orchestrate/{manifest.run}/before-import/")
-            moves[f"{kept}/{old[:12]}"] = (old, present.get(f"{kept}/{old[:12]}"))
+        if old is not None and (backup := own.build_backup_ref(ref, old)):
+            moves[backup] = (old, present.get(backup))
     if manifest.head is not None:
         await _move_branch(repository, arrived, moves)
     return {ref: move for ref, move in moves.items() if move[0] != move[1]}
@@ -213,14 +214,5 @@ def _put_journal(journal: Path, directory: RunDirectory) -> None:
         return
     for leftover in ("journal.db-wal", "journal.db-shm"):
         (directory.path / leftover).unlink(missing_ok=True)
-    _sync(journal)
-    journal.replace(directory.journal)
-    _sync(directory.path)
-
-
-def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    sync_file(journal)
+    move_durably(journal, directory.journal)

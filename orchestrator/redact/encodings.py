@@ -5,42 +5,52 @@ base64; also quoted for JSON and then for a URL. That backslashes come in any nu
 import base64
 import html
 import json
+import re
 import shlex
 from collections.abc import Iterator
 from urllib.parse import quote, quote_plus
 
 _SHORTEST = 8
+_ESCAPE = re.compile("%..")
 _URL_SAFE = str.maketrans("+/", "-_")
 
 
 def list_encodings(value: str) -> tuple[str, ...]:
     """Return all of them, the longest first; none is shorter than a chance hit would be."""
-    content = value.encode("utf-8", "surrogateescape" if _is_of_bytes(value) else "backslashreplace")
-    texts = {
+    content = _encode(value)
+    found = {
         value,
         content.decode("latin-1"),
         content.decode("utf-8", "replace"),
-        *_quoted(value.encode("utf-8", "backslashreplace").decode()),
+        *_quote_twice(value.encode("utf-8", "backslashreplace").decode()),
+        *_list_hex_forms(content),
+        *_list_base64_forms(content),
     }
-    found = {*texts, *_hex(content), *_base64(content)}
-    return tuple(sorted((form for form in found if len(form) >= _SHORTEST), key=lambda form: (-len(form), form)))
+    long_enough = []
+    for form in found:
+        if len(form) >= _SHORTEST:
+            long_enough.append(form)
+    return tuple(sorted(long_enough, key=lambda form: (-len(form), form)))
 
 
-def _is_of_bytes(value: str) -> bool:
-    """Return True for what Python makes of a variable, also of one that is no UTF-8."""
-    return not any("\ud800" <= char <= "\udfff" and not "\udc80" <= char <= "\udcff" for char in value)
+def _encode(value: str) -> bytes:
+    """Return the bytes of a variable as Python decoded it; other lone surrogates become escapes."""
+    try:
+        return value.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return value.encode("utf-8", "backslashreplace")
 
 
-def _quoted(value: str) -> Iterator[str]:
-    """Return a value as it is and quoted, once or twice."""
-    once = dict.fromkeys(_quoted_once(value))
+def _quote_twice(value: str) -> Iterator[str]:
+    """Yield a value as it is and quoted, once or twice."""
+    once = dict.fromkeys(_quote_once(value))
     yield from once
     for form in once:
-        yield from _quoted_for_url(form)
+        yield from _quote_for_url(form)
         yield html.escape(form)
 
 
-def _quoted_once(value: str) -> Iterator[str]:
+def _quote_once(value: str) -> Iterator[str]:
     yield value
     yield json.dumps(value)[1:-1]
     yield json.dumps(value, ensure_ascii=False)[1:-1]
@@ -49,29 +59,30 @@ def _quoted_once(value: str) -> Iterator[str]:
     yield html.escape(value).replace("&#x27;", "&#39;").replace("&quot;", "&#34;")
     yield shlex.quote(value).strip("'")
     yield value.replace("'", "'\\''")
-    yield from _quoted_for_url(value)
+    yield from _quote_for_url(value)
 
 
-def _quoted_for_url(value: str) -> Iterator[str]:
+def _quote_for_url(value: str) -> Iterator[str]:
     for quoted in (quote(value), quote(value, safe=""), quote_plus(value)):
         yield quoted
         yield _lower_escapes(quoted)
 
 
 def _lower_escapes(quoted: str) -> str:
-    head, *escapes = quoted.split("%")
-    return head + "".join(f"%{escape[:2].lower()}{escape[2:]}" for escape in escapes)
+    return _ESCAPE.sub(lambda found: found[0].lower(), quoted)
 
 
-def _hex(content: bytes) -> Iterator[str]:
-    for digits in (content.hex(), content.hex(":"), "".join(f"%{byte:02x}" for byte in content)):
+def _list_hex_forms(content: bytes) -> Iterator[str]:
+    """Yield the bytes in hex: as one word, with colons, as in a URL, and as in a string of C."""
+    with_spaces = content.hex(" ")
+    for digits in (content.hex(), content.hex(":"), "%" + with_spaces.replace(" ", "%")):
         yield digits
         yield digits.upper()
-    yield "".join(f"\\x{byte:02x}" for byte in content)
+    yield "\\x" + with_spaces.replace(" ", "\\x")
 
 
-def _base64(content: bytes) -> Iterator[str]:
-    """Of a text that holds the content, wherever in it: the characters that nothing around it decides."""
+def _list_base64_forms(content: bytes) -> Iterator[str]:
+    """Return the characters of a text that holds the content, wherever in it, which nothing around it decides."""
     for before in range(3):
         whole = base64.b64encode(bytes(before) + content).decode()
         sure = whole[-(-before * 8 // 6) : (before + len(content)) * 8 // 6]

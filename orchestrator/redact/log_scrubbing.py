@@ -1,18 +1,17 @@
 """Taking known values out of what a command has printed into a file."""
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 from typing import BinaryIO
 
 from orchestrator.redact.redactor import Redactor
+from worktrees.durable_files import replace_durably
 
 _CHUNK_BYTES = 4 * 1024 * 1024
 
 
 def scrub_log(log: Path, redactor: Redactor) -> bool:
-    """Take known values out of a file that nobody writes any more; whether it held one. Blocks.
+    """Take known values out of a file that nobody writes any more; return True if it held one. Blocks.
 
     It is read once, and replaced only if it holds one. What was not text stays byte for byte.
 
@@ -22,22 +21,23 @@ def scrub_log(log: Path, redactor: Redactor) -> bool:
     if not redactor.names or not log.exists():
         return False
     with log.open("rb") as file:
-        if not any(redactor.find_secrets(content) for content in _overlapping(file, redactor.max_form_length)):
+        if not any(map(redactor.find_secrets, _read_overlapping(file, redactor.max_form_length))):
             return False
         file.seek(0)
-        _replace(log, _hidden(file, redactor))
+        with replace_durably(log) as draft:
+            draft.writelines(_hide_secrets(file, redactor))
     return True
 
 
-def _overlapping(file: BinaryIO, reach: int) -> Iterator[bytes]:
+def _read_overlapping(file: BinaryIO, reach: int) -> Iterator[bytes]:
     before = b""
     while chunk := file.read(_CHUNK_BYTES):
         yield before + chunk
         before = (before + chunk)[-reach:]
 
 
-def _hidden(file: BinaryIO, redactor: Redactor) -> Iterator[bytes]:
-    """The content without known values; one that lies across two chunks is found in the second."""
+def _hide_secrets(file: BinaryIO, redactor: Redactor) -> Iterator[bytes]:
+    """Yield the content without known values; one that lies across two chunks is found in the second."""
     rest = ""
     while chunk := file.read(_CHUNK_BYTES):
         text = redactor.hide_known_secrets(rest + chunk.decode("latin-1"))
@@ -45,15 +45,3 @@ def _hidden(file: BinaryIO, redactor: Redactor) -> Iterator[bytes]:
         yield text[:keep].encode("latin-1")
         rest = text[keep:]
     yield rest.encode("latin-1")
-
-
-def _replace(log: Path, content: Iterator[bytes]) -> None:
-    with NamedTemporaryFile(dir=log.parent, delete=False) as file:
-        try:
-            file.writelines(content)
-            file.flush()
-            os.fsync(file.fileno())
-            Path(file.name).replace(log)
-        except BaseException:
-            Path(file.name).unlink(missing_ok=True)
-            raise

@@ -1,8 +1,10 @@
-"""Takes secrets out of texts: the values that this process knows, in whatever form, and what looks like a token."""
+"""Taking secrets out of texts: the values that this process knows, in whatever form, and what looks like a token."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import starmap
+from operator import attrgetter
 
 from orchestrator.redact.encodings import list_encodings
 from orchestrator.redact.token_patterns import TOKEN_RULES, TokenRule, build_user_rule, format_mark
@@ -25,98 +27,103 @@ class Redactor:
 
     Known values are found plain, quoted for URLs, JSON, Python and HTML, in hex and in base64, also where lines were
     broken or coloured within them, and with any number of backslashes, as text has that was quoted again and again.
-    What deliberately hides a value from this (a cipher, a word of rubbish between any two letters)
-    does.
+    What hides a value on purpose, such as a cipher or rubbish between any two letters, hides it from this too.
     """
 
     def __init__(self, known: Mapping[str, str] | None = None, patterns: Sequence[str] = ()) -> None:
-        """`known` are secret values by the name that is to stand for them; `patterns` are looked for beside our own.
+        """Take secret values by the name that is to stand for them; `patterns` are looked for beside our own.
 
         Raises:
             re.error: a pattern is no regular expression.
         """
         self._rules = (*TOKEN_RULES, *map(build_user_rule, patterns))
-        values = {}
-        for name, value in (known or {}).items():
-            values[name] = value.strip()
-        self._known = tuple(
-            _Known(name, value)
-            for name, value in sorted(values.items(), key=lambda item: -len(item[1]))
-            if len(value) >= SHORTEST_SECRET and not any(value in format_mark(other) for other in values)
-        )
+        self._known = _choose_values(known or {})
 
     @property
     def names(self) -> tuple[str, ...]:
         """The names of the values that are known."""
-        return tuple(sorted(known.name for known in self._known))
+        return tuple(sorted(map(attrgetter("name"), self._known)))
 
     @property
     def max_form_length(self) -> int:
-        """No known value takes more characters than this in a text, unless it is spread over pages."""
-        return max((known.max_form_length for known in self._known), default=0)
+        """The most characters that a known value takes in a text, unless it is spread over pages."""
+        return max(map(attrgetter("max_form_length"), self._known), default=0)
 
     def redact_text(self, text: str) -> str:
-        """The text without known values and without what looks like a token: for what is kept, shown and sent."""
+        """Return the text without known values and what looks like a token: for what is kept, shown and sent."""
         for _ in range(_ROUNDS):
-            redacted = _by_rules(self.hide_known_secrets(text), self._rules)
+            redacted = _redact_tokens(self.hide_known_secrets(text), self._rules)
             if redacted == text:
                 break
             text = redacted
         return text
 
     def hide_known_secrets(self, text: str) -> str:
-        """The text without known values alone: for what a model said and a machine is to do, to the letter."""
+        """Return the text without known values alone: for what a model said and a machine is to do, to the letter."""
         if not self._known:
             return text
-        for known in self._found(text.encode("utf-8", "surrogatepass")):
+        for known in self._find_values(text.encode("utf-8", "surrogatepass")):
             text = known.hide_value(text)
         return text
 
     def find_secrets(self, content: bytes) -> tuple[str, ...]:
-        """The names of the known values that a content holds."""
-        return tuple(known.name for known in self._found(content))
+        """Return the names of the known values that a content holds."""
+        return tuple(map(attrgetter("name"), self._find_values(content)))
 
-    def _found(self, content: bytes) -> Iterator["_Known"]:
+    def _find_values(self, content: bytes) -> Iterator["_SecretValue"]:
         if self._known:
-            squeezed = _squeezed(content)
+            squeezed = _squeeze(content)
             for known in self._known:
                 if known.occurs_in(squeezed):
                     yield known
 
 
-PATTERN_REDACTOR = Redactor()
-"""Knows no values, only what tokens look like."""
-
-
-class _Known:
+class _SecretValue:
     """A secret value in all its forms."""
 
     def __init__(self, name: str, value: str) -> None:
         self.name = name
-        squeezed = dict.fromkeys(_squeezed(form.encode("utf-8", "surrogatepass")) for form in list_encodings(value))
-        self._forms = tuple(form for form in squeezed if len(form) >= _SHORTEST_SQUEEZED)
+        forms = []
+        for form in list_encodings(value):
+            squeezed = _squeeze(form.encode("utf-8", "surrogatepass"))
+            if len(squeezed) >= _SHORTEST_SQUEEZED:
+                forms.append(squeezed)
+        self._forms = tuple(dict.fromkeys(forms))
 
     @property
     def max_form_length(self) -> int:
-        """Characters it takes with line breaks and backslashes in between."""
+        """The characters it takes with line breaks and backslashes in between."""
         return 8 * max(map(len, self._forms), default=0) + 200
 
     def occurs_in(self, squeezed: bytes) -> bool:
-        """Whether it occurs in a content without spaces."""
+        """Return True if it occurs in a content without spaces."""
         return any(form in squeezed for form in self._forms)
 
     def hide_value(self, text: str) -> str:
-        """A text without it."""
+        """Return a text without it."""
         return self._pattern.sub(format_mark(self.name), text)
 
     @cached_property
     def _pattern(self) -> re.Pattern[str]:
-        words = (form.decode("utf-8", "surrogatepass") for form in self._forms)
-        spread = "|".join(_BETWEEN.join(map(re.escape, word)) for word in words)
-        return re.compile(f"{_BEFORE}(?:{spread})")
+        spread = []
+        for form in self._forms:
+            spread.append(_BETWEEN.join(map(re.escape, form.decode("utf-8", "surrogatepass"))))
+        return re.compile(f"{_BEFORE}(?:{'|'.join(spread)})")
 
 
-def _squeezed(content: bytes) -> bytes:
+def _choose_values(known: Mapping[str, str]) -> tuple[_SecretValue, ...]:
+    """Return the values that can be looked for, the longest first: neither too short nor a part of a mark."""
+    marks = list(map(format_mark, known))
+    chosen = []
+    for name, given in known.items():
+        value = given.strip()
+        if len(value) >= SHORTEST_SECRET and not any(value in mark for mark in marks):
+            chosen.append((name, value))
+    chosen.sort(key=lambda item: -len(item[1]))
+    return tuple(starmap(_SecretValue, chosen))
+
+
+def _squeeze(content: bytes) -> bytes:
     """Return a content without what breaks, colours or quotes lines."""
     if b"\x1b" in content:
         content = _STYLING.sub(b"", content)
@@ -125,7 +132,11 @@ def _squeezed(content: bytes) -> bytes:
     return content.translate(None, _IGNORED)
 
 
-def _by_rules(text: str, rules: Sequence[TokenRule]) -> str:
+def _redact_tokens(text: str, rules: Sequence[TokenRule]) -> str:
     for rule in rules:
         text = rule.redact_tokens(text)
     return text
+
+
+PATTERN_REDACTOR = Redactor()
+"""The redactor that knows no values, only what tokens look like."""

@@ -1,11 +1,11 @@
-"""Where this process finds the user's secrets, so that it knows what to take out: variables and a few files.
+"""Sources of the user's secrets, so that this process knows what to take out: variables and a few files.
 
 The values are kept in memory alone. Files are read as well as it goes: one that is missing or broken holds none.
 """
 
 import netrc
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from urllib.parse import parse_qsl, unquote, urlsplit
@@ -20,22 +20,25 @@ _WORDS = re.compile(r"[A-Za-z]+(?:[-_. ][A-Za-z]+)*\Z")
 _NUMBER = re.compile(r"[\d.,:+-]+\Z")
 _REGION = re.compile(r"[a-z]{2}(?:-[a-z]+)+-\d\Z")
 _NPM = re.compile(r"^(?:.*:)?(_authToken|_auth|_password)\s*=\s*\"?([^\"\s$]+)", re.MULTILINE)
+_SHORTEST_TOKEN = 20
+"""A name of a user without a password that is as long as this is a token."""
 _URL = re.compile(r"[a-z][a-z0-9+.-]*://[^\s'\"]+", re.IGNORECASE)
 
 
 def collect_secrets(environ: Mapping[str, str], home: Path, named: Sequence[str] = ()) -> dict[str, str]:
-    """Secret values by the name that may stand for them in a text.
+    """Collect secret values by the name that may stand for them in a text.
 
     Args:
         environ: the process environment, of which variables count whose names are those of secrets.
         home: where the user's `.netrc`, pip and npm configuration lie. Blocks to read them.
         named: variables that hold secrets whatever they are called.
     """
-    found = {name: environ[name] for name in named if environ.get(name)}
-    found |= {name: value for name, value in environ.items() if _is_secret(name, value)}
+    found = {}
     for name, value in environ.items():
-        found |= {f"{name}-{part}": secret for part, secret in _in_urls(value)}
-    return found | _of_files(environ, home)
+        if (name in named and value) or _is_secret(name, value):
+            found[name] = value
+        found |= _find_in_urls(name, value)
+    return found | _read_files(environ, home)
 
 
 def _is_secret(name: str, value: str) -> bool:
@@ -47,19 +50,19 @@ def _is_secret(name: str, value: str) -> bool:
     return bool(_PASSWORD_NAME.search(name)) or not _WORDS.match(value)
 
 
-def _of_files(environ: Mapping[str, str], home: Path) -> dict[str, str]:
+def _read_files(environ: Mapping[str, str], home: Path) -> dict[str, str]:
     found: dict[str, str] = {}
     for place in (Path(environ.get("NETRC") or home / ".netrc"), home / "_netrc"):
-        found |= _of_netrc(place)
+        found |= _read_netrc(place)
     npmrc = Path(environ.get("NPM_CONFIG_USERCONFIG") or home / ".npmrc")
-    found |= {f"npmrc-{number}": secret for number, (_, secret) in enumerate(_NPM.findall(_text(npmrc)), start=1)}
-    for place in (*_pip_files(environ, home), npmrc, home / ".pypirc", home / ".git-credentials"):
-        name = place.name.strip(".")
-        found |= {f"{name}-{part}": secret for part, secret in _in_urls(_text(place))}
+    for number, (_, secret) in enumerate(_NPM.findall(_read_text(npmrc)), start=1):
+        found[f"npmrc-{number}"] = secret
+    for place in (*_list_pip_files(environ, home), npmrc, home / ".pypirc", home / ".git-credentials"):
+        found |= _find_in_urls(place.name.strip("."), _read_text(place))
     return found
 
 
-def _pip_files(environ: Mapping[str, str], home: Path) -> tuple[Path, ...]:
+def _list_pip_files(environ: Mapping[str, str], home: Path) -> tuple[Path, ...]:
     configured = Path(environ.get("XDG_CONFIG_HOME") or home / ".config")
     named = environ.get("PIP_CONFIG_FILE")
     usual = (home / ".pip" / "pip.conf", configured / "pip" / "pip.conf", Path("/etc/pip.conf"))
@@ -68,33 +71,42 @@ def _pip_files(environ: Mapping[str, str], home: Path) -> tuple[Path, ...]:
     return usual
 
 
-def _of_netrc(place: Path) -> dict[str, str]:
+def _read_netrc(place: Path) -> dict[str, str]:
+    found = {}
     with suppress(OSError, netrc.NetrcParseError, UnicodeDecodeError, ValueError):
-        hosts = netrc.netrc(str(place)).hosts
-        return {f"netrc-{host}": login[2] for host, login in hosts.items() if login[2]}
-    return {}
+        for host, (_, _, password) in netrc.netrc(str(place)).hosts.items():
+            if password:
+                found[f"netrc-{host}"] = password
+    return found
 
 
-def _in_urls(text: str) -> Iterator[tuple[str, str]]:
-    """Yield passwords in URLs and secrets in their queries as they are meant; a user without a password is a token."""
+def _find_in_urls(source: str, text: str) -> dict[str, str]:
+    """Return passwords in URLs and secrets in their queries as they are meant; a user without a password is a token."""
+    found: dict[str, str] = {}
     if "://" not in text:
-        return
+        return found
     for number, url in enumerate(_URL.findall(text), start=1):
         with suppress(ValueError):
             parts = urlsplit(url)
-            yield from _in_query(number, parts.query)
-            secret = parts.password or (parts.username if parts.username and len(parts.username) >= 20 else None)
+            name = f"{source}-url-{number}"
+            found |= _find_in_query(name, parts.query)
+            secret = parts.password
+            if not secret and parts.username and len(parts.username) >= _SHORTEST_TOKEN:
+                secret = parts.username
             if secret and not _WORDS.match(secret):
-                yield f"url-{number}", unquote(secret)
+                found[name] = unquote(secret)
+    return found
 
 
-def _in_query(number: int, query: str) -> Iterator[tuple[str, str]]:
+def _find_in_query(source: str, query: str) -> dict[str, str]:
+    found = {}
     for name, value in parse_qsl(query):
         if _SECRET_NAME.search(name.replace("-", "_")) and not _WORDS.match(value) and not _NUMBER.match(value):
-            yield f"url-{number}-{name}", value
+            found[f"{source}-{name}"] = value
+    return found
 
 
-def _text(place: Path) -> str:
+def _read_text(place: Path) -> str:
     with suppress(OSError):
         return place.read_text(encoding="utf-8", errors="replace")
     return ""

@@ -5,7 +5,7 @@ to tells the next `gc` what is left to remove.
 """
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -15,6 +15,7 @@ from anyio import to_thread
 
 from orchestrator.domain.fold.projection import fold_events
 from orchestrator.domain.ids import RunId
+from orchestrator.domain.refs import RunRefs, is_own_ref, parse_run
 from orchestrator.errors import EnvironmentProblem, JournalProblem, RunLocked
 from orchestrator.hands.deps.store import DepsStore
 from orchestrator.hands.files.directory_trees import remove_tree
@@ -26,13 +27,13 @@ from orchestrator.journal.storage.event_store import read_all_events
 from orchestrator.project.options import Options, ProjectContext, load_project_context
 from orchestrator.provisioning.dependencies import DEPS_DIRECTORY
 from orchestrator.retention.policy import KeptRun, find_reason_to_keep, select_expired_runs
+from worktrees.durable_files import move_durably
 from worktrees.errors import LockedRepository
 from worktrees.locks.file_lock import try_file_lock
 from worktrees.locks.git_lock_files import find_repository_locks, get_locked_ref, remove_lock
 from worktrees.ref_store.refs import delete_refs, list_refs
 from worktrees.safety.private_directory import create_private_directory
 
-_REFS = "refs/orchestrate"
 _DAY_S = 24 * 3600.0
 _CACHES = ("search.db", "snapshot")
 """How the names of files beside a journal begin that can be derived from it anew."""
@@ -130,8 +131,8 @@ class _Collection:
         """Remove dead processes' locks on refs of ours, but of runs that a process works on; tell of all others."""
         found = await find_repository_locks(self._git.git_dir)
         for lock in found.dead:
-            ref = get_locked_ref(self._git.git_dir, lock)
-            if not (ref.startswith(f"{_REFS}/") and self._is_idle(ref)):
+            ref = get_locked_ref(self._git.git_dir, lock.path)
+            if not (is_own_ref(ref) and self._is_idle(ref)):
                 self.result.locked += (str(LockedRepository.for_held_lock(lock.path, ())),)
             elif self._is_dry or remove_lock(lock):
                 self.result.locks += (ref,)
@@ -141,7 +142,7 @@ class _Collection:
 
     def _is_idle(self, ref: str) -> bool:
         """Return True if no process works on the run that a ref belongs to."""
-        return all(_is_idle(run) for run in self._known_runs({ref.split("/")[2]}))
+        return all(_is_idle(run) for run in self._known_runs({parse_run(ref)}))
 
     async def drop_workspaces(self) -> None:
         """The worktrees that nobody leases."""
@@ -193,7 +194,7 @@ class _Collection:
     def _removed(self) -> Path:
         return self._state.path / "removed"
 
-    def _known_runs(self, wanted: set[str] | set[RunId]) -> list[RunDirectory]:
+    def _known_runs(self, wanted: Container[str | None]) -> list[RunDirectory]:
         return [run for run in self._state.list_runs() if run.run in wanted]
 
     async def _why_kept(self, run: RunDirectory) -> KeptRun | None:
@@ -212,11 +213,11 @@ class _Collection:
             await self._remove_all_of(run, run.path, has_refs=True)
             return
         place = self._removed / run.run
-        await to_thread.run_sync(_move_durably, run.path, place)
+        await to_thread.run_sync(_move_aside, run.path, place)
         await self._remove_all_of(run, place, has_refs=True)
 
     async def _remove_all_of(self, run: RunDirectory, place: Path, *, has_refs: bool) -> None:
-        refs = list(await list_refs(self._git, f"{_REFS}/{run.run}")) if has_refs else []
+        refs = list(await list_refs(self._git, RunRefs(run.run).prefix)) if has_refs else []
         self.result.refs += tuple(refs)
         if not self._is_dry:
             await delete_refs(self._git, refs)
@@ -287,17 +288,11 @@ def _children(place: Path) -> list[Path]:
     return []
 
 
-def _move_durably(source: Path, target: Path) -> None:
+def _move_aside(source: Path, target: Path) -> None:
     """Rename, and be sure that it stays renamed before anything else is removed."""
     create_private_directory(target.parent)
     _remove(target)
-    source.rename(target)
-    for directory in (target.parent, source.parent):
-        descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+    move_durably(source, target)
 
 
 def _remove(place: Path) -> None:

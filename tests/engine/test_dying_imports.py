@@ -17,8 +17,8 @@ from tests.running.projects import git, refs
 pytestmark = [pytest.mark.slow, pytest.mark.sandbox]
 
 FIRST = (
-    "worktrees.object_store.packs:_give:before",
-    "worktrees.object_store.packs:_copy_durably:after",
+    "worktrees.object_store.packs:_install_pack:before",
+    "worktrees.object_store.packs:copy_durably:after",
     "orchestrator.portable.run_import:_put_blobs:after",
 )
 LAST = (

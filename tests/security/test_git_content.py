@@ -10,11 +10,13 @@ from orchestrator.errors import ToolRefused
 from orchestrator.hands.files import workspace_files
 from orchestrator.hands.workspace import LocalWorkspace
 from tests.unit.worktrees.conftest import FILES, Project
-from worktrees.checkouts.pool import Worktree, WorktreePool
+from worktrees.checkouts.pool import WorktreePool
+from worktrees.checkouts.worktree import Worktree
 from worktrees.diffs.file_diffs import diff_trees, read_diff_text
 from worktrees.errors import GitError
 from worktrees.git import Git
-from worktrees.object_store.trees import overlay_tree, write_blob
+from worktrees.object_store.tree_overlay import overlay_tree
+from worktrees.object_store.trees import write_blob
 from worktrees.repositories.repository import GitRepository
 from worktrees.snapshots.snapshot import snapshot_worktree
 

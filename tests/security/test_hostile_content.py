@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.unit.worktrees.conftest import EXPECTED, FILES, Project, content, whole_way
-from worktrees.checkouts.pool import Worktree, WorktreePool
+from worktrees.checkouts.pool import WorktreePool
+from worktrees.checkouts.worktree import Worktree
 
 
 async def test_a_tracked_directory_replaced_by_a_link_to_a_copy_of_itself(

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from tests.unit.worktrees.conftest import FILES, Project, whole_way
-from worktrees.checkouts.pool import Worktree, WorktreePool
+from worktrees.checkouts.pool import WorktreePool
+from worktrees.checkouts.worktree import Worktree
 from worktrees.repositories.repository import GitRepository
 from worktrees.snapshots.snapshot import snapshot_worktree
 

@@ -144,12 +144,12 @@ MUTATIONS = {
         "marker",
     ),
     "the snapshot gate": Mutation(
-        (without("verdict = _look(root, path, path in known, limits)", SCREEN, "verdict = 0"),),
+        (without("verdict = _examine_file(root, path, path in known, limits)", SCREEN, "verdict = 0"),),
         f"{CONTENT}links_that_lead_out_are_left_out",
         "sideways",
     ),
     "the gate for submodules": Mutation(
-        (without("verdict = _look(root, path, path in known, limits)", SCREEN, "verdict = 0"),),
+        (without("verdict = _examine_file(root, path, path in known, limits)", SCREEN, "verdict = 0"),),
         f"{HOSTILE}a_nested_repository_is_left_out",
         "assert 0 == 1",
     ),

@@ -11,7 +11,7 @@ import worktrees
 TOP = Path(worktrees.__file__).parents[1]
 PACKAGES = ("orchestrator", "roles", "prompts", "worktrees")
 RUNNER = "worktrees/git.py"
-REPOSITORY = "worktrees/repositories/repository.py"
+CONFIGURATION = "worktrees/repositories/configuration.py"
 STARTERS = frozenset({"run", "Popen", "call", "check_call", "check_output", "getoutput", "getstatusoutput", "system"})
 ASYNC_STARTERS = frozenset(
     {"run_process", "open_process", "create_subprocess_exec", "create_subprocess_shell", "popen"}
@@ -81,10 +81,10 @@ def test_git_is_started_by_the_guarded_runner_alone() -> None:
 
 
 @pytest.mark.attack(30)
-def test_gitpython_is_imported_where_the_users_repository_is_and_nowhere_else() -> None:
+def test_gitpython_is_imported_where_the_users_configuration_is_read_and_nowhere_else() -> None:
     libraries = {"git", "gitdb", "pygit2", "dulwich"}
 
-    assert {path: found for path, tree in sources() if (found := imports(tree) & libraries)} == {REPOSITORY: {"git"}}
+    assert {path: found for path, tree in sources() if (found := imports(tree) & libraries)} == {CONFIGURATION: {"git"}}
 
 
 def opened_repositories(tree: ast.AST) -> set[str]:
@@ -95,17 +95,19 @@ def opened_repositories(tree: ast.AST) -> set[str]:
 
 
 @pytest.mark.attack(30)
-def test_gitpython_opens_the_users_own_repository_by_its_git_directory_and_nothing_else() -> None:
+def test_gitpython_opens_no_repository() -> None:
     found = {path: opened for path, tree in sources() if (opened := opened_repositories(tree))}
 
-    assert found == {REPOSITORY: {"self.common_dir"}}
+    assert found == {}
     assert opened_repositories(ast.parse("Repo(worktree.root)\ngit.Repo.init(path)")) == {"worktree.root", "path"}
 
 
 def test_gitpython_is_not_imported_when_the_module_is() -> None:
-    tree = ast.parse((TOP / REPOSITORY).read_text(encoding="utf-8"))
+    tree = ast.parse((TOP / CONFIGURATION).read_text(encoding="utf-8"))
 
-    assert "git" not in {name for node in tree.body for name in imports(node) if not isinstance(node, ast.ClassDef)}
+    assert "git" not in {
+        name for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom) for name in imports(node)
+    }
 
 
 @pytest.mark.attack(30)

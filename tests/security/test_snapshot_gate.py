@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 from tests.unit.worktrees.conftest import EXPECTED, FILES, Project, content
 from worktrees.checkouts import tree_checkout
-from worktrees.checkouts.pool import Worktree, WorktreePool
+from worktrees.checkouts.pool import WorktreePool
+from worktrees.checkouts.worktree import Worktree
 from worktrees.errors import GitError, SnapshotTooLarge
 from worktrees.safety.named_pipes import remove_pipes
 from worktrees.safety.removal import remove_below

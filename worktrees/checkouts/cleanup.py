@@ -25,16 +25,18 @@ def remove_misfits(root: Path, layout: TreeLayout, seen: VerifiedDirectories, *,
     """
     descriptor = open_root_directory(root)
     try:
-        _sweep(descriptor, "", layout, seen, keeps_strangers)
+        _clean_directory(descriptor, "", layout, seen, keeps_strangers)
     finally:
         os.close(descriptor)
 
 
-def _sweep(directory: int, place: str, layout: TreeLayout, seen: VerifiedDirectories, keeps_strangers: bool) -> None:
+def _clean_directory(
+    directory: int, place: str, layout: TreeLayout, seen: VerifiedDirectories, keeps_strangers: bool
+) -> None:
     names = layout[place]
     inner: Iterable[str] = names.directories
     if not seen.is_unchanged(place, directory, names):
-        inner = _tidy(directory, place, names, keeps_strangers and not (place and names.is_submodule))
+        inner = _clean_entry(directory, place, names, keeps_strangers and not (place and names.is_submodule))
         if not keeps_strangers:
             seen.record_directory(place, directory, names)
     for name in inner:
@@ -43,12 +45,12 @@ def _sweep(directory: int, place: str, layout: TreeLayout, seen: VerifiedDirecto
         except FileNotFoundError:
             continue  # git will make it
         try:
-            _sweep(child, f"{place}/{name}" if place else name, layout, seen, keeps_strangers)
+            _clean_directory(child, f"{place}/{name}" if place else name, layout, seen, keeps_strangers)
         finally:
             os.close(child)
 
 
-def _tidy(directory: int, place: str, names: DirectoryNames, keeps_strangers: bool) -> list[str]:
+def _clean_entry(directory: int, place: str, names: DirectoryNames, keeps_strangers: bool) -> list[str]:
     """Remove misfits from one directory; gives the directories in it that belong there."""
     inner = []
     with os.scandir(directory) as entries:
@@ -78,8 +80,8 @@ def chown_top_directory(root: Path, uid: int) -> None:
     """Make a worktree's directory itself and its `.git` belong to `uid`."""
     descriptor = os.open(root, DIRECTORY_FLAGS)
     try:
-        _give(descriptor, ".", uid)
-        _give(descriptor, ".git", uid)
+        _chown_entries(descriptor, ".", uid)
+        _chown_entries(descriptor, ".git", uid)
     finally:
         os.close(descriptor)
 
@@ -98,9 +100,9 @@ def chown_tree(root: Path, layout: TreeLayout, seen: VerifiedDirectories, uid: i
 
 def _give_all(directory: int, place: str, layout: TreeLayout, seen: VerifiedDirectories, uid: int) -> bool:
     names = layout[place]
-    foreign = [] if seen.is_unchanged(place, directory, names) else _foreign(directory, names, uid)
+    foreign = [] if seen.is_unchanged(place, directory, names) else _list_foreign_files(directory, names, uid)
     for name in foreign:
-        _give(directory, name, uid)
+        _chown_entries(directory, name, uid)
     changed = not names.files.isdisjoint(foreign)
     for name in names.directories:
         child = open_directory(directory, name)
@@ -111,7 +113,7 @@ def _give_all(directory: int, place: str, layout: TreeLayout, seen: VerifiedDire
     return changed
 
 
-def _foreign(directory: int, names: DirectoryNames, uid: int) -> list[str]:
+def _list_foreign_files(directory: int, names: DirectoryNames, uid: int) -> list[str]:
     with os.scandir(directory) as entries:
         ours = []
         for entry in entries:
@@ -120,7 +122,7 @@ def _foreign(directory: int, names: DirectoryNames, uid: int) -> list[str]:
         return [entry.name for entry in ours if entry.stat(follow_symlinks=False).st_uid != uid]
 
 
-def _give(directory: int, name: str, uid: int) -> None:
+def _chown_entries(directory: int, name: str, uid: int) -> None:
     found = os.stat(name, dir_fd=directory, follow_symlinks=False)
     if found.st_uid == uid:
         return

@@ -4,7 +4,7 @@ from worktrees.errors import GitError
 
 
 def build_pathspecs(glob: str) -> tuple[str, ...]:
-    """The arguments that limit a git command to the files that fit a glob; none for all files.
+    """Return the arguments that limit a git command to the files that fit a glob; none for all files.
 
     `**` stands for any number of directories, `*`, `?` and `[…]` stay within one name. A glob without a slash fits
     names in any directory; one that fits a directory stands for everything below it.

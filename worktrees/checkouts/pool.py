@@ -1,7 +1,6 @@
 """Worktrees that are made once, leased, recycled and hardly ever deleted; shared by all runs and processes."""
 
 import os
-import re
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import chain, count
@@ -21,10 +20,7 @@ from worktrees.repositories.repository import GitRepository
 from worktrees.safety.git_environment import Setting
 from worktrees.safety.private_directory import create_private_directory
 
-__all__ = ["Worktree", "WorktreePool"]
-
 _PREFIX = "w"
-_OID = re.compile("[0-9a-f]{40}|[0-9a-f]{64}")
 
 
 class WorktreePool:
@@ -34,7 +30,9 @@ class WorktreePool:
     """
 
     def __init__(self, repository: GitRepository, root: Path, owner: int | None = None) -> None:
-        """`owner` is the user that the files must belong to when we run as root and commands do not.
+        """Take a repository and the directory that its worktrees lie in, outside the checkout.
+
+        `owner` is the user that the files must belong to when we run as root and commands do not.
 
         Raises:
             GitError: `root` lies inside the user's checkout.
@@ -50,21 +48,20 @@ class WorktreePool:
         self._registrar = WorktreeRegistrar(repository, self._root)
         self._layouts = LayoutCache()
         self._seen: dict[str, VerifiedDirectories] = {}
-        self._trees: dict[str, str] = {}
         self._leased: dict[str, int] = {}
         self._configuration: bytes | None = None
         self._switched_off: tuple[Setting, ...] = ()
 
     async def lease_worktree(self, commit: str) -> Worktree:
-        """A worktree with exactly the content of a commit: nothing ignored or untracked is left of its last use.
+        """Return a worktree with exactly the content of a commit: nothing ignored or untracked is left of its last use.
 
         Raises:
             GitError: there is no such commit, or no worktree could be made; nothing else is ever used instead.
         """
-        tree = await self._tree_of(commit)
-        name, lock = self._claim()
+        tree = await read_tree_id(self._repository.git, commit)
+        name, lock = self._claim_name()
         try:
-            worktree = await self._prepared(name, lock, commit, tree)
+            worktree = await self._prepare_worktree(name, lock, commit, tree)
         except OSError as error:
             os.close(lock)
             raise GitError(f"the worktree {self._root / name} cannot be prepared: {error}") from error
@@ -81,9 +78,9 @@ class WorktreePool:
             os.close(lock)
 
     def list_idle_worktrees(self) -> tuple[str, ...]:
-        """The names of all worktrees that nobody leases at this moment."""
+        """Return the names of all worktrees that nobody leases at this moment."""
         free = []
-        for name in self._names():
+        for name in self._list_names():
             lock = try_file_lock(self._lock_file(name))
             if lock is not None:
                 os.close(lock)
@@ -93,7 +90,7 @@ class WorktreePool:
     async def remove_idle_worktrees(self) -> tuple[str, ...]:
         """Remove all worktrees that nobody leases from disk and repository; gives their names."""
         removed = []
-        for name in self._names():
+        for name in self._list_names():
             lock = try_file_lock(self._lock_file(name))
             if lock is None:
                 continue
@@ -106,53 +103,47 @@ class WorktreePool:
         await self._registrar.remove_unusable()
         return tuple(removed)
 
-    async def _prepared(self, name: str, lock: int, commit: str, tree: str) -> Worktree:
-        worktree = await self._worktree(name, lock, commit, await self._registrar.ensure_admin_directory(name, commit))
+    async def _prepare_worktree(self, name: str, lock: int, commit: str, tree: str) -> Worktree:
+        worktree = await self._build_worktree(
+            name, lock, commit, await self._registrar.ensure_admin_directory(name, commit)
+        )
         try:
             await worktree.reset_to_tree(tree, keeps_ignored=False)
         except GitError:
-            worktree = await self._worktree(name, lock, commit, await self._registrar.add_worktree(name, commit))
+            worktree = await self._build_worktree(name, lock, commit, await self._registrar.add_worktree(name, commit))
             await worktree.reset_to_tree(tree, keeps_ignored=False)
         set_worktree_head(worktree.admin, commit)
         return worktree
 
-    async def _worktree(self, name: str, lock: int, commit: str, admin: Path) -> Worktree:
+    async def _build_worktree(self, name: str, lock: int, commit: str, admin: Path) -> Worktree:
         remove_leftovers(admin)
         git = replace(
             self._repository.git.with_paths(work_tree=self._root / name, index=admin / "index"),
-            overrides=await self._drivers(),
+            overrides=await self._read_driver_overrides(),
             inherit=(lock,),
         )
         seen = self._seen.setdefault(name, VerifiedDirectories())
         return Worktree(name, self._root / name, admin, commit, git, self._owner, self._layouts, seen)
 
-    async def _tree_of(self, commit: str) -> str:
-        if commit not in self._trees:
-            tree = await read_tree_id(self._repository.git, commit)
-            if not _OID.fullmatch(commit):
-                return tree  # a name, which may mean another commit next time
-            self._trees[commit] = tree
-        return self._trees[commit]
-
-    async def _drivers(self) -> tuple[Setting, ...]:
-        """The drivers to switch off, asked for again when the user's configuration may have changed."""
+    async def _read_driver_overrides(self) -> tuple[Setting, ...]:
+        """Return the drivers to switch off, asked for again when the user's configuration may have changed."""
         text = self._repository.read_configuration()
         if text != self._configuration or b"include" in text.lower():
             self._switched_off = await to_thread.run_sync(self._repository.read_driver_overrides)
             self._configuration = text
         return self._switched_off
 
-    def _claim(self) -> tuple[str, int]:
+    def _claim_name(self) -> tuple[str, int]:
         """Lock a worktree that nobody has; the name of a new one if all are taken."""
         create_private_directory(self._root)
-        known = self._names()
+        known = self._list_names()
         for name in chain(known, _new_names(known)):
             lock = try_file_lock(self._lock_file(name))
             if lock is not None:
                 return name, lock
         raise GitError(f"no worktree can be claimed in {self._root}")  # the names above never end
 
-    def _names(self) -> list[str]:
+    def _list_names(self) -> list[str]:
         found = []
         for file in self._root.glob(f"{_PREFIX}*.lock"):
             found.append(file.stem)

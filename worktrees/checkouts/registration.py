@@ -9,6 +9,7 @@ from pathlib import Path
 
 from anyio import CancelScope, to_thread
 
+from worktrees.durable_files import write_durably
 from worktrees.errors import GitError
 from worktrees.git import Git
 from worktrees.locks.file_lock import hold_file_lock
@@ -29,8 +30,8 @@ class WorktreeRegistrar:
     pool: Path
 
     async def ensure_admin_directory(self, name: str, commit: str) -> Path:
-        """The admin directory of a worktree that is whole, made anew if it was missing or broken beyond repair."""
-        admin = await to_thread.run_sync(self._recorded, name)
+        """Find the admin directory of a worktree, or make it anew if it is missing or broken beyond repair."""
+        admin = await to_thread.run_sync(self._find_recorded, name)
         return admin or await self.add_worktree(name, commit)
 
     async def add_worktree(self, name: str, commit: str) -> Path:
@@ -46,16 +47,16 @@ class WorktreeRegistrar:
                 await to_thread.run_sync(self._clear_place, name)
                 git = Git(self.repository.common_dir, overrides=self.repository.git.overrides, inherit=(lock,))
                 await git.run("worktree", "add", *options, str(root), commit)
-        admin = self._admin_named_by(root)
+        admin = self._read_new_admin(root)
         record = json.dumps({"version": 1, "admin": str(admin)})
-        _replace(self.pool / f"{name}.json", record)
+        _replace_file(self.pool / f"{name}.json", record)
         return admin
 
     async def remove_worktree(self, name: str) -> None:
         """Unregister a worktree and remove its files; the caller must hold it."""
         with CancelScope(shield=True):
             async with hold_file_lock(self.repository.common_dir / _LOCK):
-                await to_thread.run_sync(self._remove, name)
+                await to_thread.run_sync(self._remove_registration, name)
 
     async def remove_unusable(self) -> None:
         """Try again to remove what could not be removed at its time."""
@@ -67,8 +68,8 @@ class WorktreeRegistrar:
             with suppress(OSError):
                 _remove_at(self.pool, place.name)
 
-    def _remove(self, name: str) -> None:
-        admin = self._recorded_admin(name)
+    def _remove_registration(self, name: str) -> None:
+        admin = self._read_recorded_admin(name)
         self._clear_place(name)
         if admin is not None and self._is_ours(admin, name):
             _remove_at(admin.parent, admin.name)
@@ -88,40 +89,40 @@ class WorktreeRegistrar:
         Those of a pool that is gone go, too: the repository was moved since, or the state directory removed.
         """
         for admin in self._worktrees.glob("*"):
-            pool = Path(_content(admin / "gitdir") or "").parent.parent
-            is_half_made = pool == self.pool and not _content(admin / "commondir")
-            is_orphaned = (_content(admin / "locked") or "").startswith(_REASON) and not pool.exists()
+            pool = Path(_read_pointer(admin / "gitdir") or "").parent.parent
+            is_half_made = pool == self.pool and not _read_pointer(admin / "commondir")
+            is_orphaned = (_read_pointer(admin / "locked") or "").startswith(_REASON) and not pool.exists()
             if is_half_made or is_orphaned:
                 _remove_at(admin.parent, admin.name)
 
-    def _admin_named_by(self, root: Path) -> Path:
-        """Where a worktree that git has just made says its admin directory is; never asked again later."""
-        admin = Path((_content(root / ".git") or "").removeprefix("gitdir: ").rstrip("\n"))
+    def _read_new_admin(self, root: Path) -> Path:
+        """Return the admin directory that a worktree names which git has just made; never asked again later."""
+        admin = Path((_read_pointer(root / ".git") or "").removeprefix("gitdir: ").rstrip("\n"))
         if admin.parent != self._worktrees:
             raise GitError(f"git registered {root} at an unexpected place: {admin}")
         return admin
 
-    def _recorded(self, name: str) -> Path | None:
-        admin = self._recorded_admin(name)
+    def _find_recorded(self, name: str) -> Path | None:
+        admin = self._read_recorded_admin(name)
         root = self.pool / name
         if admin is None or not _is_directory(admin) or not _is_directory(root):
             return None
         for file, content in (("gitdir", f"{root}/.git\n"), ("commondir", "../..\n")):
-            if _content(admin / file) != content:
-                _replace(admin / file, content)
+            if _read_pointer(admin / file) != content:
+                _replace_file(admin / file, content)
         _put_pointer(root, f"gitdir: {admin}\n")
         return admin
 
-    def _recorded_admin(self, name: str) -> Path | None:
+    def _read_recorded_admin(self, name: str) -> Path | None:
         with suppress(ValueError, KeyError, TypeError):
-            admin = Path(json.loads(_content(self.pool / f"{name}.json") or "")["admin"])
+            admin = Path(json.loads(_read_pointer(self.pool / f"{name}.json") or "")["admin"])
             if admin.parent == self._worktrees:
                 return admin
             return None
         return None
 
     def _is_ours(self, admin: Path, name: str) -> bool:
-        return _content(admin / "gitdir") == f"{self.pool / name}/.git\n"
+        return _read_pointer(admin / "gitdir") == f"{self.pool / name}/.git\n"
 
     @property
     def _worktrees(self) -> Path:
@@ -130,15 +131,15 @@ class WorktreeRegistrar:
 
 def set_worktree_head(admin: Path, commit: str) -> None:
     """Let `git worktree list`, and git's garbage collection, know which commit the worktree is at."""
-    if _content(admin / "HEAD") != f"{commit}\n":
-        _replace(admin / "HEAD", f"{commit}\n")
+    if _read_pointer(admin / "HEAD") != f"{commit}\n":
+        _replace_file(admin / "HEAD", f"{commit}\n")
 
 
 def _put_pointer(root: Path, content: str) -> None:
     """Make `.git` in a worktree the file it should be, whatever somebody has put there instead."""
     directory = os.open(root, DIRECTORY_FLAGS)
     try:
-        if _content(root / ".git") != content:
+        if _read_pointer(root / ".git") != content:
             remove_entry(directory, ".git")
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
             with os.fdopen(os.open(".git", flags, 0o644, dir_fd=directory), "w", encoding="utf-8") as pointer:
@@ -147,8 +148,8 @@ def _put_pointer(root: Path, content: str) -> None:
         os.close(directory)
 
 
-def _content(file: Path) -> str | None:
-    """A small regular file's content; None for anything else, which is neither followed nor waited for."""
+def _read_pointer(file: Path) -> str | None:
+    """Return a small regular file's content; None for anything else, which is neither followed nor waited for."""
     with suppress(OSError):
         descriptor = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         with os.fdopen(descriptor, "rb") as opened:
@@ -157,10 +158,8 @@ def _content(file: Path) -> str | None:
     return None
 
 
-def _replace(file: Path, content: str) -> None:
-    draft = file.with_name(f".{file.name}.{os.urandom(4).hex()}")
-    draft.write_bytes(content.encode("utf-8", "surrogateescape"))
-    draft.rename(file)
+def _replace_file(file: Path, content: str) -> None:
+    write_durably(file, content.encode("utf-8", "surrogateescape"), mode=0o666)
 
 
 def _remove_at(parent: Path, name: str) -> None:

@@ -1,8 +1,9 @@
 """Writing a tree into a worktree, and knowing which tree its index holds."""
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from operator import itemgetter
 from pathlib import Path
 from tempfile import mkstemp
 
@@ -11,6 +12,7 @@ from anyio import fail_after
 from worktrees.diffs.tree_changes import TreeChange
 from worktrees.errors import GitError, GitTimeout, SnapshotTooLarge
 from worktrees.git import Git, GitOutput
+from worktrees.records import encode_records
 
 _STATE = "orchestrate-tree"
 _PRIVATE = "orchestrate-index-"
@@ -20,7 +22,7 @@ _READ_TIMEOUT_S = 1800.0
 
 
 async def check_out_tree(git: Git, admin: Path, tree: str, delta: Sequence[TreeChange] | None) -> bool:
-    """Make the index and all tracked files equal to `tree`; whether any file was written.
+    """Make the index and all tracked files equal to `tree`; return True if any file was written.
 
     With `delta`, what distinguishes the tree from the one that the index holds, the cost is a look at each file and
     the writing of those that differ; without it also a walk through the whole tree. What the index holds then is to be
@@ -29,52 +31,50 @@ async def check_out_tree(git: Git, admin: Path, tree: str, delta: Sequence[TreeC
     Raises:
         GitError: git could not do it.
     """
+    if delta is None:
+        await _read_tree(git, admin, tree)
+        return True
     try:
-        changed = None if delta is None else {path for _, path in await list_changed_files(git)}
+        changed = set(map(itemgetter(1), await list_changed_files(git)))
     except GitError:
         (admin / "index").unlink()
-        changed = None
-    if changed is None or delta is None:
         await _read_tree(git, admin, tree)
         return True
     if changed or delta:
-        _forget(admin)
-        await _rewrite(git, changed, delta)
+        _forget_state(admin)
+        await _apply_delta(git, changed, delta)
     return bool(changed or delta)
 
 
-async def _rewrite(git: Git, changed: set[str], delta: Sequence[TreeChange]) -> None:
+async def _apply_delta(git: Git, changed: set[str], delta: Sequence[TreeChange]) -> None:
     """Bring the index from one tree to another, then write the files that differ or were changed."""
-    if delta:
-        lines = (f"{change.new_mode or 0} {change.oid}\t{change.path}\0" for change in delta)
-        await git.run("update-index", "-z", "--index-info", stdin=_encoded(lines))
-    removed = set()
+    lines, written = [], set(changed)
     for change in delta:
+        lines.append(f"{change.new_mode or 0} {change.oid}\t{change.path}")
         if change.new_mode is None:
-            removed.add(change.path)
-    written = (changed | {change.path for change in delta}) - removed
-    names = _encoded(f"{path}\0" for path in sorted(written))
+            written.discard(change.path)
+        else:
+            written.add(change.path)
+    if lines:
+        await git.run("update-index", "-z", "--index-info", stdin=encode_records(lines))
+    names = encode_records(sorted(written))
     await git.run("checkout-index", "--force", "--index", "-z", "--stdin", stdin=names)
-
-
-def _encoded(lines: Iterable[str]) -> bytes:
-    return "".join(lines).encode("utf-8", "surrogateescape")
 
 
 async def _read_tree(git: Git, admin: Path, tree: str) -> None:
     command = ("read-tree", "--reset", "-u", tree)
-    _forget(admin)
+    _forget_state(admin)
     try:
         with fail_after(_READ_TIMEOUT_S):
             await git.run(*command)
     except (GitError, TimeoutError):
-        _forget(admin)
+        _forget_state(admin)
         (admin / "index").unlink(missing_ok=True)  # damaged, or describing files that take for ever to compare
         await git.run(*command)
 
 
 async def list_changed_files(git: Git, limit_bytes: int | None = None) -> list[tuple[str, str]]:
-    """The tracked files that may differ from the index, each with git's raw record on it.
+    """Return the tracked files that may differ from the index, each with git's raw record on it.
 
     Raises:
         TooManyFiles: naming them would take more than `limit_bytes`.
@@ -97,7 +97,7 @@ async def list_changed_files(git: Git, limit_bytes: int | None = None) -> list[t
 async def list_index_files(
     git: Git, *options: str, env: Mapping[str, str] | None = None, limit_bytes: int | None = None
 ) -> GitOutput:
-    """What `ls-files` lists, names ended by NUL characters.
+    """Return what `ls-files` lists, names ended by NUL characters.
 
     Raises:
         TookTooLong: ignore rules and globs are patterns, of which some take for ever on a few deep directories.
@@ -119,13 +119,13 @@ async def refresh_index(git: Git) -> None:
 
 
 def read_index_tree(admin: Path, owner: int | None) -> str | None:
-    """The tree that index and worktree were last made equal to for this owner of the files.
+    """Return the tree that index and worktree were last made equal to for this owner of the files.
 
     None if that was not finished, or anyone but us may have written the index since.
     """
     with suppress(OSError):
         tree, _, seal = (admin / _STATE).read_text("ascii", "replace").partition(" ")
-        if seal == _seal(admin, owner):
+        if seal == _format_seal(admin, owner):
             return tree
         return None
     return None
@@ -133,36 +133,39 @@ def read_index_tree(admin: Path, owner: int | None) -> str | None:
 
 def record_index_tree(admin: Path, tree: str, owner: int | None) -> None:
     """Note that index and worktree have been made equal to `tree`, and that the files belong to `owner`."""
-    (admin / _STATE).write_text(f"{tree} {_seal(admin, owner)}", "ascii")
+    (admin / _STATE).write_text(f"{tree} {_format_seal(admin, owner)}", "ascii")
 
 
-def _forget(admin: Path) -> None:
-    """Before the index is written: a git that was killed at it may have left its lock, and no other may be at it."""
+def _forget_state(admin: Path) -> None:
+    """Remove the note and the lock before the index is written.
+
+    A git that was killed at it may have left its lock, and no other may be at it.
+    """
     (admin / _STATE).unlink(missing_ok=True)
     (admin / "index.lock").unlink(missing_ok=True)
 
 
-def _seal(admin: Path, owner: int | None) -> str:
+def _format_seal(admin: Path, owner: int | None) -> str:
     found = (admin / "index").stat(follow_symlinks=False)
     return f"{owner} {found.st_ino} {found.st_size} {found.st_mtime_ns} {found.st_ctime_ns}"
 
 
 @contextmanager
 def copy_index(admin: Path) -> Iterator[Path]:
-    """A copy of the index for the length of the block, in the worktree's admin directory."""
+    """Yield a copy of the index for the length of the block, in the worktree's admin directory."""
     descriptor, name = mkstemp(prefix=_PRIVATE, dir=admin)
     try:
         with os.fdopen(descriptor, "wb") as copy:
             copy.write((admin / "index").read_bytes())
-        os.utime(name, ns=_times(admin / "index"))
+        os.utime(name, ns=_read_times(admin / "index"))
         yield Path(name)
     finally:
         Path(name).unlink(missing_ok=True)
         Path(f"{name}.lock").unlink(missing_ok=True)
 
 
-def _times(file: Path) -> tuple[int, int]:
-    """The index's own times: git compares its mtime with those of the files, so a copy has to keep it."""
+def _read_times(file: Path) -> tuple[int, int]:
+    """Return the index's own times: git compares its mtime with those of the files, so a copy has to keep it."""
     found = file.stat()
     return found.st_atime_ns, found.st_mtime_ns
 

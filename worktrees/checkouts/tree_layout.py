@@ -1,4 +1,4 @@
-"""What belongs where in a worktree: the names that each directory of a tree holds."""
+"""The layout of a worktree: the names that each directory of a tree holds."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -19,7 +19,7 @@ class DirectoryNames(NamedTuple):
 
     @property
     def is_submodule(self) -> bool:
-        """Whether this is where a submodule would be, as git trees have no other empty directories."""
+        """True where a submodule would be, as git trees have no other empty directories."""
         return not (self.directories or self.files)
 
 
@@ -36,7 +36,7 @@ class LayoutCache:
     async def load_layout(
         self, git: Git, tree: str, near: str | None = None, delta: Sequence[TreeChange] = ()
     ) -> TreeLayout:
-        """The layout of a tree: remembered, made from that of the tree `near` by `delta`, or read.
+        """Return the layout of a tree: remembered, made from that of the tree `near` by `delta`, or read.
 
         Raises:
             GitError: there is no such tree, or it is too deep.
@@ -45,7 +45,7 @@ class LayoutCache:
         if layout is None and near in self._kept:
             layout = patch_layout(self._kept[near], delta)
         elif layout is None:
-            layout = _parse((await git.run("ls-tree", "-r", "-t", "-z", "--full-tree", tree)).text)
+            layout = _parse_listing((await git.run("ls-tree", "-r", "-t", "-z", "--full-tree", tree)).text)
         if any(place.count("/") >= MAX_PATH_DEPTH for place in layout):
             raise GitError(
                 f"the tree {tree} has files more than {MAX_PATH_DEPTH} directories deep, which is not supported"
@@ -56,7 +56,7 @@ class LayoutCache:
         return layout
 
 
-def _parse(listing: str) -> TreeLayout:
+def _parse_listing(listing: str) -> TreeLayout:
     directories: dict[str, set[str]] = {"": set()}
     files: dict[str, set[str]] = {"": set()}
     for record in listing.split("\0"):
@@ -73,18 +73,18 @@ def _parse(listing: str) -> TreeLayout:
 
 
 def patch_layout(layout: TreeLayout, delta: Sequence[TreeChange]) -> TreeLayout:
-    """The layout of the tree that `delta` makes of another; directories it does not touch are shared."""
+    """Return the layout of the tree that `delta` makes of another; directories it does not touch are shared."""
     made = dict(layout)
     for change in delta:
         if change.old_mode is not None:
-            _take(made, change.path, is_directory=change.old_mode == SUBMODULE)
+            _remove_entry(made, change.path, is_directory=change.old_mode == SUBMODULE)
     for change in delta:
         if change.new_mode is not None:
-            _put(made, change.path, is_directory=change.new_mode == SUBMODULE)
+            _add_entry(made, change.path, is_directory=change.new_mode == SUBMODULE)
     return made
 
 
-def _take(layout: dict[str, DirectoryNames], path: str, *, is_directory: bool) -> None:
+def _remove_entry(layout: dict[str, DirectoryNames], path: str, *, is_directory: bool) -> None:
     """Remove an entry, and the directories above it that held nothing else."""
     parent, _, name = path.rpartition("/")
     names = layout[parent]
@@ -94,14 +94,14 @@ def _take(layout: dict[str, DirectoryNames], path: str, *, is_directory: bool) -
     else:
         layout[parent] = DirectoryNames(names.directories, names.files - {name})
     if parent and layout[parent].is_submodule:
-        _take(layout, parent, is_directory=True)
+        _remove_entry(layout, parent, is_directory=True)
 
 
-def _put(layout: dict[str, DirectoryNames], path: str, *, is_directory: bool) -> None:
+def _add_entry(layout: dict[str, DirectoryNames], path: str, *, is_directory: bool) -> None:
     """Add an entry, and the directories above it that were not there."""
     parent, _, name = path.rpartition("/")
     if parent and parent not in layout:
-        _put(layout, parent, is_directory=True)
+        _add_entry(layout, parent, is_directory=True)
     names = layout[parent]
     if is_directory:
         layout[path] = DirectoryNames(frozenset(), frozenset())

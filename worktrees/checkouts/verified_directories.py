@@ -9,7 +9,7 @@ _SETTLED_NS = 100_000_000
 
 
 class VerifiedDirectories:
-    """What was found in order in one worktree, by the directory's inode and the time of its last change.
+    """Directories of one worktree that were found in order, by inode and the time of their last change.
 
     Nobody but root can set that time back. A directory that has changed just now is not noted: within one tick of
     the file system's clock a further change could not be told.
@@ -19,7 +19,7 @@ class VerifiedDirectories:
         self._marks: dict[str, tuple[int, int, DirectoryNames]] = {}
 
     def record_directory(self, place: str, directory: int, names: DirectoryNames) -> None:
-        """The open directory holds exactly `names`."""
+        """Note that the open directory holds exactly `names`."""
         found = os.fstat(directory)
         if found.st_ctime_ns < time.time_ns() - _SETTLED_NS:
             self._marks[place] = (found.st_ino, found.st_ctime_ns, names)
@@ -27,7 +27,7 @@ class VerifiedDirectories:
             self._marks.pop(place, None)
 
     def is_unchanged(self, place: str, directory: int, names: DirectoryNames) -> bool:
-        """Whether the open directory held exactly `names` when it was noted, and has not changed since."""
+        """Return True if the open directory held exactly `names` when it was noted, and has not changed since."""
         mark = self._marks.get(place)
         if mark is None:
             return False

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import repeat
 from pathlib import Path
 
 from anyio import fail_after, to_thread
@@ -21,6 +22,7 @@ from worktrees.checkouts.verified_directories import VerifiedDirectories
 from worktrees.diffs.tree_changes import TreeChange, compare_trees
 from worktrees.errors import GitError
 from worktrees.git import Git
+from worktrees.records import split_records
 from worktrees.safety.removal import remove_below, remove_empty_directories
 
 _LONG_DELTA = 5000
@@ -60,7 +62,7 @@ class Worktree:
         known = read_index_tree(self.admin, self.owner)
         if known is None:
             self.verified_directories.forget_all()
-        delta = await self._delta(known, tree)
+        delta = await self._compare_with(known, tree)
         if delta:
             layout = await self.layouts.load_layout(self.git, tree, known, delta)
         else:
@@ -78,14 +80,14 @@ class Worktree:
             if keeps_ignored:
                 await self._remove_untracked()
             if self.owner is not None:
-                await self._give(layout if has_written else None, self.owner)
+                await self._give_to_owner(layout if has_written else None, self.owner)
         except OSError as error:
             raise GitError(f"the worktree {self.root} cannot be cleaned: {error}; remove it and try again") from error
         record_index_tree(self.admin, tree, self.owner)
 
     async def _remove_untracked(self) -> None:
         """Remove what is neither tracked nor ignored, and directories with nothing in them."""
-        found = _records((await list_index_files(self.git, *_UNTRACKED, "--directory")).text)
+        found = split_records((await list_index_files(self.git, *_UNTRACKED, "--directory")).text)
         directories = []
         for path in found:
             if path.endswith("/"):
@@ -94,13 +96,16 @@ class Worktree:
             await to_thread.run_sync(remove_below, self.root, found)
             return
         for _ in range(2):  # again, because some directories could not be looked into before
-            found = _records((await list_index_files(self.git, *_UNTRACKED)).text)
+            found = split_records((await list_index_files(self.git, *_UNTRACKED)).text)
             await to_thread.run_sync(remove_below, self.root, found)
             if not await to_thread.run_sync(remove_empty_directories, self.root, directories):
                 return
 
-    async def _delta(self, known: str | None, tree: str) -> Sequence[TreeChange] | None:
-        """What has to change to get to `tree`; None when that is unknown, or so much that git knows a shorter way."""
+    async def _compare_with(self, known: str | None, tree: str) -> Sequence[TreeChange] | None:
+        """Return what has to change to get to `tree`.
+
+        None if it is unknown, or so much that git knows a shorter way.
+        """
         if known is None or known == tree:
             if known is None:
                 return None
@@ -110,8 +115,8 @@ class Worktree:
             return delta
         return None
 
-    async def _give(self, layout: TreeLayout | None, owner: int) -> None:
-        """Hand what git wrote to the owner; without a layout it wrote nothing."""
+    async def _give_to_owner(self, layout: TreeLayout | None, owner: int) -> None:
+        """Return hand what git wrote to the owner; without a layout it wrote nothing."""
         chown_top_directory(self.root, owner)
         if layout is None:
             return
@@ -120,7 +125,7 @@ class Worktree:
             await refresh_index(self.git)
 
     async def list_paths(self, glob: str = "**") -> tuple[str, ...]:
-        """The files, tracked and untracked but not ignored, that fit a glob, sorted.
+        """Return the files, tracked and untracked but not ignored, that fit a glob, sorted.
 
         Raises:
             GitError: the glob leaves the worktree, or it or the ignore rules take for ever.
@@ -128,27 +133,36 @@ class Worktree:
         options = ("-t", "--cached", "--deleted", "--others", "--exclude-standard")
         listing = (await list_index_files(self.git, *options, "--", *build_pathspecs(glob), env=GLOB_ENVIRONMENT)).text
         tagged: dict[str, set[str]] = {"H": set(), "R": set(), "?": set()}
-        for record in _records(listing):
+        for record in split_records(listing):
             tagged.setdefault(record[0], set()).add(record[2:])
         untracked = tagged["?"]
-        tracked = tagged["H"] - tagged["R"] - {place for path in untracked for place in _above(path)}
-        if untracked:  # a link may stand where the tree has a directory
-            tracked = {path for path in tracked if untracked.isdisjoint(_above(path))}
-        return tuple(sorted(tracked | {path for path in untracked if not path.endswith("/")}))
+        found = set()
+        for path in tagged["H"].difference(tagged["R"], *map(_list_parents, untracked)):
+            if untracked.isdisjoint(_list_parents(path)):  # a link may stand where the tree has a directory
+                found.add(path)
+        for path in untracked:
+            if not path.endswith("/"):
+                found.add(path)
+        return tuple(sorted(found))
 
     async def list_untracked(self, *, ignored: bool) -> tuple[str, ...]:
-        """What is there and not tracked, sorted: what git ignores, or what it does not. A directory stands for all
-        that is in it, where there is nothing else.
+        """Return what is there and not tracked, sorted: what git ignores, or what it does not.
+
+        A directory stands for all that is in it, where there is nothing else.
 
         Raises:
             GitError: the ignore rules take for ever.
         """
-        options = ("--others", "--directory", "--no-empty-directory", "--exclude-standard")
-        listing = (await list_index_files(self.git, *options, *(("--ignored",) if ignored else ()))).text
-        return tuple(sorted(name.rstrip("/") for name in _records(listing)))
+        options = ["--others", "--directory", "--no-empty-directory", "--exclude-standard"]
+        if ignored:
+            options.append("--ignored")
+        names = []
+        for name in split_records((await list_index_files(self.git, *options)).text):
+            names.append(name.rstrip("/"))
+        return tuple(sorted(names))
 
     async def search_text(self, pattern: str, glob: str, limit: int) -> tuple[str, ...]:
-        """The first `limit` matching lines of the files that fit a glob, as `path:line:text`; long ones are cut.
+        """Return the first `limit` matching lines of the files that fit a glob, as `path:line:text`; long ones are cut.
 
         Args:
             pattern: a POSIX extended regular expression.
@@ -169,20 +183,19 @@ class Worktree:
                 )
         except TimeoutError as error:
             raise GitError(f"searching for {pattern!r} took longer than {_GREP_TIMEOUT_S:.0f} s") from error
-        return tuple(_hit(line) for line in found.stdout.split(b"\n")[:limit] if _HIT.match(line))
+        hits = filter(_HIT.match, found.stdout.split(b"\n")[:limit])
+        return tuple(map(_format_hit, hits))
 
 
-def _records(listing: str) -> list[str]:
-    return [record for record in listing.split("\0") if record]
-
-
-def _above(path: str) -> Iterator[str]:
-    """The directories a path lies in, nearest first, without the root."""
+def _list_parents(path: str) -> Iterator[str]:
+    """Yield the directories a path lies in, nearest first, without the root."""
     while "/" in path:
         path = path.rpartition("/")[0]
         yield path
 
 
-def _hit(line: bytes) -> str:
-    path, number, text = (part.decode("utf-8", "replace") for part in _HIT.split(line, 1)[1:4])
-    return f"{path}:{number}:{text[:_GREP_LINE]}{'…' if len(text) > _GREP_LINE else ''}"
+def _format_hit(line: bytes) -> str:
+    path, number, text = map(bytes.decode, _HIT.split(line, 1)[1:4], repeat("utf-8"), repeat("replace"))
+    if len(text) > _GREP_LINE:
+        text = f"{text[:_GREP_LINE]}…"
+    return f"{path}:{number}:{text}"

@@ -1,1 +1,1 @@
-"""What differs between trees and commits: paths, counts and hunks."""
+"""Differences between trees and commits: paths, counts and hunks."""

@@ -1,4 +1,4 @@
-"""What differs between two trees or commits: exact paths and counts from git's records, hunks from its patch."""
+"""Differences between two trees or commits: exact paths and counts from git's records, hunks from its patch."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -9,6 +9,7 @@ from anyio import to_thread
 
 from worktrees.diffs.hunks import Hunk, parse_hunks
 from worktrees.git import Git
+from worktrees.object_store.object_ids import ImmutableCache, is_object_id
 
 _FILE_BYTES = 2 * 1024 * 1024
 _PATCH_BYTES = 64 * 1024 * 1024
@@ -63,8 +64,15 @@ class Diff:
         return tuple(sorted({path for file in self.files for path in (file.path, file.old_path) if path is not None}))
 
 
+_KEPT_LINES = 10_000
+_diffs: ImmutableCache[tuple[Git, str, str, tuple[str, ...], bool], Diff] = ImmutableCache(64)
+"""Differences of some thousand lines at most: the gate, the rules and the reviewers look at the same one."""
+
+
 async def diff_trees(git: Git, old: str, new: str, paths: Sequence[str] = (), *, has_hunks: bool = True) -> Diff:
-    """The difference between two trees or commits, renames recognised. Text that is not UTF-8 is shown replaced.
+    """Return the difference between two trees or commits, renames recognised.
+
+    Text that is not UTF-8 is shown replaced.
 
     Args:
         git: of the repository that has both.
@@ -76,34 +84,45 @@ async def diff_trees(git: Git, old: str, new: str, paths: Sequence[str] = (), *,
     Raises:
         GitError: one of them does not exist.
     """
+    key = (git, old, new, tuple(paths), has_hunks)
+    known = _diffs.get_value(key)
+    if known:
+        return known
+    found = await _read_diff(git, old, new, paths, has_hunks=has_hunks)
+    if is_object_id(old, new) and sum(file.added + file.removed for file in found.files) < _KEPT_LINES:
+        _diffs.store_value(key, found)
+    return found
+
+
+async def _read_diff(git: Git, old: str, new: str, paths: Sequence[str], *, has_hunks: bool) -> Diff:
     fields = (await git.run_text(*_COMMON, "--raw", "--numstat", "-z", old, new, "--", *paths)).split("\0")
-    changes = list(_changes(iter(fields)))
+    changes = list(_parse_changes(iter(fields)))
     if not has_hunks or not any(file.added or file.removed for file, _ in changes):
         return Diff(tuple(file for file, _ in changes))
     patch = await git.run(*_COMMON, "--patch", "--full-index", old, new, "--", *paths, limit_bytes=_PATCH_BYTES)
-    pieces = _pieces(patch.stdout)
+    pieces = _split_patch(patch.stdout)
     if patch.is_cut:
         pieces[-1:] = []
     return Diff(tuple(_with_hunks(changes, pieces)))
 
 
 async def read_diff_text(git: Git, old: str, new: str, paths: Sequence[str] = (), context: int = 3) -> str:
-    """The patch as text for a reader, limited to `paths` and what lies below them if any are given."""
+    """Return the patch as text for a reader, limited to `paths` and what lies below them if any are given."""
     patch = await git.run(*_COMMON, "--patch", f"-U{context}", old, new, "--", *paths, limit_bytes=_PATCH_BYTES)
     return patch.stdout.decode("utf-8", "replace")
 
 
 async def read_diff_stat(git: Git, old: str, new: str) -> str:
-    """Git's summary: a line for each file, and one for the whole."""
+    """Return git's summary: a line for each file, and one for the whole."""
     return (await git.run(*_COMMON, "--stat=100", old, new)).stdout.decode("utf-8", "replace").rstrip("\n")
 
 
-def _changes(fields: Iterator[str]) -> Iterator[tuple[FileDiff, str]]:
-    """Files with the ids of their two contents, from raw records followed by counts in the same order."""
+def _parse_changes(fields: Iterator[str]) -> Iterator[tuple[FileDiff, str]]:
+    """Yield files with the ids of their two contents, from raw records followed by counts in the same order."""
     files = []
     field = next(fields, "")
     while field.startswith(":"):
-        files.append(_file(field[1:].split(" "), fields))
+        files.append(_parse_file(field[1:].split(" "), fields))
         field = next(fields, "")
     for file, ids in files:
         added, removed, name = field.split("\t", 2)
@@ -119,7 +138,7 @@ def _changes(fields: Iterator[str]) -> Iterator[tuple[FileDiff, str]]:
         field = next(fields, "")
 
 
-def _file(meta: list[str], paths: Iterator[str]) -> tuple[FileDiff, str]:
+def _parse_file(meta: list[str], paths: Iterator[str]) -> tuple[FileDiff, str]:
     old_mode, new_mode, old_id, new_id, status = meta
     first = next(paths)
     is_rename = status.startswith("R")
@@ -136,8 +155,8 @@ def _file(meta: list[str], paths: Iterator[str]) -> tuple[FileDiff, str]:
     return file, f"{old_id} {new_id}"
 
 
-def _pieces(patch: bytes) -> list[bytes]:
-    """The patch cut where a file begins; no line of a content can look like that, having a sign before it."""
+def _split_patch(patch: bytes) -> list[bytes]:
+    """Return the patch cut where a file begins; no line of a content can look like that, having a sign before it."""
     starts = []
     for found in re.finditer(rb"^" + _START, patch, re.MULTILINE):
         starts.append(found.start())
@@ -154,29 +173,29 @@ def _with_hunks(changes: Sequence[tuple[FileDiff, str]], pieces: Sequence[bytes]
             count = 1
         own = pieces[position : position + count]
         position += count
-        is_whole = len(own) == count and all(_belongs(piece, ids) for piece in own)
+        is_whole = len(own) == count and all(_is_about(piece, ids) for piece in own)
         if not (file.added or file.removed):
             yield file
         elif is_whole and sum(map(len, own)) <= _FILE_BYTES:
-            yield _parsed(file, own)
+            yield _parse_pieces(file, own)
         else:
             yield replace(file, is_opaque=True)
 
 
-def _belongs(piece: bytes, ids: str) -> bool:
-    """Whether a part of the patch is about these contents; one without ids changes no content."""
+def _is_about(piece: bytes, ids: str) -> bool:
+    """Return True if a part of the patch is about these contents; one without ids changes no content."""
     found = _INDEX.search(piece)
     return found is None or all(oid.decode() in ids or not oid.strip(b"0") for oid in found.groups())
 
 
-def _parsed(file: FileDiff, pieces: Sequence[bytes]) -> FileDiff:
-    read = [_read(piece) for piece in pieces]
+def _parse_pieces(file: FileDiff, pieces: Sequence[bytes]) -> FileDiff:
+    read = [_parse_piece(piece) for piece in pieces]
     if any(hunks is None for hunks in read):
         return replace(file, is_opaque=True)
     return replace(file, hunks=tuple(hunk for hunks in read for hunk in hunks or ()))
 
 
-def _read(piece: bytes) -> tuple[Hunk, ...] | None:
+def _parse_piece(piece: bytes) -> tuple[Hunk, ...] | None:
     try:
         return parse_hunks(piece.decode("utf-8", "replace"))
     except ValueError:
@@ -184,7 +203,7 @@ def _read(piece: bytes) -> tuple[Hunk, ...] | None:
 
 
 async def diff_blobs(git: Git, pairs: Sequence[tuple[str, str]]) -> list[tuple[Hunk, ...] | None]:
-    """For each pair of blobs, by their ids, the hunks between them without any lines of context.
+    """Return the hunks between each pair of blobs, by their ids, without any lines of context.
 
     None where git's patch cannot be read, or is too large. All are compared in one go, as files of two trees.
 
@@ -203,13 +222,13 @@ async def diff_blobs(git: Git, pairs: Sequence[tuple[str, str]]) -> list[tuple[H
 
 def _hunks_by_place(patch: bytes, count: int) -> list[tuple[Hunk, ...] | None]:
     found: list[tuple[Hunk, ...] | None] = [() for _ in range(count)]
-    for piece in _pieces(patch):
+    for piece in _split_patch(patch):
         name = piece.removeprefix(_START).split(b" ", 1)[0]
-        found[int(name.rpartition(b"/")[2])] = _read(piece)
+        found[int(name.rpartition(b"/")[2])] = _parse_piece(piece)
     return found
 
 
 async def _tree_of_blobs(git: Git, oids: Sequence[str]) -> str:
-    """A tree in which the blobs are files, named by their places."""
+    """Return a tree in which the blobs are files, named by their places."""
     entries = "".join(f"100644 blob {oid}\t{place:09}\n" for place, oid in enumerate(oids))
     return await git.run_text("mktree", stdin=entries.encode("ascii"))

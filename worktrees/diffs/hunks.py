@@ -34,7 +34,7 @@ class Hunk:
 
 
 def parse_hunks(patch: str) -> tuple[Hunk, ...]:
-    """The hunks of a patch of one file, with or without the header before them; empty if it has none.
+    """Return the hunks of a patch of one file, with or without the header before them; empty if it has none.
 
     Raises:
         ValueError: what stands there are no hunks.
@@ -51,21 +51,21 @@ def parse_hunks(patch: str) -> tuple[Hunk, ...]:
         parsed = PatchSet(["--- old\n", "+++ new\n", *(f"{line}\n" for line in lines)])
     except UnidiffParseError as error:
         raise ValueError(f"not a unified diff: {error}") from error
-    return tuple(_hunk(hunk) for file in parsed for hunk in file)
+    return tuple(_convert_hunk(hunk) for file in parsed for hunk in file)
 
 
-def _hunk(parsed: ParsedHunk) -> Hunk:
+def _convert_hunk(parsed: ParsedHunk) -> Hunk:
     return Hunk(
         old_start=parsed.source_start,
         old_length=parsed.source_length,
         new_start=parsed.target_start,
         new_length=parsed.target_length,
         section=parsed.section_header,
-        lines=tuple(_lines(parsed)),
+        lines=tuple(_split_lines(parsed)),
     )
 
 
-def _lines(parsed: ParsedHunk) -> Iterator[HunkLine]:
+def _split_lines(parsed: ParsedHunk) -> Iterator[HunkLine]:
     items = list(parsed)
     for item, following in zip(items, [*items[1:], None], strict=True):
         if item.line_type == _NO_NEWLINE:

@@ -1,4 +1,4 @@
-"""What has to change to get from one tree to another: found without looking at what both have in common."""
+"""Changes that lead from one tree to another: found without looking at what both have in common."""
 
 from typing import NamedTuple
 
@@ -18,16 +18,16 @@ class TreeChange(NamedTuple):
 
 
 async def compare_trees(git: Git, old: str, new: str) -> tuple[TreeChange, ...]:
-    """The paths that differ between two trees, renames not recognised.
+    """Return the paths that differ between two trees, renames not recognised.
 
     Raises:
         GitError: one of them does not exist.
     """
     raw = await git.run_text("diff-tree", "-r", "--raw", "-z", "--no-renames", "--no-abbrev", old, new)
     fields = raw.split("\0")
-    return tuple(_change(meta, path) for meta, path in zip(fields[0::2], fields[1::2], strict=False))
+    return tuple(_parse_change(meta, path) for meta, path in zip(fields[0::2], fields[1::2], strict=False))
 
 
-def _change(meta: str, path: str) -> TreeChange:
+def _parse_change(meta: str, path: str) -> TreeChange:
     old_mode, new_mode, _, oid, _ = meta[1:].split(" ")
     return TreeChange(path, None if old_mode == _ABSENT else old_mode, None if new_mode == _ABSENT else new_mode, oid)

@@ -57,7 +57,7 @@ def try_file_lock(path: Path) -> int | None:
     Raises:
         OSError: it cannot be made, or something else lies there.
     """
-    return _locked(path, fcntl.LOCK_EX)
+    return _try_lock(path, fcntl.LOCK_EX)
 
 
 def wait_for_file_lock(path: Path, *, is_shared: bool = False, patience_s: float = LOCK_TIMEOUT_S) -> int:
@@ -70,7 +70,7 @@ def wait_for_file_lock(path: Path, *, is_shared: bool = False, patience_s: float
         OSError: it cannot be made, or something else lies there.
     """
     waiting = _Waiting(path, patience_s)
-    while (descriptor := _locked(path, fcntl.LOCK_SH if is_shared else fcntl.LOCK_EX)) is None:
+    while (descriptor := _try_lock(path, fcntl.LOCK_SH if is_shared else fcntl.LOCK_EX)) is None:
         time.sleep(waiting.next_pause())
     return descriptor
 
@@ -100,12 +100,12 @@ def find_lock_holder(path: Path) -> int | None:
     with suppress(OSError):
         found = path.stat(follow_symlinks=False)
         place = f"{os.major(found.st_dev):02x}:{os.minor(found.st_dev):02x}:{found.st_ino}"
-        for pid in _holders(place):
+        for pid in _describe_holders(place):
             return pid
     return None
 
 
-def _holders(place: str) -> Iterator[int]:
+def _describe_holders(place: str) -> Iterator[int]:
     """Yield who holds locks on an inode; lines of those who wait have an arrow after their number."""
     for line in Path("/proc/locks").read_text(encoding="ascii", errors="replace").splitlines():
         words = line.split()
@@ -128,7 +128,7 @@ def _not_ours(path: Path) -> OSError:
     return OSError(errno.EPERM, told, str(path))
 
 
-def _locked(path: Path, how: int) -> int | None:
+def _try_lock(path: Path, how: int) -> int | None:
     descriptor = open_lock_file(path)
     try:
         fcntl.flock(descriptor, how | fcntl.LOCK_NB)

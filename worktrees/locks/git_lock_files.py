@@ -8,6 +8,8 @@ first seen and could hold it is left: a process that started later cannot have m
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import chain
+from operator import attrgetter
 from os import walk
 from pathlib import Path
 from time import monotonic
@@ -43,7 +45,7 @@ class LockFile:
 
 @dataclass
 class _Watched:
-    """When a lock was first seen, and who could have held it then."""
+    """The time a lock was first seen, and the processes that could have held it then."""
 
     since_s: float
     suspects: frozenset[LockingProcess]
@@ -67,11 +69,15 @@ async def remove_dead_locks(git_dir: Path, places: Sequence[Path]) -> tuple[Path
         LockedRepository: a process still holds one of them after ten seconds, or one cannot be removed.
     """
     watch, removed = _Watch(git_dir, places), list[Path]()
-    first = await to_thread.run_sync(watch.poll_locks)
+    first = frozenset(await to_thread.run_sync(watch.poll_locks))
     until = monotonic() + _PATIENCE_S
-    while left := [lock for lock in await to_thread.run_sync(watch.poll_locks) if lock in first]:
-        removed += [lock.path for lock in watch.iterate_dead_locks(left) if remove_lock(lock)]
-        stuck = [lock for lock in left if lock.path not in removed]
+    while left := first.intersection(await to_thread.run_sync(watch.poll_locks)):
+        stuck = []
+        for lock in sorted(left, key=attrgetter("path")):
+            if watch.is_dead(lock) and remove_lock(lock):
+                removed.append(lock.path)
+            else:
+                stuck.append(lock)
         if stuck and monotonic() > until:
             raise LockedRepository.for_held_lock(stuck[0].path, watch.list_holders(stuck[0]))
         await sleep(_POLL_S)
@@ -86,29 +92,30 @@ async def find_locks(git_dir: Path, places: Sequence[Path]) -> FoundLocks:
         if monotonic() > until:
             break
         await sleep(_POLL_S)
-    held = {}
+    dead, held = [], {}
     for lock in locks:
-        if watch.is_lasting(lock):
+        if watch.is_dead(lock):
+            dead.append(lock)
+        elif watch.is_lasting(lock):
             held[lock] = tuple(watch.list_holders(lock))
-    return FoundLocks(
-        tuple(watch.iterate_dead_locks(locks)), {lock: holders for lock, holders in held.items() if holders}
-    )
+    return FoundLocks(tuple(dead), held)
 
 
 async def find_repository_locks(git_dir: Path) -> FoundLocks:
-    """Return the locks that last on any ref of a repository, and on what `SHARED` names."""
-    return await find_locks(
-        git_dir, (git_dir / "refs", *(git_dir / name.removesuffix(".lock") for name in SHARED_LOCK_NAMES))
-    )
+    """Return the locks that last on any ref of a repository, and on what `SHARED_LOCK_NAMES` names."""
+    places = [git_dir / "refs"]
+    for name in SHARED_LOCK_NAMES:
+        places.append(git_dir / name.removesuffix(".lock"))
+    return await find_locks(git_dir, places)
 
 
-def get_locked_ref(git_dir: Path, lock: LockFile) -> str:
+def get_locked_ref(git_dir: Path, lock: Path) -> str:
     """Return the ref, or other file of the git directory, that a lock file locks."""
-    return str(lock.path.relative_to(git_dir)).removesuffix(".lock")
+    return str(lock.relative_to(git_dir)).removesuffix(".lock")
 
 
 class _Watch:
-    """What was seen of the locks at some places since the first look."""
+    """The locks that were seen at some places since the first look."""
 
     def __init__(self, git_dir: Path, places: Sequence[Path]) -> None:
         self._git_dir = git_dir
@@ -132,9 +139,9 @@ class _Watch:
         """Return the living processes that may hold a lock."""
         return sorted(self._seen[lock].suspects & self._alive)
 
-    def iterate_dead_locks(self, locks: Iterable[LockFile]) -> Iterator[LockFile]:
-        """Return the locks that were watched long enough and that no living process may hold."""
-        return (lock for lock in locks if self.is_lasting(lock) and not self.list_holders(lock))
+    def is_dead(self, lock: LockFile) -> bool:
+        """Return True if a lock has been watched for long enough and no living process may hold it."""
+        return self.is_lasting(lock) and not self.list_holders(lock)
 
     def is_lasting(self, lock: LockFile) -> bool:
         """Return True if a lock has been watched for long enough."""
@@ -143,12 +150,12 @@ class _Watch:
 
 def list_lock_files(places: Iterable[Path]) -> Iterator[LockFile]:
     """Yield the lock files at or below `places`, which are paths without `.lock`. Links are not followed."""
-    for path in sorted({lock for place in places for lock in _locks(place)}):
-        if identity := _identity(path):
+    for path in sorted(set(chain.from_iterable(map(_find_locks_at, places)))):
+        if identity := _read_identity(path):
             yield LockFile(path, identity)
 
 
-def _locks(place: Path) -> Iterator[Path]:
+def _find_locks_at(place: Path) -> Iterator[Path]:
     own = place.with_name(f"{place.name}.lock")
     if own.is_file():
         yield own
@@ -158,7 +165,7 @@ def _locks(place: Path) -> Iterator[Path]:
                 yield Path(directory, name)
 
 
-def _identity(path: Path) -> _Identity | None:
+def _read_identity(path: Path) -> _Identity | None:
     with suppress(FileNotFoundError):
         found = path.stat(follow_symlinks=False)
         return found.st_dev, found.st_ino, found.st_ctime_ns
@@ -171,7 +178,7 @@ def remove_lock(lock: LockFile) -> bool:
     Raises:
         LockedRepository: it cannot be removed.
     """
-    if _identity(lock.path) != lock.identity:
+    if _read_identity(lock.path) != lock.identity:
         return False
     try:
         lock.path.unlink(missing_ok=True)

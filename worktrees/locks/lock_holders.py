@@ -74,11 +74,11 @@ def find_locking_processes(reach: RepositoryDirectories, locks: Collection[Path]
         wanted.add(os.path.realpath(lock.parent) + f"/{lock.name}")
     with suppress(OSError):
         for entry in Path("/proc").iterdir():
-            if entry.name.isdecimal() and (holder := _holder(entry, reach, wanted)):
+            if entry.name.isdecimal() and (holder := _read_process(entry, reach, wanted)):
                 yield holder
 
 
-def _holder(entry: Path, reach: RepositoryDirectories, wanted: Collection[str]) -> LockingProcess | None:
+def _read_process(entry: Path, reach: RepositoryDirectories, wanted: Collection[str]) -> LockingProcess | None:
     with suppress(OSError, ValueError):
         words = (entry / "cmdline").read_bytes().split(b"\0")
         if not (_writes_refs(words) and _stands_in(entry, reach)) and not _has_open(entry, wanted):
@@ -95,10 +95,10 @@ def _writes_refs(words: Sequence[bytes]) -> bool:
     name = program.rpartition("/")[2]
     if name.startswith("git-"):
         return name.removeprefix("git-") not in _WITHOUT_REF_LOCKS
-    return name == "git" and _verb(rest) not in _WITHOUT_REF_LOCKS
+    return name == "git" and _find_verb(rest) not in _WITHOUT_REF_LOCKS
 
 
-def _verb(words: Sequence[str]) -> str:
+def _find_verb(words: Sequence[str]) -> str:
     waits = False
     for word in words:
         if not waits and not word.startswith("-"):

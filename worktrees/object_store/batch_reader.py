@@ -16,23 +16,24 @@ class GitObject(NamedTuple):
 
 
 async def read_objects(git: Git, names: Sequence[bytes]) -> list[GitObject | None]:
-    """The objects that revisions such as `<oid>` or `<tree>:<path>` name, in order; None for what does not exist.
+    """Return the objects that revisions such as `<oid>` or `<tree>:<path>` name, in order.
+
+    None for what does not exist.
 
     Raises:
         GitError: git's answer ended early, or a name is ambiguous.
     """
     if not names:
         return []
-    asked = b"".join(name + b"\0" for name in names)
-    answer = (await git.run("cat-file", "--batch", "-z", "--buffer", stdin=asked)).stdout
+    answer = (await git.run("cat-file", "--batch", "-z", "--buffer", stdin=b"\0".join((*names, b"")))).stdout
     found, position = [], 0
     for name in names:
-        item, position = _next(answer, position, name)
+        item, position = _parse_object(answer, position, name)
         found.append(item)
     return found
 
 
-def _next(answer: bytes, position: int, name: bytes) -> tuple[GitObject | None, int]:
+def _parse_object(answer: bytes, position: int, name: bytes) -> tuple[GitObject | None, int]:
     missing = name + b" missing\n"
     if answer.startswith(missing, position):
         return None, position + len(missing)

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 from worktrees.errors import GitError
 from worktrees.git import Git
+from worktrees.object_store.object_ids import is_object_id
 
 COMMIT_AUTHOR = ("Orchestrate", "orchestrate@localhost")
 EPOCH_DATE = "2000-01-01T00:00:00+00:00"
@@ -45,12 +46,12 @@ async def merge_commits(git: Git, ours: str, theirs: str) -> MergedTree | MergeC
             f"git merge-tree cannot merge {theirs} into {ours}: one of them is no commit", ("merge-tree",), 1
         )
     if done.exit_code:
-        return MergeConflict(*_conflicts(rest))
+        return MergeConflict(*_parse_conflicts(rest))
     return MergedTree(tree)
 
 
-def _conflicts(fields: list[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Paths up to an empty field; then messages, each: number of paths, the paths, its kind, its text."""
+def _parse_conflicts(fields: list[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Parse paths up to an empty field; then messages, each: number of paths, the paths, its kind, its text."""
     if "" in fields:
         end = fields.index("")
     else:
@@ -72,7 +73,7 @@ async def commit_tree(git: Git, tree: str, parents: Sequence[str], message: str,
     Raises:
         GitError: the tree or a parent does not exist, or `when` is no date.
     """
-    date = _git_date(when)
+    date = _format_git_date(when)
     name, mail = COMMIT_AUTHOR
     who = {"NAME": name, "EMAIL": mail, "DATE": date}
     identity = {}
@@ -87,7 +88,7 @@ async def commit_tree(git: Git, tree: str, parents: Sequence[str], message: str,
     return await git.run_text("commit-tree", tree, *options, "-F", "-", stdin=body or b"\n", env=identity)
 
 
-def _git_date(when: str) -> str:
+def _format_git_date(when: str) -> str:
     try:
         moment = datetime.fromisoformat(when)
     except ValueError as error:
@@ -100,6 +101,8 @@ def _git_date(when: str) -> str:
 
 
 async def is_ancestor(git: Git, ancestor: str, descendant: str) -> bool:
-    """Whether `descendant` holds `ancestor` in its history; a commit is its own ancestor."""
+    """Return True if `descendant` holds `ancestor` in its history; a commit is its own ancestor."""
+    if ancestor == descendant and is_object_id(ancestor):
+        return True
     told = await git.run("merge-base", "--is-ancestor", ancestor, descendant, ok=(0, 1))
     return told.exit_code == 0

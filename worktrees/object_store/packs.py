@@ -1,7 +1,6 @@
 """Objects in a file of their own: written for another repository, examined apart, taken in only when they are sound."""
 
 import os
-import re
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,40 +8,53 @@ from pathlib import Path
 
 from anyio import to_thread
 
+from worktrees.durable_files import copy_durably
 from worktrees.errors import GitError
 from worktrees.git import Git
+from worktrees.object_store.object_ids import is_object_id
+from worktrees.records import encode_lines
 from worktrees.repositories.repository import GitRepository
-
-OBJECT_ID = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 
 
 async def read_object_format(git: Git) -> str:
-    """`sha1` or `sha256`."""
+    """Return the name of the hash function, `sha1` or `sha256`."""
     return await git.run_text("rev-parse", "--show-object-format")
 
 
 async def find_existing_objects(git: Git, oids: Iterable[str]) -> dict[str, str]:
-    """Those of the ids that are objects of the repository, with their types (`commit`, `tree`, `blob`, `tag`)."""
-    asked = "".join(f"{oid}\n" for oid in oids if OBJECT_ID.fullmatch(oid))
-    if not asked:
+    """Return those of the ids that are objects of the repository, with their types.
+
+    Types are `commit`, `tree`, `blob` and `tag`.
+    """
+    wanted = list(filter(is_object_id, oids))
+    if not wanted:
         return {}
+    found = {}
     form = "--batch-check=%(objecttype) %(objectname)"
-    lines = (await git.run_text("cat-file", form, "--buffer", stdin=asked.encode())).splitlines()
-    pairs = (line.split(" ") for line in lines)
-    return {oid: kind for kind, oid in pairs if oid != "missing"}
+    for line in (await git.run_text("cat-file", form, "--buffer", stdin=encode_lines(wanted))).splitlines():
+        kind, oid = line.split(" ")
+        if oid != "missing":
+            found[oid] = kind
+    return found
 
 
 async def find_prerequisites(git: Git, base: str) -> tuple[str, ...]:
-    """The commits that another clone can be expected to have: `base`, or what of it is on remotes if it is not.
+    """Return the commits that another clone can be expected to have.
+
+    That is `base`, or what of it is on remotes if it is not there itself.
 
     Empty when the remotes have nothing of it at all. Without remotes it is `base`.
     """
     if not await git.run_text("for-each-ref", "--count=1", "refs/remotes"):
         return (base,)
     listing = (await git.run_text("rev-list", "--boundary", base, "--not", "--remotes")).splitlines()
-    if listing:
-        return tuple(line[1:] for line in listing if line.startswith("-"))
-    return (base,)
+    if not listing:
+        return (base,)
+    known = []
+    for line in listing:
+        if line.startswith("-"):
+            known.append(line[1:])
+    return tuple(known)
 
 
 async def write_pack(
@@ -55,9 +67,8 @@ async def write_pack(
     Raises:
         GitError: an object is missing, as history is in a shallow clone.
     """
-    revisions = "".join(f"{oid}\n" for oid in (*wanted, *(f"^{oid}" for oid in without)))
     options = ("-c", "pack.packSizeLimit=0", "pack-objects", "--revs", "--quiet", str(stem))
-    checksum = await git.run_text(*options, stdin=revisions.encode(), env=env)
+    checksum = await git.run_text(*options, stdin=_encode_revisions(wanted, without), env=env)
     return stem.with_name(f"{stem.name}-{checksum}.pack")
 
 
@@ -78,7 +89,7 @@ class QuarantinedPack:
         """
         git = Git(place)
         await git.run("init", "--quiet", "--bare", f"--object-format={await read_object_format(repository.git)}")
-        await to_thread.run_sync(_see_through, repository.common_dir, place)
+        await to_thread.run_sync(_add_alternate, repository.common_dir, place)
         kept = place / "objects" / "pack" / "pack-new.pack"
         await to_thread.run_sync(shutil.move, pack, kept)
         checksum = (await git.run_text("index-pack", "--strict", str(kept))).split()[-1]
@@ -93,15 +104,19 @@ class QuarantinedPack:
         Raises:
             GitError: something is missing.
         """
-        revisions = "".join(f"{oid}\n" for oid in (*wanted, *(f"^{oid}" for oid in known)))
-        await self.git.run("rev-list", "--objects", "--quiet", "--stdin", stdin=revisions.encode())
+        revisions = _encode_revisions(wanted, known)
+        await self.git.run("rev-list", "--objects", "--quiet", "--stdin", stdin=revisions)
 
     async def release_objects(self) -> None:
         """Give the objects to the repository. Once is enough, twice no error."""
-        await to_thread.run_sync(_give, self.pack, self.repository.common_dir / "objects" / "pack")
+        await to_thread.run_sync(_install_pack, self.pack, self.repository.common_dir / "objects" / "pack")
 
 
-def _see_through(common_dir: Path, place: Path) -> None:
+def _encode_revisions(wanted: Sequence[str], without: Sequence[str]) -> bytes:
+    return encode_lines((*wanted, *map("^{}".format, without)))
+
+
+def _add_alternate(common_dir: Path, place: Path) -> None:
     alternates = place / "objects" / "info" / "alternates"
     alternates.parent.mkdir(parents=True, exist_ok=True)
     alternates.write_bytes(quote_alternate(common_dir / "objects") + b"\n")
@@ -110,13 +125,12 @@ def _see_through(common_dir: Path, place: Path) -> None:
 
 
 def quote_alternate(path: Path) -> bytes:
-    """A path among alternates: in git's own C-like quoting any path can be written."""
-    escapes = {b"\\": b"\\\\", b'"': b'\\"', b"\n": b"\\n"}
-    content = b"".join(escapes.get(bytes([byte]), bytes([byte])) for byte in os.fsencode(path))
+    """Quote a path among alternates: in git's own C-like quoting any path can be written."""
+    content = os.fsencode(path).replace(b"\\", b"\\\\").replace(b'"', b'\\"').replace(b"\n", b"\\n")
     return b'"' + content + b'"'
 
 
-def _give(pack: Path, place: Path) -> None:
+def _install_pack(pack: Path, place: Path) -> None:
     with pack.open("rb") as file:
         if file.read(12)[8:] == bytes(4):  # a pack of no objects
             return
@@ -125,23 +139,7 @@ def _give(pack: Path, place: Path) -> None:
         target = place / f"{pack.stem}{suffix}"
         if target.exists():
             continue
-        draft = place / f"tmp_{suffix[1:]}_{os.urandom(4).hex()}"
         try:
-            _copy_durably(pack.with_suffix(suffix), draft)
-            draft.rename(target)
+            copy_durably(pack.with_suffix(suffix), target, mode=0o444, draft_prefix=f"tmp_{suffix[1:]}_")
         except OSError as error:
-            draft.unlink(missing_ok=True)
             raise GitError(f"objects cannot be written to {place}: {error.strerror}") from error
-    descriptor = os.open(place, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def _copy_durably(source: Path, target: Path) -> None:
-    with source.open("rb") as read, target.open("xb") as written:
-        shutil.copyfileobj(read, written, 1024 * 1024)
-        written.flush()
-        os.fsync(written.fileno())
-    target.chmod(0o444)

@@ -31,7 +31,7 @@ _Changes = dict[bytes, _Node | None]
 
 
 async def overlay_tree(git: Git, base_tree: str, changes: Mapping[str, tuple[str, str] | None]) -> str:
-    """The tree `base_tree` with files replaced, added (path → mode and object id) or deleted (path → None).
+    """Return the tree `base_tree` with files replaced, added (path → mode and object id) or deleted (path → None).
 
     A file takes the place of a directory with all it holds, and a directory the place of a file. Deleting what is not
     there, or is a directory by now, changes nothing. Directories that become empty vanish.
@@ -41,16 +41,16 @@ async def overlay_tree(git: Git, base_tree: str, changes: Mapping[str, tuple[str
     """
     wanted = {}
     for path, change in changes.items():
-        wanted[path.encode("utf-8", "surrogateescape")] = _checked(path, change)
+        wanted[path.encode("utf-8", "surrogateescape")] = _check_paths(path, change)
     _refuse_contradictions(wanted)
     if not wanted:
         return base_tree
     edit = _Edit(base_tree, wanted, await _read_directories(git, base_tree, wanted))
     edit.rebuild_directory(b"")
-    return (await _write(git, edit.written))[-1]
+    return (await _write_trees(git, edit.written))[-1]
 
 
-def _checked(path: str, change: tuple[str, str] | None) -> _Node | None:
+def _check_paths(path: str, change: tuple[str, str] | None) -> _Node | None:
     if problem := find_path_objection(path):
         raise GitError(f"{path!r} cannot be put into a tree: {problem}")
     if change is None:
@@ -64,30 +64,30 @@ def _checked(path: str, change: tuple[str, str] | None) -> _Node | None:
 def _refuse_contradictions(wanted: _Changes) -> None:
     files = {path for path, node in wanted.items() if node}
     for path in files:
-        above = next((place for place in _above(path) if place in files), None)
+        above = next((place for place in _list_parents(path) if place in files), None)
         if above is not None:
             raise GitError(f"{os.fsdecode(above)!r} cannot be a file and hold {os.fsdecode(path)!r} at once")
 
 
-def _above(path: bytes) -> Iterator[bytes]:
-    """The directories a path lies in, nearest first, without the root."""
+def _list_parents(path: bytes) -> Iterator[bytes]:
+    """Yield the directories a path lies in, nearest first, without the root."""
     while b"/" in path:
         path = path.rpartition(b"/")[0]
         yield path
 
 
 async def _read_directories(git: Git, base_tree: str, wanted: _Changes) -> dict[bytes, _Listing]:
-    places = sorted({b"", *(place for path in wanted for place in _above(path))})
+    places = sorted({b"", *(place for path in wanted for place in _list_parents(path))})
     base = base_tree.encode()
     objects = await read_objects(git, [base + b":" + place if place else base for place in places])
     if objects[0] is None or objects[0].kind != "tree":
         raise GitError(f"{base_tree} is no tree of this repository")
     width = len(objects[0].oid) // 2
-    return {place: _parse(found, width) for place, found in zip(places, objects, strict=True)}
+    return {place: _parse_tree(found, width) for place, found in zip(places, objects, strict=True)}
 
 
-def _parse(found: GitObject | None, width: int) -> _Listing:
-    """A tree object's entries; nothing for a directory that does not exist or is a file."""
+def _parse_tree(found: GitObject | None, width: int) -> _Listing:
+    """Parse a tree object's entries; nothing for a directory that does not exist or is a file."""
     listing: _Listing = {}
     if found and found.kind == "tree":
         content = found.content
@@ -108,32 +108,32 @@ class _Edit:
     def __init__(self, base_tree: str, wanted: _Changes, listings: dict[bytes, _Listing]) -> None:
         self._hash = hashlib.sha1 if len(base_tree) == 40 else hashlib.sha256
         self._listings = listings
-        self._files = _by_parent(wanted)
-        self._directories = _by_parent(dict.fromkeys(place for place in listings if place))
+        self._files = _group_by_parent(wanted)
+        self._directories = _group_by_parent(dict.fromkeys(place for place in listings if place))
         self.written: dict[str, _Listing] = {}
 
     def rebuild_directory(self, place: bytes) -> _Node | None:
-        """The directory with its changes; None when nothing is left in it."""
+        """Return the directory with its changes; None when nothing is left in it."""
         listing = dict(self._listings[place])
         for name in self._directories.get(place, ()):
             child = self.rebuild_directory(place + b"/" + name if place else name)
-            _put(listing, name, child, was_tree=True)
+            _put_entry(listing, name, child, was_tree=True)
         for name, change in self._files.get(place, {}).items():
-            _put(listing, name, change, was_tree=False)
+            _put_entry(listing, name, change, was_tree=False)
         if listing or not place:
-            return self._keep(listing)
+            return self._keep_entry(listing)
         return None
 
-    def _keep(self, listing: _Listing) -> _Node:
+    def _keep_entry(self, listing: _Listing) -> _Node:
         content = b"".join(
-            node.mode.encode() + b" " + name + b"\0" + bytes.fromhex(node.oid) for name, node in _in_order(listing)
+            node.mode.encode() + b" " + name + b"\0" + bytes.fromhex(node.oid) for name, node in _sort_entries(listing)
         )
         oid = self._hash(b"tree %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
         self.written[oid] = listing
         return _Node(_TREE, oid)
 
 
-def _by_parent(wanted: _Changes) -> dict[bytes, _Changes]:
+def _group_by_parent(wanted: _Changes) -> dict[bytes, _Changes]:
     grouped: dict[bytes, _Changes] = {}
     for path, change in wanted.items():
         parent, _, name = path.rpartition(b"/")
@@ -141,7 +141,7 @@ def _by_parent(wanted: _Changes) -> dict[bytes, _Changes]:
     return grouped
 
 
-def _put(listing: _Listing, name: bytes, node: _Node | None, *, was_tree: bool) -> None:
+def _put_entry(listing: _Listing, name: bytes, node: _Node | None, *, was_tree: bool) -> None:
     """Set an entry, or remove one that is of the kind expected to be there."""
     if node:
         listing[name] = node
@@ -149,20 +149,20 @@ def _put(listing: _Listing, name: bytes, node: _Node | None, *, was_tree: bool) 
         del listing[name]
 
 
-def _in_order(listing: _Listing) -> Sequence[tuple[bytes, _Node]]:
-    """Entries in git's order, in which a directory's name ends with a slash."""
+def _sort_entries(listing: _Listing) -> Sequence[tuple[bytes, _Node]]:
+    """Sort entries in git's order, in which a directory's name ends with a slash."""
     return sorted(listing.items(), key=lambda item: item[0] + b"/" if item[1].mode == _TREE else item[0])
 
 
-async def _write(git: Git, trees: Mapping[str, _Listing]) -> Sequence[str]:
-    lines = (line for listing in trees.values() for line in (*map(_line, _in_order(listing)), b"\0"))
+async def _write_trees(git: Git, trees: Mapping[str, _Listing]) -> Sequence[str]:
+    lines = (line for listing in trees.values() for line in (*map(_format_entry, _sort_entries(listing)), b"\0"))
     made = (await git.run("mktree", "--batch", "-z", stdin=b"".join(lines))).text.split()
     if made != [*trees]:
         raise GitError("git mktree made other trees than were asked for: the repository may be damaged, run git fsck")
     return made
 
 
-def _line(item: tuple[bytes, _Node]) -> bytes:
+def _format_entry(item: tuple[bytes, _Node]) -> bytes:
     name, node = item
     kind = {_TREE: "tree", "160000": "commit"}.get(node.mode, "blob")
     return f"{node.mode.zfill(6)} {kind} {node.oid}\t".encode() + name + b"\0"

@@ -2,23 +2,16 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from worktrees.errors import GitError
 from worktrees.git import Git
 from worktrees.object_store.batch_reader import read_objects
-from worktrees.object_store.tree_overlay import TREE_MODES, overlay_tree
+from worktrees.object_store.object_ids import ImmutableCache, is_object_id
+from worktrees.records import split_records
 
-__all__ = [
-    "TREE_MODES",
-    "TreeEntry",
-    "find_commit",
-    "list_tree",
-    "overlay_tree",
-    "read_blob",
-    "read_blobs",
-    "read_tree_id",
-    "write_blob",
-]
+_trees: ImmutableCache[tuple[Path, str], str] = ImmutableCache(4096)
+"""The trees of commits."""
 
 
 @dataclass(frozen=True)
@@ -33,25 +26,25 @@ class TreeEntry:
 
 
 async def list_tree(git: Git, treeish: str, paths: Sequence[str] = ()) -> tuple[TreeEntry, ...]:
-    """All files of a tree in git's order; only those that are, or lie below, one of `paths` if any are given."""
+    """List the files of a tree in git's order; only those that are, or lie below, one of `paths` if any are given."""
     listing = await git.run_text("ls-tree", "-r", "-z", "--long", "--full-tree", treeish, "--", *paths)
-    return tuple(_entry(record) for record in listing.split("\0") if record)
+    return tuple(map(_parse_entry, split_records(listing)))
 
 
-def _entry(record: str) -> TreeEntry:
+def _parse_entry(record: str) -> TreeEntry:
     meta, _, path = record.partition("\t")
     mode, kind, oid, size = meta.split()
     return TreeEntry(path, mode, kind, oid, None if size == "-" else int(size))
 
 
 async def read_blobs(git: Git, oids: Sequence[str]) -> dict[str, bytes]:
-    """The contents of blobs by their ids.
+    """Return the contents of blobs by their ids.
 
     Raises:
         GitError: one of them does not exist or is no blob.
     """
     unique = list(dict.fromkeys(oids))
-    objects = await read_objects(git, [oid.encode() for oid in unique])
+    objects = await read_objects(git, list(map(str.encode, unique)))
     contents = {}
     for oid, found in zip(unique, objects, strict=True):
         if found is None or found.kind != "blob":
@@ -61,7 +54,7 @@ async def read_blobs(git: Git, oids: Sequence[str]) -> dict[str, bytes]:
 
 
 async def read_blob(git: Git, oid: str, path: str = "") -> bytes:
-    """The content of one blob, which may be named as `<tree>:<path>` too.
+    """Return the content of one blob, which may be named as `<tree>:<path>` too.
 
     With `path` it is what a checkout has at that place: the `.gitattributes` of the git's work tree may ask for other
     line ends or another encoding.
@@ -80,20 +73,26 @@ async def write_blob(git: Git, content: bytes, path: str = "") -> str:
 
 
 async def write_empty_tree(git: Git) -> str:
-    """The tree that holds nothing, written if it was not there."""
+    """Write the tree that holds nothing if it was not there, and return its id."""
     return await git.run_text("mktree", stdin=b"")
 
 
 async def find_commit(git: Git, name: str) -> str | None:
-    """The commit that a branch, a tag or an id names; None if there is no such thing."""
+    """Return the commit that a branch, a tag or an id names; None if there is no such thing."""
     words = ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
     return await git.run_text(*words, ok=(0, 1, 128)) or None
 
 
 async def read_tree_id(git: Git, commit: str) -> str:
-    """The tree of a commit.
+    """Return the tree of a commit.
 
     Raises:
         GitError: there is no such commit.
     """
-    return await git.run_text("rev-parse", "--verify", "--quiet", "--end-of-options", f"{commit}^{{tree}}")
+    known = _trees.get_value((git.git_dir, commit))
+    if known:
+        return known
+    tree = await git.run_text("rev-parse", "--verify", "--quiet", "--end-of-options", f"{commit}^{{tree}}")
+    if is_object_id(commit):
+        _trees.store_value((git.git_dir, commit), tree)
+    return tree

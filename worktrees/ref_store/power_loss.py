@@ -1,4 +1,4 @@
-"""What a power cut leaves besides locks: refs and loose objects without content, names that did not reach the disk."""
+"""Remains of a power cut besides locks: refs and loose objects without content, names that did not reach the disk."""
 
 import os
 import re
@@ -8,6 +8,7 @@ from pathlib import Path
 
 from anyio import to_thread
 
+from worktrees.durable_files import sync_directory, sync_file
 from worktrees.errors import GitError
 from worktrees.git import Git
 
@@ -25,10 +26,10 @@ async def find_broken_refs(git: Git, prefixes: Sequence[str]) -> tuple[str, ...]
 
 def find_broken_refs_sync(git: Git, prefixes: Sequence[str]) -> tuple[str, ...]:
     """Return the same as `find_broken_refs`. Blocks."""
-    return tuple(sorted(set(_broken(git.git_dir, prefixes))))
+    return tuple(sorted(set(_find_broken(git.git_dir, prefixes))))
 
 
-def _broken(git_dir: Path, prefixes: Sequence[str]) -> Iterator[str]:
+def _find_broken(git_dir: Path, prefixes: Sequence[str]) -> Iterator[str]:
     for prefix in prefixes:
         place = git_dir / prefix
         if place.is_file():
@@ -55,17 +56,16 @@ async def replace_broken_ref(git: Git, ref: str, new: str | None) -> None:
         GitError: somebody holds its lock, or it cannot be written.
     """
     try:
-        await to_thread.run_sync(_replace, git.git_dir / ref, new)
+        await to_thread.run_sync(_replace_ref_file, git.git_dir / ref, new)
     except OSError as error:
         raise GitError(f"the broken ref {git.git_dir / ref} cannot be replaced: {error.strerror}") from error
 
 
-def _replace(file: Path, new: str | None) -> None:
+def _replace_ref_file(file: Path, new: str | None) -> None:
     lock = file.with_name(f"{file.name}.lock")
-    with os.fdopen(os.open(lock, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o644), "w") as draft:
+    with lock.open("x", encoding="ascii") as draft:
         draft.write(f"{new}\n" if new else "")
-        draft.flush()
-        os.fsync(draft.fileno())
+    sync_file(lock)
     if not _is_broken(file):
         lock.unlink()
     elif new:
@@ -73,15 +73,15 @@ def _replace(file: Path, new: str | None) -> None:
     else:
         file.unlink()
         lock.unlink()
-    _sync_directory(file.parent)
+    sync_directory(file.parent)
 
 
 async def read_last_move(git: Git, ref: str) -> str | None:
     """Return where the reflog says that a ref was last put, None if it has none or its end cannot be read."""
-    return await to_thread.run_sync(_last_move, git.git_dir / "logs" / ref)
+    return await to_thread.run_sync(_read_last_move, git.git_dir / "logs" / ref)
 
 
-def _last_move(log: Path) -> str | None:
+def _read_last_move(log: Path) -> str | None:
     with suppress(OSError), log.open("rb") as file:
         file.seek(max(0, os.fstat(file.fileno()).st_size - _LOG_BYTES))
         for line in reversed(file.read().decode("utf-8", "replace").splitlines()):
@@ -96,10 +96,10 @@ async def remove_empty_objects(git: Git, since_s: float) -> tuple[str, ...]:
     None is ever sound, and git writes no object whose file is there: it would take the empty one for it.
     `since_s` is in seconds since 1970.
     """
-    return await to_thread.run_sync(lambda: tuple(_removed_objects(git.git_dir / "objects", since_s)))
+    return await to_thread.run_sync(lambda: tuple(_remove_empty_objects(git.git_dir / "objects", since_s)))
 
 
-def _removed_objects(objects: Path, since_s: float) -> Iterator[str]:
+def _remove_empty_objects(objects: Path, since_s: float) -> Iterator[str]:
     for number in range(256):
         folder = objects / f"{number:02x}"
         with suppress(FileNotFoundError), os.scandir(folder) as entries:
@@ -119,13 +119,9 @@ async def sync_ref(git: Git, ref: str) -> None:
 
     Without it a ref could be back where it was after a power cut, while a journal on another disk says that it moved.
     """
-    await to_thread.run_sync(_sync_directory, (git.git_dir / ref).parent)
+    await to_thread.run_sync(_sync_existing, (git.git_dir / ref).parent)
 
 
-def _sync_directory(directory: Path) -> None:
+def _sync_existing(directory: Path) -> None:
     with suppress(FileNotFoundError):  # git keeps refs elsewhere
-        descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+        sync_directory(directory)

@@ -1,18 +1,21 @@
 """Reading, moving and removing refs. What protects a landing is that `move_ref` compares and swaps."""
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from types import MappingProxyType
 
 from worktrees.errors import GitError, RefMoved
 from worktrees.git import Git
-from worktrees.locks.git_lock_files import remove_dead_locks
+from worktrees.locks.git_lock_files import get_locked_ref, remove_dead_locks
+from worktrees.records import encode_records
 from worktrees.ref_store.power_loss import sync_ref
 
 
 async def read_ref(git: Git, ref: str) -> str | None:
-    """What a full ref name such as `refs/heads/main` points at, None if it does not exist."""
-    return await git.run_text("rev-parse", "--verify", "--quiet", "--end-of-options", _full(ref), ok=(0, 1)) or None
+    """Return what a full ref name such as `refs/heads/main` points at, None if it does not exist."""
+    return (
+        await git.run_text("rev-parse", "--verify", "--quiet", "--end-of-options", _require_full_name(ref), ok=(0, 1))
+        or None
+    )
 
 
 async def move_ref(
@@ -27,14 +30,14 @@ async def move_ref(
         GitError: it could not be moved for another reason, such as a lock that a killed process has left.
     """
     try:
-        lines = [f"update {_full(ref)}\0{new}\0{old or '0' * len(new)}\0"]
-        lines += [f"verify {_full(name)}\0{object_}\0" for name, object_ in others.items()]
-        stdin = "".join(lines).encode("utf-8", "surrogateescape")
-        await git.run("update-ref", "-m", reason, "-z", "--stdin", stdin=stdin)
+        lines = [_format_update(ref, new, old)]
+        for name, object_ in others.items():
+            lines.append(f"verify {_require_full_name(name)}\0{object_}")
+        await git.run("update-ref", "-m", reason, "-z", "--stdin", stdin=encode_records(lines))
         await sync_ref(git, ref)
     except GitError as error:
         current = await read_ref(git, ref)
-        if current == old and all([await read_ref(git, name) == object_ for name, object_ in others.items()]):
+        if current == old and await _do_refs_match(git, others):
             raise
         raise RefMoved(
             f"{ref} was expected at {old or 'nothing'} but is at {current or 'nothing'}",
@@ -44,36 +47,46 @@ async def move_ref(
         ) from error
 
 
+async def _do_refs_match(git: Git, refs: Mapping[str, str]) -> bool:
+    for name, object_ in refs.items():
+        if await read_ref(git, name) != object_:
+            return False
+    return True
+
+
 async def move_refs(git: Git, moves: Mapping[str, tuple[str, str | None]], reason: str) -> None:
     """Move many refs, all or none: each name with what it is to point at and what it points at now (None: nothing).
 
     Raises:
         GitError: one of them points elsewhere by now, is locked, or cannot exist beside another ref.
     """
-    if not moves:
-        return
-    zero = "0" * len(next(iter(moves.values()))[0])
-    asked = "".join(f"update {_full(ref)}\0{new}\0{old or zero}\0" for ref, (new, old) in moves.items())
-    options = ("update-ref", "-z", "-m", reason, "--stdin")
-    await git.run(*options, stdin=asked.encode("utf-8", "surrogateescape"))
+    lines = []
+    for ref, (new, old) in moves.items():
+        lines.append(_format_update(ref, new, old))
+    if lines:
+        await git.run("update-ref", "-z", "-m", reason, "--stdin", stdin=encode_records(lines))
 
 
 async def set_ref(git: Git, ref: str, new: str) -> None:
     """Point `ref` at `new`, wherever it pointed before."""
-    await git.run("update-ref", _full(ref), new)
+    await git.run("update-ref", _require_full_name(ref), new)
     await sync_ref(git, ref)
 
 
 async def delete_refs(git: Git, refs: Sequence[str]) -> None:
     """Remove refs, all in one transaction; those that do not exist are no error."""
     if refs:
-        await git.run("update-ref", "-z", "--stdin", stdin=b"".join(_deletion(ref) for ref in refs))
+        await git.run("update-ref", "-z", "--stdin", stdin=encode_records(map(_format_deletion, refs)))
 
 
 async def list_refs(git: Git, prefix: str) -> dict[str, str]:
-    """The refs below a prefix such as `refs/orchestrate/<run>`, with what each points at."""
-    listing = await git.run_text("for-each-ref", "--format=%(refname) %(objectname)", _full(prefix))
-    return dict(_pair(line) for line in listing.splitlines())
+    """Return the refs below a prefix such as `refs/orchestrate/<run>`, with what each points at."""
+    listing = await git.run_text("for-each-ref", "--format=%(refname) %(objectname)", _require_full_name(prefix))
+    found = {}
+    for line in listing.splitlines():
+        name, _, oid = line.rpartition(" ")
+        found[name] = oid
+    return found
 
 
 async def remove_dead_ref_locks(git: Git, prefixes: Sequence[str]) -> tuple[str, ...]:
@@ -84,28 +97,24 @@ async def remove_dead_ref_locks(git: Git, prefixes: Sequence[str]) -> tuple[str,
     Raises:
         LockedRepository: such a process still holds it after ten seconds, or it cannot be removed.
     """
-    removed = await remove_dead_locks(git.git_dir, _places(git, prefixes))
-    return tuple(sorted(_ref(git, lock) for lock in removed))
+    places = []
+    for prefix in prefixes:
+        places.append(git.git_dir / _require_full_name(prefix).rstrip("/"))
+    refs = []
+    for lock in await remove_dead_locks(git.git_dir, places):
+        refs.append(get_locked_ref(git.git_dir, lock))
+    return tuple(sorted(refs))
 
 
-def _places(git: Git, prefixes: Sequence[str]) -> list[Path]:
-    return [git.git_dir / _full(prefix).rstrip("/") for prefix in prefixes]
+def _format_update(ref: str, new: str, old: str | None) -> str:
+    return f"update {_require_full_name(ref)}\0{new}\0{old or '0' * len(new)}"
 
 
-def _ref(git: Git, lock: Path) -> str:
-    return str(lock.relative_to(git.git_dir)).removesuffix(".lock")
+def _format_deletion(ref: str) -> str:
+    return f"delete {_require_full_name(ref)}\0"
 
 
-def _deletion(ref: str) -> bytes:
-    return f"delete {_full(ref)}\0\0".encode("utf-8", "surrogateescape")
-
-
-def _full(ref: str) -> str:
+def _require_full_name(ref: str) -> str:
     if not ref.startswith("refs/") or ".." in ref or "\0" in ref:
         raise GitError(f"{ref!r} is no full ref name: it must begin with refs/")
     return ref
-
-
-def _pair(line: str) -> tuple[str, str]:
-    name, _, oid = line.rpartition(" ")
-    return name, oid

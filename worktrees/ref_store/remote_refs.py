@@ -7,10 +7,14 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from anyio import to_thread
+
 from worktrees.errors import GitError, PushRefused, UnknownRemote
 from worktrees.git import Git
 from worktrees.object_store.packs import quote_alternate
 from worktrees.ref_store.remote_view import parse_local_path
+from worktrees.repositories.configuration import list_remotes
+from worktrees.safety.path_rules import escape_path
 
 _CREDENTIALS = re.compile(r"(?<=://)[^/@\s]+(?=@)")
 _REFUSED = re.compile(r"^!\t[^\t]*\t(.*)$", re.MULTILINE)
@@ -18,7 +22,7 @@ _NO_SUCH_REMOTE = 2
 
 
 async def get_push_url(git: Git, remote: str) -> str:
-    """The URL that is pushed to.
+    """Return the URL that is pushed to.
 
     Raises:
         UnknownRemote: neither the repository's nor the user's configuration knows the remote.
@@ -28,15 +32,26 @@ async def get_push_url(git: Git, remote: str) -> str:
         listing = await git.build_remote_git().run_text("remote", "get-url", "--push", "--all", "--", remote)
     except GitError as error:
         if error.exit_code == _NO_SUCH_REMOTE:
-            raise UnknownRemote(f"there is no remote {remote}", error.args_, error.exit_code, error.stderr) from error
+            told = f"there is no remote {remote} ({await to_thread.run_sync(_describe_remotes, git.git_dir)})"
+            raise UnknownRemote(told, error.args_, error.exit_code, error.stderr) from error
         raise
     urls = listing.splitlines()
     for url in urls:
-        await _require_outside(git, remote, url)
+        await _require_outside_checkout(git, remote, url)
     return urls[0]
 
 
-async def _require_outside(git: Git, remote: str, url: str) -> None:
+def _describe_remotes(git_dir: Path) -> str:
+    try:
+        names = sorted(list_remotes(git_dir))
+    except GitError as error:
+        return str(error)
+    if names:
+        return f"the repository has {', '.join(map(escape_path, names))}"
+    return "the repository has none"
+
+
+async def _require_outside_checkout(git: Git, remote: str, url: str) -> None:
     """Make sure that a remote did not come along with the repository: hooks of a local one would run as the user."""
     path = parse_local_path(url)
     if path is None:
@@ -55,7 +70,7 @@ async def _require_outside(git: Git, remote: str, url: str) -> None:
 
 
 async def read_remote_tip(git: Git, remote: str, branch: str) -> str | None:
-    """The commit at which a branch stands on a remote, None if it does not exist there.
+    """Return the commit at which a branch stands on a remote, None if it does not exist there.
 
     Raises:
         UnknownRemote: there is no such remote.
@@ -65,7 +80,7 @@ async def read_remote_tip(git: Git, remote: str, branch: str) -> str | None:
     try:
         listing = await git.build_remote_git().run_text("ls-remote", "--", url, ref)
     except GitError as error:
-        raise _without_credentials(error) from error
+        raise _hide_credentials(error) from error
     lines = (line.partition("\t") for line in listing.splitlines())
     return next((commit for commit, _, name in lines if name == ref), None)
 
@@ -83,19 +98,21 @@ async def push_commit(git: Git, remote: str, commit: str, branch: str, wishes: S
         told = (*options, *(f"--push-option={wish}" for wish in wishes))
         done = await git.build_remote_git().run("push", *told, "--", remote, f"{commit}:refs/heads/{branch}", ok=(0, 1))
     except GitError as error:
-        raise _without_credentials(error) from error
+        raise _hide_credentials(error) from error
     if done.exit_code:
         said = "; ".join(_REFUSED.findall(done.text)) or "it did not say why"
         raise PushRefused(f"{remote} refuses {branch}: {said}", ("push", remote), done.exit_code)
 
 
-def _without_credentials(error: GitError) -> GitError:
-    """The same, without what may stand before the host in a URL."""
+def _hide_credentials(error: GitError) -> GitError:
+    """Return the same error without what may stand before the host in a URL."""
     return GitError(_CREDENTIALS.sub("…", str(error)), (error.args_[:1]), error.exit_code, "")
 
 
 async def list_remote_refs(git: Git, remote: str, *patterns: str) -> dict[str, str]:
-    """The refs of a remote that fit one of the patterns, such as `refs/orchestrate/*`, with what each points at.
+    """Return the refs of a remote that fit one of the patterns, with what each points at.
+
+    A pattern is a name such as `refs/orchestrate/*`.
 
     Raises:
         UnknownRemote: there is no such remote.
@@ -105,7 +122,7 @@ async def list_remote_refs(git: Git, remote: str, *patterns: str) -> dict[str, s
     try:
         listing = await git.build_remote_git().run_text("ls-remote", "--", url, *patterns)
     except GitError as error:
-        raise _without_credentials(error) from error
+        raise _hide_credentials(error) from error
     lines = (line.partition("\t") for line in listing.splitlines())
     return {name: oid for oid, _, name in lines}
 
@@ -117,16 +134,16 @@ async def fetch_refs(git: Git, remote: str, refs: Sequence[str]) -> None:
         UnknownRemote: there is no such remote.
         GitError: it could not be reached, or has no such ref.
     """
-    await _fetch(git, remote, [f"+{ref}:{ref}" for ref in refs])
+    await _fetch_refspecs(git, remote, [f"+{ref}:{ref}" for ref in refs])
 
 
-async def _fetch(git: Git, remote: str, what: Sequence[str]) -> None:
+async def _fetch_refspecs(git: Git, remote: str, what: Sequence[str]) -> None:
     url = await get_push_url(git, remote)
     options = ("--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--recurse-submodules=no")
     try:
         await git.build_remote_git().run("fetch", *options, "--", url, *what)
     except GitError as error:
-        raise _without_credentials(error) from error
+        raise _hide_credentials(error) from error
 
 
 async def fetch_commits(git: Git, remote: str, commits: Sequence[str]) -> None:
@@ -136,7 +153,7 @@ async def fetch_commits(git: Git, remote: str, commits: Sequence[str]) -> None:
         UnknownRemote: there is no such remote.
         GitError: it could not be reached, or has no such commit.
     """
-    await _fetch(git, remote, commits)
+    await _fetch_refspecs(git, remote, commits)
 
 
 async def swap_remote_refs(
@@ -168,7 +185,7 @@ async def swap_remote_refs(
     try:
         done = await git.build_remote_git().run("push", *options, *leases, "--", url, *wanted, ok=(0, 1), env=also)
     except GitError as error:
-        raise _without_credentials(error) from error
+        raise _hide_credentials(error) from error
     if done.exit_code:
         said = "; ".join(_REFUSED.findall(done.text)) or "it did not say why"
         raise PushRefused(f"{remote} refuses {', '.join(moves)}: {said}", ("push", remote), done.exit_code)

@@ -88,7 +88,7 @@ def _own_settings(listed: Iterable[ListedSetting], base: Path) -> Iterator[tuple
         if one.scope not in _OWN_SCOPES or one.value is None:
             continue
         if address := _ADDRESS.fullmatch(one.key):
-            yield one.key, _absolute(one.value, base)
+            yield one.key, _make_absolute(one.value, base)
             if one.key.endswith(".url"):
                 yield f"remote.{address['name']}.fetch", f"+refs/heads/*:refs/remotes/{address['name']}/*"
         elif _HEADER.fullmatch(one.key) or _EXTENSION.fullmatch(one.key):
@@ -105,7 +105,7 @@ def parse_local_path(address: str) -> Path | None:
     return None
 
 
-def _absolute(address: str, base: Path) -> str:
+def _make_absolute(address: str, base: Path) -> str:
     """Return an address that names the same from anywhere: a path may be relative to the checkout."""
     is_path = bool(address) and ":" not in address.partition("/")[0]
     if is_path:
@@ -122,12 +122,12 @@ def _user_settings(listed: Iterable[ListedSetting]) -> Iterator[tuple[str, str |
 
 
 def _write_settings(file: Path, settings: Iterable[tuple[str, str | None]]) -> None:
-    text = "".join(_written(key, value) for key, value in settings)
+    text = "".join(_format_setting(key, value) for key, value in settings)
     file.touch(mode=0o600)
     file.write_text(text, encoding="utf-8", errors="surrogateescape")
 
 
-def _written(key: str, value: str | None) -> str:
+def _format_setting(key: str, value: str | None) -> str:
     section, _, rest = key.partition(".")
     subsection, dot, name = rest.rpartition(".")
     escaped = subsection.replace("\\", "\\\\").replace('"', '\\"')

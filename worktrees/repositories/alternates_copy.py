@@ -10,9 +10,12 @@ from pathlib import Path
 
 from anyio import to_thread
 
+from worktrees.durable_files import write_durably
 from worktrees.errors import GitError
 from worktrees.locks.file_lock import hold_file_lock
-from worktrees.object_store.packs import OBJECT_ID, find_existing_objects, quote_alternate, write_pack
+from worktrees.object_store.object_ids import is_object_id
+from worktrees.object_store.packs import find_existing_objects, quote_alternate, write_pack
+from worktrees.records import encode_lines
 from worktrees.repositories.repository import GitRepository
 
 _MOST_PACKS = 40
@@ -41,16 +44,16 @@ class AlternatesCopy:
             OSError: the copy cannot be written.
         """
         await to_thread.run_sync(self._lay_out)
-        oids = [await self._resolve(name) for name in wanted]
-        if set(oids) <= self._tips():
+        oids = [await self._resolve_name(name) for name in wanted]
+        if set(oids) <= self._read_tips():
             return
         async with hold_file_lock(self.place / "lock"):
-            tips = self._tips()
+            tips = self._read_tips()
             new = [oid for oid in oids if oid not in tips]
             if new:
-                await self._copy(new, tips)
+                await self._copy_packs(new, tips)
 
-    async def _copy(self, new: list[str], tips: set[str]) -> None:
+    async def _copy_packs(self, new: list[str], tips: set[str]) -> None:
         git = self.repository.git
         lender = quote_alternate(self.repository.common_dir / "objects").decode("utf-8", "surrogateescape")
         places = {"GIT_OBJECT_DIRECTORY": str(self.objects_directory), "GIT_ALTERNATE_OBJECT_DIRECTORIES": lender}
@@ -63,16 +66,14 @@ class AlternatesCopy:
         pack = await write_pack(git, wanted, without, self.objects_directory / "pack" / "pack", env=places)
         for file in (pack, pack.with_suffix(".idx")):
             file.chmod(0o444)
-        draft = self.place / "tips.new"
-        draft.write_text("".join(f"{oid}\n" for oid in sorted({*known, *new})), encoding="ascii")
-        draft.rename(self.place / "tips")
+        write_durably(self.place / "tips", encode_lines(sorted({*known, *new})))
         for old in replaced:
             if old != pack:
                 old.with_suffix(".idx").unlink(missing_ok=True)
                 old.unlink()
 
-    async def _resolve(self, name: str) -> str:
-        if OBJECT_ID.fullmatch(name):
+    async def _resolve_name(self, name: str) -> str:
+        if is_object_id(name):
             return name
         return await self.repository.git.run_text("rev-parse", "--verify", "--end-of-options", name)
 
@@ -81,7 +82,7 @@ class AlternatesCopy:
             folder.mkdir(parents=True, exist_ok=True)
             folder.chmod(0o755)  # commands may run as another user than we
 
-    def _tips(self) -> set[str]:
+    def _read_tips(self) -> set[str]:
         try:
             return set((self.place / "tips").read_text(encoding="ascii").split())
         except FileNotFoundError:

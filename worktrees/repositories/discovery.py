@@ -18,7 +18,7 @@ class Checkout:
 
 
 def find_checkout(path: Path) -> Checkout:
-    """The checkout that `path`, a file or directory, belongs to.
+    """Return the checkout that `path`, a file or directory, belongs to.
 
     Raises:
         NotARepository: there is none, or it has no files.
@@ -28,7 +28,7 @@ def find_checkout(path: Path) -> Checkout:
     start = path.resolve()
     for place in (start, *start.parents):
         if (place / ".git").exists():
-            return _checkout(place)
+            return _find_directories(place)
         if _is_git_dir(place) and place.name != ".git":
             raise NotARepository(
                 f"{place} is a bare repository, which has no files to work on: "
@@ -40,13 +40,13 @@ def find_checkout(path: Path) -> Checkout:
     )
 
 
-def _checkout(root: Path) -> Checkout:
+def _find_directories(root: Path) -> Checkout:
     entry = root / ".git"
     if entry.is_dir():
         git_dir = entry.resolve()
     else:
-        git_dir = _pointed_to(entry)
-    common_dir = _common_dir(git_dir)
+        git_dir = _read_pointer(entry)
+    common_dir = _find_common_dir(git_dir)
     if not _is_git_dir(common_dir) or not (git_dir / "HEAD").is_file():
         raise NotARepository(
             f"{entry} does not lead to a git repository (looked in {git_dir}): "
@@ -71,19 +71,19 @@ def _is_its_own(found: Checkout) -> bool:
     """
     if found.git_dir.parent == found.common_dir / "worktrees":
         back = found.git_dir / "gitdir"
-        return back.is_file() and (found.git_dir / _first_line(back)).resolve() == found.root / ".git"
+        return back.is_file() and (found.git_dir / _read_first_line(back)).resolve() == found.root / ".git"
     if found.git_dir != found.common_dir:
         return False
     if found.git_dir.is_relative_to(found.root):
         return True
-    named = _configured(found.git_dir, "core.worktree")
+    named = _read_setting(found.git_dir, "core.worktree")
     if named:
         return (found.git_dir / named).resolve() == found.root
-    return found.git_dir.name != ".git" and _configured(found.git_dir, "core.bare", "--type=bool") != "true"
+    return found.git_dir.name != ".git" and _read_setting(found.git_dir, "core.bare", "--type=bool") != "true"
 
 
-def _configured(git_dir: Path, key: str, *options: str) -> str:
-    """A setting of the git directory's own files; empty where there is none."""
+def _read_setting(git_dir: Path, key: str, *options: str) -> str:
+    """Return a setting of the git directory's own files; empty where there is none."""
     files = []
     for name in ("config.worktree", "config"):
         if (git_dir / name).is_file():
@@ -92,22 +92,22 @@ def _configured(git_dir: Path, key: str, *options: str) -> str:
     return next((value for value in asked if value), "")
 
 
-def _pointed_to(entry: Path) -> Path:
-    """Where a `.git` file of a linked worktree or a submodule points."""
-    text = _first_line(entry)
+def _read_pointer(entry: Path) -> Path:
+    """Return where a `.git` file of a linked worktree or a submodule points."""
+    text = _read_first_line(entry)
     if not text.startswith("gitdir: "):
         raise NotARepository(f"{entry} is neither a git directory nor a pointer to one: restore or remove it")
     return (entry.parent / text.removeprefix("gitdir: ")).resolve()
 
 
-def _common_dir(git_dir: Path) -> Path:
+def _find_common_dir(git_dir: Path) -> Path:
     pointer = git_dir / "commondir"
     if pointer.is_file():
-        return (git_dir / _first_line(pointer)).resolve()
+        return (git_dir / _read_first_line(pointer)).resolve()
     return git_dir
 
 
-def _first_line(file: Path) -> str:
+def _read_first_line(file: Path) -> str:
     return file.read_bytes()[:4096].decode("utf-8", "surrogateescape").partition("\n")[0]
 
 

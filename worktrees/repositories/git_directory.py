@@ -1,7 +1,8 @@
-"""What a git directory may hold before git reads it: no links to other places of the host, and nothing that hangs.
+"""Examination of a git directory before git reads it: no links to other places of the host, and nothing that hangs.
 
 Git follows symbolic links and waits in pipes anywhere in a git directory. One that came from a stranger could name any
-file of the user's in that way. Only its objects may lie elsewhere, as after `git clone --shared`; see `object_copy`.
+file of the user's in that way. Only its objects may lie elsewhere, as after `git clone --shared`; see
+`alternates_copy`.
 """
 
 import os
@@ -37,15 +38,15 @@ def check_git_directory(checkout: Checkout) -> bool:
         OSError: it cannot be looked into.
     """
     for place in dict.fromkeys((checkout.common_dir, checkout.git_dir)):
-        for entry in _entries(place):
+        for entry in _list_entries(place):
             if entry.name in _READ_BY_GIT and not _is_object_link(entry):
                 _require_inside(entry, checkout)
     for name in _WALKED:
-        for entry in _walk(checkout.common_dir / name):
+        for entry in _walk_entries(checkout.common_dir / name):
             _require_inside(entry, checkout)
-    for entry in _entries(checkout.common_dir / "worktrees"):
+    for entry in _list_entries(checkout.common_dir / "worktrees"):
         _require_inside(entry, checkout)
-    return _examine_objects(checkout.common_dir / "objects")
+    return _check_objects(checkout.common_dir / "objects")
 
 
 def _is_object_link(entry: os.DirEntry[str]) -> bool:
@@ -73,34 +74,34 @@ def _require_file_or_directory(place: Path) -> None:
             )
 
 
-def _examine_objects(objects: Path) -> bool:
+def _check_objects(objects: Path) -> bool:
     """Look through an object directory and all that it borrows from; return True if it borrows from any."""
-    links = [entry for entry in _object_entries(objects) if _is_link(entry)]
-    todo = list(_alternates(objects))
+    links = [entry for entry in _list_object_entries(objects) if _is_link(entry)]
+    todo = list(_list_alternates(objects))
     known: set[Path] = set()
     while todo:
         place = todo.pop()
         if place in known:
             continue
         known.add(place)
-        for entry in _object_entries(place):
+        for entry in _list_object_entries(place):
             _is_link(entry)
-        todo += _alternates(place)
+        todo += _list_alternates(place)
         if len(known) > _MAX_ALTERNATES:
             raise NotARepository(f"{objects} borrows from more than {_MAX_ALTERNATES} directories: clone it anew")
     return objects.is_symlink() or bool(links or known)
 
 
-def _object_entries(objects: Path) -> Iterator[os.DirEntry[str]]:
-    """Whatever git may read of an object directory."""
-    for entry in _entries(objects):
+def _list_object_entries(objects: Path) -> Iterator[os.DirEntry[str]]:
+    """Yield whatever git may read of an object directory."""
+    for entry in _list_entries(objects):
         if entry.name in _NAMED_IN_OBJECTS:
             yield entry
             for name in _NAMED_IN_OBJECTS[entry.name]:
-                yield from _entries(Path(entry.path, name))
+                yield from _list_entries(Path(entry.path, name))
         elif _FAN_OUT.fullmatch(entry.name):
             yield entry
-            for inner in _entries(Path(entry.path)):
+            for inner in _list_entries(Path(entry.path)):
                 if _LOOSE.fullmatch(inner.name):
                     yield inner
 
@@ -112,31 +113,34 @@ def _is_link(entry: os.DirEntry[str]) -> bool:
     return entry.is_symlink()
 
 
-def _alternates(objects: Path) -> Iterator[Path]:
-    """The directories that `info/alternates` names, as git reads them: relative ones from the object directory."""
+def _list_alternates(objects: Path) -> Iterator[Path]:
+    """Yield the directories that `info/alternates` names, as git reads them.
+
+    Relative ones from the object directory.
+    """
     with suppress(FileNotFoundError, NotADirectoryError, PermissionError):
         for line in (objects / "info" / "alternates").read_bytes().split(b"\n"):
             if line and not line.startswith(b"#"):
-                place = Path(os.path.normpath(objects / os.fsdecode(_unquoted(line))))
+                place = Path(os.path.normpath(objects / os.fsdecode(_unquote_line(line))))
                 if place.is_dir():
                     yield place
 
 
-def _unquoted(line: bytes) -> bytes:
+def _unquote_line(line: bytes) -> bytes:
     if not line.startswith(b'"'):
         return line
     return line.rstrip().strip(b'"').decode("unicode_escape").encode("latin-1", "replace")
 
 
-def _walk(top: Path) -> Iterator[os.DirEntry[str]]:
+def _walk_entries(top: Path) -> Iterator[os.DirEntry[str]]:
     todo = [top]
     while todo:
-        for entry in _entries(todo.pop()):
+        for entry in _list_entries(todo.pop()):
             yield entry
             if entry.is_dir(follow_symlinks=False):
                 todo.append(Path(entry.path))
 
 
-def _entries(place: Path) -> Iterator[os.DirEntry[str]]:
+def _list_entries(place: Path) -> Iterator[os.DirEntry[str]]:
     with suppress(FileNotFoundError, NotADirectoryError, PermissionError), os.scandir(place) as entries:
         yield from entries

@@ -22,8 +22,8 @@ def check_owner(root: Path, places: Iterable[Path]) -> None:
     if strange is None or is_owner_accepted(root):
         return
     raise NotARepository(
-        f"the repository of {root} belongs to another user ({_owner(strange)} owns {strange}), whose settings would be "
-        "obeyed as yours: git refuses it (dubious ownership), and so does Orchestrate. If you trust them: "
+        f"the repository of {root} belongs to another user ({_name_owner(strange)} owns {strange}), whose settings "
+        "would be obeyed as yours: git refuses it (dubious ownership), and so does Orchestrate. If you trust them: "
         f"git config --global --add safe.directory {root}"
     )
 
@@ -33,11 +33,11 @@ def _is_own(place: Path) -> bool:
         owner = place.lstat().st_uid
     except OSError:
         return False
-    return owner in _own_users()
+    return owner in _list_own_users()
 
 
-def _own_users() -> set[int]:
-    """The ids that count as the user's own: under sudo also that of whoever called it."""
+def _list_own_users() -> set[int]:
+    """Return the ids that count as the user's own: under sudo also that of whoever called it."""
     own = {os.geteuid()}
     caller = os.environ.get("SUDO_UID", "")
     if own == {0} and caller.isascii() and caller.isdecimal():
@@ -45,7 +45,7 @@ def _own_users() -> set[int]:
     return own
 
 
-def _owner(place: Path) -> str:
+def _name_owner(place: Path) -> str:
     with suppress(OSError):
         number = place.lstat().st_uid
         with suppress(KeyError):

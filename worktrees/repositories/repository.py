@@ -33,7 +33,7 @@ class GitRepository:
 
     @classmethod
     def open(cls, path: Path) -> "GitRepository":
-        """The repository that `path` lies in, be it a checkout, a linked worktree, or anything inside one.
+        """Open the repository that `path` lies in: a checkout, a linked worktree, or anything inside one.
 
         Raises:
             NotARepository: there is none, it is bare or another user's, or git cannot or may not read it.
@@ -45,7 +45,7 @@ class GitRepository:
         except OSError as error:
             raise NotARepository(f"{path} cannot be looked into: {error}") from error
         try:
-            git = Git(place.common_dir, overrides=_drivers(place))
+            git = Git(place.common_dir, overrides=_read_driver_overrides(place))
             opened = cls(place.root, place.git_dir, place.common_dir, git, is_borrowing)
             opened.read_head_commit()
         except NoCommit:
@@ -60,11 +60,11 @@ class GitRepository:
         return Git(self.git_dir, work_tree=self.root, overrides=self.git.overrides)
 
     def read_branch(self) -> str | None:
-        """The branch that is checked out, None when HEAD is detached."""
+        """Return the branch that is checked out, None when HEAD is detached."""
         return self.checkout_git.run_sync("symbolic-ref", "--quiet", "--short", "HEAD", ok=(0, 1)).text or None
 
     def read_head_commit(self) -> str:
-        """The commit that is checked out.
+        """Return the commit that is checked out.
 
         Raises:
             NoCommit: the branch has none yet.
@@ -75,7 +75,7 @@ class GitRepository:
         return found.text
 
     def list_dirty_paths(self) -> tuple[str, ...]:
-        """The paths that are changed or untracked in the user's checkout, sorted, in printable form.
+        """Return the paths that are changed or untracked in the user's checkout, sorted, in printable form.
 
         Ignored files and submodules are left out. Files that a filter of the user's converts may be named although
         they are unchanged: filters are not run.
@@ -86,7 +86,7 @@ class GitRepository:
         return tuple(sorted({escape_path(entry[3:]) for entry in status.text.split("\0") if entry}))
 
     def list_checked_out_branches(self) -> Mapping[str, Path]:
-        """Each branch that some checkout of the repository has checked out, and where."""
+        """Return each branch that some checkout of the repository has checked out, and where."""
         listing = self.git.run_sync("worktree", "list", "--porcelain", "-z").text
         found = {}
         for record in listing.split("\0\0"):
@@ -95,23 +95,15 @@ class GitRepository:
                 found[fields["branch"].removeprefix(_BRANCH)] = Path(fields["worktree"])
         return found
 
-    def list_remotes(self) -> Mapping[str, str]:
-        """The name and URL of each remote, as the repository's configuration has them."""
-        from git import Repo  # imported here because it takes longer than everything else together
-
-        with Repo(self.common_dir) as repo, repo.config_reader("repository") as config:
-            names = []
-            for section in config.sections():
-                if section.startswith('remote "'):
-                    names.append(section[8:-1])
-            return {name: str(config.get_value(f'remote "{name}"', "url", "")) for name in names}
-
     def read_driver_overrides(self) -> tuple[Setting, ...]:
-        """What switches off the drivers that the configuration names now; the user may change it during a run."""
-        return _drivers(Checkout(self.root, self.git_dir, self.common_dir))
+        """Return the settings that switch off the drivers that the configuration names now.
+
+        The user may change it during a run.
+        """
+        return _read_driver_overrides(Checkout(self.root, self.git_dir, self.common_dir))
 
     def read_configuration(self) -> bytes:
-        """The files that the configuration is made of, not counting files that they include."""
+        """Return the files that the configuration is made of, not counting files that they include."""
         places = dict.fromkeys((self.common_dir, self.git_dir))
         files = []
         for place in places:
@@ -141,7 +133,7 @@ def create_repository(root: Path, message: str, author: tuple[str, str] = COMMIT
     return GitRepository.open(root)
 
 
-def _drivers(place: Checkout) -> tuple[Setting, ...]:
+def _read_driver_overrides(place: Checkout) -> tuple[Setting, ...]:
     listings = []
     for directory in {place.git_dir, place.common_dir}:
         listings.append(Git(directory).run_sync(*LIST_DRIVERS, ok=(0, 1)))

@@ -1,1 +1,1 @@
-"""What keeps a hostile repository or worktree from running, hanging or misleading anything of ours."""
+"""Guards that keep a hostile repository or worktree from running, hanging or misleading anything of ours."""

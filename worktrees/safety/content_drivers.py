@@ -24,15 +24,15 @@ _OFF = {
 
 
 def build_driver_overrides(listing: bytes) -> tuple[Setting, ...]:
-    """Settings that switch off every driver named in the output of `LISTING`."""
+    """Build the settings that switch off every driver named in the output of `LIST_DRIVERS`."""
     keys = set()
     for key in listing.decode("utf-8", "surrogateescape").split("\0"):
         if key:
             keys.add(key)
-    return tuple(sorted(_settings(keys)))
+    return tuple(sorted(_build_settings(keys)))
 
 
-def _settings(keys: Iterable[str]) -> set[Setting]:
+def _build_settings(keys: Iterable[str]) -> set[Setting]:
     names = {found.group(1, 2) for key in keys if (found := _KEY.fullmatch(key))}
     return {
         (f"{kind}.{name}.{variable}", value)

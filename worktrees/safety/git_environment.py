@@ -95,7 +95,7 @@ _FIXED: Mapping[str, str] = MappingProxyType(
 def build_git_environment(
     search_path: str, git_dir: Path, work_tree: Path | None, index: Path | None, overrides: Iterable[Setting]
 ) -> dict[str, str]:
-    """All variables of a git process; nothing is inherited.
+    """Build all variables of a git process; nothing is inherited.
 
     Settings travel in variables, not in arguments, because a driver's name may hold any character.
     """
@@ -106,7 +106,7 @@ def build_git_environment(
         variables["GIT_IMPLICIT_WORK_TREE"] = "0"  # else git takes the directory it runs in for the files
     if index is not None:
         variables["GIT_INDEX_FILE"] = str(index)
-    return {**variables, **_counted((*SAFE_SETTINGS, *overrides))}
+    return {**variables, **_number_settings((*SAFE_SETTINGS, *overrides))}
 
 
 _REACHING = frozenset({"core.askPass", "credential.helper", "protocol.allow"})
@@ -142,8 +142,10 @@ _UNATTENDED: Mapping[str, str] = MappingProxyType(
 def build_user_environment(
     environ: Mapping[str, str], git_dir: Path | None, overrides: Iterable[Setting], global_config: Path | None = None
 ) -> dict[str, str]:
-    """All variables of a git process that speaks with a remote as the user would: with the user's own configuration,
-    credential helpers and agents, but asking nobody, and with hooks, filters and the like off as everywhere.
+    """Build all variables of a git process that speaks with a remote as the user would.
+
+    It has the user's own configuration, credential helpers and agents, but asks nobody, and hooks, filters and the
+    like are off as everywhere.
 
     Args:
         environ: the user's environment; of git's own variables only those count that say how to reach a remote.
@@ -158,13 +160,18 @@ def build_user_environment(
     if global_config is not None:
         kept |= {"GIT_CONFIG_GLOBAL": str(global_config), "GIT_CONFIG_NOSYSTEM": "1"}
     places = kept.get("PATH", os.defpath).split(os.pathsep)
-    kept["PATH"] = os.pathsep.join(place for place in places if Path(place).is_absolute())
-    settings = (*(setting for setting in SAFE_SETTINGS if setting[0] not in _REACHING), *_FOR_REMOTES, *overrides)
-    place = {} if git_dir is None else {"GIT_DIR": str(git_dir)}
-    return {**kept, **_UNATTENDED, **place, **_counted(settings)}
+    kept["PATH"] = os.pathsep.join(filter(os.path.isabs, places))
+    settings = []
+    for setting in SAFE_SETTINGS:
+        if setting[0] not in _REACHING:
+            settings.append(setting)
+    kept |= _UNATTENDED
+    if git_dir is not None:
+        kept["GIT_DIR"] = str(git_dir)
+    return kept | _number_settings((*settings, *_FOR_REMOTES, *overrides))
 
 
-def _counted(settings: Iterable[Setting]) -> dict[str, str]:
+def _number_settings(settings: Iterable[Setting]) -> dict[str, str]:
     variables = {}
     for number, (key, value) in enumerate(settings):
         variables[f"GIT_CONFIG_KEY_{number}"] = key

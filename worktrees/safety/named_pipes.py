@@ -15,7 +15,7 @@ _PAUSES_S = (0.7, 2.0, 8.0, 30.0, 120.0)
 
 
 async def watch_for_pipes(root: Path) -> None:
-    """While git takes its time with `root`, remove such pipes and let git go on; to be cancelled at its end."""
+    """Remove such pipes while git takes its time with `root`, and let git go on; to be cancelled at its end."""
     for pause_s in _PAUSES_S:
         await sleep(pause_s)
         await to_thread.run_sync(remove_pipes, root)
@@ -34,8 +34,8 @@ def remove_pipes(root: Path) -> None:
 
 
 def _remove_pipes_in(top: int, place: str) -> list[str]:
-    """Those of one directory; gives the directories in it that are not too far down for git to look into."""
-    directory = _open(top, place)
+    """Remove the pipes of one directory; return its directories that are not too far down for git to look into."""
+    directory = _open_below(top, place)
     try:
         with os.scandir(directory) as entries:
             listed = []
@@ -50,8 +50,8 @@ def _remove_pipes_in(top: int, place: str) -> list[str]:
     return [path for path in inner if len(path) <= _PATH_CHARS]
 
 
-def _open(top: int, place: str) -> int:
-    """Step by step, so that no link is followed on the way."""
+def _open_below(top: int, place: str) -> int:
+    """Open a directory step by step, so that no link is followed on the way."""
     here = os.dup(top)
     for part in place.split("/")[1:]:
         try:

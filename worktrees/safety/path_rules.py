@@ -21,7 +21,7 @@ _SEPARATOR = re.compile(r"[/\\]")
 
 
 def find_path_objection(path: str) -> str | None:
-    """Why a relative path may not be in a tree at all, or None."""
+    """Return why a relative path may not be in a tree at all, or None."""
     if not path or path.startswith("/") or any(part in ("", ".", "..") for part in path.split("/")):
         return "it does not lie inside the tree"
     if any(_looks_like(part, _DOT_GIT) for part in _SEPARATOR.split(path)):
@@ -32,27 +32,33 @@ def find_path_objection(path: str) -> str | None:
 
 
 def is_legible_path(path: str) -> bool:
-    """Whether a path shows what it is: no control characters, none that turn text around, none that cannot be seen."""
+    """Return True if a path shows what it is.
+
+    It has no control characters, none that turn text around, and none that cannot be seen.
+    """
     return not any(unicodedata.category(c) in _UNSEEN or c in _BLANK for c in path)
 
 
 def is_gitmodules_path(path: str) -> bool:
-    """Whether some file system takes a part of the path for `.gitmodules`, which says where submodules come from."""
+    """Return True if some file system takes a part of the path for `.gitmodules`, which says where submodules are."""
     return any(_looks_like(part, _DOT_GITMODULES) for part in path.split("/"))
 
 
 def has_attributes_above(path: str) -> bool:
-    """Whether some file system takes a directory on the path for `.gitattributes`, which git wants to be a file."""
+    """Return True if some file system takes a directory on the path for `.gitattributes`.
+
+    Git wants that to be a file.
+    """
     return any(_looks_like(part, _DOT_GITATTRIBUTES) for part in path.split("/")[:-1])
 
 
 def fold_file_name(name: str) -> str:
-    """The name as file systems compare it that do not tell case, or ways to write an accent, apart."""
+    """Return the name as file systems compare it that do not tell case, or ways to write an accent, apart."""
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())
 
 
 def find_link_objection(path: str, target: str) -> str | None:
-    """Why a symbolic link at `path` that points to `target` may not be in a tree, or None.
+    """Return why a symbolic link at `path` that points to `target` may not be in a tree, or None.
 
     Targets may climb only at their beginning, so that no chain of such links can leave the tree.
     """
@@ -73,11 +79,14 @@ def find_link_objection(path: str, target: str) -> str | None:
 
 
 def escape_path(path: str) -> str:
-    """The path with everything that could disturb a terminal or an encoder escaped."""
+    """Escape everything in a path that could disturb a terminal or an encoder."""
     return "".join(character if character.isprintable() else ascii(character)[1:-1] for character in path)
 
 
 def _looks_like(part: str, pattern: re.Pattern[str]) -> bool:
-    """Whether a file system that drops ignorable characters, trailing dots and stream names would see `pattern`."""
+    """Return True if a file system would see `pattern`.
+
+    Some drop ignorable characters, trailing dots and stream names.
+    """
     seen = "".join(c for c in part if unicodedata.category(c) != "Cf").partition(":")[0].rstrip(". ")
     return pattern.fullmatch(seen) is not None

@@ -11,6 +11,7 @@ import pwd
 import stat
 from pathlib import Path
 
+from worktrees.durable_files import sync_directory
 from worktrees.errors import DirectoryNotPrivate
 from worktrees.safety.path_rules import escape_path
 
@@ -29,7 +30,20 @@ def create_private_directory(path: Path) -> Path:
     """
     if not path.is_dir():
         create_private_directory(path.parent)
-        _make(path, _PRIVATE)
+        _make_directory(path, _PRIVATE)
+    return path
+
+
+def create_durable_directory(path: Path) -> Path:
+    """Create a private directory, and the missing ones above it, so that the disk keeps their names; return it.
+
+    Raises:
+        OSError: it cannot be made, or something else lies there.
+    """
+    if not path.is_dir():
+        create_durable_directory(path.parent)
+        _make_directory(path, _PRIVATE)
+        sync_directory(path.parent)
     return path
 
 
@@ -44,11 +58,11 @@ def create_private_root(path: Path) -> Path:
     """
     missing = [place for place in path.parents if not place.is_dir()]
     for place in reversed(missing):
-        _make(place, _PASSAGE)
+        _make_directory(place, _PASSAGE)
     return create_private_directory(path)
 
 
-def _make(path: Path, mode: int) -> None:
+def _make_directory(path: Path, mode: int) -> None:
     try:
         path.mkdir(mode=mode)
     except FileExistsError as error:
@@ -73,28 +87,28 @@ def secure_directory(path: Path) -> bool:
     except (FileNotFoundError, NotADirectoryError, PermissionError):
         return False
     try:
-        return _close(path, descriptor)
+        return _close_to_others(path, descriptor)
     finally:
         os.close(descriptor)
 
 
-def _close(path: Path, descriptor: int) -> bool:
+def _close_to_others(path: Path, descriptor: int) -> bool:
     found = os.fstat(descriptor)
     if found.st_uid != os.geteuid():
         raise DirectoryNotPrivate(
-            f"{_shown(path)} belongs to {_user(found.st_uid)} and not to {_user(os.geteuid())}: work as "
-            f"{_user(found.st_uid)}, or name another place with --state DIR"
+            f"{_show_path(path)} belongs to {_name_user(found.st_uid)} and not to {_name_user(os.geteuid())}: work as "
+            f"{_name_user(found.st_uid)}, or name another place with --state DIR"
         )
-    if writers := _writers(found):
+    if writers := _name_writers(found):
         raise DirectoryNotPrivate(
-            f"{writers} can write to {_shown(path)}, so what lies in it may not be ours: remove it, or if you trust "
-            f"what it holds close it (chmod 700 {_shown(path)}), or name another place with --state DIR"
+            f"{writers} can write to {_show_path(path)}, so what lies in it may not be ours: remove it, or if you "
+            f"trust what it holds close it (chmod 700 {_show_path(path)}), or name another place with --state DIR"
         )
     mode = stat.S_IMODE(found.st_mode)
-    if not mode & _excess(found):
+    if not mode & _find_excess_bits(found):
         return False
     try:
-        os.fchmod(descriptor, mode & ~(_excess(found) | stat.S_ISGID))
+        os.fchmod(descriptor, mode & ~(_find_excess_bits(found) | stat.S_ISGID))
     except OSError as error:
         if error.errno != errno.EROFS:  # nothing new is written there, and its owner has to close it elsewhere
             raise
@@ -102,8 +116,11 @@ def _close(path: Path, descriptor: int) -> bool:
     return True
 
 
-def _excess(found: os.stat_result) -> int:
-    """The bits that a directory of ours must not have. As root a foreign group may pass, which only root can set."""
+def _find_excess_bits(found: os.stat_result) -> int:
+    """Return the bits that a directory of ours must not have.
+
+    As root a foreign group may pass, which only root can set.
+    """
     is_handed_on = os.geteuid() == 0 and found.st_gid != 0
     if is_handed_on:
         return _OTHERS & ~stat.S_IXGRP
@@ -118,7 +135,7 @@ def _require_own_way(path: Path) -> None:
     here, links = Path("/"), 0
     todo = list(reversed(path.absolute().parts[1:]))
     while todo:
-        _require_own(path, here)
+        _require_own_parent(path, here)
         if todo[-1] == "..":
             here = here.parent
         else:
@@ -131,7 +148,7 @@ def _require_own_way(path: Path) -> None:
         if stat.S_ISLNK(found.st_mode):
             links += 1
             if links > _MOST_LINKS or not _is_trusted(found.st_uid):
-                raise _changeable(path, here, _user(found.st_uid))
+                raise _build_way_error(path, here, _name_user(found.st_uid))
             target = here.readlink()
             if target.is_absolute():
                 here = Path("/")
@@ -140,19 +157,19 @@ def _require_own_way(path: Path) -> None:
             todo += reversed(target.parts[1:] if target.is_absolute() else target.parts)
 
 
-def _require_own(path: Path, parent: Path) -> None:
+def _require_own_parent(path: Path, parent: Path) -> None:
     """Raise DirectoryNotPrivate if somebody else can rename what lies in a directory above `path`."""
     found = parent.stat(follow_symlinks=False)
     if not _is_trusted(found.st_uid):
-        raise _changeable(path, parent, _user(found.st_uid))
-    if not found.st_mode & stat.S_ISVTX and (writers := _writers(found)):
-        raise _changeable(path, parent, writers)
+        raise _build_way_error(path, parent, _name_user(found.st_uid))
+    if not found.st_mode & stat.S_ISVTX and (writers := _name_writers(found)):
+        raise _build_way_error(path, parent, writers)
 
 
-def _changeable(path: Path, place: Path, who: str) -> DirectoryNotPrivate:
+def _build_way_error(path: Path, place: Path, who: str) -> DirectoryNotPrivate:
     return DirectoryNotPrivate(
-        f"{who} can change {_shown(place)}, through which the way to {_shown(path)} leads, and put another directory "
-        f"in its place: take that right away (chmod, chown), or name another place with --state DIR"
+        f"{who} can change {_show_path(place)}, through which the way to {_show_path(path)} leads, and put another "
+        f"directory in its place: take that right away (chmod, chown), or name another place with --state DIR"
     )
 
 
@@ -176,12 +193,12 @@ def _is_unmapped(uid: int) -> bool:
         return False
 
 
-def _writers(found: os.stat_result) -> str:
+def _name_writers(found: os.stat_result) -> str:
     """Return who else can write to a directory, in words; empty if nobody can."""
     if found.st_mode & stat.S_IWOTH:
         return "every user"
     if found.st_mode & stat.S_IWGRP and not _is_private_group(found.st_gid):
-        return f"group {_group(found.st_gid)}"
+        return f"group {_name_group(found.st_gid)}"
     return ""
 
 
@@ -201,19 +218,19 @@ def _is_private_group(gid: int) -> bool:
     return members <= own and all(user.pw_uid in trusted for user in pwd.getpwall() if user.pw_gid == gid)
 
 
-def _user(uid: int) -> str:
+def _name_user(uid: int) -> str:
     try:
         return pwd.getpwuid(uid).pw_name
     except KeyError:
         return f"user {uid}"
 
 
-def _group(gid: int) -> str:
+def _name_group(gid: int) -> str:
     try:
         return grp.getgrgid(gid).gr_name
     except KeyError:
         return str(gid)
 
 
-def _shown(path: Path) -> str:
+def _show_path(path: Path) -> str:
     return escape_path(str(path))

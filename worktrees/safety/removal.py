@@ -27,13 +27,13 @@ def remove_entry(parent: int, name: str) -> None:
     Raises:
         OSError: something may not be removed, being busy or another user's.
     """
-    if _unlink(parent, name):
+    if _unlink_entry(parent, name):
         return
     token, numbers = secrets.token_hex(8), count()
     aside = (f"{REMOVED_PREFIX}{token}-{number}" for number in numbers)
-    pending = [_move(parent, name, parent, next(aside))]
+    pending = [_move_aside(parent, name, parent, next(aside))]
     while pending:
-        pending.extend(_dissolve(parent, pending.pop(), aside))
+        pending.extend(_dissolve_directory(parent, pending.pop(), aside))
 
 
 def remove_below(root: Path, paths: Iterable[str]) -> None:
@@ -85,13 +85,13 @@ def _is_hollow(parent: int, name: str, depth: int = 0) -> bool:
 def _each_place(root: Path, paths: Iterable[str], is_doomed: Callable[[int, str], bool]) -> None:
     descriptor = os.open(root, DIRECTORY_FLAGS)
     try:
-        for place, group in groupby(sorted(paths, key=_split), key=lambda path: _split(path)[0]):
-            _remove_in(descriptor, place, [_split(path)[1] for path in group], is_doomed)
+        for place, group in groupby(sorted(paths, key=_split_path), key=lambda path: _split_path(path)[0]):
+            _remove_in(descriptor, place, [_split_path(path)[1] for path in group], is_doomed)
     finally:
         os.close(descriptor)
 
 
-def _split(path: str) -> tuple[str, str]:
+def _split_path(path: str) -> tuple[str, str]:
     parent, _, name = path.rstrip("/").rpartition("/")
     return parent, name
 
@@ -118,8 +118,8 @@ def _remove_in(root: int, place: str, names: list[str], is_doomed: Callable[[int
             os.close(descriptor)
 
 
-def _unlink(parent: int, name: str) -> bool:
-    """Whether the entry is gone; False for a directory."""
+def _unlink_entry(parent: int, name: str) -> bool:
+    """Return True if the entry is gone; False for a directory."""
     try:
         if stat.S_ISDIR(os.stat(name, dir_fd=parent, follow_symlinks=False).st_mode):
             return False
@@ -129,7 +129,7 @@ def _unlink(parent: int, name: str) -> bool:
     return True
 
 
-def _dissolve(parent: int, name: str, aside: Iterator[str]) -> list[str]:
+def _dissolve_directory(parent: int, name: str, aside: Iterator[str]) -> list[str]:
     """Remove a directory; the directories in it are moved into `parent` and their new names given."""
     directory = open_directory(parent, name)
     try:
@@ -139,18 +139,18 @@ def _dissolve(parent: int, name: str, aside: Iterator[str]) -> list[str]:
                 listed.append((entry.name, entry.is_dir(follow_symlinks=False)))
         inner = []
         for child, is_directory in listed:
-            if is_directory or not _unlink(directory, child):
+            if is_directory or not _unlink_entry(directory, child):
                 inner.append(child)
         moved = []
         for child in inner:
-            moved.append(_move(directory, child, parent, next(aside)))
+            moved.append(_move_aside(directory, child, parent, next(aside)))
     finally:
         os.close(directory)
     os.rmdir(name, dir_fd=parent)
     return moved
 
 
-def _move(source: int, name: str, target: int, moved: str) -> str:
+def _move_aside(source: int, name: str, target: int, moved: str) -> str:
     try:
         os.rename(name, moved, src_dir_fd=source, dst_dir_fd=target)
     except PermissionError:

@@ -1,4 +1,4 @@
-"""What a snapshot takes but names: new files that run, or shadow others, without anybody asking for them."""
+"""Files that a snapshot takes but names: new ones that run, or shadow others, without anybody asking for them."""
 
 import os
 from collections.abc import Iterable, Mapping
@@ -13,20 +13,20 @@ _COMPILED = frozenset({".so", ".pyd", ".dll", ".dylib", ".exe", ".a", ".o", ".cl
 
 
 def find_risky_files(root: Path, new: Iterable[str]) -> Mapping[str, str]:
-    """Why a reviewer should look at some of the new files of a worktree: path → reason, in their order.
+    """Return why a reviewer should look at some new files of a worktree: path → reason, in their order.
 
     The paths must be real ones of `root`, as git lists them; their directories are looked into, nothing is opened.
     """
     siblings: dict[Path, Mapping[str, frozenset[str]]] = {}
     found = {}
     for path in new:
-        reason = _runs(PurePosixPath(path)) or _collides(root, path, siblings)
+        reason = _is_run_automatically(PurePosixPath(path)) or _has_collision(root, path, siblings)
         if reason:
             found[path] = reason
     return found
 
 
-def _runs(path: PurePosixPath) -> str | None:
+def _is_run_automatically(path: PurePosixPath) -> str | None:
     if path.name in _AT_START or path.suffix == ".pth":
         return "Python runs it at every start where it is found"
     if path.name in _WITH_TESTS:
@@ -36,12 +36,12 @@ def _runs(path: PurePosixPath) -> str | None:
     return None
 
 
-def _collides(root: Path, path: str, siblings: dict[Path, Mapping[str, frozenset[str]]]) -> str | None:
-    """Whether some file system takes a part of the path for another name that stands beside it."""
+def _has_collision(root: Path, path: str, siblings: dict[Path, Mapping[str, frozenset[str]]]) -> str | None:
+    """Return True if some file system takes a part of the path for another name that stands beside it."""
     place = root
     for part in path.split("/"):
         if place not in siblings:
-            siblings[place] = _by_folded(place)
+            siblings[place] = _group_by_folded_name(place)
         others = siblings[place].get(fold_file_name(part), frozenset()) - {part}
         if others:
             return f"file systems that do not tell case apart take {part!a} for {min(others)!a}"
@@ -49,8 +49,8 @@ def _collides(root: Path, path: str, siblings: dict[Path, Mapping[str, frozenset
     return None
 
 
-def _by_folded(place: Path) -> Mapping[str, frozenset[str]]:
-    """The names in a directory that are more than one when folded."""
+def _group_by_folded_name(place: Path) -> Mapping[str, frozenset[str]]:
+    """Return the names in a directory that are more than one when folded."""
     groups: dict[str, set[str]] = {}
     with suppress(OSError):
         for name in os.listdir(place):  # noqa: PTH208 - only names are wanted

@@ -28,7 +28,7 @@ _ATTRIBUTES_LINE = 2048
 
 @dataclass(frozen=True)
 class SnapshotLimits:
-    """What one snapshot may hold: files changed at once, bytes in one file, and bytes in all that are changed."""
+    """The limits of one snapshot: files changed at once, bytes in one file, and bytes in all that are changed."""
 
     files: int = 100_000
     file_bytes: int = 50 * 1024 * 1024
@@ -46,13 +46,13 @@ class WorktreeChanges:
 
     @property
     def count(self) -> int:
-        """How many there are."""
+        """The number of them."""
         return len(self.changed) + len(self.removed) + len(self.untracked)
 
 
 @dataclass(frozen=True)
 class ScreenedChanges:
-    """What may be put into the commit or taken out of it, and what not, as `path: reason`.
+    """Files that may be put into the commit or taken out of it, and those that may not, as `path: reason`.
 
     `flagged` names, in the same way, what is put in although a reviewer should look at it. `size_bytes` is what all
     of it holds.
@@ -77,11 +77,11 @@ def screen_changes(
     reasons = dict.fromkeys(changes.submodules, "the submodule's own changes cannot be committed")
     sizes: dict[str, int] = {}
     for path in sorted((*changes.changed, *changes.untracked)):
-        verdict = _look(root, path, path in known, limits)
+        verdict = _examine_file(root, path, path in known, limits)
         if isinstance(verdict, int) and _is_copy(root / path, copies.get(verdict, ())):
             verdict = "it is a copy of what is lent to the workspace from your checkout, which git ignores there"
         if isinstance(verdict, str):
-            reasons[_subject(path)] = verdict
+            reasons[_find_subject(path)] = verdict
         else:
             sizes[path] = verdict
     removed = tuple(path for path in changes.removed if not is_gitmodules_path(path))
@@ -108,11 +108,11 @@ def _by_size(withheld: Iterable[Path]) -> dict[int, list[Path]]:
 def _is_copy(file: Path, originals: Sequence[Path]) -> bool:
     if not originals or file.is_symlink():
         return False
-    content = _read(file)
-    return content is not None and any(content == _read(original) for original in originals)
+    content = _read_file(file)
+    return content is not None and any(content == _read_file(original) for original in originals)
 
 
-def _read(file: Path) -> bytes | None:
+def _read_file(file: Path) -> bytes | None:
     """Return a file's content; None if it cannot be read, by which nobody can have copied it either."""
     try:
         with os.fdopen(os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as opened:
@@ -125,26 +125,26 @@ _GITMODULES = "where submodules come from cannot be changed"
 
 
 def format_reasons(reasons: Iterable[tuple[str, str]]) -> tuple[str, ...]:
-    """Reasons as they are shown, sorted by path; of very long paths the ends."""
-    return tuple(f"{_shown(escape_path(path))}: {reason}" for path, reason in sorted(reasons))
+    """Format reasons as they are shown, sorted by path; of very long paths the ends."""
+    return tuple(f"{_shorten_path(escape_path(path))}: {reason}" for path, reason in sorted(reasons))
 
 
 def limit_lines(lines: Iterable[str]) -> tuple[str, ...]:
-    """Such lines sorted, and no more than anybody reads: a worker can leave a hundred thousand."""
+    """Sort lines, and keep no more than anybody reads: a worker can leave a hundred thousand."""
     told = sorted(lines)
     if len(told) <= _MOST_TOLD:
         return tuple(told)
     return (*told[:_MOST_TOLD], f"and {len(told) - _MOST_TOLD:,} more")
 
 
-def _shown(path: str) -> str:
+def _shorten_path(path: str) -> str:
     if len(path) <= _PATH_CHARS:
         return path
     return f"{path[: _PATH_CHARS // 2]}…{path[-_PATH_CHARS // 2 :]}"
 
 
-def _look(root: Path, path: str, is_tracked: bool, limits: SnapshotLimits) -> int | str:
-    """The size of a file that may be committed, in bytes, or why it may not."""
+def _examine_file(root: Path, path: str, is_tracked: bool, limits: SnapshotLimits) -> int | str:
+    """Return the size of a file that may be committed, in bytes, or why it may not."""
     if not is_tracked and (reason := _new_name_objection(path)):
         return reason
     if is_gitmodules_path(path):
@@ -163,13 +163,16 @@ def _content_objection(root: Path, path: str, found: os.stat_result, limits: Sna
         return "it is no regular file"
     if found.st_size > limits.file_bytes:
         return f"it is larger than {limits.file_bytes / 1024**2:g} MiB"
-    if path.rpartition("/")[2].casefold() == ".gitattributes" and _longest_line(root / path) >= _ATTRIBUTES_LINE:
+    if (
+        path.rpartition("/")[2].casefold() == ".gitattributes"
+        and _measure_longest_line(root / path) >= _ATTRIBUTES_LINE
+    ):
         return f"git refuses attributes in lines of {_ATTRIBUTES_LINE} bytes and more"
     return None
 
 
-def _longest_line(file: Path) -> int:
-    """Bytes in the longest line of a regular file, which is neither followed nor waited for."""
+def _measure_longest_line(file: Path) -> int:
+    """Return the bytes in the longest line of a regular file, which is neither followed nor waited for."""
     with os.fdopen(os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as opened:
         return max(map(len, opened), default=0)
 
@@ -177,7 +180,7 @@ def _longest_line(file: Path) -> int:
 def _new_name_objection(path: str) -> str | None:
     if path.endswith("/"):
         return "it is a git repository of its own, so nothing in it can be committed: remove its .git to keep the files"
-    if _cache_in(path) or path.endswith(_COMPILED):
+    if _find_cache(path) or path.endswith(_COMPILED):
         return "caches and compiled Python are not committed"
     if has_attributes_above(path):
         return "git refuses a directory of the name .gitattributes"
@@ -185,13 +188,13 @@ def _new_name_objection(path: str) -> str | None:
     return find_path_objection(path) or (None if is_legible_path(path) else unreadable)
 
 
-def _subject(path: str) -> str:
-    """What a reason is about: a cache once, not each of its files."""
-    return _cache_in(path) or path
+def _find_subject(path: str) -> str:
+    """Return what a reason is about: a cache once, not each of its files."""
+    return _find_cache(path) or path
 
 
-def _cache_in(path: str) -> str | None:
-    """The outermost directory on a file's way that holds what some tool can make again."""
+def _find_cache(path: str) -> str | None:
+    """Return the outermost directory on a file's way that holds what some tool can make again."""
     parts = path.split("/")[:-1]
     number = next((number for number, part in enumerate(parts) if part in _CACHES), None)
     if number is None:

@@ -8,9 +8,11 @@ from anyio import to_thread
 
 from worktrees.checkouts.tree_checkout import copy_index, list_changed_files, list_index_files, read_index_tree
 from worktrees.checkouts.worktree import Worktree
+from worktrees.diffs.tree_changes import SUBMODULE
 from worktrees.errors import GitError, GitTimeout, SnapshotTooLarge
 from worktrees.git import Git, GitOutput
 from worktrees.object_store.merge import EPOCH_DATE, commit_tree
+from worktrees.records import encode_records, split_records
 from worktrees.ref_store.refs import set_ref
 from worktrees.snapshots.screening import (
     ScreenedChanges,
@@ -71,42 +73,45 @@ async def snapshot_worktree(
     with copy_index(worktree.admin) as index:
         git = worktree.git.with_paths(index=index)
         if read_index_tree(worktree.admin, worktree.owner) is None:
-            await _start_over(git, worktree.commit)
-        tree, dropped, flagged = await _stage(git, worktree, limits or SnapshotLimits(), withheld)
+            await _reset_index(git, worktree.commit)
+        tree, dropped, flagged = await _stage_changes(git, worktree, limits or SnapshotLimits(), withheld)
     commit = await commit_tree(worktree.git, tree, [parent or worktree.commit], message, when)
     if ref is not None:
         await set_ref(worktree.git, ref, commit)
     return WorktreeSnapshot(commit, tree, dropped, flagged)
 
 
-async def _start_over(git: Git, commit: str) -> None:
-    """Somebody else wrote the worktree's index: begin with one that holds nothing but the commit."""
+async def _reset_index(git: Git, commit: str) -> None:
+    """Begin with an index that holds nothing but the commit: somebody else wrote the worktree's."""
     assert git.index
     git.index.unlink(missing_ok=True)
     await git.run("read-tree", commit)
     await git.run("update-index", "-q", "--refresh", ok=(0, 1))
 
 
-async def _stage(
+async def _stage_changes(
     git: Git, worktree: Worktree, limits: SnapshotLimits, withheld: Sequence[Path]
 ) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
-    """The tree, what was left out of it, and what in it is to be looked at."""
-    changes = await _changes(git)
+    """Return the tree, what was left out of it, and what in it is to be looked at."""
+    changes = await _list_changes(git)
     if changes.count > limits.files:
         raise SnapshotTooLarge(
             f"{worktree.root} has {changes.count} changed files, of which a snapshot may have {limits.files}: "
             f"have git ignore what need not be committed, or remove it"
         )
     screened = await to_thread.run_sync(screen_changes, worktree.root, changes, limits, withheld)
-    _weigh(worktree, screened, limits)
+    _check_size(worktree, screened, limits)
     if screened.removed:
-        await git.run(*_REMOVE, stdin=_lines(screened.removed))
-    refused = await _add(git, screened.accepted)
-    dropped, flagged = limit_lines((*screened.dropped, *format_reasons(refused))), limit_lines(screened.flagged)
+        await git.run(*_REMOVE, stdin=encode_records(screened.removed))
+    refused = await _add_files(git, screened.accepted)
+    dropped, flagged = (
+        limit_lines((*screened.dropped, *format_reasons(refused))),
+        limit_lines(screened.flagged),
+    )
     return await git.run_text("write-tree"), dropped, flagged
 
 
-def _weigh(worktree: Worktree, screened: ScreenedChanges, limits: SnapshotLimits) -> None:
+def _check_size(worktree: Worktree, screened: ScreenedChanges, limits: SnapshotLimits) -> None:
     if screened.size_bytes > limits.total_bytes:
         raise SnapshotTooLarge(
             f"{worktree.root} has {screened.size_bytes / 1024**2:.1f} MiB in changed files, of which a snapshot may "
@@ -114,24 +119,28 @@ def _weigh(worktree: Worktree, screened: ScreenedChanges, limits: SnapshotLimits
         )
 
 
-async def _changes(git: Git) -> WorktreeChanges:
+async def _list_changes(git: Git) -> WorktreeChanges:
     tracked = await list_changed_files(git, _LISTING_BYTES)
-    others = await _untracked(git)
+    others = await _list_untracked(git)
     if others.is_cut:
         raise SnapshotTooLarge(f"the names of the new files in {git.work_tree} take more than {_LISTING_BYTES} bytes")
-    present = []
+    changed, removed, submodules = [], [], []
     for meta, path in tracked:
-        if not meta.endswith("D"):
-            present.append((meta, path))
+        if meta.endswith("D"):
+            removed.append(path)
+        elif meta.startswith(f":{SUBMODULE}"):
+            submodules.append(path)
+        else:
+            changed.append(path)
     return WorktreeChanges(
-        changed=tuple(path for meta, path in present if not _is_submodule(meta)),
-        removed=tuple(path for meta, path in tracked if meta.endswith("D")),
-        untracked=tuple(path for path in others.text.split("\0") if path),
-        submodules=tuple(path for meta, path in present if _is_submodule(meta)),
+        changed=tuple(changed),
+        removed=tuple(removed),
+        untracked=tuple(split_records(others.text)),
+        submodules=tuple(submodules),
     )
 
 
-async def _untracked(git: Git) -> GitOutput:
+async def _list_untracked(git: Git) -> GitOutput:
     try:
         return await list_index_files(git, "--others", "--exclude-standard", limit_bytes=_LISTING_BYTES)
     except GitTimeout as error:
@@ -142,23 +151,15 @@ async def _untracked(git: Git) -> GitOutput:
         raise
 
 
-def _is_submodule(meta: str) -> bool:
-    return meta.startswith(":160000")
-
-
-async def _add(git: Git, paths: tuple[str, ...]) -> list[tuple[str, str]]:
+async def _add_files(git: Git, paths: tuple[str, ...]) -> list[tuple[str, str]]:
     """Put files into the index; gives those that git refuses, found by halving, with its reasons."""
     if not paths:
         return []
     try:
-        await git.run(*_ADD, stdin=_lines(paths))
+        await git.run(*_ADD, stdin=encode_records(paths))
     except GitError as error:
         if len(paths) == 1:
             return [(paths[0], f"git refuses it ({' '.join(error.stderr.split())})")]
         middle = len(paths) // 2
-        return [*await _add(git, paths[:middle]), *await _add(git, paths[middle:])]
+        return [*await _add_files(git, paths[:middle]), *await _add_files(git, paths[middle:])]
     return []
-
-
-def _lines(paths: tuple[str, ...]) -> bytes:
-    return b"".join(path.encode("utf-8", "surrogateescape") + b"\0" for path in paths)

@@ -5,9 +5,7 @@ git holds, so nothing lands twice.
 """
 
 import json
-import os
 import re
-import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass
@@ -21,12 +19,13 @@ from orchestrator.domain.run.state import RunState
 from orchestrator.journal.damage.salvage import JournalSalvage
 from orchestrator.journal.locations.run_directory import RunDirectory
 from orchestrator.journal.state.derivation import apply_read_event
-from orchestrator.journal.storage.blobs import BlobStore, sync_directory
+from orchestrator.journal.storage.blobs import BlobStore
 from orchestrator.journal.storage.bulk_write import write_journal_file
 from orchestrator.journal.storage.event_reader import parse_row
 from orchestrator.journal.storage.event_store import EventStore
 from orchestrator.journal.storage.high_water_mark import HighWaterMark
 from orchestrator.journal.storage.problems import DamagedJournal, NewerJournal, UnusableJournalEvent
+from worktrees.durable_files import copy_durably, sync_directory, write_durably
 
 _BLOB = re.compile(rb'"(?:sha|tests)":"([0-9a-f]{64})"')
 _REPORT = "repaired.json"
@@ -36,7 +35,7 @@ _HEAD = "journal.head"
 
 @dataclass(frozen=True)
 class RepairResult:
-    """What a repair found and did.
+    """The findings and deeds of a repair.
 
     `kept` is the last event of the new journal; `lost` are seqs there were and are no more, `set_aside` those that
     could be read and lie in `aside`; both as (first, last). `blobs` maps a lost blob to the events that name it.
@@ -51,7 +50,7 @@ class RepairResult:
 
     @property
     def is_rewritten(self) -> bool:
-        """Whether the journal was written anew, not only blobs given up."""
+        """True if the journal was written anew, not only blobs given up."""
         return bool(self.problem)
 
 
@@ -62,24 +61,24 @@ def repair_journal(directory: RunDirectory) -> RepairResult | None:
         TooNew: it is sound, and a newer program wrote it.
         JournalProblem: the new file cannot be written.
     """
-    aside = _unfinished(directory.path)
+    aside = _find_unfinished(directory.path)
     if aside is None:
         problem = _find_problem(directory.journal)
     else:
         problem = "an earlier repair was cut short"
     if not problem:
-        lost = _lost_blobs(directory)
+        lost = _list_lost_blobs(directory)
         if not lost:
             return None
-        aside = _new_place(directory.path)
-        result = RepairResult("", _last(directory.journal), (), (), lost, str(aside))
+        aside = _make_aside_directory(directory.path)
+        result = RepairResult("", _read_last_seq(directory.journal), (), (), lost, str(aside))
     else:
-        aside = aside or _put_aside(directory)
-        result = _rewrite(directory, aside, problem)
+        aside = aside or _copy_aside(directory)
+        result = _rewrite_journal(directory, aside, problem)
     for sha in result.blobs:
         BlobStore(directory.blobs).discard_blob(sha, aside / "blobs")
-    _notice(directory, result)
-    (aside / _REPORT).write_text(json.dumps(asdict(result), indent=1), encoding="utf-8")
+    _note_repair(directory, result)
+    write_durably(aside / _REPORT, json.dumps(asdict(result), indent=1).encode())
     return result
 
 
@@ -95,13 +94,13 @@ def _find_problem(journal: Path) -> str:
         return damage.what
 
 
-def _last(journal: Path) -> int:
+def _read_last_seq(journal: Path) -> int:
     with closing(EventStore.open_reader(journal)) as store:
         return store.read_last_seq()
 
 
-def _lost_blobs(directory: RunDirectory) -> dict[str, tuple[int, ...]]:
-    """Blobs that events name and that cannot be read, but for those that were given up before."""
+def _list_lost_blobs(directory: RunDirectory) -> dict[str, tuple[int, ...]]:
+    """Return the blobs that events name and that cannot be read, but for those that were given up before."""
     named: dict[str, list[int]] = {}
     with closing(EventStore.open_reader(directory.journal)) as store:
         for seq, *_, body in store.read_rows():
@@ -111,8 +110,8 @@ def _lost_blobs(directory: RunDirectory) -> dict[str, tuple[int, ...]]:
     return {sha: tuple(seqs) for sha, seqs in named.items() if not blobs.is_intact(sha)}
 
 
-def _unfinished(place: Path) -> Path | None:
-    """Where a repair that was killed has put the damaged file."""
+def _find_unfinished(place: Path) -> Path | None:
+    """Return where a repair that was killed has put the damaged file."""
     found = []
     for path in sorted(place.glob("damaged-*")):
         if not (path / _REPORT).exists():
@@ -120,7 +119,7 @@ def _unfinished(place: Path) -> Path | None:
     return next((path for path in found if (path / "journal.db").exists()), None)
 
 
-def _new_place(place: Path) -> Path:
+def _make_aside_directory(place: Path) -> Path:
     number = 1
     while (aside := place / f"damaged-{number}").exists():
         number += 1
@@ -128,21 +127,17 @@ def _new_place(place: Path) -> Path:
     return aside
 
 
-def _put_aside(directory: RunDirectory) -> Path:
-    """Copies of the damaged file and of what belongs to it; the journal itself last, which says that all are there."""
-    aside = _new_place(directory.path)
+def _copy_aside(directory: RunDirectory) -> Path:
+    """Copy the damaged file and what belongs to it; the journal itself last, which says that all are there."""
+    aside = _make_aside_directory(directory.path)
     for name in (*_WAL_FILES, _HEAD, "journal.db"):
         source = directory.path / name
         if source.exists():
-            part = aside / f"{name}.part"
-            shutil.copy2(source, part)
-            with part.open("rb") as file:
-                os.fsync(file.fileno())
-            part.replace(aside / name)
+            copy_durably(source, aside / name)
     return aside
 
 
-def _rewrite(directory: RunDirectory, aside: Path, problem: str) -> RepairResult:
+def _rewrite_journal(directory: RunDirectory, aside: Path, problem: str) -> RepairResult:
     noted = HighWaterMark(aside / "journal.db").read_seq()
     salvage = JournalSalvage(aside / "journal.db", noted)
     usable = _count_usable(aside / "journal.db", salvage)
@@ -152,8 +147,14 @@ def _rewrite(directory: RunDirectory, aside: Path, problem: str) -> RepairResult
     with (aside / "set-aside.jsonl").open("w", encoding="utf-8") as file:
         for found in salvage.read_later_events():
             seq, at, kind, version, *_, body = found.row
-            words = {"seq": seq, "at": _text(at), "kind": _text(kind), "v": version, "sound": found.is_sound}
-            file.write(json.dumps(words | {"body": _text(body)}) + "\n")
+            words = {
+                "seq": seq,
+                "at": _decode_text(at),
+                "kind": _decode_text(kind),
+                "v": version,
+                "sound": found.is_sound,
+            }
+            file.write(json.dumps(words | {"body": _decode_text(body)}) + "\n")
     new = directory.path / "journal.db.repaired"
     write_journal_file(new, salvage.read_sound_rows())
     for name in _WAL_FILES:  # a WAL must not meet the file of another
@@ -166,7 +167,7 @@ def _rewrite(directory: RunDirectory, aside: Path, problem: str) -> RepairResult
         kept=salvage.last_sound_seq,
         lost=find_gaps([salvage.last_sound_seq, *set_aside], noted),
         set_aside=group_consecutive(set_aside),
-        blobs=_lost_blobs(directory),
+        blobs=_list_lost_blobs(directory),
         aside=str(aside),
     )
 
@@ -184,8 +185,8 @@ def _count_usable(journal: Path, salvage: JournalSalvage) -> int:
     return salvage.last_sound_seq
 
 
-def _notice(directory: RunDirectory, result: RepairResult) -> None:
-    """The journal itself tells that it was repaired, if it tells of a run at all."""
+def _note_repair(directory: RunDirectory, result: RepairResult) -> None:
+    """Note in the journal itself that it was repaired, if it tells of a run at all."""
     if result.kept == 0:
         return
     with closing(EventStore.open_writer(directory.journal)) as store:
@@ -195,7 +196,7 @@ def _notice(directory: RunDirectory, result: RepairResult) -> None:
 
 
 def describe_repair(result: RepairResult) -> Iterator[str]:
-    """What was found and done, for a person."""
+    """Yield what was found and done, for a person."""
     if result.is_rewritten:
         yield f"The journal was damaged: {result.problem}."
         whole = format_spans(((1, result.kept),))
@@ -212,7 +213,7 @@ def describe_repair(result: RepairResult) -> Iterator[str]:
 
 
 def format_spans(spans: Sequence[tuple[int, int]]) -> str:
-    """`Events 3 to 7, 9 are`, or `Event 9 is`."""
+    """Return `Events 3 to 7, 9 are`, or `Event 9 is`."""
     told = ", ".join(str(first) if first == last else f"{first} to {last}" for first, last in spans)
     if len(spans) > 1 or spans[0][0] != spans[0][1]:
         return f"Events {told} are"
@@ -220,13 +221,13 @@ def format_spans(spans: Sequence[tuple[int, int]]) -> str:
 
 
 def find_gaps(numbers: Sequence[int], last: int) -> tuple[tuple[int, int], ...]:
-    """What is missing, as (first, last), between sorted numbers and from them to `last`."""
+    """Return what is missing, as (first, last), between sorted numbers and from them to `last`."""
     pairs = pairwise((*numbers, max(last, numbers[-1]) + 1))
     return tuple((before + 1, after - 1) for before, after in pairs if after - before > 1)
 
 
 def group_consecutive(numbers: Sequence[int]) -> tuple[tuple[int, int], ...]:
-    """Sorted numbers as (first, last) of each run without gaps."""
+    """Return sorted numbers as (first, last) of each run without gaps."""
     spans: list[tuple[int, int]] = []
     for number in numbers:
         if spans and spans[-1][1] == number - 1:
@@ -236,5 +237,5 @@ def group_consecutive(numbers: Sequence[int]) -> tuple[tuple[int, int], ...]:
     return tuple(spans)
 
 
-def _text(content: bytes) -> str:
+def _decode_text(content: bytes) -> str:
     return content.decode("utf-8", "replace")

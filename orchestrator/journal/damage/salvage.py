@@ -1,4 +1,4 @@
-"""What can be saved from a damaged journal file: the events up to the first that is lost, and those after it."""
+"""Salvage from a damaged journal file: the events up to the first that is lost, and those after it."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -47,11 +47,11 @@ class JournalSalvage:
         return self._best.last
 
     def read_sound_rows(self) -> Iterator[EventColumns]:
-        """Every event before the first that is lost, in order."""
+        """Return every event before the first that is lost, in order."""
         return self._best.read_sound_rows()
 
     def read_later_events(self) -> Iterator[SalvagedEvent]:
-        """What can be read after it, in order."""
+        """Yield what can be read after it, in order."""
         return self._best.read_later_events()
 
 
@@ -66,7 +66,7 @@ class _Try:
         for seq, place in self._pages.iterate_cells():
             self.places.setdefault(seq, []).append(place)
         newest = sorted(self.places)[-_LOOK_AT:]
-        self._has_sums = any(total for seq in newest for _, total in self._candidates(seq))
+        self._has_sums = any(total for seq in newest for _, total in self._list_candidates(seq))
         self.last = 0
         for row in self.read_sound_rows():
             self.last = row[0]
@@ -78,7 +78,7 @@ class _Try:
         else:
             last = self._until
         for seq in range(1, last + 1):
-            row, previous = self._sound(seq, previous)
+            row, previous = self._find_sound(seq, previous)
             if row is None:
                 return
             yield row
@@ -88,14 +88,14 @@ class _Try:
         for seq in sorted(self.places):
             if seq <= self.last + 1:
                 continue
-            row, total = self._sound(seq, previous) if previous else (None, None)
+            row, total = self._find_sound(seq, previous) if previous else (None, None)
             if row is not None:
                 previous = total
                 yield SalvagedEvent(row, is_sound=True)
                 continue
             is_possible = not self._noted or seq <= self._noted
             if is_possible:
-                candidates = self._candidates(seq)
+                candidates = self._list_candidates(seq)
             else:
                 candidates = iter(())
             found = next(((row, total) for row, total in candidates if _has_shape(row)), None)
@@ -103,9 +103,9 @@ class _Try:
             if found:
                 yield SalvagedEvent(found[0], is_sound=False)
 
-    def _sound(self, seq: int, previous: bytes | None) -> tuple[EventColumns | None, bytes | None]:
-        """The event that follows the one with the sum `previous`, and its own sum."""
-        for row, total in self._candidates(seq):
+    def _find_sound(self, seq: int, previous: bytes | None) -> tuple[EventColumns | None, bytes | None]:
+        """Return the event that follows the one with the sum `previous`, and its own sum."""
+        for row, total in self._list_candidates(seq):
             if not self._has_sums:
                 if _has_shape(row):
                     return row, INITIAL_SUM
@@ -113,16 +113,16 @@ class _Try:
                 return row, total
         return None, None
 
-    def _candidates(self, seq: int) -> Iterator[tuple[EventColumns, bytes | None]]:
-        """What lies in the file under this seq and may be an event, with its sum if it has one."""
+    def _list_candidates(self, seq: int) -> Iterator[tuple[EventColumns, bytes | None]]:
+        """Yield what lies in the file under this seq and may be an event, with its sum if it has one."""
         for place in self.places.get(seq, ()):
             values = self._pages.read_record(place)
-            if values and values[0] is None and _fits(values):
+            if values and values[0] is None and _is_next(values):
                 total = values[_COLUMNS] if len(values) > _COLUMNS else None
                 yield cast(EventColumns, (seq, *values[1:_COLUMNS])), cast(bytes | None, total)
 
 
-def _fits(values: list[SqliteValue]) -> bool:
+def _is_next(values: list[SqliteValue]) -> bool:
     if len(values) not in {_COLUMNS, _COLUMNS + 1} or not isinstance(values[3], int):
         return False
     needed = [values[index] for index in (1, 2, 7)]

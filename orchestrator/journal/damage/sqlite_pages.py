@@ -29,25 +29,25 @@ class SqlitePages:
         wal = path.with_name(f"{path.name}-wal")
         self._wal = wal.read_bytes() if wal.exists() else b""
         self._newest: dict[int, int] = {}
-        for frame, page in self._frames():
+        for frame, page in self._list_frames():
             self._newest[page] = frame
 
     def iterate_cells(self) -> Iterator[tuple[int, RecordPosition]]:
-        """The row id and place of everything that looks like a row of a table."""
+        """Yield the row id and place of everything that looks like a row of a table."""
         for page in range(1, len(self._file) // self._size + 1):
-            yield from self._cells(0, page)
-        for frame, page in self._frames():
-            yield from self._cells(frame, page)
+            yield from self._iterate_page_cells(0, page)
+        for frame, page in self._list_frames():
+            yield from self._iterate_page_cells(frame, page)
 
     def read_record(self, place: RecordPosition) -> list[SqliteValue] | None:
-        """The columns of a row; None if that is no row."""
+        """Return the columns of a row; None if that is no row."""
         try:
-            return self._record(place)
+            return self._parse_record(place)
         except (IndexError, ValueError):
             return None
 
-    def _frames(self) -> list[tuple[int, int]]:
-        """(n, page number) of the frames of the newest generation of the WAL, counted from 1, up to its last commit."""
+    def _list_frames(self) -> list[tuple[int, int]]:
+        """Return (n, page number) of the frames of the WAL's newest generation up to its last commit; n begins at 1."""
         step = _FRAME + self._size
         heads = []
         for start in range(_WAL_HEADER, len(self._wal) - step + 1, step):
@@ -63,14 +63,14 @@ class SqlitePages:
         last = max((n for n, head in ours if any(head[4:8])), default=0)
         return [(n, int.from_bytes(head[:4], "big")) for n, head in ours if n <= last]
 
-    def _page(self, frame: int, page: int) -> bytes:
+    def _read_page(self, frame: int, page: int) -> bytes:
         if frame:
             start = _WAL_HEADER + (frame - 1) * (_FRAME + self._size) + _FRAME
             return self._wal[start : start + self._size]
         return self._file[(page - 1) * self._size : page * self._size]
 
-    def _cells(self, frame: int, page: int) -> Iterator[tuple[int, RecordPosition]]:
-        content = self._page(frame, page)
+    def _iterate_page_cells(self, frame: int, page: int) -> Iterator[tuple[int, RecordPosition]]:
+        content = self._read_page(frame, page)
         start = 100 if page == 1 else 0
         if len(content) < self._size or content[start] != _LEAF:
             return
@@ -78,28 +78,28 @@ class SqlitePages:
         for at in range(start + 8, min(start + 8 + 2 * count, self._size - 1), 2):
             cell = int.from_bytes(content[at : at + 2], "big")
             try:
-                _, after = _varint(content, cell)
-                row, _ = _varint(content, after)
+                _, after = _read_varint(content, cell)
+                row, _ = _read_varint(content, after)
             except IndexError:
                 continue
             yield row, (frame, page, cell)
 
-    def _record(self, place: RecordPosition) -> list[SqliteValue]:
+    def _parse_record(self, place: RecordPosition) -> list[SqliteValue]:
         frame, page, cell = place
-        content = self._page(frame, page)
-        length, at = _varint(content, cell)
-        _, at = _varint(content, at)
-        payload = self._payload(content, at, length)
-        size, at = _varint(payload, 0)
+        content = self._read_page(frame, page)
+        length, at = _read_varint(content, cell)
+        _, at = _read_varint(content, at)
+        payload = self._read_payload(content, at, length)
+        size, at = _read_varint(payload, 0)
         values: list[SqliteValue] = []
         data = size
         while at < size:
-            kind, at = _varint(payload, at)
-            value, data = _value(payload, kind, data)
+            kind, at = _read_varint(payload, at)
+            value, data = _read_value(payload, kind, data)
             values.append(value)
         return values
 
-    def _payload(self, content: bytes, at: int, length: int) -> bytes:
+    def _read_payload(self, content: bytes, at: int, length: int) -> bytes:
         if length > _MAX_RECORD:
             raise ValueError("no record of ours is that long")
         usable = self._size
@@ -112,7 +112,7 @@ class SqlitePages:
         parts, have = [content[at : at + local]], local
         following = int.from_bytes(content[at + local : at + local + 4], "big")
         while have < length and following:
-            page = self._page(self._newest.get(following, 0), following)
+            page = self._read_page(self._newest.get(following, 0), following)
             parts.append(page[4 : 4 + min(usable - 4, length - have)])
             have += usable - 4
             following = int.from_bytes(page[:4], "big")
@@ -120,14 +120,14 @@ class SqlitePages:
 
 
 def list_page_sizes(path: Path) -> list[int]:
-    """The page sizes in bytes that a file may have: what its header says, and what is usual."""
+    """Return the page sizes in bytes that a file may have: what its header says, and what is usual."""
     with path.open("rb") as file:
         said = int.from_bytes(file.read(18)[16:18], "big")
     return sorted({said, DEFAULT_PAGE_SIZE} & _SIZES)
 
 
-def _varint(content: bytes, at: int) -> tuple[int, int]:
-    """A number and the place after it."""
+def _read_varint(content: bytes, at: int) -> tuple[int, int]:
+    """Return a number and the place after it."""
     value = 0
     for index in range(8):
         byte = content[at + index]
@@ -140,8 +140,8 @@ def _varint(content: bytes, at: int) -> tuple[int, int]:
 _INTEGER_BYTES = (0, 1, 2, 3, 4, 6, 8)
 
 
-def _value(payload: bytes, kind: int, at: int) -> tuple[SqliteValue, int]:
-    """A column and the place after it."""
+def _read_value(payload: bytes, kind: int, at: int) -> tuple[SqliteValue, int]:
+    """Return a column and the place after it."""
     if kind in {0, 8, 9}:
         return None if kind == 0 else kind - 8, at
     if kind < len(_INTEGER_BYTES):

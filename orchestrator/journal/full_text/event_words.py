@@ -16,7 +16,7 @@ ReadBlob = Callable[[str], str | None]
 
 
 class EventWords(NamedTuple):
-    """What an event says, and what it is about (task, session, file)."""
+    """The words of an event, and its subjects (task, session, file)."""
 
     said: str
     about: str
@@ -28,12 +28,12 @@ def extract_words(body: dict[str, Any], read_blob: ReadBlob) -> EventWords:
     Long texts are read with `read_blob`, which gives None for those that are lost.
     """
     about = " ".join(str(body[name]) for name in ("task", "session", "path", "unit") if body.get(name))
-    said = "\n".join(_leaves({k: v for k, v in body.items() if k not in _ABOUT | _SILENT}, read_blob))
+    said = "\n".join(_iterate_texts({k: v for k, v in body.items() if k not in _ABOUT | _SILENT}, read_blob))
     return EventWords(make_encodable(said[:_MAX_CHARS]), make_encodable(about))
 
 
-def _leaves(value: object, read_blob: ReadBlob | None) -> Iterator[str]:
-    """The texts in a value, in order. Without `read_blob` none of them stands for a blob."""
+def _iterate_texts(value: object, read_blob: ReadBlob | None) -> Iterator[str]:
+    """Yield the texts in a value, in order. Without `read_blob` none of them stands for a blob."""
     waiting = [value]
     while waiting:  # a model may nest what it writes deeper than functions can call themselves
         one = waiting.pop()
@@ -42,7 +42,7 @@ def _leaves(value: object, read_blob: ReadBlob | None) -> Iterator[str]:
         elif isinstance(one, list):
             waiting.extend(reversed(one))
         elif isinstance(one, dict) and read_blob and _is_kept_text(one):
-            yield from _leaves(_whole(one, read_blob), None)  # what a model wrote names no blobs of ours
+            yield from _iterate_texts(_expand_text(one, read_blob), None)  # what a model wrote names no blobs of ours
         elif isinstance(one, dict):
             waiting.extend(item for key, item in reversed(one.items()) if key not in _SILENT)
 
@@ -54,8 +54,8 @@ def _is_kept_text(value: dict[str, Any]) -> bool:
     return isinstance(value.get("head"), str) and isinstance(value.get("sha") or "", str)
 
 
-def _whole(text: dict[str, Any], read_blob: ReadBlob) -> object:
-    """A kept text; arguments of a tool, which are JSON themselves, as what they hold."""
+def _expand_text(text: dict[str, Any], read_blob: ReadBlob) -> object:
+    """Return a kept text; arguments of a tool, which are JSON themselves, as what they hold."""
     whole = (read_blob(text["sha"]) if text.get("sha") else None) or text["head"]
     if whole[:1] in {"{", "["}:
         try:
@@ -66,7 +66,9 @@ def _whole(text: dict[str, Any], read_blob: ReadBlob) -> object:
 
 
 def build_match_expression(query: str) -> str:
-    """Words that all must occur, "phrases", and beginnings*, as an FTS5 expression; empty if there is no word in it.
+    """Build an FTS5 expression of words that all must occur, "phrases", and beginnings*.
+
+    It is empty if there is no word in it.
 
     Nothing in a query can be an error: whatever is no word is passed over.
     """
@@ -81,5 +83,5 @@ def build_match_expression(query: str) -> str:
 
 
 def build_phrase(name: str) -> str:
-    """A name as one phrase; empty if no word is in it."""
+    """Build one phrase of a name; empty if no word is in it."""
     return build_match_expression(f'"{name.replace(chr(34), " ")}"')

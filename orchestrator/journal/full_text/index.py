@@ -49,21 +49,21 @@ class SearchIndex:
 
     @classmethod
     def open_index(cls, directory: Path) -> "SearchIndex":
-        """The index of a run; one that cannot be read is made anew."""
+        """Open the index of a run; one that cannot be read is made anew."""
         try:
-            return cls(_connected(directory / INDEX_FILE))
+            return cls(_connect(directory / INDEX_FILE))
         except sqlite3.DatabaseError:
             cls.delete_index(directory)
-            return cls(_connected(directory / INDEX_FILE))
+            return cls(_connect(directory / INDEX_FILE))
 
     @classmethod
     def open_in_memory(cls) -> "SearchIndex":
-        """One that is gone when it is closed."""
+        """Open an index that is gone when it is closed."""
         return cls(sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False))
 
     @staticmethod
     def delete_index(directory: Path) -> None:
-        """Throw a run's index away."""
+        """Delete a run's index."""
         for suffix in ("", "-wal", "-shm"):
             (directory / f"{INDEX_FILE}{suffix}").unlink(missing_ok=True)
 
@@ -77,12 +77,12 @@ class SearchIndex:
             self._connection.execute(f"PRAGMA user_version = {_VERSION}")
 
     def read_position(self) -> tuple[int, bytes]:
-        """The last event that is indexed, and the mark of it in its journal."""
+        """Return the last event that is indexed, and the mark of it in its journal."""
         seq, mark = self._connection.execute("SELECT seq, mark FROM place").fetchone()
         return seq, mark
 
     def add_documents(self, documents: Iterable[tuple[int, EventWords]], seq: int, mark: bytes) -> None:
-        """Index events up to `seq`, all or none."""
+        """Return index events up to `seq`, all or none."""
         with open_transaction(self._connection):
             self._connection.executemany(
                 "INSERT INTO word(rowid, said, about) VALUES(?, ?, ?)",
@@ -91,12 +91,12 @@ class SearchIndex:
             self._connection.execute("UPDATE place SET seq = ?, mark = ?", (seq, mark))
 
     def find_matches(self, match: str) -> Iterator[int]:
-        """The events that fit an FTS5 expression, newest first."""
+        """Return the events that fit an FTS5 expression, newest first."""
         query = "SELECT rowid FROM word WHERE word MATCH ? ORDER BY rowid DESC"
         return (seq for (seq,) in self._connection.execute(query, (match,)))
 
     def build_snippet(self, match: str, said: str, marks: tuple[str, str], words: int) -> str:
-        """The part of a text where an expression fits best, with the matches marked."""
+        """Return the part of a text where an expression fits best, with the matches marked."""
         self._connection.execute("CREATE VIRTUAL TABLE IF NOT EXISTS temp.shown USING fts5(said, tokenize='unicode61')")
         self._connection.execute("DELETE FROM temp.shown")
         self._connection.execute("INSERT INTO temp.shown VALUES(?)", (said,))
@@ -111,7 +111,7 @@ class SearchIndex:
         self._connection.close()
 
 
-def _connected(path: Path) -> sqlite3.Connection:
+def _connect(path: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
     try:
         connection.execute("PRAGMA journal_mode = WAL")

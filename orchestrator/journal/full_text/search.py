@@ -29,7 +29,7 @@ _LOOK_AT_MOST = 20_000
 
 
 class EventSearchResult(NamedTuple):
-    """What was found, and why not the whole journal was searched: None if it was."""
+    """The events found, and why not the whole journal was searched: None if it was."""
 
     hits: list[SearchHit]
     damage: DamagedJournal | None = None
@@ -38,7 +38,7 @@ class EventSearchResult(NamedTuple):
 def find_events(
     directory: Path, query: str, limit: int, task: str | None = None, session: str | None = None
 ) -> EventSearchResult:
-    """The newest events in which all words of the query occur, newest first.
+    """Return the newest events in which all words of the query occur, newest first.
 
     Args:
         directory: the run's.
@@ -57,12 +57,12 @@ def find_events(
     with closing(EventReader.open_reader(directory / "journal.db")) as reader:
         source = _Source(directory, reader)
         try:
-            return _find(source, wanted)
+            return _find_hits(source, wanted)
         except sqlite3.DatabaseError:
             with suppress(OSError):
                 SearchIndex.delete_index(directory)
         try:
-            return _find(source, wanted)
+            return _find_hits(source, wanted)
         except sqlite3.Error as error:
             raise SearchUnavailable(f"the search index in {directory} cannot be used: {error}; delete it") from error
 
@@ -70,7 +70,7 @@ def find_events(
 def search_events(
     directory: Path, query: str, limit: int, task: str | None = None, session: str | None = None
 ) -> list[SearchHit]:
-    """What `find` finds."""
+    """Return what `find_events` finds."""
     return find_events(directory, query, limit, task, session).hits
 
 
@@ -84,7 +84,7 @@ def update_index(directory: Path, may_go_on: Callable[[], bool]) -> None:
     with closing(EventReader.open_reader(directory / "journal.db")) as reader, hold_index_lock(directory) as has_lock:
         if has_lock:
             with closing(SearchIndex.open_index(directory)) as index:
-                _follow(_Source(directory, reader), index, may_go_on)
+                _index_new_events(_Source(directory, reader), index, may_go_on)
 
 
 class _Source:
@@ -107,9 +107,9 @@ class _Source:
 
     def read_words(self, row: EventColumns) -> EventWords:
         """Return what an event says."""
-        return extract_words(self.parse_body(row), self._blob)
+        return extract_words(self.parse_body(row), self._read_blob)
 
-    def _blob(self, sha: str) -> str | None:
+    def _read_blob(self, sha: str) -> str | None:
         try:
             return self._blobs.read_blob(sha).decode("utf-8", "replace")
         except JournalProblem:
@@ -118,7 +118,7 @@ class _Source:
 
 @dataclass(frozen=True)
 class _Wanted:
-    """What is looked for; `said` is an FTS5 expression."""
+    """A query taken apart; `said` is an FTS5 expression."""
 
     said: str
     limit: int
@@ -132,7 +132,7 @@ class _Wanted:
         return f"{{said}} : ({self.said})" + (f" AND {{about}} : ({about})" if about else "")
 
     def fits_event(self, row: EventColumns, body: Mapping[str, object]) -> bool:
-        """Whether an event is about the task and of the session."""
+        """Return True if an event is about the task and of the session."""
         if self.session is not None and row[5] != self.session.encode("utf-8", "surrogatepass"):
             return False
         if self.task is None or row[4] == self.task.encode("utf-8", "surrogatepass"):
@@ -140,8 +140,8 @@ class _Wanted:
         return self.task in (body.get("path"), body.get("unit"))
 
 
-def _find(source: _Source, wanted: _Wanted) -> EventSearchResult:
-    index, damage = _current(source)
+def _find_hits(source: _Source, wanted: _Wanted) -> EventSearchResult:
+    index, damage = _open_current_index(source)
     with closing(index):
         places = islice(index.find_matches(wanted.match), _LOOK_AT_MOST)
         rows = (
@@ -150,25 +150,27 @@ def _find(source: _Source, wanted: _Wanted) -> EventSearchResult:
             for row in source.reader.read_row(seq)
             if wanted.fits_event(row, source.parse_body(row))
         )
-        return EventSearchResult([_hit(source, index, wanted.said, row) for row in islice(rows, wanted.limit)], damage)
+        return EventSearchResult(
+            [_build_hit(source, index, wanted.said, row) for row in islice(rows, wanted.limit)], damage
+        )
 
 
-def _current(source: _Source) -> tuple[SearchIndex, DamagedJournal | None]:
-    """The index of the whole journal, or as far as that can be read; in memory where none can be written."""
+def _open_current_index(source: _Source) -> tuple[SearchIndex, DamagedJournal | None]:
+    """Return the index of the whole journal, or as far as that can be read; in memory where none can be written."""
     with hold_index_lock(source.directory, waits=True) as has_lock:
         index = None
         try:
             if has_lock:
                 index = SearchIndex.open_index(source.directory)
-                return index, _follow(source, index)
+                return index, _index_new_events(source, index)
         except (sqlite3.OperationalError, OSError):  # a disk that is full or read-only
             if index:
                 index.close()
     index = SearchIndex.open_in_memory()
-    return index, _follow(source, index)
+    return index, _index_new_events(source, index)
 
 
-def _hit(source: _Source, index: SearchIndex, said: str, row: EventColumns) -> SearchHit:
+def _build_hit(source: _Source, index: SearchIndex, said: str, row: EventColumns) -> SearchHit:
     turn = source.parse_body(row).get("turn")
     return SearchHit(
         seq=row[0],
@@ -181,8 +183,10 @@ def _hit(source: _Source, index: SearchIndex, said: str, row: EventColumns) -> S
     )
 
 
-def _follow(source: _Source, index: SearchIndex, may_go_on: Callable[[], bool] = lambda: True) -> DamagedJournal | None:
-    """Index what was recorded since; the damage at which that ends, if it does."""
+def _index_new_events(
+    source: _Source, index: SearchIndex, may_go_on: Callable[[], bool] = lambda: True
+) -> DamagedJournal | None:
+    """Index what was recorded since; return the damage at which that ends, if it does."""
     seq, mark = index.read_position()
     if seq and source.reader.read_event_mark(seq) != mark:
         index.clear()

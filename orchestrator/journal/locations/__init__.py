@@ -1,1 +1,1 @@
-"""Where runs lie on disk, who works on one, and how much space they take."""
+"""Runs on disk: their directories, their locks, and the space that they take."""

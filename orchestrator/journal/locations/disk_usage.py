@@ -1,4 +1,4 @@
-"""What the state of one repository takes on disk, at a price that is bounded however much there is."""
+"""Disk usage of the state of one repository, at a price that is bounded however much there is."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -30,13 +30,16 @@ class StateDiskUsage:
         return self.journals + self.blobs + self.logs + self.worktrees
 
     def as_object(self) -> dict[str, int | bool]:
-        """For `--json`."""
+        """Return the figures for `--json`."""
         return asdict(self) | {"total": self.total}
 
 
 def measure_disk_usage(state: Path, entries: int = _ENTRIES) -> StateDiskUsage:
-    """The use of a repository's state directory, looking at no more than `entries` files and directories of a kind."""
-    runs = _directories(state / "runs")
+    """Measure the use of a repository's state directory.
+
+    It looks at no more than `entries` files and directories of a kind.
+    """
+    runs = _list_directories(state / "runs")
     journals = _Sum(entries)
     for run in runs:
         journals.add_files(run)
@@ -49,7 +52,7 @@ def measure_disk_usage(state: Path, entries: int = _ENTRIES) -> StateDiskUsage:
 
 
 def measure_tree_bytes(place: Path) -> int:
-    """What everything in a directory, or one file, takes on disk. It may take long."""
+    """Measure what everything in a directory, or one file, takes on disk. It may take long."""
     total = _Sum(None)
     if place.is_dir() and not place.is_symlink():
         total.add_trees([place])
@@ -68,25 +71,25 @@ class _Sum:
         self._left = left
 
     def add_files(self, directory: Path) -> None:
-        """The files directly in a directory."""
-        for entry in self._entries(directory):
+        """Add the files directly in a directory."""
+        for entry in self._list_entries(directory):
             if not entry.is_dir(follow_symlinks=False):
-                self._add(entry)
+                self._add_entry(entry)
 
     def add_trees(self, tops: Sequence[Path]) -> None:
-        """Everything in directories."""
+        """Add everything in directories."""
         pending: list[str | Path] = list(reversed(tops))
         while pending and not self.is_cut:
-            for entry in self._entries(pending.pop()):
-                self._add(entry)
+            for entry in self._list_entries(pending.pop()):
+                self._add_entry(entry)
                 if entry.is_dir(follow_symlinks=False):
                     pending.append(entry.path)
 
-    def _add(self, entry: os.DirEntry[str]) -> None:
+    def _add_entry(self, entry: os.DirEntry[str]) -> None:
         with suppress(FileNotFoundError):
             self.bytes += entry.stat(follow_symlinks=False).st_blocks * _BLOCK_BYTES
 
-    def _entries(self, directory: str | Path) -> Iterator[os.DirEntry[str]]:
+    def _list_entries(self, directory: str | Path) -> Iterator[os.DirEntry[str]]:
         with suppress(FileNotFoundError, NotADirectoryError, PermissionError), os.scandir(directory) as entries:
             for entry in entries:
                 if self._left is not None:
@@ -97,7 +100,7 @@ class _Sum:
                 yield entry
 
 
-def _directories(place: Path) -> list[Path]:
+def _list_directories(place: Path) -> list[Path]:
     with suppress(FileNotFoundError, NotADirectoryError, PermissionError):
         return [Path(entry.path) for entry in os.scandir(place) if entry.is_dir(follow_symlinks=False)]
     return []

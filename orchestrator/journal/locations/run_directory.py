@@ -1,4 +1,4 @@
-"""Where runs lie on disk, how they are named and found, and the lock that says who works on one."""
+"""Directories of runs: their place on disk, their names, finding one, and the lock that says who works on it."""
 
 import hashlib
 import logging
@@ -53,14 +53,14 @@ class RunDirectory:
 
     @property
     def inbox(self) -> "Inbox":
-        """Where people leave commands for the run."""
+        """The place where people leave commands for the run."""
         from orchestrator.journal.inbox import Inbox  # the verbs that only read should not wait for it
 
         return Inbox(self.path / "inbox")
 
     @property
     def engine_log(self) -> Path:
-        """What a detached engine printed."""
+        """The file with what a detached engine printed."""
         return self.path / "engine.log"
 
     def hold_lock(self) -> AbstractContextManager[RunLock]:
@@ -84,8 +84,11 @@ class StateDirectory:
     def locate_for(
         cls, repository: Path, configured: str = "", environ: Mapping[str, str] = os.environ
     ) -> "StateDirectory":
-        """`<state>/<repository name>-<hash of its path>`; `configured` overrides `$XDG_STATE_HOME/orchestrate`."""
-        base = _base(configured, environ)
+        """Locate `<state>/<repository name>-<hash of its path>`.
+
+        `configured` overrides `$XDG_STATE_HOME/orchestrate`.
+        """
+        base = _find_state_base(configured, environ)
         digest = hashlib.sha256(os.fsencode(repository.resolve())).hexdigest()[:8]
         return cls(base.resolve() / f"{make_slug(repository.name)}-{digest}", repository)
 
@@ -93,7 +96,7 @@ class StateDirectory:
     def open_for(
         cls, repository: Path, configured: str = "", environ: Mapping[str, str] = os.environ
     ) -> "StateDirectory":
-        """Locate the state directory, which need not exist, and see to it that nobody else can enter or replace it.
+        """Locate the state directory, which need not exist, and make sure that nobody else can enter or replace it.
 
         One that other users could read until now, as earlier versions made it, is closed, and that is logged.
 
@@ -102,7 +105,7 @@ class StateDirectory:
         """
         state = cls.locate_for(repository, configured, environ)
         try:
-            was_open = secure_directory(_base(configured, environ).absolute() / state.path.name)
+            was_open = secure_directory(_find_state_base(configured, environ).absolute() / state.path.name)
         except DirectoryNotPrivate as error:
             raise EnvironmentProblem(f"the state directory cannot be used: {error}") from error
         if was_open:
@@ -111,15 +114,15 @@ class StateDirectory:
         return state
 
     def build_run_directory(self, now: datetime) -> RunDirectory:
-        """A directory for a new run; its id sorts by time."""
+        """Return a directory for a new run; its id sorts by time."""
         return self.get_run(RunId(f"{now:%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"))
 
     def get_run(self, run: RunId) -> RunDirectory:
-        """The directory of a run, whether or not it exists."""
+        """Return the directory of a run, whether or not it exists."""
         return RunDirectory(self.path / "runs" / run)
 
     def list_runs(self) -> list[RunDirectory]:
-        """All runs, oldest first."""
+        """Return all runs, oldest first."""
         root = self.path / "runs"
         names = (
             sorted(entry.name for entry in root.iterdir() if (entry / "journal.db").exists()) if root.exists() else []
@@ -127,7 +130,7 @@ class StateDirectory:
         return [self.get_run(RunId(name)) for name in names]
 
     def find_run(self, wanted: str | None) -> RunDirectory:
-        """The run with this id, or whose id begins or ends with it; the latest for `latest` or None.
+        """Find the run with this id, or whose id begins or ends with it; the latest for `latest` or None.
 
         Raises:
             UsageProblem: there is none, or more than one.
@@ -137,7 +140,7 @@ class StateDirectory:
             raise UsageProblem(
                 f"no run of this repository is known (looked in {self.path / 'runs'}); "
                 "begin one with orchestrate run or migrate run, or say where runs lie with --repo or --state"
-                f"{self._moved()}"
+                f"{self._has_moved()}"
             )
         if wanted in (None, "latest"):
             return runs[-1]
@@ -150,10 +153,10 @@ class StateDirectory:
                 problem = "fits more than one run"
             else:
                 problem = "is no run of this repository"
-            raise UsageProblem(f"{wanted!r} {problem}: {known}{'' if found else self._moved()}")
+            raise UsageProblem(f"{wanted!r} {problem}: {known}{'' if found else self._has_moved()}")
         return found[0]
 
-    def _moved(self) -> str:
+    def _has_moved(self) -> str:
         """Return the way on where the repository was elsewhere when its runs were begun."""
         from orchestrator.journal.locations.moved_repository import describe_moved_runs, find_moved_runs
 
@@ -163,7 +166,7 @@ class StateDirectory:
         return ""
 
 
-def _base(configured: str, environ: Mapping[str, str]) -> Path:
+def _find_state_base(configured: str, environ: Mapping[str, str]) -> Path:
     if configured:
         return Path(configured).expanduser()
     home = environ.get("XDG_STATE_HOME") or str(Path(environ.get("HOME", "/")) / ".local" / "state")

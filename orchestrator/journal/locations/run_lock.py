@@ -1,4 +1,4 @@
-"""Who works on a run: a lock that dies with its process, and a lease for processes that sleep instead of dying.
+"""The lock of a run: one that dies with its process, and a lease for processes that sleep instead of dying.
 
 The lock keeps two engines apart. A process that was stopped, or whose machine slept, holds its lock for ever; when its
 signs of life are older than the lease, another process may take the run over. What keeps the sleeper from writing when
@@ -35,7 +35,7 @@ class RunLock:
     file: IO[str]
 
     def write_owner(self, lease_s: float) -> None:
-        """Say who holds the lock, and after how many seconds without a sign of life it may be taken over."""
+        """Write who holds the lock, and after how many seconds without a sign of life it may be taken over."""
         self.file.seek(0)
         self.file.truncate()
         self.file.write(f"process {os.getpid()} on {socket.gethostname()}\nlease {lease_s:g}\n")
@@ -48,7 +48,7 @@ class RunLock:
 
 @dataclass(frozen=True)
 class LockOwner:
-    """What a lock says of who holds it."""
+    """The holder of a lock, as the lock says."""
 
     name: str
     age_s: float
@@ -56,7 +56,7 @@ class LockOwner:
 
     @property
     def is_alive(self) -> bool:
-        """Whether its last sign of life lies within the lease."""
+        """True while its last sign of life lies within the lease."""
         return self.age_s <= self.lease_s
 
     def __str__(self) -> str:
@@ -73,7 +73,7 @@ def hold_run_lock(directory: Path, what: str) -> Iterator[RunLock]:
     """
     try:
         create_private_directory(directory)
-        file = _take(directory, what)
+        file = _take_lock(directory, what)
     except LockTimeout as error:
         raise RunLocked(f"{what} cannot be taken over: {error}") from error
     except OSError as error:
@@ -86,39 +86,39 @@ def hold_run_lock(directory: Path, what: str) -> Iterator[RunLock]:
         yield held
 
 
-def _take(directory: Path, what: str) -> IO[str]:
+def _take_lock(directory: Path, what: str) -> IO[str]:
     turn = wait_for_file_lock(directory / "lock.turn", patience_s=TURN_TIMEOUT_S)  # one process at a time tries
     try:
         path = directory / "lock"
-        file = _opened(path)
+        file = _open_lock(path)
         for _ in range(_TRIES):
-            if _lock(file, fcntl.LOCK_EX):
+            if _try_lock(file, fcntl.LOCK_EX):
                 return file
             time.sleep(_PAUSE_S)
-        holder = _read(file)
+        holder = _read_owner(file)
         file.close()
         if holder.is_alive:
             raise RunLocked(f"{what} is being worked on by {holder}")
-        return _replaced(path)
+        return _replace_lock(path)
     finally:
         os.close(turn)
 
 
-def _opened(path: Path) -> IO[str]:
+def _open_lock(path: Path) -> IO[str]:
     return os.fdopen(open_lock_file(path), "r+", encoding="utf-8", errors="replace")
 
 
-def _replaced(path: Path) -> IO[str]:
-    """A lock in the place of one whose holder sleeps; its own stays with it and means nothing any more."""
+def _replace_lock(path: Path) -> IO[str]:
+    """Put a lock in the place of one whose holder sleeps; its own stays with it and means nothing any more."""
     place = path.with_name("lock.new")
     place.unlink(missing_ok=True)
-    new = _opened(place)
-    _lock(new, fcntl.LOCK_EX)
+    new = _open_lock(place)
+    _try_lock(new, fcntl.LOCK_EX)
     place.replace(path)
     return new
 
 
-def _lock(file: IO[str], how: int) -> bool:
+def _try_lock(file: IO[str], how: int) -> bool:
     try:
         fcntl.flock(file, how | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -126,7 +126,7 @@ def _lock(file: IO[str], how: int) -> bool:
     return True
 
 
-def _read(file: IO[str]) -> LockOwner:
+def _read_owner(file: IO[str]) -> LockOwner:
     file.seek(0)
     age_s = time.time() - os.fstat(file.fileno()).st_mtime
     try:
@@ -137,12 +137,12 @@ def _read(file: IO[str]) -> LockOwner:
 
 
 def find_lock_owner(directory: Path) -> LockOwner | None:
-    """Who holds the lock of a directory and has given a sign of life within the lease; None when nobody has."""
+    """Return who holds the lock of a directory and has given a sign of life within the lease, or None."""
     if not (directory / "lock").is_file():
         return None
     try:
         with _opened_to_read(directory / "lock") as file:
-            found = None if _lock(file, fcntl.LOCK_SH) else _read(file)
+            found = None if _try_lock(file, fcntl.LOCK_SH) else _read_owner(file)
     except OSError:
         return None
     if found and found.is_alive:

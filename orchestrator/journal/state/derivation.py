@@ -24,7 +24,7 @@ class DerivedState(NamedTuple):
 
 
 def derive_state(reader: EventReader) -> DerivedState:
-    """The state as far as the journal can be read.
+    """Return the state as far as the journal can be read.
 
     Raises:
         JournalProblem: it cannot be used at all, or holds events of a newer program.
@@ -40,7 +40,7 @@ def derive_state(reader: EventReader) -> DerivedState:
 
 
 def load_base_state(reader: EventReader) -> RunState:
-    """The state that the snapshot beside a journal stands for, if it is one of this journal; else an empty one.
+    """Return the state that the snapshot beside a journal stands for, if it is one of this journal; else an empty one.
 
     Raises:
         JournalProblem: the journal cannot be used at all.
@@ -52,7 +52,7 @@ def load_base_state(reader: EventReader) -> RunState:
 
 
 def derive_whole_state(reader: EventReader) -> DerivedState:
-    """The state of the whole journal.
+    """Return the state of the whole journal.
 
     Raises:
         Damaged: the journal cannot be read to its end.
@@ -65,7 +65,7 @@ def derive_whole_state(reader: EventReader) -> DerivedState:
 
 
 def read_state(journal: Path) -> RunState:
-    """The state of a journal file.
+    """Return the state of a journal file.
 
     Raises:
         JournalProblem: it cannot be read to its end.

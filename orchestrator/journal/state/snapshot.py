@@ -22,13 +22,14 @@ from orchestrator import domain
 from orchestrator.domain.event import UnknownEventError, format_event_body, parse_event
 from orchestrator.domain.run import state as state_module
 from orchestrator.domain.run.state import RunState
+from worktrees.durable_files import replace_durably
 
 SNAPSHOT_FILE = "snapshot.jsonl"
 _PIECE = 500
 
 
 def copy_state(state: RunState) -> RunState:
-    """A copy that does not change when the state goes on; what it holds is immutable."""
+    """Return a copy that does not change when the state goes on; what it holds is immutable."""
     grown: dict[str, Any] = {
         field.name: value.copy()
         for field in fields(state)
@@ -43,34 +44,32 @@ def save_snapshot(directory: Path, state: RunState, total: bytes) -> None:
     Raises:
         OSError: it could not be written.
     """
-    new = directory / f"{SNAPSHOT_FILE}.new"
     digest = blake2b()
-    with new.open("wb") as file:
-        for line in _lines(state):
+    with replace_durably(directory / SNAPSHOT_FILE) as file:
+        for line in _format_lines(state):
             digest.update(line)
             file.write(line)
-        file.write(_seal(state.seq, total.hex(), digest.hexdigest()))
-    new.replace(directory / SNAPSHOT_FILE)
+        file.write(_format_seal(state.seq, total.hex(), digest.hexdigest()))
 
 
 def load_snapshot(directory: Path) -> tuple[RunState, bytes] | None:
-    """The kept state and the sum of its last event; None if there is none that this program would have made."""
+    """Return the kept state and the sum of its last event; None if there is none that this program would have made."""
     try:
         lines = (directory / SNAPSHOT_FILE).read_bytes().splitlines(keepends=True)
         seq, total, code, digest = json.loads(lines.pop())
         if code != compute_code_digest() or blake2b(b"".join(lines)).hexdigest() != digest:
             return None
-        state = _state(lines)
-        if state.seq == seq:
-            return (state, bytes.fromhex(total))
-        return None
+        state, last_sum = _parse_state(lines), bytes.fromhex(total)
     except (OSError, ValueError, IndexError, TypeError, ValidationError, UnknownEventError):
         return None
+    if state.seq == seq:
+        return state, last_sum
+    return None
 
 
 @cache
 def compute_code_digest() -> str:
-    """A digest of everything that decides what events fold to."""
+    """Return a digest of everything that decides what events fold to."""
     digest = blake2b(f"{pydantic.VERSION}\n".encode(), digest_size=16)
     root = Path(domain.__file__).parent
     for path in sorted(root.rglob("*.py")):
@@ -79,27 +78,27 @@ def compute_code_digest() -> str:
     return digest.hexdigest()
 
 
-def _seal(seq: int, total: str, digest: str) -> bytes:
+def _format_seal(seq: int, total: str, digest: str) -> bytes:
     return json.dumps([seq, total, compute_code_digest(), digest]).encode() + b"\n"
 
 
 @cache
-def _adapters() -> dict[str, TypeAdapter[Any]]:
+def _build_adapters() -> dict[str, TypeAdapter[Any]]:
     hints = get_type_hints(RunState, vars(state_module))
     return {field.name: TypeAdapter(hints[field.name]) for field in fields(RunState) if field.name != "open_intents"}
 
 
-def _lines(state: RunState) -> Iterator[bytes]:
-    """Each field, long ones in pieces, as a line of its name and its JSON."""
-    for name, adapter in _adapters().items():
-        for piece in _pieces(getattr(state, name)):
+def _format_lines(state: RunState) -> Iterator[bytes]:
+    """Yield each field, long ones in pieces, as a line of its name and its JSON."""
+    for name, adapter in _build_adapters().items():
+        for piece in _split_value(getattr(state, name)):
             yield b"%b %b\n" % (name.encode(), adapter.dump_json(piece))
     for key, intent in state.open_intents.items():
         body = [key, intent.kind, intent.v, format_event_body(intent)]
         yield b"open_intents %b\n" % json.dumps(body).encode()
 
 
-def _pieces(value: Any) -> Iterable[Any]:  # noqa: ANN401
+def _split_value(value: Any) -> Iterable[Any]:  # noqa: ANN401
     if isinstance(value, dict):
         items = iter(value.items())
         return (type(value)(piece) for piece in iter(lambda: dict(islice(items, _PIECE)), {}))
@@ -108,9 +107,9 @@ def _pieces(value: Any) -> Iterable[Any]:  # noqa: ANN401
     return (value,)
 
 
-def _state(lines: Iterable[bytes]) -> RunState:
+def _parse_state(lines: Iterable[bytes]) -> RunState:
     state = RunState()
-    adapters = _adapters()
+    adapters = _build_adapters()
     for line in lines:
         name, _, text = line.partition(b" ")
         field = name.decode()

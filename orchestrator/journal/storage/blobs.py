@@ -1,12 +1,11 @@
 """Long contents beside the journal, each in a file named by its sha256, so that equal contents are kept once."""
 
 import hashlib
-import os
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 
 from orchestrator.errors import BlobLost, JournalProblem
-from worktrees.safety.private_directory import create_private_directory
+from worktrees.durable_files import write_durably
+from worktrees.safety.private_directory import create_durable_directory, create_private_directory
 
 _LOST = ".lost"
 _ADVICE = (
@@ -31,13 +30,14 @@ class BlobStore:
         path = self.get_blob_path(sha)
         if not path.exists():
             try:
-                self._write(path, content)
+                create_durable_directory(path.parent)
+                write_durably(path, content)
             except OSError as error:
                 raise JournalProblem(f"cannot write {path}: {error.strerror}; free some disk space") from error
         return sha
 
     def read_blob(self, sha: str) -> bytes:
-        """The content.
+        """Return the content of a blob.
 
         Raises:
             BlobLost: it was given up by `lose`.
@@ -57,7 +57,7 @@ class BlobStore:
         return content
 
     def is_intact(self, sha: str) -> bool:
-        """Whether a blob can be read, or was given up before."""
+        """Return True if a blob can be read, or was given up before."""
         try:
             self.read_blob(sha)
         except BlobLost:
@@ -76,27 +76,5 @@ class BlobStore:
             path.replace(aside / sha)
 
     def get_blob_path(self, sha: str) -> Path:
-        """Where a blob lies, if there is one."""
+        """Return where a blob lies, if there is one."""
         return self._root / sha[:2] / sha
-
-    def _write(self, path: Path, content: bytes) -> None:
-        create_private_directory(path.parent)
-        with NamedTemporaryFile(dir=path.parent, delete=False) as file:
-            try:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-                Path(file.name).replace(path)
-            except BaseException:
-                Path(file.name).unlink(missing_ok=True)
-                raise
-        sync_directory(path.parent)
-
-
-def sync_directory(path: Path) -> None:
-    """Make what was renamed in a directory durable."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -1,7 +1,6 @@
 """Writing a whole journal file at once, out of events that exist: for what repairs or brings in a journal."""
 
 import json
-import os
 import sqlite3
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -10,12 +9,13 @@ from orchestrator.journal.storage import schema
 from orchestrator.journal.storage.checksums import INITIAL_SUM, EventColumns, chain_sum
 from orchestrator.journal.storage.problems import translate_sqlite_errors
 from orchestrator.journal.storage.transaction import open_transaction
+from worktrees.durable_files import sync_file
 
 INSERT_EVENT = "INSERT INTO event(seq, at, kind, v, task, session, key, body, sum) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)"
 
 
 def write_journal_file(path: Path, rows: Iterable[EventColumns]) -> int:
-    """A journal at `path`, which must not be in use, that holds exactly these events; durable when this returns.
+    """Write a journal at `path`, which must not be in use, that holds exactly these events; durable on return.
 
     Returns:
         The last event's seq.
@@ -35,8 +35,7 @@ def write_journal_file(path: Path, rows: Iterable[EventColumns]) -> int:
                 connection.execute("UPDATE fence SET epoch = ?, seq = ?, sum = ?", fence)
         finally:
             connection.close()
-    with path.open("rb") as file:
-        os.fsync(file.fileno())
+    sync_file(path)
     return written.seq
 
 
@@ -55,7 +54,7 @@ class _Written:
 
 
 def decode_column(column: int | bytes | None) -> int | str | None:
-    """A column as SQLite is to store it: texts as texts."""
+    """Return a column as SQLite is to store it: texts as texts."""
     if isinstance(column, bytes):
         return column.decode()
     return column

@@ -11,7 +11,7 @@ EventColumns: TypeAlias = tuple[int, bytes, bytes, int, bytes | None, bytes | No
 
 
 def chain_sum(previous: bytes, row: EventColumns) -> bytes:
-    """The sum (8 bytes) of an event that follows the one whose sum is `previous`.
+    """Return the sum (8 bytes) of an event that follows the one whose sum is `previous`.
 
     Raises:
         TypeError: the row holds values that no event has.
@@ -25,5 +25,5 @@ def chain_sum(previous: bytes, row: EventColumns) -> bytes:
 
 
 def compute_text_sum(name: str, seq: int, at: str, body: str) -> bytes:
-    """The sum of a projection."""
+    """Return the sum of a projection."""
     return blake2b(f"{name} {seq} {at} {body}".encode(), digest_size=8).digest()

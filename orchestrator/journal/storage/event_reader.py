@@ -45,15 +45,15 @@ class EventReader:
             raise JournalProblem(f"there is no journal at {path}")
         with translate_sqlite_errors(path):
             try:
-                return cls._opened(path, "mode=ro")
+                return cls._open_connection(path, "mode=ro")
             except sqlite3.OperationalError:
                 wal = path.with_name(f"{path.name}-wal")
                 if wal.exists() and wal.stat().st_size:
                     raise
-                return cls._opened(path, "immutable=1")  # where SQLite may not even create its shared memory
+                return cls._open_connection(path, "immutable=1")  # where SQLite may not even create its shared memory
 
     @classmethod
-    def _opened(cls, path: Path, mode: str) -> Self:
+    def _open_connection(cls, path: Path, mode: str) -> Self:
         connection = sqlite3.connect(f"{path.absolute().as_uri()}?{mode}", uri=True, check_same_thread=False)
         try:
             return cls(path, connection)
@@ -62,29 +62,29 @@ class EventReader:
             raise
 
     def read_events(self, after: int = 0, until: int | None = None) -> Iterator[RecordedEvent]:
-        """Events with a seq above `after`, in order, up to `until` if that is given.
+        """Yield events with a seq above `after`, in order, up to `until` if that is given.
 
         Raises:
             Damaged: an event is damaged or missing; those before it were given.
             JournalProblem: an event is of a kind or version this program does not know.
         """
         with translate_sqlite_errors(self.path):
-            yield from map(self._parse, self.read_rows(after, until))
+            yield from map(self._parse_row, self.read_rows(after, until))
 
     def read_kinds(self, kinds: Sequence[str], after: int = 0) -> Iterator[RecordedEvent]:
-        """Events of some kinds with a seq above `after`, in order; raises as `read` does."""
+        """Yield events of some kinds with a seq above `after`, in order; raise as `read_events` does."""
         named = ", ".join("?" * len(kinds))
         with translate_sqlite_errors(self.path):
-            yield from map(self._parse, self._rows(f"seq > ? AND kind IN ({named})", after, *kinds))
+            yield from map(self._parse_row, self._read_checked_rows(f"seq > ? AND kind IN ({named})", after, *kinds))
 
     def read_bodies(self, kind: str, holding: str) -> Iterator[bytes]:
-        """The stored JSON of those events of a kind in which a text stands, in order; raises as `read` does."""
+        """Yield the stored JSON of the events of a kind in which a text stands; raise as `read_events` does."""
         with translate_sqlite_errors(self.path):
-            for row in self._rows("kind = ? AND instr(body, ?) > 0", kind, holding):
+            for row in self._read_checked_rows("kind = ? AND instr(body, ?) > 0", kind, holding):
                 yield row[-1]
 
     def read_session(self, session: str) -> list[RecordedEvent]:
-        """All events of one conversation, in order.
+        """Return all events of one conversation, in order.
 
         Raises:
             Damaged: an event is damaged or missing.
@@ -92,11 +92,11 @@ class EventReader:
         """
         with translate_sqlite_errors(self.path):
             found = []
-            for row in self._rows("session = ?", session):
-                found.append(self._parse(row))
+            for row in self._read_checked_rows("session = ?", session):
+                found.append(self._parse_row(row))
             first = found[0].seq if found else 0
             query = "SELECT count(*) FROM event NOT INDEXED WHERE seq >= ? AND session = ?"
-            count = self._one(query, first, session)
+            count = self._read_one(query, first, session)
         if count != len(found):  # the index lies, or the table does
             raise DamagedJournal(self.path, 0, f"events of session {session} are missing")
         return found
@@ -104,16 +104,18 @@ class EventReader:
     def read_session_part(
         self, session: str, after: int = 0, until: int = _NO_END, last: int = _NO_END
     ) -> list[RecordedEvent]:
-        """The events of one conversation with a seq above `after` and up to `until`, of those the `last` so many.
+        """Yield the events of one conversation with a seq above `after` and up to `until`, at most the last `last`.
 
         They are in order; raises as `read` does.
         """
         chosen = "SELECT seq FROM event WHERE session = ? AND seq > ? AND seq <= ? ORDER BY seq DESC LIMIT ?"
         with translate_sqlite_errors(self.path):
-            return list(map(self._parse, self._rows(f"seq IN ({chosen})", session, after, until, last)))
+            return list(
+                map(self._parse_row, self._read_checked_rows(f"seq IN ({chosen})", session, after, until, last))
+            )
 
     def read_rows(self, after: int = 0, until: int | None = None) -> Iterator[EventColumns]:
-        """Stored events above a seq, each held against its sum, its predecessor and the number there must be.
+        """Yield stored events above a seq, each held against its sum, its predecessor and the number there must be.
 
         Args:
             after: the seq before the first.
@@ -124,18 +126,18 @@ class EventReader:
         """
         seq = after
         try:
-            fence, total_of_fence = self._fence()
+            fence, total_of_fence = self._read_fence()
             if until is None:
                 last = max(fence, self._head.read_seq())
             else:
                 last = until
-            previous = self._sum_of(after)
+            previous = self._read_sum(after)
             query = f"SELECT {self._columns} FROM event WHERE seq > ? AND seq <= ? ORDER BY seq"
             for *columns, total in self._connection.execute(query, (after, _NO_END if until is None else until)):
                 if columns[0] != seq + 1:
                     raise DamagedJournal(self.path, seq, f"event {seq + 1} is missing")
                 row = cast(EventColumns, tuple(columns))
-                previous = self._verified(row, total, previous)
+                previous = self._verify_row(row, total, previous)
                 seq += 1
                 yield row
         except (sqlite3.Error, MemoryError, OverflowError) as error:
@@ -145,10 +147,10 @@ class EventReader:
         if seq == fence and self._version > 1 and previous != total_of_fence:
             raise DamagedJournal(self.path, seq, "its fence is not what was written")
         if seq < last:
-            raise DamagedJournal(self.path, seq, _missing(seq + 1, last))
+            raise DamagedJournal(self.path, seq, _find_missing(seq + 1, last))
 
-    def _rows(self, condition: str, *values: object) -> Iterator[EventColumns]:
-        """Some events, each held against its sum."""
+    def _read_checked_rows(self, condition: str, *values: object) -> Iterator[EventColumns]:
+        """Yield some events, each held against its sum."""
         if self._version > 1:
             before = "(SELECT sum FROM event p WHERE p.seq = event.seq - 1)"
         else:
@@ -157,7 +159,7 @@ class EventReader:
         try:
             for *columns, total, previous in self._connection.execute(query, values):
                 row = cast(EventColumns, tuple(columns))
-                self._verified(row, total, INITIAL_SUM if row[0] == 1 else previous)
+                self._verify_row(row, total, INITIAL_SUM if row[0] == 1 else previous)
                 yield row
         except (sqlite3.Error, MemoryError, OverflowError) as error:
             if not is_damage(error):
@@ -168,7 +170,7 @@ class EventReader:
     def _columns(self) -> str:
         return f"{schema.EVENT_COLUMNS}, {'sum' if self._version > 1 else 'NULL'}"
 
-    def _verified(self, row: EventColumns, total: bytes | None, previous: bytes | None) -> bytes:
+    def _verify_row(self, row: EventColumns, total: bytes | None, previous: bytes | None) -> bytes:
         if self._version == 1:
             return INITIAL_SUM
         try:
@@ -179,8 +181,8 @@ class EventReader:
             raise DamagedJournal(self.path, row[0] - 1, f"event {row[0]} is not what was written")
         return found
 
-    def _sum_of(self, seq: int) -> bytes:
-        """The sum of an event; empty if there is no such event or it has none."""
+    def _read_sum(self, seq: int) -> bytes:
+        """Return the sum of an event; empty if there is no such event or it has none."""
         if seq == 0 or self._version == 1:
             return INITIAL_SUM
         row = self._connection.execute("SELECT sum FROM event WHERE seq = ?", (seq,)).fetchone()
@@ -188,8 +190,8 @@ class EventReader:
             return row[0]
         return b""
 
-    def _fence(self) -> tuple[int, bytes]:
-        """The last event and its sum, as the writer noted them."""
+    def _read_fence(self) -> tuple[int, bytes]:
+        """Return the last event and its sum, as the writer noted them."""
         if self._version == 1:
             return 0, INITIAL_SUM
         row = self._connection.execute("SELECT seq, sum FROM fence").fetchone()
@@ -197,24 +199,27 @@ class EventReader:
             raise DamagedJournal(self.path, 0, "its fence is gone")
         return row[0], row[1] if isinstance(row[1], bytes) else b""
 
-    def _one(self, query: str, *values: object) -> int:
+    def _read_one(self, query: str, *values: object) -> int:
         row = self._connection.execute(query, values).fetchone()
         if row is None or not isinstance(row[0], int):
             raise DamagedJournal(self.path, 0, "its tables do not hold what they must")
         return row[0]
 
     def has_event(self, seq: int, total: bytes) -> bool:
-        """Whether the journal's event `seq` is the one with this sum."""
+        """Return True if the journal's event `seq` is the one with this sum."""
         with translate_sqlite_errors(self.path):
-            return self._version > 1 and bool(total) and self._sum_of(seq) == total
+            return self._version > 1 and bool(total) and self._read_sum(seq) == total
 
     def find_sum(self, seq: int, at: datetime | None) -> bytes:
-        """The sum of the event `seq` if it was recorded at this moment; empty if it is another or there is none."""
+        """Return the sum of the event `seq` if it was recorded at this moment.
+
+        Empty if it is another or there is none.
+        """
         with translate_sqlite_errors(self.path):
             row = self._connection.execute("SELECT at FROM event WHERE seq = ?", (seq,)).fetchone()
             if row is None or self._version == 1 or datetime.fromisoformat(row[0].decode()) != at:
                 return b""
-            return self._sum_of(seq)
+            return self._read_sum(seq)
 
     def check_high_water_mark(self) -> None:
         """Make sure that nothing is missing of what a writer noted as durable.
@@ -224,31 +229,31 @@ class EventReader:
         """
         noted = self._head.read_seq()
         if (last := self.read_last_seq()) < noted:
-            raise DamagedJournal(self.path, last, _missing(last + 1, noted))
+            raise DamagedJournal(self.path, last, _find_missing(last + 1, noted))
 
     def read_data_version(self) -> int:
-        """A number that is another one whenever another process has written since."""
+        """Return a number that is another one whenever another process has written since."""
         with translate_sqlite_errors(self.path):
-            return self._one("PRAGMA data_version")
+            return self._read_one("PRAGMA data_version")
 
     def read_row(self, seq: int) -> list[EventColumns]:
-        """One stored event, or none; held against its sum.
+        """Return one stored event, or none; held against its sum.
 
         Raises:
             Damaged: it is not what was written.
         """
         with translate_sqlite_errors(self.path):
-            return list(self._rows("seq = ?", seq))
+            return list(self._read_checked_rows("seq = ?", seq))
 
     def read_event_mark(self, seq: int) -> bytes:
-        """What tells an event from every other that could stand at its place; empty if there is none."""
+        """Return what tells an event from every other that could stand at its place; empty if there is none."""
         if self._version > 1:
             with translate_sqlite_errors(self.path):
-                return self._sum_of(seq)
+                return self._read_sum(seq)
         return next((chain_sum(INITIAL_SUM, row) for row in self.read_row(seq)), b"")
 
     def find_inner_problem(self) -> str:
-        """What SQLite finds wrong with the file beyond the events themselves: indexes, free pages; empty if nothing."""
+        """Return what SQLite finds wrong with the file beyond the events themselves: indexes, free pages; else ""."""
         try:
             found = self._connection.execute("PRAGMA integrity_check(1)").fetchone()[0].decode("utf-8", "replace")
         except sqlite3.Error as error:
@@ -258,11 +263,11 @@ class EventReader:
         return f"its inner structure is ({found})"
 
     def read_last_seq(self) -> int:
-        """The seq of the newest event, 0 when there is none."""
+        """Return the seq of the newest event, 0 when there is none."""
         with translate_sqlite_errors(self.path):
-            return self._one("SELECT coalesce(max(seq), 0) FROM event")
+            return self._read_one("SELECT coalesce(max(seq), 0) FROM event")
 
-    def _parse(self, row: EventColumns) -> RecordedEvent:
+    def _parse_row(self, row: EventColumns) -> RecordedEvent:
         return parse_row(self.path, row)
 
     def close(self) -> None:
@@ -290,12 +295,12 @@ def parse_row(path: Path, row: EventColumns) -> RecordedEvent:
         raise UnusableJournalEvent(path, seq - 1, what) from error
 
 
-def _missing(first: int, last: int) -> str:
+def _find_missing(first: int, last: int) -> str:
     return f"events {first} to {last}, which were recorded, are missing"
 
 
 def read_all_events(path: Path) -> Iterable[RecordedEvent]:
-    """All events of a journal file, for readers that need them once."""
+    """Yield all events of a journal file, for readers that need them once."""
     store = EventReader.open_reader(path)
     try:
         yield from store.read_events()

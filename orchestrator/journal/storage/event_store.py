@@ -61,7 +61,7 @@ class EventStore(EventReader):
                 raise
 
     def claim_writer(self) -> int:
-        """Become the one process that may write, durably; whoever claimed before can write nothing more.
+        """Make this the one process that may write, durably; whoever claimed before can write nothing more.
 
         Returns:
             The new epoch: above that of the fence and of every engine that ever started.
@@ -71,12 +71,12 @@ class EventStore(EventReader):
             RunLocked: another process is in the middle of writing.
         """
         with translate_sqlite_errors(self.path), open_transaction(self._connection):
-            engines = self._rows("kind = 'engine.started'")
+            engines = self._read_checked_rows("kind = 'engine.started'")
             epochs = []
-            for *_, event in map(self._parse, engines):
+            for *_, event in map(self._parse_row, engines):
                 if isinstance(event, EngineStarted):
                     epochs.append(event.epoch)
-            fence = self._one("SELECT epoch FROM fence")
+            fence = self._read_one("SELECT epoch FROM fence")
             epoch = max(fence, *epochs, 0) + 1
             holder = f"process {os.getpid()} on {socket.gethostname()}"
             self._connection.execute("UPDATE fence SET epoch = ?, holder = ?", (epoch, holder))
@@ -95,25 +95,25 @@ class EventStore(EventReader):
             JournalProblem: nothing of the batch was written.
         """
         with translate_sqlite_errors(self.path), open_transaction(self._connection):
-            seq, previous = self._fenced()
+            seq, previous = self._read_own_fence()
             rows: list[tuple[object, ...]] = []
             for recorded in batch:
                 if recorded.seq != seq + 1:
                     raise JournalProblem(f"{self.path}: event {recorded.seq} cannot follow event {seq}")
-                columns = _columns(recorded)
+                columns = _build_columns(recorded)
                 seq, previous = recorded.seq, chain_sum(previous, columns)
                 rows.append((*(decode_column(column) for column in columns), previous))
             self._connection.executemany(INSERT_EVENT, rows)
             self._connection.execute("UPDATE fence SET seq = ?, sum = ?", (seq, previous))
-            at = _at(batch[-1])
+            at = _format_time(batch[-1])
             derived = []
             for name, body in projections.items():
                 derived.append((name, seq, at, body, compute_text_sum(name, seq, at, body)))
             self._connection.executemany("INSERT OR REPLACE INTO projection VALUES(?, ?, ?, ?, ?)", derived)
         self._head.record_seq(seq)
 
-    def _fenced(self) -> tuple[int, bytes]:
-        """The last event's seq and sum, inside a transaction, if this process may still write."""
+    def _read_own_fence(self) -> tuple[int, bytes]:
+        """Return the last event's seq and sum, inside a transaction, if this process may still write."""
         row = self._connection.execute("SELECT epoch, holder, seq, sum FROM fence").fetchone()
         if row is None or list(map(type, row)) != [int, bytes, int, bytes]:
             raise DamagedJournal(self.path, 0, "its fence is gone")
@@ -128,25 +128,25 @@ class EventStore(EventReader):
         return seq, total
 
 
-def _at(recorded: RecordedEvent) -> str:
+def _format_time(recorded: RecordedEvent) -> str:
     return recorded.at.astimezone(UTC).isoformat(timespec="microseconds")
 
 
-def _columns(recorded: RecordedEvent) -> EventColumns:
+def _build_columns(recorded: RecordedEvent) -> EventColumns:
     event = recorded.event
     return (
         recorded.seq,
-        _at(recorded).encode(),
+        _format_time(recorded).encode(),
         event.kind.encode(),
         event.v,
-        _bytes(event.task),
-        _bytes(getattr(event, "session", None)),
-        _bytes(getattr(event, "key", None)),
+        _encode_column(event.task),
+        _encode_column(getattr(event, "session", None)),
+        _encode_column(getattr(event, "key", None)),
         format_event_body(event).encode(),
     )
 
 
-def _bytes(text: str | None) -> bytes | None:
+def _encode_column(text: str | None) -> bytes | None:
     if text is None:
         return None
     return text.encode()

@@ -24,7 +24,11 @@ def copy_journal(source: Path, target: Path) -> None:
     """
     if not source.exists():
         raise JournalProblem(f"there is no journal at {source}")
-    with _explained(source), closing(_reader(source)) as read, closing(sqlite3.connect(target)) as written:
+    with (
+        _translate_errors(source),
+        closing(_open_read_only(source)) as read,
+        closing(sqlite3.connect(target)) as written,
+    ):
         read.backup(written)
         written.isolation_level = None
         written.execute("PRAGMA journal_mode = DELETE")
@@ -44,16 +48,16 @@ def check_journal_file(path: Path, scratch: Path) -> None:
     Raises:
         JournalProblem: it is damaged, newer than this program, or holds anything that no journal holds.
     """
-    with _explained(path), closing(_reader(path)) as connection:
+    with _translate_errors(path), closing(_open_read_only(path)) as connection:
         found = []
         for row in connection.execute("PRAGMA integrity_check(3)"):
             found.append(str(row[0]))
         if found != ["ok"]:
             raise JournalProblem(f"the journal {path} is damaged: {'; '.join(found)}")
-    _pattern(scratch / "pattern.db")
+    _make_pattern(scratch / "pattern.db")
     _require_like(path, scratch / "pattern.db")
     EventStore.open_writer(path).close()
-    with _explained(path), closing(sqlite3.connect(path, isolation_level=None)) as connection:
+    with _translate_errors(path), closing(sqlite3.connect(path, isolation_level=None)) as connection:
         connection.execute("PRAGMA journal_mode = DELETE")
         for table in CACHE_TABLES:
             if _has_table(connection, table):
@@ -66,18 +70,25 @@ def replace_journal(target: Path, source: Path) -> None:
     Raises:
         JournalProblem: nothing was changed.
     """
-    with _explained(target), closing(_reader(source)) as read, closing(sqlite3.connect(target)) as written:
+    with (
+        _translate_errors(target),
+        closing(_open_read_only(source)) as read,
+        closing(sqlite3.connect(target)) as written,
+    ):
         written.execute("PRAGMA synchronous = FULL")
         read.backup(written)
 
 
-def _pattern(path: Path) -> None:
+def _make_pattern(path: Path) -> None:
     EventStore.open_writer(path).close()
 
 
 def _require_like(path: Path, pattern: Path) -> None:
-    """A journal of this program's version has exactly its tables, indices and triggers; an older one has no others."""
-    (version, found), (current, usual) = _schema(path), _schema(pattern)
+    """Raise JournalProblem unless a journal of this version has exactly its tables, indices and triggers.
+
+    An older one has no others.
+    """
+    (version, found), (current, usual) = _read_schema(path), _read_schema(pattern)
     strange = found.keys() - usual.keys()
     if version == current:
         strange |= {name for name in usual if found.get(name) != usual[name]}
@@ -86,15 +97,15 @@ def _require_like(path: Path, pattern: Path) -> None:
         raise JournalProblem(f"{path} is no journal of a run: its {names} is not what a journal has")
 
 
-def _schema(path: Path) -> tuple[int, dict[tuple[str, str], str | None]]:
-    with _explained(path), closing(_reader(path)) as connection:
+def _read_schema(path: Path) -> tuple[int, dict[tuple[str, str], str | None]]:
+    with _translate_errors(path), closing(_open_read_only(path)) as connection:
         version = connection.execute("PRAGMA user_version").fetchone()[0]
         rows = connection.execute("SELECT type, name, sql FROM sqlite_master").fetchall()
     return int(version), {(kind, name): sql for kind, name, sql in rows}
 
 
-def _reader(path: Path) -> sqlite3.Connection:
-    """Read-only, and trusting nothing that the file says of itself."""
+def _open_read_only(path: Path) -> sqlite3.Connection:
+    """Open a journal read-only, trusting nothing that the file says of itself."""
     connection = sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)
     connection.execute("PRAGMA trusted_schema = OFF")
     connection.execute("PRAGMA cell_size_check = ON")
@@ -107,7 +118,7 @@ def _has_table(connection: sqlite3.Connection, name: str) -> bool:
 
 
 @contextmanager
-def _explained(path: Path) -> Iterator[None]:
+def _translate_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except sqlite3.Error as error:

@@ -1,4 +1,4 @@
-"""How far a journal is, noted beside it after every write, so that events that vanish with a lost or damaged WAL show.
+"""The end of a journal, noted beside it after every write, so that events that vanish with a lost or damaged WAL show.
 
 The note is not synced to disk and may lag behind the journal; it is never ahead of what was durable.
 """
@@ -17,17 +17,15 @@ class HighWaterMark:
         self._descriptor: int | None = None
 
     def read_seq(self) -> int:
-        """The last event that was noted; 0 if there is no note, or none that can be read."""
-        try:
+        """Return the last event that was noted; 0 if there is no note, or none that can be read."""
+        with suppress(OSError, ValueError):
             seq, _, total = self.path.read_bytes().partition(b" ")
             if int(total, 16) == crc32(seq):
                 return int(seq)
-            return 0
-        except (OSError, ValueError):
-            return 0
+        return 0
 
     def record_seq(self, seq: int) -> None:
-        """This event is durable. A note that cannot be written is left out: it only ever helps."""
+        """Note that this event is durable. A note that cannot be written is left out: it only ever helps."""
         text = b"%020d" % seq
         with suppress(OSError):
             if self._descriptor is None:

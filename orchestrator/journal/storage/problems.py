@@ -1,4 +1,4 @@
-"""What can be wrong with a journal file, in words: which file, which event, what to do."""
+"""Problems with a journal file, in words: which file, which event, what to do."""
 
 import sqlite3
 from pathlib import Path
@@ -36,7 +36,7 @@ class DamagedJournal(JournalProblem):
         self.what = what
 
     def for_partial_view(self) -> "DamagedJournal":
-        """The same for somebody who has just been shown what could be read."""
+        """Return the same error for somebody who has just been shown what could be read."""
         return DamagedJournal(self.path, self.seq, f"{self.what}; what is shown is the run up to event {self.seq}")
 
 
@@ -45,7 +45,7 @@ class UnusableJournalEvent(DamagedJournal):
 
 
 def is_damage(error: BaseException) -> bool:
-    """Whether an error while reading means that the file's content is wrong, not that it cannot be had."""
+    """Return True if an error while reading means that the file's content is wrong, not that it cannot be had."""
     if isinstance(error, sqlite3.DataError | sqlite3.InterfaceError | MemoryError | OverflowError):
         return True
     code = getattr(error, "sqlite_errorcode", None)

@@ -1,6 +1,7 @@
 """Reading what the engine derived from the journal last, without loading any event type: for verbs in a hurry."""
 
 import sqlite3
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,7 +21,7 @@ class StoredProjection:
 
     @property
     def is_current(self) -> bool:
-        """Whether nothing was recorded since."""
+        """True if nothing was recorded since."""
         return self.seq == self.last_seq
 
     @property
@@ -30,27 +31,21 @@ class StoredProjection:
 
 
 def read_projection(journal: Path, name: str) -> StoredProjection | None:
-    """The projection of this name; None if there is none, for whatever reason: it can be derived anew."""
+    """Return the projection of this name; None if there is none, for whatever reason: it can be derived anew."""
     noted = HighWaterMark(journal).read_seq()
-    try:
-        connection = sqlite3.connect(f"{journal.as_uri()}?mode=ro", uri=True)
-    except sqlite3.Error:
-        return None
-    try:
-        row = connection.execute(
-            "SELECT body, seq, at, (SELECT max(seq) FROM event), sum FROM projection WHERE name = ?", (name,)
-        ).fetchone()
+    query = "SELECT body, seq, at, (SELECT max(seq) FROM event), sum FROM projection WHERE name = ?"
+    with (
+        suppress(sqlite3.Error, ValueError, TypeError),
+        closing(sqlite3.connect(f"{journal.as_uri()}?mode=ro", uri=True)) as connection,
+    ):
+        row = connection.execute(query, (name,)).fetchone()
         if row:
-            return _checked(name, row, noted)
-        return None
-    except (sqlite3.Error, ValueError, TypeError):
-        return None
-    finally:
-        connection.close()
+            return _check_row(name, row, noted)
+    return None
 
 
-def _checked(name: str, row: tuple[str, int, str, int, bytes], noted: int) -> StoredProjection | None:
-    """A projection that is what was written, of a journal that holds at least what is noted beside it."""
+def _check_row(name: str, row: tuple[str, int, str, int, bytes], noted: int) -> StoredProjection | None:
+    """Return a projection that is what was written, of a journal that holds at least what is noted beside it."""
     body, seq, at, last, total = row
     if compute_text_sum(name, seq, at, body) != total or last < noted:
         return None

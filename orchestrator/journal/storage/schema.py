@@ -7,6 +7,7 @@ from pathlib import Path
 from orchestrator.journal.storage.checksums import INITIAL_SUM, chain_sum
 from orchestrator.journal.storage.problems import DamagedJournal, NewerJournal
 from orchestrator.journal.storage.transaction import open_transaction
+from worktrees.durable_files import move_durably
 
 SCHEMA_VERSION = 2
 _APPLICATION = 0x4F726300
@@ -46,15 +47,15 @@ def create_journal_file(path: Path) -> None:
     new.unlink(missing_ok=True)
     connection = sqlite3.connect(new, isolation_level=None)
     try:
-        script = f"{_TABLES} {_TRIGGERS} {_FENCE} {_say(SCHEMA_VERSION)}"
+        script = f"{_TABLES} {_TRIGGERS} {_FENCE} {_format_version(SCHEMA_VERSION)}"
         connection.executescript(f"BEGIN; {script} COMMIT;")
     finally:
         connection.close()
-    new.replace(path)
+    move_durably(new, path)
 
 
 def read_schema_version(connection: sqlite3.Connection, path: Path) -> int:
-    """The schema of an open journal.
+    """Return the schema of an open journal.
 
     Raises:
         TooNew: a newer program wrote it.
@@ -62,7 +63,7 @@ def read_schema_version(connection: sqlite3.Connection, path: Path) -> int:
     """
     version = int(connection.execute("PRAGMA user_version").fetchone()[0])
     again = int(connection.execute("PRAGMA application_id").fetchone()[0])
-    if again != _application_id(version):
+    if again != _compute_application_id(version):
         raise DamagedJournal(path, 0, f"it is no journal, or its header is damaged (it says {version} and {again})")
     if version > SCHEMA_VERSION:
         raise NewerJournal(
@@ -74,15 +75,15 @@ def read_schema_version(connection: sqlite3.Connection, path: Path) -> int:
     return version
 
 
-def _application_id(version: int) -> int:
-    """The schema said a second time, so that a flipped bit is not taken for another version."""
+def _compute_application_id(version: int) -> int:
+    """Return the schema said a second time, so that a flipped bit is not taken for another version."""
     if version == 1:
         return 0
     return _APPLICATION + version
 
 
-def _say(version: int) -> str:
-    return f"PRAGMA user_version = {version}; PRAGMA application_id = {_application_id(version)};"
+def _format_version(version: int) -> str:
+    return f"PRAGMA user_version = {version}; PRAGMA application_id = {_compute_application_id(version)};"
 
 
 def migrate_schema(connection: sqlite3.Connection, path: Path) -> None:
@@ -97,11 +98,11 @@ def migrate_schema(connection: sqlite3.Connection, path: Path) -> None:
     with open_transaction(connection):
         while (version := read_schema_version(connection, path)) < SCHEMA_VERSION:
             _MIGRATIONS[version](connection)
-            _run(connection, _say(version + 1))
+            _run_statements(connection, _format_version(version + 1))
 
 
 def _add_sums_and_fence(connection: sqlite3.Connection) -> None:
-    _run(connection, "DROP TRIGGER event_is_never_changed; DROP TRIGGER event_is_never_deleted")
+    _run_statements(connection, "DROP TRIGGER event_is_never_changed; DROP TRIGGER event_is_never_deleted")
     connection.execute("ALTER TABLE event ADD COLUMN sum BLOB")
     connection.execute("ALTER TABLE projection ADD COLUMN sum BLOB")
     seq, previous, after = 0, INITIAL_SUM, -1
@@ -114,12 +115,12 @@ def _add_sums_and_fence(connection: sqlite3.Connection) -> None:
             sums.append((previous, seq))
         connection.executemany("UPDATE event SET sum = ? WHERE seq = ?", sums)
         after = seq
-    _run(connection, _TRIGGERS + _FENCE)
+    _run_statements(connection, _TRIGGERS + _FENCE)
     connection.execute("UPDATE fence SET seq = ?, sum = ?", (seq, previous))
 
 
-def _run(connection: sqlite3.Connection, script: str) -> None:
-    """Several statements inside the transaction that is open; `executescript` would end it."""
+def _run_statements(connection: sqlite3.Connection, script: str) -> None:
+    """Run several statements inside the transaction that is open; `executescript` would end it."""
     statement = ""
     for part in script.split(";"):
         statement += f"{part};"

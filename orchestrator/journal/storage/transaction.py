@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def open_transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    """BEGIN IMMEDIATE … COMMIT, or ROLLBACK when something is raised."""
+    """Hold a transaction: BEGIN IMMEDIATE … COMMIT, or ROLLBACK when something is raised."""
     connection.execute("BEGIN IMMEDIATE")
     try:
         yield

@@ -31,7 +31,8 @@ from orchestrator.migrate.models.review import AttemptReview, AttemptReviewer, E
 from orchestrator.migrate.sites.finder import count_remaining_sites
 from orchestrator.ports.roles import Roles
 from worktrees.object_store.merge import commit_tree
-from worktrees.object_store.trees import overlay_tree, read_blobs
+from worktrees.object_store.tree_overlay import overlay_tree
+from worktrees.object_store.trees import read_blobs
 from worktrees.safety.path_rules import escape_path
 
 _STRAYS = 8

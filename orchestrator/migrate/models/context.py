@@ -17,7 +17,8 @@ from orchestrator.migrate.steps.parse_check import find_parse_error
 from orchestrator.ports.roles import ContextPiece, FileBrief
 from worktrees.diffs.file_diffs import read_diff_text
 from worktrees.git import Git
-from worktrees.object_store.trees import TreeEntry, list_tree, overlay_tree, read_blobs, write_empty_tree
+from worktrees.object_store.tree_overlay import overlay_tree
+from worktrees.object_store.trees import TreeEntry, list_tree, read_blobs, write_empty_tree
 from worktrees.safety.path_rules import escape_path
 
 _FILE_BYTES = 512 * 1024

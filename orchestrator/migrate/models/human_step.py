@@ -14,7 +14,8 @@ from orchestrator.migrate.recipe import Recipe
 from orchestrator.migrate.steps.parse_check import find_parse_error
 from orchestrator.ports.effect import record_effect
 from worktrees.object_store.merge import commit_tree
-from worktrees.object_store.trees import overlay_tree, read_blobs, write_blob
+from worktrees.object_store.tree_overlay import overlay_tree
+from worktrees.object_store.trees import read_blobs, write_blob
 from worktrees.ref_store.refs import set_ref
 
 _REASON_CHARS = 300
@@ -71,7 +72,7 @@ async def _keep_notes(context: RunContext, recipe: Recipe, files: Sequence[FileR
     commit = await commit_tree(
         git, tree, [start], f"Notes on files that wait for a person ({len(noted)})\n", context.commit_date
     )
-    ref = context.build_ref("human")
+    ref = context.refs.human
     setting = RefSetting(key=journal.build_next_key(f"ref/{ref}"), ref=ref, object=commit)
     async with record_effect(journal, setting) as happening:
         await set_ref(git, ref, commit)

@@ -35,7 +35,8 @@ from orchestrator.ports.hands import ShellCommand
 from orchestrator.ports.roles import Roles
 from worktrees.git import Git
 from worktrees.object_store.merge import commit_tree
-from worktrees.object_store.trees import list_tree, overlay_tree, read_blobs
+from worktrees.object_store.tree_overlay import overlay_tree
+from worktrees.object_store.trees import list_tree, read_blobs
 from worktrees.safety.path_rules import escape_path
 
 _PLAIN = frozenset({"100644", "100755"})

@@ -24,7 +24,7 @@ async def protect_contents(context: RunContext, wave: Wave, start: CommitId) -> 
     composer = OverlayComposer(context.repository.git, contents, _write_message, context.commit_date)
     composed = await composer.compose_union(start, sorted(contents))
     assert not isinstance(composed, UnitConflict), "nothing is expected to stand where these are put"
-    ref, journal = context.build_ref("steps", f"wave-{wave.number}"), context.journal
+    ref, journal = context.refs.build_wave_ref(wave.number), context.journal
     setting = RefSetting(key=journal.build_next_key(f"ref/{ref}"), ref=ref, object=composed.commit)
     async with record_effect(journal, setting) as effect:
         await set_ref(context.repository.git, ref, composed.commit)

@@ -184,7 +184,7 @@ class StepWorkspace:
 
     async def _take_snapshot(self) -> Snapshot | str:
         """Return the workspace as it is, or why it cannot be kept."""
-        ref = self.context.build_ref("wip", f"step-{self.run.step.id}-{self.workspace.name}")
+        ref = self.context.refs.build_step_anchor_ref(self.run.step.id, self.workspace.name)
         try:
             return await self.workspace.take_snapshot(f"after step {self.run.step.id}", ref)
         except EnvironmentProblem as problem:

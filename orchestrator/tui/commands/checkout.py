@@ -6,7 +6,8 @@ from pathlib import Path
 
 from anyio import CancelScope, to_thread
 
-from orchestrator.domain.ids import TaskId, format_task_ref
+from orchestrator.domain.ids import TaskId
+from orchestrator.domain.refs import RunRefs
 from orchestrator.domain.run.state import RunState
 from orchestrator.journal.locations.run_directory import RunDirectory
 from orchestrator.tui.commands import builders
@@ -64,8 +65,7 @@ async def resolve_commit(git: Git, state: RunState, subject: Subject | None) -> 
 
 async def _find_kept_commit(git: Git, state: RunState, task: TaskId) -> str | None:
     """Return the last kept workspace commit of the task's latest attempt."""
-    prefix = f"refs/orchestrate/{state.run.run}/wip/{format_task_ref(task)}/"
-    refs = await list_refs(git, prefix)
+    refs = await list_refs(git, RunRefs(state.run.run).build_anchor_prefix(task))
     if refs:
         return refs[max(refs, key=_parse_number)]
     return None

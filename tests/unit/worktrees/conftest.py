@@ -13,7 +13,8 @@ import anyio
 import pytest
 
 import worktrees
-from worktrees.checkouts.pool import Worktree, WorktreePool
+from worktrees.checkouts.pool import WorktreePool
+from worktrees.checkouts.worktree import Worktree
 from worktrees.repositories.repository import GitRepository
 from worktrees.snapshots.snapshot import WorktreeSnapshot, snapshot_worktree
 

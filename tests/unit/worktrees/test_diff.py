@@ -12,7 +12,8 @@ from worktrees.diffs.file_diffs import Diff, FileDiff, diff_blobs, diff_trees, r
 from worktrees.diffs.hunks import Hunk, HunkLine, parse_hunks
 from worktrees.errors import GitError
 from worktrees.git import Git
-from worktrees.object_store.trees import overlay_tree, write_blob, write_empty_tree
+from worktrees.object_store.tree_overlay import overlay_tree
+from worktrees.object_store.trees import write_blob, write_empty_tree
 from worktrees.repositories.repository import GitRepository
 
 Content = bytes | tuple[str, bytes] | None

@@ -13,7 +13,8 @@ from worktrees.checkouts.pool import WorktreePool
 from worktrees.diffs.file_diffs import diff_trees, read_diff_stat, read_diff_text
 from worktrees.errors import GitError
 from worktrees.object_store.merge import EPOCH_DATE, MergeConflict, MergedTree, commit_tree, merge_commits
-from worktrees.object_store.trees import overlay_tree, read_tree_id, write_blob
+from worktrees.object_store.tree_overlay import overlay_tree
+from worktrees.object_store.trees import read_tree_id, write_blob
 from worktrees.ref_store.refs import set_ref
 from worktrees.repositories.repository import GitRepository
 from worktrees.snapshots.snapshot import snapshot_worktree

@@ -8,7 +8,8 @@ from tests.unit.worktrees.conftest import Project
 from worktrees.errors import GitError
 from worktrees.git import Git
 from worktrees.object_store.merge import EPOCH_DATE, MergeConflict, MergedTree, commit_tree, merge_commits
-from worktrees.object_store.trees import overlay_tree, read_tree_id, write_blob
+from worktrees.object_store.tree_overlay import overlay_tree
+from worktrees.object_store.trees import read_tree_id, write_blob
 from worktrees.repositories.repository import GitRepository
 
 LINES = [f"line {number}" for number in range(20)]

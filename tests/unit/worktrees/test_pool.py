@@ -8,7 +8,8 @@ import anyio
 import pytest
 
 from tests.unit.worktrees.conftest import EXPECTED, FILES, Project, content
-from worktrees.checkouts.pool import Worktree, WorktreePool
+from worktrees.checkouts.pool import WorktreePool
+from worktrees.checkouts.worktree import Worktree
 from worktrees.errors import GitError
 from worktrees.repositories.repository import GitRepository
 from worktrees.snapshots.snapshot import snapshot_worktree

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.unit.worktrees.conftest import EXPECTED, Project, content
-from worktrees.checkouts.pool import Worktree, WorktreePool
+from worktrees.checkouts.pool import WorktreePool
+from worktrees.checkouts.worktree import Worktree
 from worktrees.repositories.repository import GitRepository
 
 

@@ -98,7 +98,7 @@ async def test_a_relative_path_is_relative_to_the_checkout(root: Path, tmp_path:
 
 async def test_a_remote_that_nobody_knows_is_named(root: Path) -> None:
     runner, _ = ours(root)
-    with pytest.raises(UnknownRemote, match="no remote upstream"):
+    with pytest.raises(UnknownRemote, match=r"no remote upstream \(the repository has none\)"):
         await get_push_url(runner, "upstream")
 
 

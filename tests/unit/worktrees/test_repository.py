@@ -8,6 +8,7 @@ import pytest
 
 from tests.unit.worktrees.conftest import Project, python
 from worktrees.errors import GitError, NoCommit, NotARepository
+from worktrees.repositories.configuration import has_setting, list_remotes
 from worktrees.repositories.repository import GitRepository, create_repository
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files to another user")
@@ -83,18 +84,19 @@ def test_reading_changes_nothing_in_the_users_checkout(project: Project) -> None
     before = project.fingerprint()
 
     opened = GitRepository.open(project.root)
-    opened.list_dirty_paths(), opened.read_branch(), opened.list_checked_out_branches(), opened.list_remotes()
+    opened.list_dirty_paths(), opened.read_branch(), opened.list_checked_out_branches()
+    list_remotes(opened.common_dir)
 
     assert project.fingerprint() == before
 
 
 def test_remotes_are_read_from_the_configuration(project: Project, repository: GitRepository) -> None:
-    assert repository.list_remotes() == {}
+    assert list_remotes(repository.common_dir) == {}
 
     project.git("remote", "add", "origin", "https://example.invalid/me/project.git")
     project.git("remote", "add", "my.fork-2", "/somewhere/else")
 
-    assert repository.list_remotes() == {
+    assert list_remotes(repository.common_dir) == {
         "origin": "https://example.invalid/me/project.git",
         "my.fork-2": "/somewhere/else",
     }
@@ -242,18 +244,45 @@ def test_a_repository_is_not_made_twice(project: Project) -> None:
     assert project.fingerprint() == before
 
 
-def test_gitpython_is_not_imported_before_it_is_needed(project: Project) -> None:
+def test_gitpython_is_not_imported_before_it_is_needed_and_starts_no_program(project: Project, tmp_path: Path) -> None:
+    fake = tmp_path / "bin" / "git"
+    fake.parent.mkdir()
+    fake.write_text(f"#!/bin/sh\ntouch {tmp_path}/ran\n")
+    fake.chmod(0o755)
     code = (
-        "import sys, pathlib\n"
-        "import worktrees.repositories.repository, worktrees.checkouts.pool, worktrees.snapshots.snapshot\n"
-        "import worktrees.object_store.merge, worktrees.ref_store.refs\n"
-        "opened = worktrees.repositories.repository.GitRepository.open(pathlib.Path(sys.argv[1]))\n"
+        "import os, sys, pathlib\n"
+        "import worktrees.checkouts.pool, worktrees.snapshots.snapshot, worktrees.object_store.merge\n"
+        "from worktrees.repositories.configuration import list_remotes\n"
+        "from worktrees.repositories.repository import GitRepository\n"
+        "opened = GitRepository.open(pathlib.Path(sys.argv[1]))\n"
         "opened.read_head_commit(), opened.list_dirty_paths(), opened.read_branch()\n"
         "print('git' in sys.modules)\n"
-        "opened.list_remotes()\n"
-        "print('git' in sys.modules)\n"
+        "os.environ['PATH'] = sys.argv[2]\n"
+        "os.environ['GIT_COMMON_DIR'] = '/nonexistent'\n"
+        "before = dict(os.environ)\n"
+        "print(list_remotes(opened.common_dir))\n"
+        "print('git' in sys.modules, before == dict(os.environ))\n"
     )
-    assert python(code, str(project.root)).communicate()[0].split() == ["False", "True"]
+    project.git("remote", "add", "origin", "https://example.invalid/me/project.git")
+    found = python(code, str(project.root), str(fake.parent)).communicate()[0].split("\n")
+    assert found[:3] == ["False", "{'origin': 'https://example.invalid/me/project.git'}", "True True"]
+    assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.parametrize("content", [b"\xff=1\n", b"nonsense\n", b"[remote\n"])
+def test_a_configuration_that_nobody_understands_is_told(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "config").write_bytes(content)
+    with pytest.raises(GitError, match="cannot be read as a configuration"):
+        list_remotes(tmp_path)
+
+
+def test_a_setting_is_found_in_any_subsection_but_not_in_what_is_included(tmp_path: Path) -> None:
+    (tmp_path / "more").write_text("[http]\n\tproxy = x\n")
+    (tmp_path / "config").write_text(
+        f'[include]\n\tpath = {tmp_path}/more\n[HTTP "https://example.invalid/"]\n\textraHeader = a\n'
+    )
+    assert has_setting(tmp_path, "http", "extraheader")
+    assert not has_setting(tmp_path, "http", "proxy")
 
 
 def test_odd_names_of_changed_files_are_given_in_printable_form(project: Project, repository: GitRepository) -> None:

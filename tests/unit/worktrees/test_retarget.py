@@ -9,12 +9,14 @@ from hypothesis import strategies as st
 
 from tests.unit.worktrees.conftest import Project, content
 from worktrees.checkouts import worktree as worktree_module
-from worktrees.checkouts.pool import Worktree, WorktreePool
+from worktrees.checkouts.pool import WorktreePool
 from worktrees.checkouts.tree_checkout import read_index_tree
 from worktrees.checkouts.tree_layout import DirectoryNames, LayoutCache, TreeLayout, patch_layout
+from worktrees.checkouts.worktree import Worktree
 from worktrees.diffs.tree_changes import TreeChange, compare_trees
 from worktrees.git import Git
-from worktrees.object_store.trees import overlay_tree, write_blob, write_empty_tree
+from worktrees.object_store.tree_overlay import overlay_tree
+from worktrees.object_store.trees import write_blob, write_empty_tree
 from worktrees.repositories.repository import GitRepository
 
 PATHS = st.lists(st.sampled_from("abc"), min_size=1, max_size=3).map("/".join)

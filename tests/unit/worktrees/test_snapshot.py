@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from tests.unit.worktrees.conftest import FILES, Project
 from worktrees.checkouts import tree_checkout
-from worktrees.checkouts.pool import Worktree, WorktreePool
+from worktrees.checkouts.pool import WorktreePool
+from worktrees.checkouts.worktree import Worktree
 from worktrees.errors import GitError, SnapshotTooLarge
 from worktrees.object_store.merge import EPOCH_DATE
 from worktrees.snapshots.screening import SnapshotLimits

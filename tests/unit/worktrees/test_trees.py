@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 from tests.unit.worktrees.conftest import FILES, Project
 from worktrees.errors import GitError
 from worktrees.git import Git
+from worktrees.object_store.object_ids import ImmutableCache
+from worktrees.object_store.tree_overlay import overlay_tree
 from worktrees.object_store.trees import (
     TreeEntry,
     list_tree,
-    overlay_tree,
     read_blob,
     read_blobs,
     read_tree_id,
@@ -230,3 +231,27 @@ def through_an_index(project: Project, base_tree: str, blob: str, changes: Mappi
     for wanted in (False, True):
         git("update-index", "-z", "--index-info", stdin=lines(wanted))
     return git("write-tree")
+
+
+async def test_the_tree_of_a_commit_is_asked_for_once_and_that_of_a_branch_every_time(
+    project: Project, git: Git
+) -> None:
+    commit, tree = project.git("rev-parse", "HEAD"), project.git("rev-parse", "HEAD^{tree}")
+    assert [await read_tree_id(git, name) for name in (commit, "refs/heads/main")] == [tree, tree]
+    project.write({"more": "x"})
+    project.git("add", ".")
+    project.git("commit", "-qm", "more")
+    assert await read_tree_id(git, "refs/heads/main") == project.git("rev-parse", "HEAD^{tree}") != tree
+    (git.git_dir / "objects").rename(git.git_dir / "gone")
+    assert await read_tree_id(git, commit) == tree
+    with pytest.raises(GitError):
+        await read_tree_id(git, "refs/heads/main")
+
+
+def test_of_answers_only_the_latest_are_kept() -> None:
+    kept: ImmutableCache[int, str] = ImmutableCache(2)
+    for key in (1, 2):
+        kept.store_value(key, str(key))
+    assert kept.get_value(1) == "1"
+    kept.store_value(3, "3")
+    assert [kept.get_value(key) for key in (1, 2, 3)] == ["1", None, "3"]

@@ -5,7 +5,8 @@ import pytest
 
 from tests.unit.worktrees.conftest import EXPECTED, FILES, Project, content
 from worktrees.checkouts import worktree as worktree_module
-from worktrees.checkouts.pool import Worktree, WorktreePool
+from worktrees.checkouts.pool import WorktreePool
+from worktrees.checkouts.worktree import Worktree
 from worktrees.errors import GitError
 from worktrees.snapshots.snapshot import snapshot_worktree
 
