@@ -9,8 +9,14 @@ from pydantic import BaseModel
 from orchestrator.agent.session_spec import SessionSpec, index_tools
 from orchestrator.agent.tools.submit import build_submit_tool
 from orchestrator.config.roles import ModelSettings
-from orchestrator.domain.ids import CRITERION_ID_PATTERN, ROOT_TASK, SessionId, TaskId
-from orchestrator.domain.judging.review import build_review_session_id
+from orchestrator.domain.ids import (
+    CRITERION_ID_PATTERN,
+    ROOT_TASK,
+    SessionId,
+    TaskId,
+    build_review_session_id,
+    build_verdict_session_id,
+)
 from orchestrator.domain.judging.verdict import LensVote
 from orchestrator.domain.run.contract import IterationVerdict
 from orchestrator.judge.verdict.contract import list_uncited_criteria
@@ -71,7 +77,7 @@ class ModelJudge:
         def find_problems(verdict: IterationVerdict) -> tuple[str, ...]:
             return _iteration_problems(brief, verdict)
 
-        session = SessionId(f"verdict:{brief.number}" + (f"+{brief.again}" if brief.again else ""))
+        session = build_verdict_session_id(brief.number, brief.again)
         return await self._ask(session, ROOT_TASK, "iteration", values, IterationVerdict, find_problems)
 
     async def _ask(

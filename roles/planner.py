@@ -11,7 +11,7 @@ from orchestrator.agent.tools.shell import build_shell_tool
 from orchestrator.agent.tools.submit import build_submit_tool
 from orchestrator.domain.budget.accounts import Accounts
 from orchestrator.domain.event.work import PlanRefused
-from orchestrator.domain.ids import SessionId
+from orchestrator.domain.ids import build_planning_session_id
 from orchestrator.domain.run.handoff import Handoff
 from orchestrator.domain.run.plan import Plan, PlanLimits, check_plan
 from orchestrator.domain.sandbox.tier import Tier
@@ -34,7 +34,7 @@ class ModelPlanner:
         limits = brief.limits
         tier = partial(self._around.tier_grants.get_tier, "planner", brief.task.id)
         spec = SessionSpec(
-            id=SessionId(f"plan:{brief.task.id}@{brief.iteration}.{brief.round}"),
+            id=build_planning_session_id(brief.task.id, brief.iteration, brief.round),
             role="planner",
             task=brief.task.id,
             settings=self._around.config.roles.planner,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from orchestrator.agent.tools.base import AnyTool
 from orchestrator.config.roles import ModelSettings
 from orchestrator.domain.chat import Message, Request, Role
-from orchestrator.domain.ids import SessionId, TaskId, format_task_ref
+from orchestrator.domain.ids import SessionId, TaskId, build_run_ref, format_task_ref
 from orchestrator.domain.sandbox.tier import Tier
 from orchestrator.ports.hands import Workspace
 
@@ -65,4 +65,4 @@ def index_tools(*tools: AnyTool) -> dict[str, AnyTool]:
 
 def build_anchor_ref(run: str, task: TaskId, name: str) -> str:
     """Where a session's workspace is kept while it runs."""
-    return f"refs/orchestrate/{run}/wip/{format_task_ref(task)}/{name}"
+    return build_run_ref(run, "wip", format_task_ref(task), name)

@@ -10,7 +10,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from orchestrator.ci.lease import LeaseRecord
-from orchestrator.domain.ids import RunId
+from orchestrator.domain.ids import REFS_ROOT, RunId, build_journal_ref
 from orchestrator.errors import EnvironmentProblem, RunLocked, UsageProblem
 from worktrees.errors import GitError, UnknownRemote
 from worktrees.git import Git
@@ -21,7 +21,7 @@ from worktrees.ref_store.refs import list_refs, read_ref
 from worktrees.ref_store.remote_refs import fetch_refs, get_push_url, list_remote_refs, swap_remote_refs
 
 LEASE_FILE = "ticket.json"
-_PREFIX = "refs/orchestrate/ci/"
+_PREFIX = f"{REFS_ROOT}/ci/"
 
 RefTips = dict[str, str | None]
 """Refs with what each points at, None: it does not exist."""
@@ -34,11 +34,6 @@ class StateSuperseded(RunLocked):
 def get_lease_ref(key: str) -> str:
     """The ref that holds a key's ticket."""
     return _PREFIX + key
-
-
-def get_journal_ref(run: str) -> str:
-    """The ref that holds a run's state."""
-    return f"refs/orchestrate/{run}/journal"
 
 
 @dataclass
@@ -69,7 +64,7 @@ class RemoteState:
         ticket = await _read(self.git, ref)
         self.tips = {ref: await read_ref(self.git, ref)}
         if ticket.run is not None:
-            state = get_journal_ref(ticket.run)
+            state = build_journal_ref(ticket.run)
             self.tips[state] = await read_ref(self.git, state) if await self._fetched(state) else None
         return ticket
 
@@ -99,7 +94,7 @@ class RemoteState:
         await self._settle()
         new: dict[str, str] = {get_lease_ref(self.key): await _commit(self.git, ticket)}
         if journal is not None and ticket.run is not None:
-            new[get_journal_ref(ticket.run)] = journal
+            new[build_journal_ref(ticket.run)] = journal
         moves = {}
         for ref, oid in new.items():
             if self.tips.get(ref) != oid:

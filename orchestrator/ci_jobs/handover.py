@@ -9,6 +9,7 @@ from orchestrator.ci.handover import ARCHIVE_FILE, Handover, RequestedPullReques
 from orchestrator.ci.remote_state import RemoteState, StateSuperseded, check_remote
 from orchestrator.ci_jobs.remote_state import limit_remote_wait, push_run_state
 from orchestrator.domain.event.run import PrOpened
+from orchestrator.domain.ids import build_run_ref, parse_ref_number
 from orchestrator.domain.run.state import RunState
 from orchestrator.errors import UsageProblem
 from orchestrator.forge.local import read_pull_request
@@ -57,7 +58,7 @@ def _opened(state: RunState) -> dict[str, PrOpened]:
 
 
 def _kept(state: RunState, ref: str) -> str:
-    return f"refs/orchestrate/{state.run.run}/prs/{ref.rpartition('/')[2]}"
+    return build_run_ref(state.run.run, "prs", str(parse_ref_number(ref)))
 
 
 async def receive_handover(options: Options, remote: str, directory: Path) -> DeliveredRun:

@@ -14,11 +14,12 @@ from orchestrator.app.run_creation import create_goal_run, create_migration_run
 from orchestrator.ci.handover import ARCHIVE_FILE, Handover, write_handover
 from orchestrator.ci.job_outputs import JobResult
 from orchestrator.ci.lease import LeaseRecord, check_key, claim_lease, create_lease
-from orchestrator.ci.remote_state import RemoteState, check_remote, find_key, get_journal_ref
+from orchestrator.ci.remote_state import RemoteState, check_remote, find_key
 from orchestrator.ci_jobs.handover import collect_pull_request_wishes, keep_pull_request_refs
 from orchestrator.ci_jobs.remote_state import limit_remote_wait, push_run_state
 from orchestrator.config.layers import merge_settings
 from orchestrator.config.model import Config
+from orchestrator.domain.ids import build_journal_ref
 from orchestrator.domain.run.state import RunState
 from orchestrator.errors import UsageProblem
 from orchestrator.hands.files.session_folder import open_session
@@ -142,10 +143,10 @@ async def start_or_resume_run(job: CiJob) -> tuple[RunLocation, RunState]:
     """
     if job.ticket.run is None:
         return await _begin(job)
-    if job.shelf.tips.get(get_journal_ref(job.ticket.run)) is None:
+    if job.shelf.tips.get(build_journal_ref(job.ticket.run)) is None:
         raise UsageProblem(
             f"the state of run {job.ticket.run}, which key {job.ticket.key} carries on, is gone: there is no "
-            f"{get_journal_ref(job.ticket.run)}; begin anew with --restart"
+            f"{build_journal_ref(job.ticket.run)}; begin anew with --restart"
         )
     return await _take_in(job, job.ticket.run)
 

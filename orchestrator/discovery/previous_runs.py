@@ -7,6 +7,7 @@ from anyio import to_thread
 
 from orchestrator.domain.event import Event
 from orchestrator.domain.event.migration import FileMoved, FilesFound
+from orchestrator.domain.event.notices import NoticeCode
 from orchestrator.domain.event.run import Noticed, RunStarted
 from orchestrator.domain.ids import CommitId
 from orchestrator.domain.run.state import RunState
@@ -14,7 +15,6 @@ from orchestrator.errors import OrchestrateError
 from orchestrator.journal.locations.run_directory import RunDirectory
 from orchestrator.journal.state.derivation import derive_whole_state
 from orchestrator.journal.storage.event_reader import EventReader
-from orchestrator.migrate.landing.pr_body import EARLIER_RUN
 from orchestrator.migrate.recipe import Recipe
 from orchestrator.project.options import ProjectContext
 from worktrees.ref_store.refs import list_refs
@@ -45,7 +45,8 @@ async def find_previous_run_notice(
             continue
         again = sum((file.path, file.base) in to_do for file in state.files.values() if file.landed)
         if again:
-            return (Noticed(level="warning", text=_told(state, base, again)),)
+            code, text = NoticeCode.EARLIER_RUN, _told(state, base, again)
+            return (Noticed(level="warning", code=code, subject=state.run.run, text=text),)
     return ()
 
 
@@ -93,6 +94,6 @@ def _told(state: RunState, base: CommitId, again: int) -> str:
     else:
         mend = "merge that first, or delete the branch if nobody wants it"
     return (
-        f"{EARLIER_RUN} {run.run}, has landed {again} of these files on {run.branch}{shown}, and commit {base[:12]} "
+        f"an earlier run of this migration, {run.run}, has landed {again} of these files on {run.branch}{shown}, and commit {base[:12]} "
         f"does not have them: a further run does them again and proposes them a second time; {mend}"
     )

@@ -15,6 +15,7 @@ from orchestrator.domain.ids import TaskId, format_task_ref
 from orchestrator.domain.judging.verdict import VerdictKind
 from orchestrator.domain.run.attempt import Attempt, AttemptMode, Exit, Fork
 from orchestrator.domain.run.handoff import Handoff
+from orchestrator.domain.run.purpose import Purpose
 from orchestrator.domain.run.state import RunState, TaskState
 from orchestrator.domain.run.task import EndCause, TaskStatus
 from orchestrator.engine.context import RunContext
@@ -51,7 +52,7 @@ async def continue_attempt(context: RunContext, roles: Roles, task: TaskId, file
     attempt = state.attempt
     if attempt is None:
         raise ValueError(f"task {task} is running without an attempt")
-    workspace = await context.hands.open_workspace(attempt.base, f"{task} attempt {attempt.number}")
+    workspace = await context.hands.open_workspace(attempt.base, Purpose.for_attempt(task, attempt.number))
     try:
         brief = WorkBrief(
             task=state.spec, attempt=attempt, goal=context.state.run.goal, gate=context.gate.commands, file=file

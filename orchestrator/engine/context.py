@@ -7,7 +7,7 @@ from pathlib import Path
 
 from orchestrator.config.live_config import LiveConfig
 from orchestrator.config.model import Config
-from orchestrator.domain.ids import CommitId, TreeId
+from orchestrator.domain.ids import CommitId, TreeId, build_run_ref
 from orchestrator.domain.run.state import RunState
 from orchestrator.engine.goal.action_order import ActionOrder, ImmediateOrder
 from orchestrator.journal.journal import Journal
@@ -85,7 +85,7 @@ class RunContext:
 
     def build_ref(self, *parts: str) -> str:
         """A ref of this run's own."""
-        return "/".join(("refs/orchestrate", self.state.run.run, *parts))
+        return build_run_ref(self.state.run.run, *parts)
 
     async def read_branch_tip(self) -> CommitId | None:
         """The PR branch's tip, None while nothing has landed."""

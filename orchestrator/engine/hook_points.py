@@ -1,10 +1,10 @@
 """The points of a run at which hooks are asked and told, as far as the engine itself comes by them."""
 
 from orchestrator.domain.hooks import RUN_END_OCCURRENCE, HookScope
-from orchestrator.domain.ids import TaskId
+from orchestrator.domain.ids import TaskId, build_unit_id
 from orchestrator.domain.judging.verdict import Verdict, VerdictKind
 from orchestrator.domain.run.attempt import Attempt
-from orchestrator.domain.run.state import TaskState, build_unit_id
+from orchestrator.domain.run.state import TaskState
 from orchestrator.domain.run.task import EndCause
 from orchestrator.engine.context import RunContext
 from orchestrator.errors import PersonNeeded

@@ -11,7 +11,7 @@ from orchestrator import __version__
 from orchestrator.config.model import Config
 from orchestrator.domain.event import Event
 from orchestrator.domain.event.run import EngineStarted, Noticed, RunStarted
-from orchestrator.domain.ids import CommitId, RunId, TreeId, make_slug
+from orchestrator.domain.ids import CommitId, RunId, TreeId, get_run_suffix, make_slug
 from orchestrator.errors import UsageProblem
 from worktrees.object_store.trees import read_tree_id
 from worktrees.ref_store.refs import list_refs
@@ -69,7 +69,7 @@ def build_engine_started(epoch: int) -> EngineStarted:
 def _branch_name(new: NewRun, run: RunId) -> str:
     if new.mode == "migration":
         return f"{new.branch_prefix}{run}"
-    return f"{new.branch_prefix}{make_slug(new.goal)}-{run.rpartition('-')[2]}"
+    return f"{new.branch_prefix}{make_slug(new.goal)}-{get_run_suffix(run)}"
 
 
 async def _require_free(repository: GitRepository, branch: str) -> None:

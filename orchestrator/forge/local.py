@@ -10,7 +10,7 @@ from pathlib import Path
 
 from anyio import to_thread
 
-from orchestrator.domain.ids import CommitId
+from orchestrator.domain.ids import REFS_ROOT, CommitId, parse_ref_number
 from orchestrator.errors import PersonNeeded
 from orchestrator.ports.forge import ForgeCheck, OpenedPullRequest, PullRequest
 from worktrees.errors import RefMoved
@@ -21,7 +21,7 @@ from worktrees.object_store.trees import list_tree, read_blob, read_tree_id, wri
 from worktrees.ref_store.refs import list_refs, move_ref, remove_dead_ref_locks
 from worktrees.safety.private_directory import create_private_directory
 
-_PREFIX = "refs/orchestrate/prs/"
+_PREFIX = f"{REFS_ROOT}/prs/"
 
 
 class LocalForge:
@@ -40,7 +40,7 @@ class LocalForge:
         ref = await self._recorded(request)
         while ref is None:  # another run took the number
             ref = await self._recorded(request)
-        page = self._directory / f"{ref.removeprefix(_PREFIX)}.md"
+        page = self._directory / f"{parse_ref_number(ref)}.md"
         await to_thread.run_sync(_write_page, page, request)
         return OpenedPullRequest(forge=self.name, ref=ref, url=page.as_uri())
 
@@ -96,11 +96,7 @@ async def read_pull_request(git: Git, ref: str) -> PullRequest:
 
 
 def _next_number(refs: dict[str, str]) -> int:
-    numbers = []
-    for ref in refs:
-        if ref.removeprefix(_PREFIX).isdigit():
-            numbers.append(int(ref.removeprefix(_PREFIX)))
-    return max(numbers, default=0) + 1
+    return max((parse_ref_number(ref) or 0 for ref in refs), default=0) + 1
 
 
 def _page(request: PullRequest) -> str:

@@ -9,6 +9,7 @@ from typing import Any, cast
 
 from orchestrator.domain.event.external import HookFinished, HookStarted
 from orchestrator.domain.hooks import Hook, HookAnswer, HookPoint, HookScope, is_hook_applicable, parse_hook_answer
+from orchestrator.domain.run.purpose import Purpose
 from orchestrator.errors import JournalProblem, OrchestrateError, PersonNeeded
 from orchestrator.hooks.host_command import HookCommandResult, run_on_host
 from orchestrator.hooks.sandbox_command import run_in_sandbox
@@ -159,7 +160,8 @@ class HookRunner:
             yield moment.view
             return
         state = self._ledger.state
-        workspace = await self._hands.open_workspace(moment.view or state.head or state.run.base, f"hook {moment.name}")
+        commit = moment.view or state.head or state.run.base
+        workspace = await self._hands.open_workspace(commit, Purpose(f"hook {moment.name}"))
         try:
             yield workspace
         finally:

@@ -7,13 +7,13 @@ from pathlib import Path
 from anyio import to_thread
 from pydantic import ValidationError
 
+from orchestrator.domain.ids import build_journal_ref, build_run_ref, get_run_suffix
 from orchestrator.errors import JournalProblem, UsageProblem
 from orchestrator.journal.storage.event_store import read_all_events
 from orchestrator.journal.storage.file_copy import check_journal_file
 from orchestrator.portable.archive import unpack_archive
 from orchestrator.portable.journal_references import JournalHistory
 from orchestrator.portable.manifest import BLOB_PATTERN, JOURNAL_FILE, OBJECTS_FILE, Manifest
-from orchestrator.portable.run_export import get_journal_ref
 from worktrees.errors import GitError
 from worktrees.git import Git
 from worktrees.object_store.bundle_header import read_bundle_header
@@ -92,13 +92,13 @@ def _require_consistent(manifest: Manifest, history: JournalHistory, archive: Pa
 
 def _is_branch_of(manifest: Manifest) -> bool:
     """Every PR branch ends with the run's id, or with the id's last part after a hyphen."""
-    suffix = re.escape(manifest.run.rpartition("-")[2])
+    suffix = re.escape(get_run_suffix(manifest.run))
     return re.fullmatch(f".+(/{re.escape(manifest.run)}|-{suffix})", manifest.branch) is not None
 
 
 async def _require_ref_names(git: Git, manifest: Manifest, archive: Path) -> None:
     """The run's own refs are below its own prefix; of branches only the PR branch may come, and not among them."""
-    own, kept = f"refs/orchestrate/{manifest.run}/", get_journal_ref(manifest.run)
+    own, kept = build_run_ref(manifest.run, ""), build_journal_ref(manifest.run)
     names = {f"refs/heads/{manifest.branch}": True}
     for ref, is_ours in (names | {ref: ref.startswith(own) and ref != kept for ref in manifest.refs}).items():
         if not is_ours or (await git.run("check-ref-format", ref, ok=(0, 1))).exit_code:

@@ -5,9 +5,9 @@ from pathlib import Path
 from anyio import to_thread
 from pydantic import ValidationError
 
+from orchestrator.domain.ids import REFS_ROOT, build_journal_ref, parse_ref_run
 from orchestrator.errors import UsageProblem
 from orchestrator.portable.manifest import MANIFEST_FILE, RUN_ID_PATTERN, Manifest
-from orchestrator.portable.run_export import get_journal_ref
 from worktrees.errors import GitError
 from worktrees.git import Git
 from worktrees.object_store.merge import EPOCH_DATE, commit_tree
@@ -32,7 +32,7 @@ async def write_archive_ref(git: Git, manifest: Manifest, archive: Path) -> str:
             files[f"archive/{len(files):06}"] = ("100644", await write_blob(git, part))
     tree = await overlay_tree(git, await write_empty_tree(git), files)
     message = f"Run {run}, {manifest.events} events\n\nTaken in by `orchestrate run import --ref {run}`.\n"
-    ref = get_journal_ref(run)
+    ref = build_journal_ref(run)
     await set_ref(git, ref, await commit_tree(git, tree, [], message, EPOCH_DATE))
     return ref
 
@@ -48,7 +48,7 @@ async def read_archive_ref(git: Git, wanted: str, target: Path) -> None:
     Raises:
         UsageProblem: no ref holds such a run, or more than one does, or what it holds is no archive.
     """
-    ref = get_journal_ref(await _run_of(git, wanted))
+    ref = build_journal_ref(await _run_of(git, wanted))
     parts = [entry for entry in await list_tree(git, await read_tree_id(git, ref), ["archive"]) if entry.kind == "blob"]
     if not parts or any((entry.size or 0) > _PART_BYTES for entry in parts):
         raise UsageProblem(f"{ref} holds no archive of a run: export the run again with `orchestrate run export --ref`")
@@ -63,7 +63,7 @@ async def find_missing_commits(git: Git, run: str) -> tuple[str, ...]:
     Raises:
         UsageProblem: the ref holds no archive.
     """
-    ref = get_journal_ref(run)
+    ref = build_journal_ref(run)
     try:
         manifest = Manifest.model_validate_json(await read_blob(git, f"{ref}:{MANIFEST_FILE}"))
     except (GitError, ValidationError) as error:
@@ -73,12 +73,11 @@ async def find_missing_commits(git: Git, run: str) -> tuple[str, ...]:
 
 
 async def _run_of(git: Git, wanted: str) -> str:
-    prefix, suffix = "refs/orchestrate/", "/journal"
-    refs = []
-    for ref in await list_refs(git, prefix):
-        if ref.endswith(suffix):
-            refs.append(ref)
-    runs = [run for ref in refs if RUN_ID_PATTERN.fullmatch(run := ref[len(prefix) : -len(suffix)])]
+    runs = []
+    for ref in await list_refs(git, f"{REFS_ROOT}/"):
+        run = parse_ref_run(ref)
+        if ref == build_journal_ref(run) and RUN_ID_PATTERN.fullmatch(run):
+            runs.append(run)
     found = [run for run in runs if run == wanted] or [r for r in runs if r.startswith(wanted) or r.endswith(wanted)]
     if len(found) != 1:
         known = ", ".join(found or runs[-8:]) or "none"

@@ -11,7 +11,7 @@ from anyio import to_thread
 from orchestrator import __version__
 from orchestrator.domain.event import Event
 from orchestrator.domain.event.run import RunStarted
-from orchestrator.domain.ids import CommitId
+from orchestrator.domain.ids import CommitId, build_journal_ref, build_run_ref
 from orchestrator.domain.run.state import RunState
 from orchestrator.errors import EnvironmentProblem, JournalProblem, UsageProblem
 from orchestrator.journal.locations.run_directory import RunDirectory
@@ -58,7 +58,7 @@ async def export_run(
         JournalProblem: the journal cannot be read.
         EnvironmentProblem: the archive cannot be written, or git lacks objects that the run needs.
     """
-    before = await list_refs(git, f"refs/orchestrate/{run.run}")
+    before = await list_refs(git, build_run_ref(run.run))
     branch_before = await _branch_tip(git, run)
     journal = await to_thread.run_sync(_read, run, scratch / JOURNAL_FILE)
     refs = _refs(before, journal.state)
@@ -111,12 +111,7 @@ def _refs(before: Mapping[str, str], state: RunState) -> dict[str, CommitId]:
         for taken in task.candidates:
             later[taken.ref] = taken.commit
     refs = {name: CommitId(oid) for name, oid in before.items()} | later
-    return {name: oid for name, oid in sorted(refs.items()) if name != get_journal_ref(state.run.run)}
-
-
-def get_journal_ref(run: str) -> str:
-    """The ref that holds an archive of the run."""
-    return f"refs/orchestrate/{run}/journal"
+    return {name: oid for name, oid in sorted(refs.items()) if name != build_journal_ref(state.run.run)}
 
 
 async def _head(git: Git, state: RunState, before: str | None) -> CommitId | None:

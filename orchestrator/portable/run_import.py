@@ -18,6 +18,7 @@ from pydantic import ValidationError
 
 from orchestrator.config.live_config import build_effective_config
 from orchestrator.domain.commands.definitions import Configure, InboxCommand
+from orchestrator.domain.ids import build_run_ref, shorten_run_ref
 from orchestrator.domain.run.state import RunState
 from orchestrator.errors import JournalProblem, PersonNeeded, UsageProblem
 from orchestrator.hands.files.session_folder import open_session
@@ -132,14 +133,14 @@ RefMoves = dict[str, tuple[str, str | None]]
 async def _moves(repository: GitRepository, arrived: CheckedArchive) -> RefMoves:
     """Each ref that has to change, with its new and its present value. What it held is kept beside it if it is work."""
     manifest, moves = arrived.manifest, RefMoves()
-    present = await list_refs(repository.git, f"refs/orchestrate/{manifest.run}")
+    present = await list_refs(repository.git, build_run_ref(manifest.run))
     for ref, new in manifest.refs.items():
         old = present.get(ref)
         if old == new:
             continue
         moves[ref] = (new, old)
         if old is not None and "/wip/" not in ref:
-            kept = ref.replace(f"refs/orchestrate/{manifest.run}/", f"refs/orchestrate/{manifest.run}/before-import/")
+            kept = build_run_ref(manifest.run, "before-import", shorten_run_ref(ref))
             moves[f"{kept}/{old[:12]}"] = (old, present.get(f"{kept}/{old[:12]}"))
     if manifest.head is not None:
         await _move_branch(repository, arrived, moves)

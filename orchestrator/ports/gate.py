@@ -6,6 +6,7 @@ from typing import Protocol
 from orchestrator.domain.frozen_model import FrozenModel
 from orchestrator.domain.ids import CommitId, TreeId
 from orchestrator.domain.judging.check import Difference
+from orchestrator.domain.run.purpose import Purpose
 
 
 class GateResult(FrozenModel):
@@ -25,7 +26,7 @@ class Gate(Protocol):
     """Runs the run's checks on a commit's tree and compares with the baseline."""
 
     async def judge_tree(
-        self, commit: CommitId, tree: TreeId, purpose: str, fresh: bool = False, reruns: int = 0
+        self, commit: CommitId, tree: TreeId, purpose: Purpose, fresh: bool = False, reruns: int = 0
     ) -> GateResult:
         """The difference to the baseline; `fresh` runs the checks again even if receipts exist.
 
@@ -37,7 +38,7 @@ class Gate(Protocol):
         ...
 
     async def probe_tree(
-        self, commit: CommitId, tree: TreeId, purpose: str, symptoms: Sequence[str], look: int = 0
+        self, commit: CommitId, tree: TreeId, purpose: Purpose, symptoms: Sequence[str], look: int = 0
     ) -> GateResult:
         """Whether a tree shows these symptoms of another one; see `orchestrator.domain.judging.symptoms` for what they are.
 

@@ -13,6 +13,7 @@ from pydantic import Field
 
 from orchestrator.domain.frozen_model import FrozenModel
 from orchestrator.domain.ids import CommitId, TreeId
+from orchestrator.domain.run.purpose import Purpose
 from orchestrator.domain.sandbox.network import NetworkDecision
 from orchestrator.domain.sandbox.tier import Tier
 
@@ -185,7 +186,7 @@ class Hands(Protocol):
         """The policy in words, for `doctor` and reports."""
         ...
 
-    async def open_workspace(self, commit: CommitId, purpose: str) -> Workspace:
+    async def open_workspace(self, commit: CommitId, purpose: Purpose) -> Workspace:
         """A clean workspace at a commit.
 
         Raises:

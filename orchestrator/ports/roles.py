@@ -3,8 +3,9 @@
 from typing import Protocol
 
 from orchestrator.domain.frozen_model import FrozenModel
+from orchestrator.domain.ids import FIRST_LENS
 from orchestrator.domain.judging.forge_check import ForgeCheck
-from orchestrator.domain.judging.review import FIRST_LENS, LensView, ReviewMaterial
+from orchestrator.domain.judging.review import LensView, ReviewMaterial
 from orchestrator.domain.judging.verdict import LensVote
 from orchestrator.domain.run.attempt import Attempt, Exit
 from orchestrator.domain.run.contract import Contract, IterationVerdict

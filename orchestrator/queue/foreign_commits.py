@@ -2,6 +2,7 @@
 
 from orchestrator.domain.ids import CommitId, TreeId
 from orchestrator.domain.judging.check import Difference
+from orchestrator.domain.run.purpose import Purpose
 from orchestrator.errors import PersonNeeded
 from orchestrator.ports.gate import Gate
 from orchestrator.queue.pr_branch import PrBranch
@@ -15,8 +16,9 @@ async def require_green_tip(gate: Gate, branch: PrBranch, commit: CommitId) -> N
         PersonNeeded: it is red, and whatever is built on it would be blamed for that.
     """
     tree = TreeId(await read_tree_id(branch.repository.git, commit))
+    purpose = Purpose(f"what stands on {branch.name}")
     for is_second_look in (False, True):
-        result = await gate.judge_tree(commit, tree, f"what stands on {branch.name}", fresh=is_second_look)
+        result = await gate.judge_tree(commit, tree, purpose, fresh=is_second_look)
         if result.difference.is_green:
             return
     raise PersonNeeded(

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import anyio
 
 from orchestrator.domain.event.landing import LandingFinished, LandingStarted, TrialJudged, UnitEjected
-from orchestrator.domain.ids import CommitId, UnitId
+from orchestrator.domain.ids import CommitId, UnitId, parse_unit_task
 from orchestrator.domain.judging.check import Difference
-from orchestrator.domain.run.state import parse_unit_task
+from orchestrator.domain.run.purpose import Purpose
 from orchestrator.ports.effect import record_effect
 from orchestrator.ports.gate import Gate, GateResult
 from orchestrator.ports.hooks import HookOccurrence, Hooks
@@ -105,7 +105,8 @@ class LandingRound:
     ) -> GateResult:
         """The word of the whole gate and of the hooks; a green union is what lands unless a larger one is green."""
         fresh = fresh and units not in self._vetoed
-        result = await self._gate.judge_tree(composed.commit, composed.tree, f"queue {self._name}", fresh, reruns)
+        purpose = Purpose.for_queue(self._name)
+        result = await self._gate.judge_tree(composed.commit, composed.tree, purpose, fresh, reruns)
         if result.difference.is_green:
             composed = await self._composer.compose_landing(head, units, composed)
             if veto := await self._hooks.find_veto(self._moment(head, units, composed)):

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from orchestrator.domain.event.landing import TrialJudged
 from orchestrator.domain.ids import CommitId, UnitId
 from orchestrator.domain.judging.symptoms import collect_symptoms
+from orchestrator.domain.run.purpose import Purpose
 from orchestrator.ports.gate import GateResult
 from orchestrator.queue.bisection import Units
 from orchestrator.queue.composition import Composer, UnitConflict
@@ -78,7 +79,7 @@ class UnionTester:
             why = f"{composed.unit} clashes with a part of what it did not clash with as a whole"
             raise ValueError(why)  # noqa: TRY004 (what the composer says is wrong, not of which type it is)
         look = sum(one.members == ask.members for one in self.results)
-        purpose = f"queue {self._name}"
+        purpose = Purpose.for_queue(self._name)
         result = await self._gate.probe_tree(composed.commit, composed.tree, purpose, ask.symptoms, look)
         seen = collect_symptoms(result.difference)
         told = None if result.is_whole else frozenset(ask.symptoms)

@@ -14,7 +14,7 @@ from pathlib import Path
 from anyio import to_thread
 
 from orchestrator.domain.fold.projection import fold_events
-from orchestrator.domain.ids import RunId
+from orchestrator.domain.ids import REFS_ROOT, RunId, build_run_ref, parse_ref_run
 from orchestrator.errors import EnvironmentProblem, JournalProblem, RunLocked
 from orchestrator.hands.deps.store import DepsStore
 from orchestrator.hands.files.directory_trees import remove_tree
@@ -32,7 +32,6 @@ from worktrees.locks.git_lock_files import find_repository_locks, get_locked_ref
 from worktrees.ref_store.refs import delete_refs, list_refs
 from worktrees.safety.private_directory import create_private_directory
 
-_REFS = "refs/orchestrate"
 _DAY_S = 24 * 3600.0
 _CACHES = ("search.db", "snapshot")
 """How the names of files beside a journal begin that can be derived from it anew."""
@@ -131,7 +130,7 @@ class _Collection:
         found = await find_repository_locks(self._git.git_dir)
         for lock in found.dead:
             ref = get_locked_ref(self._git.git_dir, lock)
-            if not (ref.startswith(f"{_REFS}/") and self._is_idle(ref)):
+            if not (ref.startswith(f"{REFS_ROOT}/") and self._is_idle(ref)):
                 self.result.locked += (str(LockedRepository.for_held_lock(lock.path, ())),)
             elif self._is_dry or remove_lock(lock):
                 self.result.locks += (ref,)
@@ -141,7 +140,7 @@ class _Collection:
 
     def _is_idle(self, ref: str) -> bool:
         """Return True if no process works on the run that a ref belongs to."""
-        return all(_is_idle(run) for run in self._known_runs({ref.split("/")[2]}))
+        return all(_is_idle(run) for run in self._known_runs({parse_ref_run(ref)}))
 
     async def drop_workspaces(self) -> None:
         """The worktrees that nobody leases."""
@@ -216,7 +215,7 @@ class _Collection:
         await self._remove_all_of(run, place, has_refs=True)
 
     async def _remove_all_of(self, run: RunDirectory, place: Path, *, has_refs: bool) -> None:
-        refs = list(await list_refs(self._git, f"{_REFS}/{run.run}")) if has_refs else []
+        refs = list(await list_refs(self._git, build_run_ref(run.run))) if has_refs else []
         self.result.refs += tuple(refs)
         if not self._is_dry:
             await delete_refs(self._git, refs)

@@ -9,10 +9,11 @@ import pytest
 from orchestrator.app.run_execution import RunExit, work_on_run
 from orchestrator.ci.handover import HANDOVER_FILE, SUMMARY_FILE
 from orchestrator.ci.job_outputs import build_job_result
-from orchestrator.ci.remote_state import StateSuperseded, get_journal_ref
+from orchestrator.ci.remote_state import StateSuperseded
 from orchestrator.ci_jobs.handover import receive_handover
 from orchestrator.ci_jobs.job import CiJob, JobRequest, claim_key, release_key, save_run_state, start_or_resume_run
 from orchestrator.config.live_config import build_effective_config
+from orchestrator.domain.ids import build_journal_ref
 from orchestrator.errors import RunLocked, UsageProblem
 from orchestrator.journal.state.derivation import read_state
 from orchestrator.journal.storage.event_store import read_all_events
@@ -176,7 +177,7 @@ async def test_a_job_needs_something_to_do(machines: Machines) -> None:
         await claim_key(machines.options("first"), replace(WISH, goal=""))
     job, place, run = await worked(machines.options("first"), WISH)
     await ended(job, place, run)
-    git(machines.remote, "update-ref", "-d", get_journal_ref(place.directory.run))
+    git(machines.remote, "update-ref", "-d", build_journal_ref(place.directory.run))
     with pytest.raises(UsageProblem, match=r"the state of run .* is gone.*begin anew with --restart"):
         await start_or_resume_run(await claim_key(machines.options("second"), replace(WISH, goal="")))
 

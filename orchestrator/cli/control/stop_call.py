@@ -8,9 +8,8 @@ from orchestrator.cli.control.commands import deliver_command, find_commanded_ru
 from orchestrator.cli.options import json_option, repository_options
 from orchestrator.domain.commands.definitions import StopCall
 from orchestrator.domain.commands.stop_call import find_running_call, find_running_call_of_task
-from orchestrator.domain.event.base import parse_effect_name
 from orchestrator.domain.event.work import ToolCalled
-from orchestrator.domain.ids import SessionId, TaskId
+from orchestrator.domain.ids import SessionId, TaskId, parse_effect_name
 from orchestrator.domain.run.state import RunState
 from orchestrator.errors import UsageProblem
 

@@ -11,6 +11,7 @@ from orchestrator.config.model import ApprovalSettings
 from orchestrator.domain.budget.limits import Limit
 from orchestrator.domain.event.people import ApprovalRequested
 from orchestrator.domain.event.work import CandidateTaken
+from orchestrator.domain.ids import build_approval_item
 from orchestrator.domain.run.approval import Approval, ApprovalMatter, ApprovalState
 from orchestrator.engine.context import RunContext
 from orchestrator.errors import LimitReached, PersonNeeded
@@ -67,7 +68,7 @@ def build_expiring_approval(
     """An approval that expires as configured, counted from `now`."""
     expires = timedelta(seconds=rules.expires_s) if rules.expires_s else None
     return Approval(
-        item=f"{matter}/{subject}",
+        item=build_approval_item(matter, subject),
         matter=matter,
         subject=subject,
         title=title,
@@ -76,6 +77,13 @@ def build_expiring_approval(
         expires_at=now + expires if expires else None,
         **more,
     )
+
+
+def format_answer(answer: ApprovalState) -> str:
+    """Return who answered, with the reason where one was given."""
+    if answer.reason:
+        return f"{answer.by} ({answer.reason})"
+    return answer.by
 
 
 def build_landing_approval(context: RunContext, candidate: CandidateTaken, unit: str) -> Approval | None:

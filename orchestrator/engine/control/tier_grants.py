@@ -5,7 +5,7 @@ from collections.abc import Callable
 from orchestrator.config.model import Config
 from orchestrator.domain.chat import Role
 from orchestrator.domain.event.people import ApprovalRequested
-from orchestrator.domain.ids import TaskId
+from orchestrator.domain.ids import TaskId, build_approval_item, build_tier_subject
 from orchestrator.domain.sandbox.tier import Tier
 from orchestrator.engine.control.approvals import build_expiring_approval
 from orchestrator.journal.journal import Journal
@@ -55,7 +55,7 @@ class RunTierGrants:
                 self._config().approval,
                 self._journal.read_clock(),
                 "tier",
-                f"{task}/{int(tier)}",
+                build_tier_subject(task, int(tier)),
                 f"let the commands of {task} run at tier {int(tier)}: {tier.description}",
                 [f"its worker says: {reason[:_MOST_TEXT]}"],
                 settings={"hands": {"tiers": {task: int(tier)}}},
@@ -65,4 +65,4 @@ class RunTierGrants:
 
 
 def _item(task: TaskId, tier: Tier) -> str:
-    return f"tier/{task}/{int(tier)}"
+    return build_approval_item("tier", build_tier_subject(task, int(tier)))

@@ -6,6 +6,7 @@ from orchestrator.domain.ids import CommitId
 from orchestrator.domain.judging.check import CheckSpec, Receipt, ReceiptStatus, ReportFormat
 from orchestrator.domain.run.attempt import Exit
 from orchestrator.domain.run.contract import GATE_CRITERION, GOAL_CRITERION, Contract, Criterion
+from orchestrator.domain.run.purpose import Purpose
 from orchestrator.engine.context import RunContext
 from orchestrator.errors import EnvironmentProblem
 from orchestrator.judge.reports.failure_signature import extract_failure_excerpt
@@ -36,7 +37,7 @@ async def run_criteria_on_base(context: RunContext, contract: Contract) -> None:
     """
     run = context.state.run
     for criterion, spec in _specs(context, contract):
-        receipt = await context.gate.run_extra_check(spec, run.base, run.base_tree, "contract")
+        receipt = await context.gate.run_extra_check(spec, run.base, run.base_tree, Purpose("contract"))
         _require_started(criterion, receipt)
         if receipt.exit_code in _NOT_FOUND:
             raise EnvironmentProblem(
@@ -52,7 +53,7 @@ async def collect_proofs(context: RunContext, contract: Contract, head: CommitId
     Raises:
         EnvironmentProblem: a command could not be run.
     """
-    tree, purpose = await context.read_tree_id(head), f"iteration {context.state.iteration}"
+    tree, purpose = await context.read_tree_id(head), Purpose(f"iteration {context.state.iteration}")
     proofs = [await _of_gate(context, await context.gate.judge_tree(head, tree, purpose))]
     for criterion, spec in _specs(context, contract):
         receipt = await context.gate.run_extra_check(spec, head, tree, purpose)

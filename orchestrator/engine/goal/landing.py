@@ -2,8 +2,7 @@
 
 from collections.abc import Sequence
 
-from orchestrator.domain.ids import CommitId, TaskId, UnitId
-from orchestrator.domain.run.state import parse_unit_task
+from orchestrator.domain.ids import CommitId, TaskId, UnitId, parse_unit_task
 from orchestrator.domain.text.sanitization import sanitize_title
 from orchestrator.engine.context import RunContext
 from orchestrator.queue.composition import MergeComposer

@@ -11,13 +11,14 @@ from orchestrator.domain.event.work import (
     TaskCreated,
     TaskEnded,
 )
-from orchestrator.domain.ids import ROOT_TASK, TaskId, build_child_task_id
+from orchestrator.domain.ids import ROOT_TASK, TaskId, build_child_task_id, build_plan_subject, get_task_key
 from orchestrator.domain.run.approval import Approval
 from orchestrator.domain.run.contract import Contract
 from orchestrator.domain.run.criterion_status import list_criterion_statuses
 from orchestrator.domain.run.exit_causes import CAUSE_BY_EXIT
 from orchestrator.domain.run.handoff import Handoff
 from orchestrator.domain.run.plan import Plan, PlanLimits
+from orchestrator.domain.run.purpose import Purpose
 from orchestrator.domain.run.state import TaskState
 from orchestrator.domain.run.task import EndCause, Task, TaskDraft, TaskStatus
 from orchestrator.engine.context import RunContext
@@ -34,7 +35,7 @@ async def run_planning_round(context: RunContext, roles: Roles, task: TaskId) ->
     if state.rounds > context.config.plan.max_rounds * context.state.iteration:
         await _close(context, state)
         return
-    workspace = await context.hands.open_workspace(await context.read_start_commit(), f"planning {task}")
+    workspace = await context.hands.open_workspace(await context.read_start_commit(), Purpose.for_planning(task))
     try:
         result = await roles.planner.plan_slice(_brief(context, state), workspace)
     finally:
@@ -86,7 +87,11 @@ def _question(context: RunContext, state: TaskState, tasks: Sequence[Task]) -> A
         return None
     title = f"the plan of {state.spec.id}: {len(tasks)} tasks"
     return build_run_approval(
-        context, "plan", f"{state.spec.id}@{state.rounds}", title, [f"{task.id}: {task.title}" for task in tasks]
+        context,
+        "plan",
+        build_plan_subject(state.spec.id, state.rounds),
+        title,
+        [f"{task.id}: {task.title}" for task in tasks],
     )
 
 
@@ -146,7 +151,7 @@ def _brief(context: RunContext, state: TaskState) -> PlanningBrief:
             has_prices=not run.spent.unpriced_calls,
         ),
         reports=tuple(map(build_task_report, told)),
-        taken=tuple(child.spec.id.rpartition("/")[2] for child in children),
+        taken=tuple(get_task_key(child.spec.id) for child in children),
         reasons=run.iteration_reasons if state.spec.id == ROOT_TASK else (),
         iteration=run.iteration,
         met=tuple(one.criterion.id for one in list_criterion_statuses(run) if one.was_met_on_base),

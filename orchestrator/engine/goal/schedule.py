@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from orchestrator.domain.event.landing import UnitEjected
-from orchestrator.domain.ids import TaskId
+from orchestrator.domain.ids import TaskId, build_landing_item
 from orchestrator.domain.judging.verdict import VerdictKind
 from orchestrator.domain.run.state import RunState, TaskState
 from orchestrator.domain.run.task import EndCause, TaskStatus
@@ -122,7 +122,7 @@ def _next(state: RunState, task: TaskState, bounds: ScheduleLimits) -> Action | 
             return _after_verdict(state, task, bounds)
         case TaskStatus.QUEUED if task.ejection is not None:
             return _again(state, task, bounds, "the queue ejected it", _why_ejected(task.ejection))
-        case TaskStatus.QUEUED if (reason := _denied(state, f"landing/{task.unit}")) is not None:
+        case TaskStatus.QUEUED if (reason := _denied(state, build_landing_item(task.unit))) is not None:
             reason = f"a person did not let it land: {reason}"
             return EndTask(name, TaskStatus.REJECTED, reason, EndCause.REFUSED_BY_PERSON)
     return None
@@ -211,7 +211,11 @@ def _landing(state: RunState, busy: frozenset[Action]) -> Iterator[LandTasks]:
         return
     queued = []
     for task in state.tasks.values():
-        if task.status == TaskStatus.QUEUED and task.ejection is None and not _waits(state, f"landing/{task.unit}"):
+        if (
+            task.status == TaskStatus.QUEUED
+            and task.ejection is None
+            and not _waits(state, build_landing_item(task.unit))
+        ):
             queued.append(task.spec.id)
     if queued:
         yield LandTasks(tuple(queued))

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from orchestrator.domain.event.work import CandidateTaken
 from orchestrator.domain.judging.check import CANARY_CHECK, CheckSpec, Difference, Receipt, ReportFormat
+from orchestrator.domain.run.purpose import Purpose
 from orchestrator.domain.run.state import TaskState
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.judging.candidate_changes import CandidateChanges, create_restored_commit
@@ -28,7 +29,7 @@ async def collect_test_evidence(
     evidence: VerdictEvidence,
 ) -> VerdictEvidence:
     """The evidence with what the tests say of a candidate; the first check that is red ends it."""
-    purpose = f"{state.spec.id} attempt {candidate.number}"
+    purpose = Purpose.for_attempt(state.spec.id, candidate.number)
     gate = await context.gate.judge_tree(candidate.commit, candidate.tree, purpose, reruns=context.config.gate.reruns)
     receipts = []
     for key in gate.receipts:
@@ -60,7 +61,7 @@ async def collect_test_evidence(
 
 
 async def _held(
-    context: RunContext, state: TaskState, candidate: CandidateTaken, changes: CandidateChanges, purpose: str
+    context: RunContext, state: TaskState, candidate: CandidateTaken, changes: CandidateChanges, purpose: Purpose
 ) -> GateResult | None:
     """The gate's word on the candidate's code under the tests of its base; None if it left those alone."""
     paths = list_held_back_tests(changes.files, build_grant_matcher(state.spec.grants))
@@ -69,7 +70,7 @@ async def _held(
     held = await create_restored_commit(git, candidate.commit, base, paths, context.commit_date, message)
     if held is None:
         return None
-    purpose, reruns = f"{purpose}, tests as on its base", context.config.gate.reruns
+    purpose, reruns = purpose.with_detail("tests as on its base"), context.config.gate.reruns
     return await context.gate.judge_tree(held.commit, held.tree, purpose, reruns=reruns)
 
 
@@ -85,7 +86,7 @@ def _beside(difference: Difference, held: Difference) -> Difference:
 
 
 async def _own(
-    context: RunContext, state: TaskState, candidate: CandidateTaken, purpose: str
+    context: RunContext, state: TaskState, candidate: CandidateTaken, purpose: Purpose
 ) -> list[tuple[Receipt, str]]:
     """The receipt of each of the task's own checks, and how it failed; nothing if it did not."""
     ran = []

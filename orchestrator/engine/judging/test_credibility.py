@@ -8,6 +8,7 @@ from anyio import to_thread
 from orchestrator.domain.event.work import CandidateTaken
 from orchestrator.domain.judging.check import NEW_TESTS_CHECK, Receipt
 from orchestrator.domain.judging.verdict import Finding
+from orchestrator.domain.run.purpose import Purpose
 from orchestrator.domain.run.state import TaskState
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.judging.candidate_changes import CandidateChanges, create_restored_commit
@@ -16,7 +17,7 @@ from orchestrator.judge.rules.protected_files import build_grant_matcher
 from orchestrator.ports.gate import GateResult
 
 
-async def run_canaries(context: RunContext, candidate: CandidateTaken, purpose: str) -> GateResult | None:
+async def run_canaries(context: RunContext, candidate: CandidateTaken, purpose: Purpose) -> GateResult | None:
     """What canaries say of a candidate's tree; None where there are none."""
     if context.canaries is None or not context.config.gate.canaries:
         return None
@@ -32,7 +33,7 @@ class NewTestsReport:
 
 
 async def run_new_tests_on_base(
-    context: RunContext, state: TaskState, candidate: CandidateTaken, changes: CandidateChanges, purpose: str
+    context: RunContext, state: TaskState, candidate: CandidateTaken, changes: CandidateChanges, purpose: Purpose
 ) -> NewTestsReport:
     """Run the tests that a candidate adds on its base, without its code; only where it changes both."""
     mode = context.config.gate.new_tests
@@ -40,7 +41,7 @@ async def run_new_tests_on_base(
     if not paths or not await to_thread.run_sync(has_behaviour_change, changes.files):
         return NewTestsReport()
     gate, base = context.gate, state.attempts[-1].base
-    before = await gate.collect_outcomes(base, await context.read_tree_id(base), f"{purpose}, its base")
+    before = await gate.collect_outcomes(base, await context.read_tree_id(base), purpose.with_detail("its base"))
     now = await gate.collect_outcomes(candidate.commit, candidate.tree, purpose)
     if before is None or now is None or not now.keys() - before.keys():
         return NewTestsReport()
@@ -51,7 +52,7 @@ async def run_new_tests_on_base(
     if mixed is None:
         return NewTestsReport()
     receipts, told = await gate.run_checks_under_id(
-        NEW_TESTS_CHECK, mixed.commit, mixed.tree, f"{purpose}, new tests on its base"
+        NEW_TESTS_CHECK, mixed.commit, mixed.tree, purpose.with_detail("new tests on its base")
     )
     finding = check_new_tests(before, now, told, is_strict=mode == "red")
     return NewTestsReport((finding,) if finding else (), receipts)

@@ -2,17 +2,19 @@
 
 from dataclasses import dataclass
 
+from orchestrator.domain.event.notices import NoticeCode
 from orchestrator.domain.event.run import Noticed, PrOpened, PrOpening, RunEnded, RunOutcome
-from orchestrator.domain.ids import CommitId
+from orchestrator.domain.ids import CommitId, build_commit_subject
 from orchestrator.domain.run.approval import Approval
 from orchestrator.domain.run.state import RunState
 from orchestrator.domain.run.task import EndCause
 from orchestrator.domain.text.sanitization import sanitize_title
 from orchestrator.engine.context import RunContext
-from orchestrator.engine.control.approvals import ask_person, build_run_approval
+from orchestrator.engine.control.approvals import ask_person, build_run_approval, format_answer
 from orchestrator.engine.pull_request.push import push_branch
 from orchestrator.ports.effect import record_effect
 from orchestrator.ports.forge import PullRequest
+from orchestrator.ports.notices import record_notice_once
 
 _FOLLOWED = frozenset({EndCause.DEPENDENCY, EndCause.CANCELLED})
 _SHOWN = 10
@@ -65,24 +67,17 @@ async def propose_pull_request(context: RunContext, proposal: PullRequestProposa
     if context.config.approval.mode == "pr":
         answer = await ask_person(context, build_pull_request_approval(context, proposal))
         if answer.decision == "deny":
-            because = f" ({answer.reason})" * bool(answer.reason)
-            await record_warning_once(context, f"no pull request was opened: denied by {answer.by}{because}")
+            text = f"no pull request was opened: denied by {format_answer(answer)}"
+            code, subject = NoticeCode.PULL_REQUEST_DENIED, proposal.head
+            notice = Noticed(level="warning", code=code, subject=subject, text=text)
+            await record_notice_once(context.journal, notice)
             return
     await _open(context, proposal)
 
 
-async def record_warning_once(context: RunContext, text: str) -> None:
-    """Warn of something that a run may come to more than once, as after a kill."""
-    if all(notice.text != text for notice in context.state.notices):
-        await context.journal.append(Noticed(level="warning", text=text))
-
-
 def build_pull_request_approval(context: RunContext, proposal: PullRequestProposal) -> Approval:
-    """What a person is asked before a pull request is opened."""
-    if proposal.group:
-        subject = f"{proposal.group}/{proposal.head[:12]}"
-    else:
-        subject = proposal.head[:12]
+    """Return what a person is asked before a pull request is opened."""
+    subject = build_commit_subject(proposal.head, proposal.group)
     commits = f"{len(context.state.landed_units)} units landed"
     return build_run_approval(context, "pull-request", subject, f"open the pull request: {proposal.title}", [commits])
 

@@ -5,6 +5,7 @@ import socket
 from uuid import uuid4
 
 from orchestrator.domain.event.landing import RefSet, RefSetting
+from orchestrator.domain.ids import build_run_ref
 from orchestrator.journal.journal import Journal
 from orchestrator.ports.effect import record_effect
 from orchestrator.queue.pr_branch import LandingFence
@@ -22,7 +23,7 @@ async def raise_landing_fence(git: Git, journal: Journal) -> LandingFence:
     Raises:
         Replaced, RefMoved: another process was faster.
     """
-    ref = f"refs/orchestrate/{journal.state.run.run}/epoch"
+    ref = build_run_ref(journal.state.run.run, "epoch")
     old = await read_ref(git, ref)
     told = f"{journal.epoch} process {os.getpid()} on {socket.gethostname()} {uuid4().hex}\n"
     epoch = LandingFence(ref, await write_blob(git, told.encode()))

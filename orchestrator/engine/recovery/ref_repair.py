@@ -9,6 +9,7 @@ from orchestrator.domain.event import RecordedEvent
 from orchestrator.domain.event.landing import LandingFinished, RefSet, RefSetting
 from orchestrator.domain.event.run import Noticed
 from orchestrator.domain.event.work import CandidateTaken
+from orchestrator.domain.ids import build_run_ref
 from orchestrator.domain.run.state import RunState
 from orchestrator.journal.journal import Journal
 from orchestrator.journal.storage.event_store import read_all_events
@@ -58,7 +59,7 @@ def needs_ref_repair(git: Git, state: RunState) -> bool:
 
 
 def _own_refs(state: RunState) -> tuple[str, ...]:
-    return (f"refs/heads/{state.run.branch}", f"refs/orchestrate/{state.run.run}", *state.ref_history)
+    return (f"refs/heads/{state.run.branch}", build_run_ref(state.run.run), *state.ref_history)
 
 
 async def _restore(git: Git, ref: str, recorded: str | None) -> str:
@@ -81,7 +82,7 @@ async def _restore_missing(git: Git, state: RunState) -> list[str]:
     for task in state.tasks.values():
         for one in task.candidates:
             taken[one.ref] = one.commit
-    standing = await list_refs(git, f"refs/orchestrate/{state.run.run}") if taken else {}
+    standing = await list_refs(git, build_run_ref(state.run.run)) if taken else {}
     missing = {ref: commit for ref, commit in taken.items() if ref not in standing}
     known = await find_existing_objects(git, missing.values())
     for ref, commit in missing.items():

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from orchestrator.domain.event.run import RunStarted
+from orchestrator.domain.ids import build_run_ref
 from orchestrator.errors import JournalProblem
 from orchestrator.journal.storage.event_store import read_all_events
 from worktrees.errors import GitError
@@ -52,7 +53,7 @@ def _last_begun(directory: Path) -> RunStarted | None:
 
 def _holds_refs(repository: Path, run: str) -> bool:
     """Return True if a checkout's repository has refs of a run, which a clone does not get."""
-    prefix = f"refs/orchestrate/{run}"
+    prefix = build_run_ref(run)
     try:
         git_dir = find_checkout(repository).common_dir
         packed = git_dir / "packed-refs"

@@ -11,6 +11,7 @@ from contextlib import suppress
 import anyio
 from anyio import to_thread
 
+from orchestrator.domain.event.notices import NoticeCode
 from orchestrator.domain.event.run import Noticed
 from orchestrator.domain.ids import CommitId, TreeId
 from orchestrator.domain.judging.check import (
@@ -23,6 +24,7 @@ from orchestrator.domain.judging.check import (
     ReportFormat,
     TestOutcome,
 )
+from orchestrator.domain.run.purpose import Purpose
 from orchestrator.errors import BlobLost
 from orchestrator.judge.gate.check_runner import CheckRunner, build_check_key
 from orchestrator.judge.gate.flakiness import read_outcomes
@@ -31,6 +33,7 @@ from orchestrator.judge.reports import is_test_id
 from orchestrator.judge.reports.pytest_text import count_tests_of_runs
 from orchestrator.ports.gate import GateResult
 from orchestrator.ports.ledger import Ledger
+from orchestrator.ports.notices import record_notice_once
 
 CANARY_TESTS: Mapping[str, str] = {
     "must_pass": "that must pass",
@@ -72,7 +75,7 @@ class CanaryRunner:
         self._spec = check.model_copy(update={"id": CANARY_CHECK, "report": ReportFormat.JUNIT})
         self._trial = anyio.Lock()
 
-    async def check_tree(self, commit: CommitId, tree: TreeId, purpose: str) -> GateResult | None:
+    async def check_tree(self, commit: CommitId, tree: TreeId, purpose: Purpose) -> GateResult | None:
         """Green if the canaries end on this tree as they have to, and as they did on the base; None if they are off.
 
         Raises:
@@ -81,7 +84,7 @@ class CanaryRunner:
         base = await self._on_base()
         if base is None:
             return None
-        receipt, doubt = await self._settled(commit, tree, f"{purpose}, canaries", base.exit_code)
+        receipt, doubt = await self._settled(commit, tree, purpose.with_detail("canaries"), base.exit_code)
         problems = (_UNBELIEVABLE.format(doubt),) if doubt else ()
         return GateResult(tree=tree, difference=Difference(problems=problems), receipts=(receipt.key,))
 
@@ -90,11 +93,11 @@ class CanaryRunner:
         run = self._ledger.state.run
         async with self._trial:
             if not await self._is_pytest():
-                await self._tell_off("the gate's runner does not seem to be pytest")
+                await self._notice_off("runner", "the gate's runner does not seem to be pytest")
                 return None
-            receipt, doubt = await self._settled(run.base, run.base_tree, "canaries on the base", None)
+            receipt, doubt = await self._settled(run.base, run.base_tree, Purpose("canaries on the base"), None)
             if doubt:
-                await self._tell_off(f"on the base, {doubt}")
+                await self._notice_off("base", f"on the base, {doubt}")
         if doubt:
             return None
         return receipt
@@ -106,13 +109,13 @@ class CanaryRunner:
         known = self._ledger.state.get_baseline_receipts().get(build_check_key(self._gate))
         return known is not None and bool(count_tests_of_runs(await self._ledger.read_text(known.output)))
 
-    async def _tell_off(self, why: str) -> None:
+    async def _notice_off(self, subject: str, why: str) -> None:
         text = f"no canaries in this run, so outcomes that code has forged may go unseen: {why}"
-        if text not in (notice.text for notice in self._ledger.state.notices):
-            await self._ledger.append(Noticed(level="info", text=text))
+        notice = Noticed(level="info", code=NoticeCode.CANARIES_OFF, subject=subject, text=text)
+        await record_notice_once(self._ledger, notice)
 
     async def _settled(
-        self, commit: CommitId, tree: TreeId, purpose: str, exit_code: int | None
+        self, commit: CommitId, tree: TreeId, purpose: Purpose, exit_code: int | None
     ) -> tuple[Receipt, str]:
         """The last receipt, and what is wrong with it. A run that came out wrong has a second one: it may be chance."""
         known = [found async for found in self._known(tree)]

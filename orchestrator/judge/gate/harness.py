@@ -6,9 +6,11 @@ from contextlib import suppress
 
 import anyio
 
+from orchestrator.domain.event.notices import NoticeCode
 from orchestrator.domain.event.run import BaselineRecorded, Noticed
 from orchestrator.domain.ids import CommitId, TreeId
 from orchestrator.domain.judging.check import CheckSpec, Difference, Outcomes, Receipt, ReceiptStatus, TestOutcome
+from orchestrator.domain.run.purpose import Purpose
 from orchestrator.errors import BlobLost, EnvironmentProblem
 from orchestrator.judge.gate.baseline import describe_broken_run, find_baseline_problem, list_baseline_doubts
 from orchestrator.judge.gate.check_runner import CheckRunner, build_check_key
@@ -27,6 +29,7 @@ from orchestrator.judge.gate.unstable_test_ids import find_unstable_tests, may_h
 from orchestrator.judge.rules.protected_files import build_grant_matcher
 from orchestrator.ports.gate import GateResult
 from orchestrator.ports.ledger import Ledger
+from orchestrator.ports.notices import record_notice_once
 
 _INFRASTRUCTURE_TRIES = 2
 """A check that timed out or was killed says nothing about the tree until it has done so this often in a row."""
@@ -87,7 +90,7 @@ class HarnessGate:
         if known and all(build_check_key(spec) in known for spec in self._checks):
             return list(known.values())
         base = self._base_runner
-        receipts = [await self._receipt(spec, commit, tree, "baseline", False, base) for spec in self._checks]
+        receipts = [await self._receipt(spec, commit, tree, Purpose("baseline"), False, base) for spec in self._checks]
         is_migration = self._ledger.state.run.mode == "migration"
         for spec, receipt in zip(self._checks, receipts, strict=True):
             if problem := find_baseline_problem(spec, receipt, is_migration=is_migration):
@@ -97,7 +100,7 @@ class HarnessGate:
         return receipts
 
     async def judge_tree(
-        self, commit: CommitId, tree: TreeId, purpose: str, fresh: bool = False, reruns: int = 0
+        self, commit: CommitId, tree: TreeId, purpose: Purpose, fresh: bool = False, reruns: int = 0
     ) -> GateResult:
         """The difference to the baseline; stops at the first check that is red.
 
@@ -120,7 +123,7 @@ class HarnessGate:
         return GateResult(tree=tree, difference=total, receipts=tuple(keys), cached=cached, is_whole=is_whole)
 
     async def probe_tree(
-        self, commit: CommitId, tree: TreeId, purpose: str, symptoms: Sequence[str], look: int = 0
+        self, commit: CommitId, tree: TreeId, purpose: Purpose, symptoms: Sequence[str], look: int = 0
     ) -> GateResult:
         """Whether a tree shows certain symptoms, by one run of each check, narrow where that is possible.
 
@@ -138,7 +141,7 @@ class HarnessGate:
         return GateResult(tree=tree, difference=total, receipts=tuple(keys), cached=cached, is_whole=is_whole)
 
     async def _probed(
-        self, spec: CheckSpec, commit: CommitId, tree: TreeId, purpose: str, symptoms: Sequence[str], look: int
+        self, spec: CheckSpec, commit: CommitId, tree: TreeId, purpose: Purpose, symptoms: Sequence[str], look: int
     ) -> tuple[Receipt, Difference, bool]:
         baseline = await self._baseline(spec)
         known = self._runs(spec, tree)
@@ -156,7 +159,7 @@ class HarnessGate:
             return receipt, Difference(problems=(f"the check `{spec.id}` {ended}",)), False
         return receipt, await self._difference(spec, baseline, receipt), False
 
-    async def _looked(self, spec: CheckSpec, commit: CommitId, tree: TreeId, purpose: str, look: int) -> Receipt:
+    async def _looked(self, spec: CheckSpec, commit: CommitId, tree: TreeId, purpose: Purpose, look: int) -> Receipt:
         """The receipt of the `look`-th run of a check on a tree, counted from 0; it may have hung."""
         known = self._runs(spec, tree)
         if len(known) > look and await self._has_outcomes(known[look]):
@@ -173,13 +176,13 @@ class HarnessGate:
         found = (one for one in receipts if (one.check, one.tree, one.environment) == wanted)
         return [one for one in found if one.status != ReceiptStatus.NOT_STARTED]
 
-    async def run_extra_check(self, spec: CheckSpec, commit: CommitId, tree: TreeId, purpose: str) -> Receipt:
+    async def run_extra_check(self, spec: CheckSpec, commit: CommitId, tree: TreeId, purpose: Purpose) -> Receipt:
         """The receipt of a check that is not part of the gate, such as a task's own."""
         async with self._turns[build_check_key(spec), tree]:
             return await self._receipt(spec, commit, tree, purpose, fresh=False)
 
     async def _judged(
-        self, spec: CheckSpec, commit: CommitId, tree: TreeId, purpose: str, fresh: bool, reruns: int
+        self, spec: CheckSpec, commit: CommitId, tree: TreeId, purpose: Purpose, fresh: bool, reruns: int
     ) -> tuple[Sequence[str], Difference]:
         """What one check says of a tree, with the keys of the receipts which that rests on, newest last."""
         while True:
@@ -192,9 +195,11 @@ class HarnessGate:
                 )
             if len(runs) >= count_runs_allowed(self._ledger.state, difference, reruns):
                 return tuple(dict.fromkeys([*(run.key for run in runs), receipt.key])), difference
-            purpose, fresh = f"{purpose}, again", True
+            purpose, fresh = purpose.with_detail("again"), True
 
-    async def collect_outcomes(self, commit: CommitId, tree: TreeId, purpose: str) -> Mapping[str, TestOutcome] | None:
+    async def collect_outcomes(
+        self, commit: CommitId, tree: TreeId, purpose: Purpose
+    ) -> Mapping[str, TestOutcome] | None:
         """Test id → outcome on a tree, tested only if it never was; None where a check tells only its exit code."""
         known: dict[str, TestOutcome] = {}
         for spec in self._checks:
@@ -205,7 +210,7 @@ class HarnessGate:
         return known
 
     async def run_checks_under_id(
-        self, kind: str, commit: CommitId, tree: TreeId, purpose: str
+        self, kind: str, commit: CommitId, tree: TreeId, purpose: Purpose
     ) -> tuple[Sequence[Receipt], Mapping[str, TestOutcome]]:
         """Run the checks for another purpose than to judge the tree, under an id of their own; with what they told.
 
@@ -227,7 +232,7 @@ class HarnessGate:
         spec: CheckSpec,
         commit: CommitId,
         tree: TreeId,
-        purpose: str,
+        purpose: Purpose,
         fresh: bool,
         runner: CheckRunner | None = None,
     ) -> Receipt:
@@ -251,27 +256,24 @@ class HarnessGate:
             return own
         run = self._ledger.state.run
         async with self._turns[f"{build_check_key(spec)} on the base", run.base_tree]:
-            there = await self._receipt(spec, run.base, run.base_tree, "the base in the new environment", fresh=False)
+            purpose = Purpose("the base in the new environment")
+            there = await self._receipt(spec, run.base, run.base_tree, purpose, fresh=False)
         if there.counts.total == there.counts.errors and own.counts.total:
-            await self._tell(
-                f"`{spec.run}` runs no test of the base in the new environment: does that hold all it needs?"
-            )
+            text = f"`{spec.run}` runs no test of the base in the new environment: does that hold all it needs?"
+            notice = Noticed(level="warning", code=NoticeCode.NO_TESTS_OF_BASE, subject=spec.id, text=text)
+            await record_notice_once(self._ledger, notice)
         if own.tests is None or there.tests is None or there.counts.total == there.counts.errors:
             return own
         if self._is_strict:
             return own.model_copy(update={"exit_code": there.exit_code})
         return there
 
-    async def _tell(self, text: str) -> None:
-        if text not in (notice.text for notice in self._ledger.state.notices):
-            await self._ledger.append(Noticed(level="warning", text=text))
-
     async def _recorded(self, spec: CheckSpec) -> Receipt:
         """The check's receipt on the base; made if it is none of the gate's, or a damaged journal lost its tests."""
         receipt = self._ledger.state.get_baseline_receipts().get(build_check_key(spec))
         if receipt is not None and await self._has_outcomes(receipt):
             return receipt
-        run, why = self._ledger.state.run, "the lost baseline" if receipt else "baseline"
+        run, why = self._ledger.state.run, Purpose("the lost baseline" if receipt else "baseline")
         return await self._receipt(spec, run.base, run.base_tree, why, False, self._base_runner)
 
     async def _has_outcomes(self, receipt: Receipt) -> bool:
@@ -320,7 +322,7 @@ class HarnessGate:
                     runner = self._runner
                 else:
                     runner = self._base_runner
-                again = await self._receipt(spec, run.base, run.base_tree, "the base once more", True, runner)
+                again = await self._receipt(spec, run.base, run.base_tree, Purpose("the base once more"), True, runner)
         with suppress(BlobLost):
             return await self.load_outcomes(again)
         return None

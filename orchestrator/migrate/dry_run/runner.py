@@ -9,6 +9,7 @@ from orchestrator.domain.event import RecordedEvent
 from orchestrator.domain.event.migration import FileMoved, StepFinished, StepStarted, WaveStarted
 from orchestrator.domain.ids import CommitId, TreeId
 from orchestrator.domain.migration.files import FileRecord, FileStatus, SitePlace, Wave
+from orchestrator.domain.run.purpose import Purpose
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.control.stop_signals import open_stoppable_group, require_not_stopping
 from orchestrator.migrate.judging.gate import build_gate
@@ -95,7 +96,9 @@ class DryRunner:
             require_not_stopping(context)
             files = self._files(wave)
             commit, tree = await self._union(files)
-            verdict = await gate.judge_tree(commit, tree, "a dry run") if self._verify and commit != run.base else None
+            verdict = None
+            if self._verify and commit != run.base:
+                verdict = await gate.judge_tree(commit, tree, Purpose("a dry run"))
             steps = {rung: self._steps.setdefault(rung, StepTally()) for rung in self._rungs()}
             left = await self._left(commit, files)
             return DryRunResult(commit, tuple(file.path for file in files), steps, left, verdict)
@@ -153,7 +156,7 @@ class DryRunner:
         contents = {one.path: blobs[one.oid] for one in entries}
         if not needs_workspace(scope):
             return (await find_sites(scope, contents)).places
-        workspace = await self._context.hands.open_workspace(commit, "sites that would remain")
+        workspace = await self._context.hands.open_workspace(commit, Purpose("sites that would remain"))
         try:
             return (await find_sites(scope, contents, workspace)).places
         finally:

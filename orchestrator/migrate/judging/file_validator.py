@@ -9,6 +9,7 @@ from orchestrator.domain.event.migration import FileMoved
 from orchestrator.domain.ids import CommitId
 from orchestrator.domain.migration.files import FileRecord, FileStatus
 from orchestrator.domain.recipe.verify import Level
+from orchestrator.domain.run.purpose import Purpose
 from orchestrator.engine.context import RunContext
 from orchestrator.migrate.judging.file_change import RuleViolation
 from orchestrator.migrate.judging.file_rules import FileRules
@@ -56,7 +57,7 @@ class FileValidator:
                 blobs[file.path] = file.blob
         if not self._rules.needs_workspace(level):
             return await self._rules.find_violations(blobs, self._context.state.files, level)
-        workspace = await self._context.hands.open_workspace(start, "rules for files")
+        workspace = await self._context.hands.open_workspace(start, Purpose("rules for files"))
         try:
             for path, content in (await self._contents(files)).items():
                 await workspace.write_file(path, content)
@@ -67,7 +68,7 @@ class FileValidator:
     async def _by_checks(self, files: Sequence[FileRecord], start: CommitId) -> dict[str, RuleViolation]:
         if not self._checks or not files:
             return {}
-        workspace = await self._context.hands.open_workspace(start, "checks of single files")
+        workspace = await self._context.hands.open_workspace(start, Purpose("checks of single files"))
         try:
             contents = await self._contents(files)
             found = {}

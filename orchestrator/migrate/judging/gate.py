@@ -6,11 +6,13 @@ from dataclasses import dataclass
 
 from anyio import to_thread
 
+from orchestrator.domain.event.notices import NoticeCode
 from orchestrator.domain.event.run import Noticed
 from orchestrator.domain.ids import CommitId, TreeId
 from orchestrator.domain.judging.check import CheckSpec, Difference
 from orchestrator.domain.migration.files import SitePlace
 from orchestrator.domain.recipe.verify import Level, VerifyCheck
+from orchestrator.domain.run.purpose import Purpose
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.control.stop_signals import require_not_stopping
 from orchestrator.errors import BlobLost
@@ -42,6 +44,7 @@ from orchestrator.migrate.recipe import Recipe
 from orchestrator.migrate.sites.finder import find_sites
 from orchestrator.ports.gate import GateResult
 from orchestrator.ports.hands import ShellCommand, Workspace
+from orchestrator.ports.notices import record_notice_once
 from worktrees.object_store.trees import list_tree
 
 _LISTED = 20
@@ -53,7 +56,7 @@ class _Tree:
 
     commit: CommitId
     tree: TreeId
-    purpose: str
+    purpose: Purpose
     fresh: bool
     level: Level
     changes: Mapping[str, tuple[str, str]]
@@ -106,10 +109,12 @@ class MigrationGate:
         for receipt in receipts:
             for _ in range(len(list_runs_like(state, receipt)), 1 + self._recipe.verify.flaky_reruns):
                 require_not_stopping(self._context)
-                await self._base_runner.run_check(specs[receipt.check], run.base, run.base_tree, "the baseline, again")
+                await self._base_runner.run_check(
+                    specs[receipt.check], run.base, run.base_tree, Purpose("the baseline, again")
+                )
 
     async def judge_tree(
-        self, commit: CommitId, tree: TreeId, purpose: str, fresh: bool = False, reruns: int = 0
+        self, commit: CommitId, tree: TreeId, purpose: Purpose, fresh: bool = False, reruns: int = 0
     ) -> GateResult:
         """Whether a union may land; what is not asked of it in tests comes as problems, one for each file.
 
@@ -120,7 +125,7 @@ class MigrationGate:
         return await self._judged(asked, self._gate(*self._recipe.build_checks()))
 
     async def probe_tree(
-        self, commit: CommitId, tree: TreeId, purpose: str, symptoms: Sequence[str], look: int = 0
+        self, commit: CommitId, tree: TreeId, purpose: Purpose, symptoms: Sequence[str], look: int = 0
     ) -> GateResult:
         """Whether a union shows symptoms; narrow runs can tell where nothing but the checks has a say.
 
@@ -148,12 +153,12 @@ class MigrationGate:
             importers: which files import which, for the choice of tests.
         """
         changes = await self._changes(tree)
-        asked = _Tree(commit, tree, f"shard {name}", False, "shard", changes)
+        asked = _Tree(commit, tree, Purpose(f"shard {name}"), False, "shard", changes)
         return await self._judged(asked, self._gate(*await self._selected(asked, importers)))
 
     async def judge_final(self, commit: CommitId, tree: TreeId) -> GateResult:
         """Whether all that landed may be published: every check, and against the base as it was in its own world."""
-        asked = _Tree(commit, tree, "the end", False, "final", await self._changes(tree))
+        asked = _Tree(commit, tree, Purpose("the end"), False, "final", await self._changes(tree))
         return await self._judged(
             asked, self._gate(*self._recipe.build_checks(), *self._recipe.build_checks("final"), is_strict=True)
         )
@@ -189,7 +194,7 @@ class MigrationGate:
         if not self.rules.needs_workspace(asked.level):
             yield None
             return
-        workspace = await self._context.hands.open_workspace(asked.commit, f"rules for {asked.purpose}")
+        workspace = await self._context.hands.open_workspace(asked.commit, Purpose(f"rules for {asked.purpose.text}"))
         try:
             yield workspace
         finally:
@@ -227,7 +232,7 @@ class MigrationGate:
         if self._context.baseline_hands is None or self._recipe.env.compat != "both":
             return _nothing(asked)
         old = HarnessGate(self._base_runner, self._context.journal, gate.checks)
-        purpose = f"{asked.purpose}, in the old environment"
+        purpose = asked.purpose.with_detail("in the old environment")
         return await old.judge_tree(asked.commit, asked.tree, purpose, asked.fresh, self._recipe.verify.flaky_reruns)
 
     async def _of_tree(self, asked: _Tree, gate: HarnessGate) -> GateResult:
@@ -252,7 +257,7 @@ class MigrationGate:
         made = await commit_tests_on_base(git, run.base, run.base_tree, asked.changes, self._context.commit_date)
         if made is None:
             return _nothing(asked)
-        purpose = f"{asked.purpose}, changed tests on the old sources"
+        purpose = asked.purpose.with_detail("changed tests on the old sources")
         result = await gate.judge_tree(*made, purpose, asked.fresh, self._recipe.verify.flaky_reruns)
         difference = reword_old_source_failures(result.difference)
         return result.model_copy(update={"tree": asked.tree, "difference": difference})
@@ -268,9 +273,8 @@ class MigrationGate:
             else:
                 selection = select_tests(check, asked.changes, files, importers)
             if selection.files_without_tests:
-                await self._notice(
-                    f"check {check.id} runs all tests: none is known for {_listed(selection.files_without_tests)}"
-                )
+                text = f"check {check.id} runs all tests: none is known for {_listed(selection.files_without_tests)}"
+                await self._notice_all_tests(check, text, selection.files_without_tests)
             report = check.report or self._recipe.verify.report
             line = selection.format_command(check)
             specs.append(CheckSpec(id=check.id, run=line, report=report, timeout_s=check.timeout_s))
@@ -278,7 +282,7 @@ class MigrationGate:
 
     async def _asked_command(self, check: VerifyCheck, asked: _Tree) -> str:
         """What the check's `select` prints for the changed paths; nothing if it fails, so that all tests run."""
-        workspace = await self._context.hands.open_workspace(asked.commit, f"tests for {asked.purpose}")
+        workspace = await self._context.hands.open_workspace(asked.commit, Purpose(f"tests for {asked.purpose.text}"))
         try:
             paths = "".join(f"{path}\n" for path in sorted(asked.changes))
             result = await run_command(
@@ -288,12 +292,13 @@ class MigrationGate:
                 return await to_thread.run_sync(read_log_ends, result.log)
         finally:
             await workspace.close()
-        await self._notice(f"check {check.id} runs all tests: its select failed")
+        await self._notice_all_tests(check, f"check {check.id} runs all tests: its select failed")
         return ""
 
-    async def _notice(self, text: str) -> None:
-        if text not in (notice.text for notice in self._context.state.notices):
-            await self._context.journal.append(Noticed(level="info", text=text))
+    async def _notice_all_tests(self, check: VerifyCheck, text: str, paths: Sequence[str] = ()) -> None:
+        code = NoticeCode.NO_TEST_SELECTION
+        notice = Noticed(level="info", code=code, subject=check.id, paths=tuple(paths), text=text)
+        await record_notice_once(self._context.journal, notice)
 
     async def _changes(self, tree: TreeId) -> Mapping[str, tuple[str, str]]:
         """Mode and blob of the run's files that differ from the base in a tree, by path."""
@@ -315,13 +320,13 @@ class ShardGate:
         self._importers = importers
 
     async def judge_tree(
-        self, commit: CommitId, tree: TreeId, _purpose: str, _fresh: bool = False, _reruns: int = 0
+        self, commit: CommitId, tree: TreeId, _purpose: Purpose, _fresh: bool = False, _reruns: int = 0
     ) -> GateResult:
         """The word of the checks of level shard."""
         return await self._gate.judge_shard(commit, tree, self._shard, self._importers)
 
     async def probe_tree(
-        self, commit: CommitId, tree: TreeId, purpose: str, _symptoms: Sequence[str], _look: int = 0
+        self, commit: CommitId, tree: TreeId, purpose: Purpose, _symptoms: Sequence[str], _look: int = 0
     ) -> GateResult:
         """The same: these checks are narrow already."""
         return await self.judge_tree(commit, tree, purpose)

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from orchestrator.domain.ids import CommitId, TreeId
 from orchestrator.domain.judging.check import CheckSpec, Difference, Receipt, ReportFormat
+from orchestrator.domain.run.purpose import Purpose
 from orchestrator.domain.run.state import RunState
 from orchestrator.judge.files.path_protection import is_test_path
 from orchestrator.judge.gate.check_runner import build_check_key
@@ -41,7 +42,7 @@ async def run_invariant_command(gate: HarnessGate, spec: CheckSpec, commit: Comm
     Raises:
         EnvironmentProblem: it could not be started.
     """
-    receipt = await gate.run_extra_check(spec, commit, tree, "an invariant")
+    receipt = await gate.run_extra_check(spec, commit, tree, Purpose("an invariant"))
     if receipt.exit_code == 0:
         return GateResult(tree=tree, difference=Difference(), receipts=(receipt.key,))
     how = f"exits with {receipt.exit_code}" if receipt.exit_code is not None else f"ended: {receipt.status}"

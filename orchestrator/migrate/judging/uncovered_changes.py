@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from anyio import to_thread
 
 from orchestrator.domain.event.migration import FilesFlagged
+from orchestrator.domain.event.notices import NoticeCode
 from orchestrator.domain.event.run import Noticed
 from orchestrator.domain.ids import CommitId
 from orchestrator.engine.context import RunContext
@@ -17,6 +18,7 @@ from orchestrator.migrate.judging.file_change import ChangedRegion
 from orchestrator.migrate.judging.file_rules import find_changed_regions
 from orchestrator.migrate.recipe import Recipe
 from orchestrator.ports.hands import Hands
+from orchestrator.ports.notices import record_notice_once
 from worktrees.object_store.trees import list_tree, read_blobs
 
 UNCOVERED = "uncovered"
@@ -39,7 +41,9 @@ async def flag_uncovered_files(context: RunContext, recipe: Recipe, commit: Comm
     except (EnvironmentProblem, UsageProblem, LookupError) as problem:
         ran = str(problem)
     if isinstance(ran, str):
-        await _notice(context, f"whether tests reach what changed is not known: {ran}")
+        text = f"whether tests reach what changed is not known: {ran}"
+        notice = Noticed(level="info", code=NoticeCode.COVERAGE_UNKNOWN, text=text)
+        await record_notice_once(context.journal, notice)
         return
     if unreached := await _unreached(context, changed, ran):
         await context.journal.append(FilesFlagged(flag=UNCOVERED, paths=tuple(sorted(unreached))))
@@ -88,11 +92,6 @@ async def _lines_run(
     if len(reasons) == len(checks):
         return reasons[0]
     return total
-
-
-async def _notice(context: RunContext, text: str) -> None:
-    if text not in (notice.text for notice in context.state.notices):
-        await context.journal.append(Noticed(level="info", text=text))
 
 
 def is_reached(content: bytes, regions: Sequence[ChangedRegion], ran: Collection[int]) -> bool:

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Collection, Iterable
 
+from orchestrator.domain.event.notices import NoticeCode, is_notice_of
 from orchestrator.domain.migration.files import FileRecord, FileStatus
 from orchestrator.domain.run.state import RunState
 from orchestrator.domain.text.sanitization import format_code_span, sanitize_markdown, to_one_line
@@ -21,8 +22,6 @@ from orchestrator.report.migration.report_markdown import (
     render_revisions,
 )
 
-EARLIER_RUN = "an earlier run of this migration,"
-"""How a notice begins that tells of one whose changes are not in the base yet."""
 _SHOWN = 200
 
 _NOT_LANDED = {
@@ -55,7 +54,7 @@ def render_migration_body(state: RunState, recipe: Recipe, reason: str, shards: 
         *(
             f"Note: {sanitize_markdown(to_one_line(one.text))}."
             for one in state.notices
-            if one.text.startswith(EARLIER_RUN)
+            if is_notice_of(one, NoticeCode.EARLIER_RUN)
         ),
         f"{sanitize_markdown(reason)}. Every file that landed did so in a union that passed the checks below.",
         render_progress(burndown) if state.files else "",

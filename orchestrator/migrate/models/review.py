@@ -10,6 +10,7 @@ from orchestrator.domain.ids import CommitId, TreeId
 from orchestrator.domain.judging.verdict import Finding, LensVote
 from orchestrator.domain.migration.files import FileRecord
 from orchestrator.domain.run.attempt import Exit
+from orchestrator.domain.run.purpose import Purpose
 from orchestrator.domain.run.state import TaskState
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.judging.candidate_changes import CandidateChanges, read_candidate_changes
@@ -143,7 +144,7 @@ class AttemptReviewer:
         return await to_thread.run_sync(find_parse_error, self._file.path, before, after)
 
     async def _node_says(self, commit: CommitId) -> str:
-        workspace = await self._context.hands.open_workspace(commit, f"parse {self._at.step.id}")
+        workspace = await self._context.hands.open_workspace(commit, Purpose(f"parse {self._at.step.id}"))
         try:
             result = await run_command(
                 workspace, ShellCommand(line=build_node_check(shlex.quote(self._file.path)), timeout_s=60)

@@ -2,6 +2,7 @@
 
 from orchestrator.domain.event.migration import FileMoved, ShardsPlanned, WaveEnded
 from orchestrator.domain.event.run import Noticed
+from orchestrator.domain.ids import build_progress_subject
 from orchestrator.domain.migration.files import FileStatus, Wave
 from orchestrator.domain.recipe.verify import JudgeRules
 from orchestrator.engine.context import RunContext
@@ -172,19 +173,15 @@ class MigrationRunner:
     def _sampled(self, wave: Wave) -> list[str]:
         return [path for shard in list_wave_shards(self._context.state, wave) for path in shard.files]
 
-    async def _ask_whether_to_go_on(self, subject: str, why: str) -> None:
+    async def _ask_whether_to_go_on(self, topic: str, why: str) -> None:
         """Ask a person; a no leaves out what was not begun."""
         context = self._context
         detail = []
         for one in group_failures(context.state.files.values())[:_SHOWN]:
             detail.append(one.summary)
-        if context.state.rejudge_count:
-            again = f"-{context.state.rejudge_count + 1}"
-        else:
-            again = ""
-        answer = await ask_person(
-            context, build_run_approval(context, "sample", f"{subject}{again}", f"go on although {why}?", detail)
-        )
+        subject = build_progress_subject(topic, context.state.rejudge_count)
+        asked = build_run_approval(context, "sample", subject, f"go on although {why}?", detail)
+        answer = await ask_person(context, asked)
         if answer.decision == "deny":
             reason = f"not begun: {answer.reason or f'denied by {answer.by}'}"
             rest = []

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from orchestrator.domain.migration.files import FileRecord
+from orchestrator.domain.run.purpose import Purpose
 from orchestrator.engine.context import RunContext
 from orchestrator.migrate.recipe import Recipe
 from orchestrator.migrate.sites.finder import count_remaining_sites, needs_workspace
@@ -22,7 +23,7 @@ async def count_current_sites(context: RunContext, recipe: Recipe, files: Sequen
         contents[file.path] = blobs[file.blob or file.branch_blob]
     if not needs_workspace(recipe.work_scope) or not files:
         return await count_remaining_sites(recipe.work_scope, contents)
-    workspace = await context.hands.open_workspace(await context.read_start_commit(), "count sites")
+    workspace = await context.hands.open_workspace(await context.read_start_commit(), Purpose("count sites"))
     try:
         return await count_remaining_sites(recipe.work_scope, contents, workspace)
     finally:

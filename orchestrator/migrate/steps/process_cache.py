@@ -7,6 +7,7 @@ from weakref import WeakKeyDictionary
 from anyio import Lock, to_thread
 
 from orchestrator.domain.event.migration import FileMoved
+from orchestrator.domain.event.notices import NoticeCode, is_notice_of
 from orchestrator.domain.event.run import Noticed
 from orchestrator.engine.context import RunContext
 from orchestrator.hands.execution.log_reader import read_log_ends
@@ -18,7 +19,7 @@ from orchestrator.migrate.sites.ast_grep import locate_ast_grep
 from orchestrator.migrate.steps.batch_size import BatchSizer
 from orchestrator.migrate.steps.result_cache import StepCache, parse_program
 from orchestrator.migrate.steps.rewrites import is_in_process
-from orchestrator.migrate.steps.step_workspace import StepWorkspace, format_side_effect_prefix
+from orchestrator.migrate.steps.step_workspace import StepWorkspace
 from orchestrator.ports.hands import ShellCommand
 
 _SHOWN = 8
@@ -90,13 +91,13 @@ async def _asked(bench: StepWorkspace, program: str) -> str:
 
 def can_batch(context: RunContext, step: Step) -> bool:
     """Whether several files may share a sandbox: not without walls, nor for a step that was seen to reach further."""
-    signs = (format_side_effect_prefix(step), format_no_batch_prefix(step))
-    return not context.state.is_unsafe and not any(notice.text.startswith(signs) for notice in context.state.notices)
-
-
-def format_no_batch_prefix(step: Step) -> str:
-    """How a notice begins that tells of a step whose files cannot share a sandbox."""
-    return f"step {step.id} has a sandbox for each file:"
+    if context.state.is_unsafe:
+        return False
+    for notice in context.state.notices:
+        for code in (NoticeCode.STEP_SIDE_EFFECTS, NoticeCode.STEP_NOT_BATCHED):
+            if is_notice_of(notice, code, step.id):
+                return False
+    return True
 
 
 async def record_side_effects(context: RunContext, step: Step, batches: BatchSizer) -> None:
@@ -104,8 +105,11 @@ async def record_side_effects(context: RunContext, step: Step, batches: BatchSiz
     if batches.strays:
         first, more = sorted(batches.strays)[:_SHOWN], len(batches.strays) - _SHOWN
         shown = ", ".join(first) + (f" and {more} more" if more > 0 else "")
-        text = f"{format_side_effect_prefix(step)} {shown}; that was left out"
-        await context.journal.append(Noticed(level="warning", text=text))
+        text = f"step {step.id} also changed {shown}; that was left out"
+        code, paths = NoticeCode.STEP_SIDE_EFFECTS, tuple(first)
+        await context.journal.append(Noticed(level="warning", code=code, subject=step.id, paths=paths, text=text))
     elif not batches.is_allowed and can_batch(context, step):
         why = "files that share one left something behind, or something was missing in it (timeout, find, base64)"
-        await context.journal.append(Noticed(level="info", text=f"{format_no_batch_prefix(step)} {why}"))
+        text = f"step {step.id} has a sandbox for each file: {why}"
+        code = NoticeCode.STEP_NOT_BATCHED
+        await context.journal.append(Noticed(level="info", code=code, subject=step.id, text=text))

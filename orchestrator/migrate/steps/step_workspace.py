@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from anyio import to_thread
 
 from orchestrator.domain.ids import CommitId, TreeId
+from orchestrator.domain.run.purpose import Purpose
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.snapshot_errors import find_snapshot_obstacle
 from orchestrator.errors import EnvironmentProblem, ToolRefused
@@ -92,7 +93,7 @@ class StepWorkspace:
         cls, context: RunContext, run: StepRun, batches: BatchSizer, tracked: frozenset[str]
     ) -> "AsyncIterator[StepWorkspace]":
         """Open a workspace for the step."""
-        workspace = await context.hands.open_workspace(run.start, f"step {run.step.id}")
+        workspace = await context.hands.open_workspace(run.start, Purpose(f"step {run.step.id}"))
         try:
             yield cls(context, run, workspace, batches, tracked, await context.read_tree_id(run.start))
         finally:
@@ -209,11 +210,6 @@ class StepWorkspace:
             if reason is None:
                 raise
             return reason
-
-
-def format_side_effect_prefix(step: Step) -> str:
-    """How a notice begins that tells of files which a step changed beside its own."""
-    return f"step {step.id} also changed"
 
 
 def build_command_line(run: str, paths: Sequence[str]) -> str:

@@ -6,7 +6,7 @@ from orchestrator.config.model import Config
 from orchestrator.config.roles import ModelSettings
 from orchestrator.domain.chat import Message, Request
 from orchestrator.domain.frozen_model import FrozenModel
-from orchestrator.domain.judging.review import parse_session_lens
+from orchestrator.domain.ids import parse_session_lens
 from orchestrator.domain.run.state import RunState
 from orchestrator.llm.recorded_model import CallPosition
 from orchestrator.llm.request_digest import hash_messages, hash_request

@@ -19,8 +19,7 @@ from orchestrator.domain.event.work import (
     WorkspaceLeasing,
 )
 from orchestrator.domain.ids import ROOT_TASK, SessionId, TaskId
-
-_PLANNING = "planning "
+from orchestrator.domain.run.purpose import PurposeFacts
 
 
 def name_reply(session: SessionId, turn: int) -> str:
@@ -61,9 +60,8 @@ class MilestoneNamer:
             case PlanningStarted():
                 self._rounds[event.task or ROOT_TASK] = event.round
                 yield name_planning_round(event.task or ROOT_TASK, event.round)
-            case WorkspaceLeasing() if event.purpose.startswith(_PLANNING):
-                task = event.purpose.removeprefix(_PLANNING)
-                yield f"a workspace for {name_planning_round(TaskId(task), self._rounds.get(task, 0))}"
+            case WorkspaceLeasing(purpose_facts=PurposeFacts(kind="planning", task=str(task))):
+                yield f"a workspace for {name_planning_round(task, self._rounds.get(task, 0))}"
             case AttemptStarted():
                 yield name_attempt(event.attempt.task, event.attempt.number)
             case LandingStarted():

@@ -7,7 +7,8 @@ from pathlib import Path
 from orchestrator.domain.event import Event
 from orchestrator.domain.event.landing import LandingStarted
 from orchestrator.domain.event.people import ApprovalDecided
-from orchestrator.domain.run.state import RunState, parse_unit_task
+from orchestrator.domain.ids import parse_unit_task
+from orchestrator.domain.run.state import RunState
 from orchestrator.domain.run.task import TaskStatus
 from orchestrator.engine.goal.schedule import Action, LandTasks, PlanRound, StartAttempt
 from orchestrator.ports.ledger import Clock

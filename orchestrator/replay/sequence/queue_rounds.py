@@ -7,6 +7,7 @@ from orchestrator.domain.event import RecordedEvent
 from orchestrator.domain.event.landing import LandingFinished, TrialJudged, UnitEjected
 from orchestrator.domain.event.run import CheckStarted
 from orchestrator.domain.ids import UnitId
+from orchestrator.domain.run.purpose import PurposeFacts
 
 
 @dataclass
@@ -54,11 +55,11 @@ def list_rounds(events: Iterable[RecordedEvent]) -> Sequence[RecordedRound]:
     checks: dict[str, int] = {}
     for recorded in events:
         match recorded.event:
-            case CheckStarted(purpose=purpose):
-                checks[purpose] = recorded.seq
+            case CheckStarted(purpose_facts=PurposeFacts(kind="queue", detail="") as facts):
+                checks[facts.round] = recorded.seq
             case TrialJudged(round=name) | UnitEjected(round=name):
                 if not found or not found[-1].is_continued_by(recorded):
-                    begun = checks.pop(f"queue {name}", recorded.seq)
+                    begun = checks.pop(name, recorded.seq)
                     found.append(RecordedRound(name, max(begun, found[-1].last_seq + 1 if found else 0), recorded.seq))
                 found[-1].add_event(recorded)
             case LandingFinished() if found:

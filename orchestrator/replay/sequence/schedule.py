@@ -1,12 +1,13 @@
 """From a recording to the order that a replay keeps to."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from orchestrator.domain.event import RecordedEvent
 from orchestrator.domain.event.landing import LandingFinished, LandingStarted
 from orchestrator.domain.event.work import AttemptStarted, ModelFailed, PlanningStarted, WorkspaceLeasing
-from orchestrator.domain.ids import CommitId, UnitId
+from orchestrator.domain.ids import CommitId, TaskId, UnitId
+from orchestrator.domain.run.purpose import PurposeFacts
 from orchestrator.replay.recording import RecordedRun
 from orchestrator.replay.sequence.milestone_order import MilestoneOrder
 from orchestrator.replay.sequence.milestones import MilestoneNamer
@@ -92,15 +93,21 @@ def _position(recorded: RecordedEvent, recording: RecordedRun, landings: Sequenc
         case AttemptStarted(attempt=attempt) if attempt.start is None:
             base = attempt.base
         case PlanningStarted(task=task):
-            base = next(_leased(recording.events[recorded.seq :], f"planning {task}"), None)
+            base = _find_planning_commit(recording.events[recorded.seq :], task)
     tips = [recording.state.run.base, *(landing.commit for landing in landings)]
     if base in tips:
         return _beside(recorded.seq, tips.index(base), landings)
     return recorded.seq
 
 
-def _leased(events: Sequence[RecordedEvent], purpose: str) -> Iterator[CommitId]:
-    return (e.commit for _, _, e in events if isinstance(e, WorkspaceLeasing) and e.purpose == purpose)
+def _find_planning_commit(events: Iterable[RecordedEvent], task: TaskId | None) -> CommitId | None:
+    """Return the commit of the first workspace for a planner of the task; None if there is none."""
+    for recorded in events:
+        match recorded.event:
+            case WorkspaceLeasing(purpose_facts=PurposeFacts(kind="planning", task=planned)) as leasing:
+                if planned == task:
+                    return leasing.commit
+    return None
 
 
 def _beside(seq: int, landed: int, landings: Sequence[_Landing]) -> float:

@@ -8,10 +8,9 @@ import anyio
 
 from orchestrator.domain.commands.definitions import StopCall
 from orchestrator.domain.event import Event, RecordedEvent
-from orchestrator.domain.event.base import parse_effect_name
 from orchestrator.domain.event.people import CommandTaken
 from orchestrator.domain.event.work import ToolCalled, ToolReturned
-from orchestrator.domain.ids import SessionId
+from orchestrator.domain.ids import SessionId, parse_effect_name
 from orchestrator.journal.journal import Journal
 from orchestrator.ports.ledger import Clock
 

@@ -11,7 +11,7 @@ from orchestrator.domain.budget.usage import Usage
 from orchestrator.domain.event import work
 from orchestrator.domain.event.base import Intent
 from orchestrator.domain.event.run import CheckStarted
-from orchestrator.domain.ids import SessionId, TaskId
+from orchestrator.domain.ids import SessionId, TaskId, parse_tier_task, parse_unit_task, shorten_run_ref
 from orchestrator.domain.run.approval import ApprovalState
 from orchestrator.domain.run.state import RunState, SessionState, TaskState
 from orchestrator.domain.run.task import TaskStatus
@@ -131,8 +131,10 @@ class _Fleet:
             for intent in state.open_intents.values()
             if (session := getattr(intent, "session", None)) is not None
         }
-        checks = (intent for intent in state.open_intents.values() if isinstance(intent, CheckStarted))
-        self._tested = {check.purpose.partition(" attempt ")[0] for check in checks}
+        self._tested = set()
+        for intent in state.open_intents.values():
+            if isinstance(intent, CheckStarted) and intent.purpose_facts.task is not None:
+                self._tested.add(intent.purpose_facts.task)
         self._asked = {_subject(one): one for one in reversed(state.pending_approvals)}
 
     def iterate_rows(self) -> Iterator[AgentRow]:
@@ -288,9 +290,9 @@ def _subject(asked: ApprovalState) -> str:
     approval = asked.approval
     match approval.matter:
         case "tier":
-            return approval.subject.rpartition("/")[0]
+            return parse_tier_task(approval.subject)
         case "landing":
-            return approval.subject.rpartition("@")[0]
+            return parse_unit_task(approval.subject)
     return approval.item
 
 
@@ -310,7 +312,7 @@ def _branch(task: TaskState | None, number: int) -> str:
         return ""
     for candidate in task.candidates:
         if candidate.number == number:
-            return candidate.ref.split("/", 3)[-1]
+            return shorten_run_ref(candidate.ref)
     return next((f"@{attempt.base[:7]}" for attempt in task.attempts if attempt.number == number), "")
 
 

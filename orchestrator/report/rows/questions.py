@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from orchestrator.domain.ids import TaskId
+from orchestrator.domain.ids import TaskId, parse_tier_task, parse_unit_id, parse_unit_task
 from orchestrator.domain.migration.files import FileStatus
 from orchestrator.domain.run.approval import Approval, ApprovalState
 from orchestrator.domain.run.state import RunState, TaskState
@@ -152,7 +152,7 @@ def get_question_item(state: RunState, name: str) -> str:
 def find_question_task(state: RunState, asked: Approval) -> TaskId | None:
     """The task that a question is about: its subject is `TASK`, `TASK@ATTEMPT` or `TASK/NUMBER`."""
     subject = asked.subject
-    names = (subject, subject.rpartition("@")[0], subject.rpartition("/")[0])
+    names = (subject, parse_unit_task(subject), parse_tier_task(subject))
     return next((TaskId(name) for name in names if name in state.tasks), None)
 
 
@@ -198,9 +198,9 @@ def find_questioned_change(state: RunState, item: str) -> QuestionedChange | Non
     task = find_question_task(state, known.approval) if known.approval.matter == "landing" else None
     if task is not None:
         found = state.tasks[task]
-        number = known.approval.subject.rpartition("@")[2]
-        taken = [one for one in found.candidates if str(one.number) == number]
-        attempts = [one for one in found.attempts if str(one.number) == number]
+        unit = parse_unit_id(known.approval.subject)
+        taken = [one for one in found.candidates if unit and one.number == unit.number]
+        attempts = [one for one in found.attempts if unit and one.number == unit.number]
         if taken and attempts:
             return QuestionedChange(attempts[-1].base, taken[-1].commit)
         return None

@@ -7,8 +7,8 @@ from itertools import chain, islice
 
 from orchestrator.domain.event import RecordedEvent
 from orchestrator.domain.event.landing import LandingFinished, TrialJudged, UnitEjected
-from orchestrator.domain.ids import TaskId, UnitId
-from orchestrator.domain.run.state import RunState, TaskState, parse_unit_task
+from orchestrator.domain.ids import TaskId, UnitId, parse_unit_id, parse_unit_task
+from orchestrator.domain.run.state import RunState, TaskState
 from orchestrator.domain.run.task import TaskStatus
 from orchestrator.domain.text.sanitization import to_one_line
 from orchestrator.report.rows.activity import Activity
@@ -125,15 +125,13 @@ class _Queue:
         if task is None:
             return QueueRow(unit, parse_unit_task(unit), "", 0, doing, 0, {}, note, at)
         row = self._row(task, doing, 0, note)
-        number = unit.rpartition("@")[2]
+        attempt = parse_unit_id(unit)
         union = GateStatus("ok" if doing == Activity.DONE else "bad")
         gates: dict[GateName, GateStatus] = {step: GateStatus("ok") for step in GATE_NAMES if step != "person"}
         if row.unit == unit:
             gates = dict(row.gates)
         gates["union"] = union
-        return QueueRow(
-            unit, row.task, row.title, int(number) if number.isdecimal() else 0, doing, 0, gates, row.note, at
-        )
+        return QueueRow(unit, row.task, row.title, attempt.number if attempt else 0, doing, 0, gates, row.note, at)
 
     def _row(self, task: TaskState, doing: Activity, place: int, note: str = "") -> QueueRow:
         return QueueRow(

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from anyio import CancelScope, to_thread
 
-from orchestrator.domain.ids import TaskId, format_task_ref
+from orchestrator.domain.ids import TaskId, build_run_ref, format_task_ref, parse_ref_number
 from orchestrator.domain.run.state import RunState
 from orchestrator.journal.locations.run_directory import RunDirectory
 from orchestrator.tui.commands import builders
@@ -62,7 +62,7 @@ async def resolve_commit(git: Git, state: RunState, subject: Subject | None) -> 
 
 async def _kept(git: Git, state: RunState, task: TaskId) -> str | None:
     """Where the workspace of the task's latest attempt stood after its last whole turn."""
-    prefix = f"refs/orchestrate/{state.run.run}/wip/{format_task_ref(task)}/"
+    prefix = build_run_ref(state.run.run, "wip", format_task_ref(task), "")
     found = await list_refs(git, prefix)
     if found:
         return found[max(found, key=_number)]
@@ -70,7 +70,7 @@ async def _kept(git: Git, state: RunState, task: TaskId) -> str | None:
 
 
 def _number(ref: str) -> int:
-    number = ref.rpartition("/")[2]
-    if number.isdigit():
-        return int(number)
-    return -1
+    number = parse_ref_number(ref)
+    if number is None:
+        return -1
+    return number

@@ -6,6 +6,7 @@ from datetime import datetime
 from textual import on
 from textual.app import ComposeResult
 
+from orchestrator.domain.ids import get_task_key
 from orchestrator.domain.text.durations import format_short_duration
 from orchestrator.report.rows.queue_gates import GATE_NAMES, GateMark, GateStatus
 from orchestrator.report.rows.queue_rows import QUEUE_KEYS, QueueRow, build_queue_rows, render_queue_line
@@ -156,7 +157,7 @@ def _unit(row: QueueRow, now: datetime, *, is_ascii: bool) -> Row:
     cells: dict[str, Cell] = {
         "place": str(row.place) if row.place else "",
         "state": (row.activity.render_label(is_ascii), row.activity.style),
-        "task": [(row.task, ""), (f"  {row.title}" if row.title != row.task.rpartition("/")[2] else "", "dim")],
+        "task": [(row.task, ""), (f"  {row.title}" if row.title != get_task_key(row.task) else "", "dim")],
         "try": f"a{row.attempt}" if row.attempt else "",
         "why": row.note,
         "age": format_short_duration(max((now - row.at).total_seconds(), 0.0)) if row.at else "",

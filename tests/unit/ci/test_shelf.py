@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from orchestrator.ci.lease import LeaseRecord
-from orchestrator.ci.remote_state import RemoteState, StateSuperseded, find_key, get_journal_ref, get_lease_ref
-from orchestrator.domain.ids import RunId
+from orchestrator.ci.remote_state import RemoteState, StateSuperseded, find_key, get_lease_ref
+from orchestrator.domain.ids import RunId, build_journal_ref
 from orchestrator.errors import EnvironmentProblem, UsageProblem
 from tests.running.projects import calculator, git
 from tests.running.remotes import PASSWORD, USER, http_remotes
@@ -53,7 +53,9 @@ async def test_the_next_machine_finds_what_the_last_one_left(remote: Path) -> No
     await first.push_state(ticket(1), commit)
     second = machine(remote, "second")
     assert await second.fetch_lease_record() == ticket(1)
-    assert git(second.git.git_dir, "rev-parse", get_journal_ref(RUN)) == commit == tips(remote)[get_journal_ref(RUN)]
+    assert (
+        git(second.git.git_dir, "rev-parse", build_journal_ref(RUN)) == commit == tips(remote)[build_journal_ref(RUN)]
+    )
     await second.push_state(ticket(2), state(second, "two"))
     assert await machine(remote, "third").fetch_lease_record() == ticket(2)
 
@@ -75,7 +77,7 @@ async def test_newer_state_that_a_person_pushed_beside_an_old_ticket_is_not_repl
     first = machine(remote, "first")
     await first.fetch_lease_record()
     await first.push_state(ticket(1), state(first, "one"))
-    git(first.git.git_dir, "push", "-q", "origin", f"+{state(first, 'by hand')}:{get_journal_ref(RUN)}")
+    git(first.git.git_dir, "push", "-q", "origin", f"+{state(first, 'by hand')}:{build_journal_ref(RUN)}")
     before = tips(remote)
     with pytest.raises(StateSuperseded):
         await first.push_state(ticket(2), state(first, "two"))
@@ -118,7 +120,7 @@ async def test_what_arrived_although_nobody_could_hear_of_it_is_not_taken_for_an
     hook.unlink()
     assert len(tips(remote)) == 2, "it had arrived"
     await shelf.push_state(ticket(2), commit := state(shelf, "two"))
-    assert tips(remote)[get_journal_ref(RUN)] == commit
+    assert tips(remote)[build_journal_ref(RUN)] == commit
     assert shelf.tips == tips(remote)
 
 
@@ -130,7 +132,7 @@ async def test_state_is_pushed_from_objects_that_the_clone_never_holds(remote: P
     tree = git(apart, "mktree", "--missing")
     commit = git(apart, "commit-tree", "-m", "apart", tree)
     await shelf.push_state(ticket(1), commit, apart / "objects")
-    assert tips(remote)[get_journal_ref(RUN)] == commit
+    assert tips(remote)[build_journal_ref(RUN)] == commit
     assert commit not in git(shelf.git.git_dir, "cat-file", "--batch-check", "--batch-all-objects")
 
 

@@ -2,11 +2,12 @@
 
 from datetime import UTC, datetime
 
+from orchestrator.domain.event.notices import NoticeCode
 from orchestrator.domain.event.run import Noticed, RunStarted
 from orchestrator.domain.ids import CommitId, RunId, TreeId
 from orchestrator.domain.migration.files import FileRecord, FileStatus
 from orchestrator.domain.run.state import RunState
-from orchestrator.migrate.landing.pr_body import EARLIER_RUN, render_migration_body
+from orchestrator.migrate.landing.pr_body import render_migration_body
 from orchestrator.migrate.recipe import Recipe
 from tests.running import migrated
 
@@ -60,7 +61,8 @@ def test_reasons_are_one_inert_line_each_and_alike_ones_are_counted() -> None:
 
 def test_a_body_names_an_earlier_run_that_waits_and_no_other_notice() -> None:
     told = state(file("a.py", FileStatus.MERGED))
-    earlier = Noticed(level="warning", text=f"{EARLIER_RUN} r0, has landed 1 of these files on migrate/x/r0 (@me)")
+    text = "an earlier run of this migration, r0, has landed 1 of these files on migrate/x/r0 (@me)"
+    earlier = Noticed(level="warning", code=NoticeCode.EARLIER_RUN, subject="r0", text=text)
     told.notices = (earlier, Noticed(level="info", text="something else"))
     body = render_migration_body(told, RECIPE, "done")
     assert (
