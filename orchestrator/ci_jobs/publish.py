@@ -18,7 +18,7 @@ from orchestrator.domain.run.state import RunState
 from orchestrator.domain.text.sanitization import format_code_span, sanitize_markdown, to_one_line
 from orchestrator.engine.pull_request.description import format_cost_section
 from orchestrator.errors import EnvironmentProblem, OrchestrateError, PersonNeeded, UsageProblem
-from orchestrator.forge.factory import find_github_repository, open_forge
+from orchestrator.forge.factory import open_forge, open_forge_repository
 from orchestrator.forge.markers import build_marker
 from orchestrator.ports.forge import OpenedPullRequest, PullRequest
 from orchestrator.project.options import Options, ProjectContext, load_project_context
@@ -210,13 +210,10 @@ def _next(end: JobResult, state: RunState) -> str:
 
 
 async def _tell(around: ProjectContext, wish: PublishRequest, state: RunState, text: str) -> None:
-    if wish.issue is None or around.config.pr.forge != "github":
+    if wish.issue is None:
         return
-    from orchestrator.forge.github.api import open_github_api  # only who uses it pays for an HTTP client
-    from orchestrator.forge.github.comments import upsert_comment
-
-    async with open_github_api(await find_github_repository(around.repository, around.config)) as api:
-        await upsert_comment(api, wish.issue, build_marker(state.run.run, "status"), text)
+    async with open_forge_repository(around.repository, around.config) as forge:
+        await forge.upsert_comment(wish.issue, build_marker(state.run.run, "status"), text)
 
 
 async def _silent(_: str) -> None:

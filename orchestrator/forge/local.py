@@ -87,8 +87,19 @@ class LocalForge:
         return await commit_tree(self._git, tree, [previous] if previous else [], request.title, self._when)
 
 
+class LocalForgeRepository:
+    """A `ports.ForgeRepository` where there is no forge: nothing to ask, and nobody to tell."""
+
+    async def describe_access(self) -> str:
+        """Return nothing: pull requests stay in the repository."""
+        return ""
+
+    async def upsert_comment(self, _issue: int, _marker: str, _text: str) -> None:
+        """Do nothing: there are no issues."""
+
+
 async def read_pull_request(git: Git, ref: str) -> PullRequest:
-    """The pull request that a ref of this forge holds."""
+    """Return the pull request that a ref of this forge holds."""
     data = json.loads(await read_blob(git, f"{ref}:pr.json"))
     page = (await read_blob(git, f"{ref}:PR.md")).decode()
     bare = PullRequest.model_validate({**data, "body": ""})

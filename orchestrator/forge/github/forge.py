@@ -18,7 +18,7 @@ from orchestrator.forge.github.responses import (
     IssueComment,
     MergeResponse,
 )
-from orchestrator.forge.markers import add_marker, build_marker, build_run_marker, has_marker
+from orchestrator.forge.markers import add_marker, build_marker, build_run_marker, has_marker, is_same_text
 from orchestrator.ports.forge import ForgeCheck, OpenedPullRequest, PullRequest
 
 _EXISTS = "already exists"
@@ -96,7 +96,7 @@ class GitHubForge:
         own = build_marker(self._run, "closed")
         text = add_marker(comment, own)
         said = await self._api.find_or_create(partial(self._said, number, own), partial(self._say, number, text))
-        if not _same(said.body, text):
+        if not is_same_text(said.body, text):
             await self._api.update_object(IssueComment, "PATCH", f"/issues/comments/{said.id}", {"body": text})
         if pull.is_open:
             await self._api.update_object(GitHubPullRequest, "PATCH", f"/pulls/{number}", {"state": "closed"})
@@ -140,7 +140,7 @@ class GitHubForge:
         """A draft stays one, and what is none becomes none: only a person says when it is ready."""
         path = f"/pulls/{pull.number}"
         try:
-            if pull.title != request.title or not _same(pull.body, body):
+            if pull.title != request.title or not is_same_text(pull.body, body):
                 await self._api.update_object(GitHubPullRequest, "PATCH", path, {"title": request.title, "body": body})
             missing = set(request.labels) - {label.name for label in pull.labels}
             if missing:
@@ -198,8 +198,3 @@ def _require_mergeable(ref: str, pull: GitHubPullRequest, commit: CommitId) -> N
             f"{ref} has moved to {pull.head.sha[:12]}, which this run did not judge: look at what was added at "
             f"{pull.html_url}, and take it away or merge it yourself"
         )
-
-
-def _same(one: str | None, other: str) -> bool:
-    """GitHub may have changed ends of lines."""
-    return (one or "").replace("\r\n", "\n").strip() == other.strip()

@@ -34,6 +34,10 @@ class GitHubRetryPolicy:
         return float(min(self.cap_s, self.base_s * 2 ** (attempt - 1)) * chance)
 
 
+IMPATIENT_POLICY = GitHubRetryPolicy(tries=2, max_total_wait_s=5.0)
+"""For whoever only wants to know whether GitHub answers."""
+
+
 @dataclass(frozen=True)
 class RetryAdvice:
     """That a request is to be made again: after so many seconds at least, and why.
