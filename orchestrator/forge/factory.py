@@ -13,6 +13,7 @@ from orchestrator.forge.github.endpoint import RepositoryEndpoint
 from orchestrator.forge.local import LocalForge, LocalForgeRepository
 from orchestrator.ports.forge import Forge, ForgeRepository
 from worktrees.errors import GitError, UnknownRemote
+from worktrees.ref_store.remote_refs import get_push_url
 from worktrees.repositories.repository import GitRepository
 
 _HOST = r"(?:[^/@\s]+@)?[^/\s:]+"
@@ -79,14 +80,14 @@ async def open_forge(
 
 
 async def _find_endpoint(repository: GitRepository, config: Config) -> RepositoryEndpoint:
-    return _build_endpoint(config, await _read_read_push_url(repository, config), os.environ)
+    return _build_endpoint(config, await _read_push_url(repository, config), os.environ)
 
 
 async def _read_push_url(repository: GitRepository, config: Config) -> str:
     name = config.pr.push
     try:
         if name:
-            return await get_read_push_url(repository.git, name)
+            return await get_push_url(repository.git, name)
         return ""
     except UnknownRemote as error:
         raise UsageProblem(f"{error} to push to: add it (git remote add {name} URL), or set push under [pr]") from error

@@ -17,7 +17,7 @@ from orchestrator.queue.landed_partners import CulpritUnits, LandedGroups, Partn
 from orchestrator.queue.landing_round import CulpritSearchResult, LandingRound, LandingTools
 from orchestrator.queue.suspect_evidence import NoSuspectEvidence, SuspectEvidence
 from orchestrator.queue.symptom_search import UnionResult
-from orchestrator.queue.union_tester import UnionTester
+from orchestrator.queue.union_tester import UnionClash, UnionTester
 
 _LOOKS_AT_KNOWN = 4
 """So often is a union judged in which nothing is red but what the base shows now and then, too."""
@@ -29,13 +29,15 @@ class TargetedSearchOptions:
 
     `groups` are units that are accepted or ejected together, such as a file with its tests or a whole shard; a unit in
     none of them stands for itself. `reruns` is how often a union with a few red tests is judged again. Among what
-    `landed` in earlier rounds partners of the guilty are looked for.
+    `landed` in earlier rounds partners of the guilty are looked for. Of units that are red only together all are
+    ejected; without `ejects_partners` only the last of them, so that the others land.
     """
 
     evidence: SuspectEvidence = field(default_factory=NoSuspectEvidence)
     groups: Sequence[Sequence[UnitId]] = ()
     reruns: int = 0
     landed: LandedGroups | None = None
+    ejects_partners: bool = True
 
 
 class TargetedRound(LandingRound):
@@ -104,17 +106,19 @@ class TargetedRound(LandingRound):
             composed.commit, result, targets, prober.list_units(union)
         )
         primes: Mapping[str, int] = {symptom: prober.build_union(units) & union for symptom, units in named.items()}
-        causes, probes = await prober.find_causes(union, targets, primes, flaky)
+        try:
+            causes, probes = await prober.find_causes(union, targets, primes, flaky)
+        except UnionClash:
+            return union
         for cause in causes:
             if not cause.members:
                 self._of_base.update(cause.symptoms)
                 continue
-            self._eject(prober, cause, result, probes.get(cause.members, result))
-            union &= ~cause.members
+            union &= ~self._eject(prober, cause, result, probes.get(cause.members, result))
         return union
 
-    def _eject(self, prober: UnionTester, cause: SymptomCause, result: GateResult, probe: GateResult) -> None:
-        """Blame every unit of a cause, with what it makes red, and name the others that it does so with."""
+    def _eject(self, prober: UnionTester, cause: SymptomCause, result: GateResult, probe: GateResult) -> int:
+        """Blame units of a cause, with what they make red and the others that they do so with; return their union."""
         symptoms = frozenset(cause.symptoms)
         if GATE_SYMPTOM in symptoms and GATE_SYMPTOM in collect_symptoms(probe.difference):
             shown = probe.difference
@@ -122,7 +126,8 @@ class TargetedRound(LandingRound):
             shown = result.difference
         blame = probe.model_copy(update={"difference": select_symptoms(shown, symptoms)})
         groups = prober.list_groups(cause.members)
-        for group in groups:
+        blamed = groups if self._targeting.ejects_partners else groups[-1:]
+        for group in blamed:
             partners = tuple(unit for other in groups if other != group for unit in other)
             for unit in group:
                 self._blame[unit] = blame
@@ -131,6 +136,7 @@ class TargetedRound(LandingRound):
             {GATE_SYMPTOM, *shown.flaky}
         ):  # else it hides others, or tells nothing
             self._found.append(CulpritUnits(groups[0], cause.symptoms, blame))
+        return prober.build_union([unit for group in blamed for unit in group])
 
 
 def merge_groups(units: Sequence[UnitId], groups: Sequence[Sequence[UnitId]]) -> list[Units]:

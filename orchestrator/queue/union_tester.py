@@ -17,6 +17,14 @@ _MOST_PROBES = 200
 """A hunt that has asked so often is going round in circles, as tests that come and go can make it do."""
 
 
+class UnionClash(Exception):  # noqa: N818 (no error of the run: halving has the last word then)
+    """A union cannot be tested: `unit` conflicts without units that a larger union holds."""
+
+    def __init__(self, unit: UnitId) -> None:
+        super().__init__(f"{unit} conflicts with a part of what it did not conflict with as a whole")
+        self.unit = unit
+
+
 class UnionTester:
     """Groups of units as bits, in landing order, on top of one head; with everything that was seen of their unions.
 
@@ -71,13 +79,12 @@ class UnionTester:
         """Look at a union for some symptoms.
 
         Raises:
-            ValueError: its units do not go together, although those of a larger union did.
+            UnionClash: its units conflict, although those of a larger union did not.
         """
         units, taken_back = self.list_units(ask.members & self._new), self.list_units(~ask.members & ~self._new)
         composed = await self._composer.compose_union(self._head, (*units, *taken_back))
         if isinstance(composed, UnitConflict):
-            why = f"{composed.unit} clashes with a part of what it did not clash with as a whole"
-            raise ValueError(why)  # noqa: TRY004 (what the composer says is wrong, not of which type it is)
+            raise UnionClash(composed.unit)
         look = sum(one.members == ask.members for one in self.results)
         purpose = Purpose.for_queue(self._name)
         result = await self._gate.probe_tree(composed.commit, composed.tree, purpose, ask.symptoms, look)

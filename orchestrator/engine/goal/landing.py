@@ -6,7 +6,7 @@ from orchestrator.domain.ids import CommitId, TaskId, UnitId, parse_unit_task
 from orchestrator.domain.text.sanitization import sanitize_title
 from orchestrator.engine.context import RunContext
 from orchestrator.queue.composition import MergeComposer
-from orchestrator.queue.lander import Lander, LandingResult
+from orchestrator.queue.lander import Lander, LandingResult, TargetedSearchOptions
 
 
 async def land_tasks(context: RunContext, tasks: Sequence[TaskId]) -> LandingResult:
@@ -20,7 +20,8 @@ async def land_tasks(context: RunContext, tasks: Sequence[TaskId]) -> LandingRes
         context.repository.git, candidates, lambda unit: _message(context, unit), context.commit_date
     )
     lander = Lander(context.journal, context.gate, context.branch, context.hooks)
-    return await lander.land_units(f"round {len(context.state.trials) + 1}", tuple(candidates), composer)
+    round_name, targeting = f"round {len(context.state.trials) + 1}", TargetedSearchOptions(ejects_partners=False)
+    return await lander.land_units(round_name, tuple(candidates), composer, targeting)
 
 
 def _message(context: RunContext, unit: UnitId) -> str:
