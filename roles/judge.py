@@ -44,7 +44,7 @@ class ModelJudge:
         self._around = around
 
     async def review_change(self, brief: ReviewBrief) -> LensVote:
-        """A vote; `unreadable` when no answer could be understood."""
+        """Return a vote; `unreadable` when no answer could be understood."""
         settings = self._around.config.roles.judge.get_lens_settings(brief.lens)
         session = build_review_session_id(brief.task.id, brief.number, brief.lens)
 
@@ -63,7 +63,7 @@ class ModelJudge:
         return build_lens_vote(brief, settings.model, answer)
 
     async def judge_iteration(self, brief: IterationBrief) -> IterationVerdict | SessionFailure:
-        """Whether the contract is met."""
+        """Judge whether the contract is met."""
         values = {
             "number": str(brief.number),
             "goal": brief.goal,
@@ -108,7 +108,7 @@ class ModelJudge:
 
 
 def _iteration_problems(brief: IterationBrief, verdict: IterationVerdict) -> tuple[str, ...]:
-    """A verdict must speak of every criterion, cite what it calls met, and may not call done what it finds unmet."""
+    """Return what is wrong with a verdict that skips a criterion, cites nothing, or calls unmet work done."""
     found = {finding.id: finding for finding in verdict.findings}
     names = [proposal.id for proposal in verdict.proposals]
     missing = []

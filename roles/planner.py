@@ -29,7 +29,7 @@ class ModelPlanner:
         self._around = around
 
     async def plan_slice(self, brief: PlanningBrief, workspace: Workspace) -> Plan | Handoff | SessionFailure:
-        """A checked plan, a handoff, or how the session ended without either."""
+        """Return a checked plan, a handoff, or how the session ended without either."""
         prompt = self._around.prompts.load_prompt("planner")
         limits = brief.limits
         tier = partial(self._around.tier_grants.get_tier, "planner", brief.task.id)
@@ -56,7 +56,7 @@ class ModelPlanner:
         return await self._around.hold_session(spec, Plan, Handoff)
 
     def _commands(self, workspace: Workspace, tier: Callable[[], Tier]) -> list[AnyTool]:
-        """A shell that can write nothing, where the user lets planners run commands."""
+        """Return a shell that can write nothing, where the user lets planners run commands."""
         if tier() == Tier.FILES:
             return []
         hands = self._around.config.hands
@@ -98,7 +98,7 @@ def _depth(left: int) -> str:
 
 
 def _budget(limits: PlanLimits) -> str:
-    """What the slice has left to spend, if anything bounds it."""
+    """Return what the slice has left to spend, if anything bounds it."""
     if limits.left_usd is not None and limits.has_prices:
         usd = format_exact_dollars(limits.left_usd)
     else:
@@ -114,7 +114,7 @@ def _budget(limits: PlanLimits) -> str:
 
 
 def _earlier(brief: PlanningBrief) -> str:
-    """What happened before this round, oldest first."""
+    """Return what happened before this round, oldest first."""
     parts = []
     if brief.reasons:
         parts.append(

@@ -1,4 +1,4 @@
-"""What the three roles share: how they hold a conversation, and how lists stand in a prompt."""
+"""The common part of the three roles: how they hold a conversation, and how lists stand in a prompt."""
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ V = TypeVar("V")
 
 @dataclass(frozen=True)
 class RoleContext:
-    """What a role needs beside its brief."""
+    """The context of a role beside its brief."""
 
     config: Config
     ledger: Ledger
@@ -44,12 +44,12 @@ class RoleContext:
 
 
 def format_bullets(items: Iterable[str], empty: str = "- (nothing)") -> str:
-    """A Markdown list, or `empty`."""
+    """Return a Markdown list, or `empty`."""
     return "\n".join(f"- {item}" for item in items) or empty
 
 
 def format_contract(contract: Contract, met: Collection[str] = ()) -> str:
-    """The criteria with their ids and commands, and which of them were `met` before anything changed."""
+    """Return the criteria with their ids and commands, and which of them were `met` before anything changed."""
     return format_bullets(
         f"{criterion.id}: {criterion.text}"
         + (f" (checked by `{criterion.command}`)" if criterion.command else "")
@@ -59,14 +59,14 @@ def format_contract(contract: Contract, met: Collection[str] = ()) -> str:
 
 
 def format_check_summaries(checks: Iterable[CheckSummary]) -> str:
-    """Receipts in words."""
+    """Return receipts in words."""
     return format_bullets(
         (f"{check.check}: {check.result} (receipt {check.receipt})" for check in checks), "- (no check ran)"
     )
 
 
 def format_forge_checks(checks: Iterable[ForgeCheck]) -> str:
-    """What the forge's checks say, as data: what they print can come from the very code that they test."""
+    """Return what the forge's checks say, as data: what they print can come from the very code that they test."""
     lines = format_check_lines(tuple(checks))
     if lines:
         return f"The forge's checks on the pull request\n{fence_text('forge', format_bullets(lines))}"
@@ -74,7 +74,7 @@ def format_forge_checks(checks: Iterable[ForgeCheck]) -> str:
 
 
 def format_slice(task: Task) -> str:
-    """All that a planner wrote of the slice that it gave to a sub-planner; for the root it is the goal alone."""
+    """Return all that a planner wrote of the slice that it gave to a sub-planner; for the root it is the goal alone."""
     parts = [
         task.outcome,
         *_section("It is finished when", task.acceptance),
@@ -86,7 +86,7 @@ def format_slice(task: Task) -> str:
 
 
 def format_planner_report(report: TaskReport) -> str:
-    """What became of a task, for its planner; reasons and the words of its worker are fenced as data."""
+    """Return what became of a task, for its planner; reasons and the words of its worker are fenced as data."""
     lines = _heading(report)
     if report.kept:
         lines.append(f"its work is kept as {report.kept}, for people: no task can see it")
@@ -98,7 +98,7 @@ def format_planner_report(report: TaskReport) -> str:
 
 
 def format_judge_report(report: TaskReport) -> str:
-    """What became of a task, for a judge: what was asked for, and what its worker says only as claims."""
+    """Return what became of a task, for a judge: what was asked for, and what its worker says only as claims."""
     lines = [*_heading(report), report.task.outcome, *_section("accepted when", report.task.acceptance)]
     if report.reason:
         lines.append(fence_text("reason", report.reason))
@@ -123,7 +123,7 @@ def _heading(report: TaskReport) -> list[str]:
 
 
 def format_handoff(handoff: Handoff) -> str:
-    """A handoff as text."""
+    """Return a handoff as text."""
     parts = [
         handoff.summary,
         *_section("done", handoff.done),

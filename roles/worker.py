@@ -35,11 +35,11 @@ class ModelWorker:
         self._around = around
 
     def get_model_name(self, variant: str | None) -> str:
-        """The model that a variant of this worker runs on."""
+        """Return the model that a variant of this worker runs on."""
         return self._settings(variant).model
 
     async def work_on_task(self, brief: WorkBrief, workspace: Workspace) -> Handoff | SessionFailure:
-        """The worker's own report; the workspace holds the work."""
+        """Return the worker's own report; the workspace holds the work."""
         prompt = self._around.prompts.load_prompt("worker" if brief.file is None else "migrate-tail")
         task, attempt = brief.task, brief.attempt
         tier = partial(self._around.tier_grants.get_tier, "worker", task.id)
@@ -82,7 +82,7 @@ class ModelWorker:
 
 
 def _before(attempt: Attempt) -> SessionId:
-    """The conversation that this attempt goes on with."""
+    """Return the conversation that this attempt goes on with."""
     if attempt.fork:
         return attempt.fork.session
     return attempt.model_copy(update={"number": attempt.number - 1}).session
@@ -118,7 +118,7 @@ _GO_ON = (
 
 
 def _earlier(attempt: Attempt) -> str:
-    """What a person says, and what became of the attempt before."""
+    """Return what a person says, and what became of the attempt before."""
     if attempt.note:
         note = f"A person who follows the run says: {attempt.note}\n\n"
     else:
@@ -150,5 +150,5 @@ def _again(prompts: PromptSource, brief: WorkBrief) -> str:
 
 
 def _evidence(attempt: Attempt) -> str:
-    """Why the attempt before did not land; it quotes test output and reviewers, so it is fenced as data."""
+    """Return why the attempt before did not land; it quotes test output and reviewers, so it is fenced as data."""
     return fence_text("evidence", "\n\n".join(attempt.feedback))

@@ -1,4 +1,4 @@
-"""What an event of a forge asks for: by hand, by a label, by a comment, by a schedule.
+"""The job that an event of a forge asks for: by hand, by a label, by a comment, by a schedule.
 
 The texts of issues and comments are anybody's. They become a goal, which is data for models, or one of a few words;
 nothing else of them is acted on. Whether their author may ask at all is the workflow's business, before this.
@@ -27,7 +27,7 @@ _CUT = "\n\n(The text goes on; it was cut here.)"
 
 @dataclass(frozen=True)
 class JobOrder:
-    """What a job is to do. `goal` or `run` is what to work on; neither: what the key's jobs have begun.
+    """The order of a job: `goal` or `run` is what to work on; without either, what the key's jobs have begun.
 
     `answer` is `approve` or `deny`, with an item after a space if one was named. `time_limit_s` is the job's.
     `is_anew`: somebody asked for a new run, whatever the key's last one was.
@@ -44,7 +44,7 @@ class JobOrder:
     is_restart: bool = False
 
     def build_outputs(self, *, is_again: bool = False) -> dict[str, str]:
-        """For the steps that follow. A job that is done again goes on with what it has begun."""
+        """Return the outputs for the steps that follow. A job that is done again goes on with what it has begun."""
         return {
             "key": self.key,
             "run": self.run,
@@ -65,7 +65,7 @@ def _word(wish: bool) -> str:
 
 @dataclass(frozen=True)
 class JobDefaults:
-    """What holds where an event does not say otherwise; no event may ask for more than `time_limit_s`."""
+    """The values that hold where an event does not say otherwise; no event may ask for more than `time_limit_s`."""
 
     time_limit_s: int
     budget_usd: str = ""
@@ -73,7 +73,7 @@ class JobDefaults:
 
 
 def parse_event(kind: str, payload: Mapping[str, Any], job: str, usual: JobDefaults) -> JobOrder:
-    """What an event asks for.
+    """Return what an event asks for.
 
     Args:
         kind: its name, as GitHub calls it.
@@ -149,7 +149,7 @@ def _issue(payload: Mapping[str, Any]) -> str:
 
 
 def _part(payload: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    """What stands under a name; nothing, if that is not what the forge would write there."""
+    """Return what stands under a name; nothing, if that is not what the forge would write there."""
     found = payload.get(name)
     if isinstance(found, Mapping):
         return found
@@ -168,7 +168,7 @@ def _made(key: str, usual: JobDefaults, *, goal: str = "", **more: Any) -> JobOr
 
 
 def _goal(text: str) -> str:
-    """What people see of a text: without comments of HTML and characters that do not show."""
+    """Return what people see of a text: without comments of HTML and characters that do not show."""
     text = strip_controls(_COMMENT.sub("", text.replace("\r\n", "\n"))).strip()
     if not text:
         raise UsageProblem("there is no goal: what people see of the text is empty")

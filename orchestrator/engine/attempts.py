@@ -113,7 +113,7 @@ async def _next_attempt(context: RunContext, roles: Roles, state: TaskState) -> 
 
 
 async def _forked(context: RunContext, roles: Roles, state: TaskState, retry: Retry, turn: int) -> Attempt:
-    """An attempt that leaves an earlier one after one of its turns, with the files and the words it had then."""
+    """Return an attempt that leaves an earlier one after one of its turns, with the files and the words it had then."""
     parent = state.attempts[(retry.attempt or len(state.attempts)) - 1]
     recorded = await context.journal.list_session_events(parent.session)
     trees = []
@@ -133,13 +133,13 @@ async def _forked(context: RunContext, roles: Roles, state: TaskState, retry: Re
 
 
 def _ran_out(state: TaskState) -> bool:
-    """Whether the latest attempt only lacked room: the next one goes on from its files with a fresh conversation."""
+    """Return True if the latest attempt only lacked room: the next one goes on from its files in a new conversation."""
     latest = state.ends[-1].exit if state.ends else None
     return latest is not None and (latest.is_out_of_room or latest == Exit.OUT_OF_BUDGET)
 
 
 def _answers(state: RunState, task: TaskId) -> Iterator[str]:
-    """What became of the tiers that workers of the task asked for."""
+    """Yield what became of the tiers that workers of the task asked for."""
     for wish in state.list_tier_requests(task):
         if wish.decision:
             if wish.decision == "approve":

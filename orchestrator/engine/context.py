@@ -1,4 +1,4 @@
-"""What every part of a run works with."""
+"""The context of a run: all that its parts work with."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
@@ -29,7 +29,7 @@ HandsLender = Callable[[Sequence[Path]], AbstractAsyncContextManager[Hands]]
 
 
 async def report_no_worker() -> bool:
-    """No model can be asked."""
+    """Return False: no model can be asked."""
     return False
 
 
@@ -84,15 +84,15 @@ class RunContext:
         return self.state.run.started_at.isoformat(timespec="seconds")
 
     def build_ref(self, *parts: str) -> str:
-        """A ref of this run's own."""
+        """Return a ref of this run's own."""
         return build_run_ref(self.state.run.run, *parts)
 
     async def read_branch_tip(self) -> CommitId | None:
-        """The PR branch's tip, None while nothing has landed."""
+        """Return the PR branch's tip, None while nothing has landed."""
         return await self.branch.read_tip(self.state.head)
 
     async def read_start_commit(self) -> CommitId:
-        """What new work starts from: the PR branch's tip, or the base while nothing has landed.
+        """Return what new work starts from: the PR branch's tip, or the base while nothing has landed.
 
         Raises:
             PersonNeeded: somebody moved the branch away from what has landed, or made it red.
@@ -103,5 +103,5 @@ class RunContext:
         return tip or self.state.run.base
 
     async def read_tree_id(self, commit: CommitId) -> TreeId:
-        """A commit's tree."""
+        """Return a commit's tree."""
         return TreeId(await read_tree_id(self.repository.git, commit))

@@ -39,7 +39,7 @@ async def notify_run_ended(context: RunContext) -> None:
 
 
 async def find_attempt_veto(context: RunContext, state: TaskState, attempt: Attempt) -> str | None:
-    """Why an attempt may not begin."""
+    """Return why an attempt may not begin."""
     return await context.hooks.find_veto(_moment("attempt", state, attempt))
 
 
@@ -53,7 +53,7 @@ async def notify_attempt_ended(context: RunContext, task: TaskId) -> None:
 
 
 async def apply_verdict_veto(context: RunContext, task: TaskId, verdict: Verdict) -> Verdict:
-    """The verdict if it may stand. A merge that is vetoed becomes a rejection; another verdict cannot be vetoed."""
+    """Return the verdict if it may stand: a vetoed merge becomes a rejection, other verdicts cannot be vetoed."""
     veto = await context.hooks.find_veto(_of_verdict(context.state.tasks[task], verdict))
     if veto is None or verdict.kind != VerdictKind.MERGE:
         return verdict
@@ -77,7 +77,7 @@ def _of_verdict(state: TaskState, verdict: Verdict) -> HookOccurrence:
 
 
 def _moment(scope: HookScope, state: TaskState, attempt: Attempt, **told: object) -> HookOccurrence:
-    """About an attempt: what it starts from while it has no candidate, then what it made."""
+    """Return the occurrence of an attempt: what it starts from while it has no candidate, then what it made."""
     spec = state.spec
     candidate = next((taken for taken in state.candidates if taken.number == attempt.number), None)
     about = {

@@ -20,7 +20,7 @@ from worktrees.repositories.repository import GitRepository
 
 @dataclass(frozen=True)
 class NewRun:
-    """What a run is about. `events` are recorded with its first event, all or none.
+    """The wishes for a run. `events` are recorded with its first event, all or none.
 
     `base` is the commit to start from (default: the one that is checked out), `target` the branch that it came from.
     """
@@ -37,7 +37,7 @@ class NewRun:
 async def build_first_events(
     new: NewRun, run: RunId, repository: GitRepository, config: Config, now: datetime
 ) -> Sequence[Event]:
-    """The events that make a run.
+    """Return the events that make a run.
 
     Raises:
         UsageProblem: its PR branch cannot exist beside a branch that does.
@@ -62,7 +62,7 @@ async def build_first_events(
 
 
 def build_engine_started(epoch: int) -> EngineStarted:
-    """This process takes the run."""
+    """Return the event with which this process takes the run."""
     return EngineStarted(epoch=epoch, pid=os.getpid(), host=socket.gethostname(), version=__version__)
 
 
@@ -73,7 +73,7 @@ def _branch_name(new: NewRun, run: RunId) -> str:
 
 
 async def _require_free(repository: GitRepository, branch: str) -> None:
-    """Git cannot keep `a/b` beside a branch `a`."""
+    """Make sure that the branch can exist: git cannot keep `a/b` beside a branch `a`."""
     refs = await list_refs(repository.git, "refs/heads/")
     parts = branch.split("/")
     for length in range(1, len(parts) + 1):

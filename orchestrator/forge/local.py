@@ -45,18 +45,18 @@ class LocalForge:
         return OpenedPullRequest(forge=self.name, ref=ref, url=page.as_uri())
 
     async def list_checks(self, ref: str, commit: CommitId) -> Sequence[ForgeCheck]:
-        """None: a repository runs no checks by itself."""
+        """Return none: a repository runs no checks by itself."""
         return ()
 
     async def merge_pull_request(self, ref: str, commit: CommitId) -> CommitId:
-        """Refused: your branches are yours to move."""
+        """Refuse: your branches are yours to move."""
         raise PersonNeeded(f"{ref} is yours to merge: nothing here moves a branch of yours (git merge {commit[:12]})")
 
     async def close_pull_request(self, ref: str, comment: str) -> None:
-        """Nothing to do: the pull request stays a ref with its history."""
+        """Do nothing: the pull request stays a ref with its history."""
 
     async def _recorded(self, request: PullRequest) -> str | None:
-        """The ref that now holds the pull request; None if somebody else moved it at the same time."""
+        """Return the ref that now holds the pull request; None if somebody else moved it at the same time."""
         refs = await list_refs(self._git, _PREFIX)
         ref = await self._of_branch(refs, request.head) or f"{_PREFIX}{_next_number(refs)}"
         commit = await self._commit(request, refs.get(ref))

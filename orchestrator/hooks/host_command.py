@@ -24,7 +24,7 @@ _LAST_WORDS_S = 1.0
 
 @dataclass(frozen=True)
 class HookCommandResult:
-    """What a command did; `exit_code` is None where `trouble` says why it did not exit by itself."""
+    """The end of a command; `exit_code` is None where `trouble` says why it did not exit by itself."""
 
     exit_code: int | None
     stdout: str
@@ -63,7 +63,7 @@ async def run_on_host(command: str, told: str, cwd: Path, timeout_s: float) -> H
 
 
 async def _attend(process: Process, kept: tuple["_Kept", "_Kept"], timeout_s: float) -> int | None:
-    """Until the command exits; its exit code, None if it was late. What it left running is ended then."""
+    """Wait until the command exits and end what it left running; return its exit code, None if it was late."""
     code = None
     with anyio.move_on_after(timeout_s):
         async with anyio.create_task_group() as pipes:
@@ -93,7 +93,7 @@ async def _started(command: str, cwd: Path, words: IO[bytes]) -> Process:
 
 @cache
 def _tied_to_us() -> tuple[str, ...]:
-    """A prefix that has the kernel kill the command when we die; empty where there is no such tool."""
+    """Return a prefix that has the kernel kill the command when we die; empty where there is no such tool."""
     tool = shutil.which("setpriv", path="/usr/bin:/bin:/usr/sbin:/sbin")
     prefix = (tool, "--pdeathsig", "KILL", "--") if tool else ()
     works = prefix and not subprocess.run([*prefix, "/bin/true"], capture_output=True, check=False).returncode

@@ -85,7 +85,7 @@ def _title(told: NotificationPayload) -> str:
 
 
 def _lines(told: NotificationPayload) -> list[str]:
-    """The newest events in words, oldest first."""
+    """Return the newest events in words, oldest first."""
     events = told["events"]
     more = len(events) - _SHOWN + told["left_out"]
     lines = [to_one_line(event["text"], _WORDS_CHARS // _SHOWN) for event in events[-_SHOWN:]]
@@ -95,5 +95,5 @@ def _lines(told: NotificationPayload) -> list[str]:
 
 
 def _as_words(text: str) -> str:
-    """Without what a chat would take for a mention or a link."""
+    """Return the text without what a chat would take for a mention or a link."""
     return html.escape(text, quote=False)

@@ -31,7 +31,7 @@ DescribeEvent = Callable[[RecordedEvent], str]
 
 
 def list_channels(settings: NotifySettings) -> tuple[NotificationChannel, ...]:
-    """Those that are configured."""
+    """Return those that are configured."""
     wanted: tuple[tuple[NotificationChannel, str | bool], ...] = (
         *(("command", settings.command.strip()), ("dir", settings.dir)),
         *(("desktop", settings.desktop), ("webhook", settings.webhook_env)),
@@ -55,7 +55,7 @@ class Notifier:
         self._news = anyio.Event()
 
     def queue_event(self, recorded: RecordedEvent) -> None:
-        """Something was recorded; it is due if it is of a kind to be told of and behind the channel's mark."""
+        """Queue an event if it is of a kind to be told of and behind the channel's mark."""
         if recorded.event.kind not in self._settings.on:
             return
         for channel, due in self._due.items():
@@ -64,7 +64,7 @@ class Notifier:
         self._tell_loops()
 
     def start_sending(self) -> None:
-        """Nothing that an earlier process began is open any more: what is due may be sent."""
+        """Allow sending: nothing that an earlier process began is open any more."""
         self._begun.set()
 
     @asynccontextmanager

@@ -27,7 +27,7 @@ INPUT_SCHEMA = 1
 
 
 def build_effect_name(point: HookPoint, moment: str, number: int) -> str:
-    """The name of the effect that a hook is, by which is known whether it was begun before."""
+    """Return the name of the effect that a hook is, by which is known whether it was begun before."""
     return f"hook/{point}/{moment}/{number}"
 
 
@@ -52,11 +52,11 @@ class HookRunner:
         self._root = root
 
     def has_hooks_for(self, scope: HookScope) -> bool:
-        """Whether a hook is configured for such moments."""
+        """Return True if a hook is configured for such moments."""
         return any(point in hook.on for _, hook in self._hooks for point in (f"before_{scope}", f"after_{scope}"))
 
     async def find_veto(self, moment: HookOccurrence) -> str | None:
-        """The first veto; hooks after it are not asked."""
+        """Return the first veto; hooks after it are not asked."""
         due, paths = await self._due("before", moment)
         for one in due:
             answer = await self._run(one, moment, paths)

@@ -26,7 +26,7 @@ class RunBudget:
     """The limits of one run. All it keeps of its own is how many calls of this process are under way."""
 
     def __init__(self, settings: BudgetSettings, now: Callable[[], BudgetSettings] | None = None) -> None:
-        """`now` gives the limits as they stand, where people may change them during the run."""
+        """Set up; `now` gives the limits as they stand, where people may change them during the run."""
         self._limits = now or (lambda: settings)
         self._live = 0
         self._settled: anyio.Event | None = None
@@ -57,7 +57,7 @@ class RunBudget:
             await self._settled.wait()
 
     def settle_call(self) -> None:
-        """A call that had been let through is over and recorded, or was cut off."""
+        """Settle a call that had been let through: it is over and recorded, or was cut off."""
         self._live -= 1
         if self._settled is not None:
             self._settled.set()

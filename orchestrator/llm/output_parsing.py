@@ -1,4 +1,4 @@
-"""What a model wrote → a typed value, or words that tell the model exactly what is wrong with it."""
+"""The parser of model output: a typed value, or words that tell the model exactly what is wrong with it."""
 
 from typing import TypeVar
 
@@ -19,7 +19,7 @@ CONTAINER_ERRORS = frozenset(
 
 
 def parse_json_object(text: str) -> dict[str, JsonValue]:
-    """The JSON object that `text` holds; an empty text holds the empty object.
+    """Return the JSON object that `text` holds; an empty text holds the empty object.
 
     Raises:
         MalformedReply: it holds none.
@@ -36,7 +36,7 @@ def parse_json_object(text: str) -> dict[str, JsonValue]:
 
 
 def parse_arguments(text: str, model_type: type[T]) -> T:
-    """A tool call's arguments as a `model_type`.
+    """Return a tool call's arguments as a `model_type`.
 
     Raises:
         MalformedReply: what is wrong, where, and what was expected; at most 2,000 characters, fit for the model.

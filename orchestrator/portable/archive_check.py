@@ -1,4 +1,4 @@
-"""What came in an archive, examined on its own: files, journal, and git objects in quarantine."""
+"""The check of an archive on its own: files, journal, and git objects in quarantine."""
 
 import re
 from dataclasses import dataclass
@@ -71,7 +71,7 @@ def _history(journal: Path, scratch: Path, archive: Path) -> JournalHistory:
 
 
 def _require_consistent(manifest: Manifest, history: JournalHistory, archive: Path) -> None:
-    """The manifest says what the journal says, and the journal is without gaps."""
+    """Make sure that the manifest says what the journal says, and the journal has no gaps."""
     started, state = history.state.started, history.state
     is_gapless = history.events == state.seq == manifest.events
     told = (manifest.run, manifest.base, manifest.branch, manifest.is_ended)
@@ -91,13 +91,13 @@ def _require_consistent(manifest: Manifest, history: JournalHistory, archive: Pa
 
 
 def _is_branch_of(manifest: Manifest) -> bool:
-    """Every PR branch ends with the run's id, or with the id's last part after a hyphen."""
+    """Return every PR branch ends with the run's id, or with the id's last part after a hyphen."""
     suffix = re.escape(get_run_suffix(manifest.run))
     return re.fullmatch(f".+(/{re.escape(manifest.run)}|-{suffix})", manifest.branch) is not None
 
 
 async def _require_ref_names(git: Git, manifest: Manifest, archive: Path) -> None:
-    """The run's own refs are below its own prefix; of branches only the PR branch may come, and not among them."""
+    """Make sure that the run's own refs are below its own prefix, and that only the PR branch comes beside them."""
     own, kept = build_run_ref(manifest.run, ""), build_journal_ref(manifest.run)
     names = {f"refs/heads/{manifest.branch}": True}
     for ref, is_ours in (names | {ref: ref.startswith(own) and ref != kept for ref in manifest.refs}).items():
@@ -128,7 +128,7 @@ async def _require_repository(repository: GitRepository, manifest: Manifest) -> 
 async def _quarantined(
     repository: GitRepository, manifest: Manifest, history: JournalHistory, place: Path, archive: Path
 ) -> QuarantinedPack:
-    """The objects, which are whole together with what the repository has, and the heads that stand on the base."""
+    """Return the objects, whole together with the repository's, and the heads that stand on the base."""
     pack, apart = place / "arrived.pack", place / "git"
     apart.mkdir()
     wanted = [*manifest.refs.values(), manifest.base, *([manifest.head] if manifest.head else [])]
@@ -151,7 +151,7 @@ async def _quarantined(
 
 
 async def _is_related(quarantine: QuarantinedPack, manifest: Manifest) -> bool:
-    """Whether the repository has any history of the run's: an archive that presupposes nothing fits everywhere else."""
+    """Return True if the repository has history of the run: an archive that presupposes nothing fits anywhere else."""
     head = quarantine.repository.read_head_commit()
     return (await quarantine.git.run("merge-base", manifest.base, head, ok=(0, 1))).exit_code == 0
 

@@ -33,7 +33,7 @@ _CHUNK = 1024 * 1024
 
 @dataclass(frozen=True)
 class ArchiveExport:
-    """What went into an archive of `size` bytes."""
+    """The content of an archive of `size` bytes."""
 
     manifest: Manifest
     size: int
@@ -93,7 +93,7 @@ def _read(run: RunDirectory, copy: Path) -> JournalHistory:
 
 
 async def _branch_tip(git: Git, run: RunDirectory) -> str | None:
-    """Where the PR branch stands; its name is in the first event, which is never written anew."""
+    """Return where the PR branch stands; its name is in the first event, which is never written anew."""
     first = await to_thread.run_sync(_first, run)
     if isinstance(first, RunStarted):
         return await read_ref(git, f"refs/heads/{first.branch}")
@@ -105,7 +105,7 @@ def _first(run: RunDirectory) -> Event | None:
 
 
 def _refs(before: Mapping[str, str], state: RunState) -> dict[str, CommitId]:
-    """The run's own refs as of the journal's moment."""
+    """Return the run's own refs as of the journal's moment."""
     later = {}
     for task in state.tasks.values():
         for taken in task.candidates:
@@ -115,7 +115,7 @@ def _refs(before: Mapping[str, str], state: RunState) -> dict[str, CommitId]:
 
 
 async def _head(git: Git, state: RunState, before: str | None) -> CommitId | None:
-    """The PR branch as the journal knows it: what it stood at before, unless something landed since."""
+    """Return the PR branch as the journal knows it: what it stood at before, unless something landed since."""
     if state.head is None or before is None:
         if before and state.head is None:
             return CommitId(before)
@@ -134,7 +134,7 @@ def _branch_ref(state: RunState, head: CommitId | None) -> dict[str, CommitId]:
 async def _write_bundle(
     git: Git, journal: JournalHistory, refs: Mapping[str, str], needed: Sequence[str], target: Path
 ) -> None:
-    """A git bundle of the refs; its pack also holds what only the journal names, such as the tree after each turn."""
+    """Write a git bundle of the refs, whose pack also holds what only the journal names, such as each turn's tree."""
     known = await find_existing_objects(git, {*refs.values(), *journal.references.other_ids, journal.state.run.base})
     lost = sorted(name for name, oid in refs.items() if oid not in known)
     if lost:
@@ -163,7 +163,7 @@ def _join(head: bytes, pack: Path, target: Path) -> None:
 
 
 def _files(run: RunDirectory, named: JournalReferences, scratch: Path) -> tuple[dict[str, Path], tuple[str, ...]]:
-    """Where every file of the archive lies, and the blobs that are named and not there, or damaged."""
+    """Return where every file of the archive lies, and the blobs that are named and not there, or damaged."""
     blobs, found, missing = BlobStore(run.blobs), {}, []
     for sha in sorted(named.blobs):
         if sha in named.required_blobs or blobs.get_blob_path(sha).is_file():

@@ -28,7 +28,7 @@ class Gate(Protocol):
     async def judge_tree(
         self, commit: CommitId, tree: TreeId, purpose: Purpose, fresh: bool = False, reruns: int = 0
     ) -> GateResult:
-        """The difference to the baseline; `fresh` runs the checks again even if receipts exist.
+        """Return the difference to the baseline; `fresh` runs the checks again even if receipts exist.
 
         A tree of which only a few tests are red is tested again, `reruns` times in all.
 
@@ -40,7 +40,7 @@ class Gate(Protocol):
     async def probe_tree(
         self, commit: CommitId, tree: TreeId, purpose: Purpose, symptoms: Sequence[str], look: int = 0
     ) -> GateResult:
-        """Whether a tree shows these symptoms of another one; see `orchestrator.domain.judging.symptoms` for what they are.
+        """Probe a tree for symptoms of another one; see `orchestrator.domain.judging.symptoms` for what they are.
 
         One run of the checks concerned, as narrow as can be. What is found says something of these symptoms alone,
         unless `is_whole`. Nothing lands by it. `look` counts how often the tree was probed before for the same search:

@@ -19,7 +19,7 @@ UnionParts = Sequence[tuple[str, Sequence[UnitId]]]
 
 
 def build_single_part(units: Sequence[UnitId]) -> UnionParts:
-    """Everything together, under the name `all`."""
+    """Return everything together, under the name `all`."""
     return [("all", units)]
 
 
@@ -46,11 +46,11 @@ class Composer(Protocol):
     """One way to put units together. The same arguments always give the same commit."""
 
     async def compose_union(self, head: CommitId, units: Sequence[UnitId]) -> ComposedUnion | UnitConflict:
-        """All units on top of `head`, for a test."""
+        """Return all units on top of `head`, for a test."""
         ...
 
     async def compose_landing(self, head: CommitId, units: Sequence[UnitId], tested: ComposedUnion) -> ComposedUnion:
-        """The commit that lands if `tested`, composed of the same, is green. Its tree is the one that was tested."""
+        """Return the commit that lands if `tested`, composed of the same units, is green. It has the tested tree."""
         ...
 
 
@@ -78,7 +78,7 @@ class MergeComposer:
         return ComposedUnion(commit=tip, tree=tree)
 
     async def compose_landing(self, _head: CommitId, _units: Sequence[UnitId], tested: ComposedUnion) -> ComposedUnion:
-        """The very commit that was tested."""
+        """Return the very commit that was tested."""
         return tested
 
     async def _clashes_with(self, head: CommitId, unit: UnitId) -> bool:
@@ -129,7 +129,7 @@ class OverlayComposer:
         return await self._committed(base, head, name, units)
 
     async def compose_landing(self, head: CommitId, units: Sequence[UnitId], tested: ComposedUnion) -> ComposedUnion:
-        """The same tree by one commit a part; the units must be those that `tested` was composed of."""
+        """Return the same tree by one commit a part; the units must be those that `tested` was composed of."""
         tip, base, parts = head, await read_tree_id(self._git, head), []
         for name, members in self._parts(units):
             made = await self._committed(base, tip, name, members)

@@ -68,7 +68,7 @@ class CulpritSearch(FrozenModel):
     flaky: frozenset[str] = frozenset()
 
     def choose_next_step(self) -> UnionProbe | tuple[SymptomCause, ...]:
-        """What to look at next; or, when there is nothing more to be learnt, every cause that was found.
+        """Return what to look at next; or, when there is nothing more to be learnt, every cause that was found.
 
         A hang is found first and alone, for it hides everything else.
         """
@@ -160,7 +160,7 @@ class CulpritSearch(FrozenModel):
     def _with_tests(
         self, members: int, split: Mapping[str, int], tests: Mapping[str, RunUnion]
     ) -> tuple[int, Sequence[str]]:
-        """A union that splits suspects, changed so that it answers tests as well which concern few units."""
+        """Return a union that splits suspects, changed so that it answers tests as well which concern few units."""
         taken: dict[str, RunUnion] = {}
         for symptom, want in tests.items():
             changed = members & ~want.within | want.members
@@ -193,7 +193,7 @@ class CulpritSearch(FrozenModel):
         return UnionProbe(members=members, symptoms=useful, fresh=is_known)
 
     def _is_hidden(self, members: int, symptom: str) -> bool:
-        """Whether this very union was looked at for the symptom in vain: something hid it, or it is always there."""
+        """Return True if looking at this very union again would tell nothing of the symptom."""
         looks = []
         for look in self.results:
             if look.members == members:

@@ -1,4 +1,4 @@
-"""Who among what landed before is needed to make a unit red that is guilty by itself: it is named as its partner.
+"""The search for partners of the guilty among what landed before.
 
 A unit that is red alone on top of what landed may be red only with some of that. If the symptom is gone as soon as
 everything that landed is taken back, a hunt over it finds whom the unit is red together with.
@@ -25,7 +25,7 @@ _PROBES_A_HALVING, _PROBES_MORE = 4, 12
 
 @dataclass(frozen=True)
 class LandedGroups:
-    """What landed before: `groups` stay together, and each of their units means to `composer` that it is taken back.
+    """Groups that landed before and stay together; each of their units means to `composer` that it is taken back.
 
     The other units mean to it what they mean to the composer of the round.
     """
@@ -56,14 +56,14 @@ class PartnerSearch:
         self._evidence = evidence
 
     async def find_partners(self, guilty: Sequence[CulpritUnits]) -> Mapping[UnitId, Units]:
-        """What landed before and is needed to make each unit red; units of which nothing is are not named."""
+        """Return what landed before and is needed to make each unit red; units of which nothing is are not named."""
         found: dict[UnitId, Units] = {}
         for one in (await self._not_by_themselves(guilty))[:_MOST_SOUGHT]:
             found |= dict.fromkeys(one.units, await self._of(one))
         return found
 
     async def _not_by_themselves(self, guilty: Sequence[CulpritUnits]) -> Sequence[CulpritUnits]:
-        """Those whose symptoms are gone when nothing of what landed stands: one look tells of all."""
+        """Return those whose symptoms are gone when nothing of what landed stands: one look tells of all."""
         if not guilty or not self._landed.groups:
             return ()
         everybody = tuple(unit for one in guilty for unit in one.units)

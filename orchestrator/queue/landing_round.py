@@ -28,7 +28,7 @@ class LandingResult:
 
 @dataclass(frozen=True)
 class LandingTools:
-    """What every round works with."""
+    """The tools of every round."""
 
     ledger: Ledger
     gate: Gate
@@ -38,7 +38,7 @@ class LandingTools:
 
 @dataclass(frozen=True)
 class CulpritSearchResult:
-    """How a search ended: the last union that was green, and whom the rest is blamed on."""
+    """The end of a search: the last union that was green, and whom the rest is blamed on."""
 
     accepted: Units
     guilty: Units
@@ -84,7 +84,7 @@ class LandingRound:
         return await self._halve(head, [(unit,) for unit in units])
 
     async def _halve(self, head: CommitId, groups: list[Units]) -> CulpritSearchResult:
-        """Greedy halving over groups of units that stay together; each is named by its first unit."""
+        """Search by greedy halving over groups of units that stay together; each is named by its first unit."""
         members = {group[0]: group for group in groups}
         search = HalvingSearch.begin_with(tuple(members))
         while trial := search.get_next_trial():
@@ -103,7 +103,7 @@ class LandingRound:
     async def _judged(
         self, head: CommitId, units: Units, composed: ComposedUnion, *, fresh: bool, reruns: int = 0
     ) -> GateResult:
-        """The word of the whole gate and of the hooks; a green union is what lands unless a larger one is green."""
+        """Judge a union by the whole gate and the hooks; a green one lands unless a larger one is green."""
         fresh = fresh and units not in self._vetoed
         purpose = Purpose.for_queue(self._name)
         result = await self._gate.judge_tree(composed.commit, composed.tree, purpose, fresh, reruns)

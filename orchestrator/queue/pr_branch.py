@@ -35,7 +35,7 @@ class PrBranch:
         return f"refs/heads/{self.name}"
 
     async def read_tip(self, landed: CommitId | None) -> CommitId | None:
-        """The commit the branch points at, None while it does not exist.
+        """Return the commit the branch points at, None while it does not exist.
 
         Args:
             landed: what the run landed last; the branch must hold it, or later work would land beside it.

@@ -1,4 +1,4 @@
-"""Who is suspected first, before anything was tried."""
+"""Evidence on who is suspected first, before anything was tried."""
 
 from collections.abc import Mapping, Sequence
 from typing import Protocol
@@ -13,7 +13,7 @@ class SuspectEvidence(Protocol):
     async def find_prime_suspects(
         self, commit: CommitId, result: GateResult, symptoms: Sequence[str], units: Sequence[UnitId]
     ) -> Mapping[str, Sequence[UnitId]]:
-        """For each symptom that `result` shows on `commit` the units that its text or its test's sources point at."""
+        """Return, by symptom of `result` on `commit`, the units that its text or its test's sources point at."""
         ...
 
 
@@ -23,5 +23,5 @@ class NoSuspectEvidence:
     async def find_prime_suspects(
         self, _commit: CommitId, _result: GateResult, _symptoms: Sequence[str], _units: Sequence[UnitId]
     ) -> Mapping[str, Sequence[UnitId]]:
-        """Nothing."""
+        """Return nothing."""
         return {}

@@ -1,4 +1,4 @@
-"""What is known of one symptom, and which union would tell the most about who causes it.
+"""The knowledge of one symptom, and which union would tell the most about who causes it.
 
 Sets of units are bit masks. A cause is a set of units with which the symptom shows and without any of which it does
 not: one unit, or several that only fail together. At first a single one is supposed, for then every look at any union
@@ -33,14 +33,14 @@ _FEW = 8
 
 
 class UnionResult(FrozenModel):
-    """What one run of the gate over a union showed; `told` are the symptoms it looked for, None for all there are."""
+    """The symptoms that one run of the gate over a union showed; it looked for those in `searched`, None for all."""
 
     members: int
     symptoms: frozenset[str]
     searched: frozenset[str] | None = None
 
     def shows_symptom(self, symptom: str) -> bool | None:
-        """Whether the symptom is there; None if this run cannot tell."""
+        """Return True if the symptom is there; None if this run cannot tell."""
         if symptom in self.symptoms:
             return True
         is_told = self.searched is None or symptom in self.searched
@@ -99,7 +99,7 @@ class SymptomSearch:
         return times >= (RUNS_FOR_SINGLE_UNIT if members.bit_count() == 1 else 1)
 
     def choose_next_step(self, guilty: int) -> SearchStep:
-        """What to do next, if the units in `guilty` are known to cause other symptoms."""
+        """Return what to do next, if the units in `guilty` are known to cause other symptoms."""
         if self.shows_on_base:
             return FoundCause(0)
         if self._looks[0] < self._looks_at_base:
@@ -125,7 +125,7 @@ class SymptomSearch:
         return SplitSuspects(suspects, suspects & ~select_lower_half(suspects), has_reason=False)
 
     def _proved(self, found: FoundCause) -> SearchStep:
-        """What was found, after more looks where it could be chance: a test that comes and goes looks like a pair.
+        """Return what was found, after more looks where it could be chance: a flaky test looks like a pair.
 
         If it is known to come and go, nobody else is in the union: who makes it do so would bear false witness.
         """
@@ -172,7 +172,7 @@ class SymptomSearch:
 
 
 def select_lower_half(members: int) -> int:
-    """The first half of a set, in landing order; the larger one."""
+    """Return the first half of a set, in landing order; the larger one."""
     wanted, half = (members.bit_count() + 1) // 2, 0
     for one in split_members(members)[:wanted]:
         half |= one
@@ -180,7 +180,7 @@ def select_lower_half(members: int) -> int:
 
 
 def split_members(members: int) -> Sequence[int]:
-    """The sets of one member each, in landing order."""
+    """Return the sets of one member each, in landing order."""
     found = []
     while members:
         one = members & -members

@@ -25,7 +25,7 @@ _LOOKS_AT_KNOWN = 4
 
 @dataclass(frozen=True)
 class TargetedSearchOptions:
-    """How a targeted round searches.
+    """The options of a targeted round.
 
     `groups` are units that are accepted or ejected together, such as a file with its tests or a whole shard; a unit in
     none of them stands for itself. `reruns` is how often a union with a few red tests is judged again. Among what
@@ -98,7 +98,7 @@ class TargetedRound(LandingRound):
     async def _without_guilty(
         self, prober: UnionTester, union: int, composed: ComposedUnion, result: GateResult, shown: frozenset[str]
     ) -> int:
-        """The union without those who are found to cause one of the symptoms; what the base shows is learnt."""
+        """Return the union without those who are found to cause one of the symptoms; what the base shows is learnt."""
         if not shown:
             return union
         targets, flaky = sorted(shown), frozenset(result.difference.flaky)
@@ -140,7 +140,7 @@ class TargetedRound(LandingRound):
 
 
 def merge_groups(units: Sequence[UnitId], groups: Sequence[Sequence[UnitId]]) -> list[Units]:
-    """The units as groups that stay together, each where its first unit stands; groups that overlap become one."""
+    """Return the units as groups that stay together, each at its first unit's place; overlapping groups become one."""
     leader = {unit: unit for unit in units}
 
     def find_leader(unit: UnitId) -> UnitId:

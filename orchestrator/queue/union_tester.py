@@ -63,7 +63,7 @@ class UnionTester:
         flaky: frozenset[str] = frozenset(),
         most: int = _MOST_PROBES,
     ) -> tuple[tuple[SymptomCause, ...], dict[int, GateResult]]:
-        """The causes in `union` of the symptoms `targets`, none after `most` probes, and each union's last probe."""
+        """Return the causes in `union` of `targets`, none after `most` probes, and each union's last probe."""
         probes: dict[int, GateResult] = {}
         for _ in range(most):
             hunt = CulpritSearch(
@@ -107,14 +107,14 @@ class UnionTester:
         return result
 
     def list_groups(self, union: int) -> list[Units]:
-        """The groups of a union."""
+        """Return the groups of a union."""
         return [group for place, group in enumerate(self._groups) if union >> place & 1]
 
     def list_units(self, union: int) -> Units:
-        """The units of a union."""
+        """Return the units of a union."""
         return tuple(unit for group in self.list_groups(union) for unit in group)
 
     def build_union(self, units: Sequence[UnitId]) -> int:
-        """The union of the groups of these units."""
+        """Return the union of the groups of these units."""
         wanted = set(units)
         return sum(1 << place for place, group in enumerate(self._groups) if wanted.intersection(group))

@@ -36,7 +36,7 @@ class RepeatedCall(FrozenModel):
 
     @property
     def is_same(self) -> bool:
-        """Whether the same was decided."""
+        """True if the same was decided."""
         return self.recorded == self.new
 
 
@@ -54,7 +54,7 @@ class RoleReasker:
 
     @property
     def spent(self) -> Usage:
-        """What asking again has cost."""
+        """The cost of asking again."""
         return self._own.spent
 
     async def repeat_call(self, request: Request, then: tuple[Message, ...], call: RecordedCall) -> None:
@@ -120,4 +120,4 @@ def _as_recorded(then: Message, now: Message) -> Message:
 
 
 async def _told(_error: ModelError, _try_no: int, _retry_in_s: float | None) -> None:
-    """Failed tries are not reported: the last one is, as the error that ends them."""
+    """Ignore a failed try: the last one is reported, as the error that ends them."""

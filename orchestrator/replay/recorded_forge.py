@@ -28,7 +28,7 @@ class RecordedForge:
         return await self._forge.open_pull_request(request)
 
     async def list_checks(self, ref: str, commit: CommitId) -> Sequence[ForgeCheck]:
-        """What was seen last of this commit.
+        """Return what was seen last of this commit.
 
         Raises:
             ReplayStopped: the recording does not say how its checks ended.
@@ -39,8 +39,8 @@ class RecordedForge:
         return seen
 
     async def merge_pull_request(self, ref: str, commit: CommitId) -> CommitId:
-        """Nothing is merged; where the target was brought to then."""
+        """Return nothing is merged; where the target was brought to then."""
         return self._merged.get(commit, commit)
 
     async def close_pull_request(self, ref: str, comment: str) -> None:
-        """Nothing to do: what is opened here is thrown away."""
+        """Do nothing: what is opened here is thrown away."""

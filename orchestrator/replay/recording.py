@@ -42,7 +42,7 @@ class RecordedRun:
 
     @classmethod
     async def from_reader(cls, reader: JournalSessionReader) -> "RecordedRun":
-        """The recording that a journal is.
+        """Return the recording that a journal is.
 
         Raises:
             JournalProblem: a text of it is missing or damaged.
@@ -61,7 +61,7 @@ class RecordedRun:
 
     @property
     def tier_answers(self) -> Sequence[ApprovalDecided]:
-        """What people said, or the clock for them, to wishes for a higher tier, in order."""
+        """The answers to wishes for a higher tier, by people or the clock, in order."""
         decided = (one.event for one in self.events if isinstance(one.event, ApprovalDecided))
         return [event for event in decided if self.state.approvals[event.item].approval.matter == "tier"]
 
@@ -76,7 +76,7 @@ class RecordedRun:
 
     @property
     def opening_events(self) -> Sequence[Event]:
-        """What was recorded before a process took the run: its beginning."""
+        """The events before a process took the run: its beginning."""
         found: list[Event] = []
         for recorded in self.events:
             if isinstance(recorded.event, EngineStarted):
@@ -85,7 +85,7 @@ class RecordedRun:
         return found
 
     async def find_messages(self, place: CallPosition, context_tokens: int) -> tuple[Message, ...] | None:
-        """What the model was told at a place of the run; None if its session never came so far."""
+        """Return what the model was told at a place of the run; None if its session never came so far."""
         session, turn = place
         if session not in self._conversations:
             remembered = await restore_session(self._reader, session)

@@ -58,12 +58,12 @@ class WorkflowValues:
 
     @property
     def job_minutes(self) -> int:
-        """How long the job itself may take."""
+        """The minutes that the job itself may take."""
         return -(-self.limit_s // 60) + _AFTER_MINUTES
 
 
 def render_workflow(forge: ForgeKind, decided: WorkflowValues) -> str:
-    """The text of the file.
+    """Return the text of the file.
 
     Raises:
         UsageProblem: a value cannot stand in such a file, because the forge would take it for an expression.
@@ -96,7 +96,7 @@ def _gitlab(value: str) -> str:
 
 
 def _quoted(value: str) -> str:
-    """In YAML's double quotes; what could end them, or be no text to a parser, as an escape."""
+    """Return the text in YAML's double quotes, with escapes for what could end them or is no text to a parser."""
     return '"' + _UNUSUAL.sub(lambda found: f"\\U{ord(found[0]):08x}", value) + '"'
 
 
@@ -110,7 +110,7 @@ def _github_models(models: tuple[RoleModel, ...]) -> list[str]:
 
 
 def _gitlab_models(models: tuple[RoleModel, ...]) -> list[str]:
-    """As above, without the keys: GitLab gives a job the secrets of its environment by itself."""
+    """Return the models without the keys: GitLab gives a job the secrets of its environment by itself."""
     lines = []
     for name, value in _settings(models):
         lines.append(f"{name}: {_gitlab(value)}")
@@ -128,7 +128,7 @@ def _settings(models: tuple[RoleModel, ...]) -> list[tuple[str, str]]:
 
 
 def list_secrets(models: tuple[RoleModel, ...]) -> list[str]:
-    """The names of the secrets that the models' keys have to be in, sorted."""
+    """Return the names of the secrets that the models' keys have to be in, sorted."""
     return sorted({name for one in models for name in (one.secrets if one.model else (MODEL_KEY_SECRET,))})
 
 

@@ -28,7 +28,7 @@ class RunTierGrants:
         self._journal = journal
 
     def get_tier(self, role: Role, task: TaskId) -> Tier:
-        """The tier of a role's commands in a task."""
+        """Return the tier of a role's commands in a task."""
         config = self._config()
         match role:
             case "worker":
@@ -38,7 +38,7 @@ class RunTierGrants:
         return Tier.FILES
 
     def get_ceiling(self) -> Tier:
-        """The highest tier that a worker may ask for."""
+        """Return the highest tier that a worker may ask for."""
         return self._config().hands.ask_tier
 
     async def request_tier(self, task: TaskId, tier: Tier, reason: str) -> str:

@@ -19,7 +19,7 @@ _NOT_FOUND = frozenset({126, 127})
 
 
 def build_contract(goal: str, gate: str, own: Iterable[Criterion] = ()) -> Contract:
-    """The criteria of a run: the goal itself, that nothing which worked is lost, and what its user asks for."""
+    """Return the criteria of a run: the goal itself, that nothing which worked is lost, and what its user asks for."""
     return Contract(
         criteria=(
             Criterion(id=GOAL_CRITERION, text=goal),
@@ -48,7 +48,7 @@ async def run_criteria_on_base(context: RunContext, contract: Contract) -> None:
 
 
 async def collect_proofs(context: RunContext, contract: Contract, head: CommitId) -> tuple[CriterionProof, ...]:
-    """What the harness sees of every criterion that has a command, on a commit that landed.
+    """Return what the harness sees of every criterion that has a command, on a commit that landed.
 
     Raises:
         EnvironmentProblem: a command could not be run.
@@ -87,7 +87,7 @@ async def _of_gate(context: RunContext, gate: GateResult) -> CriterionProof:
 
 
 async def _red(context: RunContext, receipt: Receipt) -> str:
-    """How a command failed and what it printed; empty if it exits 0."""
+    """Return how a command failed and what it printed; empty if it exits 0."""
     if receipt.status == ReceiptStatus.COMPLETED and receipt.exit_code == 0:
         return ""
     if receipt.status == ReceiptStatus.COMPLETED:

@@ -42,7 +42,7 @@ async def begin_first_iteration(context: RunContext) -> None:
 
 
 async def judge_iteration(context: RunContext, roles: Roles) -> IterationVerdict | SessionFailure | None:
-    """The verdict on the whole; recorded, once, unless no answer of the judge could be understood.
+    """Return the verdict on the whole; recorded, once, unless no answer of the judge could be understood.
 
     None if a person had a task tried again or changed the contract meanwhile: what was judged is not the whole any
     more. Where the forge's checks are waited for, they come first.
@@ -113,13 +113,13 @@ def _names(receipts: Sequence[Receipt]) -> Iterator[str]:
 
 
 def _named(receipt: Receipt) -> CheckSummary:
-    """A receipt in words that begin with what it can be cited by."""
+    """Return a receipt in words that begin with what it can be cited by."""
     summary = summarize_receipt(receipt)
     return summary.model_copy(update={"check": f"{receipt.kind} (`{summary.check}`)"})
 
 
 def _judged(task: TaskState) -> TaskReport:
-    """What became of a task, with every verdict on it."""
+    """Return what became of a task, with every verdict on it."""
     return build_task_report(task).model_copy(update={"verdicts": tuple(_verdicts(task))})
 
 
@@ -136,7 +136,7 @@ def _verdicts(task: TaskState) -> Iterator[str]:
 
 
 async def ask_to_extend_contract(context: RunContext, verdict: IterationVerdict) -> bool:
-    """Whether a person adds to the contract what the judge misses in it; then planning begins again.
+    """Return True if a person adds to the contract what the judge misses in it; then planning begins again.
 
     Raises:
         PersonNeeded: there is no answer yet.
@@ -166,7 +166,7 @@ async def ask_to_extend_contract(context: RunContext, verdict: IterationVerdict)
 
 
 def _asked_as(state: RunState) -> str:
-    """Another name for what is judged anew: an answer holds for what was asked, and for nothing else."""
+    """Return another name for what is judged anew: an answer holds for what was asked, and for nothing else."""
     return f"{state.iteration}" + (f"+{state.rejudge_count}" if state.rejudge_count else "")
 
 

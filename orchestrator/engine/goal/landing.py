@@ -10,7 +10,7 @@ from orchestrator.queue.lander import Lander, LandingResult, TargetedSearchOptio
 
 
 async def land_tasks(context: RunContext, tasks: Sequence[TaskId]) -> LandingResult:
-    """One round of the queue over these tasks, in this order."""
+    """Return one round of the queue over these tasks, in this order."""
     candidates: dict[UnitId, CommitId] = {}
     for name in tasks:
         task = context.state.tasks[name]

@@ -50,7 +50,7 @@ async def run_planning_round(context: RunContext, roles: Roles, task: TaskId) ->
 
 
 def _failed(task: TaskId, result: SessionFailure) -> TaskEnded:
-    """The end of a slice whose planner gave no plan; what a model or its provider failed at rejects nothing."""
+    """Return the end of a slice whose planner gave no plan; what a model or its provider failed at rejects nothing."""
     cause = CAUSE_BY_EXIT[result.exit]
     return TaskEnded(
         task=task,
@@ -81,7 +81,7 @@ async def _accept(context: RunContext, state: TaskState, plan: Plan) -> None:
 
 
 def _question(context: RunContext, state: TaskState, tasks: Sequence[Task]) -> Approval | None:
-    """What is to be asked before the tasks of a plan begin; None when they may begin at once."""
+    """Return what is to be asked before the tasks of a plan begin; None when they may begin at once."""
     settings = context.config.approval
     if settings.mode != "review" or len(tasks) <= settings.max_tasks:
         return None
@@ -96,7 +96,7 @@ def _question(context: RunContext, state: TaskState, tasks: Sequence[Task]) -> A
 
 
 def build_planned_tasks(parent: Task, plan: Plan) -> list[Task]:
-    """The tasks that a plan makes below its planner's own task."""
+    """Return the tasks that a plan makes below its planner's own task."""
     return [_task(parent, draft) for draft in plan.tasks]
 
 
@@ -111,12 +111,12 @@ def _task(parent: Task, draft: TaskDraft) -> Task:
 
 
 def build_root_task(goal: str) -> Task:
-    """The root planner's own task."""
+    """Return the root planner's own task."""
     return Task(id=ROOT_TASK, parent=None, depth=0, kind="branch", title="The whole goal", outcome=goal)
 
 
 def build_task_report(state: TaskState) -> TaskReport:
-    """What a planner is told of a task."""
+    """Return what a planner is told of a task."""
     return TaskReport(
         task=state.spec,
         status=state.status,

@@ -101,7 +101,7 @@ class GoalRun:
         return [action for action in wanted if not self._is_withdrawn(action)]
 
     def _is_withdrawn(self, action: Action) -> bool:
-        """Also of a task that a planner has just submitted."""
+        """Return True if a task of the action is withdrawn, also one that a planner has just submitted."""
         lineage = self._context.state.iterate_lineage
         return any(self._withdrawn.intersection(lineage(task)) for task in get_action_tasks(action))
 

@@ -1,4 +1,4 @@
-"""What is due, as a pure function of the state. What is being done already is told by `busy`."""
+"""The actions that are due, as a pure function of the state; `busy` are those under way."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -70,7 +70,7 @@ _WORK = StartAttempt | ContinueAttempt
 
 
 def list_due_actions(state: RunState, bounds: ScheduleLimits, busy: frozenset[Action]) -> list[Action]:
-    """Everything that may begin now, in plan order, without what is busy and without more workers than allowed.
+    """Return everything that may begin now, in plan order, without what is busy and without more workers than allowed.
 
     While the run drains or its budget is spent, only what needs no new work is due: verdicts and landings. While it is
     paused, nothing is.
@@ -90,7 +90,7 @@ def list_due_actions(state: RunState, bounds: ScheduleLimits, busy: frozenset[Ac
 
 
 def get_action_tasks(action: Action) -> tuple[TaskId, ...]:
-    """The tasks that an action is about."""
+    """Return the tasks that an action is about."""
     if isinstance(action, LandTasks):
         return action.tasks
     return (action.task,)
@@ -137,7 +137,7 @@ def _why_ejected(ejection: UnitEjected) -> EndCause:
 
 
 def _denied(state: RunState, item: str) -> str | None:
-    """Why a question was answered with no; None when it was not."""
+    """Return why a question was answered with no; None when it was not."""
     answer = state.approvals.get(item)
     if answer and answer.decision == "deny":
         return answer.reason or f"denied by {answer.by}"
@@ -185,7 +185,7 @@ _ENDS = {
 
 
 def _again(state: RunState, task: TaskState, bounds: ScheduleLimits, reason: str, cause: EndCause) -> Action | None:
-    """The next try, once there is an answer to what the last one asked for.
+    """Return the next try, once there is an answer to what the last one asked for.
 
     Attempts that a model or its provider ended do not count against the others, but there may be no more of them.
     """

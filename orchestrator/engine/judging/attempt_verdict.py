@@ -47,7 +47,7 @@ async def judge_attempt(context: RunContext, roles: Roles, task: TaskId) -> None
 
 
 def _beside(run: RunState, state: TaskState) -> tuple[Task, ...]:
-    """The tasks that are at work beside one, or still to come."""
+    """Return the tasks that are at work beside one, or still to come."""
     specs = {name: task.spec for name, task in run.tasks.items()}
     return list_parallel_tasks(
         state.spec, specs, [task.spec for task in run.tasks.values() if not task.status.is_terminal]
@@ -70,7 +70,7 @@ async def _evidence(context: RunContext, roles: Roles, state: TaskState, others:
 
 
 def _revisions(state: TaskState) -> int:
-    """How many revisions in a row led to the latest attempt."""
+    """Return how many revisions in a row led to the latest attempt."""
     count = 0
     for attempt in reversed(state.attempts):
         if attempt.mode != "revise":

@@ -1,4 +1,4 @@
-"""What a candidate changed, read from git for the judge's rules, and its code under the base's own tests."""
+"""The changes of a candidate, read from git for the judge's rules, and its code under the base's own tests."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -35,7 +35,7 @@ class CandidateChanges:
 
 
 async def read_candidate_changes(git: Git, base: CommitId, candidate: CommitId) -> CandidateChanges:
-    """The changes from one commit to another; renames are a removal and an addition.
+    """Return the changes from one commit to another; renames are a removal and an addition.
 
     Raises:
         GitError: one of them does not exist.
@@ -95,7 +95,7 @@ class RestoredCommit:
 async def create_restored_commit(
     git: Git, commit: CommitId, source: CommitId, paths: Sequence[str], when: str, message: str
 ) -> RestoredCommit | None:
-    """The commit with `paths` as `source` has them; None if that changes nothing."""
+    """Return the commit with `paths` as `source` has them; None if that changes nothing."""
     wanted = frozenset(paths)
     back = {}
     for change in await compare_trees(git, commit, source):

@@ -28,7 +28,7 @@ async def collect_test_evidence(
     changes: CandidateChanges,
     evidence: VerdictEvidence,
 ) -> VerdictEvidence:
-    """The evidence with what the tests say of a candidate; the first check that is red ends it."""
+    """Return the evidence with what the tests say of a candidate; the first check that is red ends it."""
     purpose = Purpose.for_attempt(state.spec.id, candidate.number)
     gate = await context.gate.judge_tree(candidate.commit, candidate.tree, purpose, reruns=context.config.gate.reruns)
     receipts = []
@@ -63,7 +63,7 @@ async def collect_test_evidence(
 async def _held(
     context: RunContext, state: TaskState, candidate: CandidateTaken, changes: CandidateChanges, purpose: Purpose
 ) -> GateResult | None:
-    """The gate's word on the candidate's code under the tests of its base; None if it left those alone."""
+    """Return the gate's word on the candidate's code under the tests of its base; None if it left those alone."""
     paths = list_held_back_tests(changes.files, build_grant_matcher(state.spec.grants))
     git, base = context.repository.git, state.attempts[-1].base
     message = "The candidate's code under the tests of its base"
@@ -75,7 +75,7 @@ async def _held(
 
 
 def _beside(difference: Difference, held: Difference) -> Difference:
-    """What the tests of the base, without the change's own to tests, say against a change that is green with them."""
+    """Return what the base's tests say against a change that is green with its own changes to tests."""
     if held.is_unsettled:
         return held
     if not held.is_green:
@@ -88,7 +88,7 @@ def _beside(difference: Difference, held: Difference) -> Difference:
 async def _own(
     context: RunContext, state: TaskState, candidate: CandidateTaken, purpose: Purpose
 ) -> list[tuple[Receipt, str]]:
-    """The receipt of each of the task's own checks, and how it failed; nothing if it did not."""
+    """Return the receipt of each of the task's own checks, and how it failed; nothing if it did not."""
     ran = []
     for number, command in enumerate(state.spec.checks, start=1):
         spec = CheckSpec(id=f"task-{number}", run=command, report=ReportFormat.EXIT_CODE, timeout_s=600)
@@ -99,7 +99,7 @@ async def _own(
 
 
 async def _excerpt(context: RunContext, difference: Difference, red: Sequence[Receipt]) -> str:
-    """What the first receipt that speaks against the candidate holds of it."""
+    """Return what the first receipt that speaks against the candidate holds of it."""
     if not red or red[0].kind == CANARY_CHECK:
         return ""
     output = await context.journal.read_text(red[0].output)

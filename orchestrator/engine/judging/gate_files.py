@@ -46,7 +46,7 @@ async def find_gate_files(context: RunContext, base: CommitId, files: Sequence[C
 
 
 def _other_commands(context: RunContext) -> Iterator[str]:
-    """Commands of the contract and of hooks. A file that only they name may have to be made first."""
+    """Yield commands of the contract and of hooks. A file that only they name may have to be made first."""
     contract = context.state.contract
     for one in contract.criteria if contract else ():
         if one.command:
@@ -87,7 +87,7 @@ def _together(found: Iterator[_Named]) -> _Named:
 
 
 async def _read(git: Git, entries: Sequence[TreeEntry]) -> Mapping[str, bytes]:
-    """Path → content of those that are not too large, as many as are read at all."""
+    """Return path → content of those that are not too large, as many as are read at all."""
     small = [one for one in entries if (one.size or 0) <= _MOST_BYTES and one.mode != SYMLINK_MODE][:_MOST_READ]
     blobs = await read_blobs(git, [one.oid for one in small])
     return {one.path: blobs[one.oid] for one in small}

@@ -23,7 +23,7 @@ _FILE_BYTES = 1_000_000
 
 
 async def read_lens_view(context: RunContext, view: LensView, base: CommitId, candidate: CommitId) -> ReviewMaterial:
-    """What a lens with this view shows of a candidate.
+    """Return what a lens with this view shows of a candidate.
 
     Raises:
         GitError: one of the commits does not exist.
@@ -86,7 +86,7 @@ async def _entries(git: Git, commit: CommitId, paths: Iterable[str]) -> list[Tre
 
 
 async def _contents(git: Git, entries: Iterable[TreeEntry]) -> dict[str, bytes]:
-    """The contents of plain files that are not too large, by path."""
+    """Return the contents of plain files that are not too large, by path."""
     read = []
     for e in entries:
         if e.kind == "blob" and e.mode != SYMLINK_MODE and (e.size or 0) <= _FILE_BYTES:

@@ -18,7 +18,7 @@ from orchestrator.ports.roles import CheckSummary, ReviewBrief, Roles
 async def collect_lens_votes(
     context: RunContext, roles: Roles, state: TaskState, candidate: CandidateTaken, evidence: VerdictEvidence
 ) -> tuple[LensVote, ...]:
-    """The votes of the lenses on a candidate that no receipt speaks against, in the order in which they were asked."""
+    """Return the votes of the lenses on a candidate that no receipt speaks against, in the order of asking."""
     votes: list[LensVote] = []
     for name, lens in context.config.roles.judge.active_lenses.items():
         if _is_asked(lens, evidence):
@@ -54,13 +54,13 @@ async def _brief(
 
 
 def _of_the_change(context: RunContext, evidence: VerdictEvidence) -> Iterator[Receipt]:
-    """The receipts that say how the change's own tests end; what was run beside them would only confuse."""
+    """Return the receipts that say how the change's own tests end; what was run beside them would only confuse."""
     receipts = (context.state.receipts[key] for key in evidence.receipts)
     return (receipt for receipt in receipts if receipt.kind not in GATE_VARIANTS)
 
 
 def summarize_receipt(receipt: Receipt) -> CheckSummary:
-    """A receipt in words."""
+    """Return a receipt in words."""
     counts = receipt.counts
     if receipt.tests is not None:
         told = f"{counts.passed} passed, {counts.failed} failed, {counts.errors} errors, {counts.skipped} skipped"

@@ -1,4 +1,4 @@
-"""Whether what the tests of a candidate say is to be believed, and whether its new ones show anything of the change."""
+"""The credibility of a candidate's tests, and whether its new tests show anything of the change."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from orchestrator.ports.gate import GateResult
 
 
 async def run_canaries(context: RunContext, candidate: CandidateTaken, purpose: Purpose) -> GateResult | None:
-    """What canaries say of a candidate's tree; None where there are none."""
+    """Return what canaries say of a candidate's tree; None where there are none."""
     if context.canaries is None or not context.config.gate.canaries:
         return None
     return await context.canaries.check_tree(candidate.commit, candidate.tree, purpose)
@@ -26,7 +26,7 @@ async def run_canaries(context: RunContext, candidate: CandidateTaken, purpose: 
 
 @dataclass(frozen=True)
 class NewTestsReport:
-    """What is to be said of a candidate's new tests, and the receipts that it rests on."""
+    """The findings on a candidate's new tests, and the receipts that they rest on."""
 
     findings: tuple[Finding, ...] = ()
     receipts: Sequence[Receipt] = ()

@@ -16,12 +16,12 @@ _CHARS = 500
 
 
 def format_goal_title(state: RunState) -> str:
-    """The title of a goal's pull request."""
+    """Return the title of a goal's pull request."""
     return state.run.goal.splitlines()[0][:100]
 
 
 def format_goal_body(state: RunState, reason: str) -> str:
-    """The body for a goal's pull request, as Markdown. Words of models stand in it defanged."""
+    """Return the body for a goal's pull request, as Markdown. Words of models stand in it defanged."""
     leaves = [task for task in state.tasks.values() if task.spec.kind == "leaf"]
     landed = [task for task in leaves if task.status == TaskStatus.MERGED]
     rest = [task for task in leaves if task.status != TaskStatus.MERGED]
@@ -44,7 +44,7 @@ def format_goal_body(state: RunState, reason: str) -> str:
 
 
 def format_unsafe_warning(state: RunState) -> str:
-    """What a reviewer has to know of a run whose commands had no sandbox; empty for all others."""
+    """Return what a reviewer has to know of a run whose commands had no sandbox; empty for all others."""
     if state.is_unsafe:
         return f"> **{UNSAFE_BANNER}** Look at this machine, too, not only at the change."
     return ""
@@ -70,7 +70,7 @@ def _section(title: str, items: Iterable[str]) -> str:
 
 
 def _contract(state: RunState) -> str:
-    """Each criterion with what the last verdict says of it, and what its command gave before and after."""
+    """Return each criterion with what the last verdict says of it, and what its command gave before and after."""
     return _section("Contract", (_criterion(one) for one in list_criterion_statuses(state)))
 
 
@@ -90,7 +90,7 @@ def _criterion(one: CriterionStatus) -> str:
 
 
 def format_gate_evidence(state: RunState) -> str:
-    """The gate before and after, as a table with the command to run again."""
+    """Return the gate before and after, as a table with the command to run again."""
     rows = []
     after = {}
     for receipt in get_head_receipts(state):
@@ -101,7 +101,7 @@ def format_gate_evidence(state: RunState) -> str:
 
 
 def format_flaky_section(state: RunState) -> str:
-    """The tests that passed and failed on one tree: what any run says of them is not certain, before or after."""
+    """Return the tests that passed and failed on one tree: no run says anything certain of them."""
     tests = state.list_flaky_tests()
     lines = []
     for test, seen in tests[:_SHOWN]:
@@ -111,7 +111,7 @@ def format_flaky_section(state: RunState) -> str:
 
 
 def format_violation_section(state: RunState) -> str:
-    """How often agents tried to get past the sandbox, if any did: their work may deserve a closer look."""
+    """Return how often agents tried to get past the sandbox, if any did: their work may deserve a closer look."""
     counts = Counter((one.task, one.kind) for one in state.unapproved_violations)
     lines = []
     for (task, kind), count in counts.items():
@@ -121,12 +121,12 @@ def format_violation_section(state: RunState) -> str:
 
 
 def _cell(command: str) -> str:
-    """A command in a table's cell, where a pipe would begin the next one."""
+    """Return a command in a table's cell, where a pipe would begin the next one."""
     return format_code_span(command).replace("|", "\\|")
 
 
 def get_head_receipts(state: RunState) -> tuple[Receipt, ...]:
-    """The gate's receipts on the tree that landed last, newest per check; the baseline if nothing landed."""
+    """Return the gate's receipts on the tree that landed last, newest per check; the baseline if nothing landed."""
     if not state.landings:
         return tuple(state.get_baseline_receipts().values())
     tree = state.landings[-1].tree
@@ -148,7 +148,7 @@ def _counts(receipt: Receipt | None) -> str:
 
 
 def format_cost_section(state: RunState) -> str:
-    """What the run spent."""
+    """Return what the run spent."""
     spent = state.spent
     return (
         f"### Cost\n\n{state.test_runs} test runs; {spent.calls} model calls, {spent.tokens:,} tokens, {spent.cost_text}"

@@ -29,7 +29,7 @@ _UNJUDGED = "Not judged yet: the checks here come first."
 
 
 async def wait_for_landed_checks(context: RunContext) -> Sequence[ForgeCheck]:
-    """What the forge's checks say of all that has landed, once they have ended; none where nobody waits for them.
+    """Wait for the forge's checks of all that has landed; return none where nobody waits for them.
 
     Its pull request is opened for that, or updated.
 
@@ -50,7 +50,7 @@ async def wait_for_landed_checks(context: RunContext) -> Sequence[ForgeCheck]:
 
 
 async def _ended(context: RunContext, pr: PrOpened) -> Sequence[ForgeCheck]:
-    """The checks, when they have ended; as they are where a person no longer waits for that."""
+    """Return the checks, when they have ended; as they are where a person no longer waits for that."""
     again, before, pause_s = context.state.rejudge_count, None, context.config.pr.checks_poll_s
     while True:
         seen = limit_checks(await context.forge.list_checks(pr.ref, CommitId(pr.head)))

@@ -1,4 +1,4 @@
-"""What becomes of a goal's pull request after the verdict: it is merged, or closed where work begins anew."""
+"""The end of a goal's pull request after the verdict: it is merged, or closed where work begins anew."""
 
 from collections.abc import Iterable, Sequence
 
@@ -40,7 +40,7 @@ async def merge_when_green(context: RunContext) -> None:
 
 
 def is_being_merged(state: RunState, head: CommitId) -> bool:
-    """Whether the pull request of this commit stands as it is to be merged, or is merged: nothing is written to it."""
+    """Return True if the pull request of this commit is being merged, or is merged: nothing is written to it then."""
     pr = state.pr
     if pr is None or pr.head != head:
         return False

@@ -108,7 +108,7 @@ async def _open(context: RunContext, proposal: PullRequestProposal) -> None:
 
 
 def describe_infrastructure_stops(state: RunState) -> str:
-    """What ended each task, where none of them ended for its work; empty if one did, or none was stopped at all.
+    """Return what ended each task, where none of them ended for its work; empty if one did, or none was stopped at all.
 
     Tasks that only fell with others, or that a person gave up, do not count.
     """

@@ -33,7 +33,7 @@ async def push_branch(context: RunContext, head: CommitId, name: str = "") -> No
 
 
 async def has_push_arrived(context: RunContext, push: PushStarted) -> bool:
-    """Whether a push that nobody saw the end of has happened; no, where the remote cannot be asked."""
+    """Return True if a push that nobody saw the end of has happened; no, where the remote cannot be asked."""
     try:
         return await _tip(context, push.remote, push.branch) == push.commit
     except (PersonNeeded, EnvironmentProblem):

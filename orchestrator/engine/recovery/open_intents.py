@@ -50,7 +50,7 @@ async def _settled(context: RunContext, intent: Intent) -> Event:
 
 
 async def _has_landed(context: RunContext, landing: LandingStarted) -> bool:
-    """No, where git has pruned the commit: the branch would have kept it."""
+    """Return True if the branch holds the landing's commit; one that git has pruned has not landed."""
     git, tip = context.repository.git, await context.branch.read_tip(landed=None)
     if tip is None or not await find_existing_objects(git, [landing.new]):
         return False

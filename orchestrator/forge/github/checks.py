@@ -1,4 +1,4 @@
-"""What GitHub's two kinds of checks say of a commit, as one list."""
+"""The two kinds of checks of GitHub on a commit, as one list."""
 
 from collections.abc import Iterable
 

@@ -58,7 +58,7 @@ class GitHubForge:
         )
 
     async def list_checks(self, ref: str, commit: CommitId) -> Sequence[ForgeCheck]:
-        """What apps (check runs) and others (commit statuses) say of this commit."""
+        """Return what apps (check runs) and others (commit statuses) say of this commit."""
         runs = await self._api.list_objects(CheckRun, f"/commits/{commit}/check-runs", within="check_runs")
         statuses = await self._api.list_objects(CommitStatus, f"/commits/{commit}/status", within="statuses")
         return merge_checks(runs, statuses)
@@ -102,14 +102,14 @@ class GitHubForge:
             await self._api.update_object(GitHubPullRequest, "PATCH", f"/pulls/{number}", {"state": "closed"})
 
     async def _with_target(self, request: PullRequest) -> PullRequest:
-        """Where the run knows no branch that it is meant for, it is the repository's own."""
+        """Return where the run knows no branch that it is meant for, it is the repository's own."""
         if request.target:
             return request
         repository = await self._api.read_object(GitHubRepository, "")
         return request.model_copy(update={"target": repository.default_branch})
 
     async def _found(self, request: PullRequest) -> GitHubPullRequest | None:
-        """The pull request of the branch that is this run's: the open one, else one that ended at the same commit."""
+        """Return this run's pull request of the branch: the open one, else one that ended at the same commit."""
         pulls = await self._api.list_objects(
             GitHubPullRequest, "/pulls", head=f"{self._api.endpoint.owner}:{request.head}", state="all"
         )
@@ -137,7 +137,7 @@ class GitHubForge:
             ) from refused
 
     async def _update(self, pull: GitHubPullRequest, request: PullRequest, body: str) -> None:
-        """A draft stays one, and what is none becomes none: only a person says when it is ready."""
+        """Update title, body and labels. Only a person says when a draft is ready, so it stays one."""
         path = f"/pulls/{pull.number}"
         try:
             if pull.title != request.title or not is_same_text(pull.body, body):
@@ -159,7 +159,7 @@ class GitHubForge:
         return pull
 
     async def _require_passing(self, ref: str, number: int, commit: CommitId, refused: GitHubRefused) -> None:
-        """Nothing, if a refused merge may go through at the next try, or has gone through unheard.
+        """Make sure that a refused merge may go through at the next try, or has gone through unheard.
 
         Raises:
             PersonNeeded: neither.

@@ -56,7 +56,7 @@ TIME_SPAN = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)", re.IGNORECASE)
 
 
 def map_error(error: Exception, model: str, key_name: str, now_s: float) -> ModelError:
-    """Our error for what litellm raised.
+    """Return our error for what litellm raised.
 
     Args:
         error: the exception, or a chain of them.
@@ -104,7 +104,7 @@ def _is_quota(said: str, wait_s: float | None) -> bool:
 
 
 def parse_provider_message(raw: str) -> tuple[str, str]:
-    """What the provider said and its error code, without litellm's prefixes and the JSON around it.
+    """Return what the provider said and its error code, without litellm's prefixes and the JSON around it.
 
     The words are one line of at most 400 characters; the code is empty when there is none.
     """
@@ -126,7 +126,7 @@ def parse_provider_message(raw: str) -> tuple[str, str]:
 
 
 def parse_retry_after_s(headers: Mapping[str, str], now_s: float) -> float | None:
-    """The seconds that `Retry-After` (a number or an HTTP date) or `Retry-After-Ms` asks for; None without either."""
+    """Return the seconds that `Retry-After` (a number or an HTTP date) or `Retry-After-Ms` asks for; else None."""
     lower = {name.lower(): value.strip() for name, value in headers.items()}
     for name, unit_s in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
         try:
@@ -142,7 +142,7 @@ def parse_retry_after_s(headers: Mapping[str, str], now_s: float) -> float | Non
 
 
 def parse_wait_text(text: str) -> float | None:
-    """The seconds that a message like `Please try again in 1m2.5s` asks for; None when it names no time."""
+    """Return the seconds that a message like `Please try again in 1m2.5s` asks for; None when it names no time."""
     found = WAIT_TEXT.search(text)
     if found is None:
         return None

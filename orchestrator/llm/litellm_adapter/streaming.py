@@ -86,7 +86,7 @@ def _told(chunks: Sequence[Any], name: str) -> Iterator[Any]:
 
 
 def _calls(chunks: Sequence[Any]) -> list[SimpleNamespace]:
-    """The tool calls: pieces of one share an index, and only the first must have an id and a name."""
+    """Return the tool calls: pieces of one share an index, and only the first must have an id and a name."""
     calls: dict[int, SimpleNamespace] = {}
     for pieces in _told(chunks, "tool_calls"):
         for piece in pieces:

@@ -110,7 +110,7 @@ class ScriptedReply(FrozenModel):
 
     @property
     def booked_usage(self) -> Usage:
-        """What the call is booked as."""
+        """The usage that the call is recorded with."""
         is_priced = self.cost_usd != "unknown"
         return Usage(
             calls=1,
@@ -122,7 +122,7 @@ class ScriptedReply(FrozenModel):
         )
 
     def build_error(self, where: str) -> ModelError | None:
-        """The error to raise instead of a reply, or None."""
+        """Return the error to raise instead of a reply, or None."""
         if self.error is None:
             return None
         return ERROR_CLASSES[self.error](f"{where}: scripted {self.error}", self.retry_after_s)
@@ -136,7 +136,7 @@ class Script(FrozenModel):
 
 
 def read_script(path: Path) -> tuple[ScriptedReply, ...]:
-    """The replies of a script file, in file order.
+    """Return the replies of a script file, in file order.
 
     Raises:
         UsageProblem: the file cannot be read, is no TOML, or has an unknown key or a wrong value; says where.
@@ -166,7 +166,7 @@ def _complaint(error: ErrorDetails) -> str:
 
 
 def _place(location: tuple[int | str, ...], text: str, document: object) -> str:
-    """`reply[2].call[0].tool (role worker, task api, near line 14)`; items count from 0."""
+    """Return a place such as `reply[2].call[0].tool (role worker, task api, near line 14)`; items count from 0."""
     place = ""
     for part in location:
         place += f"[{part}]" if isinstance(part, int) else f".{part}" if place else part

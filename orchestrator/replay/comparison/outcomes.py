@@ -25,12 +25,12 @@ class LandingPair(FrozenModel):
 
     @property
     def is_same(self) -> bool:
-        """Whether the trees are equal."""
+        """True if the trees are equal."""
         return self.recorded == self.replayed
 
 
 def pair_landings(then: RunState, now: RunState) -> tuple[LandingPair, ...]:
-    """The landings side by side. What a replay landed beyond a recording that was cut off is left out."""
+    """Return the landings side by side. What a replay landed beyond a recording that was cut off is left out."""
     if then.ended:
         count = max(len(then.landings), len(now.landings))
     else:
@@ -39,14 +39,14 @@ def pair_landings(then: RunState, now: RunState) -> tuple[LandingPair, ...]:
 
 
 def get_final_tree(state: RunState) -> str:
-    """The tree of what has landed; the base's while nothing has."""
+    """Return the tree of what has landed; the base's while nothing has."""
     if state.landings:
         return state.landings[-1].tree
     return state.run.base_tree
 
 
 def find_changed_facts(then: Sequence[RecordedEvent], now: Sequence[RecordedEvent]) -> Iterator[Divergence]:
-    """Facts of the recording that the replay has otherwise, in recorded order; what it has not come to is left out."""
+    """Yield the recording's facts that the replay has otherwise, in recorded order, without what it has not come to."""
     told = {(name, time): value for _, name, time, value in _timed(now)}
     seen: set[str] = set()
     for recorded, name, time, value in _timed(then):
@@ -56,7 +56,7 @@ def find_changed_facts(then: Sequence[RecordedEvent], now: Sequence[RecordedEven
 
 
 def find_missing_facts(then: Sequence[RecordedEvent], now: Sequence[RecordedEvent]) -> Iterator[Divergence]:
-    """Facts of the recording that the replay, which has ended, never came to."""
+    """Yield facts of the recording that the replay, which has ended, never came to."""
     told = {name for recorded in now for name, _ in _facts(recorded.event)}
     for recorded, name, _, value in _timed(then):
         if name not in told:
@@ -64,7 +64,7 @@ def find_missing_facts(then: Sequence[RecordedEvent], now: Sequence[RecordedEven
 
 
 def _timed(events: Sequence[RecordedEvent]) -> Iterator[tuple[RecordedEvent, str, int, str]]:
-    """Every fact with which time it is that there is one of this name: a file may be ejected before it lands."""
+    """Yield every fact with which time it is that there is one of this name: a file may be ejected before it lands."""
     times: Counter[str] = Counter()
     for recorded in events:
         for name, value in _facts(recorded.event):
@@ -114,7 +114,7 @@ def _at(landings: Sequence[LandingFinished], number: int) -> LandingFinished | N
 
 
 def has_same_environment(then: RunState, now: RunState) -> bool:
-    """Whether tool chains and policy were on the base what they are now, as far as both have tested it."""
+    """Return True if tool chains and policy were on the base what they are now, as far as both have tested it."""
     before, after = _environments(then), _environments(now)
     return all(before[name] == after[name] for name in before.keys() & after.keys())
 

@@ -1,4 +1,4 @@
-"""What a replay found: as one object, and as lines for a person."""
+"""The report of a replay, as one object and as lines for a person."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -55,7 +55,7 @@ class ReplayReport(FrozenModel):
 
     @property
     def is_same(self) -> bool:
-        """Whether nothing diverged: where a role was asked again, whether it decided the same and nothing else did."""
+        """True if nothing diverged: where a role was asked again, whether it decided the same and nothing else did."""
         return not self.unexpected and (self.asking is None or all(call.is_same for call in self.asking.calls))
 
     @property
@@ -75,7 +75,7 @@ class ReplayReport(FrozenModel):
 def find_fact_divergences(
     then: RunState, recorded: Sequence[RecordedEvent], now: RunState, replayed: Sequence[RecordedEvent]
 ) -> Iterator[Divergence]:
-    """Every divergence that shows in what came of the two, but for the requests."""
+    """Yield every divergence that shows in what came of the two, but for the requests."""
     yield from find_changed_facts(recorded, replayed)
     if now.ended:
         yield from find_missing_facts(recorded, replayed)
@@ -91,7 +91,7 @@ def build_report(
     counts: tuple[int, int],
     **more: Any,  # noqa: ANN401
 ) -> ReplayReport:
-    """The report on a replay; `counts` are the requests that were the same in bytes, and the same but for times."""
+    """Return the report on a replay; `counts` are the requests of equal bytes, and those equal but for times."""
     return ReplayReport(
         run=then.run.run,
         mode=then.run.mode,
@@ -110,7 +110,7 @@ def build_report(
 
 
 def build_report_object(report: ReplayReport) -> dict[str, Any]:
-    """The report as `docs/replay.md` describes it."""
+    """Return the report as `docs/replay.md` describes it."""
     first = next(iter((*report.unexpected, *report.divergences)), None)
     return {
         "schema": REPLAY_SCHEMA,

@@ -13,7 +13,7 @@ _SHOWN = 60
 
 
 def render_report(report: ReplayReport) -> Iterator[str]:
-    """What a person reads, most important first."""
+    """Yield what a person reads, most important first."""
     yield f"replay of {report.run}: {_verdict(report)}"
     expected = []
     for one in report.divergences:

@@ -55,7 +55,7 @@ class RequestComparison:
             self.divergences.append(_divergence(call, then, request))
 
     async def find_recorded_messages(self, request: Request) -> tuple[Message, ...]:
-        """What was asked at this place when it was recorded; nothing if its session never came so far."""
+        """Return what was asked at this place when it was recorded; nothing if its session never came so far."""
         tokens = get_model_settings(self.config, self.recording.state, request).context_tokens
         return await self.recording.find_messages((request.session, request.turn), tokens) or ()
 

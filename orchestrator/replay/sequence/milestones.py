@@ -23,22 +23,22 @@ from orchestrator.domain.run.purpose import PurposeFacts
 
 
 def name_reply(session: SessionId, turn: int) -> str:
-    """The answer to a session's call."""
+    """Return the answer to a session's call."""
     return f"the answer to {session}, turn {turn}"
 
 
 def name_planning_round(task: TaskId, number: int) -> str:
-    """The beginning of a planner's round."""
+    """Return the beginning of a planner's round."""
     return f"round {number} of the planner of {task}"
 
 
 def name_attempt(task: TaskId, number: int) -> str:
-    """The beginning of an attempt."""
+    """Return the beginning of an attempt."""
     return f"attempt {number} at {task}"
 
 
 def name_tier_answer(item: str) -> str:
-    """What was said to a wish for a tier."""
+    """Return what was said to a wish for a tier."""
     return f"the answer to {item}"
 
 
@@ -50,7 +50,7 @@ class MilestoneNamer:
         self._rounds: dict[str, int] = {}
 
     def find_milestone(self, event: Event) -> str | None:
-        """The milestone that the event is, or None."""
+        """Return the milestone that the event is, or None."""
         return next(self._names(event), None)
 
     def _names(self, event: Event) -> Iterator[str]:

@@ -29,7 +29,7 @@ class RecordedActionOrder:
 
     @asynccontextmanager
     async def wait_for_turn(self, action: Action, state: RunState) -> AsyncIterator[Action]:
-        """The action when its turn has come; the queue's rounds take the units that they took then.
+        """Wait for the action's turn; a round of the queue gets the units that it had in the recording.
 
         Raises:
             ReplayStopped: its turn cannot come.
@@ -40,7 +40,7 @@ class RecordedActionOrder:
             self._order.set_busy_count(None)
 
     def on_waiting(self, busy: int) -> None:
-        """Nothing else begins before one of `busy` actions has ended."""
+        """Note that nothing else begins before one of `busy` actions has ended."""
         self._order.set_busy_count(busy)
 
     async def _in_turn(self, action: Action, state: RunState) -> Action:

@@ -35,7 +35,7 @@ class RecordedRound:
         self.last_seq = recorded.seq
 
     def is_continued_by(self, recorded: RecordedEvent) -> bool:
-        """Whether the event belongs to this round.
+        """Return True if the event belongs to this round.
 
         Only a round with trials has a name of its own; the ejections of one without are recorded at one blow.
         """
@@ -50,7 +50,7 @@ class RecordedRound:
 
 
 def list_rounds(events: Iterable[RecordedEvent]) -> Sequence[RecordedRound]:
-    """The rounds that landed or ejected something, in order. One that a killed process began counts with the next."""
+    """Return the rounds that landed or ejected something, in order; one that a killed process began is in the next."""
     found: list[RecordedRound] = []
     checks: dict[str, int] = {}
     for recorded in events:

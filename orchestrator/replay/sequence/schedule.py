@@ -24,7 +24,7 @@ class QueueRound:
 
 @dataclass(frozen=True)
 class ReplaySchedule:
-    """What a replay follows. `places` tells which event each milestone was."""
+    """The schedule that a replay follows. `seq_by_name` tells which event each milestone was."""
 
     names: tuple[str, ...]
     seq_by_name: Mapping[str, int]
@@ -32,7 +32,7 @@ class ReplaySchedule:
     superseded: Mapping[str, frozenset[str]]
 
     def build_order(self) -> MilestoneOrder:
-        """A new order, of which nothing has happened yet."""
+        """Return a new order, of which nothing has happened yet."""
         return MilestoneOrder(self.names, self.superseded)
 
 
@@ -44,7 +44,7 @@ class _Landing:
 
 
 def build_schedule(recording: RecordedRun) -> ReplaySchedule:
-    """The order of what matters in a recording."""
+    """Return the order of what matters in a recording."""
     landings = list(_landings(recording.events))
     effective = {landing.begun for landing in landings}
     namer, named = MilestoneNamer(), dict[str, tuple[float, int]]()
@@ -67,7 +67,7 @@ def build_schedule(recording: RecordedRun) -> ReplaySchedule:
 
 
 def _counts(recorded: RecordedEvent, recording: RecordedRun, effective: set[int]) -> bool:
-    """Leaves out what a killed process began and did not end, and tries that were followed by others."""
+    """Return False for what a killed process began and did not end, and for tries that were followed by others."""
     event = recorded.event
     if isinstance(event, LandingStarted):
         return recorded.seq in effective
@@ -87,7 +87,7 @@ def _landings(events: Sequence[RecordedEvent]) -> Iterator[_Landing]:
 
 
 def _position(recorded: RecordedEvent, recording: RecordedRun, landings: Sequence[_Landing]) -> float:
-    """The event's place in the order. What starts from the branch's tip stands where it looked at it."""
+    """Return the event's place in the order. What starts from the branch's tip stands where it looked at it."""
     base: CommitId | None = None
     match recorded.event:
         case AttemptStarted(attempt=attempt) if attempt.start is None:
@@ -111,7 +111,7 @@ def _find_planning_commit(events: Iterable[RecordedEvent], task: TaskId | None) 
 
 
 def _beside(seq: int, landed: int, landings: Sequence[_Landing]) -> float:
-    """After the first `landed` landings, and before the next one."""
+    """Return a position after the first `landed` landings, and before the next one."""
     if landed and seq < landings[landed - 1].ended:
         return landings[landed - 1].ended + 0.5
     is_late = landed < len(landings) and landings[landed].begun < seq
