@@ -22,15 +22,15 @@ from orchestrator.domain.run.contract import IterationVerdict
 from orchestrator.judge.verdict.contract import list_uncited_criteria
 from orchestrator.ports.roles import IterationBrief, ReviewBrief, SessionFailure
 from prompts import fence_text
-from roles.review_answer import VIEW_PROMPTS, ReviewAnswer, build_lens_vote, build_review_values, find_review_problems
-from roles.role_context import (
-    RoleContext,
+from roles.brief_text import (
     format_bullets,
     format_check_summaries,
     format_contract,
     format_forge_checks,
     format_judge_report,
 )
+from roles.review_answer import VIEW_PROMPTS, ReviewAnswer, build_lens_vote, build_review_values, find_review_problems
+from roles.role_context import RoleContext
 
 _CITABLE = "task, check, receipt or changed file by its name"
 _ID = "at most 40 lower-case letters, digits and hyphens"

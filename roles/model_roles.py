@@ -47,8 +47,10 @@ async def find_model_problems(roles: RoleSettings, client: ModelClient, wanted: 
 
 
 def iterate_configured_models(roles: RoleSettings) -> Iterator[tuple[str, ModelSettings]]:
-    """Every role, every variant of the worker, every lens that names a model or place of its own, and their fallbacks,
-    by the name under which they are configured.
+    """Yield the models of all roles, with the name under which each is configured.
+
+    These are the roles', the worker's variants', those of lenses that name a model or place of their own, and all
+    fallbacks.
     """
     yield from _chain("planner", roles.planner)
     yield from _chain("worker", roles.worker)

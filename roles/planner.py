@@ -19,7 +19,8 @@ from orchestrator.domain.text.money import format_exact_dollars
 from orchestrator.ports.hands import Workspace
 from orchestrator.ports.roles import PlanningBrief, SessionFailure
 from prompts import fence_text
-from roles.role_context import RoleContext, format_bullets, format_contract, format_planner_report, format_slice
+from roles.brief_text import format_bullets, format_contract, format_planner_report, format_slice
+from roles.role_context import RoleContext
 
 
 class ModelPlanner:

@@ -10,7 +10,7 @@ from orchestrator.domain.judging.review import OUTCOME_POINT, LensView, find_app
 from orchestrator.domain.judging.verdict import LensVote, PointFinding
 from orchestrator.ports.roles import CheckSummary, ReviewBrief, SessionFailure
 from prompts import fence_text
-from roles.role_context import format_bullets
+from roles.brief_text import format_bullets
 
 VIEW_PROMPTS: Mapping[LensView, str] = {
     LensView.DIFF: "judge",

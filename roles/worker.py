@@ -24,8 +24,9 @@ from orchestrator.domain.sandbox.tier import Tier
 from orchestrator.ports.hands import Workspace
 from orchestrator.ports.roles import SessionFailure, WorkBrief
 from prompts import PromptSource, fence_text
+from roles.brief_text import format_bullets, format_handoff
 from roles.file_brief import format_file_brief
-from roles.role_context import RoleContext, format_bullets, format_handoff
+from roles.role_context import RoleContext
 
 
 class ModelWorker:

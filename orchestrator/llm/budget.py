@@ -32,8 +32,9 @@ class RunBudget:
         self._settled: anyio.Event | None = None
 
     async def reserve_call(self, state: RunState, request: Request, price: Price | None) -> Usage:
-        """What to reserve for a call. The caller records it before it awaits anything else, and calls `settled` at the
-        end.
+        """Return what to reserve for a call.
+
+        The caller records it before it awaits anything else, and calls `settle_call` at the end.
 
         Args:
             state: the run's live state, read again after every wait.

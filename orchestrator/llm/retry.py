@@ -92,13 +92,13 @@ def _given_up(
 ) -> str | None:
     """Return why there will be no further try, in words; None when there will."""
     if error.retry_after_s is not None and error.retry_after_s > policy.retry_after_cap_s:
-        if error.opens_at is None:
-            opens = "that time"
-        else:
+        opens = "that time"
+        if error.opens_at is not None:
             opens = f"{error.opens_at.astimezone():%Y-%m-%d %H:%M:%S %z}"
         return (
             f"the provider asks to wait {format_duration(error.retry_after_s)}, longer than the "
-            f"{format_duration(policy.retry_after_cap_s)} that a call may wait; resume after {opens}, or with another model"
+            f"{format_duration(policy.retry_after_cap_s)} that a call may wait; resume after {opens}, or with another "
+            "model"
         )
     if try_no >= policy.tries:
         return f"no reply after {try_no} tries in {format_duration(elapsed_s)}; resume later"
@@ -107,5 +107,6 @@ def _given_up(
             return f"no reply in time after {costly_tries} tries; resume later, or raise the timeout"
         return f"no reply that can be used after {costly_tries} tries; resume later, or with another model"
     if elapsed_s + wait_s > policy.deadline_s:
-        return f"no reply after {try_no} tries in {format_duration(elapsed_s)}, and the time for one call is up; resume later"
+        tries = f"no reply after {try_no} tries in {format_duration(elapsed_s)}"
+        return f"{tries}, and the time for one call is up; resume later"
     return None

@@ -9,9 +9,10 @@ from orchestrator.domain.judging.forge_check import ForgeCheck as ForgeCheck
 
 
 class PullRequest(FrozenModel):
-    """A pull request as a reviewer gets it: `head` is the branch, `commit` its tip, `target` the branch it is meant for.
+    """A pull request as a reviewer gets it.
 
-    `draft` says that it is to be looked at and not yet merged; `group` tells several of one run apart.
+    `head` is the branch, `commit` its tip, `target` the branch it is meant for; `draft` says that it is to be looked
+    at and not yet merged; `group` tells several of one run apart.
     """
 
     run: RunId

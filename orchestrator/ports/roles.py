@@ -102,8 +102,9 @@ class CheckSummary(FrozenModel):
 
 
 class ReviewBrief(FrozenModel):
-    """What a reviewer is told: the task, what its lens shows of the change, and the receipts. Never the worker's own
-    words. `notes` are what the harness noticed in the change.
+    """The brief of a reviewer: the task, what its lens shows of the change, and the receipts.
+
+    It never holds the worker's own words. `notes` are what the harness noticed in the change.
     """
 
     task: Task

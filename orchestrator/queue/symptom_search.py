@@ -8,13 +8,14 @@ while its partners are searched for in the same way.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import reduce
 from operator import and_, or_
 
 from orchestrator.domain.frozen_model import FrozenModel
 from orchestrator.domain.judging.symptoms import GATE_SYMPTOM, can_hide_symptom
+from orchestrator.queue.bit_sets import is_subset, select_lower_half, split_members
 
 RUNS_FOR_FLAKY = 3
 """So often must a union not show a symptom that comes and goes before that counts."""
@@ -85,9 +86,9 @@ class SymptomSearch:
         said = []
         for look in looks:
             said.append((look.members, look.shows_symptom(symptom)))
-        self.red_unions = [members for members, is_there in said if is_there and _is_in(members, union)]
+        self.red_unions = [members for members, is_there in said if is_there and is_subset(members, union)]
         self._looks = absent = Counter(members for members, is_there in said if is_there is False)
-        self.is_flaky = is_flaky or any(_is_in(one, other) for one in self.red_unions for other in absent)
+        self.is_flaky = is_flaky or any(is_subset(one, other) for one in self.red_unions for other in absent)
         self.clean_unions = [members for members, times in absent.items() if self._counts(members, times)]
         self.shows_on_base = 0 in self.red_unions
         self._looks_at_base = 0 if symptom == GATE_SYMPTOM else RUNS_FOR_FLAKY if self.is_flaky else RUNS_FOR_BASE
@@ -95,7 +96,7 @@ class SymptomSearch:
 
     def _counts(self, members: int, times: int) -> bool:
         if self.is_flaky:
-            return times >= RUNS_FOR_FLAKY and not any(_is_in(one, members) for one in self.red_unions)
+            return times >= RUNS_FOR_FLAKY and not any(is_subset(one, members) for one in self.red_unions)
         return times >= (RUNS_FOR_SINGLE_UNIT if members.bit_count() == 1 else 1)
 
     def choose_next_step(self, guilty: int) -> SearchStep:
@@ -148,13 +149,13 @@ class SymptomSearch:
     def _tells(self, looked: int, members: int) -> bool:
         if self.is_flaky:
             return looked == members
-        return _is_in(members, looked)
+        return is_subset(members, looked)
 
     def _exact(self) -> SearchStep:
         union = min(self.red_unions, key=lambda members: (members.bit_count(), members))
         core = 0
         while core != union:
-            without = [members & union for members in self.clean_unions if _is_in(core, members)]
+            without = [members & union for members in self.clean_unions if is_subset(core, members)]
             if core and not without:
                 return RunUnion(core, ~0)
             clean = max(without, key=lambda members: (members.bit_count(), -members), default=0)
@@ -169,25 +170,3 @@ class SymptomSearch:
         if part and part != suspects:
             return part
         return select_lower_half(suspects)
-
-
-def select_lower_half(members: int) -> int:
-    """Return the first half of a set, in landing order; the larger one."""
-    wanted, half = (members.bit_count() + 1) // 2, 0
-    for one in split_members(members)[:wanted]:
-        half |= one
-    return half
-
-
-def split_members(members: int) -> Sequence[int]:
-    """Return the sets of one member each, in landing order."""
-    found = []
-    while members:
-        one = members & -members
-        found.append(one)
-        members ^= one
-    return found
-
-
-def _is_in(part: int, whole: int) -> bool:
-    return part & ~whole == 0

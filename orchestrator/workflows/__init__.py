@@ -26,8 +26,9 @@ _AFTER_MINUTES = 10
 
 @dataclass(frozen=True)
 class RoleModel:
-    """What a job has to know of a role's model: its name (empty: a variable of the repository says it), its endpoint,
-    and the variables that hold the key; `key_env` is what the configuration calls one that is not the usual one.
+    """The model of a role as a job needs it: its name, its endpoint, and the variables that hold the key.
+
+    An empty `model` is named by a variable of the repository; `key_env` is a variable that is not the usual one.
     """
 
     role: str
@@ -39,8 +40,10 @@ class RoleModel:
 
 @dataclass(frozen=True)
 class WorkflowValues:
-    """What goes into a workflow file: what pip installs (empty: to be filled in by hand), seconds that one job may
-    work, dollars that a run may cost unless it is started with another number, and the models.
+    """The values of a workflow file.
+
+    `package` is what pip installs (empty: to be filled in by hand), `limit_s` the seconds that one job may work,
+    `budget_usd` the dollars that a run may cost unless it is started with another number.
     """
 
     package: str

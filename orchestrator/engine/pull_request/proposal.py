@@ -1,13 +1,11 @@
-"""The end of a run: the pull request, and the one event that says how it went."""
+"""The pull request of what landed: pushed where that is asked for, let be by a person, opened or updated."""
 
 from dataclasses import dataclass
 
 from orchestrator.domain.event.notices import NoticeCode
-from orchestrator.domain.event.run import Noticed, PrOpened, PrOpening, RunEnded, RunOutcome
+from orchestrator.domain.event.run import Noticed, PrOpened, PrOpening
 from orchestrator.domain.ids import CommitId, build_commit_subject
 from orchestrator.domain.run.approval import Approval
-from orchestrator.domain.run.state import RunState
-from orchestrator.domain.run.task import EndCause
 from orchestrator.domain.text.sanitization import sanitize_title
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.control.approvals import ask_person, build_run_approval, format_answer
@@ -15,18 +13,6 @@ from orchestrator.engine.pull_request.push import push_branch
 from orchestrator.ports.effect import record_effect
 from orchestrator.ports.forge import PullRequest
 from orchestrator.ports.notices import record_notice_once
-
-_FOLLOWED = frozenset({EndCause.DEPENDENCY, EndCause.CANCELLED})
-_SHOWN = 10
-OUTCOME_EXIT_CODES: dict[RunOutcome, int] = {
-    "done": 0,
-    "partial": 3,
-    "blocked": 6,
-    "rejected": 4,
-    "nothing-changed": 4,
-    "failed": 4,
-    "cancelled": 4,
-}
 
 
 @dataclass(frozen=True)
@@ -105,28 +91,3 @@ async def _open(context: RunContext, proposal: PullRequestProposal) -> None:
         opening.done = PrOpened(
             key=key, forge=opened.forge, ref=opened.ref, url=opened.url, group=group, branch=proposal.branch, head=head
         )
-
-
-def describe_infrastructure_stops(state: RunState) -> str:
-    """Return what ended each task, where none of them ended for its work; empty if one did, or none was stopped at all.
-
-    Tasks that only fell with others, or that a person gave up, do not count.
-    """
-    ended = []
-    for task in state.tasks.values():
-        if task.status.is_terminal and not task.status.is_reached:
-            ended.append(task)
-    stopped = []
-    for task in ended:
-        if task.cause not in _FOLLOWED:
-            stopped.append(task)
-    if not all(task.cause and task.cause.is_infrastructure for task in stopped):
-        return ""
-    more = [f"and {len(stopped) - _SHOWN} more"] if len(stopped) > _SHOWN else []
-    return ", ".join([*(f"{task.spec.id} ({task.cause})" for task in stopped[:_SHOWN]), *more])
-
-
-async def end_run(context: RunContext, outcome: RunOutcome, reason: str) -> None:
-    """Record the end."""
-    code, head = OUTCOME_EXIT_CODES[outcome], context.state.head
-    await context.journal.append(RunEnded(outcome=outcome, reason=reason, exit=code, head=head))

@@ -33,8 +33,8 @@ def build_refusal(
         return EnvironmentProblem(f"{place.host} forbids {method} {what} ({said}): {_rights(place, reply)}")
     if reply.status == 404:
         return EnvironmentProblem(
-            f"{place.host} has no {what}, or the token in {place.token_variable} may not see it: set [pr] repository and url "
-            "to what exists, or use a token that has access to it"
+            f"{place.host} has no {what}, or the token in {place.token_variable} may not see it: set [pr] repository "
+            "and url to what exists, or use a token that has access to it"
         )
     if reply.status in _MOVED:
         return EnvironmentProblem(

@@ -119,10 +119,16 @@ class GitHubForge:
             if pull.is_open and pull not in ours:
                 raise PersonNeeded(
                     f"{pull.html_url} is open for {request.head} already, and this run did not open it (its text does "
-                    f"not begin with {build_run_marker(self._run)}…): close it, or rename its branch; then resume the run"
+                    f"not begin with {build_run_marker(self._run)}…): close it, or rename its branch; then resume the "
+                    "run"
                 )
-        ended = [pull for pull in ours if not pull.is_open and pull.head.sha == request.commit]
-        return next((pull for pull in ours if pull.is_open), ended[0] if ended else None)
+        for pull in ours:
+            if pull.is_open:
+                return pull
+        for pull in ours:
+            if pull.head.sha == request.commit:
+                return pull
+        return None
 
     async def _made(self, request: PullRequest, body: str) -> GitHubPullRequest:
         wanted = {"title": request.title, "head": request.head, "base": request.target, "body": body}

@@ -62,7 +62,7 @@ def find_counted_usage(response: Any) -> Usage | None:  # noqa: ANN401  theirs
 
 
 def estimate_reply_usage(request: Request, reply: Reply) -> Usage:
-    """Estimate four characters a token, for servers that do not count: a token budget must not see such calls as free."""
+    """Estimate tokens by characters, for servers that do not count: a budget must not see such calls as free."""
     sent = sum(len(message.text) + _length(message.tool_calls) for message in request.messages)
     received = len(reply.text) + _length(reply.tool_calls)
     return Usage(calls=1, input_tokens=-(-sent // CHARS_PER_TOKEN), output_tokens=-(-received // CHARS_PER_TOKEN))

@@ -19,8 +19,6 @@ from orchestrator.llm.scripted_model.request_invariants import (
 )
 from orchestrator.llm.scripted_model.script import ScriptedReply, read_script
 
-SCRIPTED_PREFIX = "scripted:"
-
 
 class ScriptedModel:
     """A ModelClient over a script; it records every request and refuses malformed ones."""

@@ -22,6 +22,8 @@ from orchestrator.domain.text.encoding import decode_json
 from orchestrator.errors import UsageProblem
 from orchestrator.llm.errors import ERROR_CLASSES, ModelError
 
+SCRIPTED_PREFIX = "scripted:"
+"""The names of models that begin with this are paths of scripts."""
 ANY_TASK = "*"
 
 WireFailure = Literal["disconnect", "truncated", "unfinished", "malformed", "empty", "stalled"]

@@ -8,7 +8,7 @@ from orchestrator.domain.recipe.verify import JudgeRules
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.control.approvals import ask_person, build_run_approval
 from orchestrator.engine.control.stop_signals import open_stoppable_group, require_not_stopping
-from orchestrator.engine.pull_request.proposal import end_run
+from orchestrator.engine.run_end import end_run
 from orchestrator.migrate.judging.final_check import run_final_check
 from orchestrator.migrate.judging.gate import MigrationGate, build_gate
 from orchestrator.migrate.judging.invariants import TREE_KINDS

@@ -61,8 +61,9 @@ class RequestComparison:
 
 
 def get_model_settings(config: Config, state: RunState, request: Request) -> ModelSettings:
-    """How the role of a request speaks with its model: of a worker, the variant that its task asks for; of a judge, the
-    lens that its session is with.
+    """Return the settings of the model that a request goes to.
+
+    They are those of the variant that a worker's task asks for, or of the lens that a judge's session is with.
     """
     roles = config.roles
     if request.role != "worker":
