@@ -92,7 +92,9 @@ def _before(attempt: Attempt) -> SessionId:
 def _told(prompts: PromptSource, brief: WorkBrief, goes_on: bool) -> str:
     if brief.file is not None:
         return format_file_brief(prompts, brief.task.id, brief.file)
-    return (_again if goes_on else _first)(prompts, brief)
+    if goes_on:
+        return _again(prompts, brief)
+    return _first(prompts, brief)
 
 
 def _first(prompts: PromptSource, brief: WorkBrief) -> str:

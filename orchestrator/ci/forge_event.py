@@ -52,15 +52,9 @@ class JobOrder:
             "issue": self.issue,
             "budget_usd": self.budget_usd,
             "time_limit": f"{self.time_limit_s}s",
-            "dry_run": _word(self.dry_run),
-            "restart": _word(self.is_restart and not is_again),
+            "dry_run": str(self.dry_run).lower(),
+            "restart": str(self.is_restart and not is_again).lower(),
         }
-
-
-def _word(wish: bool) -> str:
-    if wish:
-        return "true"
-    return "false"
 
 
 @dataclass(frozen=True)
@@ -92,7 +86,7 @@ def parse_event(kind: str, payload: Mapping[str, Any], job: str, usual: JobDefau
         case "schedule":
             if not usual.scheduled_goal.strip():
                 raise UsageProblem("a schedule needs a goal: set the repository's variable ORCHESTRATE_GOAL")
-            return _made(f"run-{job}", usual, goal=usual.scheduled_goal)
+            return _build_order(f"run-{job}", usual, goal=usual.scheduled_goal)
         case "issues":
             return _labelled(payload, usual)
         case "issue_comment":
@@ -101,23 +95,24 @@ def parse_event(kind: str, payload: Mapping[str, Any], job: str, usual: JobDefau
 
 
 def _dispatched(inputs: Mapping[str, Any], job: str, usual: JobDefaults) -> JobOrder:
-    given = {}
-    for name in ("goal", "resume_run", "issue", "budget_usd", "time_limit"):
-        given[name] = _text(inputs, name)
-    issue, run = given["issue"], given["resume_run"]
+    goal, run, issue = _text(inputs, "goal"), _text(inputs, "resume_run"), _text(inputs, "issue")
     _require(_NUMBER, issue, "issue", "the number of an issue")
     _require(_RUN, run, "resume_run", "the id of a run, or the end of one")
-    if bool(given["goal"]) == bool(run):
+    if bool(goal) == bool(run):
         raise UsageProblem("say either a goal, or a run to go on with")
-    usual = JobDefaults(_seconds(given["time_limit"], usual), given["budget_usd"] or ("" if run else usual.budget_usd))
-    key = f"issue-{issue}" if issue else "" if run else f"run-{job}"
-    is_dry = str(inputs.get("dry_run", "")).lower() == "true"
-    return _made(key, usual, goal=given["goal"], run=run, issue=issue, dry_run=is_dry and not run)
+    time_limit_s, budget_usd = _seconds(_text(inputs, "time_limit"), usual), _text(inputs, "budget_usd")
+    key, is_dry = "", False
+    if not run:
+        key, is_dry = f"run-{job}", str(inputs.get("dry_run", "")).lower() == "true"
+        budget_usd = budget_usd or usual.budget_usd
+    if issue:
+        key = f"issue-{issue}"
+    return _build_order(key, JobDefaults(time_limit_s, budget_usd), goal=goal, run=run, issue=issue, dry_run=is_dry)
 
 
 def _labelled(payload: Mapping[str, Any], usual: JobDefaults) -> JobOrder:
     issue = _issue(payload)
-    return _made(f"issue-{issue}", usual, goal=_words(payload["issue"]), issue=issue)
+    return _build_order(f"issue-{issue}", usual, goal=_words(payload["issue"]), issue=issue)
 
 
 def _commented(payload: Mapping[str, Any], usual: JobDefaults) -> JobOrder:
@@ -128,14 +123,14 @@ def _commented(payload: Mapping[str, Any], usual: JobDefaults) -> JobOrder:
     verb, rest = found[1], found[2].strip()
     key = f"issue-{issue}"
     if verb == "run":
-        return _made(key, usual, goal=rest or _words(payload["issue"]), issue=issue, is_anew=True)
+        return _build_order(key, usual, goal=rest or _words(payload["issue"]), issue=issue, is_restart=True)
     word = rest.split()[0] if rest else ""
     usual = JobDefaults(usual.time_limit_s)  # a run that goes on has its budget
     if verb == "resume":
         _require(_RUN, word, "resume", "the id of a run, or the end of one")
-        return _made("" if word else key, usual, run=word, issue=issue)
+        return _build_order("" if word else key, usual, run=word, issue=issue)
     _require(_ITEM, word, verb, "an item as the run names it, or its number")
-    return _made(key, usual, answer=f"{verb} {word}".strip(), issue=issue)
+    return _build_order(key, usual, answer=f"{verb} {word}".strip(), issue=issue)
 
 
 def _issue(payload: Mapping[str, Any]) -> str:
@@ -160,14 +155,14 @@ def _words(issue: Mapping[str, Any]) -> str:
     return f"{_text(issue, 'title')}\n\n{_text(issue, 'body')}"
 
 
-def _made(key: str, usual: JobDefaults, *, goal: str = "", **more: Any) -> JobOrder:  # noqa: ANN401
-    goal = _goal(goal) if goal else ""
+def _build_order(key: str, usual: JobDefaults, *, goal: str = "", **more: Any) -> JobOrder:  # noqa: ANN401
+    goal = goal and _extract_goal(goal)
     if not goal and not more.get("run") and not more.get("answer") and not more.get("issue"):
         raise UsageProblem("there is no goal: what people see of the text is empty")
     return JobOrder(key=key, goal=goal, time_limit_s=usual.time_limit_s, budget_usd=_dollars(usual.budget_usd), **more)
 
 
-def _goal(text: str) -> str:
+def _extract_goal(text: str) -> str:
     """Return what people see of a text: without comments of HTML and characters that do not show."""
     text = strip_controls(_COMMENT.sub("", text.replace("\r\n", "\n"))).strip()
     if not text:

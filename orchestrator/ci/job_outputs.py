@@ -42,7 +42,7 @@ class JobResult:
     def prs(self) -> list[str]:
         """The run's pull requests: their URLs, or refs where they have none."""
         result = self.result or {}
-        found = [*result.get("prs", ()), *([result["pr"]] if result.get("pr") else [])]
+        found = filter(None, (*result.get("prs", ()), result.get("pr")))
         return list(dict.fromkeys(pr["url"] or pr["ref"] for pr in found))
 
     @property
@@ -60,7 +60,7 @@ class JobResult:
             "key": self.key,
             "prs": json.dumps(self.prs),
             "cost_usd": f"{self.cost_usd:.4f}",
-            "resumable": "true" if self.is_resumable else "false",
+            "resumable": str(self.is_resumable).lower(),
             "hop": str(self.hop),
             "exit": str(self.exit),
         }

@@ -1,6 +1,6 @@
 """The context of a run: all that its parts work with."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -8,6 +8,7 @@ from pathlib import Path
 from orchestrator.config.live_config import LiveConfig
 from orchestrator.config.model import Config
 from orchestrator.domain.ids import CommitId, TreeId, build_run_ref
+from orchestrator.domain.judging.check import Receipt
 from orchestrator.domain.run.state import RunState
 from orchestrator.engine.goal.action_order import ActionOrder, ImmediateOrder
 from orchestrator.journal.journal import Journal
@@ -86,6 +87,10 @@ class RunContext:
     def build_ref(self, *parts: str) -> str:
         """Return a ref of this run's own."""
         return build_run_ref(self.state.run.run, *parts)
+
+    def list_receipts(self, keys: Iterable[str]) -> list[Receipt]:
+        """Return the receipts of these keys, in order."""
+        return [self.state.receipts[key] for key in keys]
 
     async def read_branch_tip(self) -> CommitId | None:
         """Return the PR branch's tip, None while nothing has landed."""

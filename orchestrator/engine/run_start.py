@@ -12,10 +12,13 @@ from orchestrator.config.model import Config
 from orchestrator.domain.event import Event
 from orchestrator.domain.event.run import EngineStarted, Noticed, RunStarted
 from orchestrator.domain.ids import CommitId, RunId, TreeId, get_run_suffix, make_slug
+from orchestrator.domain.text.listing import join_limited
 from orchestrator.errors import UsageProblem
 from worktrees.object_store.trees import read_tree_id
 from worktrees.ref_store.refs import list_refs
 from worktrees.repositories.repository import GitRepository
+
+_SHOWN = 5
 
 
 @dataclass(frozen=True)
@@ -89,9 +92,9 @@ def _notices(repository: GitRepository, base: CommitId) -> Sequence[Noticed]:
     dirty = repository.list_dirty_paths()
     if not dirty:
         return ()
-    shown = ", ".join(dirty[:5]) + (f" and {len(dirty) - 5} more" if len(dirty) > 5 else "")
+    shown = join_limited(dirty, _SHOWN)
     text = (
-        f"your checkout has changes that are not committed ({shown}); the run starts from commit {base[:12]} "
-        "and leaves them out and alone"
+        f"your checkout has changes that are not committed ({shown}); the run starts from commit {base[:12]} and "
+        "leaves them out and alone"
     )
     return (Noticed(level="warning", text=text),)

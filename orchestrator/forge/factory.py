@@ -85,10 +85,10 @@ async def _find_endpoint(repository: GitRepository, config: Config) -> Repositor
 
 async def _read_push_url(repository: GitRepository, config: Config) -> str:
     name = config.pr.push
-    try:
-        if name:
-            return await get_push_url(repository.git, name)
+    if not name:
         return ""
+    try:
+        return await get_push_url(repository.git, name)
     except UnknownRemote as error:
         raise UsageProblem(f"{error} to push to: add it (git remote add {name} URL), or set push under [pr]") from error
     except GitError as error:

@@ -75,9 +75,8 @@ class PartnerSearch:
 
     async def _of(self, guilty: CulpritUnits) -> Units:
         prober, symptoms = self._prober(guilty.units), frozenset(guilty.symptoms)
-        nothing = UnionResult(
-            members=0, symptoms=frozenset(), searched=symptoms
-        )  # symptoms are what the base does not show
+        # symptoms are what the base does not show
+        nothing = UnionResult(members=0, symptoms=frozenset(), searched=symptoms)
         prober.results += [
             UnionResult(members=prober.full_union, symptoms=symptoms, searched=symptoms),
             UnionResult(members=prober.full_union & ~1, symptoms=frozenset(), searched=symptoms),
@@ -85,16 +84,14 @@ class PartnerSearch:
         ]
         landed = prober.list_units(prober.full_union & ~1)
         primes = await self._evidence.find_prime_suspects(self._head, guilty.result, guilty.symptoms, landed)
-        suspects = {}
-        for symptom, units in primes.items():
-            suspects[symptom] = prober.build_union(units) | 1
+        suspects = {symptom: prober.build_union(units) | 1 for symptom, units in primes.items()}
         most = _PROBES_MORE + _PROBES_A_HALVING * prober.full_union.bit_length().bit_length()
         causes, _ = await prober.find_causes(prober.full_union, guilty.symptoms, suspects, most=most)
-        needed = []
+        partners: list[UnitId] = []
         for cause in causes:
             if cause.members & 1:
-                needed.append(cause.members & ~1)
-        return tuple(dict.fromkeys(unit for union in needed for unit in prober.list_units(union)))
+                partners += prober.list_units(cause.members & ~1)
+        return tuple(dict.fromkeys(partners))
 
     def _prober(self, units: Units) -> UnionTester:
         return UnionTester(self._bench, self._landed.composer, self._name, self._head, [units], self._landed.groups)

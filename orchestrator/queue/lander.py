@@ -9,7 +9,7 @@ from orchestrator.ports.ledger import Ledger
 from orchestrator.queue.composition import Composer
 from orchestrator.queue.landing_round import LandingResult, LandingTools
 from orchestrator.queue.pr_branch import PrBranch
-from orchestrator.queue.targeted_round import TargetedRound, TargetedSearchOptions
+from orchestrator.queue.targeted_round import DEFAULT_SEARCH, TargetedRound, TargetedSearchOptions
 from worktrees.errors import RefMoved
 
 __all__ = ["Lander", "LandingResult", "TargetedSearchOptions"]
@@ -26,7 +26,7 @@ class Lander:
         name: str,
         units: Sequence[UnitId],
         composer: Composer,
-        targeting: TargetedSearchOptions = TargetedSearchOptions(),
+        targeting: TargetedSearchOptions = DEFAULT_SEARCH,
         *,
         atomic: bool = False,
         moves: bool = True,

@@ -144,10 +144,10 @@ class LandingRound:
         return HookOccurrence("landing", commit, {"landing": landing}, tasks, span=(head, commit), view=commit)
 
     def _ejected(self, guilty: Units) -> tuple[UnitEjected, ...]:
-        red = []
+        ejected = []
         for unit, result in self._blame.items():
             if unit in guilty:
-                red.append(
+                ejected.append(
                     UnitEjected(
                         round=self._name,
                         unit=unit,
@@ -156,11 +156,10 @@ class LandingRound:
                         partners=self._partners.get(unit, ()),
                     )
                 )
-        clashing = []
         for clash in self._clashes:
             if clash.with_head:
-                clashing.append(UnitEjected(round=self._name, unit=clash.unit, conflict=clash.paths))
-        return (*red, *clashing)
+                ejected.append(UnitEjected(round=self._name, unit=clash.unit, conflict=clash.paths))
+        return tuple(ejected)
 
 
 def _all_of(members: dict[UnitId, Units], names: Units) -> Units:

@@ -48,9 +48,8 @@ class PrBranch:
             return None
         needed = landed or self.base
         if commit is None or not await is_ancestor(self.repository.git, needed, commit):
-            if commit is None:
-                what = "was deleted"
-            else:
+            what = "was deleted"
+            if commit is not None:
                 what = f"stands at {commit[:12]}, which does not hold what it should"
             raise PersonNeeded(
                 f"the PR branch {self.name} {what}: put it back with `git branch --force {self.name} {needed}`, "

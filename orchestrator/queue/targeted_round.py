@@ -40,6 +40,9 @@ class TargetedSearchOptions:
     ejects_partners: bool = True
 
 
+DEFAULT_SEARCH = TargetedSearchOptions()
+
+
 class TargetedRound(LandingRound):
     """One round, with members of the union as bits in landing order."""
 

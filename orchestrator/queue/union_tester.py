@@ -17,8 +17,8 @@ _MOST_PROBES = 200
 """A hunt that has asked so often is going round in circles, as tests that come and go can make it do."""
 
 
-class UnionClash(Exception):  # noqa: N818 (no error of the run: halving has the last word then)
-    """A union cannot be tested: `unit` conflicts without units that a larger union holds."""
+class UnionClash(Exception):
+    """A union cannot be tested: `unit` conflicts without units that a larger union holds. Halving decides then."""
 
     def __init__(self, unit: UnitId) -> None:
         super().__init__(f"{unit} conflicts with a part of what it did not conflict with as a whole")

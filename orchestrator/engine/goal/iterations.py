@@ -82,11 +82,8 @@ async def _brief(
     checks: Sequence[ForgeCheck],
 ) -> IterationBrief:
     state, git = context.state, context.repository.git
-    leaves = []
-    for task in state.tasks.values():
-        if task.spec.id != ROOT_TASK:
-            leaves.append(task)
-    receipts = [state.receipts[proof.receipt] for proof in proofs]
+    leaves = [task for task in state.tasks.values() if task.spec.id != ROOT_TASK]
+    receipts = context.list_receipts(proof.receipt for proof in proofs)
     changed = await diff_trees(git, state.run.base, head)
     return IterationBrief(
         goal=state.run.goal,
@@ -144,9 +141,7 @@ async def ask_to_extend_contract(context: RunContext, verdict: IterationVerdict)
     state = context.state
     if not verdict.proposals or state.contract is None:
         return False
-    lines = []
-    for proposal in verdict.proposals:
-        lines.append(f"{proposal.id}: {proposal.text}")
+    lines = [f"{proposal.id}: {proposal.text}" for proposal in verdict.proposals]
     if context.config.approval.mode != "review":
         text = f"the judge misses in the contract: {'; '.join(lines)}"
         await context.journal.append(Noticed(level="info", text=text))
@@ -167,7 +162,7 @@ async def ask_to_extend_contract(context: RunContext, verdict: IterationVerdict)
 
 def _asked_as(state: RunState) -> str:
     """Return another name for what is judged anew: an answer holds for what was asked, and for nothing else."""
-    return f"{state.iteration}" + (f"+{state.rejudge_count}" if state.rejudge_count else "")
+    return f"{state.iteration}" + f"+{state.rejudge_count}" * bool(state.rejudge_count)
 
 
 async def begin_next_iteration(context: RunContext, verdict: IterationVerdict) -> None:

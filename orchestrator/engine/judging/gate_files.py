@@ -11,7 +11,7 @@ from orchestrator.judge.files.path_protection import is_test_path
 from orchestrator.judge.gate_files.command_words import join_path
 from orchestrator.judge.gate_files.finder import GateFileFinder, fold_path, iterate_imported_names
 from worktrees.git import Git
-from worktrees.object_store.trees import TreeEntry, list_tree, read_blobs
+from worktrees.object_store.trees import TreeEntry, list_tree, read_entry_contents
 
 _HOPS = 3
 """How far files are followed that name others."""
@@ -71,14 +71,14 @@ async def _named_by(
 
 
 def _named_in_commands(reader: GateFileFinder, commands: Sequence[str]) -> _Named:
-    return _together(reader.find_named_files(command) for command in commands)
+    return _join_named(reader.find_named_files(command) for command in commands)
 
 
 def _named_in_files(reader: GateFileFinder, contents: Mapping[str, bytes], named: _Named) -> _Named:
-    return _together(reader.find_followed_files(path, text, named[path]) for path, text in contents.items())
+    return _join_named(reader.find_followed_files(path, text, named[path]) for path, text in contents.items())
 
 
-def _together(found: Iterator[_Named]) -> _Named:
+def _join_named(found: Iterator[_Named]) -> _Named:
     joined: dict[str, frozenset[str]] = {}
     for one in found:
         for path, words in one.items():
@@ -89,8 +89,7 @@ def _together(found: Iterator[_Named]) -> _Named:
 async def _read(git: Git, entries: Sequence[TreeEntry]) -> Mapping[str, bytes]:
     """Return path → content of those that are not too large, as many as are read at all."""
     small = [one for one in entries if (one.size or 0) <= _MOST_BYTES and one.mode != SYMLINK_MODE][:_MOST_READ]
-    blobs = await read_blobs(git, [one.oid for one in small])
-    return {one.path: blobs[one.oid] for one in small}
+    return await read_entry_contents(git, small)
 
 
 async def _read_tests(git: Git, tree: Mapping[str, TreeEntry]) -> Sequence[bytes]:
@@ -99,11 +98,9 @@ async def _read_tests(git: Git, tree: Mapping[str, TreeEntry]) -> Sequence[bytes
 
 async def _read_links(git: Git, tree: Mapping[str, TreeEntry]) -> Mapping[str, str]:
     links = [entry for entry in tree.values() if entry.mode == SYMLINK_MODE][:_MOST_READ]
-    blobs = await read_blobs(git, [entry.oid for entry in links])
     found = {}
-    for entry in links:
-        folder = entry.path.rpartition("/")[0]
-        target = join_path(folder, blobs[entry.oid].decode("utf-8", "surrogateescape"))
+    for path, content in (await read_entry_contents(git, links)).items():
+        target = join_path(path.rpartition("/")[0], content.decode("utf-8", "surrogateescape"))
         if target:
-            found[entry.path] = target
+            found[path] = target
     return found

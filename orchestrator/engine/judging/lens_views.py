@@ -14,7 +14,7 @@ from orchestrator.judge.rules.diff_summary import join_first_items
 from orchestrator.judge.rules.prompt_injection import escape_hidden_text
 from worktrees.diffs.file_diffs import Diff, diff_trees, read_diff_text
 from worktrees.git import Git
-from worktrees.object_store.trees import TreeEntry, list_tree, read_blobs
+from worktrees.object_store.trees import TreeEntry, list_tree, read_entry_contents
 from worktrees.safety.path_rules import escape_path
 
 _CUT_CHARS = 20_000
@@ -34,25 +34,23 @@ async def read_lens_view(context: RunContext, view: LensView, base: CommitId, ca
         case LensView.DIFF:
             text = escape_hidden_text(await read_diff_text(git, base, candidate))
             text, unseen = order_patch(text, changed, MAX_VIEW_CHARS)
+            text = _limit_text(context, text)
             if unseen:
-                told = f"\n[not shown, or not wholly: {join_first_items([*map(escape_path, unseen)], ', ')}]"
-            else:
-                told = ""
-            return build_diff_view(_bounded(context, text) + told, changed, unseen)
+                text += f"\n[not shown, or not wholly: {join_first_items([*map(escape_path, unseen)], ', ')}]"
+            return build_diff_view(text, changed, unseen)
         case LensView.CODE:
             shown = await _code(git, changed, base, candidate)
         case LensView.CODEBASE:
             shown = await _codebase(git, changed, candidate)
-    return shown.model_copy(update={"text": _bounded(context, shown.text)})
+    return shown.model_copy(update={"text": _limit_text(context, shown.text)})
 
 
-def _bounded(context: RunContext, text: str) -> str:
+def _limit_text(context: RunContext, text: str) -> str:
     if len(text) <= MAX_VIEW_CHARS:
         return text
-    shown = context.journal.redact_text(text[: MAX_VIEW_CHARS + _CUT_CHARS])[
-        :MAX_VIEW_CHARS
-    ]  # before it could be cut in two
-    return f"{shown}\n[{len(text) - MAX_VIEW_CHARS} more characters are not shown]"
+    text, more = text[: MAX_VIEW_CHARS + _CUT_CHARS], len(text) - MAX_VIEW_CHARS
+    shown = context.journal.redact_text(text)[:MAX_VIEW_CHARS]  # before a secret could be cut in two
+    return f"{shown}\n[{more} more characters are not shown]"
 
 
 async def _code(git: Git, changed: Diff, base: CommitId, candidate: CommitId) -> ReviewMaterial:
@@ -66,9 +64,7 @@ async def _code(git: Git, changed: Diff, base: CommitId, candidate: CommitId) ->
 
 
 async def _codebase(git: Git, changed: Diff, candidate: CommitId) -> ReviewMaterial:
-    tree = {}
-    for entry in await list_tree(git, candidate):
-        tree[entry.path] = entry
+    tree = {entry.path: entry for entry in await list_tree(git, candidate)}
     there = [tree[path] for path in changed.paths if path in tree]
     contents = await _contents(git, there)
     return build_codebase_view(
@@ -87,9 +83,8 @@ async def _entries(git: Git, commit: CommitId, paths: Iterable[str]) -> list[Tre
 
 async def _contents(git: Git, entries: Iterable[TreeEntry]) -> dict[str, bytes]:
     """Return the contents of plain files that are not too large, by path."""
-    read = []
-    for e in entries:
-        if e.kind == "blob" and e.mode != SYMLINK_MODE and (e.size or 0) <= _FILE_BYTES:
-            read.append(e)
-    blobs = await read_blobs(git, [entry.oid for entry in read])
-    return {entry.path: blobs[entry.oid] for entry in read}
+    small = []
+    for entry in entries:
+        if entry.kind == "blob" and entry.mode != SYMLINK_MODE and (entry.size or 0) <= _FILE_BYTES:
+            small.append(entry)
+    return await read_entry_contents(git, small)

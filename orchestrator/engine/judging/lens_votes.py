@@ -48,15 +48,16 @@ async def _brief(
         lens=name,
         view=view,
         shown=await read_lens_view(context, view, state.attempts[-1].base, candidate.commit),
-        checks=tuple(map(summarize_receipt, _of_the_change(context, evidence))),
+        checks=tuple(map(summarize_receipt, _iterate_own_receipts(context, evidence))),
         notes=tuple(finding.text for finding in evidence.findings),
     )
 
 
-def _of_the_change(context: RunContext, evidence: VerdictEvidence) -> Iterator[Receipt]:
+def _iterate_own_receipts(context: RunContext, evidence: VerdictEvidence) -> Iterator[Receipt]:
     """Return the receipts that say how the change's own tests end; what was run beside them would only confuse."""
-    receipts = (context.state.receipts[key] for key in evidence.receipts)
-    return (receipt for receipt in receipts if receipt.kind not in GATE_VARIANTS)
+    for receipt in context.list_receipts(evidence.receipts):
+        if receipt.kind not in GATE_VARIANTS:
+            yield receipt
 
 
 def summarize_receipt(receipt: Receipt) -> CheckSummary:

@@ -9,6 +9,7 @@ from orchestrator.domain.run.criterion_status import CriterionStatus, list_crite
 from orchestrator.domain.run.state import RunState, TaskState
 from orchestrator.domain.run.task import TaskStatus
 from orchestrator.domain.sandbox.unsafe_banner import UNSAFE_BANNER
+from orchestrator.domain.text.listing import format_count, limit_lines
 from orchestrator.domain.text.sanitization import format_code_span, sanitize_markdown, to_one_line
 
 _SHOWN = 20
@@ -52,15 +53,12 @@ def format_unsafe_warning(state: RunState) -> str:
 
 def _landed(task: TaskState) -> str:
     attempts = len(task.attempts)
-    if attempts == 1:
-        tries = ""
-    else:
-        tries = f" ({attempts} attempts)"
+    tries = f" ({attempts} attempts)" * (attempts != 1)
     return f"`{task.spec.id}` {sanitize_markdown(to_one_line(task.spec.title))}{tries}"
 
 
 def _not_landed(task: TaskState) -> str:
-    cause = f" ({task.cause})" if task.cause else ""
+    cause = f" ({task.cause})" * bool(task.cause)
     return f"`{task.spec.id}`: {task.status}{cause} – {sanitize_markdown(to_one_line(task.reason))}"
 
 
@@ -75,14 +73,11 @@ def _contract(state: RunState) -> str:
 
 
 def _criterion(one: CriterionStatus) -> str:
-    if one.criterion.id == GOAL_CRITERION:
-        said = ""
-    else:
+    said = shown = ""
+    if one.criterion.id != GOAL_CRITERION:
         said = f" {sanitize_markdown(to_one_line(one.criterion.text, _CHARS))}"
     if one.finding:
         shown = f" – {sanitize_markdown(to_one_line(one.finding.evidence, _CHARS))}"
-    else:
-        shown = ""
     if one.criterion.command and one.after and one.criterion.id != GATE_CRITERION:
         codes = f"{_counts(one.before)} on the base, {_counts(one.after)} on this branch"
         shown += f"; {format_code_span(one.criterion.command)}: {codes}"
@@ -91,10 +86,7 @@ def _criterion(one: CriterionStatus) -> str:
 
 def format_gate_evidence(state: RunState) -> str:
     """Return the gate before and after, as a table with the command to run again."""
-    rows = []
-    after = {}
-    for receipt in get_head_receipts(state):
-        after[receipt.check] = receipt
+    rows, after = [], {receipt.check: receipt for receipt in get_head_receipts(state)}
     for check, before in state.get_baseline_receipts().items():
         rows.append(f"| {_cell(before.command)} | {_counts(before)} | {_counts(after.get(check))} |")
     return "\n".join(("### Evidence", "", "| check | on the base | on this branch |", "|---|---|---|", *rows))
@@ -102,12 +94,10 @@ def format_gate_evidence(state: RunState) -> str:
 
 def format_flaky_section(state: RunState) -> str:
     """Return the tests that passed and failed on one tree: no run says anything certain of them."""
-    tests = state.list_flaky_tests()
     lines = []
-    for test, seen in tests[:_SHOWN]:
-        lines.append(f"{format_code_span(to_one_line(test))}: on {seen} tree{'s' * (seen != 1)}")
-    more = [f"and {len(tests) - _SHOWN} more"] if len(tests) > _SHOWN else []
-    return _section("Flaky tests, which passed and failed on one tree", [*lines, *more])
+    for test, trees in state.list_flaky_tests():
+        lines.append(f"{format_code_span(to_one_line(test))}: on {format_count(trees, 'tree')}")
+    return _section("Flaky tests, which passed and failed on one tree", limit_lines(lines, _SHOWN))
 
 
 def format_violation_section(state: RunState) -> str:
@@ -116,8 +106,7 @@ def format_violation_section(state: RunState) -> str:
     lines = []
     for (task, kind), count in counts.items():
         lines.append(f"`{task or '?'}`: {kind}, {count} times")
-    more = [f"and {len(lines) - _SHOWN} more"] if len(lines) > _SHOWN else []
-    return _section("Tried beyond the walls, by words or by what refused it", [*lines[:_SHOWN], *more])
+    return _section("Tried beyond the walls, by words or by what refused it", limit_lines(lines, _SHOWN))
 
 
 def _cell(command: str) -> str:
@@ -129,13 +118,12 @@ def get_head_receipts(state: RunState) -> tuple[Receipt, ...]:
     """Return the gate's receipts on the tree that landed last, newest per check; the baseline if nothing landed."""
     if not state.landings:
         return tuple(state.get_baseline_receipts().values())
-    tree = state.landings[-1].tree
-    checks = state.get_baseline_receipts()
+    tree, checks = state.landings[-1].tree, state.get_baseline_receipts()
     found = {}
     for receipt in state.receipts.values():
-        if receipt.tree == tree:
+        if receipt.tree == tree and receipt.check in checks:
             found[receipt.check] = receipt
-    return tuple(receipt for check, receipt in found.items() if check in checks)
+    return tuple(found.values())
 
 
 def _counts(receipt: Receipt | None) -> str:

@@ -14,6 +14,7 @@ from orchestrator.domain.judging.forge_check import (
     limit_checks,
     list_check_names,
 )
+from orchestrator.domain.text.listing import join_limited
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.control.stop_signals import require_not_stopping
 from orchestrator.engine.pull_request.description import format_goal_body, format_goal_title
@@ -96,14 +97,10 @@ async def _pause(context: RunContext, seconds: float) -> None:
 
 def _late(context: RunContext, pr: PrOpened, seen: Sequence[ForgeCheck]) -> LimitReached:
     run, settings = context.state.run.run, context.config.pr
-    pending = list_check_names(seen, "pending")
-    if len(pending) > _SHOWN:
-        more = f" and {len(pending) - _SHOWN} more"
-    else:
-        more = ""
+    pending = join_limited(list_check_names(seen, "pending"), _SHOWN)
     without = "--set pr.checks_wait_s=0" + " --set pr.merge=never" * (settings.merge != "never")
     return LimitReached(
-        f"checks of {pr.url} have not ended within {settings.checks_wait_s:g} s: {', '.join(pending[:_SHOWN])}{more}. "
+        f"checks of {pr.url} have not ended within {settings.checks_wait_s:g} s: {pending}. "
         f"Nothing is rejected: see there what holds them up, then wait on with orchestrate resume {run}, or go on "
         f"without them: orchestrate resume {run} {without}"
     )

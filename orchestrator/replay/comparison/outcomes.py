@@ -47,9 +47,9 @@ def get_final_tree(state: RunState) -> str:
 
 def find_changed_facts(then: Sequence[RecordedEvent], now: Sequence[RecordedEvent]) -> Iterator[Divergence]:
     """Yield the recording's facts that the replay has otherwise, in recorded order, without what it has not come to."""
-    told = {(name, time): value for _, name, time, value in _timed(now)}
+    told = {(name, time): value for _, name, time, value in _number_facts(now)}
     seen: set[str] = set()
-    for recorded, name, time, value in _timed(then):
+    for recorded, name, time, value in _number_facts(then):
         if name not in seen and (other := told.get((name, time), value)) != value:
             seen.add(name)
             yield Divergence(seq=recorded.seq, what=f"{name}: {value} recorded, {other} replayed")
@@ -57,22 +57,33 @@ def find_changed_facts(then: Sequence[RecordedEvent], now: Sequence[RecordedEven
 
 def find_missing_facts(then: Sequence[RecordedEvent], now: Sequence[RecordedEvent]) -> Iterator[Divergence]:
     """Yield facts of the recording that the replay, which has ended, never came to."""
-    told = {name for recorded in now for name, _ in _facts(recorded.event)}
-    for recorded, name, _, value in _timed(then):
+    told = {name for recorded in now for name, _ in _iterate_facts(recorded.event)}
+    for recorded, name, _, value in _number_facts(then):
         if name not in told:
             yield Divergence(seq=recorded.seq, what=f"{name}: {value} recorded, nothing replayed")
 
 
-def _timed(events: Sequence[RecordedEvent]) -> Iterator[tuple[RecordedEvent, str, int, str]]:
+def _number_facts(events: Sequence[RecordedEvent]) -> Iterator[tuple[RecordedEvent, str, int, str]]:
     """Yield every fact with which time it is that there is one of this name: a file may be ejected before it lands."""
     times: Counter[str] = Counter()
     for recorded in events:
-        for name, value in _facts(recorded.event):
+        for name, value in _iterate_facts(recorded.event):
             times[name] += 1
             yield recorded, name, times[name], value
 
 
-def _facts(event: Event) -> Iterator[tuple[str, str]]:
+def _iterate_facts(event: Event) -> Iterator[tuple[str, str]]:
+    match event:
+        case LandingFinished():
+            for unit in event.units:
+                yield f"queue's word on {unit}", "landed"
+        case FileMoved(status=FileStatus.MERGED | FileStatus.REJECTED | FileStatus.UNCHANGED | FileStatus.NEEDS_HUMAN):
+            yield f"end of {event.path}", f"{event.status} {event.blob or ''}".strip()
+        case _:
+            yield from _iterate_task_facts(event)
+
+
+def _iterate_task_facts(event: Event) -> Iterator[tuple[str, str]]:
     match event:
         case CandidateTaken():
             yield f"tree of attempt {event.number} at {event.task}", event.tree
@@ -87,11 +98,6 @@ def _facts(event: Event) -> Iterator[tuple[str, str]]:
             yield f"verdict on iteration {event.number}", event.verdict.decision
         case UnitEjected():
             yield f"queue's word on {event.unit}", "ejected"
-        case LandingFinished():
-            for unit in event.units:
-                yield (f"queue's word on {unit}", "landed")
-        case FileMoved(status=FileStatus.MERGED | FileStatus.REJECTED | FileStatus.UNCHANGED | FileStatus.NEEDS_HUMAN):
-            yield f"end of {event.path}", f"{event.status} {event.blob or ''}".strip()
         case RunEnded():
             yield "outcome", event.outcome
 

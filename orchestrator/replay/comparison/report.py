@@ -30,6 +30,16 @@ class RepeatedRole(FrozenModel):
     calls: tuple[RepeatedCall, ...]
     spent: Usage
 
+    @property
+    def same_count(self) -> int:
+        """The number of calls that decided the same."""
+        return sum(call.is_same for call in self.calls)
+
+    @property
+    def failed_count(self) -> int:
+        """The number of calls that brought no answer."""
+        return sum(call.new is None for call in self.calls)
+
 
 class ReplayReport(FrozenModel):
     """A replay held against its recording. `divergences` are in recorded order.
@@ -124,11 +134,7 @@ def build_report_object(report: ReplayReport) -> dict[str, Any]:
             "same_but_for_times": report.same_steadied,
             "different": sum(one.session is not None for one in report.divergences),
         },
-        "landings": [
-            {**pair.model_dump(mode="json", exclude={"is_same_commit"}), "same": pair.is_same}
-            | {"same_commit": pair.is_same_commit}
-            for pair in report.landings
-        ],
+        "landings": list(map(_landing_object, report.landings)),
         "final_tree": {
             "recorded": report.recorded_tree,
             "replayed": report.replayed_tree,
@@ -144,18 +150,24 @@ def build_report_object(report: ReplayReport) -> dict[str, Any]:
     }
 
 
+def _landing_object(pair: LandingPair) -> dict[str, Any]:
+    landing = pair.model_dump(mode="json", exclude={"is_same_commit"})
+    return landing | {"same": pair.is_same, "same_commit": pair.is_same_commit}
+
+
 def _asking_object(asking: RepeatedRole) -> dict[str, Any]:
-    same = sum(call.is_same for call in asking.calls)
-    failed = sum(call.new is None for call in asking.calls)
+    usd, same, failed = None, asking.same_count, asking.failed_count
+    if not asking.spent.unpriced_calls:
+        usd = float(asking.spent.cost_usd)
     return {
         "role": asking.role,
         "models": list(asking.models),
-        "calls": [_call_object(call) for call in asking.calls],
+        "calls": list(map(_call_object, asking.calls)),
         "same": same,
         "different": len(asking.calls) - same - failed,
         "failed": failed,
         "spent": {
-            "usd": float(asking.spent.cost_usd) if not asking.spent.unpriced_calls else None,
+            "usd": usd,
             "tokens": asking.spent.tokens,
             "calls": asking.spent.calls,
         },
@@ -163,7 +175,9 @@ def _asking_object(asking: RepeatedRole) -> dict[str, Any]:
 
 
 def _call_object(call: RepeatedCall) -> dict[str, Any]:
-    parting = dict(zip(("at", "recorded", "new"), call.parting, strict=True)) if call.parting else None
+    parting = None
+    if call.parting is not None:
+        parting = dict(zip(("at", "recorded", "new"), call.parting, strict=True))
     return {
         **call.model_dump(mode="json", exclude={"parting"}),
         "same": call.is_same,

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator, Sequence
 
+from orchestrator.domain.text.listing import join_limited
 from orchestrator.domain.text.sanitization import to_one_line
 from orchestrator.replay.comparison.outcomes import LandingPair
 from orchestrator.replay.comparison.report import RepeatedRole, ReplayReport
@@ -10,6 +11,7 @@ from orchestrator.replay.comparison.requests import Divergence
 from orchestrator.replay.reask import RepeatedCall
 
 _SHOWN = 60
+_UNITS = 4
 
 
 def render_report(report: ReplayReport) -> Iterator[str]:
@@ -43,10 +45,7 @@ def _verdict(report: ReplayReport) -> str:
     else:
         so_far = ", as far as the recording goes"
     if report.asking:
-        if not report.unexpected:
-            run = "the run is the same"
-        else:
-            run = "it diverges"
+        run = "it diverges" if report.unexpected else "the run is the same"
         return f"{run}{so_far}; the {report.asking.role} was asked again"
     if report.divergences:
         return f"it diverges{so_far}"
@@ -54,11 +53,11 @@ def _verdict(report: ReplayReport) -> str:
 
 
 def _divergence(what: str, found: Sequence[Divergence]) -> Iterator[str]:
-    first, more = found[0], f" ({len(found) - 1} more follow)" if len(found) > 1 else ""
+    first, more, where = found[0], "", ""
+    if len(found) > 1:
+        more = f" ({len(found) - 1} more follow)"
     if first.session:
         where = f"{first.role} session {first.session}, turn {first.turn}: "
-    else:
-        where = ""
     yield f"  first {what}, at event {first.seq}{more}"
     yield f"    {where}{first.what}"
     for line in first.diff:
@@ -76,12 +75,8 @@ def _requests(report: ReplayReport) -> str:
 
 
 def _pair(pair: LandingPair) -> str:
-    units = ", ".join(pair.units[:4]) + (f" and {len(pair.units) - 4} more" if len(pair.units) > 4 else "")
-    if pair.is_same_commit or not pair.is_same:
-        commit = ""
-    else:
-        commit = ", other commit"
-    return f"{_trees(pair.recorded, pair.replayed)}{commit}  {units}"
+    commit = ", other commit" * (pair.is_same and not pair.is_same_commit)
+    return f"{_trees(pair.recorded, pair.replayed)}{commit}  {join_limited(pair.units, _UNITS)}"
 
 
 def _trees(then: str | None, now: str | None) -> str:
@@ -100,15 +95,18 @@ def _asking(asking: RepeatedRole) -> Iterator[str]:
     yield f"the {asking.role} on {', '.join(asking.models)}"
     for call in asking.calls:
         yield from _call(call)
-    same = sum(call.is_same for call in asking.calls)
-    failed = sum(call.new is None for call in asking.calls)
-    told = f"{same} of {len(asking.calls)} calls decide the same" + (f", {failed} failed" if failed else "")
-    yield f"  {told}; asking again cost {asking.spent.cost_text} ({asking.spent.tokens:,} tokens)"
+    counts = f"{asking.same_count} of {len(asking.calls)} calls decide the same"
+    if asking.failed_count:
+        counts += f", {asking.failed_count} failed"
+    yield f"  {counts}; asking again cost {asking.spent.cost_text} ({asking.spent.tokens:,} tokens)"
 
 
 def _call(call: RepeatedCall) -> Iterator[str]:
-    sign = "=" if call.is_same else "!"
-    now = f"failed: {call.error}" if call.new is None else "the same" if call.is_same else call.new
+    sign, now = "!", call.new
+    if now is None:
+        now = f"failed: {call.error}"
+    elif call.is_same:
+        sign, now = "=", "the same"
     yield f"  {sign} {call.session} turn {call.turn}: {to_one_line(call.recorded, 120)} → {to_one_line(now, 120)}"
     if call.parting and not call.is_same:
         path, then, new = call.parting

@@ -1,5 +1,6 @@
 """The first line of the dashboard."""
 
+from orchestrator.domain.text.listing import format_count
 from decimal import Decimal
 from functools import cache
 
@@ -9,15 +10,7 @@ from hypothesis import strategies as st
 
 from orchestrator.domain.budget.usage import Usage
 from orchestrator.domain.fold.projection import fold_events
-from orchestrator.tui.rows.header_line import (
-    HeaderPart,
-    build_header_parts,
-    fit_header_parts,
-    format_count,
-    format_elapsed,
-    format_spent,
-    render_share_bar,
-)
+from orchestrator.tui.rows.header_line import (HeaderPart, build_header_parts, fit_header_parts, format_elapsed, format_spent, render_share_bar)
 from tests.running.migrated import told
 from tests.tui.sources import IN_THE_MIDDLE, kept
 
