@@ -88,7 +88,7 @@ class ModelPlanner:
                 (f"{name}: {settings.description or settings.model}" for name, settings in sorted(variants.items())),
                 "- (only the usual worker)",
             ),
-            earlier=_earlier(brief),
+            earlier=_render_history(brief),
         )
 
 
@@ -114,7 +114,7 @@ def _budget(limits: PlanLimits) -> str:
     return ""
 
 
-def _earlier(brief: PlanningBrief) -> str:
+def _render_history(brief: PlanningBrief) -> str:
     """Return what happened before this round, oldest first."""
     parts = []
     if brief.reasons:

@@ -53,11 +53,11 @@ class ModelWorker:
             settings=self._settings(task.variant),
             prompt=prompt.sha,
             system=prompt.render_text(tools=", ".join(f"`{name}`" for name in tools), gate=brief.gate),
-            brief=_told(self._around.prompts, brief, goes_on),
+            brief=_build_brief(self._around.prompts, brief, goes_on),
             tools=tools,
             workspace=workspace,
             anchor=build_anchor_ref(self._around.ledger.state.run.run, task.id, str(attempt.number)),
-            continues=_before(attempt) if goes_on else None,
+            continues=_find_previous_session(attempt) if goes_on else None,
             until=attempt.fork.turn if attempt.fork else None,
             tier=tier,
         )
@@ -82,22 +82,22 @@ class ModelWorker:
         ]
 
 
-def _before(attempt: Attempt) -> SessionId:
+def _find_previous_session(attempt: Attempt) -> SessionId:
     """Return the conversation that this attempt goes on with."""
     if attempt.fork:
         return attempt.fork.session
     return attempt.model_copy(update={"number": attempt.number - 1}).session
 
 
-def _told(prompts: PromptSource, brief: WorkBrief, goes_on: bool) -> str:
+def _build_brief(prompts: PromptSource, brief: WorkBrief, goes_on: bool) -> str:
     if brief.file is not None:
         return format_file_brief(prompts, brief.task.id, brief.file)
     if goes_on:
-        return _again(prompts, brief)
-    return _first(prompts, brief)
+        return _render_follow_up(prompts, brief)
+    return _render_first_brief(prompts, brief)
 
 
-def _first(prompts: PromptSource, brief: WorkBrief) -> str:
+def _render_first_brief(prompts: PromptSource, brief: WorkBrief) -> str:
     task = brief.task
     return prompts.load_prompt("worker-brief").render_text(
         task=task.id,
@@ -110,7 +110,7 @@ def _first(prompts: PromptSource, brief: WorkBrief) -> str:
         decisions="; ".join(task.decisions) or "only what the outcome leaves open",
         checks="; ".join(f"`{check}`" for check in task.checks) or "none of its own",
         goal=brief.goal,
-        earlier=_earlier(brief.attempt),
+        earlier=_render_history(brief.attempt),
     )
 
 
@@ -120,7 +120,7 @@ _GO_ON = (
 )
 
 
-def _earlier(attempt: Attempt) -> str:
+def _render_history(attempt: Attempt) -> str:
     """Return what a person says, and what became of the attempt before."""
     if attempt.note:
         note = f"A person who follows the run says: {attempt.note}\n\n"
@@ -144,7 +144,7 @@ def _before_this(attempt: Attempt) -> str:
     return "\n\n".join(parts)
 
 
-def _again(prompts: PromptSource, brief: WorkBrief) -> str:
+def _render_follow_up(prompts: PromptSource, brief: WorkBrief) -> str:
     attempt = brief.attempt
     if attempt.fork:
         said = attempt.note or "Go on from here, on another way than before."

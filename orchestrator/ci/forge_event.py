@@ -80,27 +80,27 @@ def parse_event(kind: str, payload: Mapping[str, Any], job: str, usual: JobDefau
     """
     match kind:
         case "workflow_dispatch":
-            return _dispatched(_part(payload, "inputs"), job, usual)
+            return _read_dispatch(_get_part(payload, "inputs"), job, usual)
         case "repository_dispatch":
-            return _dispatched(_part(payload, "client_payload"), job, usual)
+            return _read_dispatch(_get_part(payload, "client_payload"), job, usual)
         case "schedule":
             if not usual.scheduled_goal.strip():
                 raise UsageProblem("a schedule needs a goal: set the repository's variable ORCHESTRATE_GOAL")
             return _build_order(f"run-{job}", usual, goal=usual.scheduled_goal)
         case "issues":
-            return _labelled(payload, usual)
+            return _read_label(payload, usual)
         case "issue_comment":
-            return _commented(payload, usual)
+            return _read_comment(payload, usual)
     raise UsageProblem(f"no run is started by the event {kind!r}: it may bring code or words of anybody")
 
 
-def _dispatched(inputs: Mapping[str, Any], job: str, usual: JobDefaults) -> JobOrder:
-    goal, run, issue = _text(inputs, "goal"), _text(inputs, "resume_run"), _text(inputs, "issue")
-    _require(_NUMBER, issue, "issue", "the number of an issue")
-    _require(_RUN, run, "resume_run", "the id of a run, or the end of one")
+def _read_dispatch(inputs: Mapping[str, Any], job: str, usual: JobDefaults) -> JobOrder:
+    goal, run, issue = _get_text(inputs, "goal"), _get_text(inputs, "resume_run"), _get_text(inputs, "issue")
+    _require_match(_NUMBER, issue, "issue", "the number of an issue")
+    _require_match(_RUN, run, "resume_run", "the id of a run, or the end of one")
     if bool(goal) == bool(run):
         raise UsageProblem("say either a goal, or a run to go on with")
-    time_limit_s, budget_usd = _seconds(_text(inputs, "time_limit"), usual), _text(inputs, "budget_usd")
+    time_limit_s, budget_usd = _parse_seconds(_get_text(inputs, "time_limit"), usual), _get_text(inputs, "budget_usd")
     key, is_dry = "", False
     if not run:
         key, is_dry = f"run-{job}", str(inputs.get("dry_run", "")).lower() == "true"
@@ -110,40 +110,40 @@ def _dispatched(inputs: Mapping[str, Any], job: str, usual: JobDefaults) -> JobO
     return _build_order(key, JobDefaults(time_limit_s, budget_usd), goal=goal, run=run, issue=issue, dry_run=is_dry)
 
 
-def _labelled(payload: Mapping[str, Any], usual: JobDefaults) -> JobOrder:
-    issue = _issue(payload)
-    return _build_order(f"issue-{issue}", usual, goal=_words(payload["issue"]), issue=issue)
+def _read_label(payload: Mapping[str, Any], usual: JobDefaults) -> JobOrder:
+    issue = _read_issue_number(payload)
+    return _build_order(f"issue-{issue}", usual, goal=_join_issue_text(payload["issue"]), issue=issue)
 
 
-def _commented(payload: Mapping[str, Any], usual: JobDefaults) -> JobOrder:
-    issue, text = _issue(payload), _text(_part(payload, "comment"), "body")
+def _read_comment(payload: Mapping[str, Any], usual: JobDefaults) -> JobOrder:
+    issue, text = _read_issue_number(payload), _get_text(_get_part(payload, "comment"), "body")
     found = _COMMAND.match(text)
     if found is None:
         raise UsageProblem("the comment asks for nothing: /orchestrate run, resume, approve or deny")
     verb, rest = found[1], found[2].strip()
     key = f"issue-{issue}"
     if verb == "run":
-        return _build_order(key, usual, goal=rest or _words(payload["issue"]), issue=issue, is_restart=True)
+        return _build_order(key, usual, goal=rest or _join_issue_text(payload["issue"]), issue=issue, is_restart=True)
     word = rest.split()[0] if rest else ""
     usual = JobDefaults(usual.time_limit_s)  # a run that goes on has its budget
     if verb == "resume":
-        _require(_RUN, word, "resume", "the id of a run, or the end of one")
+        _require_match(_RUN, word, "resume", "the id of a run, or the end of one")
         return _build_order("" if word else key, usual, run=word, issue=issue)
-    _require(_ITEM, word, verb, "an item as the run names it, or its number")
+    _require_match(_ITEM, word, verb, "an item as the run names it, or its number")
     return _build_order(key, usual, answer=f"{verb} {word}".strip(), issue=issue)
 
 
-def _issue(payload: Mapping[str, Any]) -> str:
-    issue = _part(payload, "issue")
+def _read_issue_number(payload: Mapping[str, Any]) -> str:
+    issue = _get_part(payload, "issue")
     if issue.get("pull_request"):
         raise UsageProblem("a pull request is no goal: write an issue")
-    number = _text(issue, "number")
+    number = _get_text(issue, "number")
     if not _NUMBER.fullmatch(number):
         raise UsageProblem("the event names no issue")
     return number
 
 
-def _part(payload: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+def _get_part(payload: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     """Return what stands under a name; nothing, if that is not what the forge would write there."""
     found = payload.get(name)
     if isinstance(found, Mapping):
@@ -151,15 +151,17 @@ def _part(payload: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     return {}
 
 
-def _words(issue: Mapping[str, Any]) -> str:
-    return f"{_text(issue, 'title')}\n\n{_text(issue, 'body')}"
+def _join_issue_text(issue: Mapping[str, Any]) -> str:
+    return f"{_get_text(issue, 'title')}\n\n{_get_text(issue, 'body')}"
 
 
 def _build_order(key: str, usual: JobDefaults, *, goal: str = "", **more: Any) -> JobOrder:  # noqa: ANN401
     goal = goal and _extract_goal(goal)
     if not goal and not more.get("run") and not more.get("answer") and not more.get("issue"):
         raise UsageProblem("there is no goal: what people see of the text is empty")
-    return JobOrder(key=key, goal=goal, time_limit_s=usual.time_limit_s, budget_usd=_dollars(usual.budget_usd), **more)
+    return JobOrder(
+        key=key, goal=goal, time_limit_s=usual.time_limit_s, budget_usd=_parse_dollars(usual.budget_usd), **more
+    )
 
 
 def _extract_goal(text: str) -> str:
@@ -173,19 +175,19 @@ def _extract_goal(text: str) -> str:
     return cut + _CUT
 
 
-def _text(values: Mapping[str, Any], name: str) -> str:
+def _get_text(values: Mapping[str, Any], name: str) -> str:
     value = values.get(name)
     if isinstance(value, str | int | float):
         return str(value).strip()
     return ""
 
 
-def _require(pattern: re.Pattern[str], value: str, name: str, what: str) -> None:
+def _require_match(pattern: re.Pattern[str], value: str, name: str, what: str) -> None:
     if value and not pattern.fullmatch(value):
         raise UsageProblem(f"{name}: {json.dumps(value[:80])} is not {what}")
 
 
-def _seconds(text: str, usual: JobDefaults) -> int:
+def _parse_seconds(text: str, usual: JobDefaults) -> int:
     parts = _TIME.fullmatch(text)
     if parts is None:
         raise UsageProblem(f"time_limit: {json.dumps(text[:80])} is no duration: write for example 5h30m or 90m")
@@ -199,7 +201,7 @@ def _seconds(text: str, usual: JobDefaults) -> int:
     return wanted or usual.time_limit_s
 
 
-def _dollars(text: str) -> str:
+def _parse_dollars(text: str) -> str:
     try:
         value = float(text or 0)
     except ValueError:

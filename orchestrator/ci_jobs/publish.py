@@ -92,11 +92,11 @@ async def publish_run(options: Options, wish: PublishRequest) -> PublishedRun:
         opened = await _put(around, wish, delivered)
     except OrchestrateError as problem:
         with suppress(OrchestrateError):  # that the issue cannot be told either is the lesser problem
-            await _tell(
+            await _comment_on_issue(
                 around, wish, delivered.state, f"**It could not be published:** {sanitize_markdown(str(problem))}"
             )
         raise
-    await _tell(around, wish, delivered.state, render_issue_comment(end, opened, delivered.state))
+    await _comment_on_issue(around, wish, delivered.state, render_issue_comment(end, opened, delivered.state))
     return PublishedRun(end, opened)
 
 
@@ -129,7 +129,7 @@ async def _put(around: ProjectContext, wish: PublishRequest, delivered: Delivere
         await _push(around, wish, one)
     if wish.by_push:
         return tuple(_by_push(one) for one in asked)
-    async with open_forge(around.repository, Path(), around.config, delivered.state, _silent) as forge:
+    async with open_forge(around.repository, Path(), around.config, delivered.state, _ignore_wait) as forge:
         return tuple([await forge.open_pull_request(one.request) for one in asked])
 
 
@@ -209,12 +209,12 @@ def _next(end: JobResult, state: RunState) -> str:
     return "`/orchestrate resume` goes on where that helps, `/orchestrate run` begins anew."
 
 
-async def _tell(around: ProjectContext, wish: PublishRequest, state: RunState, text: str) -> None:
+async def _comment_on_issue(around: ProjectContext, wish: PublishRequest, state: RunState, text: str) -> None:
     if wish.issue is None:
         return
     async with open_forge_repository(around.repository, around.config) as forge:
         await forge.upsert_comment(wish.issue, build_marker(state.run.run, "status"), text)
 
 
-async def _silent(_: str) -> None:
+async def _ignore_wait(_: str) -> None:
     """Nobody is told of waits."""

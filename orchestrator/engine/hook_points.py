@@ -40,7 +40,7 @@ async def notify_run_ended(context: RunContext) -> None:
 
 async def find_attempt_veto(context: RunContext, state: TaskState, attempt: Attempt) -> str | None:
     """Return why an attempt may not begin."""
-    return await context.hooks.find_veto(_moment("attempt", state, attempt))
+    return await context.hooks.find_veto(_build_occurrence("attempt", state, attempt))
 
 
 async def notify_attempt_ended(context: RunContext, task: TaskId) -> None:
@@ -49,12 +49,12 @@ async def notify_attempt_ended(context: RunContext, task: TaskId) -> None:
     end = state.ends[-1]
     handoff = end.handoff.model_dump(mode="json") if end.handoff else None
     told = {"exit": end.exit, "detail": end.detail, "handoff": handoff}
-    await context.hooks.notify_after(_moment("attempt", state, state.attempts[-1], **told))
+    await context.hooks.notify_after(_build_occurrence("attempt", state, state.attempts[-1], **told))
 
 
 async def apply_verdict_veto(context: RunContext, task: TaskId, verdict: Verdict) -> Verdict:
     """Return the verdict if it may stand: a vetoed merge becomes a rejection, other verdicts cannot be vetoed."""
-    veto = await context.hooks.find_veto(_of_verdict(context.state.tasks[task], verdict))
+    veto = await context.hooks.find_veto(_build_verdict_occurrence(context.state.tasks[task], verdict))
     if veto is None or verdict.kind != VerdictKind.MERGE:
         return verdict
     refused = {
@@ -68,15 +68,15 @@ async def apply_verdict_veto(context: RunContext, task: TaskId, verdict: Verdict
 async def notify_verdict_given(context: RunContext, task: TaskId) -> None:
     """Tell the verdict on the latest attempt."""
     state = context.state.tasks[task]
-    await context.hooks.notify_after(_of_verdict(state, state.verdicts[-1].verdict))
+    await context.hooks.notify_after(_build_verdict_occurrence(state, state.verdicts[-1].verdict))
 
 
-def _of_verdict(state: TaskState, verdict: Verdict) -> HookOccurrence:
+def _build_verdict_occurrence(state: TaskState, verdict: Verdict) -> HookOccurrence:
     told = verdict.model_dump(mode="json", include={"kind", "cause", "reasons", "receipts"})
-    return _moment("verdict", state, state.attempts[-1], verdict=told)
+    return _build_occurrence("verdict", state, state.attempts[-1], verdict=told)
 
 
-def _moment(scope: HookScope, state: TaskState, attempt: Attempt, **told: object) -> HookOccurrence:
+def _build_occurrence(scope: HookScope, state: TaskState, attempt: Attempt, **told: object) -> HookOccurrence:
     """Return the occurrence of an attempt: what it starts from while it has no candidate, then what it made."""
     spec = state.spec
     candidate = next((taken for taken in state.candidates if taken.number == attempt.number), None)

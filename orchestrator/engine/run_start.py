@@ -46,8 +46,8 @@ async def build_first_events(
         UsageProblem: its PR branch cannot exist beside a branch that does.
     """
     base = new.base or CommitId(repository.read_head_commit())
-    branch = _branch_name(new, run)
-    await _require_free(repository, branch)
+    branch = _build_branch_name(new, run)
+    await _require_free_name(repository, branch)
     started = RunStarted(
         run=run,
         mode=new.mode,
@@ -61,7 +61,7 @@ async def build_first_events(
         settings=config.model_dump(mode="json", by_alias=True),
         recipe=new.recipe,
     )
-    return started, *_notices(repository, base), *new.events
+    return started, *_build_notices(repository, base), *new.events
 
 
 def build_engine_started(epoch: int) -> EngineStarted:
@@ -69,13 +69,13 @@ def build_engine_started(epoch: int) -> EngineStarted:
     return EngineStarted(epoch=epoch, pid=os.getpid(), host=socket.gethostname(), version=__version__)
 
 
-def _branch_name(new: NewRun, run: RunId) -> str:
+def _build_branch_name(new: NewRun, run: RunId) -> str:
     if new.mode == "migration":
         return f"{new.branch_prefix}{run}"
     return f"{new.branch_prefix}{make_slug(new.goal)}-{get_run_suffix(run)}"
 
 
-async def _require_free(repository: GitRepository, branch: str) -> None:
+async def _require_free_name(repository: GitRepository, branch: str) -> None:
     """Make sure that the branch can exist: git cannot keep `a/b` beside a branch `a`."""
     refs = await list_refs(repository.git, "refs/heads/")
     parts = branch.split("/")
@@ -88,7 +88,7 @@ async def _require_free(repository: GitRepository, branch: str) -> None:
             )
 
 
-def _notices(repository: GitRepository, base: CommitId) -> Sequence[Noticed]:
+def _build_notices(repository: GitRepository, base: CommitId) -> Sequence[Noticed]:
     dirty = repository.list_dirty_paths()
     if not dirty:
         return ()

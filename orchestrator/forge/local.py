@@ -37,9 +37,9 @@ class LocalForge:
     async def open_pull_request(self, request: PullRequest) -> OpenedPullRequest:
         """Open the pull request, or update the one that has the same head branch."""
         await remove_dead_ref_locks(self._git, (_PREFIX,))
-        ref = await self._recorded(request)
+        ref = await self._record_ref(request)
         while ref is None:  # another run took the number
-            ref = await self._recorded(request)
+            ref = await self._record_ref(request)
         page = self._directory / f"{parse_ref_number(ref)}.md"
         await to_thread.run_sync(_write_page, page, request)
         return OpenedPullRequest(forge=self.name, ref=ref, url=page.as_uri())
@@ -55,18 +55,18 @@ class LocalForge:
     async def close_pull_request(self, ref: str, comment: str) -> None:
         """Do nothing: the pull request stays a ref with its history."""
 
-    async def _recorded(self, request: PullRequest) -> str | None:
+    async def _record_ref(self, request: PullRequest) -> str | None:
         """Return the ref that now holds the pull request; None if somebody else moved it at the same time."""
         refs = await list_refs(self._git, _PREFIX)
-        ref = await self._of_branch(refs, request.head) or f"{_PREFIX}{_next_number(refs)}"
-        commit = await self._commit(request, refs.get(ref))
+        ref = await self._find_ref_of_branch(refs, request.head) or f"{_PREFIX}{_next_number(refs)}"
+        commit = await self._commit_request(request, refs.get(ref))
         try:
             await move_ref(self._git, ref, commit, refs.get(ref), f"pull request {request.head}")
         except RefMoved:
             return None
         return ref
 
-    async def _of_branch(self, refs: dict[str, str], head: str) -> str | None:
+    async def _find_ref_of_branch(self, refs: dict[str, str], head: str) -> str | None:
         for ref, commit in refs.items():
             entries = {}
             for entry in await list_tree(self._git, commit):
@@ -75,10 +75,10 @@ class LocalForge:
                 return ref
         return None
 
-    async def _commit(self, request: PullRequest, previous: str | None) -> str:
+    async def _commit_request(self, request: PullRequest, previous: str | None) -> str:
         data = json.dumps(request.model_dump(mode="json", exclude={"body"}), indent=1).encode()
         files = {
-            "PR.md": ("100644", await write_blob(self._git, _page(request).encode())),
+            "PR.md": ("100644", await write_blob(self._git, _render_page(request).encode())),
             "pr.json": ("100644", await write_blob(self._git, data)),
         }
         tree = await overlay_tree(self._git, await write_empty_tree(self._git), files)
@@ -103,14 +103,14 @@ async def read_pull_request(git: Git, ref: str) -> PullRequest:
     data = json.loads(await read_blob(git, f"{ref}:pr.json"))
     page = (await read_blob(git, f"{ref}:PR.md")).decode()
     bare = PullRequest.model_validate({**data, "body": ""})
-    return bare.model_copy(update={"body": page.removeprefix(_page(bare).removesuffix("\n")).removesuffix("\n")})
+    return bare.model_copy(update={"body": page.removeprefix(_render_page(bare).removesuffix("\n")).removesuffix("\n")})
 
 
 def _next_number(refs: dict[str, str]) -> int:
     return max((parse_ref_number(ref) or 0 for ref in refs), default=0) + 1
 
 
-def _page(request: PullRequest) -> str:
+def _render_page(request: PullRequest) -> str:
     if request.target:
         target = f" → `{request.target}`"
     else:
@@ -125,4 +125,4 @@ def _page(request: PullRequest) -> str:
 
 def _write_page(path: Path, request: PullRequest) -> None:
     create_private_directory(path.parent)
-    path.write_text(_page(request), encoding="utf-8")
+    path.write_text(_render_page(request), encoding="utf-8")

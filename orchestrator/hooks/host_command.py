@@ -79,7 +79,7 @@ async def _started(command: str, cwd: Path, words: IO[bytes]) -> Process:
     try:
         with CancelScope(shield=True):  # what has been started must not be forgotten
             process = await anyio.open_process(
-                [*_tied_to_us(), "/bin/sh", "-c", command],
+                [*_die_with_parent(), "/bin/sh", "-c", command],
                 stdin=words,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
@@ -92,7 +92,7 @@ async def _started(command: str, cwd: Path, words: IO[bytes]) -> Process:
 
 
 @cache
-def _tied_to_us() -> tuple[str, ...]:
+def _die_with_parent() -> tuple[str, ...]:
     """Return a prefix that has the kernel kill the command when we die; empty where there is no such tool."""
     tool = shutil.which("setpriv", path="/usr/bin:/bin:/usr/sbin:/sbin")
     prefix = (tool, "--pdeathsig", "KILL", "--") if tool else ()

@@ -53,7 +53,7 @@ class RunBudget:
                 self._live += 1
                 return wanted
             if refusal.fit is BudgetFit.NO or not self._live:
-                raise _stop(refusal)
+                raise _build_limit_error(refusal)
             self._settled = self._settled or anyio.Event()
             await self._settled.wait()
 
@@ -65,7 +65,7 @@ class RunBudget:
             self._settled = None
 
 
-def _stop(refusal: BudgetRefusal) -> LimitReached | OutOfBudget:
+def _build_limit_error(refusal: BudgetRefusal) -> LimitReached | OutOfBudget:
     if refusal.is_unpriced:
         return LimitReached(f"{refusal.reason}: {_UNPRICED}")
     if refusal.account.is_task:

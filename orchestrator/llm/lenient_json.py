@@ -38,7 +38,7 @@ def parse_lenient_json(text: str) -> JsonValue:
         value = _strictly(text)
     except NotJson as problem:
         try:
-            value = _strictly("".join(_mended(text)))
+            value = _strictly("".join(_iterate_mended(text)))
         except NotJson:
             raise problem from None
     if isinstance(value, str) and may_hold_json(value):
@@ -85,7 +85,7 @@ def _refuse_constant(name: str) -> NoReturn:
     raise NotJson(f"{name} is no JSON value")
 
 
-def _mended(text: str) -> Iterator[str]:
+def _iterate_mended(text: str) -> Iterator[str]:
     """Yield the tokens of `text` without trailing commas and with Python's words replaced; strings stay."""
     before = ""
     for match in JSON_TOKEN.finditer(text):

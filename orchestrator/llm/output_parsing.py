@@ -31,9 +31,9 @@ def parse_json_object(text: str) -> dict[str, JsonValue]:
     try:
         value = parse_lenient_json(text)
     except NotJson as problem:
-        raise MalformedReply(_bounded(str(problem))) from problem
+        raise MalformedReply(_limit_text(str(problem))) from problem
     if not isinstance(value, dict):
-        raise MalformedReply(f"expected a JSON object, got {_shown(value)}")
+        raise MalformedReply(f"expected a JSON object, got {_shorten_value(value)}")
     return value
 
 
@@ -52,7 +52,7 @@ def _validated(value: dict[str, JsonValue], model_type: type[T]) -> T:
     except ValidationError as problem:
         if _unpack_strings(value, problem.errors(include_url=False)):
             return _validated(value, model_type)
-        raise MalformedReply(_explain(problem, model_type)) from problem
+        raise MalformedReply(_describe_problems(problem, model_type)) from problem
 
 
 def _unpack_strings(value: dict[str, JsonValue], errors: list[ErrorDetails]) -> bool:
@@ -88,14 +88,14 @@ def _get_item(value: JsonValue, key: int | str) -> JsonValue:
     return None
 
 
-def _explain(problem: ValidationError, model_type: type[BaseModel]) -> str:
+def _describe_problems(problem: ValidationError, model_type: type[BaseModel]) -> str:
     errors = problem.errors(include_url=False)
     lines = []
     for error in errors:
         place = format_location(error["loc"]) or "the object as a whole"
         lines.append(f"- {place}: {_describe_problem(error, model_type)}")
     shown = limit_lines(lines, MAX_PROBLEMS, "- and {count} more problems")
-    return _bounded("\n".join(("the values do not fit:", *shown)))
+    return _limit_text("\n".join(("the values do not fit:", *shown)))
 
 
 def _describe_problem(error: ErrorDetails, model_type: type[BaseModel]) -> str:
@@ -106,7 +106,7 @@ def _describe_problem(error: ErrorDetails, model_type: type[BaseModel]) -> str:
             return "is not a known field"
         return f"is not a known field; known here: {', '.join(model_type.model_fields)}"
     message = error["msg"].removeprefix("Value error, ").removeprefix("Input ")
-    return f"{message}; got {_shown(error['input'])}"
+    return f"{message}; got {_shorten_value(error['input'])}"
 
 
 def format_location(location: Sequence[int | str]) -> str:
@@ -120,7 +120,7 @@ def format_location(location: Sequence[int | str]) -> str:
     return text.removeprefix(".")
 
 
-def _shown(value: object) -> str:
+def _shorten_value(value: object) -> str:
     names = {dict: "an object", list: "a list", str: "the string", bool: "the boolean", type(None): "null"}
     name = names.get(type(value), "the number")
     if isinstance(value, dict | list):
@@ -133,7 +133,7 @@ def _shown(value: object) -> str:
     return f"{name} {text}"
 
 
-def _bounded(text: str) -> str:
+def _limit_text(text: str) -> str:
     if len(text) <= MAX_CHARS:
         return text
     return text[: MAX_CHARS - 1] + "…"

@@ -27,7 +27,7 @@ def hash_messages(messages: Sequence[Message]) -> str:
         for call in message.tool_calls:
             calls.append((call.id, call.name, call.arguments))
         digest.update(json.dumps([message.role, message.call_id, calls], ensure_ascii=True).encode())
-        digest.update(_told_sha(message.text) if is_told else _sha(message.text))
+        digest.update(_hash_message(message.text) if is_told else _sha(message.text))
     return digest.hexdigest()
 
 
@@ -40,7 +40,7 @@ def hash_tools(tools: Sequence[ToolSpec]) -> str:
 
 
 @lru_cache(maxsize=_KEPT)
-def _told_sha(text: str) -> bytes:
+def _hash_message(text: str) -> bytes:
     """Return a message's digest, kept because every request of a session repeats what was said before."""
     return _sha(normalize_text(text))
 

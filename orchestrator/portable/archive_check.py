@@ -52,7 +52,7 @@ async def check_archive(repository: GitRepository, archive: Path, place: Path) -
     _require_consistent(manifest, history, archive)
     await _require_ref_names(repository.git, manifest, archive)
     await _require_repository(repository, manifest)
-    quarantine = await _quarantined(repository, manifest, history, place, archive)
+    quarantine = await _open_quarantine(repository, manifest, history, place, archive)
     blobs = {}
     for blob in map(BLOB_PATTERN.fullmatch, manifest.members):
         if blob:
@@ -125,7 +125,7 @@ async def _require_repository(repository: GitRepository, manifest: Manifest) -> 
         )
 
 
-async def _quarantined(
+async def _open_quarantine(
     repository: GitRepository, manifest: Manifest, history: JournalHistory, place: Path, archive: Path
 ) -> QuarantinedPack:
     """Return the objects, whole together with the repository's, and the heads that stand on the base."""

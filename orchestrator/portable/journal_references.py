@@ -25,7 +25,7 @@ class JournalReferences:
 
     def add_event(self, recorded: RecordedEvent) -> None:
         """Add all names in an event."""
-        for key, name in _names("", json.loads(format_event_body(recorded.event))):
+        for key, name in _iterate_names("", json.loads(format_event_body(recorded.event))):
             is_text = key in {"sha", "tests"} and len(name) == _SHA256_CHARS
             (self.required_blobs if is_text else self.other_ids).add(name)
 
@@ -58,16 +58,16 @@ class JournalHistory:
         return history
 
 
-def _names(key: str, value: Any) -> Iterator[tuple[str, str]]:  # noqa: ANN401
+def _iterate_names(key: str, value: Any) -> Iterator[tuple[str, str]]:  # noqa: ANN401
     match value:
         case str() if OBJECT_ID.fullmatch(value):
             yield key, value
         case dict() if value.keys() == _TEXT:
-            yield from _names("sha", value["sha"])
+            yield from _iterate_names("sha", value["sha"])
         case dict():
             for inner, content in value.items():
                 if inner not in _SPOKEN:
-                    yield from _names(inner, content)
+                    yield from _iterate_names(inner, content)
         case list():
             for content in value:
-                yield from _names(key, content)
+                yield from _iterate_names(key, content)

@@ -61,8 +61,8 @@ async def export_run(
     before = await list_refs(git, build_run_ref(run.run))
     branch_before = await _branch_tip(git, run)
     journal = await to_thread.run_sync(_read, run, scratch / JOURNAL_FILE)
-    refs = _refs(before, journal.state)
-    head = await _head(git, journal.state, branch_before)
+    refs = _collect_refs(before, journal.state)
+    head = await _find_head(git, journal.state, branch_before)
     needed = () if is_whole else await find_prerequisites(git, journal.state.run.base)
     await _write_bundle(git, journal, refs | _branch_ref(journal.state, head), needed, scratch / OBJECTS_FILE)
     files, missing = await to_thread.run_sync(_files, run, journal.references, scratch)
@@ -94,17 +94,17 @@ def _read(run: RunDirectory, copy: Path) -> JournalHistory:
 
 async def _branch_tip(git: Git, run: RunDirectory) -> str | None:
     """Return where the PR branch stands; its name is in the first event, which is never written anew."""
-    first = await to_thread.run_sync(_first, run)
+    first = await to_thread.run_sync(_read_first, run)
     if isinstance(first, RunStarted):
         return await read_ref(git, f"refs/heads/{first.branch}")
     return None
 
 
-def _first(run: RunDirectory) -> Event | None:
+def _read_first(run: RunDirectory) -> Event | None:
     return next((recorded.event for recorded in read_all_events(run.journal)), None)
 
 
-def _refs(before: Mapping[str, str], state: RunState) -> dict[str, CommitId]:
+def _collect_refs(before: Mapping[str, str], state: RunState) -> dict[str, CommitId]:
     """Return the run's own refs as of the journal's moment."""
     later = {}
     for task in state.tasks.values():
@@ -114,7 +114,7 @@ def _refs(before: Mapping[str, str], state: RunState) -> dict[str, CommitId]:
     return {name: oid for name, oid in sorted(refs.items()) if name != build_journal_ref(state.run.run)}
 
 
-async def _head(git: Git, state: RunState, before: str | None) -> CommitId | None:
+async def _find_head(git: Git, state: RunState, before: str | None) -> CommitId | None:
     """Return the PR branch as the journal knows it: what it stood at before, unless something landed since."""
     if state.head is None or before is None:
         if before and state.head is None:

@@ -74,17 +74,19 @@ async def import_run(
         RunLocked: a process works on the run here.
         PersonNeeded: the PR branch would have to move while somebody has it checked out.
     """
-    with _staging(state) as place:
+    with _open_staging(state) as place:
         arrived = await check_archive(repository, archive, place)
         settings = _settings(arrived, archive)
         if require:
             require(arrived.history.state)
         directory = state.get_run(arrived.manifest.run)
-        await to_thread.run_sync(_how, directory, arrived.journal)  # refused before even a lock file is made
-        await _moves(repository, arrived)
+        await to_thread.run_sync(
+            _compare_histories, directory, arrived.journal
+        )  # refused before even a lock file is made
+        await _plan_ref_moves(repository, arrived)
         with directory.hold_lock():
-            how = await to_thread.run_sync(_how, directory, arrived.journal)
-            moves = await _moves(repository, arrived)
+            how = await to_thread.run_sync(_compare_histories, directory, arrived.journal)
+            moves = await _plan_ref_moves(repository, arrived)
             if instead and how != "unchanged":
                 _change_settings(directory, instead(settings))
             moved = await _put_in_place(repository, arrived, directory, how, moves)
@@ -92,7 +94,7 @@ async def import_run(
 
 
 @contextmanager
-def _staging(state: StateDirectory) -> Iterator[Path]:
+def _open_staging(state: StateDirectory) -> Iterator[Path]:
     """Open a directory of this process's own, swept by the next one if this one is killed."""
     with open_session(state.path) as session:
         place = session / "import"
@@ -100,7 +102,7 @@ def _staging(state: StateDirectory) -> Iterator[Path]:
         yield place
 
 
-def _how(directory: RunDirectory, journal: Path) -> ImportEffect:
+def _compare_histories(directory: RunDirectory, journal: Path) -> ImportEffect:
     """Return how the archive's history relates to the one that is here.
 
     Raises:
@@ -130,7 +132,7 @@ def _how(directory: RunDirectory, journal: Path) -> ImportEffect:
 RefMoves = dict[str, tuple[str, str | None]]
 
 
-async def _moves(repository: GitRepository, arrived: CheckedArchive) -> RefMoves:
+async def _plan_ref_moves(repository: GitRepository, arrived: CheckedArchive) -> RefMoves:
     """Return each ref that has to change, with its new and present value; work that it held is kept beside it."""
     manifest, moves = arrived.manifest, RefMoves()
     present = await list_refs(repository.git, build_run_ref(manifest.run))

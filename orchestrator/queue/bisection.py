@@ -54,27 +54,27 @@ class HalvingSearch(FrozenModel):
         """Return the search after the answer to `next_trial`."""
         group, rest = self.pending[0], self.pending[1:]
         if is_green:
-            return self._with(accepted=(*self.accepted, *group), pending=rest)
+            return self._apply_changes(accepted=(*self.accepted, *group), pending=rest)
         if len(group) > 1:
             middle = (len(group) + 1) // 2
-            return self._with(pending=(group[:middle], group[middle:], *rest))
+            return self._apply_changes(pending=(group[:middle], group[middle:], *rest))
         if not self.is_second_look and group[0] not in self.blamed:
-            return self._with(is_second_look=True)
+            return self._apply_changes(is_second_look=True)
         blamed = {**self.blamed, group[0]: len(self.accepted)}
-        return self._with(guilty=(*self.guilty, *group), blamed=blamed, pending=rest)
+        return self._apply_changes(guilty=(*self.guilty, *group), blamed=blamed, pending=rest)
 
     def drop_unit(self, unit: UnitId) -> "HalvingSearch":
         """Return the search when a unit turned out not to be composable with what is accepted."""
         pending = tuple(tuple(u for u in group if u != unit) for group in self.pending)
-        return self._with(pending=tuple(group for group in pending if group))
+        return self._apply_changes(pending=tuple(group for group in pending if group))
 
-    def _with(self, **changes: object) -> "HalvingSearch":
+    def _apply_changes(self, **changes: object) -> "HalvingSearch":
         search = self.model_copy(update={"is_second_look": False} | changes)
         if search.pending:
             return search
-        return search._again()
+        return search._retry_guilty()
 
-    def _again(self) -> "HalvingSearch":
+    def _retry_guilty(self) -> "HalvingSearch":
         """Try the guilty again that have not been tried on top of all that is accepted."""
         doubtful = []
         for unit in self.guilty:

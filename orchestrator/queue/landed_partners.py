@@ -58,23 +58,23 @@ class PartnerSearch:
     async def find_partners(self, guilty: Sequence[CulpritUnits]) -> Mapping[UnitId, Units]:
         """Return what landed before and is needed to make each unit red; units of which nothing is are not named."""
         found: dict[UnitId, Units] = {}
-        for one in (await self._not_by_themselves(guilty))[:_MOST_SOUGHT]:
-            found |= dict.fromkeys(one.units, await self._of(one))
+        for one in (await self._select_dependent(guilty))[:_MOST_SOUGHT]:
+            found |= dict.fromkeys(one.units, await self._find_partners_of(one))
         return found
 
-    async def _not_by_themselves(self, guilty: Sequence[CulpritUnits]) -> Sequence[CulpritUnits]:
+    async def _select_dependent(self, guilty: Sequence[CulpritUnits]) -> Sequence[CulpritUnits]:
         """Return those whose symptoms are gone when nothing of what landed stands: one look tells of all."""
         if not guilty or not self._landed.groups:
             return ()
         everybody = tuple(unit for one in guilty for unit in one.units)
         symptoms = tuple(sorted({symptom for one in guilty for symptom in one.symptoms}))
-        prober = self._prober(everybody)
+        prober = self._build_tester(everybody)
         await prober.probe_union(UnionProbe(members=1, symptoms=symptoms))
         (look,) = prober.results
         return [one for one in guilty if all(look.shows_symptom(symptom) is False for symptom in one.symptoms)]
 
-    async def _of(self, guilty: CulpritUnits) -> Units:
-        prober, symptoms = self._prober(guilty.units), frozenset(guilty.symptoms)
+    async def _find_partners_of(self, guilty: CulpritUnits) -> Units:
+        prober, symptoms = self._build_tester(guilty.units), frozenset(guilty.symptoms)
         # symptoms are what the base does not show
         nothing = UnionResult(members=0, symptoms=frozenset(), searched=symptoms)
         prober.results += [
@@ -93,5 +93,5 @@ class PartnerSearch:
                 partners += prober.list_units(cause.members & ~1)
         return tuple(dict.fromkeys(partners))
 
-    def _prober(self, units: Units) -> UnionTester:
+    def _build_tester(self, units: Units) -> UnionTester:
         return UnionTester(self._bench, self._landed.composer, self._name, self._head, [units], self._landed.groups)

@@ -89,12 +89,12 @@ class SymptomSearch:
         self.red_unions = [members for members, is_there in said if is_there and is_subset(members, union)]
         self._looks = absent = Counter(members for members, is_there in said if is_there is False)
         self.is_flaky = is_flaky or any(is_subset(one, other) for one in self.red_unions for other in absent)
-        self.clean_unions = [members for members, times in absent.items() if self._counts(members, times)]
+        self.clean_unions = [members for members, times in absent.items() if self._is_conclusive(members, times)]
         self.shows_on_base = 0 in self.red_unions
         self._looks_at_base = 0 if symptom == GATE_SYMPTOM else RUNS_FOR_FLAKY if self.is_flaky else RUNS_FOR_BASE
         self._primes = primes
 
-    def _counts(self, members: int, times: int) -> bool:
+    def _is_conclusive(self, members: int, times: int) -> bool:
         if self.is_flaky:
             return times >= RUNS_FOR_FLAKY and not any(is_subset(one, members) for one in self.red_unions)
         return times >= (RUNS_FOR_SINGLE_UNIT if members.bit_count() == 1 else 1)
@@ -111,21 +111,21 @@ class SymptomSearch:
         if self.clean_unions and likely not in {0, suspects} and likely not in self.red_unions:
             return RunUnion(likely, ~0)
         if suspects.bit_count() > 1:
-            return self._halved(suspects, guilty)
+            return self._split_suspects(suspects, guilty)
         if suspects and suspects not in self.red_unions:
             return RunUnion(suspects, together if 1 < together.bit_count() <= _FEW else ~0)
         if suspects:
-            return self._proved(FoundCause(suspects))
-        return self._exact()
+            return self._prove_cause(FoundCause(suspects))
+        return self._search_exactly()
 
-    def _halved(self, suspects: int, guilty: int) -> SplitSuspects:
+    def _split_suspects(self, suspects: int, guilty: int) -> SplitSuspects:
         """Leave out first those who are guilty of other symptoms, then prime suspects, then half of all."""
         for part in (suspects & guilty, suspects & self._primes):
             if part and part != suspects:
                 return SplitSuspects(suspects, part, has_reason=True)
         return SplitSuspects(suspects, suspects & ~select_lower_half(suspects), has_reason=False)
 
-    def _proved(self, found: FoundCause) -> SearchStep:
+    def _prove_cause(self, found: FoundCause) -> SearchStep:
         """Return what was found, after more looks where it could be chance: a flaky test looks like a pair.
 
         If it is known to come and go, nobody else is in the union: who makes it do so would bear false witness.
@@ -133,25 +133,25 @@ class SymptomSearch:
         members, within = found.members, ~0 if self.is_flaky else found.members
         if members.bit_count() <= 1:
             return found
-        if sum(self._tells(looked, members) for looked in self.red_unions) < RUNS_FOR_PAIR:
+        if sum(self._shows_members(looked, members) for looked in self.red_unions) < RUNS_FOR_PAIR:
             return RunUnion(members, within)
         if self.is_flaky:
             needed = RUNS_FOR_FLAKY_PAIR_PART
         else:
             needed = RUNS_FOR_PAIR_PART
         for rest in (members & ~one for one in split_members(members)):
-            if sum(times for looked, times in self._looks.items() if self._tells(looked, rest)) < needed:
+            if sum(times for looked, times in self._looks.items() if self._shows_members(looked, rest)) < needed:
                 return RunUnion(rest, within)
             if not self._looks[rest]:  # in a crowd it may just have been lucky
                 return RunUnion(rest, ~0)
         return found
 
-    def _tells(self, looked: int, members: int) -> bool:
+    def _shows_members(self, looked: int, members: int) -> bool:
         if self.is_flaky:
             return looked == members
         return is_subset(members, looked)
 
-    def _exact(self) -> SearchStep:
+    def _search_exactly(self) -> SearchStep:
         union = min(self.red_unions, key=lambda members: (members.bit_count(), members))
         core = 0
         while core != union:
@@ -161,11 +161,11 @@ class SymptomSearch:
             clean = max(without, key=lambda members: (members.bit_count(), -members), default=0)
             suspects = union & ~clean
             if suspects.bit_count() != 1:
-                return RunUnion(clean | self._likeliest(suspects), ~0)
+                return RunUnion(clean | self._choose_likeliest(suspects), ~0)
             core |= suspects
-        return self._proved(FoundCause(core))
+        return self._prove_cause(FoundCause(core))
 
-    def _likeliest(self, suspects: int) -> int:
+    def _choose_likeliest(self, suspects: int) -> int:
         part = suspects & self._primes
         if part and part != suspects:
             return part

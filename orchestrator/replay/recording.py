@@ -47,7 +47,7 @@ class RecordedRun:
         Raises:
             JournalProblem: a text of it is missing or damaged.
         """
-        return cls(reader, await _calls(reader))
+        return cls(reader, await _read_calls(reader))
 
     @property
     def events(self) -> Sequence[RecordedEvent]:
@@ -100,7 +100,7 @@ class RecordedRun:
         )
 
 
-async def _calls(reader: JournalSessionReader) -> Mapping[CallPosition, RecordedCall]:
+async def _read_calls(reader: JournalSessionReader) -> Mapping[CallPosition, RecordedCall]:
     calls: dict[CallPosition, RecordedCall] = {}
     open_calls: dict[CallPosition, ModelCalled] = {}
     for recorded in reader.events:
@@ -110,22 +110,22 @@ async def _calls(reader: JournalSessionReader) -> Mapping[CallPosition, Recorded
         elif isinstance(event, ModelReplied):
             place = (event.session, event.turn)
             calls[place] = RecordedCall(
-                _called(open_calls, place), recorded.seq, RecordedAnswer(await _reply(reader, event))
+                _require_call(open_calls, place), recorded.seq, RecordedAnswer(await _read_reply(reader, event))
             )
         elif isinstance(event, ModelFailed) and event.error in _ENDS_A_SESSION:
             place = (event.session, event.turn)
             answer = RecordedAnswer(None, event.error, event.detail)
-            calls[place] = RecordedCall(_called(open_calls, place), recorded.seq, answer)
+            calls[place] = RecordedCall(_require_call(open_calls, place), recorded.seq, answer)
     return calls
 
 
-def _called(calls: Mapping[CallPosition, ModelCalled], place: CallPosition) -> ModelCalled:
+def _require_call(calls: Mapping[CallPosition, ModelCalled], place: CallPosition) -> ModelCalled:
     if place not in calls:
         raise JournalProblem(f"session {place[0]}, turn {place[1]} has an answer to a call that was never made")
     return calls[place]
 
 
-async def _reply(reader: JournalSessionReader, event: ModelReplied) -> Reply:
+async def _read_reply(reader: JournalSessionReader, event: ModelReplied) -> Reply:
     return Reply(
         text=await reader.read_text(event.text),
         tool_calls=event.tool_calls,

@@ -1,7 +1,7 @@
 """The purpose of a workspace or of a run of checks: words for people, with facts that programs go by."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from orchestrator.domain.frozen_model import FrozenModel
@@ -32,7 +32,7 @@ class Purpose:
     """A purpose: `text` is shown to people, `facts` decide."""
 
     text: str
-    facts: PurposeFacts = PurposeFacts()
+    facts: PurposeFacts = field(default_factory=PurposeFacts)
 
     @classmethod
     def for_planning(cls, task: TaskId) -> "Purpose":

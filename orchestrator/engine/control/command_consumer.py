@@ -43,13 +43,13 @@ class CommandConsumer:
         """
         while True:
             for path, sent in await to_thread.run_sync(lambda: list(self._inbox.iterate_commands())):
-                if isinstance(sent.command, Cancel) and sent.command.task is None and not self._refused(sent):
+                if isinstance(sent.command, Cancel) and sent.command.task is None and not self._explain_refusal(sent):
                     raise RunCancelled(f"cancelled by {sent.by}")
                 async with withdraw(sent.command):
-                    await self._take(path, sent)
+                    await self._take_command(path, sent)
                 on_change()
-                _stop(sent)
-            if await self._expire():
+                _raise_stop(sent)
+            if await self._expire_approvals():
                 on_change()
             await anyio.sleep(_POLL_S)
 
@@ -62,22 +62,22 @@ class CommandConsumer:
                 late = "the engine that it was meant for had ended"
             else:
                 late = ""
-            await self._take(path, sent, late)
-        await self._expire()
+            await self._take_command(path, sent, late)
+        await self._expire_approvals()
 
-    async def _take(self, path: Path, sent: InboxCommand, refused: str = "") -> None:
+    async def _take_command(self, path: Path, sent: InboxCommand, refused: str = "") -> None:
         """Record a command, then remove its file: killed in between, it is only removed the next time."""
         crash_point("inbox.before-record")
         if sent.key not in self._journal.state.taken_commands:
-            await self._journal.append(*_events(sent, refused or self._refused(sent)))
+            await self._journal.append(*_build_events(sent, refused or self._explain_refusal(sent)))
         crash_point("inbox.after-record")
         await to_thread.run_sync(path.unlink, True)
 
-    def _refused(self, sent: InboxCommand) -> str:
+    def _explain_refusal(self, sent: InboxCommand) -> str:
         state = self._journal.state
-        return explain_refusal(state, sent.command) or _invalid(state, sent.command)
+        return explain_refusal(state, sent.command) or _find_invalid_setting(state, sent.command)
 
-    async def _expire(self) -> bool:
+    async def _expire_approvals(self) -> bool:
         await self._journal.record_clock_jump()
         now = self._journal.read_clock()
         due = []
@@ -93,7 +93,7 @@ class CommandConsumer:
         return bool(due)
 
 
-def _events(sent: InboxCommand, refused: str) -> list[Event]:
+def _build_events(sent: InboxCommand, refused: str) -> list[Event]:
     command = sent.command
     taken = CommandTaken(key=sent.key, by=sent.by, sent_at=sent.at, command=command, refused=refused)
     if refused or not isinstance(command, Approve | Deny):
@@ -101,7 +101,7 @@ def _events(sent: InboxCommand, refused: str) -> list[Event]:
     return [taken, ApprovalDecided(item=command.item, decision=command.do, by=sent.by, reason=command.reason)]
 
 
-def _invalid(state: RunState, command: Command) -> str:
+def _find_invalid_setting(state: RunState, command: Command) -> str:
     if not isinstance(command, Configure):
         return ""
     try:
@@ -112,7 +112,7 @@ def _invalid(state: RunState, command: Command) -> str:
     return ""
 
 
-def _stop(sent: InboxCommand) -> None:
+def _raise_stop(sent: InboxCommand) -> None:
     match sent.command:
         case Stop(how="interrupt"):
             raise Interrupted(f"stopped by {sent.by}")

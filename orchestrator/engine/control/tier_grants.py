@@ -43,7 +43,7 @@ class RunTierGrants:
 
     async def request_tier(self, task: TaskId, tier: Tier, reason: str) -> str:
         """Put a wish for a higher tier into the user's inbox, once for each tier of a task."""
-        has, asked = self.get_tier("worker", task), self._journal.state.approvals.get(_item(task, tier))
+        has, asked = self.get_tier("worker", task), self._journal.state.approvals.get(_build_item(task, tier))
         if tier <= has:
             return f"Your commands run at tier {int(has)} already: {has.description}."
         if tier > self.get_ceiling():
@@ -61,8 +61,8 @@ class RunTierGrants:
                 settings={"hands": {"tiers": {task: int(tier)}}},
             )
             await self._journal.append(ApprovalRequested(approval=approval))
-        return _ASKED.format(item=_item(task, tier))
+        return _ASKED.format(item=_build_item(task, tier))
 
 
-def _item(task: TaskId, tier: Tier) -> str:
+def _build_item(task: TaskId, tier: Tier) -> str:
     return build_approval_item("tier", build_tier_subject(task, int(tier)))

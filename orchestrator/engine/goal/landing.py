@@ -17,13 +17,13 @@ async def land_tasks(context: RunContext, tasks: Sequence[TaskId]) -> LandingRes
         if task.candidate is not None:
             candidates[task.unit] = task.candidate.commit
     composer = MergeComposer(
-        context.repository.git, candidates, lambda unit: _message(context, unit), context.commit_date
+        context.repository.git, candidates, lambda unit: _build_message(context, unit), context.commit_date
     )
     lander = Lander(context.journal, context.gate, context.branch, context.hooks)
     round_name, targeting = f"round {len(context.state.trials) + 1}", TargetedSearchOptions(ejects_partners=False)
     return await lander.land_units(round_name, tuple(candidates), composer, targeting)
 
 
-def _message(context: RunContext, unit: UnitId) -> str:
+def _build_message(context: RunContext, unit: UnitId) -> str:
     task = context.state.tasks[parse_unit_task(unit)].spec
     return f"{sanitize_title(task.title)}\n\nOrchestrate-Run: {context.state.run.run}\nOrchestrate-Task: {unit}\n"

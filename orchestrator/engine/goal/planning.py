@@ -33,23 +33,23 @@ async def run_planning_round(context: RunContext, roles: Roles, task: TaskId) ->
         await context.journal.append(PlanningStarted(task=task, round=state.rounds + 1))
         state = context.state.tasks[task]
     if state.rounds > context.config.plan.max_rounds * context.state.iteration:
-        await _close(context, state)
+        await _close_slice(context, state)
         return
     workspace = await context.hands.open_workspace(await context.read_start_commit(), Purpose.for_planning(task))
     try:
-        result = await roles.planner.plan_slice(_brief(context, state), workspace)
+        result = await roles.planner.plan_slice(_build_brief(context, state), workspace)
     finally:
         await workspace.close()
     match result:
         case Plan():
-            await _accept(context, state, result)
+            await _accept_plan(context, state, result)
         case Handoff():
             await context.journal.append(PlanningEnded(task=task, round=state.rounds, handoff=result))
         case _:
-            await context.journal.append(_failed(task, result))
+            await context.journal.append(_build_failure(task, result))
 
 
-def _failed(task: TaskId, result: SessionFailure) -> TaskEnded:
+def _build_failure(task: TaskId, result: SessionFailure) -> TaskEnded:
     """Return the end of a slice whose planner gave no plan; what a model or its provider failed at rejects nothing."""
     cause = CAUSE_BY_EXIT[result.exit]
     return TaskEnded(
@@ -60,7 +60,7 @@ def _failed(task: TaskId, result: SessionFailure) -> TaskEnded:
     )
 
 
-async def _close(context: RunContext, state: TaskState) -> None:
+async def _close_slice(context: RunContext, state: TaskState) -> None:
     """End a planner's slice when it has planned as often as it may."""
     summary = f"ended after {state.rounds - 1} rounds of planning, which is the limit"
     await context.journal.append(
@@ -68,9 +68,9 @@ async def _close(context: RunContext, state: TaskState) -> None:
     )
 
 
-async def _accept(context: RunContext, state: TaskState, plan: Plan) -> None:
+async def _accept_plan(context: RunContext, state: TaskState, plan: Plan) -> None:
     tasks = build_planned_tasks(state.spec, plan)
-    asked = _question(context, state, tasks)
+    asked = _build_question(context, state, tasks)
     if asked is not None:
         tasks = [task.model_copy(update={"approval": asked.item}) for task in tasks]
     await context.journal.append(
@@ -80,7 +80,7 @@ async def _accept(context: RunContext, state: TaskState, plan: Plan) -> None:
     )
 
 
-def _question(context: RunContext, state: TaskState, tasks: Sequence[Task]) -> Approval | None:
+def _build_question(context: RunContext, state: TaskState, tasks: Sequence[Task]) -> Approval | None:
     """Return what is to be asked before the tasks of a plan begin; None when they may begin at once."""
     settings = context.config.approval
     if settings.mode != "review" or len(tasks) <= settings.max_tasks:
@@ -97,10 +97,10 @@ def _question(context: RunContext, state: TaskState, tasks: Sequence[Task]) -> A
 
 def build_planned_tasks(parent: Task, plan: Plan) -> list[Task]:
     """Return the tasks that a plan makes below its planner's own task."""
-    return [_task(parent, draft) for draft in plan.tasks]
+    return [_build_task(parent, draft) for draft in plan.tasks]
 
 
-def _task(parent: Task, draft: TaskDraft) -> Task:
+def _build_task(parent: Task, draft: TaskDraft) -> Task:
     return Task(
         id=build_child_task_id(parent.id, draft.key),
         parent=parent.id,
@@ -128,7 +128,7 @@ def build_task_report(state: TaskState) -> TaskReport:
     )
 
 
-def _brief(context: RunContext, state: TaskState) -> PlanningBrief:
+def _build_brief(context: RunContext, state: TaskState) -> PlanningBrief:
     run, settings = context.state, context.config.plan
     children = list(run.iterate_children(state.spec.id))
     told = []

@@ -35,7 +35,7 @@ async def find_gate_files(context: RunContext, base: CommitId, files: Sequence[C
     imported = frozenset(name for test in await _read_tests(git, tree) for name in iterate_imported_names(test))
     reader = GateFileFinder(tree, imported, links)
     checks = [check.run for check in context.gate.checks]
-    named = await _named_by(git, reader, tree, [*checks, *_other_commands(context)])
+    named = await _follow_names(git, reader, tree, [*checks, *_other_commands(context)])
     added = GateFileFinder([*tree, *(file.path for file in files if file.is_new)], imported, links)
     taken = []
     for check in checks:
@@ -55,14 +55,14 @@ def _other_commands(context: RunContext) -> Iterator[str]:
         yield hook.run
 
 
-async def _named_by(
+async def _follow_names(
     git: Git, reader: GateFileFinder, tree: Mapping[str, TreeEntry], commands: Sequence[str]
 ) -> set[str]:
-    named, fresh = set[str](), await to_thread.run_sync(_named_in_commands, reader, commands)
+    named, fresh = set[str](), await to_thread.run_sync(_find_in_commands, reader, commands)
     for _ in range(_HOPS):
-        contents = await _read(git, [tree[path] for path in fresh])
+        contents = await _read_small_files(git, [tree[path] for path in fresh])
         named |= fresh.keys()
-        found = await to_thread.run_sync(_named_in_files, reader, contents, fresh)
+        found = await to_thread.run_sync(_find_in_files, reader, contents, fresh)
         fresh = {}
         for path, words in found.items():
             if path not in named:
@@ -70,11 +70,11 @@ async def _named_by(
     return named | fresh.keys()
 
 
-def _named_in_commands(reader: GateFileFinder, commands: Sequence[str]) -> _Named:
+def _find_in_commands(reader: GateFileFinder, commands: Sequence[str]) -> _Named:
     return _join_named(reader.find_named_files(command) for command in commands)
 
 
-def _named_in_files(reader: GateFileFinder, contents: Mapping[str, bytes], named: _Named) -> _Named:
+def _find_in_files(reader: GateFileFinder, contents: Mapping[str, bytes], named: _Named) -> _Named:
     return _join_named(reader.find_followed_files(path, text, named[path]) for path, text in contents.items())
 
 
@@ -86,14 +86,14 @@ def _join_named(found: Iterator[_Named]) -> _Named:
     return joined
 
 
-async def _read(git: Git, entries: Sequence[TreeEntry]) -> Mapping[str, bytes]:
+async def _read_small_files(git: Git, entries: Sequence[TreeEntry]) -> Mapping[str, bytes]:
     """Return path → content of those that are not too large, as many as are read at all."""
     small = [one for one in entries if (one.size or 0) <= _MOST_BYTES and one.mode != SYMLINK_MODE][:_MOST_READ]
     return await read_entry_contents(git, small)
 
 
 async def _read_tests(git: Git, tree: Mapping[str, TreeEntry]) -> Sequence[bytes]:
-    return list((await _read(git, [entry for path, entry in tree.items() if is_test_path(path)])).values())
+    return list((await _read_small_files(git, [entry for path, entry in tree.items() if is_test_path(path)])).values())
 
 
 async def _read_links(git: Git, tree: Mapping[str, TreeEntry]) -> Mapping[str, str]:

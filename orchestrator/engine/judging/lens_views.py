@@ -39,9 +39,9 @@ async def read_lens_view(context: RunContext, view: LensView, base: CommitId, ca
                 text += f"\n[not shown, or not wholly: {join_first_items([*map(escape_path, unseen)], ', ')}]"
             return build_diff_view(text, changed, unseen)
         case LensView.CODE:
-            shown = await _code(git, changed, base, candidate)
+            shown = await _read_code(git, changed, base, candidate)
         case LensView.CODEBASE:
-            shown = await _codebase(git, changed, candidate)
+            shown = await _read_codebase(git, changed, candidate)
     return shown.model_copy(update={"text": _limit_text(context, shown.text)})
 
 
@@ -53,20 +53,20 @@ def _limit_text(context: RunContext, text: str) -> str:
     return f"{shown}\n[{more} more characters are not shown]"
 
 
-async def _code(git: Git, changed: Diff, base: CommitId, candidate: CommitId) -> ReviewMaterial:
+async def _read_code(git: Git, changed: Diff, base: CommitId, candidate: CommitId) -> ReviewMaterial:
     texts = [file for file in changed.files if file.hunks]
-    old = await _contents(git, await _entries(git, base, (file.old_path or file.path for file in texts)))
-    new = await _contents(git, await _entries(git, candidate, (file.path for file in texts)))
+    old = await _read_contents(git, await _list_entries(git, base, (file.old_path or file.path for file in texts)))
+    new = await _read_contents(git, await _list_entries(git, candidate, (file.path for file in texts)))
     sides = {}
     for file in texts:
         sides[file.path] = (old.get(file.old_path or file.path), new.get(file.path))
     return await to_thread.run_sync(build_code_view, changed, sides)
 
 
-async def _codebase(git: Git, changed: Diff, candidate: CommitId) -> ReviewMaterial:
+async def _read_codebase(git: Git, changed: Diff, candidate: CommitId) -> ReviewMaterial:
     tree = {entry.path: entry for entry in await list_tree(git, candidate)}
     there = [tree[path] for path in changed.paths if path in tree]
-    contents = await _contents(git, there)
+    contents = await _read_contents(git, there)
     return build_codebase_view(
         {entry.path: contents.get(entry.path) for entry in there},
         [path for path in changed.paths if path not in tree],
@@ -74,14 +74,14 @@ async def _codebase(git: Git, changed: Diff, candidate: CommitId) -> ReviewMater
     )
 
 
-async def _entries(git: Git, commit: CommitId, paths: Iterable[str]) -> list[TreeEntry]:
+async def _list_entries(git: Git, commit: CommitId, paths: Iterable[str]) -> list[TreeEntry]:
     wanted = list(paths)
     if wanted:
         return [entry for entry in await list_tree(git, commit, wanted) if entry.path in wanted]
     return []
 
 
-async def _contents(git: Git, entries: Iterable[TreeEntry]) -> dict[str, bytes]:
+async def _read_contents(git: Git, entries: Iterable[TreeEntry]) -> dict[str, bytes]:
     """Return the contents of plain files that are not too large, by path."""
     small = []
     for entry in entries:

@@ -21,20 +21,22 @@ async def collect_lens_votes(
     """Return the votes of the lenses on a candidate that no receipt speaks against, in the order of asking."""
     votes: list[LensVote] = []
     for name, lens in context.config.roles.judge.active_lenses.items():
-        if _is_asked(lens, evidence):
+        if _is_lens_due(lens, evidence):
             votes.append(
-                await roles.judge.review_change(await _brief(context, name, lens.view, state, candidate, evidence))
+                await roles.judge.review_change(
+                    await _build_brief(context, name, lens.view, state, candidate, evidence)
+                )
             )
             if votes[-1].decision != "approve":
                 break
     return tuple(votes)
 
 
-def _is_asked(lens: LensSettings, evidence: VerdictEvidence) -> bool:
+def _is_lens_due(lens: LensSettings, evidence: VerdictEvidence) -> bool:
     return lens.when == "always" or any(finding.rule in PROMPT_INJECTION_RULES for finding in evidence.findings)
 
 
-async def _brief(
+async def _build_brief(
     context: RunContext,
     name: str,
     view: LensView,

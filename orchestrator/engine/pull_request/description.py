@@ -32,9 +32,9 @@ def format_goal_body(state: RunState, reason: str) -> str:
             format_unsafe_warning(state),
             sanitize_markdown(state.run.goal),
             sanitize_markdown(reason),
-            _section("Landed", (_landed(task) for task in landed)),
-            _section("Not landed", map(_not_landed, rest)),
-            _contract(state),
+            _format_section("Landed", (_format_landed(task) for task in landed)),
+            _format_section("Not landed", map(_format_not_landed, rest)),
+            _format_contract(state),
             format_gate_evidence(state),
             format_flaky_section(state),
             format_violation_section(state),
@@ -51,35 +51,35 @@ def format_unsafe_warning(state: RunState) -> str:
     return ""
 
 
-def _landed(task: TaskState) -> str:
+def _format_landed(task: TaskState) -> str:
     attempts = len(task.attempts)
     tries = f" ({attempts} attempts)" * (attempts != 1)
     return f"`{task.spec.id}` {sanitize_markdown(to_one_line(task.spec.title))}{tries}"
 
 
-def _not_landed(task: TaskState) -> str:
+def _format_not_landed(task: TaskState) -> str:
     cause = f" ({task.cause})" * bool(task.cause)
     return f"`{task.spec.id}`: {task.status}{cause} – {sanitize_markdown(to_one_line(task.reason))}"
 
 
-def _section(title: str, items: Iterable[str]) -> str:
+def _format_section(title: str, items: Iterable[str]) -> str:
     lines = [f"- {item}" for item in items]
     return "\n".join((f"### {title}", "", *lines)) if lines else ""
 
 
-def _contract(state: RunState) -> str:
+def _format_contract(state: RunState) -> str:
     """Return each criterion with what the last verdict says of it, and what its command gave before and after."""
-    return _section("Contract", (_criterion(one) for one in list_criterion_statuses(state)))
+    return _format_section("Contract", (_format_criterion(one) for one in list_criterion_statuses(state)))
 
 
-def _criterion(one: CriterionStatus) -> str:
+def _format_criterion(one: CriterionStatus) -> str:
     said = shown = ""
     if one.criterion.id != GOAL_CRITERION:
         said = f" {sanitize_markdown(to_one_line(one.criterion.text, _CHARS))}"
     if one.finding:
         shown = f" – {sanitize_markdown(to_one_line(one.finding.evidence, _CHARS))}"
     if one.criterion.command and one.after and one.criterion.id != GATE_CRITERION:
-        codes = f"{_counts(one.before)} on the base, {_counts(one.after)} on this branch"
+        codes = f"{_format_counts(one.before)} on the base, {_format_counts(one.after)} on this branch"
         shown += f"; {format_code_span(one.criterion.command)}: {codes}"
     return f"`{one.criterion.id}` **{one.label}**:{said}{shown}"
 
@@ -88,7 +88,9 @@ def format_gate_evidence(state: RunState) -> str:
     """Return the gate before and after, as a table with the command to run again."""
     rows, after = [], {receipt.check: receipt for receipt in get_head_receipts(state)}
     for check, before in state.get_baseline_receipts().items():
-        rows.append(f"| {_cell(before.command)} | {_counts(before)} | {_counts(after.get(check))} |")
+        rows.append(
+            f"| {_format_cell(before.command)} | {_format_counts(before)} | {_format_counts(after.get(check))} |"
+        )
     return "\n".join(("### Evidence", "", "| check | on the base | on this branch |", "|---|---|---|", *rows))
 
 
@@ -97,7 +99,7 @@ def format_flaky_section(state: RunState) -> str:
     lines = []
     for test, trees in state.list_flaky_tests():
         lines.append(f"{format_code_span(to_one_line(test))}: on {format_count(trees, 'tree')}")
-    return _section("Flaky tests, which passed and failed on one tree", limit_lines(lines, _SHOWN))
+    return _format_section("Flaky tests, which passed and failed on one tree", limit_lines(lines, _SHOWN))
 
 
 def format_violation_section(state: RunState) -> str:
@@ -106,10 +108,10 @@ def format_violation_section(state: RunState) -> str:
     lines = []
     for (task, kind), count in counts.items():
         lines.append(f"`{task or '?'}`: {kind}, {count} times")
-    return _section("Tried beyond the walls, by words or by what refused it", limit_lines(lines, _SHOWN))
+    return _format_section("Tried beyond the walls, by words or by what refused it", limit_lines(lines, _SHOWN))
 
 
-def _cell(command: str) -> str:
+def _format_cell(command: str) -> str:
     """Return a command in a table's cell, where a pipe would begin the next one."""
     return format_code_span(command).replace("|", "\\|")
 
@@ -126,7 +128,7 @@ def get_head_receipts(state: RunState) -> tuple[Receipt, ...]:
     return tuple(found.values())
 
 
-def _counts(receipt: Receipt | None) -> str:
+def _format_counts(receipt: Receipt | None) -> str:
     if receipt is None:
         return "not run"
     if receipt.tests is None:

@@ -31,10 +31,10 @@ async def merge_when_green(context: RunContext) -> None:
         await record_notice_once(context.journal, unmet)
         return
     if context.config.approval.mode == "pr":
-        answer = await ask_person(context, _merge_question(context, pr))
+        answer = await ask_person(context, _build_question(context, pr))
         if answer.decision == "deny":
             why = f"denied by {format_answer(answer)}"
-            await record_notice_once(context.journal, _not_merged(NoticeCode.MERGE_DENIED, pr, why))
+            await record_notice_once(context.journal, _build_refusal(NoticeCode.MERGE_DENIED, pr, why))
             return
     await _merge(context, pr)
 
@@ -56,22 +56,22 @@ def _find_missing_green(state: RunState, pr: PrOpened) -> Noticed | None:
     """Return the notice of what keeps the pull request from being green; a commit that nobody checked is not."""
     seen = state.forge_checks
     if seen is None or (seen.ref, seen.commit) != (pr.ref, pr.head):
-        return _not_merged(NoticeCode.MERGE_UNCHECKED, pr, f"nobody waited for checks of {pr.head[:12]}")
+        return _build_refusal(NoticeCode.MERGE_UNCHECKED, pr, f"nobody waited for checks of {pr.head[:12]}")
     if not seen.checks:
-        return _not_merged(NoticeCode.MERGE_UNCHECKED, pr, f"no checks ran on {pr.head[:12]}")
+        return _build_refusal(NoticeCode.MERGE_UNCHECKED, pr, f"no checks ran on {pr.head[:12]}")
     rest = [check for check in seen.checks if check.state != "passed"]
     if not rest:
         return None
     why = ", ".join(f"{check.name} is {check.state}" for check in rest[:_SHOWN])
-    return _not_merged(NoticeCode.MERGE_NOT_GREEN, pr, why, [check.name for check in rest])
+    return _build_refusal(NoticeCode.MERGE_NOT_GREEN, pr, why, [check.name for check in rest])
 
 
-def _not_merged(code: NoticeCode, pr: PrOpened, why: str, checks: Sequence[str] = ()) -> Noticed:
+def _build_refusal(code: NoticeCode, pr: PrOpened, why: str, checks: Sequence[str] = ()) -> Noticed:
     text = f"the pull request was not merged: {why}"
     return Noticed(level="warning", code=code, subject=pr.head, paths=tuple(checks), text=text)
 
 
-def _merge_question(context: RunContext, pr: PrOpened) -> Approval:
+def _build_question(context: RunContext, pr: PrOpened) -> Approval:
     state, detail = context.state, [pr.url]
     if state.forge_checks is not None:
         detail += [f"{check.name}: {check.state}" for check in state.forge_checks.checks]

@@ -58,7 +58,7 @@ async def propose_pull_request(context: RunContext, proposal: PullRequestProposa
             notice = Noticed(level="warning", code=code, subject=subject, text=text)
             await record_notice_once(context.journal, notice)
             return
-    await _open(context, proposal)
+    await _open_pull_request(context, proposal)
 
 
 def build_pull_request_approval(context: RunContext, proposal: PullRequestProposal) -> Approval:
@@ -68,7 +68,7 @@ def build_pull_request_approval(context: RunContext, proposal: PullRequestPropos
     return build_run_approval(context, "pull-request", subject, f"open the pull request: {proposal.title}", [commits])
 
 
-async def _open(context: RunContext, proposal: PullRequestProposal) -> None:
+async def _open_pull_request(context: RunContext, proposal: PullRequestProposal) -> None:
     run, group, head = context.state.run, proposal.group, proposal.head
     key = context.journal.build_next_key(f"pr/{proposal.branch}/{head}")
     async with record_effect(

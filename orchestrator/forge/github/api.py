@@ -21,7 +21,7 @@ _WORTH_TELLING_S = 10.0
 _Model = TypeVar("_Model", bound=BaseModel)
 
 
-async def _silent(_: str) -> None:
+async def _ignore_wait(_: str) -> None:
     """Tell nobody."""
 
 
@@ -38,7 +38,7 @@ class GitHubApi:
         sender: GitHubConnection,
         place: RepositoryEndpoint,
         patience: GitHubRetryPolicy | None = None,
-        tell: Callable[[str], Awaitable[None]] = _silent,
+        tell: Callable[[str], Awaitable[None]] = _ignore_wait,
     ) -> None:
         self._exchange = sender
         self.endpoint = place
@@ -156,7 +156,7 @@ class GitHubApi:
 @asynccontextmanager
 async def open_github_api(
     place: RepositoryEndpoint,
-    tell: Callable[[str], Awaitable[None]] = _silent,
+    tell: Callable[[str], Awaitable[None]] = _ignore_wait,
     patience: GitHubRetryPolicy | None = None,
 ) -> AsyncIterator[GitHubApi]:
     """Open the API while the block lasts; `tell` hears of long waits."""

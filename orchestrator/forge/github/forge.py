@@ -47,10 +47,12 @@ class GitHubForge:
         Raises:
             PersonNeeded: the branch has a pull request that this run did not open, or GitHub does not take it.
         """
-        request = await self._with_target(request)
+        request = await self._resolve_target(request)
         own = build_marker(self._run, "pr", request.group)
         body = add_marker(request.body, own)
-        pull = await self._api.find_or_create(partial(self._found, request), partial(self._made, request, body))
+        pull = await self._api.find_or_create(
+            partial(self._find_pull_request, request), partial(self._create_pull_request, request, body)
+        )
         if pull.is_open:
             await self._update(pull, request, body)
         return OpenedPullRequest(
@@ -69,9 +71,9 @@ class GitHubForge:
         Raises:
             PersonNeeded: GitHub does not allow it, the head has moved, there is a conflict, or it is not this run's.
         """
-        number = self._number(ref)
+        number = self._parse_number(ref)
         for _ in range(_MOVED_TRIES):
-            pull = await self._own(ref, number)
+            pull = await self._read_pull_request(ref, number)
             if pull.merged_at is not None and pull.head.sha == commit:
                 return CommitId(pull.merge_commit_sha or commit)
             _require_mergeable(ref, pull, commit)
@@ -91,24 +93,26 @@ class GitHubForge:
         Raises:
             PersonNeeded: it is not this run's.
         """
-        number = self._number(ref)
-        pull = await self._own(ref, number)
+        number = self._parse_number(ref)
+        pull = await self._read_pull_request(ref, number)
         own = build_marker(self._run, "closed")
         text = add_marker(comment, own)
-        said = await self._api.find_or_create(partial(self._said, number, own), partial(self._say, number, text))
+        said = await self._api.find_or_create(
+            partial(self._find_comment, number, own), partial(self._create_comment, number, text)
+        )
         if not is_same_text(said.body, text):
             await self._api.update_object(IssueComment, "PATCH", f"/issues/comments/{said.id}", {"body": text})
         if pull.is_open:
             await self._api.update_object(GitHubPullRequest, "PATCH", f"/pulls/{number}", {"state": "closed"})
 
-    async def _with_target(self, request: PullRequest) -> PullRequest:
+    async def _resolve_target(self, request: PullRequest) -> PullRequest:
         """Return where the run knows no branch that it is meant for, it is the repository's own."""
         if request.target:
             return request
         repository = await self._api.read_object(GitHubRepository, "")
         return request.model_copy(update={"target": repository.default_branch})
 
-    async def _found(self, request: PullRequest) -> GitHubPullRequest | None:
+    async def _find_pull_request(self, request: PullRequest) -> GitHubPullRequest | None:
         """Return this run's pull request of the branch: the open one, else one that ended at the same commit."""
         pulls = await self._api.list_objects(
             GitHubPullRequest, "/pulls", head=f"{self._api.endpoint.owner}:{request.head}", state="all"
@@ -130,7 +134,7 @@ class GitHubForge:
                 return pull
         return None
 
-    async def _made(self, request: PullRequest, body: str) -> GitHubPullRequest:
+    async def _create_pull_request(self, request: PullRequest, body: str) -> GitHubPullRequest:
         wanted = {"title": request.title, "head": request.head, "base": request.target, "body": body}
         try:
             return await self._api.create_object(GitHubPullRequest, "/pulls", {**wanted, "draft": request.draft})
@@ -156,7 +160,7 @@ class GitHubForge:
                 f"{pull.html_url} cannot be updated ({refused.detail}): mend that, then resume the run"
             ) from (refused)
 
-    async def _own(self, ref: str, number: int) -> GitHubPullRequest:
+    async def _read_pull_request(self, ref: str, number: int) -> GitHubPullRequest:
         pull = await self._api.read_object(GitHubPullRequest, f"/pulls/{number}")
         if not has_marker(pull.body, build_run_marker(self._run)):
             raise PersonNeeded(
@@ -173,21 +177,21 @@ class GitHubForge:
         if _MOVING in refused.detail:
             await anyio.sleep(_MOVED_S)
             return
-        pull = await self._own(ref, number)
+        pull = await self._read_pull_request(ref, number)
         if pull.merged_at is None:
             raise PersonNeeded(
                 f"{ref} was not merged at {commit[:12]} ({refused.detail}): see to it at {pull.html_url}, then resume "
                 "the run"
             ) from refused
 
-    async def _said(self, number: int, own: str) -> IssueComment | None:
+    async def _find_comment(self, number: int, own: str) -> IssueComment | None:
         comments = await self._api.list_objects(IssueComment, f"/issues/{number}/comments")
         return next((comment for comment in comments if has_marker(comment.body, own)), None)
 
-    async def _say(self, number: int, text: str) -> IssueComment:
+    async def _create_comment(self, number: int, text: str) -> IssueComment:
         return await self._api.create_object(IssueComment, f"/issues/{number}/comments", {"body": text})
 
-    def _number(self, ref: str) -> int:
+    def _parse_number(self, ref: str) -> int:
         repository, _, number = ref.rpartition("#")
         if repository != self._api.endpoint.repository or not number.isdigit():
             raise PersonNeeded(

@@ -110,11 +110,11 @@ def parse_error_message(content: bytes) -> str:
     if not isinstance(answer, dict):
         return ""
     errors = answer.get("errors")
-    more = [_of_field(error) for error in errors] if isinstance(errors, list) else []
+    more = [_format_field(error) for error in errors] if isinstance(errors, list) else []
     return "; ".join(filter(None, (str(answer.get("message") or ""), *more)))
 
 
-def _of_field(error: object) -> str:
+def _format_field(error: object) -> str:
     if not isinstance(error, dict):
         return str(error)
     words = (error.get("field"), error.get("message") or error.get("code"))

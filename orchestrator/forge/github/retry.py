@@ -61,13 +61,13 @@ def find_retry_advice(status: int, headers: Mapping[str, str], said: str) -> Ret
     if status in _LIMITING and (limit := _limit(status, headers, said)):
         return limit
     if status in _FAILING:
-        return RetryAdvice(_asked(headers) or 0.0, f"{status} {said}".strip(), is_without_effect=False)
+        return RetryAdvice(_parse_wait_s(headers) or 0.0, f"{status} {said}".strip(), is_without_effect=False)
     return None
 
 
 def _limit(status: int, headers: Mapping[str, str], said: str) -> RetryAdvice | None:
     """Return a 403 is a limit only if it says so in one of three ways; all others forbid something."""
-    asked = _asked(headers)
+    asked = _parse_wait_s(headers)
     if headers.get("x-ratelimit-remaining") == "0":
         return RetryAdvice(
             max(asked or 0.0, _until_reset(headers)), "its rate limit is used up", is_without_effect=True
@@ -79,7 +79,7 @@ def _limit(status: int, headers: Mapping[str, str], said: str) -> RetryAdvice | 
     return None
 
 
-def _asked(headers: Mapping[str, str]) -> float | None:
+def _parse_wait_s(headers: Mapping[str, str]) -> float | None:
     """Return the seconds that `Retry-After` asks for, which may be written as a date."""
     given = headers.get("retry-after", "").strip()
     if given.isascii() and given.isdigit():

@@ -29,9 +29,9 @@ def build_reply(response: Any, request: Request, cost_usd: Decimal | None, secon
     message = choices[0].message
     if len(message.tool_calls or ()) > MAX_TOOL_CALLS:
         raise ReplyTooLarge(f"{request.model}: the provider's reply has more than {MAX_TOOL_CALLS:,} tool calls")
-    calls = _calls(message.tool_calls or (), f"call_{request.turn}")
+    calls = _convert_calls(message.tool_calls or (), f"call_{request.turn}")
     reply = Reply(
-        text=_whole(message.content or ""),
+        text=_replace_surrogates(message.content or ""),
         tool_calls=calls,
         model=response.model or request.model,
         finish_reason=choices[0].finish_reason or "",
@@ -72,7 +72,7 @@ def _length(calls: tuple[ToolCall, ...]) -> int:
     return sum(len(call.name) + len(call.arguments) for call in calls)
 
 
-def _calls(calls: Sequence[Any], fallback_id: str) -> tuple[ToolCall, ...]:
+def _convert_calls(calls: Sequence[Any], fallback_id: str) -> tuple[ToolCall, ...]:
     """Return the calls, each with an id of its own: some servers give none, or the same to all."""
     seen = Counter(call.id for call in calls)
     return tuple(
@@ -87,9 +87,11 @@ def _call(call: Any, call_id: str) -> ToolCall:  # noqa: ANN401  theirs
             arguments = ""
         else:
             arguments = json.dumps(arguments)
-    return ToolCall(id=call_id, name=_whole(call.function.name or ""), arguments=_whole(arguments))
+    return ToolCall(
+        id=call_id, name=_replace_surrogates(call.function.name or ""), arguments=_replace_surrogates(arguments)
+    )
 
 
-def _whole(text: str) -> str:
+def _replace_surrogates(text: str) -> str:
     """Return the text with lone surrogates, which no file or provider takes, as replacement characters."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

@@ -157,21 +157,23 @@ def read_script(path: Path) -> tuple[ScriptedReply, ...]:
         return Script.model_validate(document).reply
     except ValidationError as problem:
         errors = problem.errors(include_url=False)[:10]
-        lines = "\n".join(f"  {_place(error['loc'], text, document)}: {_complaint(error)}" for error in errors)
+        lines = "\n".join(
+            f"  {_format_place(error['loc'], text, document)}: {_describe_problem(error)}" for error in errors
+        )
         raise UsageProblem(f"the script {path} cannot be played:\n{lines}") from problem
 
 
-def _complaint(error: ErrorDetails) -> str:
+def _describe_problem(error: ErrorDetails) -> str:
     if error["type"] == "extra_forbidden":
         return "unknown key"
     return error["msg"].removeprefix("Value error, ")
 
 
-def _place(location: tuple[int | str, ...], text: str, document: object) -> str:
+def _format_place(location: tuple[int | str, ...], text: str, document: object) -> str:
     """Return a place such as `reply[2].call[0].tool (role worker, task api, near line 14)`; items count from 0."""
     place = format_location(location)
     if len(location) > 1 and location[0] == "reply" and isinstance(location[1], int):
-        item = _item(document, location[1])
+        item = _get_item(document, location[1])
         tables, line = list(REPLY_TABLE.finditer(text)), ""
         if len(tables) > location[1]:
             number = text.count("\n", 0, tables[location[1]].start(0)) + 1
@@ -180,7 +182,7 @@ def _place(location: tuple[int | str, ...], text: str, document: object) -> str:
     return place or "the document"
 
 
-def _item(document: object, number: int) -> Mapping[str, Any]:
+def _get_item(document: object, number: int) -> Mapping[str, Any]:
     """Return an item of a script; an empty one where something of another kind stands."""
     if not isinstance(document, Mapping) or not isinstance(document.get("reply"), list):
         return {}

@@ -80,7 +80,7 @@ class ProviderQueue:
         try:
             self.admit_waiting()
             while waiter.is_waiting:
-                await self._nap(waiter)
+                await self._sleep_until_change(waiter)
         except BaseException:
             if waiter.call is not None:
                 self.release_call(waiter.call)
@@ -135,7 +135,7 @@ class ProviderQueue:
                 waiter.call = AdmittedCall(start, self.circuit_breaker.start_call())
                 self._settle(waiter)
 
-    async def _nap(self, waiter: _Waiter) -> None:
+    async def _sleep_until_change(self, waiter: _Waiter) -> None:
         seconds = min(waiter.until - self._now().steady_s, MAX_SLEEP_S)
         with anyio.move_on_after(max(seconds, 0)) as scope:
             await waiter.event.wait()

@@ -35,7 +35,10 @@ def pair_landings(then: RunState, now: RunState) -> tuple[LandingPair, ...]:
         count = max(len(then.landings), len(now.landings))
     else:
         count = len(then.landings)
-    return tuple(_pair(number, _at(then.landings, number), _at(now.landings, number)) for number in range(1, count + 1))
+    return tuple(
+        _build_pair(number, _get_landing(then.landings, number), _get_landing(now.landings, number))
+        for number in range(1, count + 1)
+    )
 
 
 def get_final_tree(state: RunState) -> str:
@@ -102,7 +105,7 @@ def _iterate_task_facts(event: Event) -> Iterator[tuple[str, str]]:
             yield "outcome", event.outcome
 
 
-def _pair(number: int, then: LandingFinished | None, now: LandingFinished | None) -> LandingPair:
+def _build_pair(number: int, then: LandingFinished | None, now: LandingFinished | None) -> LandingPair:
     one = then or now
     return LandingPair(
         number=number,
@@ -113,7 +116,7 @@ def _pair(number: int, then: LandingFinished | None, now: LandingFinished | None
     )
 
 
-def _at(landings: Sequence[LandingFinished], number: int) -> LandingFinished | None:
+def _get_landing(landings: Sequence[LandingFinished], number: int) -> LandingFinished | None:
     if number <= len(landings):
         return landings[number - 1]
     return None
@@ -121,9 +124,9 @@ def _at(landings: Sequence[LandingFinished], number: int) -> LandingFinished | N
 
 def has_same_environment(then: RunState, now: RunState) -> bool:
     """Return True if tool chains and policy were on the base what they are now, as far as both have tested it."""
-    before, after = _environments(then), _environments(now)
+    before, after = _list_environments(then), _list_environments(now)
     return all(before[name] == after[name] for name in before.keys() & after.keys())
 
 
-def _environments(state: RunState) -> Mapping[str, str]:
+def _list_environments(state: RunState) -> Mapping[str, str]:
     return {name: receipt.environment for name, receipt in state.get_baseline_receipts().items()}

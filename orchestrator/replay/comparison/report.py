@@ -134,7 +134,7 @@ def build_report_object(report: ReplayReport) -> dict[str, Any]:
             "same_but_for_times": report.same_steadied,
             "different": sum(one.session is not None for one in report.divergences),
         },
-        "landings": list(map(_landing_object, report.landings)),
+        "landings": list(map(_build_landing_object, report.landings)),
         "final_tree": {
             "recorded": report.recorded_tree,
             "replayed": report.replayed_tree,
@@ -145,24 +145,24 @@ def build_report_object(report: ReplayReport) -> dict[str, Any]:
         "first_divergence": first.model_dump(mode="json") if first else None,
         "environment_same": report.has_same_environment,
         "prompts": list(report.prompts),
-        "asked_again": _asking_object(report.asking) if report.asking else None,
+        "asked_again": _build_asking_object(report.asking) if report.asking else None,
         "kept": str(report.kept) if report.kept else None,
     }
 
 
-def _landing_object(pair: LandingPair) -> dict[str, Any]:
+def _build_landing_object(pair: LandingPair) -> dict[str, Any]:
     landing = pair.model_dump(mode="json", exclude={"is_same_commit"})
     return landing | {"same": pair.is_same, "same_commit": pair.is_same_commit}
 
 
-def _asking_object(asking: RepeatedRole) -> dict[str, Any]:
+def _build_asking_object(asking: RepeatedRole) -> dict[str, Any]:
     usd, same, failed = None, asking.same_count, asking.failed_count
     if not asking.spent.unpriced_calls:
         usd = float(asking.spent.cost_usd)
     return {
         "role": asking.role,
         "models": list(asking.models),
-        "calls": list(map(_call_object, asking.calls)),
+        "calls": list(map(_build_call_object, asking.calls)),
         "same": same,
         "different": len(asking.calls) - same - failed,
         "failed": failed,
@@ -174,7 +174,7 @@ def _asking_object(asking: RepeatedRole) -> dict[str, Any]:
     }
 
 
-def _call_object(call: RepeatedCall) -> dict[str, Any]:
+def _build_call_object(call: RepeatedCall) -> dict[str, Any]:
     parting = None
     if call.parting is not None:
         parting = dict(zip(("at", "recorded", "new"), call.parting, strict=True))

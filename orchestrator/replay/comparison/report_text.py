@@ -22,19 +22,19 @@ def render_report(report: ReplayReport) -> Iterator[str]:
         if one not in report.unexpected:
             expected.append(one)
     if report.unexpected:
-        yield from _divergence("divergence", report.unexpected)
+        yield from _iterate_divergence_lines("divergence", report.unexpected)
     elif expected:
-        yield from _divergence("changed prompt", expected)
+        yield from _iterate_divergence_lines("changed prompt", expected)
     if report.mode == "goal":
-        yield f"  requests    {_requests(report)}"
+        yield f"  requests    {_format_requests(report)}"
     for pair in report.landings:
-        yield f"  landing {pair.number:<3} {_pair(pair)}"
-    yield f"  final tree  {_trees(report.recorded_tree, report.replayed_tree)}"
-    yield f"  outcome     {_outcome(report)}"
+        yield f"  landing {pair.number:<3} {_format_landing(pair)}"
+    yield f"  final tree  {_format_trees(report.recorded_tree, report.replayed_tree)}"
+    yield f"  outcome     {_format_outcome(report)}"
     if not report.has_same_environment:
         yield "  note        tools or policy are not those of the recording: commands may do something else"
     if report.asking:
-        yield from _asking(report.asking)
+        yield from _iterate_reasked_lines(report.asking)
     if report.kept:
         yield f"  kept        {report.kept}"
 
@@ -52,7 +52,7 @@ def _verdict(report: ReplayReport) -> str:
     return f"the same{so_far}"
 
 
-def _divergence(what: str, found: Sequence[Divergence]) -> Iterator[str]:
+def _iterate_divergence_lines(what: str, found: Sequence[Divergence]) -> Iterator[str]:
     first, more, where = found[0], "", ""
     if len(found) > 1:
         more = f" ({len(found) - 1} more follow)"
@@ -64,7 +64,7 @@ def _divergence(what: str, found: Sequence[Divergence]) -> Iterator[str]:
         yield f"      {line}"
 
 
-def _requests(report: ReplayReport) -> str:
+def _format_requests(report: ReplayReport) -> str:
     different = sum(one.session is not None for one in report.divergences)
     parts = [f"{report.same_bytes} the same byte for byte"]
     if report.same_steadied:
@@ -74,34 +74,34 @@ def _requests(report: ReplayReport) -> str:
     return ", ".join(parts)
 
 
-def _pair(pair: LandingPair) -> str:
+def _format_landing(pair: LandingPair) -> str:
     commit = ", other commit" * (pair.is_same and not pair.is_same_commit)
-    return f"{_trees(pair.recorded, pair.replayed)}{commit}  {join_limited(pair.units, _UNITS)}"
+    return f"{_format_trees(pair.recorded, pair.replayed)}{commit}  {join_limited(pair.units, _UNITS)}"
 
 
-def _trees(then: str | None, now: str | None) -> str:
+def _format_trees(then: str | None, now: str | None) -> str:
     if then == now:
         return f"{(then or '')[:12]} the same"
     return f"{(then or 'nothing')[:12]} recorded, {(now or 'nothing')[:12]} replayed"
 
 
-def _outcome(report: ReplayReport) -> str:
+def _format_outcome(report: ReplayReport) -> str:
     if report.recorded_outcome == report.replayed_outcome:
         return f"{report.recorded_outcome}, as recorded"
     return f"{report.recorded_outcome} recorded, {report.replayed_outcome} replayed"
 
 
-def _asking(asking: RepeatedRole) -> Iterator[str]:
+def _iterate_reasked_lines(asking: RepeatedRole) -> Iterator[str]:
     yield f"the {asking.role} on {', '.join(asking.models)}"
     for call in asking.calls:
-        yield from _call(call)
+        yield from _iterate_call_lines(call)
     counts = f"{asking.same_count} of {len(asking.calls)} calls decide the same"
     if asking.failed_count:
         counts += f", {asking.failed_count} failed"
     yield f"  {counts}; asking again cost {asking.spent.cost_text} ({asking.spent.tokens:,} tokens)"
 
 
-def _call(call: RepeatedCall) -> Iterator[str]:
+def _iterate_call_lines(call: RepeatedCall) -> Iterator[str]:
     sign, now = "!", call.new
     if now is None:
         now = f"failed: {call.error}"
@@ -110,10 +110,10 @@ def _call(call: RepeatedCall) -> Iterator[str]:
     yield f"  {sign} {call.session} turn {call.turn}: {to_one_line(call.recorded, 120)} → {to_one_line(now, 120)}"
     if call.parting and not call.is_same:
         path, then, new = call.parting
-        yield f"      at {path}: {_short(then)} → {_short(new)}"
+        yield f"      at {path}: {_shorten(then)} → {_shorten(new)}"
 
 
-def _short(value: object) -> str:
+def _shorten(value: object) -> str:
     text = json.dumps(value, ensure_ascii=False)
     if len(text) <= _SHOWN:
         return text

@@ -52,7 +52,7 @@ class RequestComparison:
         elif _is_same(call, then, request):
             self.same_steadied += 1
         else:
-            self.divergences.append(_divergence(call, then, request))
+            self.divergences.append(_build_divergence(call, then, request))
 
     async def find_recorded_messages(self, request: Request) -> tuple[Message, ...]:
         """Return what was asked at this place when it was recorded; nothing if its session never came so far."""
@@ -80,7 +80,7 @@ def _is_same(call: RecordedCall, then: tuple[Message, ...], request: Request) ->
     return hash_messages(then) == hash_messages(request.messages)
 
 
-def _divergence(call: RecordedCall, then: tuple[Message, ...], request: Request) -> Divergence:
+def _build_divergence(call: RecordedCall, then: tuple[Message, ...], request: Request) -> Divergence:
     what, diff = find_changed_message(then, request.messages) or (
         "the tools on offer, or the rules of comparison (the messages are the same)",
         (),

@@ -71,7 +71,7 @@ class MilestoneOrder:
             return
         waiter = _Waiter(name, place)
         self._waiting.append(waiter)
-        self._look()
+        self._check_stuck()
         try:
             if not self._stopped:
                 await waiter.called.wait()
@@ -93,9 +93,9 @@ class MilestoneOrder:
     def set_busy_count(self, busy: int | None) -> None:
         """Set how many are at work, each waiting for at most one turn; None while that is just changing."""
         self._busy = busy
-        self._look()
+        self._check_stuck()
 
-    def _look(self) -> None:
+    def _check_stuck(self) -> None:
         if self._busy is None or not self._waiting or len(self._waiting) < self._busy:
             return
         self._stopped = self._stopped or ReplayStopped(self.next_milestone, [waiter.name for waiter in self._waiting])

@@ -51,9 +51,9 @@ class MilestoneNamer:
 
     def find_milestone(self, event: Event) -> str | None:
         """Return the milestone that the event is, or None."""
-        return next(self._names(event), None)
+        return next(self._iterate_names(event), None)
 
-    def _names(self, event: Event) -> Iterator[str]:
+    def _iterate_names(self, event: Event) -> Iterator[str]:
         match event:
             case ModelReplied() | ModelFailed(retry_in_s=None):
                 yield name_reply(event.session, event.turn)
@@ -76,10 +76,10 @@ class MilestoneNamer:
             case ApprovalDecided() if event.item.startswith("tier/"):
                 yield name_tier_answer(event.item)
             case _:
-                yield from _ends(event)
+                yield from _iterate_end_names(event)
 
 
-def _ends(event: Event) -> Iterator[str]:
+def _iterate_end_names(event: Event) -> Iterator[str]:
     match event:
         case PlanSubmitted():
             yield f"a plan from round {event.round} of the planner of {event.task}"

@@ -35,7 +35,7 @@ class RecordedActionOrder:
             ReplayStopped: its turn cannot come.
         """
         try:
-            yield await self._in_turn(action, state)
+            yield await self._await_turn(action, state)
         finally:
             self._order.set_busy_count(None)
 
@@ -43,7 +43,7 @@ class RecordedActionOrder:
         """Note that nothing else begins before one of `busy` actions has ended."""
         self._order.set_busy_count(busy)
 
-    async def _in_turn(self, action: Action, state: RunState) -> Action:
+    async def _await_turn(self, action: Action, state: RunState) -> Action:
         match action:
             case PlanRound(task):
                 planner = state.tasks[task]
@@ -54,10 +54,10 @@ class RecordedActionOrder:
             case StartAttempt(task):
                 await self._order.wait_for_turn(milestones.name_attempt(task, len(state.tasks[task].attempts) + 1))
             case LandTasks():
-                return await self._round(action, state)
+                return await self._choose_round(action, state)
         return action
 
-    async def _round(self, wanted: LandTasks, state: RunState) -> Action:
+    async def _choose_round(self, wanted: LandTasks, state: RunState) -> Action:
         coming = next((one for one in self._rounds if not self._order.has_happened(one.name)), None)
         await self._order.wait_for_turn(coming.name if coming else _NEVER)
         if coming is None:
@@ -102,7 +102,7 @@ class OrderedJournal(StoppingJournal):
             JournalProblem: they could not be written.
             ReplayStopped: a landing's turn cannot come.
         """
-        await self._answer()
+        await self._repeat_answer()
         names = [self._namer.find_milestone(event) for event in events]
         for event, name in zip(events, names, strict=True):
             if isinstance(event, LandingStarted) and name:
@@ -110,8 +110,8 @@ class OrderedJournal(StoppingJournal):
         await super().append(*events)
         for name in filter(None, names):
             self._order.record_milestone(name)
-        await self._answer()
+        await self._repeat_answer()
 
-    async def _answer(self) -> None:
+    async def _repeat_answer(self) -> None:
         if answer := self._answers.pop(self._order.next_milestone or "", None):
             await self.append(answer)

@@ -45,16 +45,16 @@ class _Landing:
 
 def build_schedule(recording: RecordedRun) -> ReplaySchedule:
     """Return the order of what matters in a recording."""
-    landings = list(_landings(recording.events))
+    landings = list(_iterate_landings(recording.events))
     effective = {landing.begun for landing in landings}
     namer, named = MilestoneNamer(), dict[str, tuple[float, int]]()
     by_seq: dict[int, str] = {}
     for recorded in recording.events:
-        if not _counts(recorded, recording, effective):
+        if not _is_effective(recorded, recording, effective):
             continue
         name = namer.find_milestone(recorded.event)
         if name is not None and name not in named:
-            named[name] = (_position(recorded, recording, landings), recorded.seq)
+            named[name] = (_find_position(recorded, recording, landings), recorded.seq)
             by_seq[recorded.seq] = name
     rounds, superseded = [], {}
     for number, one in enumerate(list_rounds(recording.events), start=1):
@@ -66,7 +66,7 @@ def build_schedule(recording: RecordedRun) -> ReplaySchedule:
     return ReplaySchedule(tuple(ordered), {name: seq for name, (_, seq) in named.items()}, tuple(rounds), superseded)
 
 
-def _counts(recorded: RecordedEvent, recording: RecordedRun, effective: set[int]) -> bool:
+def _is_effective(recorded: RecordedEvent, recording: RecordedRun, effective: set[int]) -> bool:
     """Return False for what a killed process began and did not end, and for tries that were followed by others."""
     event = recorded.event
     if isinstance(event, LandingStarted):
@@ -77,7 +77,7 @@ def _counts(recorded: RecordedEvent, recording: RecordedRun, effective: set[int]
     return True
 
 
-def _landings(events: Sequence[RecordedEvent]) -> Iterator[_Landing]:
+def _iterate_landings(events: Sequence[RecordedEvent]) -> Iterator[_Landing]:
     begun: dict[CommitId, int] = {}
     for recorded in events:
         if isinstance(recorded.event, LandingStarted):
@@ -86,7 +86,7 @@ def _landings(events: Sequence[RecordedEvent]) -> Iterator[_Landing]:
             yield _Landing(begun[recorded.event.new], recorded.seq, recorded.event.new)
 
 
-def _position(recorded: RecordedEvent, recording: RecordedRun, landings: Sequence[_Landing]) -> float:
+def _find_position(recorded: RecordedEvent, recording: RecordedRun, landings: Sequence[_Landing]) -> float:
     """Return the event's place in the order. What starts from the branch's tip stands where it looked at it."""
     base: CommitId | None = None
     match recorded.event:
@@ -96,7 +96,7 @@ def _position(recorded: RecordedEvent, recording: RecordedRun, landings: Sequenc
             base = _find_planning_commit(recording.events[recorded.seq :], task)
     tips = [recording.state.run.base, *(landing.commit for landing in landings)]
     if base in tips:
-        return _beside(recorded.seq, tips.index(base), landings)
+        return _place_between_landings(recorded.seq, tips.index(base), landings)
     return recorded.seq
 
 
@@ -110,7 +110,7 @@ def _find_planning_commit(events: Iterable[RecordedEvent], task: TaskId | None) 
     return None
 
 
-def _beside(seq: int, landed: int, landings: Sequence[_Landing]) -> float:
+def _place_between_landings(seq: int, landed: int, landings: Sequence[_Landing]) -> float:
     """Return a position after the first `landed` landings, and before the next one."""
     if landed and seq < landings[landed - 1].ended:
         return landings[landed - 1].ended + 0.5
