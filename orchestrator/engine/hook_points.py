@@ -48,8 +48,8 @@ async def notify_attempt_ended(context: RunContext, task: TaskId) -> None:
     state = context.state.tasks[task]
     end = state.ends[-1]
     handoff = end.handoff.model_dump(mode="json") if end.handoff else None
-    told = {"exit": end.exit, "detail": end.detail, "handoff": handoff}
-    await context.hooks.notify_after(_build_occurrence("attempt", state, state.attempts[-1], **told))
+    more_facts = {"exit": end.exit, "detail": end.detail, "handoff": handoff}
+    await context.hooks.notify_after(_build_occurrence("attempt", state, state.attempts[-1], **more_facts))
 
 
 async def apply_verdict_veto(context: RunContext, task: TaskId, verdict: Verdict) -> Verdict:
@@ -72,11 +72,11 @@ async def notify_verdict_given(context: RunContext, task: TaskId) -> None:
 
 
 def _build_verdict_occurrence(state: TaskState, verdict: Verdict) -> HookOccurrence:
-    told = verdict.model_dump(mode="json", include={"kind", "cause", "reasons", "receipts"})
-    return _build_occurrence("verdict", state, state.attempts[-1], verdict=told)
+    more_facts = verdict.model_dump(mode="json", include={"kind", "cause", "reasons", "receipts"})
+    return _build_occurrence("verdict", state, state.attempts[-1], verdict=more_facts)
 
 
-def _build_occurrence(scope: HookScope, state: TaskState, attempt: Attempt, **told: object) -> HookOccurrence:
+def _build_occurrence(scope: HookScope, state: TaskState, attempt: Attempt, **more_facts: object) -> HookOccurrence:
     """Return the occurrence of an attempt: what it starts from while it has no candidate, then what it made."""
     spec = state.spec
     candidate = next((taken for taken in state.candidates if taken.number == attempt.number), None)
@@ -90,7 +90,7 @@ def _build_occurrence(scope: HookScope, state: TaskState, attempt: Attempt, **to
     return HookOccurrence(
         scope=scope,
         name=build_unit_id(spec.id, attempt.number),
-        facts={"task": spec.model_dump(mode="json"), "attempt": about, **told},
+        facts={"task": spec.model_dump(mode="json"), "attempt": about, **more_facts},
         tasks=(spec.id,),
         span=(attempt.base, candidate.commit) if candidate else None,
         view=candidate.commit if candidate else attempt.start or attempt.base,

@@ -116,9 +116,9 @@ def _render_page(request: PullRequest) -> str:
     else:
         target = ""
     marks = ["draft"] * request.draft + [f"label: {label}" for label in request.labels]
-    told = f"{', '.join(marks)}\n\n" if marks else ""
+    heading = f"{', '.join(marks)}\n\n" if marks else ""
     return (
-        f"# {request.title}\n\n{told}"
+        f"# {request.title}\n\n{heading}"
         f"`{request.head}` ({request.commit[:12]}){target}, from base {request.base[:12]}\n\n{request.body}\n"
     )
 

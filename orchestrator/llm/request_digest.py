@@ -22,12 +22,12 @@ def hash_messages(messages: Sequence[Message]) -> str:
     """Return the sha256 of a conversation without what changes by itself."""
     digest = hashlib.sha256()
     for message in messages:
-        is_told = message.role in {"user", "tool"}
+        is_volatile = message.role in {"user", "tool"}
         calls = []
         for call in message.tool_calls:
             calls.append((call.id, call.name, call.arguments))
         digest.update(json.dumps([message.role, message.call_id, calls], ensure_ascii=True).encode())
-        digest.update(_hash_message(message.text) if is_told else _sha(message.text))
+        digest.update(_hash_message(message.text) if is_volatile else _sha(message.text))
     return digest.hexdigest()
 
 

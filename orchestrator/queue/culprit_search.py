@@ -7,11 +7,14 @@ question: a search that was interrupted goes on when it is given the receipts th
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from pydantic import Field
 
 from orchestrator.domain.frozen_model import FrozenModel
+from orchestrator.domain.ids import CommitId, UnitId
 from orchestrator.domain.judging.symptoms import GATE_SYMPTOM, MISSING_SUFFIX, SKIPPED_SUFFIX
+from orchestrator.ports.gate import GateResult
 from orchestrator.queue.bit_sets import union_sets
 from orchestrator.queue.symptom_search import (
     RUNS_FOR_PAIR,
@@ -212,3 +215,23 @@ def _splits_all(members: int, suspect_sets: Iterable[int]) -> bool:
 
 def _rank_visibility(symptom: str) -> tuple[bool, bool, str]:
     return (symptom != GATE_SYMPTOM, symptom.endswith((MISSING_SUFFIX, SKIPPED_SUFFIX)), symptom)
+
+
+class SuspectEvidence(Protocol):
+    """Evidence against units."""
+
+    async def find_prime_suspects(
+        self, commit: CommitId, result: GateResult, symptoms: Sequence[str], units: Sequence[UnitId]
+    ) -> Mapping[str, Sequence[UnitId]]:
+        """Return, by symptom of `result` on `commit`, the units that its text or its test's sources point at."""
+        ...
+
+
+class NoSuspectEvidence:
+    """Everybody is as suspect as everybody else."""
+
+    async def find_prime_suspects(
+        self, _commit: CommitId, _result: GateResult, _symptoms: Sequence[str], _units: Sequence[UnitId]
+    ) -> Mapping[str, Sequence[UnitId]]:
+        """Return nothing."""
+        return {}

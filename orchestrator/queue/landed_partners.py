@@ -1,7 +1,7 @@
 """The search for partners of the guilty among what landed before.
 
 A unit that is red alone on top of what landed may be red only with some of that. If the symptom is gone as soon as
-everything that landed is taken back, a hunt over it finds whom the unit is red together with.
+everything that landed is taken back, a search over it finds whom the unit is red together with.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,9 +11,8 @@ from orchestrator.domain.ids import CommitId, UnitId
 from orchestrator.ports.gate import GateResult
 from orchestrator.queue.bisection import Units
 from orchestrator.queue.composition import Composer
-from orchestrator.queue.culprit_search import UnionProbe
+from orchestrator.queue.culprit_search import SuspectEvidence, UnionProbe
 from orchestrator.queue.landing_round import LandingTools
-from orchestrator.queue.suspect_evidence import SuspectEvidence
 from orchestrator.queue.symptom_search import RUNS_FOR_FLAKY, UnionResult
 from orchestrator.queue.union_tester import UnionTester
 
@@ -47,9 +46,9 @@ class PartnerSearch:
     """The search for partners of one round's guilty."""
 
     def __init__(
-        self, bench: LandingTools, name: str, head: CommitId, landed: LandedGroups, evidence: SuspectEvidence
+        self, tools: LandingTools, name: str, head: CommitId, landed: LandedGroups, evidence: SuspectEvidence
     ) -> None:
-        self._bench = bench
+        self._tools = tools
         self._name = name
         self._head = head
         self._landed = landed
@@ -68,30 +67,30 @@ class PartnerSearch:
             return ()
         everybody = tuple(unit for one in guilty for unit in one.units)
         symptoms = tuple(sorted({symptom for one in guilty for symptom in one.symptoms}))
-        prober = self._build_tester(everybody)
-        await prober.probe_union(UnionProbe(members=1, symptoms=symptoms))
-        (look,) = prober.results
+        tester = self._build_tester(everybody)
+        await tester.probe_union(UnionProbe(members=1, symptoms=symptoms))
+        (look,) = tester.results
         return [one for one in guilty if all(look.shows_symptom(symptom) is False for symptom in one.symptoms)]
 
     async def _find_partners_of(self, guilty: CulpritUnits) -> Units:
-        prober, symptoms = self._build_tester(guilty.units), frozenset(guilty.symptoms)
+        tester, symptoms = self._build_tester(guilty.units), frozenset(guilty.symptoms)
         # symptoms are what the base does not show
         nothing = UnionResult(members=0, symptoms=frozenset(), searched=symptoms)
-        prober.results += [
-            UnionResult(members=prober.full_union, symptoms=symptoms, searched=symptoms),
-            UnionResult(members=prober.full_union & ~1, symptoms=frozenset(), searched=symptoms),
+        tester.results += [
+            UnionResult(members=tester.full_union, symptoms=symptoms, searched=symptoms),
+            UnionResult(members=tester.full_union & ~1, symptoms=frozenset(), searched=symptoms),
             *[nothing] * RUNS_FOR_FLAKY,
         ]
-        landed = prober.list_units(prober.full_union & ~1)
+        landed = tester.list_units(tester.full_union & ~1)
         primes = await self._evidence.find_prime_suspects(self._head, guilty.result, guilty.symptoms, landed)
-        suspects = {symptom: prober.build_union(units) | 1 for symptom, units in primes.items()}
-        most = _PROBES_MORE + _PROBES_A_HALVING * prober.full_union.bit_length().bit_length()
-        causes, _ = await prober.find_causes(prober.full_union, guilty.symptoms, suspects, most=most)
+        suspects = {symptom: tester.build_union(units) | 1 for symptom, units in primes.items()}
+        most = _PROBES_MORE + _PROBES_A_HALVING * tester.full_union.bit_length().bit_length()
+        causes, _ = await tester.find_causes(tester.full_union, guilty.symptoms, suspects, most=most)
         partners: list[UnitId] = []
         for cause in causes:
             if cause.members & 1:
-                partners += prober.list_units(cause.members & ~1)
+                partners += tester.list_units(cause.members & ~1)
         return tuple(dict.fromkeys(partners))
 
     def _build_tester(self, units: Units) -> UnionTester:
-        return UnionTester(self._bench, self._landed.composer, self._name, self._head, [units], self._landed.groups)
+        return UnionTester(self._tools, self._landed.composer, self._name, self._head, [units], self._landed.groups)

@@ -47,11 +47,11 @@ class CulpritSearchResult:
 class LandingRound:
     """A round that searches by greedy halving: see `orchestrator.queue.bisection`."""
 
-    def __init__(self, bench: LandingTools, composer: Composer, name: str) -> None:
-        self._ledger = bench.ledger
-        self._gate = bench.gate
-        self._branch = bench.branch
-        self._hooks = bench.hooks
+    def __init__(self, tools: LandingTools, composer: Composer, name: str) -> None:
+        self._ledger = tools.ledger
+        self._gate = tools.gate
+        self._branch = tools.branch
+        self._hooks = tools.hooks
         self._composer = composer
         self._name = name
         self._green: ComposedUnion | None = None

@@ -44,8 +44,8 @@ class UnionResult(FrozenModel):
         """Return True if the symptom is there; None if this run cannot tell."""
         if symptom in self.symptoms:
             return True
-        is_told = self.searched is None or symptom in self.searched
-        if is_told and not can_hide_symptom(self.symptoms, symptom):
+        was_searched = self.searched is None or symptom in self.searched
+        if was_searched and not can_hide_symptom(self.symptoms, symptom):
             return False
         return None
 

@@ -1,4 +1,4 @@
-"""Looking at unions of units for symptoms, as often as a hunt asks for it."""
+"""Tests of unions of units for symptoms, as often as a search for culprits asks for them."""
 
 from collections.abc import Mapping, Sequence
 
@@ -14,7 +14,7 @@ from orchestrator.queue.landing_round import LandingTools
 from orchestrator.queue.symptom_search import UnionResult
 
 _MOST_PROBES = 200
-"""A hunt that has asked so often is going round in circles, as tests that come and go can make it do."""
+"""A search that has asked so often is going round in circles, as tests that come and go can make it do."""
 
 
 class UnionClash(Exception):
@@ -34,15 +34,15 @@ class UnionTester:
 
     def __init__(
         self,
-        bench: LandingTools,
+        tools: LandingTools,
         composer: Composer,
         name: str,
         head: CommitId,
         groups: Sequence[Units],
         standing: Sequence[Units] = (),
     ) -> None:
-        self._ledger = bench.ledger
-        self._gate = bench.gate
+        self._ledger = tools.ledger
+        self._gate = tools.gate
         self._composer = composer
         self._name = name
         self._head = head
@@ -66,10 +66,10 @@ class UnionTester:
         """Return the causes in `union` of `targets`, none after `most` probes, and each union's last probe."""
         probes: dict[int, GateResult] = {}
         for _ in range(most):
-            hunt = CulpritSearch(
+            search = CulpritSearch(
                 union=union, targets=tuple(targets), results=tuple(self.results), prime_suspects=primes, flaky=flaky
             )
-            step = hunt.choose_next_step()
+            step = search.choose_next_step()
             if not isinstance(step, UnionProbe):
                 return step, probes
             probes[step.members] = await self.probe_union(step)
@@ -89,8 +89,8 @@ class UnionTester:
         purpose = Purpose.for_queue(self._name)
         result = await self._gate.probe_tree(composed.commit, composed.tree, purpose, ask.symptoms, look)
         seen = collect_symptoms(result.difference)
-        told = None if result.is_whole else frozenset(ask.symptoms)
-        self.results.append(UnionResult(members=ask.members, symptoms=seen, searched=told))
+        searched = None if result.is_whole else frozenset(ask.symptoms)
+        self.results.append(UnionResult(members=ask.members, symptoms=seen, searched=searched))
         await self._ledger.append(
             TrialJudged(
                 round=self._name,

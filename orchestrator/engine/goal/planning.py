@@ -131,10 +131,7 @@ def build_task_report(state: TaskState) -> TaskReport:
 def _build_brief(context: RunContext, state: TaskState) -> PlanningBrief:
     run, settings = context.state, context.config.plan
     children = list(run.iterate_children(state.spec.id))
-    told = []
-    for child in children:
-        if child.spec.id not in run.hidden_tasks:
-            told.append(child)
+    visible = [child for child in children if child.spec.id not in run.hidden_tasks]
     left_usd, left_tokens = Accounts(run, context.config.budget).get_remaining_budget(state.spec.id)
     return PlanningBrief(
         task=state.spec,
@@ -150,7 +147,7 @@ def _build_brief(context: RunContext, state: TaskState) -> PlanningBrief:
             left_tokens=left_tokens,
             has_prices=not run.spent.unpriced_calls,
         ),
-        reports=tuple(map(build_task_report, told)),
+        reports=tuple(map(build_task_report, visible)),
         taken=tuple(get_task_key(child.spec.id) for child in children),
         reasons=run.iteration_reasons if state.spec.id == ROOT_TASK else (),
         iteration=run.iteration,

@@ -66,12 +66,14 @@ def summarize_receipt(receipt: Receipt) -> CheckSummary:
     """Return a receipt in words."""
     counts = receipt.counts
     if receipt.tests is not None:
-        told = f"{counts.passed} passed, {counts.failed} failed, {counts.errors} errors, {counts.skipped} skipped"
+        result_text = (
+            f"{counts.passed} passed, {counts.failed} failed, {counts.errors} errors, {counts.skipped} skipped"
+        )
     else:
-        told = f"exit code {receipt.exit_code}"
+        result_text = f"exit code {receipt.exit_code}"
     return CheckSummary(
         id=receipt.kind,
         check=receipt.command,
-        result=f"{told} ({receipt.seconds:.1f} s)",
+        result=f"{result_text} ({receipt.seconds:.1f} s)",
         receipt=receipt.key,
     )

@@ -51,8 +51,8 @@ async def run_new_tests_on_base(
     )
     if mixed is None:
         return NewTestsReport()
-    receipts, told = await gate.run_checks_under_id(
+    receipts, outcomes = await gate.run_checks_under_id(
         NEW_TESTS_CHECK, mixed.commit, mixed.tree, purpose.with_detail("new tests on its base")
     )
-    finding = check_new_tests(before, now, told, is_strict=mode == "red")
+    finding = check_new_tests(before, now, outcomes, is_strict=mode == "red")
     return NewTestsReport((finding,) if finding else (), receipts)

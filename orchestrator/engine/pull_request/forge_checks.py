@@ -57,13 +57,13 @@ async def _wait_for_end(context: RunContext, pr: PrOpened) -> Sequence[ForgeChec
         seen = limit_checks(await context.forge.list_checks(pr.ref, CommitId(pr.head)))
         await _record_checks(context, pr, seen)
         await context.journal.record_clock_jump()
-        told, is_waited_for = (
+        outcome, is_waited_for = (
             _judge_checks(context, seen, is_steady=seen == before),
             context.config.pr.checks_wait_s > 0,
         )
-        if told == "late" and is_waited_for:
+        if outcome == "late" and is_waited_for:
             raise _build_late_error(context, pr, seen)
-        if told != "waits" or context.state.rejudge_count != again:
+        if outcome != "waits" or context.state.rejudge_count != again:
             return seen
         await _wait(context, pause_s)
         before, pause_s = seen, min(pause_s * _GROWTH, _SLOWEST * context.config.pr.checks_poll_s)

@@ -37,18 +37,18 @@ async def repair_refs(git: Git, journal: Journal) -> None:
     """
     state = journal.state
     prefixes = _list_own_prefixes(state)
-    told = []
+    notices = []
     for ref in await remove_dead_ref_locks(git, prefixes):
-        told.append(f"{ref} was locked by a process that died")
+        notices.append(f"{ref} was locked by a process that died")
     if state.open_intents:
         emptied = await remove_empty_objects(git, state.run.started_at.timestamp())
-        told += [f"the object {oid} had lost its content, as after a power cut, and was removed" for oid in emptied]
+        notices += [f"the object {oid} had lost its content, as after a power cut, and was removed" for oid in emptied]
     broken = await find_broken_refs(git, prefixes)
     recorded = await to_thread.run_sync(_read_refs, journal.directory / "journal.db") if broken else {}
-    told += [await _restore_ref(git, ref, recorded.get(ref)) for ref in broken]
-    told += await _restore_missing(git, state)
-    if told:
-        await journal.append(*(Noticed(level="warning", text=text) for text in told))
+    notices += [await _restore_ref(git, ref, recorded.get(ref)) for ref in broken]
+    notices += await _restore_missing(git, state)
+    if notices:
+        await journal.append(*(Noticed(level="warning", text=text) for text in notices))
 
 
 def needs_ref_repair(git: Git, state: RunState) -> bool:

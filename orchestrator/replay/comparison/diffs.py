@@ -18,8 +18,8 @@ def find_changed_message(then: Sequence[Message], now: Sequence[Message]) -> tup
     for number, (one, other) in enumerate(zip_longest(then, now)):
         before, after = one and normalize_message(one), other and normalize_message(other)
         if before != after:
-            told = one or other
-            return f"message {number} ({told.role if told else '?'})", build_short_diff(_shown(before), _shown(after))
+            role = getattr(one or other, "role", "?")
+            return f"message {number} ({role})", build_short_diff(_shown(before), _shown(after))
     return None
 
 

@@ -50,19 +50,19 @@ def get_final_tree(state: RunState) -> str:
 
 def find_changed_facts(then: Sequence[RecordedEvent], now: Sequence[RecordedEvent]) -> Iterator[Divergence]:
     """Yield the recording's facts that the replay has otherwise, in recorded order, without what it has not come to."""
-    told = {(name, time): value for _, name, time, value in _number_facts(now)}
+    replayed = {(name, time): value for _, name, time, value in _number_facts(now)}
     seen: set[str] = set()
     for recorded, name, time, value in _number_facts(then):
-        if name not in seen and (other := told.get((name, time), value)) != value:
+        if name not in seen and (other := replayed.get((name, time), value)) != value:
             seen.add(name)
             yield Divergence(seq=recorded.seq, what=f"{name}: {value} recorded, {other} replayed")
 
 
 def find_missing_facts(then: Sequence[RecordedEvent], now: Sequence[RecordedEvent]) -> Iterator[Divergence]:
     """Yield facts of the recording that the replay, which has ended, never came to."""
-    told = {name for recorded in now for name, _ in _iterate_facts(recorded.event)}
+    replayed = {name for recorded in now for name, _ in _iterate_facts(recorded.event)}
     for recorded, name, _, value in _number_facts(then):
-        if name not in told:
+        if name not in replayed:
             yield Divergence(seq=recorded.seq, what=f"{name}: {value} recorded, nothing replayed")
 
 
