@@ -44,7 +44,7 @@ async def run_on_host(command: str, told: str, cwd: Path, timeout_s: float) -> H
         words.write(told.encode("utf-8", "surrogateescape"))
         words.seek(0)
         process = await _started(command, cwd, words)
-    out, err = _Kept(), _Kept()
+    out, err = _OutputHead(), _OutputHead()
     try:
         code = await _attend(process, (out, err), timeout_s)
     finally:
@@ -62,7 +62,7 @@ async def run_on_host(command: str, told: str, cwd: Path, timeout_s: float) -> H
     return HookCommandResult(code, out.text, err.text, round(monotonic() - begun, 3), trouble)
 
 
-async def _attend(process: Process, kept: tuple["_Kept", "_Kept"], timeout_s: float) -> int | None:
+async def _attend(process: Process, kept: tuple["_OutputHead", "_OutputHead"], timeout_s: float) -> int | None:
     """Wait until the command exits and end what it left running; return its exit code, None if it was late."""
     code = None
     with anyio.move_on_after(timeout_s):
@@ -102,7 +102,7 @@ def _die_with_parent() -> tuple[str, ...]:
     return ()
 
 
-class _Kept:
+class _OutputHead:
     """The beginning of an output."""
 
     def __init__(self) -> None:

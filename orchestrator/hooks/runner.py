@@ -1,4 +1,4 @@
-"""Runs the hooks that a moment calls for, one after the other, each booked before and after."""
+"""The runner of hooks: those that a moment calls for, one after the other, each recorded before and after."""
 
 import json
 from collections.abc import AsyncIterator, Sequence
@@ -78,7 +78,7 @@ class HookRunner:
             except JournalProblem:
                 raise
             except (OrchestrateError, GitError):
-                continue  # what could not be told is in the journal as abandoned
+                continue  # what could not be done is in the journal as abandoned
 
     async def _due(self, when: str, moment: HookOccurrence) -> tuple[list[_Due], tuple[str, ...]]:
         point = cast(HookPoint, f"{when}_{moment.scope}")
@@ -100,7 +100,7 @@ class HookRunner:
     async def _run(self, due: _Due, moment: HookOccurrence, paths: tuple[str, ...]) -> HookAnswer:
         ledger, hook = self._ledger, due.hook
         key = ledger.build_next_key(due.name)
-        told = ledger.redact_text(json.dumps(self._told(due, key, moment, paths), ensure_ascii=False))
+        text = ledger.redact_text(json.dumps(self._build_input(due, key, moment, paths), ensure_ascii=False))
         started = HookStarted(
             key=key,
             task=moment.tasks[0] if len(moment.tasks) == 1 else None,
@@ -108,10 +108,10 @@ class HookRunner:
             hook=due.number,
             command=hook.run,
             is_trusted=hook.trusted,
-            input=await ledger.store_text(told),
+            input=await ledger.store_text(text),
         )
         async with record_effect(ledger, started) as running:
-            ran = await self._ran(hook, told, moment)
+            ran = await self._run_hook(hook, text, moment)
             answer = parse_hook_answer(hook, due.point, ran.exit_code, ran.problem, ran.stdout, ran.stderr)
             running.done = HookFinished(
                 key=key,
@@ -127,7 +127,7 @@ class HookRunner:
             )
         return answer
 
-    def _told(self, due: _Due, key: str, moment: HookOccurrence, paths: tuple[str, ...]) -> dict[str, Any]:
+    def _build_input(self, due: _Due, key: str, moment: HookOccurrence, paths: tuple[str, ...]) -> dict[str, Any]:
         run = self._ledger.state.run
         return {
             "schema": INPUT_SCHEMA,
@@ -148,14 +148,14 @@ class HookRunner:
             **moment.facts,
         }
 
-    async def _ran(self, hook: Hook, told: str, moment: HookOccurrence) -> HookCommandResult:
+    async def _run_hook(self, hook: Hook, text: str, moment: HookOccurrence) -> HookCommandResult:
         if hook.trusted:
-            return await run_on_host(hook.run, told, self._root, hook.timeout_s)
-        async with self._view(moment) as workspace:
-            return await run_in_sandbox(hook.run, told, workspace, hook.timeout_s)
+            return await run_on_host(hook.run, text, self._root, hook.timeout_s)
+        async with self._open_view(moment) as workspace:
+            return await run_in_sandbox(hook.run, text, workspace, hook.timeout_s)
 
     @asynccontextmanager
-    async def _view(self, moment: HookOccurrence) -> AsyncIterator[Workspace]:
+    async def _open_view(self, moment: HookOccurrence) -> AsyncIterator[Workspace]:
         if moment.view is not None and not isinstance(moment.view, str):
             yield moment.view
             return

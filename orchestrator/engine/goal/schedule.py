@@ -108,7 +108,7 @@ def _find_next_action(state: RunState, task: TaskState, bounds: ScheduleLimits) 
     name = task.spec.id
     match task.status:
         case TaskStatus.PLANNED:
-            return _begin_planned(state, task)
+            return _start_planned(state, task)
         case TaskStatus.PLANNING:
             return PlanRound(name)
         case TaskStatus.WAITING if all(child.status.is_terminal for child in state.iterate_children(name)):
@@ -156,7 +156,7 @@ def _is_unanswered(state: RunState, item: str) -> bool:
     return answer is not None and answer.decision != "approve"
 
 
-def _begin_planned(state: RunState, task: TaskState) -> Action | None:
+def _start_planned(state: RunState, task: TaskState) -> Action | None:
     if (reason := _explain_denial(state, task.spec.approval)) is not None:
         reason = f"a person did not approve the plan: {reason}"
         return EndTask(task.spec.id, TaskStatus.CANCELLED, reason, EndCause.REFUSED_BY_PERSON)

@@ -67,7 +67,7 @@ class ScriptedModel:
         await self._wait(item, request)
         if failure := item.build_error(self._name):
             raise failure
-        return _reply(item, place, request)
+        return _build_reply(item, place, request)
 
     async def find_model_problem(self, model: str, api_base: str | None, api_key_env: str | None) -> str | None:
         """Return none: a script that could be read can be played."""
@@ -117,7 +117,7 @@ class ScriptedModel:
             raise CallTimedOut(f"{self._name}: no reply within {request.timeout_s:g} s")
 
 
-def _reply(item: ScriptedReply, place: int, request: Request) -> Reply:
+def _build_reply(item: ScriptedReply, place: int, request: Request) -> Reply:
     calls = (ToolCall(id=f"call_{place}_{n}", name=call.tool, arguments=call.text) for n, call in enumerate(item.call))
     return Reply(
         text=item.text,

@@ -109,7 +109,7 @@ class ProviderRegistry:
         try:
             yield place
         except ModelError as error:
-            self._failed(key, request, gate, place, error)
+            self._record_failure(key, request, gate, place, error)
             raise
         finally:
             gate.release_call(place)
@@ -118,7 +118,9 @@ class ProviderRegistry:
         """Return calls under way, by key."""
         return {key: gate.rate_limiter.in_flight for key, gate in self._gates.items() if gate.rate_limiter.in_flight}
 
-    def _failed(self, key: str, request: Request, gate: ProviderQueue, place: AdmittedCall, error: ModelError) -> None:
+    def _record_failure(
+        self, key: str, request: Request, gate: ProviderQueue, place: AdmittedCall, error: ModelError
+    ) -> None:
         gate.record_failure(place, error)
         if isinstance(error, CredentialsMissing):
             self._refused_keys[key, request.api_key_env] = str(error)
