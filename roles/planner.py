@@ -100,10 +100,9 @@ def _depth(left: int) -> str:
 
 def _budget(limits: PlanLimits) -> str:
     """Return what the slice has left to spend, if anything bounds it."""
+    usd = ""
     if limits.left_usd is not None and limits.has_prices:
         usd = format_exact_dollars(limits.left_usd)
-    else:
-        usd = ""
     if limits.left_tokens is not None:
         tokens = f"{limits.left_tokens:,} tokens"
     else:

@@ -122,10 +122,7 @@ _GO_ON = (
 
 def _render_history(attempt: Attempt) -> str:
     """Return what a person says, and what became of the attempt before."""
-    if attempt.note:
-        note = f"A person who follows the run says: {attempt.note}\n\n"
-    else:
-        note = ""
+    note = f"A person who follows the run says: {attempt.note}\n\n" * bool(attempt.note)
     return note + _before_this(attempt)
 
 

@@ -39,9 +39,9 @@ class RunContext:
     """An opened run: its journal, the repository, and the rooms around the engine.
 
     `roles` is None for a migration without model steps, `canaries` for any migration, whose changes are the user's own.
-    `before` are the hands of the baseline, where a migration's environment changes with it; `hands` are those of the
-    new one.
-    `recovered` is to be called when what earlier processes left open is settled, `pace` says when what is due begins.
+    `baseline_hands` are the hands of the baseline, where a migration's environment changes with it; `hands` are those
+    of the new one. `on_recovered` is called when what earlier processes left open is settled, `action_order` says when
+    due actions begin.
     `has_worker` tells whether the worker's model can be asked, as far as is known without asking it.
     """
 

@@ -111,10 +111,7 @@ def _next_number(refs: dict[str, str]) -> int:
 
 
 def _render_page(request: PullRequest) -> str:
-    if request.target:
-        target = f" → `{request.target}`"
-    else:
-        target = ""
+    target = f" → `{request.target}`" * bool(request.target)
     marks = ["draft"] * request.draft + [f"label: {label}" for label in request.labels]
     heading = f"{', '.join(marks)}\n\n" if marks else ""
     return (

@@ -52,10 +52,7 @@ async def run_on_host(command: str, told: str, cwd: Path, timeout_s: float) -> H
             _end_group(process)
         with CancelScope(shield=True):
             await process.aclose()
-    if code is None:
-        trouble = f"it was ended after {timeout_s:g} s"
-    else:
-        trouble = ""
+    trouble = f"it was ended after {timeout_s:g} s" * (code is None)
     if code is not None and code < 0:
         trouble = f"it was ended by signal {-code}"
         code = None

@@ -51,7 +51,7 @@ class HalvingSearch(FrozenModel):
         return HalvingTrial(units=(*self.accepted, *group), group=group, fresh=self.is_second_look)
 
     def apply_answer(self, is_green: bool) -> "HalvingSearch":
-        """Return the search after the answer to `next_trial`."""
+        """Return the search after the answer to `get_next_trial`."""
         group, rest = self.pending[0], self.pending[1:]
         if is_green:
             return self._apply_changes(accepted=(*self.accepted, *group), pending=rest)

@@ -60,7 +60,7 @@ class _SymptomGroup:
 class CulpritSearch(FrozenModel):
     """A search in `union` for those who cause `targets`.
 
-    `primes` are the prime suspects of a symptom, as far as there is evidence. `flaky` are symptoms that come and go.
+    `prime_suspects` are those of a symptom, as far as there is evidence. `flaky` are symptoms that come and go.
     """
 
     union: int

@@ -62,7 +62,7 @@ class PrBranch:
 
         Raises:
             worktrees.errors.RefMoved: it did not stand at `old`.
-            Replaced: another process has taken the run over; nothing was moved.
+            RunTakenOver: another process has taken the run over; nothing was moved.
             PersonNeeded: somebody has the branch checked out; moving it would make their checkout look changed.
         """
         place = (await to_thread.run_sync(self.repository.list_checked_out_branches)).get(self.name)

@@ -28,7 +28,7 @@ RUNS_FOR_PAIR_PART = 3
 RUNS_FOR_PAIR = 3
 """So often must unions with all units of a pair show what none does that lacks one of them."""
 RUNS_FOR_FLAKY_PAIR_PART = 4
-"""So often must each of a pair by itself not show what comes and goes, and `LOOKS_AT_PAIR` times both together."""
+"""So often must each of a pair by itself not show what comes and goes, and `RUNS_FOR_PAIR` times both together."""
 _FEW = 8
 """Among so few units one can be looked at without the others, whatever else is in the union."""
 

@@ -28,8 +28,8 @@ class UnionClash(Exception):
 class UnionTester:
     """Groups of units as bits, in landing order, on top of one head; with everything that was seen of their unions.
 
-    `standing` are groups of what stands on the head already: of those a union takes back what it does not hold, by a
-    composer for which each of their units means just that.
+    `standing` are groups that landed already. Testing a union without one of them reverts it: to the composer each of
+    their units means that it is taken back.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""The desk: takes commands from the run's inbox while the engine works, and books what became of each."""
+"""The consumer of commands from the run's inbox, which works beside the engine and records what became of each."""
 
 import os
 from collections.abc import Callable
@@ -54,15 +54,12 @@ class CommandConsumer:
             await anyio.sleep(_POLL_S)
 
     async def take_pending_commands(self) -> None:
-        """Take what was sent while no engine lived; a stop that is meant for this one is left for `watch`."""
+        """Take what was sent while no engine lived; a stop meant for this one is left for `consume_commands`."""
         for path, sent in await to_thread.run_sync(lambda: list(self._inbox.iterate_commands())):
             if isinstance(sent.command, Stop) and sent.command.process == os.getpid():
                 continue
-            if isinstance(sent.command, Stop):
-                late = "the engine that it was meant for had ended"
-            else:
-                late = ""
-            await self._take_command(path, sent, late)
+            refusal = "the engine that it was meant for had ended" * isinstance(sent.command, Stop)
+            await self._take_command(path, sent, refusal)
         await self._expire_approvals()
 
     async def _take_command(self, path: Path, sent: InboxCommand, refused: str = "") -> None:
@@ -80,17 +77,13 @@ class CommandConsumer:
     async def _expire_approvals(self) -> bool:
         await self._journal.record_clock_jump()
         now = self._journal.read_clock()
-        due = []
-        for one in self._journal.state.pending_approvals:
-            if one.has_expired(now):
-                due.append(one)
-        await self._journal.append(
-            *(
-                ApprovalDecided(item=one.approval.item, decision=one.approval.default, by="expiry", reason="no answer")
-                for one in due
-            )
-        )
-        return bool(due)
+        decided = []
+        for pending in self._journal.state.pending_approvals:
+            if pending.has_expired(now):
+                item, default = pending.approval.item, pending.approval.default
+                decided.append(ApprovalDecided(item=item, decision=default, by="expiry", reason="no answer"))
+        await self._journal.append(*decided)
+        return bool(decided)
 
 
 def _build_events(sent: InboxCommand, refused: str) -> list[Event]:

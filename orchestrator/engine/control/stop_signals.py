@@ -33,7 +33,7 @@ async def open_stoppable_group(
     Args:
         context: the run.
         on_change: called when a person has changed the state of the run.
-        withdraw: see `Desk`.
+        withdraw: see `CommandConsumer`.
 
     Raises:
         Interrupted, Terminated: a signal or a person stopped it.

@@ -1,4 +1,4 @@
-"""The capability ladder of a run: tiers as the user's configuration and answers grant them."""
+"""The tier grants of a run: tiers as the user's configuration and answers grant them."""
 
 from collections.abc import Callable
 
@@ -18,7 +18,7 @@ _MOST_TEXT = 500
 
 
 class RunTierGrants:
-    """A `ports.Ladder` that asks in the run's inbox; `config` gives the settings as they stand.
+    """A `ports.TierGrants` that asks in the run's inbox; `config` gives the settings as they stand.
 
     A task's own grant counts before its role's.
     """

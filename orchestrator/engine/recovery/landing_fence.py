@@ -21,7 +21,7 @@ async def raise_landing_fence(git: Git, journal: Journal) -> LandingFence:
     start at once the one that claimed the journal last wins here too.
 
     Raises:
-        Replaced, RefMoved: another process was faster.
+        RunTakenOver, RefMoved: another process was faster.
     """
     ref = build_run_ref(journal.state.run.run, "epoch")
     old = await read_ref(git, ref)

@@ -21,7 +21,7 @@ _NEVER = "a further round of the queue"
 
 
 class RecordedActionOrder:
-    """An `engine.pace.Pace` that begins things in the recorded order."""
+    """An `ActionOrder` that begins things in the recorded order."""
 
     def __init__(self, order: MilestoneOrder, rounds: tuple[QueueRound, ...]) -> None:
         self._order = order
