@@ -33,15 +33,15 @@ class HookCommandResult:
     problem: str = ""
 
 
-async def run_on_host(command: str, told: str, cwd: Path, timeout_s: float) -> HookCommandResult:
-    """Run a command line with `told` on its standard input; its whole process group is killed when this returns.
+async def run_on_host(command: str, stdin: str, cwd: Path, timeout_s: float) -> HookCommandResult:
+    """Run a command line with `stdin` on its standard input; its whole process group is killed when this returns.
 
     Raises:
         EnvironmentProblem: it could not be started.
     """
     begun = monotonic()
-    with TemporaryFile() as words:  # no pipe: nobody has to feed a command that does not care for what it is told
-        words.write(told.encode("utf-8", "surrogateescape"))
+    with TemporaryFile() as words:  # no pipe: nobody has to feed a command that does not care for its input
+        words.write(stdin.encode("utf-8", "surrogateescape"))
         words.seek(0)
         process = await _started(command, cwd, words)
     out, err = _OutputHead(), _OutputHead()
