@@ -94,6 +94,6 @@ def _told(state: RunState, base: CommitId, again: int) -> str:
     else:
         mend = "merge that first, or delete the branch if nobody wants it"
     return (
-        f"an earlier run of this migration, {run.run}, has landed {again} of these files on {run.branch}{shown}, and commit {base[:12]} "
-        f"does not have them: a further run does them again and proposes them a second time; {mend}"
+        f"an earlier run of this migration, {run.run}, has landed {again} of these files on {run.branch}{shown}, and "
+        f"commit {base[:12]} does not have them: a further run does them again and proposes them a second time; {mend}"
     )
