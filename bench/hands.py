@@ -20,6 +20,7 @@ from pathlib import Path
 
 import anyio
 
+from orchestrator.domain.run.purpose import Purpose
 from orchestrator.hands.execution.workspace_runner import run_command
 from orchestrator.hands.local import open_local_hands
 from orchestrator.hands.policy import CommandLimits, SandboxGrant
@@ -162,7 +163,9 @@ async def measure(place: Path, rounds: int) -> Samples:
         if hands.refusal_reason:
             sys.exit(hands.refusal_reason)
         print(others.policy_summary["program"], file=sys.stderr)
-        ours, theirs = [await one.open_workspace(repository.read_head_commit(), "bench") for one in (hands, others)]
+        ours, theirs = [
+            await one.open_workspace(repository.read_head_commit(), Purpose("bench")) for one in (hands, others)
+        ]
         return await sample(kinds(ours, theirs, root), rounds)
 
 

@@ -16,7 +16,14 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from orchestrator.demo.published_package import commit, environment, fetch, install, source, unpack
+from orchestrator.demo.published_package import (
+    create_environment,
+    create_first_commit,
+    download_source,
+    install_packages,
+    run_index_command,
+    unpack_sdist,
+)
 from orchestrator.errors import EnvironmentProblem
 
 CASES = Path(__file__).parent / "cases.toml"
@@ -38,12 +45,12 @@ def prepare(name: str, dest: Path) -> dict[str, str]:
     if "npm" in case:
         _from_npm(case, root)
     else:
-        python = environment(place / "venv")
-        source(python, case["source"], root)
-        install(python, "--no-build-isolation", *case["install"], cwd=root)
+        python = create_environment(place / "venv")
+        download_source(python, case["source"], root)
+        install_packages(python, "--no-build-isolation", *case["install"], cwd=root)
         if "after" in case:
-            install(environment(place / "venv-after"), "--no-build-isolation", *case["after"], cwd=root)
-    commit(root)
+            install_packages(create_environment(place / "venv-after"), "--no-build-isolation", *case["after"], cwd=root)
+    create_first_commit(root)
     (place / "tools").symlink_to("../tools")
     recipe = CASES.parent / "recipes" / f"{case['recipe']}.toml"
     return {"case": name, "repository": str(root), "recipe": str(recipe)}
@@ -52,16 +59,16 @@ def prepare(name: str, dest: Path) -> dict[str, str]:
 def _tools(place: Path, wanted: dict[str, list[str]]) -> None:
     """The codemods, installed once for all cases."""
     if not (place / ".installed").exists():
-        install(environment(place), *wanted["python"])
-        fetch([*NPM, "--prefix", str(place), *wanted["npm"]])
+        install_packages(create_environment(place), *wanted["python"])
+        run_index_command([*NPM, "--prefix", str(place), *wanted["npm"]])
         (place / ".installed").touch()
 
 
 def _from_npm(case: dict[str, Any], root: Path) -> None:
     """A JavaScript package with its test runner in node_modules."""
-    fetch(["npm", "pack", "--silent", case["npm"]], root.parent)
-    unpack(next(root.parent.glob("*.tgz")), root)
-    fetch([*NPM, "--no-save", "--ignore-scripts", *case["install"]], root)
+    run_index_command(["npm", "pack", "--silent", case["npm"]], root.parent)
+    unpack_sdist(next(root.parent.glob("*.tgz")), root)
+    run_index_command([*NPM, "--no-save", "--ignore-scripts", *case["install"]], root)
 
 
 def main() -> None:

@@ -19,8 +19,15 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from orchestrator.demo.published_package import commit, environment, fetch, install, source, unpack
-from orchestrator.migrate.bundled import template
+from orchestrator.demo.published_package import (
+    create_environment,
+    create_first_commit,
+    download_source,
+    install_packages,
+    run_index_command,
+    unpack_sdist,
+)
+from orchestrator.migrate.bundled import load_template
 
 PROJECTS: dict[str, Any] = tomllib.loads((Path(__file__).parent / "bundled.toml").read_text())
 NPM = ("npm", "install", "--silent", "--no-fund", "--no-audit", "--no-save", "--ignore-scripts")
@@ -37,18 +44,18 @@ def prepare(name: str, dest: Path) -> dict[str, str]:
     place.mkdir(parents=True)
     root, codemods = place / "src", place / "codemods"
     packages = {kind: [word for need in _needs(name, kind) for word in need] for kind in ("pip", "npm")}
-    python = environment(codemods)
+    python = create_environment(codemods)
     if packages["pip"]:
-        install(python, *packages["pip"])
+        install_packages(python, *packages["pip"])
     if "npm" in project:
-        fetch(["npm", "pack", "--silent", project["npm"]], place)
-        unpack(next(place.glob("*.tgz")), root)
-        fetch([*NPM, *project["install"], *packages["npm"]], root)
+        run_index_command(["npm", "pack", "--silent", project["npm"]], place)
+        unpack_sdist(next(place.glob("*.tgz")), root)
+        run_index_command([*NPM, *project["install"], *packages["npm"]], root)
     else:
-        source(python, project["source"], root)
-        own = environment(root / ".venv")
-        install(own, "--no-build-isolation", *project["install"], cwd=root)
-    commit(root)
+        download_source(python, project["source"], root)
+        own = create_environment(root / ".venv")
+        install_packages(own, "--no-build-isolation", *project["install"], cwd=root)
+    create_first_commit(root)
     recipe = place / "recipe.toml"
     _init(name, root, recipe, codemods)
     recipe.write_text(_without(recipe.read_text(), project.get("without", ())))
@@ -56,7 +63,7 @@ def prepare(name: str, dest: Path) -> dict[str, str]:
 
 
 def _needs(name: str, kind: str) -> list[list[str]]:
-    return [need.split()[1:] for need in template(name).needs if need.split()[0] == kind]
+    return [need.split()[1:] for need in load_template(name).needs if need.split()[0] == kind]
 
 
 def _init(name: str, root: Path, recipe: Path, codemods: Path) -> None:

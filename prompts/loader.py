@@ -29,7 +29,7 @@ class Prompt:
     sha: str
 
     def render_text(self, **values: str) -> str:
-        """The text with every input in its place.
+        """Return the text with every input in its place.
 
         Raises:
             PromptError: a value is missing, or there is one that the prompt does not declare.
@@ -42,7 +42,7 @@ class Prompt:
 
 @cache
 def load_prompt(name: str) -> Prompt:
-    """The shipped prompt of this name.
+    """Return the shipped prompt of this name.
 
     Raises:
         PromptError: there is none, or its front matter does not fit its text.
@@ -54,7 +54,7 @@ def load_prompt(name: str) -> Prompt:
 
 
 def parse_prompt(name: str, source: str) -> Prompt:
-    """A prompt from the content of its file.
+    """Return a prompt from the content of its file.
 
     Raises:
         PromptError: front matter is missing or does not fit the text.
@@ -81,13 +81,13 @@ def _pair(name: str, line: str) -> tuple[str, str]:
 
 
 def list_prompt_names() -> list[str]:
-    """All shipped prompts."""
+    """Return all shipped prompts."""
     return sorted(
         file.name.removesuffix(".md") for file in resources.files("prompts").iterdir() if file.name.endswith(".md")
     )
 
 
 def fence_text(label: str, text: str) -> str:
-    """Untrusted text as data: between two marks that it cannot contain, because they hold a hash of it."""
+    """Return untrusted text as data: between two marks that it cannot contain, because they hold a hash of it."""
     mark = f"{label}-{hashlib.sha256(text.encode('utf-8', 'surrogateescape')).hexdigest()[:16]}"
     return f"<{mark}>\n{text.rstrip()}\n</{mark}>"

@@ -1,4 +1,4 @@
-"""Where prompts come from: the shipped ones, of which a directory may replace some by name."""
+"""The sources of prompts: the shipped ones, of which a directory may replace some by name."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ class PromptSource:
     replaced: Mapping[str, Prompt] = field(default_factory=dict)
 
     def load_prompt(self, name: str) -> Prompt:
-        """The prompt of this name.
+        """Return the prompt of this name.
 
         Raises:
             PromptError: there is none.
@@ -25,7 +25,7 @@ class PromptSource:
 
     @classmethod
     def from_directory(cls, directory: Path, wanted: Callable[[str], bool] = lambda _name: True) -> "PromptSource":
-        """The shipped prompts, but for those that the directory has a `NAME.md` for and whose name is `wanted`. Blocks.
+        """Return the shipped prompts, replaced by the directory's `NAME.md` where the name is `wanted`. Blocks.
 
         Raises:
             PromptError: a file has the name of no prompt, cannot be read, or does not take the inputs of the shipped

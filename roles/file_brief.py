@@ -1,4 +1,4 @@
-"""What a worker is told of one file of a migration. Everything that is shown to it is fenced as data."""
+"""The brief on one file of a migration for its worker. Everything that is shown to it is fenced as data."""
 
 from orchestrator.domain.ids import TaskId
 from orchestrator.ports.roles import FileBrief
@@ -6,7 +6,7 @@ from prompts import PromptSource, fence_text
 
 
 def format_file_brief(prompts: PromptSource, task: TaskId, brief: FileBrief) -> str:
-    """The first words of a conversation about a file."""
+    """Return the first words of a conversation about a file."""
     return prompts.load_prompt("migrate-tail-brief").render_text(
         task=task,
         path=brief.path,

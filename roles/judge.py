@@ -9,22 +9,28 @@ from pydantic import BaseModel
 from orchestrator.agent.session_spec import SessionSpec, index_tools
 from orchestrator.agent.tools.submit import build_submit_tool
 from orchestrator.config.roles import ModelSettings
-from orchestrator.domain.ids import CRITERION_ID_PATTERN, ROOT_TASK, SessionId, TaskId
-from orchestrator.domain.judging.review import build_review_session_id
+from orchestrator.domain.ids import (
+    CRITERION_ID_PATTERN,
+    ROOT_TASK,
+    SessionId,
+    TaskId,
+    build_review_session_id,
+    build_verdict_session_id,
+)
 from orchestrator.domain.judging.verdict import LensVote
 from orchestrator.domain.run.contract import IterationVerdict
 from orchestrator.judge.verdict.contract import list_uncited_criteria
 from orchestrator.ports.roles import IterationBrief, ReviewBrief, SessionFailure
 from prompts import fence_text
-from roles.review_answer import VIEW_PROMPTS, ReviewAnswer, build_lens_vote, build_review_values, find_review_problems
-from roles.role_context import (
-    RoleContext,
+from roles.brief_text import (
     format_bullets,
     format_check_summaries,
     format_contract,
     format_forge_checks,
     format_judge_report,
 )
+from roles.review_answer import VIEW_PROMPTS, ReviewAnswer, build_lens_vote, build_review_values, find_review_problems
+from roles.role_context import RoleContext
 
 _CITABLE = "task, check, receipt or changed file by its name"
 _ID = "at most 40 lower-case letters, digits and hyphens"
@@ -38,7 +44,7 @@ class ModelJudge:
         self._around = around
 
     async def review_change(self, brief: ReviewBrief) -> LensVote:
-        """A vote; `unreadable` when no answer could be understood."""
+        """Return a vote; `unreadable` when no answer could be understood."""
         settings = self._around.config.roles.judge.get_lens_settings(brief.lens)
         session = build_review_session_id(brief.task.id, brief.number, brief.lens)
 
@@ -57,7 +63,7 @@ class ModelJudge:
         return build_lens_vote(brief, settings.model, answer)
 
     async def judge_iteration(self, brief: IterationBrief) -> IterationVerdict | SessionFailure:
-        """Whether the contract is met."""
+        """Judge whether the contract is met."""
         values = {
             "number": str(brief.number),
             "goal": brief.goal,
@@ -71,7 +77,7 @@ class ModelJudge:
         def find_problems(verdict: IterationVerdict) -> tuple[str, ...]:
             return _iteration_problems(brief, verdict)
 
-        session = SessionId(f"verdict:{brief.number}" + (f"+{brief.again}" if brief.again else ""))
+        session = build_verdict_session_id(brief.number, brief.again)
         return await self._ask(session, ROOT_TASK, "iteration", values, IterationVerdict, find_problems)
 
     async def _ask(
@@ -102,7 +108,7 @@ class ModelJudge:
 
 
 def _iteration_problems(brief: IterationBrief, verdict: IterationVerdict) -> tuple[str, ...]:
-    """A verdict must speak of every criterion, cite what it calls met, and may not call done what it finds unmet."""
+    """Return what is wrong with a verdict that skips a criterion, cites nothing, or calls unmet work done."""
     found = {finding.id: finding for finding in verdict.findings}
     names = [proposal.id for proposal in verdict.proposals]
     missing = []

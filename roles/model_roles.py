@@ -18,7 +18,7 @@ _WHERE = frozenset({"model", "api_base", "api_key_env", "fallbacks"})
 
 
 def is_prompt_of_role(role: str, prompt: str) -> bool:
-    """Whether a prompt, by its name, is one of a role's."""
+    """Return True if a prompt, by its name, is one of a role's."""
     return prompt.partition("-")[0] in ROLE_PROMPTS[role]
 
 
@@ -32,7 +32,7 @@ class ModelRoles:
 
 
 async def find_model_problems(roles: RoleSettings, client: ModelClient, wanted: Collection[str] = ()) -> Sequence[str]:
-    """What is wrong with the configured models and credentials, a sentence per role; `wanted` limits the roles."""
+    """Return what is wrong with the configured models and credentials, a sentence per role; `wanted` limits them."""
     problems = []
     for name, settings in iterate_configured_models(roles):
         if wanted and name.partition(".")[0] not in wanted:
@@ -47,8 +47,10 @@ async def find_model_problems(roles: RoleSettings, client: ModelClient, wanted: 
 
 
 def iterate_configured_models(roles: RoleSettings) -> Iterator[tuple[str, ModelSettings]]:
-    """Every role, every variant of the worker, every lens that names a model or place of its own, and their fallbacks,
-    by the name under which they are configured.
+    """Yield the models of all roles, with the name under which each is configured.
+
+    These are the roles', the worker's variants', those of lenses that name a model or place of their own, and all
+    fallbacks.
     """
     yield from _chain("planner", roles.planner)
     yield from _chain("worker", roles.worker)

@@ -11,7 +11,7 @@ from orchestrator.agent.tools.shell import build_shell_tool
 from orchestrator.agent.tools.submit import build_submit_tool
 from orchestrator.domain.budget.accounts import Accounts
 from orchestrator.domain.event.work import PlanRefused
-from orchestrator.domain.ids import SessionId
+from orchestrator.domain.ids import build_planning_session_id
 from orchestrator.domain.run.handoff import Handoff
 from orchestrator.domain.run.plan import Plan, PlanLimits, check_plan
 from orchestrator.domain.sandbox.tier import Tier
@@ -19,7 +19,8 @@ from orchestrator.domain.text.money import format_exact_dollars
 from orchestrator.ports.hands import Workspace
 from orchestrator.ports.roles import PlanningBrief, SessionFailure
 from prompts import fence_text
-from roles.role_context import RoleContext, format_bullets, format_contract, format_planner_report, format_slice
+from roles.brief_text import format_bullets, format_contract, format_planner_report, format_slice
+from roles.role_context import RoleContext
 
 
 class ModelPlanner:
@@ -29,12 +30,12 @@ class ModelPlanner:
         self._around = around
 
     async def plan_slice(self, brief: PlanningBrief, workspace: Workspace) -> Plan | Handoff | SessionFailure:
-        """A checked plan, a handoff, or how the session ended without either."""
+        """Return a checked plan, a handoff, or how the session ended without either."""
         prompt = self._around.prompts.load_prompt("planner")
         limits = brief.limits
         tier = partial(self._around.tier_grants.get_tier, "planner", brief.task.id)
         spec = SessionSpec(
-            id=SessionId(f"plan:{brief.task.id}@{brief.iteration}.{brief.round}"),
+            id=build_planning_session_id(brief.task.id, brief.iteration, brief.round),
             role="planner",
             task=brief.task.id,
             settings=self._around.config.roles.planner,
@@ -56,7 +57,7 @@ class ModelPlanner:
         return await self._around.hold_session(spec, Plan, Handoff)
 
     def _commands(self, workspace: Workspace, tier: Callable[[], Tier]) -> list[AnyTool]:
-        """A shell that can write nothing, where the user lets planners run commands."""
+        """Return a shell that can write nothing, where the user lets planners run commands."""
         if tier() == Tier.FILES:
             return []
         hands = self._around.config.hands
@@ -87,7 +88,7 @@ class ModelPlanner:
                 (f"{name}: {settings.description or settings.model}" for name, settings in sorted(variants.items())),
                 "- (only the usual worker)",
             ),
-            earlier=_earlier(brief),
+            earlier=_render_history(brief),
         )
 
 
@@ -98,11 +99,10 @@ def _depth(left: int) -> str:
 
 
 def _budget(limits: PlanLimits) -> str:
-    """What the slice has left to spend, if anything bounds it."""
+    """Return what the slice has left to spend, if anything bounds it."""
+    usd = ""
     if limits.left_usd is not None and limits.has_prices:
         usd = format_exact_dollars(limits.left_usd)
-    else:
-        usd = ""
     if limits.left_tokens is not None:
         tokens = f"{limits.left_tokens:,} tokens"
     else:
@@ -113,8 +113,8 @@ def _budget(limits: PlanLimits) -> str:
     return ""
 
 
-def _earlier(brief: PlanningBrief) -> str:
-    """What happened before this round, oldest first."""
+def _render_history(brief: PlanningBrief) -> str:
+    """Return what happened before this round, oldest first."""
     parts = []
     if brief.reasons:
         parts.append(

@@ -1,4 +1,4 @@
-"""What a reviewer is told through its lens, and what it may answer: a decision, and a finding on every point."""
+"""The brief of a reviewer's lens, and the answers it may give: a decision, and a finding on every point."""
 
 from collections.abc import Mapping
 from typing import Literal
@@ -10,7 +10,7 @@ from orchestrator.domain.judging.review import OUTCOME_POINT, LensView, find_app
 from orchestrator.domain.judging.verdict import LensVote, PointFinding
 from orchestrator.ports.roles import CheckSummary, ReviewBrief, SessionFailure
 from prompts import fence_text
-from roles.role_context import format_bullets
+from roles.brief_text import format_bullets
 
 VIEW_PROMPTS: Mapping[LensView, str] = {
     LensView.DIFF: "judge",
@@ -31,7 +31,7 @@ class ReviewAnswer(FrozenModel):
 
 
 def find_review_problems(brief: ReviewBrief, review: ReviewAnswer) -> tuple[str, ...]:
-    """Why an answer cannot count as the decision it names: an approval without evidence, a veto without a reason."""
+    """Return why an answer cannot count as the decision it names, such as an approval without evidence."""
     if review.decision == "approve":
         ids = tuple(dict.fromkeys(check.id for check in brief.checks))
         return find_approval_problems(brief.task, review.findings, brief.shown, ids)
@@ -43,7 +43,7 @@ def find_review_problems(brief: ReviewBrief, review: ReviewAnswer) -> tuple[str,
 
 
 def build_review_values(brief: ReviewBrief) -> dict[str, str]:
-    """The values of a review's brief; what anybody but the harness and the plan wrote is fenced as data."""
+    """Return the values of a review's brief; what anybody but the harness and the plan wrote is fenced as data."""
     asked = get_review_points(brief.task)
     values = {
         "task": brief.task.id,
@@ -65,7 +65,7 @@ def _check(check: CheckSummary) -> str:
 
 
 def build_lens_vote(brief: ReviewBrief, model: str, answer: ReviewAnswer | SessionFailure) -> LensVote:
-    """The vote that an answer is; `unreadable` if there is none, which says nothing about the work."""
+    """Return the vote that an answer is; `unreadable` if there is none, which says nothing about the work."""
     if isinstance(answer, SessionFailure):
         why = f"no verdict could be read: {answer.exit} {answer.detail}".strip()
         said = f"{why} (asked of {model or 'no model'}; that is trouble with the reviewer and says nothing of the work)"

@@ -25,8 +25,9 @@ from orchestrator.domain.sandbox.tier import Tier
 from orchestrator.ports.hands import Workspace
 from orchestrator.ports.roles import SessionFailure, WorkBrief
 from prompts import PromptSource, fence_text
+from roles.brief_text import format_bullets, format_handoff
 from roles.file_brief import format_file_brief
-from roles.role_context import RoleContext, format_bullets, format_handoff
+from roles.role_context import RoleContext
 
 
 class ModelWorker:
@@ -36,11 +37,11 @@ class ModelWorker:
         self._around = around
 
     def get_model_name(self, variant: str | None) -> str:
-        """The model that a variant of this worker runs on."""
+        """Return the model that a variant of this worker runs on."""
         return self._settings(variant).model
 
     async def work_on_task(self, brief: WorkBrief, workspace: Workspace) -> Handoff | SessionFailure:
-        """The worker's own report; the workspace holds the work."""
+        """Return the worker's own report; the workspace holds the work."""
         prompt = self._around.prompts.load_prompt("worker" if brief.file is None else "migrate-tail")
         task, attempt = brief.task, brief.attempt
         tier = partial(self._around.tier_grants.get_tier, "worker", task.id)
@@ -53,11 +54,11 @@ class ModelWorker:
             settings=self._settings(task.variant),
             prompt=prompt.sha,
             system=prompt.render_text(tools=", ".join(f"`{name}`" for name in tools), gate=brief.gate),
-            brief=_told(self._around.prompts, brief, goes_on),
+            brief=_build_brief(self._around.prompts, brief, goes_on),
             tools=tools,
             workspace=workspace,
             anchor=RunRefs(self._around.ledger.state.run.run).build_anchor_ref(task.id, str(attempt.number)),
-            continues=_before(attempt) if goes_on else None,
+            continues=_find_previous_session(attempt) if goes_on else None,
             until=attempt.fork.turn if attempt.fork else None,
             tier=tier,
         )
@@ -82,20 +83,22 @@ class ModelWorker:
         ]
 
 
-def _before(attempt: Attempt) -> SessionId:
-    """The conversation that this attempt goes on with."""
+def _find_previous_session(attempt: Attempt) -> SessionId:
+    """Return the conversation that this attempt goes on with."""
     if attempt.fork:
         return attempt.fork.session
     return attempt.model_copy(update={"number": attempt.number - 1}).session
 
 
-def _told(prompts: PromptSource, brief: WorkBrief, goes_on: bool) -> str:
+def _build_brief(prompts: PromptSource, brief: WorkBrief, goes_on: bool) -> str:
     if brief.file is not None:
         return format_file_brief(prompts, brief.task.id, brief.file)
-    return (_again if goes_on else _first)(prompts, brief)
+    if goes_on:
+        return _render_follow_up(prompts, brief)
+    return _render_first_brief(prompts, brief)
 
 
-def _first(prompts: PromptSource, brief: WorkBrief) -> str:
+def _render_first_brief(prompts: PromptSource, brief: WorkBrief) -> str:
     task = brief.task
     return prompts.load_prompt("worker-brief").render_text(
         task=task.id,
@@ -108,7 +111,7 @@ def _first(prompts: PromptSource, brief: WorkBrief) -> str:
         decisions="; ".join(task.decisions) or "only what the outcome leaves open",
         checks="; ".join(f"`{check}`" for check in task.checks) or "none of its own",
         goal=brief.goal,
-        earlier=_earlier(brief.attempt),
+        earlier=_render_history(brief.attempt),
     )
 
 
@@ -118,12 +121,9 @@ _GO_ON = (
 )
 
 
-def _earlier(attempt: Attempt) -> str:
-    """What a person says, and what became of the attempt before."""
-    if attempt.note:
-        note = f"A person who follows the run says: {attempt.note}\n\n"
-    else:
-        note = ""
+def _render_history(attempt: Attempt) -> str:
+    """Return what a person says, and what became of the attempt before."""
+    note = f"A person who follows the run says: {attempt.note}\n\n" * bool(attempt.note)
     return note + _before_this(attempt)
 
 
@@ -142,7 +142,7 @@ def _before_this(attempt: Attempt) -> str:
     return "\n\n".join(parts)
 
 
-def _again(prompts: PromptSource, brief: WorkBrief) -> str:
+def _render_follow_up(prompts: PromptSource, brief: WorkBrief) -> str:
     attempt = brief.attempt
     if attempt.fork:
         said = attempt.note or "Go on from here, on another way than before."
@@ -151,5 +151,5 @@ def _again(prompts: PromptSource, brief: WorkBrief) -> str:
 
 
 def _evidence(attempt: Attempt) -> str:
-    """Why the attempt before did not land; it quotes test output and reviewers, so it is fenced as data."""
+    """Return why the attempt before did not land; it quotes test output and reviewers, so it is fenced as data."""
     return fence_text("evidence", "\n\n".join(attempt.feedback))

@@ -4,7 +4,9 @@ from anyio import to_thread
 
 from orchestrator.config.layers import read_project_criteria
 from orchestrator.domain.event.run import Noticed
+from orchestrator.domain.run.notice_codes import NoticeCode
 from orchestrator.engine.context import RunContext
+from orchestrator.ports.notices import record_notice_once
 
 
 async def record_contract_change(context: RunContext) -> None:
@@ -24,5 +26,6 @@ async def record_contract_change(context: RunContext) -> None:
         f"the project's file asks for criteria that this run does not have, or not as they stand there now "
         f"({', '.join(other)}); its contract stays as it was frozen: orchestrate criterion add or drop changes it"
     )
-    if other and all(notice.text != text for notice in state.notices):
-        await context.journal.append(Noticed(level="warning", text=text))
+    if other:
+        notice = Noticed(level="warning", code=NoticeCode.CONTRACT_DIFFERS, paths=tuple(other), text=text)
+        await record_notice_once(context.journal, notice)

@@ -13,6 +13,7 @@ from orchestrator.domain.ids import CommitId
 from orchestrator.domain.run.contract import Contract
 from orchestrator.domain.run.handoff import Handoff
 from orchestrator.domain.run.plan import Plan, PlanLimits
+from orchestrator.domain.run.purpose import Purpose
 from orchestrator.engine.control.tier_grants import RunTierGrants
 from orchestrator.engine.goal.contract import build_contract
 from orchestrator.engine.goal.planning import build_root_task
@@ -62,7 +63,8 @@ async def plan_goal(options: Options, goal: str) -> GoalPlan:
             open_local_hands(around.repository, around.state.path, build_grant(config), redactor=redactor) as hands,
             ModelRouter(Path(), connect=partial(build_litellm_client, config)) as router,
         ):
-            workspace = await hands.open_workspace(CommitId(around.repository.read_head_commit()), "planning")
+            head = CommitId(around.repository.read_head_commit())
+            workspace = await hands.open_workspace(head, Purpose("planning"))
             roles = build_roles(config, journal, router, ladder=RunTierGrants(lambda: config, journal))
             result = await roles.planner.plan_slice(brief, workspace)
         journal.close()

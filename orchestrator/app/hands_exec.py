@@ -8,6 +8,7 @@ from pathlib import Path
 from anyio import to_thread
 
 from orchestrator.domain.ids import CommitId
+from orchestrator.domain.run.purpose import Purpose
 from orchestrator.domain.sandbox.tier import Tier
 from orchestrator.errors import EnvironmentProblem, ToolRefused, UsageProblem
 from orchestrator.hands.local import LocalHands, open_local_hands
@@ -84,7 +85,7 @@ async def open_sandbox_command(
         hands = await stack.enter_async_context(open_local_hands(around.repository, state, granted, redactor=redactor))
         for notice in hands.notices:
             await tell(notice)
-        workspace = await hands.open_workspace(head, "hands exec")
+        workspace = await hands.open_workspace(head, Purpose("hands exec"))
         yield SandboxCommand(workspace, command, await _explained(hands, workspace, command, around.repository.root))
 
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from orchestrator.domain.event.work import WorkspaceLeased, WorkspaceLeasing
 from orchestrator.domain.ids import CommitId
+from orchestrator.domain.run.purpose import Purpose
 from orchestrator.ports.effect import record_effect
 from orchestrator.ports.hands import Hands, Workspace
 from orchestrator.ports.ledger import Ledger
@@ -31,10 +32,11 @@ class JournaledHands:
         """As the hands below say."""
         return self._hands.policy_summary
 
-    async def open_workspace(self, commit: CommitId, purpose: str) -> Workspace:
-        """A clean workspace at a commit, booked under its purpose."""
-        key = self._ledger.build_next_key(f"workspace/{purpose}")
-        async with record_effect(self._ledger, WorkspaceLeasing(key=key, purpose=purpose, commit=commit)) as leasing:
+    async def open_workspace(self, commit: CommitId, purpose: Purpose) -> Workspace:
+        """Open a clean workspace at a commit, and record it with its purpose."""
+        key = self._ledger.build_next_key(f"workspace/{purpose.text}")
+        intent = WorkspaceLeasing(key=key, purpose=purpose.text, commit=commit, facts=purpose.facts)
+        async with record_effect(self._ledger, intent) as leasing:
             workspace = await self._hands.open_workspace(commit, purpose)
             leasing.done = WorkspaceLeased(key=key, name=workspace.name)
         return workspace

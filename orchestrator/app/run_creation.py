@@ -8,8 +8,9 @@ from anyio import to_thread
 from orchestrator.config.model import Config
 from orchestrator.discovery.migration_events import discover_migration, require_installable
 from orchestrator.domain.event import Event
-from orchestrator.domain.event.run import OUTPUTS_WITHHELD, Noticed
+from orchestrator.domain.event.run import Noticed
 from orchestrator.domain.recipe.environments import ENVIRONMENT_NAMES, select_environment
+from orchestrator.domain.run.notice_codes import NoticeCode
 from orchestrator.engine.run_start import NewRun, build_first_events
 from orchestrator.errors import EnvironmentProblem, UsageProblem
 from orchestrator.forge.factory import require_forge
@@ -126,7 +127,7 @@ def _notices_of_outputs(withheld: Sequence[str]) -> Sequence[Noticed]:
         'every change by what was built before: build it in the gate (command under [gate], such as "make && pytest"), '
         "or, if nobody changes what it is built from, name it in share under [env] of your own configuration"
     )
-    return (Noticed(level="warning", code=OUTPUTS_WITHHELD, paths=tuple(withheld), text=text),)
+    return (Noticed(level="warning", code=NoticeCode.OUTPUTS_WITHHELD, paths=tuple(withheld), text=text),)
 
 
 async def create_run_directory(

@@ -14,8 +14,8 @@ from orchestrator.engine.context import RunContext
 from orchestrator.engine.control.command_consumer import CommandConsumer
 from orchestrator.engine.goal.run import GoalRun
 from orchestrator.engine.hook_points import notify_run_ended, require_run_allowed
-from orchestrator.engine.pull_request.proposal import end_run
 from orchestrator.engine.recovery.open_intents import settle_open_intents
+from orchestrator.engine.run_end import end_run
 from orchestrator.errors import JournalProblem, OrchestrateError, RunCancelled, RunTakenOver, convert_error
 from orchestrator.journal.locations.run_directory import RunDirectory
 from orchestrator.migrate.recipe import Recipe

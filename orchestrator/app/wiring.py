@@ -60,7 +60,7 @@ from orchestrator.run_control.location import RunLocation
 from orchestrator.run_control.notifications import run_notifications
 from prompts import SHIPPED_PROMPTS, PromptSource
 from roles.model_roles import ModelRoles, find_model_problems
-from roles.role_context import RoleContext as RoleSurroundings
+from roles.role_context import RoleContext
 from worktrees.errors import GitError, RefMoved
 
 
@@ -313,7 +313,7 @@ async def _roles(
             RunBudget(config.budget),
             ProviderRegistry(UNLIMITED_RULES),
         )
-        return ModelRoles(RoleSurroundings(config, journal, asker, hooks, means.prompts, ladder))
+        return ModelRoles(RoleContext(config, journal, asker, hooks, means.prompts, ladder))
     connect = partial(build_litellm_client, config)
     router = await stack.enter_async_context(
         ModelRouter(place.directory.path, count_model_replies(journal.state), connect)
@@ -342,7 +342,7 @@ def build_roles(
     """The three roles on the configured models. `budgets` gives the limits as they stand, where they may change."""
     providers = ProviderRegistry(build_provider_rules(config), ledger.state.provider_pauses)
     asker = ModelCaller(router, ledger, build_retry_policy(config), RunBudget(config.budget, budgets), providers)
-    return ModelRoles(RoleSurroundings(config, ledger, asker, hooks, tier_grants=ladder))
+    return ModelRoles(RoleContext(config, ledger, asker, hooks, tier_grants=ladder))
 
 
 def count_model_replies(state: RunState) -> Mapping[str, Mapping[tuple[Role, TaskId], int]]:

@@ -1,4 +1,4 @@
-"""What an event of a forge asks for: by hand, by a label, by a comment, by a schedule.
+"""The job that an event of a forge asks for: by hand, by a label, by a comment, by a schedule.
 
 The texts of issues and comments are anybody's. They become a goal, which is data for models, or one of a few words;
 nothing else of them is acted on. Whether their author may ask at all is the workflow's business, before this.
@@ -27,7 +27,7 @@ _CUT = "\n\n(The text goes on; it was cut here.)"
 
 @dataclass(frozen=True)
 class JobOrder:
-    """What a job is to do. `goal` or `run` is what to work on; neither: what the key's jobs have begun.
+    """The order of a job: `goal` or `run` is what to work on; without either, what the key's jobs have begun.
 
     `answer` is `approve` or `deny`, with an item after a space if one was named. `time_limit_s` is the job's.
     `is_restart`: somebody asked for a new run, whatever the key's last one was.
@@ -44,7 +44,7 @@ class JobOrder:
     is_restart: bool = False
 
     def build_outputs(self, *, is_again: bool = False) -> dict[str, str]:
-        """For the steps that follow. A job that is done again goes on with what it has begun."""
+        """Return the outputs for the steps that follow. A job that is done again goes on with what it has begun."""
         return {
             "key": self.key,
             "run": self.run,
@@ -52,20 +52,14 @@ class JobOrder:
             "issue": self.issue,
             "budget_usd": self.budget_usd,
             "time_limit": f"{self.time_limit_s}s",
-            "dry_run": _word(self.dry_run),
-            "restart": _word(self.is_restart and not is_again),
+            "dry_run": str(self.dry_run).lower(),
+            "restart": str(self.is_restart and not is_again).lower(),
         }
-
-
-def _word(wish: bool) -> str:
-    if wish:
-        return "true"
-    return "false"
 
 
 @dataclass(frozen=True)
 class JobDefaults:
-    """What holds where an event does not say otherwise; no event may ask for more than `time_limit_s`."""
+    """The values that hold where an event does not say otherwise; no event may ask for more than `time_limit_s`."""
 
     time_limit_s: int
     budget_usd: str = ""
@@ -73,7 +67,7 @@ class JobDefaults:
 
 
 def parse_event(kind: str, payload: Mapping[str, Any], job: str, usual: JobDefaults) -> JobOrder:
-    """What an event asks for.
+    """Return what an event asks for.
 
     Args:
         kind: its name, as GitHub calls it.
@@ -86,89 +80,92 @@ def parse_event(kind: str, payload: Mapping[str, Any], job: str, usual: JobDefau
     """
     match kind:
         case "workflow_dispatch":
-            return _dispatched(_part(payload, "inputs"), job, usual)
+            return _read_dispatch(_get_part(payload, "inputs"), job, usual)
         case "repository_dispatch":
-            return _dispatched(_part(payload, "client_payload"), job, usual)
+            return _read_dispatch(_get_part(payload, "client_payload"), job, usual)
         case "schedule":
             if not usual.scheduled_goal.strip():
                 raise UsageProblem("a schedule needs a goal: set the repository's variable ORCHESTRATE_GOAL")
-            return _made(f"run-{job}", usual, goal=usual.scheduled_goal)
+            return _build_order(f"run-{job}", usual, goal=usual.scheduled_goal)
         case "issues":
-            return _labelled(payload, usual)
+            return _read_label(payload, usual)
         case "issue_comment":
-            return _commented(payload, usual)
+            return _read_comment(payload, usual)
     raise UsageProblem(f"no run is started by the event {kind!r}: it may bring code or words of anybody")
 
 
-def _dispatched(inputs: Mapping[str, Any], job: str, usual: JobDefaults) -> JobOrder:
-    given = {}
-    for name in ("goal", "resume_run", "issue", "budget_usd", "time_limit"):
-        given[name] = _text(inputs, name)
-    issue, run = given["issue"], given["resume_run"]
-    _require(_NUMBER, issue, "issue", "the number of an issue")
-    _require(_RUN, run, "resume_run", "the id of a run, or the end of one")
-    if bool(given["goal"]) == bool(run):
+def _read_dispatch(inputs: Mapping[str, Any], job: str, usual: JobDefaults) -> JobOrder:
+    goal, run, issue = _get_text(inputs, "goal"), _get_text(inputs, "resume_run"), _get_text(inputs, "issue")
+    _require_match(_NUMBER, issue, "issue", "the number of an issue")
+    _require_match(_RUN, run, "resume_run", "the id of a run, or the end of one")
+    if bool(goal) == bool(run):
         raise UsageProblem("say either a goal, or a run to go on with")
-    usual = JobDefaults(_seconds(given["time_limit"], usual), given["budget_usd"] or ("" if run else usual.budget_usd))
-    key = f"issue-{issue}" if issue else "" if run else f"run-{job}"
-    is_dry = str(inputs.get("dry_run", "")).lower() == "true"
-    return _made(key, usual, goal=given["goal"], run=run, issue=issue, dry_run=is_dry and not run)
+    time_limit_s, budget_usd = _parse_seconds(_get_text(inputs, "time_limit"), usual), _get_text(inputs, "budget_usd")
+    key, is_dry = "", False
+    if not run:
+        key, is_dry = f"run-{job}", str(inputs.get("dry_run", "")).lower() == "true"
+        budget_usd = budget_usd or usual.budget_usd
+    if issue:
+        key = f"issue-{issue}"
+    return _build_order(key, JobDefaults(time_limit_s, budget_usd), goal=goal, run=run, issue=issue, dry_run=is_dry)
 
 
-def _labelled(payload: Mapping[str, Any], usual: JobDefaults) -> JobOrder:
-    issue = _issue(payload)
-    return _made(f"issue-{issue}", usual, goal=_words(payload["issue"]), issue=issue)
+def _read_label(payload: Mapping[str, Any], usual: JobDefaults) -> JobOrder:
+    issue = _read_issue_number(payload)
+    return _build_order(f"issue-{issue}", usual, goal=_join_issue_text(payload["issue"]), issue=issue)
 
 
-def _commented(payload: Mapping[str, Any], usual: JobDefaults) -> JobOrder:
-    issue, text = _issue(payload), _text(_part(payload, "comment"), "body")
+def _read_comment(payload: Mapping[str, Any], usual: JobDefaults) -> JobOrder:
+    issue, text = _read_issue_number(payload), _get_text(_get_part(payload, "comment"), "body")
     found = _COMMAND.match(text)
     if found is None:
         raise UsageProblem("the comment asks for nothing: /orchestrate run, resume, approve or deny")
     verb, rest = found[1], found[2].strip()
     key = f"issue-{issue}"
     if verb == "run":
-        return _made(key, usual, goal=rest or _words(payload["issue"]), issue=issue, is_restart=True)
+        return _build_order(key, usual, goal=rest or _join_issue_text(payload["issue"]), issue=issue, is_restart=True)
     word = rest.split()[0] if rest else ""
     usual = JobDefaults(usual.time_limit_s)  # a run that goes on has its budget
     if verb == "resume":
-        _require(_RUN, word, "resume", "the id of a run, or the end of one")
-        return _made("" if word else key, usual, run=word, issue=issue)
-    _require(_ITEM, word, verb, "an item as the run names it, or its number")
-    return _made(key, usual, answer=f"{verb} {word}".strip(), issue=issue)
+        _require_match(_RUN, word, "resume", "the id of a run, or the end of one")
+        return _build_order("" if word else key, usual, run=word, issue=issue)
+    _require_match(_ITEM, word, verb, "an item as the run names it, or its number")
+    return _build_order(key, usual, answer=f"{verb} {word}".strip(), issue=issue)
 
 
-def _issue(payload: Mapping[str, Any]) -> str:
-    issue = _part(payload, "issue")
+def _read_issue_number(payload: Mapping[str, Any]) -> str:
+    issue = _get_part(payload, "issue")
     if issue.get("pull_request"):
         raise UsageProblem("a pull request is no goal: write an issue")
-    number = _text(issue, "number")
+    number = _get_text(issue, "number")
     if not _NUMBER.fullmatch(number):
         raise UsageProblem("the event names no issue")
     return number
 
 
-def _part(payload: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    """What stands under a name; nothing, if that is not what the forge would write there."""
+def _get_part(payload: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    """Return what stands under a name; nothing, if that is not what the forge would write there."""
     found = payload.get(name)
     if isinstance(found, Mapping):
         return found
     return {}
 
 
-def _words(issue: Mapping[str, Any]) -> str:
-    return f"{_text(issue, 'title')}\n\n{_text(issue, 'body')}"
+def _join_issue_text(issue: Mapping[str, Any]) -> str:
+    return f"{_get_text(issue, 'title')}\n\n{_get_text(issue, 'body')}"
 
 
-def _made(key: str, usual: JobDefaults, *, goal: str = "", **more: Any) -> JobOrder:  # noqa: ANN401
-    goal = _goal(goal) if goal else ""
+def _build_order(key: str, usual: JobDefaults, *, goal: str = "", **more: Any) -> JobOrder:  # noqa: ANN401
+    goal = goal and _extract_goal(goal)
     if not goal and not more.get("run") and not more.get("answer") and not more.get("issue"):
         raise UsageProblem("there is no goal: what people see of the text is empty")
-    return JobOrder(key=key, goal=goal, time_limit_s=usual.time_limit_s, budget_usd=_dollars(usual.budget_usd), **more)
+    return JobOrder(
+        key=key, goal=goal, time_limit_s=usual.time_limit_s, budget_usd=_parse_dollars(usual.budget_usd), **more
+    )
 
 
-def _goal(text: str) -> str:
-    """What people see of a text: without comments of HTML and characters that do not show."""
+def _extract_goal(text: str) -> str:
+    """Return what people see of a text: without comments of HTML and characters that do not show."""
     text = strip_controls(_COMMENT.sub("", text.replace("\r\n", "\n"))).strip()
     if not text:
         raise UsageProblem("there is no goal: what people see of the text is empty")
@@ -178,19 +175,19 @@ def _goal(text: str) -> str:
     return cut + _CUT
 
 
-def _text(values: Mapping[str, Any], name: str) -> str:
+def _get_text(values: Mapping[str, Any], name: str) -> str:
     value = values.get(name)
     if isinstance(value, str | int | float):
         return str(value).strip()
     return ""
 
 
-def _require(pattern: re.Pattern[str], value: str, name: str, what: str) -> None:
+def _require_match(pattern: re.Pattern[str], value: str, name: str, what: str) -> None:
     if value and not pattern.fullmatch(value):
         raise UsageProblem(f"{name}: {json.dumps(value[:80])} is not {what}")
 
 
-def _seconds(text: str, usual: JobDefaults) -> int:
+def _parse_seconds(text: str, usual: JobDefaults) -> int:
     parts = _TIME.fullmatch(text)
     if parts is None:
         raise UsageProblem(f"time_limit: {json.dumps(text[:80])} is no duration: write for example 5h30m or 90m")
@@ -204,7 +201,7 @@ def _seconds(text: str, usual: JobDefaults) -> int:
     return wanted or usual.time_limit_s
 
 
-def _dollars(text: str) -> str:
+def _parse_dollars(text: str) -> str:
     try:
         value = float(text or 0)
     except ValueError:

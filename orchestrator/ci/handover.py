@@ -1,4 +1,4 @@
-"""What a job that may only read leaves in a directory for one that may write: the run, and what to know of it."""
+"""The handover from a job that may only read to one that may write: a directory with the run and what to know of it."""
 
 import secrets
 from pathlib import Path
@@ -22,7 +22,7 @@ class RequestedPullRequest(FrozenModel):
 
 
 class Handover(FrozenModel):
-    """What stands in `handover.json`, beside the run's archive.
+    """The content of `handover.json`, beside the run's archive.
 
     `ticket` is what the next job is to find, `tips` the refs of the state as this job saw them: they may be moved only
     if they are still that. `exit` is None while the job works.
@@ -56,7 +56,7 @@ def write_handover(directory: Path, handover: Handover, summary: str = "") -> No
 
 
 def read_handover(directory: Path) -> Handover:
-    """What the job before wrote. Blocks.
+    """Return what the job before wrote. Blocks.
 
     Raises:
         UsageProblem: there is nothing of the kind, or it is damaged.

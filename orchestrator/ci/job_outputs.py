@@ -1,4 +1,4 @@
-"""What a job tells its CI system: how it ended, as outputs for the steps after it, and as an exit code."""
+"""The outputs of a job for its CI system: how it ended, for the steps after it, and as an exit code."""
 
 import json
 from collections.abc import Mapping
@@ -24,7 +24,7 @@ _OUTPUT_CHARS = 100_000
 
 @dataclass(frozen=True)
 class JobResult:
-    """How a job ended: `status` is the run's outcome, or `paused`, or `not-started`.
+    """The end of a job: `status` is the run's outcome, or `paused`, or `not-started`.
 
     `is_resumable` says that another job would get further now: it was this job's time that ran out, and not the money,
     a provider or a person's patience, and there may be one job more.
@@ -51,26 +51,26 @@ class JobResult:
 
     @property
     def cost_usd(self) -> float:
-        """What is known of the run's cost so far, of all its jobs together."""
+        """The run's cost so far as far as it is known, of all its jobs together."""
         if self.result:
             return self.result.spent.usd_known
         return 0.0
 
     def build_outputs(self) -> dict[str, str]:
-        """What the workflow's other steps can read."""
+        """Return what the workflow's other steps can read."""
         return {
             "status": self.status,
             "run_id": self.result.run if self.result else "",
             "key": self.key,
             "prs": json.dumps(self.prs),
             "cost_usd": f"{self.cost_usd:.4f}",
-            "resumable": "true" if self.is_resumable else "false",
+            "resumable": str(self.is_resumable).lower(),
             "hop": str(self.hop),
             "exit": str(self.exit),
         }
 
     def to_json_object(self) -> dict[str, Any]:
-        """What `--json` prints; `result` is what `run --json` gives, None where no run came about."""
+        """Return what `--json` prints; `result` is what `run --json` gives, None where no run came about."""
         return {
             "schema": JOB_RESULT_SCHEMA,
             "status": self.status,
@@ -86,7 +86,7 @@ class JobResult:
 
 
 def build_job_result(state: RunState, journal: Path, ticket: LeaseRecord, until_s: float | None) -> JobResult:
-    """How the job ended that left a run in this state.
+    """Return how the job ended that left a run in this state.
 
     Args:
         state: the run.
@@ -111,7 +111,7 @@ def build_job_result(state: RunState, journal: Path, ticket: LeaseRecord, until_
 
 
 def has_result(state: RunState) -> bool:
-    """Whether there is something to show: a pull request; or, if nothing landed, a contract that holds all the same."""
+    """Return True if there is a pull request to show; or, if nothing landed, a contract that holds all the same."""
     if state.pr or state.prs:
         return True
     contract = build_contract(state)
@@ -119,7 +119,7 @@ def has_result(state: RunState) -> bool:
 
 
 def is_out_of_time(state: RunState, until_s: float | None) -> bool:
-    """Whether a run was stopped because the job's time was over."""
+    """Return True if a run was stopped because the job's time was over."""
     return until_s is not None and state.ended is None and state.wall_s >= until_s - _CLOCK_S
 
 

@@ -28,7 +28,7 @@ class Lease(FrozenModel):
 
 
 class LeaseRecord(FrozenModel):
-    """What is kept of a key beside the run's state.
+    """The record of a key that is kept beside the run's state.
 
     `hop` counts the jobs that have begun to work on the run; `events` is how far the state that lies beside it is.
     """
@@ -51,26 +51,26 @@ class LeaseRecord(FrozenModel):
 
     @property
     def has_hops_left(self) -> bool:
-        """Whether another job may work on the run."""
+        """True if another job may work on the run."""
         return self.hop < self.max_hops
 
     def release_lease(self) -> "LeaseRecord":
-        """The same with nobody at work."""
+        """Return the same with nobody at work."""
         return self.model_copy(update={"lease": None})
 
     def renew_lease(self, now: datetime, stale_s: float) -> "LeaseRecord":
-        """The same with a lease that holds for so long from now on."""
+        """Return the same with a lease that holds for so long from now on."""
         assert self.lease is not None
         lease = self.lease.model_copy(update={"until": now + timedelta(seconds=stale_s)})
         return self.model_copy(update={"lease": lease})
 
     def update_run(self, run: RunId, events: int, *, is_ended: bool) -> "LeaseRecord":
-        """The same once so much of the run's state lies beside it."""
+        """Return the same once so much of the run's state lies beside it."""
         return self.model_copy(update={"run": run, "events": events, "is_ended": is_ended})
 
 
 def check_key(key: str) -> str:
-    """The key, if it can be part of a ref's name.
+    """Return the key, if it can be part of a ref's name.
 
     Raises:
         UsageProblem: it cannot.
@@ -83,12 +83,12 @@ def check_key(key: str) -> str:
 
 
 def create_lease(holder: str, now: datetime, stale_s: float) -> Lease:
-    """A lease of a job's own."""
+    """Return a lease of a job's own."""
     return Lease(token=secrets.token_hex(8), holder=holder, until=now + timedelta(seconds=stale_s))
 
 
 def claim_lease(ticket: LeaseRecord, lease: Lease, now: datetime, max_hops: int | None = None) -> LeaseRecord:
-    """The ticket once a job has begun.
+    """Return the ticket once a job has begun.
 
     Args:
         ticket: as it was found.
@@ -116,7 +116,7 @@ def claim_lease(ticket: LeaseRecord, lease: Lease, now: datetime, max_hops: int 
 
 
 def get_job_name(environ: Mapping[str, str]) -> str:
-    """What a CI system calls this job, as far as it tells; else the machine."""
+    """Return what a CI system calls this job, as far as it tells; else the machine."""
     if "GITHUB_RUN_ID" in environ:
         place = f"{environ.get('GITHUB_SERVER_URL', '')}/{environ.get('GITHUB_REPOSITORY', '')}"
         return f"{place}/actions/runs/{environ['GITHUB_RUN_ID']}/attempts/{environ.get('GITHUB_RUN_ATTEMPT', '1')}"

@@ -1,4 +1,4 @@
-"""Where the jobs of a key leave the state for the next one: two refs of a remote, which move together or not at all.
+"""The state that the jobs of a key leave for the next one: two refs of a remote, which move together or not at all.
 
 `refs/orchestrate/ci/KEY` holds the ticket, `refs/orchestrate/RUN/journal` the run as `run export --ref` makes it. Both
 are replaced only as long as they are what this job knows: what another one has put there is never lost.
@@ -46,7 +46,7 @@ class RemoteState:
     unconfirmed: dict[str, str] = field(default_factory=dict)
 
     async def fetch_lease_record(self) -> LeaseRecord:
-        """The ticket, with the state of its run fetched into the ref of the same name; an empty one if there is none.
+        """Fetch the job record and the state of its run, each into the ref of the same name; empty if there is none.
 
         Raises:
             UsageProblem: there is no such remote, or what lies there is none of ours.
@@ -105,7 +105,7 @@ class RemoteState:
         self.unconfirmed = {}
 
     async def _settle(self) -> None:
-        """Know what became of the last push, if nobody has heard: what it put there is this job's own."""
+        """Find out what became of the last push, if nobody has heard: what it put there is this job's own."""
         if not self.unconfirmed:
             return
         try:
@@ -117,7 +117,7 @@ class RemoteState:
         self.unconfirmed = {}
 
     async def _require_arrived(self, new: dict[str, str], error: GitError) -> None:
-        """Nothing, if all is there although git could not tell: an answer may get lost on its way."""
+        """Make sure that all arrived although git could not tell: an answer may get lost on its way."""
         try:
             there = await list_remote_refs(self.git, self.remote, *new)
         except GitError:
@@ -140,7 +140,7 @@ class RemoteState:
 
 
 async def find_key(git: Git, remote: str, wanted: str) -> str:
-    """The key whose jobs carry on a run, which may be named by its id, or the beginning or end of one.
+    """Return the key whose jobs carry on a run, which may be named by its id, or the beginning or end of one.
 
     Without a remote it is looked for among the refs of this clone.
 

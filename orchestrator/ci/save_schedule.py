@@ -1,4 +1,4 @@
-"""When a job leaves the state while it works: soon after each landing, and every so often, but not all the time."""
+"""The schedule by which a job leaves its state: soon after each landing, and every so often, but not all the time."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -22,7 +22,7 @@ class SaveSchedule:
     heartbeat_at: float = 0.0
 
     def choose_save(self, now: float, *, is_news: bool, has_landed: bool) -> SaveKind | None:
-        """What is to be left now.
+        """Return what is to be left now.
 
         Args:
             now: the time.
@@ -36,7 +36,7 @@ class SaveSchedule:
         return None
 
     def record_save(self, what: SaveKind, begun: float, now: float) -> None:
-        """It was left, or could not be."""
+        """Record that the state was left, or could not be."""
         self.heartbeat_at = now
         if what == "state":
             self.saved_at, self.paused_until = now, now + _SHARE * (now - begun)

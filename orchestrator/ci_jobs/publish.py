@@ -18,7 +18,7 @@ from orchestrator.domain.run.state import RunState
 from orchestrator.domain.text.sanitization import format_code_span, sanitize_markdown, to_one_line
 from orchestrator.engine.pull_request.description import format_cost_section
 from orchestrator.errors import EnvironmentProblem, OrchestrateError, PersonNeeded, UsageProblem
-from orchestrator.forge.factory import find_github_repository, open_forge
+from orchestrator.forge.factory import open_forge, open_forge_repository
 from orchestrator.forge.markers import build_marker
 from orchestrator.ports.forge import OpenedPullRequest, PullRequest
 from orchestrator.project.options import Options, ProjectContext, load_project_context
@@ -93,11 +93,11 @@ async def publish_run(options: Options, wish: PublishRequest) -> PublishedRun:
         opened = await _put(around, wish, delivered)
     except OrchestrateError as problem:
         with suppress(OrchestrateError):  # that the issue cannot be told either is the lesser problem
-            await _tell(
+            await _comment_on_issue(
                 around, wish, delivered.state, f"**It could not be published:** {sanitize_markdown(str(problem))}"
             )
         raise
-    await _tell(around, wish, delivered.state, render_issue_comment(end, opened, delivered.state))
+    await _comment_on_issue(around, wish, delivered.state, render_issue_comment(end, opened, delivered.state))
     return PublishedRun(end, opened)
 
 
@@ -130,7 +130,7 @@ async def _put(around: ProjectContext, wish: PublishRequest, delivered: Delivere
         await _push(around, wish, one)
     if wish.by_push:
         return tuple(_by_push(one) for one in asked)
-    async with open_forge(around.repository, Path(), around.config, delivered.state, _silent) as forge:
+    async with open_forge(around.repository, Path(), around.config, delivered.state, _ignore_wait) as forge:
         return tuple([await forge.open_pull_request(one.request) for one in asked])
 
 
@@ -209,15 +209,12 @@ def _next(end: JobResult, state: RunState) -> str:
     return "`/orchestrate resume` goes on where that helps, `/orchestrate run` begins anew."
 
 
-async def _tell(around: ProjectContext, wish: PublishRequest, state: RunState, text: str) -> None:
-    if wish.issue is None or around.config.pr.forge != "github":
+async def _comment_on_issue(around: ProjectContext, wish: PublishRequest, state: RunState, text: str) -> None:
+    if wish.issue is None:
         return
-    from orchestrator.forge.github.api import open_github_api  # only who uses it pays for an HTTP client
-    from orchestrator.forge.github.comments import upsert_comment
-
-    async with open_github_api(await find_github_repository(around.repository, around.config)) as api:
-        await upsert_comment(api, wish.issue, build_marker(state.run.run, "status"), text)
+    async with open_forge_repository(around.repository, around.config) as forge:
+        await forge.upsert_comment(wish.issue, build_marker(state.run.run, "status"), text)
 
 
-async def _silent(_: str) -> None:
+async def _ignore_wait(_: str) -> None:
     """Nobody is told of waits."""

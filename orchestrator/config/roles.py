@@ -8,7 +8,8 @@ from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, mod
 
 from orchestrator.config.number_types import NotNegative, Positive, Seconds
 from orchestrator.domain.frozen_model import FrozenModel
-from orchestrator.domain.judging.review import FIRST_LENS, LensView
+from orchestrator.domain.ids import FIRST_LENS
+from orchestrator.domain.judging.review import LensView
 from orchestrator.domain.sandbox.tier import Tier
 
 

@@ -30,7 +30,7 @@ class DemoProject:
 
 
 def create_real_project(directory: Path, say: ReportLine) -> DemoProject:
-    """Click 7.1.2 with its tests and a virtual environment, below `directory`.
+    """Create click 7.1.2 with its tests and a virtual environment, below `directory`.
 
     Raises:
         IndexUnreachable: it could not be fetched; says what pip said.
@@ -45,7 +45,7 @@ def create_real_project(directory: Path, say: ReportLine) -> DemoProject:
 
 
 def create_sample_project(directory: Path) -> DemoProject:
-    """The sample shop, copied below `directory`; needs nothing but Python."""
+    """Return the sample shop, copied below `directory`; needs nothing but Python."""
     root = directory / "shop"
     with resources.as_file(resources.files("orchestrator.demo") / "sample") as sample:
         shutil.copytree(sample, root, ignore=shutil.ignore_patterns("__pycache__"))

@@ -17,7 +17,7 @@ class IndexUnreachable(EnvironmentProblem):
 
 
 def create_environment(place: Path) -> Path:
-    """A virtual environment with what old releases need to be built; its Python.
+    """Return a virtual environment with what old releases need to be built; its Python.
 
     Raises:
         IndexUnreachable: the build tools could not be fetched.
@@ -41,7 +41,7 @@ def install_packages(python: Path, *wanted: str, cwd: Path | None = None) -> Non
 
 
 def download_source(python: Path, release: str, root: Path) -> None:
-    """The source distribution of a release (`name==version`), unpacked as `root`, which must not exist yet.
+    """Download the source of a release (`name==version`), and unpack it as `root`, which must not exist yet.
 
     Raises:
         IndexUnreachable: says what pip said.

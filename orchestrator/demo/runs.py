@@ -22,7 +22,7 @@ DEMO_GATE = "python3 -m unittest -v"
 
 @dataclass(frozen=True)
 class DemoResult:
-    """How the demo went. `is_untouched` tells whether the checkout is byte for byte what it was."""
+    """The end of the demo. `is_untouched` tells whether the checkout is byte for byte what it was."""
 
     project: DemoProject
     ended: RunExit
@@ -87,7 +87,7 @@ def _options(directory: Path, project: DemoProject, scripts: Path | None = None)
 
 
 def hash_checkout(root: Path) -> str:
-    """A hash of every file of a checkout, its index and its branch; git's own store of objects and refs is left out."""
+    """Return a hash of every file of a checkout, its index and its branch, without git's store of objects and refs."""
     digest = hashlib.sha256()
     for path in sorted(_own_files(root)):
         if path.is_symlink():

@@ -11,6 +11,7 @@ from orchestrator.domain.event.migration import FileMoved, FilesFound, ShardsPla
 from orchestrator.domain.event.run import Noticed
 from orchestrator.domain.ids import CommitId
 from orchestrator.domain.recipe.environments import ENVIRONMENT_NAMES, select_environment
+from orchestrator.domain.run.purpose import Purpose
 from orchestrator.errors import EnvironmentProblem
 from orchestrator.hands.local import open_local_hands
 from orchestrator.migrate.recipe import Recipe
@@ -96,7 +97,7 @@ async def open_workspace_at(
         hands = await stack.enter_async_context(open_local_hands(around.repository, state, granted, redactor=redactor))
         if hands.refusal_reason:
             raise EnvironmentProblem(hands.refusal_reason)
-        yield await hands.open_workspace(commit, "inventory")
+        yield await hands.open_workspace(commit, Purpose("inventory"))
 
 
 def _has_commands(recipe: Recipe) -> bool:

@@ -14,9 +14,7 @@ from orchestrator.config.roles import ModelSettings
 from orchestrator.domain.refs import is_own_ref
 from orchestrator.domain.sandbox.unsafe_banner import UNSAFE_BANNER
 from orchestrator.errors import OrchestrateError
-from orchestrator.forge.factory import find_github_repository
-from orchestrator.forge.github.responses import GitHubRepository as GitHubRepository
-from orchestrator.forge.github.retry import GitHubRetryPolicy
+from orchestrator.forge.factory import open_forge_repository
 from orchestrator.hands.local import open_local_hands
 from orchestrator.llm.router import ModelRouter
 from orchestrator.project.options import (
@@ -32,7 +30,6 @@ from worktrees.git import read_git_version
 from worktrees.locks.git_lock_files import find_repository_locks, get_locked_ref
 
 _MIN_GIT = (2, 38)
-_ONCE = GitHubRetryPolicy(tries=2, max_total_wait_s=5.0)
 _UNUSED = "no configured model falls under this key, so its limits hold for nothing: see docs/providers.md"
 _MIN_FREE_BYTES = 2 * 1024**3
 
@@ -135,25 +132,15 @@ def _gate(around: ProjectContext) -> DoctorFinding:
 
 
 async def _forge(around: ProjectContext) -> list[DoctorFinding]:
-    """Nothing to look at where pull requests stay in the repository."""
-    if around.config.pr.forge == "local":
-        return []
-    from orchestrator.forge.github.api import open_github_api  # only who uses it pays for an HTTP client
-
+    """Return nothing where pull requests stay in the repository."""
     try:
-        place = await find_github_repository(around.repository, around.config)
-        async with open_github_api(place, patience=_ONCE) as api:
-            found = await api.read_object(GitHubRepository, "")
+        async with open_forge_repository(around.repository, around.config, is_impatient=True) as forge:
+            access = await forge.describe_access()
     except OrchestrateError as problem:
         return [DoctorFinding("forge", False, str(problem))]
-    if found.permissions and not found.permissions.push:
-        mend = "give it contents: write and pull_requests: write"
-        return [
-            DoctorFinding(
-                "forge", False, f"the token in {place.token_variable} may not write to {found.full_name}: {mend}"
-            )
-        ]
-    return [DoctorFinding("forge", True, f"{found.full_name} by the token in {place.token_variable}")]
+    if access:
+        return [DoctorFinding("forge", True, access)]
+    return []
 
 
 async def _models(around: ProjectContext) -> list[DoctorFinding]:

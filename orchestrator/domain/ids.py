@@ -1,7 +1,10 @@
-"""Names of things. A task's id is its path in the plan tree, so it is stable, short and readable."""
+"""Ids: what names a thing, and the one place that builds composite ids from their parts and parses them.
+
+A task's id is its path in the plan tree, so it is stable, short and readable.
+"""
 
 import re
-from typing import NewType
+from typing import NamedTuple, NewType
 
 RunId = NewType("RunId", str)
 TaskId = NewType("TaskId", str)
@@ -17,17 +20,162 @@ ROOT_TASK = TaskId("root")
 TASK_KEY_PATTERN = re.compile(r"[a-z0-9][a-z0-9-]{0,39}\Z")
 
 
+FIRST_LENS = "diff"
+"""The lens whose sessions have no name of their own: for long it was the only one."""
+_SESSION_ROLES = {"plan": "planner", "work": "worker", "review": "judge", "verdict": "judge"}
+
+
 def build_child_task_id(parent: TaskId, key: str) -> TaskId:
-    """`storage` below the root, `storage/index` below that."""
+    """Return the id of a planner's task: `storage` below the root, `storage/index` below that."""
     return TaskId(key if parent == ROOT_TASK else f"{parent}/{key}")
 
 
+def get_task_key(task: str) -> str:
+    """Return what a task's planner calls it: the last part of its id."""
+    return task.rpartition("/")[2]
+
+
 def format_task_ref(task: TaskId) -> str:
-    """The task id as one component of a ref: `storage/index` becomes `storage.index`."""
+    """Return the task id as one component of a ref: `storage/index` becomes `storage.index`."""
     return task.replace("/", ".")
 
 
+def get_run_suffix(run: RunId) -> str:
+    """Return the last part of a run's id, which its PR branch ends with."""
+    return run.rpartition("-")[2]
+
+
+class AttemptRef(NamedTuple):
+    """One attempt at a task, as a unit of the queue names it: `storage/index@2`."""
+
+    task: TaskId
+    number: int
+
+
+def build_unit_id(task: TaskId, attempt: int) -> UnitId:
+    """Return the unit that an attempt at a task is in the queue."""
+    return UnitId(f"{task}@{attempt}")
+
+
+def parse_unit_id(unit: str) -> AttemptRef | None:
+    """Return the attempt that a unit stands for; None if it stands for none, such as a file of a migration."""
+    task, _, number = unit.rpartition("@")
+    if task and number.isdecimal():
+        return AttemptRef(TaskId(task), int(number))
+    return None
+
+
+def parse_unit_task(unit: str) -> TaskId:
+    """Return the task of a unit; empty if the unit stands for no attempt."""
+    return TaskId(unit.rpartition("@")[0])
+
+
+def build_planning_session_id(task: TaskId, iteration: int, round_number: int) -> SessionId:
+    """Return the name of a planner's conversation in one round."""
+    return SessionId(f"plan:{task}@{iteration}.{round_number}")
+
+
+def build_work_session_id(task: TaskId, number: int) -> SessionId:
+    """Return the name of a worker's conversation in one attempt."""
+    return SessionId(f"work:{task}@{number}")
+
+
+def build_review_session_id(task: TaskId, number: int, lens: str) -> SessionId:
+    """Return the name of the conversation with a lens about an attempt."""
+    if lens == FIRST_LENS:
+        return SessionId(f"review:{task}@{number}")
+    return SessionId(f"review:{task}@{number}/{lens}")
+
+
+def build_verdict_session_id(iteration: int, rejudge_count: int) -> SessionId:
+    """Return the name of the judge's conversation about the whole of an iteration."""
+    if rejudge_count:
+        return SessionId(f"verdict:{iteration}+{rejudge_count}")
+    return SessionId(f"verdict:{iteration}")
+
+
+def parse_session_lens(session: str) -> str | None:
+    """Return the lens that a conversation is with; None if it is no review."""
+    if not session.startswith("review:"):
+        return None
+    return session.rpartition("@")[2].partition("/")[2] or FIRST_LENS
+
+
+def parse_session_role(session: str) -> str:
+    """Return the role whose conversation it is; empty where the name does not tell."""
+    return _SESSION_ROLES.get(session.partition(":")[0], "")
+
+
+def build_effect_key(name: str, tries: int) -> str:
+    """Return the key of the next try of an effect: its name and how often it was begun before, `land/4be21aa~0`."""
+    return f"{name}~{tries}"
+
+
+def parse_effect_name(key: str) -> str:
+    """Return the effect that a key is a try of."""
+    return key.rpartition("~")[0]
+
+
+def build_check_id(check: str, digest: str) -> str:
+    """Return the id under which receipts of a check stand: with a hash of what defines the check."""
+    return f"{check}.{digest}"
+
+
+def parse_check_name(check: str) -> str:
+    """Return the id of a receipt's check without the hash of what defines it."""
+    return check.rpartition(".")[0] or check
+
+
+def build_approval_item(matter: str, subject: str) -> str:
+    """Return the name under which a question is put and answered."""
+    return f"{matter}/{subject}"
+
+
+def build_landing_item(unit: UnitId) -> str:
+    """Return the name of the question whether a unit may land."""
+    return build_approval_item("landing", unit)
+
+
+def build_tier_subject(task: TaskId, tier: int) -> str:
+    """Return the subject of the question whether a task's commands may run at a tier."""
+    return f"{task}/{tier}"
+
+
+def parse_tier_task(subject: str) -> TaskId:
+    """Return the task whose commands a question about a tier is about."""
+    return TaskId(subject.rpartition("/")[0])
+
+
+def build_plan_subject(task: TaskId, round_number: int) -> str:
+    """Return the subject of the question whether a planner's tasks may begin."""
+    return f"{task}@{round_number}"
+
+
+def build_commit_subject(commit: str, group: str = "") -> str:
+    """Return the subject of a question about a pull request; `group` names one of several."""
+    if group:
+        return f"{group}/{commit[:12]}"
+    return commit[:12]
+
+
+def is_about_group(subject: str) -> bool:
+    """Return True if a question is about one of several pull requests."""
+    return "/" in subject
+
+
+def build_progress_subject(topic: str, rejudge_count: int) -> str:
+    """Return the subject of the question whether a migration is to go on: its topic, numbered when put again."""
+    if rejudge_count:
+        return f"{topic}-{rejudge_count + 1}"
+    return topic
+
+
+def parse_progress_topic(subject: str) -> str:
+    """Return the topic of the question whether a migration is to go on."""
+    return subject.partition("-")[0]
+
+
 def make_slug(text: str, limit: int = 40) -> str:
-    """Lower-case words of `text` joined by hyphens, at most `limit` characters, never empty."""
+    """Return the lower-case words of `text` joined by hyphens, at most `limit` characters, never empty."""
     words = re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
     return words[:limit].rstrip("-") or "run"

@@ -86,6 +86,11 @@ def parse_run(ref: str) -> RunId | None:
     return RunId(ref.removeprefix(NAMESPACE).partition("/")[0])
 
 
+def shorten_ref(ref: str) -> str:
+    """Return one of a run's own refs without what all of them begin with."""
+    return ref.removeprefix(NAMESPACE).partition("/")[2]
+
+
 def build_lease_ref(key: str) -> str:
     """Return the ref that holds the ticket of a CI key."""
     return LEASE_PREFIX + key

@@ -1,8 +1,9 @@
 """Attempts: begin one, let the worker work, keep what it made as a candidate."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from orchestrator.domain.commands.definitions import Retry
+from orchestrator.domain.event.landing import UnitEjected
 from orchestrator.domain.event.work import (
     AttemptEnded,
     AttemptStarted,
@@ -15,6 +16,7 @@ from orchestrator.domain.ids import TaskId
 from orchestrator.domain.judging.verdict import VerdictKind
 from orchestrator.domain.run.attempt import Attempt, AttemptMode, Exit, Fork
 from orchestrator.domain.run.handoff import Handoff
+from orchestrator.domain.run.purpose import Purpose
 from orchestrator.domain.run.state import RunState, TaskState
 from orchestrator.domain.run.task import EndCause, TaskStatus
 from orchestrator.engine.context import RunContext
@@ -27,6 +29,8 @@ from orchestrator.ports.hands import Workspace
 from orchestrator.ports.roles import FileBrief, Roles, SessionFailure, WorkBrief
 from worktrees.diffs.file_diffs import diff_trees
 from worktrees.safety.path_rules import escape_path
+
+_WORDS = {"approve": "granted", "deny": "refused"}
 
 
 async def start_attempt(context: RunContext, roles: Roles, task: TaskId) -> None:
@@ -51,7 +55,7 @@ async def continue_attempt(context: RunContext, roles: Roles, task: TaskId, file
     attempt = state.attempt
     if attempt is None:
         raise ValueError(f"task {task} is running without an attempt")
-    workspace = await context.hands.open_workspace(attempt.base, f"{task} attempt {attempt.number}")
+    workspace = await context.hands.open_workspace(attempt.base, Purpose.for_attempt(task, attempt.number))
     try:
         brief = WorkBrief(
             task=state.spec, attempt=attempt, goal=context.state.run.goal, gate=context.gate.commands, file=file
@@ -59,16 +63,11 @@ async def continue_attempt(context: RunContext, roles: Roles, task: TaskId, file
         result = await _work(context, roles, brief, workspace)
     finally:
         await workspace.close()
-    handoff = result if isinstance(result, Handoff) else None
-    await context.journal.append(
-        AttemptEnded(
-            task=task,
-            number=attempt.number,
-            exit=Exit.FINISHED if isinstance(result, Handoff) else result.exit,
-            detail="" if isinstance(result, Handoff) else result.detail,
-            handoff=handoff,
-        )
-    )
+    if isinstance(result, Handoff):
+        ended = AttemptEnded(task=task, number=attempt.number, exit=Exit.FINISHED, handoff=result)
+    else:
+        ended = AttemptEnded(task=task, number=attempt.number, exit=result.exit, detail=result.detail)
+    await context.journal.append(ended)
     await notify_attempt_ended(context, task)
 
 
@@ -92,33 +91,33 @@ async def _work(context: RunContext, roles: Roles, brief: WorkBrief, workspace: 
 
 async def _next_attempt(context: RunContext, roles: Roles, state: TaskState) -> Attempt:
     if state.retry is not None and state.retry.turn is not None:
-        return await _forked(context, roles, state, state.retry, state.retry.turn)
-    task = state.spec.id
-    mode, feedback = _why_again(state)
-    previous, candidate = state.attempt, state.candidate
-    feedback = (*feedback, *_answers(context.state, task))
-    is_kept = (mode == "revise" or _ran_out(state)) and previous is not None and candidate is not None
+        return await _fork_attempt(context, roles, state, state.retry, state.retry.turn)
+    mode, feedback = _explain_next_attempt(state)
+    if state.attempt and state.candidate and (mode == "revise" or _ran_out(state)):
+        base, start = state.attempt.base, state.candidate.commit
+    else:
+        base, start = await context.read_start_commit(), None
     return Attempt(
-        task=task,
+        task=state.spec.id,
         number=len(state.attempts) + 1,
         mode=mode,
-        base=previous.base if is_kept and previous else await context.read_start_commit(),
+        base=base,
         model=roles.worker.get_model_name(state.spec.variant),
-        start=candidate.commit if is_kept and candidate else None,
-        feedback=feedback,
+        start=start,
+        feedback=(*feedback, *_list_tier_answers(context.state, state.spec.id)),
         handoff=state.handoff if mode == "restart" else None,
         note=state.retry.note if state.retry else "",
     )
 
 
-async def _forked(context: RunContext, roles: Roles, state: TaskState, retry: Retry, turn: int) -> Attempt:
-    """An attempt that leaves an earlier one after one of its turns, with the files and the words it had then."""
+async def _fork_attempt(context: RunContext, roles: Roles, state: TaskState, retry: Retry, turn: int) -> Attempt:
+    """Return an attempt that leaves an earlier one after one of its turns, with the files and the words it had then."""
     parent = state.attempts[(retry.attempt or len(state.attempts)) - 1]
     recorded = await context.journal.list_session_events(parent.session)
-    trees = []
+    tree = None
     for one in recorded:
         if isinstance(one.event, TurnEnded) and one.event.turn <= turn:
-            trees.append(one.event.tree)
+            tree = one.event.tree
     return Attempt(
         task=state.spec.id,
         number=len(state.attempts) + 1,
@@ -127,58 +126,56 @@ async def _forked(context: RunContext, roles: Roles, state: TaskState, retry: Re
         model=roles.worker.get_model_name(state.spec.variant),
         start=parent.start,
         note=retry.note,
-        fork=Fork(session=parent.session, turn=turn, tree=trees[-1] if trees else None),
+        fork=Fork(session=parent.session, turn=turn, tree=tree),
     )
 
 
 def _ran_out(state: TaskState) -> bool:
-    """Whether the latest attempt only lacked room: the next one goes on from its files with a fresh conversation."""
-    latest = state.ends[-1].exit if state.ends else None
-    return latest is not None and (latest.is_out_of_room or latest == Exit.OUT_OF_BUDGET)
+    """Return True if the latest attempt only lacked room: the next one goes on from its files in a new conversation."""
+    if not state.ends:
+        return False
+    latest = state.ends[-1].exit
+    return latest.is_out_of_room or latest == Exit.OUT_OF_BUDGET
 
 
-def _answers(state: RunState, task: TaskId) -> Iterator[str]:
-    """What became of the tiers that workers of the task asked for."""
+def _list_tier_answers(state: RunState, task: TaskId) -> Iterator[str]:
+    """Yield what became of the tiers that workers of the task asked for."""
     for wish in state.list_tier_requests(task):
         if wish.decision:
-            if wish.decision == "approve":
-                word = "granted"
-            else:
-                word = "refused"
-            yield f"{word}: {wish.approval.title}{f' ({wish.reason})' if wish.reason else ''}"
+            reason = f" ({wish.reason})" * bool(wish.reason)
+            yield f"{_WORDS[wish.decision]}: {wish.approval.title}{reason}"
 
 
-def _why_again(state: TaskState) -> tuple[AttemptMode, tuple[str, ...]]:
+def _explain_next_attempt(state: TaskState) -> tuple[AttemptMode, tuple[str, ...]]:
+    """Return how the next attempt begins, and why the latest one did not land."""
     if state.attempt is None:
         return "fresh", ()
     if state.ejection is not None:
-        return "restart", _ejected(state)
-    given = state.verdict
-    if given is not None and given.verdict.kind == VerdictKind.REVISE:
-        return "revise", given.verdict.reasons
-    return "restart", given.verdict.reasons if given else ()
+        return "restart", _explain_ejection(state.ejection)
+    if state.verdict is None:
+        return "restart", ()
+    verdict = state.verdict.verdict
+    if verdict.kind == VerdictKind.REVISE:
+        return "revise", verdict.reasons
+    return "restart", verdict.reasons
 
 
-def _ejected(state: TaskState) -> tuple[str, ...]:
-    ejection = state.ejection
-    if ejection is None:
-        return ()
+def _explain_ejection(ejection: UnitEjected) -> tuple[str, ...]:
     if ejection.conflict:
         return (f"what landed meanwhile changed the same lines in {', '.join(ejection.conflict)}",)
     if ejection.difference.is_unsettled:
-        return (
-            f"together with what landed meanwhile there are {UNSETTLED_TESTS_TEXT}: {_some(ejection.difference.unsettled)}",
-        )
+        unsettled = _name_first(ejection.difference.unsettled)
+        return (f"together with what landed meanwhile there are {UNSETTLED_TESTS_TEXT}: {unsettled}",)
     broken = (*ejection.difference.new_failures, *ejection.difference.missing_tests)
     if ejection.difference.problems and not broken:
         return ejection.difference.problems
     return (
-        f"together with what landed meanwhile it breaks {_some(broken) or 'the gate'}",
+        f"together with what landed meanwhile it breaks {_name_first(broken) or 'the gate'}",
         *ejection.difference.problems,
     )
 
 
-def _some(tests: tuple[str, ...]) -> str:
+def _name_first(tests: Sequence[str]) -> str:
     return ", ".join(tests[:12])
 
 

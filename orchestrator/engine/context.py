@@ -1,6 +1,6 @@
-"""What every part of a run works with."""
+"""The context of a run: all that its parts work with."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -8,6 +8,7 @@ from pathlib import Path
 from orchestrator.config.live_config import LiveConfig
 from orchestrator.config.model import Config
 from orchestrator.domain.ids import CommitId, TreeId
+from orchestrator.domain.judging.check import Receipt
 from orchestrator.domain.refs import RunRefs
 from orchestrator.domain.run.state import RunState
 from orchestrator.engine.goal.action_order import ActionOrder, ImmediateOrder
@@ -30,7 +31,7 @@ HandsLender = Callable[[Sequence[Path]], AbstractAsyncContextManager[Hands]]
 
 
 async def report_no_worker() -> bool:
-    """No model can be asked."""
+    """Return False: no model can be asked."""
     return False
 
 
@@ -39,9 +40,9 @@ class RunContext:
     """An opened run: its journal, the repository, and the rooms around the engine.
 
     `roles` is None for a migration without model steps, `canaries` for any migration, whose changes are the user's own.
-    `before` are the hands of the baseline, where a migration's environment changes with it; `hands` are those of the
-    new one.
-    `recovered` is to be called when what earlier processes left open is settled, `pace` says when what is due begins.
+    `baseline_hands` are the hands of the baseline, where a migration's environment changes with it; `hands` are those
+    of the new one. `on_recovered` is called when what earlier processes left open is settled, `action_order` says when
+    due actions begin.
     `has_worker` tells whether the worker's model can be asked, as far as is known without asking it.
     """
 
@@ -89,12 +90,16 @@ class RunContext:
         """The refs of this run's own."""
         return RunRefs(self.state.run.run)
 
+    def list_receipts(self, keys: Iterable[str]) -> list[Receipt]:
+        """Return the receipts of these keys, in order."""
+        return [self.state.receipts[key] for key in keys]
+
     async def read_branch_tip(self) -> CommitId | None:
-        """The PR branch's tip, None while nothing has landed."""
+        """Return the PR branch's tip, None while nothing has landed."""
         return await self.branch.read_tip(self.state.head)
 
     async def read_start_commit(self) -> CommitId:
-        """What new work starts from: the PR branch's tip, or the base while nothing has landed.
+        """Return what new work starts from: the PR branch's tip, or the base while nothing has landed.
 
         Raises:
             PersonNeeded: somebody moved the branch away from what has landed, or made it red.
@@ -105,5 +110,5 @@ class RunContext:
         return tip or self.state.run.base
 
     async def read_tree_id(self, commit: CommitId) -> TreeId:
-        """A commit's tree."""
+        """Return a commit's tree."""
         return TreeId(await read_tree_id(self.repository.git, commit))

@@ -1,10 +1,10 @@
 """The points of a run at which hooks are asked and told, as far as the engine itself comes by them."""
 
 from orchestrator.domain.hooks import RUN_END_OCCURRENCE, HookScope
-from orchestrator.domain.ids import TaskId
+from orchestrator.domain.ids import TaskId, build_unit_id
 from orchestrator.domain.judging.verdict import Verdict, VerdictKind
 from orchestrator.domain.run.attempt import Attempt
-from orchestrator.domain.run.state import TaskState, build_unit_id
+from orchestrator.domain.run.state import TaskState
 from orchestrator.domain.run.task import EndCause
 from orchestrator.engine.context import RunContext
 from orchestrator.errors import PersonNeeded
@@ -39,8 +39,8 @@ async def notify_run_ended(context: RunContext) -> None:
 
 
 async def find_attempt_veto(context: RunContext, state: TaskState, attempt: Attempt) -> str | None:
-    """Why an attempt may not begin."""
-    return await context.hooks.find_veto(_moment("attempt", state, attempt))
+    """Return why an attempt may not begin."""
+    return await context.hooks.find_veto(_build_occurrence("attempt", state, attempt))
 
 
 async def notify_attempt_ended(context: RunContext, task: TaskId) -> None:
@@ -48,13 +48,13 @@ async def notify_attempt_ended(context: RunContext, task: TaskId) -> None:
     state = context.state.tasks[task]
     end = state.ends[-1]
     handoff = end.handoff.model_dump(mode="json") if end.handoff else None
-    told = {"exit": end.exit, "detail": end.detail, "handoff": handoff}
-    await context.hooks.notify_after(_moment("attempt", state, state.attempts[-1], **told))
+    more_facts = {"exit": end.exit, "detail": end.detail, "handoff": handoff}
+    await context.hooks.notify_after(_build_occurrence("attempt", state, state.attempts[-1], **more_facts))
 
 
 async def apply_verdict_veto(context: RunContext, task: TaskId, verdict: Verdict) -> Verdict:
-    """The verdict if it may stand. A merge that is vetoed becomes a rejection; another verdict cannot be vetoed."""
-    veto = await context.hooks.find_veto(_of_verdict(context.state.tasks[task], verdict))
+    """Return the verdict if it may stand: a vetoed merge becomes a rejection, other verdicts cannot be vetoed."""
+    veto = await context.hooks.find_veto(_build_verdict_occurrence(context.state.tasks[task], verdict))
     if veto is None or verdict.kind != VerdictKind.MERGE:
         return verdict
     refused = {
@@ -68,16 +68,16 @@ async def apply_verdict_veto(context: RunContext, task: TaskId, verdict: Verdict
 async def notify_verdict_given(context: RunContext, task: TaskId) -> None:
     """Tell the verdict on the latest attempt."""
     state = context.state.tasks[task]
-    await context.hooks.notify_after(_of_verdict(state, state.verdicts[-1].verdict))
+    await context.hooks.notify_after(_build_verdict_occurrence(state, state.verdicts[-1].verdict))
 
 
-def _of_verdict(state: TaskState, verdict: Verdict) -> HookOccurrence:
-    told = verdict.model_dump(mode="json", include={"kind", "cause", "reasons", "receipts"})
-    return _moment("verdict", state, state.attempts[-1], verdict=told)
+def _build_verdict_occurrence(state: TaskState, verdict: Verdict) -> HookOccurrence:
+    more_facts = verdict.model_dump(mode="json", include={"kind", "cause", "reasons", "receipts"})
+    return _build_occurrence("verdict", state, state.attempts[-1], verdict=more_facts)
 
 
-def _moment(scope: HookScope, state: TaskState, attempt: Attempt, **told: object) -> HookOccurrence:
-    """About an attempt: what it starts from while it has no candidate, then what it made."""
+def _build_occurrence(scope: HookScope, state: TaskState, attempt: Attempt, **more_facts: object) -> HookOccurrence:
+    """Return the occurrence of an attempt: what it starts from while it has no candidate, then what it made."""
     spec = state.spec
     candidate = next((taken for taken in state.candidates if taken.number == attempt.number), None)
     about = {
@@ -90,7 +90,7 @@ def _moment(scope: HookScope, state: TaskState, attempt: Attempt, **told: object
     return HookOccurrence(
         scope=scope,
         name=build_unit_id(spec.id, attempt.number),
-        facts={"task": spec.model_dump(mode="json"), "attempt": about, **told},
+        facts={"task": spec.model_dump(mode="json"), "attempt": about, **more_facts},
         tasks=(spec.id,),
         span=(attempt.base, candidate.commit) if candidate else None,
         view=candidate.commit if candidate else attempt.start or attempt.base,

@@ -11,16 +11,19 @@ from orchestrator import __version__
 from orchestrator.config.model import Config
 from orchestrator.domain.event import Event
 from orchestrator.domain.event.run import EngineStarted, Noticed, RunStarted
-from orchestrator.domain.ids import CommitId, RunId, TreeId, make_slug
+from orchestrator.domain.ids import CommitId, RunId, TreeId, get_run_suffix, make_slug
+from orchestrator.domain.text.listing import join_limited
 from orchestrator.errors import UsageProblem
 from worktrees.object_store.trees import read_tree_id
 from worktrees.ref_store.refs import list_refs
 from worktrees.repositories.repository import GitRepository
 
+_SHOWN = 5
+
 
 @dataclass(frozen=True)
 class NewRun:
-    """What a run is about. `events` are recorded with its first event, all or none.
+    """The wishes for a run. `events` are recorded with its first event, all or none.
 
     `base` is the commit to start from (default: the one that is checked out), `target` the branch that it came from.
     """
@@ -37,14 +40,14 @@ class NewRun:
 async def build_first_events(
     new: NewRun, run: RunId, repository: GitRepository, config: Config, now: datetime
 ) -> Sequence[Event]:
-    """The events that make a run.
+    """Return the events that make a run.
 
     Raises:
         UsageProblem: its PR branch cannot exist beside a branch that does.
     """
     base = new.base or CommitId(repository.read_head_commit())
-    branch = _branch_name(new, run)
-    await _require_free(repository, branch)
+    branch = _build_branch_name(new, run)
+    await _require_free_name(repository, branch)
     started = RunStarted(
         run=run,
         mode=new.mode,
@@ -58,22 +61,22 @@ async def build_first_events(
         settings=config.model_dump(mode="json", by_alias=True),
         recipe=new.recipe,
     )
-    return started, *_notices(repository, base), *new.events
+    return started, *_build_notices(repository, base), *new.events
 
 
 def build_engine_started(epoch: int) -> EngineStarted:
-    """This process takes the run."""
+    """Return the event with which this process takes the run."""
     return EngineStarted(epoch=epoch, pid=os.getpid(), host=socket.gethostname(), version=__version__)
 
 
-def _branch_name(new: NewRun, run: RunId) -> str:
+def _build_branch_name(new: NewRun, run: RunId) -> str:
     if new.mode == "migration":
         return f"{new.branch_prefix}{run}"
-    return f"{new.branch_prefix}{make_slug(new.goal)}-{run.rpartition('-')[2]}"
+    return f"{new.branch_prefix}{make_slug(new.goal)}-{get_run_suffix(run)}"
 
 
-async def _require_free(repository: GitRepository, branch: str) -> None:
-    """Git cannot keep `a/b` beside a branch `a`."""
+async def _require_free_name(repository: GitRepository, branch: str) -> None:
+    """Make sure that the branch can exist: git cannot keep `a/b` beside a branch `a`."""
     refs = await list_refs(repository.git, "refs/heads/")
     parts = branch.split("/")
     for length in range(1, len(parts) + 1):
@@ -85,13 +88,13 @@ async def _require_free(repository: GitRepository, branch: str) -> None:
             )
 
 
-def _notices(repository: GitRepository, base: CommitId) -> Sequence[Noticed]:
+def _build_notices(repository: GitRepository, base: CommitId) -> Sequence[Noticed]:
     dirty = repository.list_dirty_paths()
     if not dirty:
         return ()
-    shown = ", ".join(dirty[:5]) + (f" and {len(dirty) - 5} more" if len(dirty) > 5 else "")
+    shown = join_limited(dirty, _SHOWN)
     text = (
-        f"your checkout has changes that are not committed ({shown}); the run starts from commit {base[:12]} "
-        "and leaves them out and alone"
+        f"your checkout has changes that are not committed ({shown}); the run starts from commit {base[:12]} and "
+        "leaves them out and alone"
     )
     return (Noticed(level="warning", text=text),)

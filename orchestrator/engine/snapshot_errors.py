@@ -5,7 +5,7 @@ from worktrees.errors import SnapshotTooLarge
 
 
 def find_snapshot_obstacle(problem: EnvironmentProblem) -> str | None:
-    """Why no snapshot can be taken of what was left in a workspace; None if that is not what the problem is."""
+    """Return why no snapshot can be taken of what was left in a workspace; None if that is not what the problem is."""
     cause = problem.__cause__
     if isinstance(cause, SnapshotTooLarge):
         return str(cause)

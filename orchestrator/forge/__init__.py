@@ -1,1 +1,1 @@
-"""Where pull requests live."""
+"""Forges, on which pull requests are opened: GitHub, or refs of the repository itself."""

@@ -1,4 +1,4 @@
-"""Which forge a run opens its pull requests on, made sure of before the work and opened with the run."""
+"""The forge that is configured: checked before the work, opened with the run."""
 
 import os
 import re
@@ -10,8 +10,8 @@ from orchestrator.config.model import Config
 from orchestrator.domain.run.state import RunState
 from orchestrator.errors import EnvironmentProblem, UsageProblem
 from orchestrator.forge.github.endpoint import RepositoryEndpoint
-from orchestrator.forge.local import LocalForge
-from orchestrator.ports.forge import Forge
+from orchestrator.forge.local import LocalForge, LocalForgeRepository
+from orchestrator.ports.forge import Forge, ForgeRepository
 from worktrees.errors import GitError, UnknownRemote
 from worktrees.ref_store.remote_refs import get_push_url
 from worktrees.repositories.repository import GitRepository
@@ -24,7 +24,7 @@ _OWNER_NAME = re.compile(
 
 
 async def require_forge(repository: GitRepository, config: Config, environ: Mapping[str, str] = os.environ) -> None:
-    """Make sure before hours of work, not after them, that what lands can be pushed and a pull request be opened.
+    """Make sure, before hours of work, that what lands can be pushed and a pull request be opened.
 
     Nothing is asked of the forge itself.
 
@@ -33,50 +33,69 @@ async def require_forge(repository: GitRepository, config: Config, environ: Mapp
             nothing says which repository it is there.
         EnvironmentProblem: there is no token.
     """
-    url = await _push_url(repository, config)
+    url = await _read_push_url(repository, config)
     if config.pr.forge == "github":
-        _place(config, url, environ)
+        _build_endpoint(config, url, environ)
 
 
-async def find_github_repository(
-    repository: GitRepository, config: Config, environ: Mapping[str, str] = os.environ
-) -> RepositoryEndpoint:
-    """The repository on GitHub, and the token for it.
+@asynccontextmanager
+async def open_forge_repository(
+    repository: GitRepository, config: Config, *, is_impatient: bool = False
+) -> AsyncIterator[ForgeRepository]:
+    """Open the repository on the forge that is configured, while the block lasts.
+
+    Args:
+        repository: the clone.
+        config: says which forge it is.
+        is_impatient: whether a forge that does not answer is given up after seconds.
 
     Raises:
         UsageProblem, EnvironmentProblem: as `require_forge`.
     """
-    return _place(config, await _push_url(repository, config), environ)
+    if config.pr.forge == "local":
+        yield LocalForgeRepository()
+        return
+    from orchestrator.forge.github.api import open_github_api
+    from orchestrator.forge.github.repository import GitHubForgeRepository
+    from orchestrator.forge.github.retry import IMPATIENT_POLICY
+
+    endpoint = await _find_endpoint(repository, config)
+    async with open_github_api(endpoint, patience=IMPATIENT_POLICY if is_impatient else None) as api:
+        yield GitHubForgeRepository(api)
 
 
 @asynccontextmanager
 async def open_forge(
     repository: GitRepository, pages: Path, config: Config, state: RunState, tell: Callable[[str], Awaitable[None]]
 ) -> AsyncIterator[Forge]:
-    """The forge of a run while the block lasts. `pages` is where the local one writes; `tell` hears of long waits."""
+    """Open the forge of a run while the block lasts; `pages` is where the local one writes, `tell` hears of waits."""
     if config.pr.forge == "local":
         yield LocalForge(repository.git, pages, state.run.started_at.isoformat(timespec="seconds"))
         return
     from orchestrator.forge.github.api import open_github_api
     from orchestrator.forge.github.forge import GitHubForge  # only runs that use it pay for an HTTP client
 
-    async with open_github_api(await find_github_repository(repository, config), tell) as api:
+    async with open_github_api(await _find_endpoint(repository, config), tell) as api:
         yield GitHubForge(api, state.run.run)
 
 
-async def _push_url(repository: GitRepository, config: Config) -> str:
+async def _find_endpoint(repository: GitRepository, config: Config) -> RepositoryEndpoint:
+    return _build_endpoint(config, await _read_push_url(repository, config), os.environ)
+
+
+async def _read_push_url(repository: GitRepository, config: Config) -> str:
     name = config.pr.push
-    try:
-        if name:
-            return await get_push_url(repository.git, name)
+    if not name:
         return ""
+    try:
+        return await get_push_url(repository.git, name)
     except UnknownRemote as error:
         raise UsageProblem(f"{error} to push to: add it (git remote add {name} URL), or set push under [pr]") from error
     except GitError as error:
         raise UsageProblem(str(error)) from error
 
 
-def _place(config: Config, url: str, environ: Mapping[str, str]) -> RepositoryEndpoint:
+def _build_endpoint(config: Config, url: str, environ: Mapping[str, str]) -> RepositoryEndpoint:
     pr = config.pr
     if not pr.push:
         raise UsageProblem(
@@ -84,7 +103,9 @@ def _place(config: Config, url: str, environ: Mapping[str, str]) -> RepositoryEn
             '"origin", or forge to "local"'
         )
     named = _OWNER_NAME.fullmatch(url)
-    repository = pr.repository or (named[1] if named else "")
+    repository = pr.repository
+    if not repository and named:
+        repository = named[1]
     if not repository:
         raise UsageProblem(
             f"the URL of {pr.push} does not say which repository it is on GitHub: set repository under [pr] to "

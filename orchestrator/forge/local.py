@@ -36,36 +36,36 @@ class LocalForge:
     async def open_pull_request(self, request: PullRequest) -> OpenedPullRequest:
         """Open the pull request, or update the one that has the same head branch."""
         await remove_dead_ref_locks(self._git, (PULL_REQUEST_PREFIX,))
-        ref = await self._recorded(request)
+        ref = await self._record_ref(request)
         while ref is None:  # another run took the number
-            ref = await self._recorded(request)
-        page = self._directory / f"{ref.removeprefix(PULL_REQUEST_PREFIX)}.md"
+            ref = await self._record_ref(request)
+        page = self._directory / f"{parse_pull_request_number(ref)}.md"
         await to_thread.run_sync(_write_page, page, request)
         return OpenedPullRequest(forge=self.name, ref=ref, url=page.as_uri())
 
     async def list_checks(self, ref: str, commit: CommitId) -> Sequence[ForgeCheck]:
-        """None: a repository runs no checks by itself."""
+        """Return none: a repository runs no checks by itself."""
         return ()
 
     async def merge_pull_request(self, ref: str, commit: CommitId) -> CommitId:
-        """Refused: your branches are yours to move."""
+        """Refuse: your branches are yours to move."""
         raise PersonNeeded(f"{ref} is yours to merge: nothing here moves a branch of yours (git merge {commit[:12]})")
 
     async def close_pull_request(self, ref: str, comment: str) -> None:
-        """Nothing to do: the pull request stays a ref with its history."""
+        """Do nothing: the pull request stays a ref with its history."""
 
-    async def _recorded(self, request: PullRequest) -> str | None:
-        """The ref that now holds the pull request; None if somebody else moved it at the same time."""
+    async def _record_ref(self, request: PullRequest) -> str | None:
+        """Return the ref that now holds the pull request; None if somebody else moved it at the same time."""
         refs = await list_refs(self._git, PULL_REQUEST_PREFIX)
-        ref = await self._of_branch(refs, request.head) or build_pull_request_ref(_next_number(refs))
-        commit = await self._commit(request, refs.get(ref))
+        ref = await self._find_ref_of_branch(refs, request.head) or build_pull_request_ref(_next_number(refs))
+        commit = await self._commit_request(request, refs.get(ref))
         try:
             await move_ref(self._git, ref, commit, refs.get(ref), f"pull request {request.head}")
         except RefMoved:
             return None
         return ref
 
-    async def _of_branch(self, refs: dict[str, str], head: str) -> str | None:
+    async def _find_ref_of_branch(self, refs: dict[str, str], head: str) -> str | None:
         for ref, commit in refs.items():
             entries = {}
             for entry in await list_tree(self._git, commit):
@@ -74,10 +74,10 @@ class LocalForge:
                 return ref
         return None
 
-    async def _commit(self, request: PullRequest, previous: str | None) -> str:
+    async def _commit_request(self, request: PullRequest, previous: str | None) -> str:
         data = json.dumps(request.model_dump(mode="json", exclude={"body"}), indent=1).encode()
         files = {
-            "PR.md": ("100644", await write_blob(self._git, _page(request).encode())),
+            "PR.md": ("100644", await write_blob(self._git, _render_page(request).encode())),
             "pr.json": ("100644", await write_blob(self._git, data)),
         }
         tree = await overlay_tree(self._git, await write_empty_tree(self._git), files)
@@ -86,31 +86,39 @@ class LocalForge:
         return await commit_tree(self._git, tree, [previous] if previous else [], request.title, self._when)
 
 
+class LocalForgeRepository:
+    """A `ports.ForgeRepository` where there is no forge: nothing to ask, and nobody to tell."""
+
+    async def describe_access(self) -> str:
+        """Return nothing: pull requests stay in the repository."""
+        return ""
+
+    async def upsert_comment(self, _issue: int, _marker: str, _text: str) -> None:
+        """Do nothing: there are no issues."""
+
+
 async def read_pull_request(git: Git, ref: str) -> PullRequest:
-    """The pull request that a ref of this forge holds."""
+    """Return the pull request that a ref of this forge holds."""
     data = json.loads(await read_blob(git, f"{ref}:pr.json"))
     page = (await read_blob(git, f"{ref}:PR.md")).decode()
     bare = PullRequest.model_validate({**data, "body": ""})
-    return bare.model_copy(update={"body": page.removeprefix(_page(bare).removesuffix("\n")).removesuffix("\n")})
+    return bare.model_copy(update={"body": page.removeprefix(_render_page(bare).removesuffix("\n")).removesuffix("\n")})
 
 
 def _next_number(refs: dict[str, str]) -> int:
     return max((parse_pull_request_number(ref) or 0 for ref in refs), default=0) + 1
 
 
-def _page(request: PullRequest) -> str:
-    if request.target:
-        target = f" → `{request.target}`"
-    else:
-        target = ""
+def _render_page(request: PullRequest) -> str:
+    target = f" → `{request.target}`" * bool(request.target)
     marks = ["draft"] * request.draft + [f"label: {label}" for label in request.labels]
-    told = f"{', '.join(marks)}\n\n" if marks else ""
+    heading = f"{', '.join(marks)}\n\n" if marks else ""
     return (
-        f"# {request.title}\n\n{told}"
+        f"# {request.title}\n\n{heading}"
         f"`{request.head}` ({request.commit[:12]}){target}, from base {request.base[:12]}\n\n{request.body}\n"
     )
 
 
 def _write_page(path: Path, request: PullRequest) -> None:
     create_private_directory(path.parent)
-    path.write_text(_page(request), encoding="utf-8")
+    path.write_text(_render_page(request), encoding="utf-8")

@@ -8,17 +8,17 @@ _CUT = "\n\n*Cut here, because a forge takes no more; `orchestrate report` has a
 
 
 def build_marker(run: str, kind: str, group: str = "") -> str:
-    """A comment that nobody sees, as the first line of a text. `kind` says what the text is, `group` of which part."""
-    return f"{build_run_marker(run)}{_plain(group)};kind={kind} -->"
+    """Return a hidden comment, the first line of a text: `kind` says what the text is, `group` of which part."""
+    return f"{build_run_marker(run)}{_escape_name(group)};kind={kind} -->"
 
 
 def build_run_marker(run: str) -> str:
-    """What all marks of a run begin with."""
-    return f"<!-- orchestrate:run={_plain(run)};group="
+    """Return the beginning of all marks of a run."""
+    return f"<!-- orchestrate:run={_escape_name(run)};group="
 
 
 def add_marker(text: str, own: str) -> str:
-    """The text under its mark, cut with a word if it is too long."""
+    """Return the text under its mark, cut if it is too long; a cut text says so."""
     whole = f"{own}\n{text}"
     if len(whole) <= MAX_TEXT_CHARS:
         return whole
@@ -26,10 +26,15 @@ def add_marker(text: str, own: str) -> str:
 
 
 def has_marker(text: str | None, own: str) -> bool:
-    """Whether a text begins with this mark: what stands further down may be anybody's words."""
+    """Return True if a text begins with this mark: what stands further down may be anybody's words."""
     return (text or "").lstrip().startswith(own)
 
 
-def _plain(name: str) -> str:
-    """A name that can neither end the mark nor the comment."""
+def is_same_text(written: str | None, text: str) -> bool:
+    """Return True if a forge holds this text; it may have changed the ends of lines."""
+    return (written or "").replace("\r\n", "\n").strip() == text.strip()
+
+
+def _escape_name(name: str) -> str:
+    """Return a name that can end neither the mark nor the comment."""
     return quote(name, safe="@/").replace("--", "-%2D")

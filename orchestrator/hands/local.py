@@ -11,6 +11,7 @@ from anyio import to_thread
 from anyio.abc import TaskGroup
 
 from orchestrator.domain.ids import CommitId
+from orchestrator.domain.run.purpose import Purpose
 from orchestrator.domain.sandbox.tier import Tier
 from orchestrator.errors import EnvironmentProblem, RunLocked
 from orchestrator.hands.execution.orphan_reaper import run_orphan_reaper
@@ -92,7 +93,7 @@ class LocalHands:
         """What commands at a tier run under; at tier 2 with the registries, which are found out first."""
         return await self._host.resolve_tier_policy(tier)
 
-    async def open_workspace(self, commit: CommitId, purpose: str) -> LocalWorkspace:
+    async def open_workspace(self, commit: CommitId, purpose: Purpose) -> LocalWorkspace:
         """A clean workspace at a commit.
 
         Raises:
@@ -101,7 +102,7 @@ class LocalHands:
         with _trouble(f"No workspace could be prepared at {commit[:12]}"):
             await self._host.include_objects(commit)
             worktree = await self._host.pool.lease_worktree(commit)
-        workspace = LocalWorkspace(self._host, worktree, purpose)
+        workspace = LocalWorkspace(self._host, worktree, purpose.text)
         self._opened = [*(one for one in self._opened if one.is_open), workspace]
         return workspace
 

@@ -24,7 +24,7 @@ _LAST_WORDS_S = 1.0
 
 @dataclass(frozen=True)
 class HookCommandResult:
-    """What a command did; `exit_code` is None where `trouble` says why it did not exit by itself."""
+    """The end of a command; `exit_code` is None where `trouble` says why it did not exit by itself."""
 
     exit_code: int | None
     stdout: str
@@ -33,18 +33,18 @@ class HookCommandResult:
     problem: str = ""
 
 
-async def run_on_host(command: str, told: str, cwd: Path, timeout_s: float) -> HookCommandResult:
-    """Run a command line with `told` on its standard input; its whole process group is killed when this returns.
+async def run_on_host(command: str, stdin: str, cwd: Path, timeout_s: float) -> HookCommandResult:
+    """Run a command line with `stdin` on its standard input; its whole process group is killed when this returns.
 
     Raises:
         EnvironmentProblem: it could not be started.
     """
     begun = monotonic()
-    with TemporaryFile() as words:  # no pipe: nobody has to feed a command that does not care for what it is told
-        words.write(told.encode("utf-8", "surrogateescape"))
+    with TemporaryFile() as words:  # no pipe: nobody has to feed a command that does not care for its input
+        words.write(stdin.encode("utf-8", "surrogateescape"))
         words.seek(0)
         process = await _started(command, cwd, words)
-    out, err = _Kept(), _Kept()
+    out, err = _OutputHead(), _OutputHead()
     try:
         code = await _attend(process, (out, err), timeout_s)
     finally:
@@ -52,18 +52,15 @@ async def run_on_host(command: str, told: str, cwd: Path, timeout_s: float) -> H
             _end_group(process)
         with CancelScope(shield=True):
             await process.aclose()
-    if code is None:
-        trouble = f"it was ended after {timeout_s:g} s"
-    else:
-        trouble = ""
+    trouble = f"it was ended after {timeout_s:g} s" * (code is None)
     if code is not None and code < 0:
         trouble = f"it was ended by signal {-code}"
         code = None
     return HookCommandResult(code, out.text, err.text, round(monotonic() - begun, 3), trouble)
 
 
-async def _attend(process: Process, kept: tuple["_Kept", "_Kept"], timeout_s: float) -> int | None:
-    """Until the command exits; its exit code, None if it was late. What it left running is ended then."""
+async def _attend(process: Process, kept: tuple["_OutputHead", "_OutputHead"], timeout_s: float) -> int | None:
+    """Wait until the command exits and end what it left running; return its exit code, None if it was late."""
     code = None
     with anyio.move_on_after(timeout_s):
         async with anyio.create_task_group() as pipes:
@@ -79,7 +76,7 @@ async def _started(command: str, cwd: Path, words: IO[bytes]) -> Process:
     try:
         with CancelScope(shield=True):  # what has been started must not be forgotten
             process = await anyio.open_process(
-                [*_tied_to_us(), "/bin/sh", "-c", command],
+                [*_die_with_parent(), "/bin/sh", "-c", command],
                 stdin=words,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
@@ -92,8 +89,8 @@ async def _started(command: str, cwd: Path, words: IO[bytes]) -> Process:
 
 
 @cache
-def _tied_to_us() -> tuple[str, ...]:
-    """A prefix that has the kernel kill the command when we die; empty where there is no such tool."""
+def _die_with_parent() -> tuple[str, ...]:
+    """Return a prefix that has the kernel kill the command when we die; empty where there is no such tool."""
     tool = shutil.which("setpriv", path="/usr/bin:/bin:/usr/sbin:/sbin")
     prefix = (tool, "--pdeathsig", "KILL", "--") if tool else ()
     works = prefix and not subprocess.run([*prefix, "/bin/true"], capture_output=True, check=False).returncode
@@ -102,7 +99,7 @@ def _tied_to_us() -> tuple[str, ...]:
     return ()
 
 
-class _Kept:
+class _OutputHead:
     """The beginning of an output."""
 
     def __init__(self) -> None:

@@ -55,7 +55,7 @@ async def post_to_webhook(
     parts = urlsplit(url)
     if parts.scheme not in {"http", "https"} or not parts.hostname:
         return f"{variable} holds no URL that begins with https:// or http://"
-    body = json.dumps({"text": "\n".join(map(_as_words, (_title(told), *_lines(told))))})
+    body = json.dumps({"text": "\n".join(map(_defuse_text, (_title(told), *_lines(told))))})
     with anyio.move_on_after(timeout_s):
         return await to_thread.run_sync(_post, url, body, timeout_s, abandon_on_cancel=True)
     return f"{parts.hostname} did not answer within {timeout_s:g} s"
@@ -85,7 +85,7 @@ def _title(told: NotificationPayload) -> str:
 
 
 def _lines(told: NotificationPayload) -> list[str]:
-    """The newest events in words, oldest first."""
+    """Return the newest events in words, oldest first."""
     events = told["events"]
     more = len(events) - _SHOWN + told["left_out"]
     lines = [to_one_line(event["text"], _WORDS_CHARS // _SHOWN) for event in events[-_SHOWN:]]
@@ -94,6 +94,6 @@ def _lines(told: NotificationPayload) -> list[str]:
     return lines
 
 
-def _as_words(text: str) -> str:
-    """Without what a chat would take for a mention or a link."""
+def _defuse_text(text: str) -> str:
+    """Return the text without what a chat would take for a mention or a link."""
     return html.escape(text, quote=False)

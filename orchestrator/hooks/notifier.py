@@ -1,7 +1,7 @@
 """Tells somebody outside of what happens in a run: by files, each exactly once, by all other channels at most once.
 
 What is due is every event of a configured kind behind the channel's mark in the state, so that a process that died
-before it could tell is made up for by the next one. A file's mark moves after it stands, any other before it is told.
+before it could tell is made up for by the next one. A file's mark moves after it stands, any other before it is sent.
 """
 
 import json
@@ -31,7 +31,7 @@ DescribeEvent = Callable[[RecordedEvent], str]
 
 
 def list_channels(settings: NotifySettings) -> tuple[NotificationChannel, ...]:
-    """Those that are configured."""
+    """Return those that are configured."""
     wanted: tuple[tuple[NotificationChannel, str | bool], ...] = (
         *(("command", settings.command.strip()), ("dir", settings.dir)),
         *(("desktop", settings.desktop), ("webhook", settings.webhook_env)),
@@ -55,7 +55,7 @@ class Notifier:
         self._news = anyio.Event()
 
     def queue_event(self, recorded: RecordedEvent) -> None:
-        """Something was recorded; it is due if it is of a kind to be told of and behind the channel's mark."""
+        """Queue an event if it is of a kind to be told of and behind the channel's mark."""
         if recorded.event.kind not in self._settings.on:
             return
         for channel, due in self._due.items():
@@ -64,7 +64,7 @@ class Notifier:
         self._tell_loops()
 
     def start_sending(self) -> None:
-        """Nothing that an earlier process began is open any more: what is due may be sent."""
+        """Allow sending: nothing that an earlier process began is open any more."""
         self._begun.set()
 
     @asynccontextmanager
@@ -119,9 +119,9 @@ class Notifier:
             return
 
     async def _tell(self, channel: NotificationChannel, batch: Sequence[RecordedEvent]) -> None:
-        sending = self._sending(channel, batch[-1])
+        sending = self._build_sending(channel, batch[-1])
         async with record_effect(self._ledger, sending) as happening:
-            problem = await self._problem(channel, self._told(sending.notification, batch))
+            problem = await self._deliver(channel, self._build_payload(sending.notification, batch))
             happening.done = NotificationSent(
                 key=sending.key,
                 channel=channel,
@@ -130,25 +130,25 @@ class Notifier:
                 detail=self._ledger.redact_text(problem),
             )
 
-    async def _problem(self, channel: NotificationChannel, told: dict[str, Any]) -> str:
-        """Tell it; what went wrong, empty if nothing did."""
+    async def _deliver(self, channel: NotificationChannel, payload: dict[str, Any]) -> str:
+        """Send the payload; return what went wrong, empty if nothing did."""
         settings = self._settings
         match channel:
             case "desktop":
-                return await notify_on_desktop(told, self._root, settings.timeout_s)
+                return await notify_on_desktop(payload, self._root, settings.timeout_s)
             case "webhook":
-                return await post_to_webhook(settings.webhook_env, told, settings.timeout_s)
+                return await post_to_webhook(settings.webhook_env, payload, settings.timeout_s)
             case _:
-                return await notify_by_command(settings.command, told, self._root, settings.timeout_s)
+                return await notify_by_command(settings.command, payload, self._root, settings.timeout_s)
 
     async def _write_file(self, recorded: RecordedEvent) -> None:
-        sending = self._sending("dir", recorded)
+        sending = self._build_sending("dir", recorded)
         async with record_effect(self._ledger, sending) as happening:
-            told = json.dumps(self._told(sending.notification, [recorded]), ensure_ascii=False, indent=1)
-            await to_thread.run_sync(_put, Path(self._settings.dir), f"{sending.notification}.json", told)
+            payload = json.dumps(self._build_payload(sending.notification, [recorded]), ensure_ascii=False, indent=1)
+            await to_thread.run_sync(_write_durably, Path(self._settings.dir), f"{sending.notification}.json", payload)
             happening.done = NotificationSent(key=sending.key, channel="dir", through=sending.through, is_sent=True)
 
-    def _sending(self, channel: NotificationChannel, last: RecordedEvent) -> NotificationSending:
+    def _build_sending(self, channel: NotificationChannel, last: RecordedEvent) -> NotificationSending:
         return NotificationSending(
             key=self._ledger.build_next_key(f"notification/{channel}/{last.seq}"),
             channel=channel,
@@ -156,7 +156,7 @@ class Notifier:
             through=last.seq,
         )
 
-    def _told(self, key: str, batch: Sequence[RecordedEvent]) -> dict[str, Any]:
+    def _build_payload(self, key: str, batch: Sequence[RecordedEvent]) -> dict[str, Any]:
         run = self._ledger.state.run
         return {
             "schema": PAYLOAD_SCHEMA,
@@ -166,10 +166,10 @@ class Notifier:
             "repository": run.repository,
             "branch": run.branch,
             "left_out": max(len(batch) - _MOST_EVENTS, 0),
-            "events": [self._event(recorded) for recorded in batch[-_MOST_EVENTS:]],
+            "events": [self._build_event_object(recorded) for recorded in batch[-_MOST_EVENTS:]],
         }
 
-    def _event(self, recorded: RecordedEvent) -> dict[str, Any]:
+    def _build_event_object(self, recorded: RecordedEvent) -> dict[str, Any]:
         return {
             "seq": recorded.seq,
             "at": recorded.at.isoformat(),
@@ -180,7 +180,7 @@ class Notifier:
         }
 
 
-def _put(directory: Path, name: str, text: str) -> None:
+def _write_durably(directory: Path, name: str, text: str) -> None:
     """Write a file whole or not at all; one that stands is the same already."""
     directory = directory.expanduser()
     try:

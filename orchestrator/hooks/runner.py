@@ -1,4 +1,4 @@
-"""Runs the hooks that a moment calls for, one after the other, each booked before and after."""
+"""The runner of hooks: those that a moment calls for, one after the other, each recorded before and after."""
 
 import json
 from collections.abc import AsyncIterator, Sequence
@@ -9,6 +9,7 @@ from typing import Any, cast
 
 from orchestrator.domain.event.external import HookFinished, HookStarted
 from orchestrator.domain.hooks import Hook, HookAnswer, HookPoint, HookScope, is_hook_applicable, parse_hook_answer
+from orchestrator.domain.run.purpose import Purpose
 from orchestrator.errors import JournalProblem, OrchestrateError, PersonNeeded
 from orchestrator.hooks.host_command import HookCommandResult, run_on_host
 from orchestrator.hooks.sandbox_command import run_in_sandbox
@@ -26,7 +27,7 @@ INPUT_SCHEMA = 1
 
 
 def build_effect_name(point: HookPoint, moment: str, number: int) -> str:
-    """The name of the effect that a hook is, by which is known whether it was begun before."""
+    """Return the name of the effect that a hook is, by which is known whether it was begun before."""
     return f"hook/{point}/{moment}/{number}"
 
 
@@ -51,11 +52,11 @@ class HookRunner:
         self._root = root
 
     def has_hooks_for(self, scope: HookScope) -> bool:
-        """Whether a hook is configured for such moments."""
+        """Return True if a hook is configured for such moments."""
         return any(point in hook.on for _, hook in self._hooks for point in (f"before_{scope}", f"after_{scope}"))
 
     async def find_veto(self, moment: HookOccurrence) -> str | None:
-        """The first veto; hooks after it are not asked."""
+        """Return the first veto; hooks after it are not asked."""
         due, paths = await self._due("before", moment)
         for one in due:
             answer = await self._run(one, moment, paths)
@@ -77,7 +78,7 @@ class HookRunner:
             except JournalProblem:
                 raise
             except (OrchestrateError, GitError):
-                continue  # what could not be told is in the journal as abandoned
+                continue  # what could not be done is in the journal as abandoned
 
     async def _due(self, when: str, moment: HookOccurrence) -> tuple[list[_Due], tuple[str, ...]]:
         point = cast(HookPoint, f"{when}_{moment.scope}")
@@ -99,7 +100,7 @@ class HookRunner:
     async def _run(self, due: _Due, moment: HookOccurrence, paths: tuple[str, ...]) -> HookAnswer:
         ledger, hook = self._ledger, due.hook
         key = ledger.build_next_key(due.name)
-        told = ledger.redact_text(json.dumps(self._told(due, key, moment, paths), ensure_ascii=False))
+        text = ledger.redact_text(json.dumps(self._build_input(due, key, moment, paths), ensure_ascii=False))
         started = HookStarted(
             key=key,
             task=moment.tasks[0] if len(moment.tasks) == 1 else None,
@@ -107,10 +108,10 @@ class HookRunner:
             hook=due.number,
             command=hook.run,
             is_trusted=hook.trusted,
-            input=await ledger.store_text(told),
+            input=await ledger.store_text(text),
         )
         async with record_effect(ledger, started) as running:
-            ran = await self._ran(hook, told, moment)
+            ran = await self._run_hook(hook, text, moment)
             answer = parse_hook_answer(hook, due.point, ran.exit_code, ran.problem, ran.stdout, ran.stderr)
             running.done = HookFinished(
                 key=key,
@@ -126,7 +127,7 @@ class HookRunner:
             )
         return answer
 
-    def _told(self, due: _Due, key: str, moment: HookOccurrence, paths: tuple[str, ...]) -> dict[str, Any]:
+    def _build_input(self, due: _Due, key: str, moment: HookOccurrence, paths: tuple[str, ...]) -> dict[str, Any]:
         run = self._ledger.state.run
         return {
             "schema": INPUT_SCHEMA,
@@ -147,19 +148,20 @@ class HookRunner:
             **moment.facts,
         }
 
-    async def _ran(self, hook: Hook, told: str, moment: HookOccurrence) -> HookCommandResult:
+    async def _run_hook(self, hook: Hook, text: str, moment: HookOccurrence) -> HookCommandResult:
         if hook.trusted:
-            return await run_on_host(hook.run, told, self._root, hook.timeout_s)
-        async with self._view(moment) as workspace:
-            return await run_in_sandbox(hook.run, told, workspace, hook.timeout_s)
+            return await run_on_host(hook.run, text, self._root, hook.timeout_s)
+        async with self._open_view(moment) as workspace:
+            return await run_in_sandbox(hook.run, text, workspace, hook.timeout_s)
 
     @asynccontextmanager
-    async def _view(self, moment: HookOccurrence) -> AsyncIterator[Workspace]:
+    async def _open_view(self, moment: HookOccurrence) -> AsyncIterator[Workspace]:
         if moment.view is not None and not isinstance(moment.view, str):
             yield moment.view
             return
         state = self._ledger.state
-        workspace = await self._hands.open_workspace(moment.view or state.head or state.run.base, f"hook {moment.name}")
+        commit = moment.view or state.head or state.run.base
+        workspace = await self._hands.open_workspace(commit, Purpose(f"hook {moment.name}"))
         try:
             yield workspace
         finally:

@@ -12,8 +12,8 @@ _STDOUT = "ORCHESTRATE_STDOUT"
 _LOG_BYTES = 1024 * 1024
 
 
-async def run_in_sandbox(command: str, told: str, workspace: Workspace, timeout_s: float) -> HookCommandResult:
-    """Run a command line with `told` on its standard input.
+async def run_in_sandbox(command: str, stdin: str, workspace: Workspace, timeout_s: float) -> HookCommandResult:
+    """Run a command line with `stdin` on its standard input.
 
     Raises:
         EnvironmentProblem: it could not be started.
@@ -22,7 +22,7 @@ async def run_in_sandbox(command: str, told: str, workspace: Workspace, timeout_
         workspace,
         ShellCommand(
             line=f'exec >"${_STDOUT}"\n{command}',
-            stdin=told,
+            stdin=stdin,
             timeout_s=timeout_s,
             output_bytes=_LOG_BYTES,
             writable=False,

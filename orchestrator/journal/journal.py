@@ -11,11 +11,10 @@ from anyio import to_thread
 
 from orchestrator.crash import crash_point
 from orchestrator.domain.event import Event, RecordedEvent
-from orchestrator.domain.event.base import build_effect_key
 from orchestrator.domain.event.people import CommandTaken
 from orchestrator.domain.event.run import ClockJumped, RunEnded, RunPaused
 from orchestrator.domain.fold.projection import apply_recorded_event
-from orchestrator.domain.ids import SessionId
+from orchestrator.domain.ids import SessionId, build_effect_key
 from orchestrator.domain.run.state import RunState
 from orchestrator.domain.text.blob_text import INLINE_CHARS, Text
 from orchestrator.domain.text.encoding import make_encodable

@@ -11,7 +11,7 @@ from orchestrator.journal.storage.event_store import EventStore
 
 
 class JournalSessionReader:
-    """A `ports.Memory` over a journal file that is never written to. `events` are all it held when it was opened."""
+    """A `ports.SessionMemory` over a journal file that is never written to; `events` are all it held when opened."""
 
     def __init__(self, directory: RunDirectory) -> None:
         """Read the journal. Blocks.

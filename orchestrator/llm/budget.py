@@ -26,14 +26,15 @@ class RunBudget:
     """The limits of one run. All it keeps of its own is how many calls of this process are under way."""
 
     def __init__(self, settings: BudgetSettings, now: Callable[[], BudgetSettings] | None = None) -> None:
-        """`now` gives the limits as they stand, where people may change them during the run."""
+        """Set up; `now` gives the limits as they stand, where people may change them during the run."""
         self._limits = now or (lambda: settings)
         self._live = 0
         self._settled: anyio.Event | None = None
 
     async def reserve_call(self, state: RunState, request: Request, price: Price | None) -> Usage:
-        """What to reserve for a call. The caller records it before it awaits anything else, and calls `settled` at the
-        end.
+        """Return what to reserve for a call.
+
+        The caller records it before it awaits anything else, and calls `settle_call` at the end.
 
         Args:
             state: the run's live state, read again after every wait.
@@ -52,19 +53,19 @@ class RunBudget:
                 self._live += 1
                 return wanted
             if refusal.fit is BudgetFit.NO or not self._live:
-                raise _stop(refusal)
+                raise _build_limit_error(refusal)
             self._settled = self._settled or anyio.Event()
             await self._settled.wait()
 
     def settle_call(self) -> None:
-        """A call that had been let through is over and recorded, or was cut off."""
+        """Settle a call that had been let through: it is over and recorded, or was cut off."""
         self._live -= 1
         if self._settled is not None:
             self._settled.set()
             self._settled = None
 
 
-def _stop(refusal: BudgetRefusal) -> LimitReached | OutOfBudget:
+def _build_limit_error(refusal: BudgetRefusal) -> LimitReached | OutOfBudget:
     if refusal.is_unpriced:
         return LimitReached(f"{refusal.reason}: {_UNPRICED}")
     if refusal.account.is_task:

@@ -1,4 +1,4 @@
-"""What a call may cost, before it is made."""
+"""The estimated cost of a call, before it is made."""
 
 import json
 
@@ -15,7 +15,7 @@ OUTPUT_MARGIN = 2
 
 
 def estimate_usage(request: Request, price: Price | None, earlier: Usage | None) -> Usage:
-    """What a call may cost: input by the request's size, output by `max_output_tokens` or the model's earlier calls.
+    """Return what a call may use: input by its size, output by `max_output_tokens` or the model's earlier calls.
 
     Args:
         request: the call.

@@ -1,4 +1,4 @@
-"""What can go wrong with one try of a model call, grouped by who has to react.
+"""The failures of one try of a model call, grouped by who has to react.
 
 `code` is the short, stable name under which the journal records the failure; scripts use the same names.
 """

@@ -20,7 +20,7 @@ OnAnswer = Callable[[Request, Request, OrchestrateError | None], Awaitable[None]
 
 @dataclass(frozen=True)
 class ModelCallPolicy:
-    """How models are asked: through whose limits, how often, and who is told of failures and of who answered."""
+    """The policy for asking models: whose limits, how many tries, and who hears of failures and of who answered."""
 
     providers: ProviderRegistry
     policy: RetryPolicy
@@ -30,7 +30,7 @@ class ModelCallPolicy:
 
 
 async def complete_with_fallbacks(client: ModelClient, requests: Sequence[Request], asking: ModelCallPolicy) -> Reply:
-    """A reply to the first of `requests` whose provider can be asked, each with its retries.
+    """Return a reply to the first of `requests` whose provider can be asked, each with its retries.
 
     A provider that is closed, whatever for, is passed over without a call. If there is nobody else, those that are
     only left alone for a moment are waited for.
@@ -62,7 +62,7 @@ async def _ask(client: ModelClient, request: Request, asking: ModelCallPolicy, *
 
 
 def _worst(problems: Sequence[FallbackProblem]) -> FallbackProblem:
-    """The one that says what helps soonest, with the words of all."""
+    """Return the one that says what helps soonest, with the words of all."""
     if len(problems) == 1:
         return problems[0]
     first = min(problems, key=lambda problem: FALLBACK_PROBLEMS.index(type(problem)))

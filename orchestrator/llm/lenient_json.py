@@ -26,7 +26,7 @@ class NotJson(ValueError):
 
 
 def parse_lenient_json(text: str) -> JsonValue:
-    """The value that `text` holds.
+    """Return the value that `text` holds.
 
     Raises:
         NotJson: it holds none, or more than one, or a key twice, or what is no character.
@@ -38,7 +38,7 @@ def parse_lenient_json(text: str) -> JsonValue:
         value = _strictly(text)
     except NotJson as problem:
         try:
-            value = _strictly("".join(_mended(text)))
+            value = _strictly("".join(_iterate_mended(text)))
         except NotJson:
             raise problem from None
     if isinstance(value, str) and may_hold_json(value):
@@ -47,7 +47,7 @@ def parse_lenient_json(text: str) -> JsonValue:
 
 
 def may_hold_json(text: str) -> bool:
-    """Whether a string looks as if an object or a list was written into it."""
+    """Return True if a string looks as if an object or a list was written into it."""
     return text.lstrip().startswith(("{", "[", "```"))
 
 
@@ -85,8 +85,8 @@ def _refuse_constant(name: str) -> NoReturn:
     raise NotJson(f"{name} is no JSON value")
 
 
-def _mended(text: str) -> Iterator[str]:
-    """The tokens of `text` with trailing commas left out and Python's words replaced; strings stay as they are."""
+def _iterate_mended(text: str) -> Iterator[str]:
+    """Yield the tokens of `text` without trailing commas and with Python's words replaced; strings stay."""
     before = ""
     for match in JSON_TOKEN.finditer(text):
         token = match[0]

@@ -1,10 +1,12 @@
-"""What a model wrote → a typed value, or words that tell the model exactly what is wrong with it."""
+"""The parser of model output: a typed value, or words that tell the model exactly what is wrong with it."""
 
+from collections.abc import Sequence
 from typing import TypeVar
 
 from pydantic import BaseModel, JsonValue, ValidationError
 from pydantic_core import ErrorDetails
 
+from orchestrator.domain.text.listing import limit_lines
 from orchestrator.errors import MalformedReply
 from orchestrator.llm.lenient_json import NotJson, may_hold_json, parse_lenient_json
 
@@ -19,7 +21,7 @@ CONTAINER_ERRORS = frozenset(
 
 
 def parse_json_object(text: str) -> dict[str, JsonValue]:
-    """The JSON object that `text` holds; an empty text holds the empty object.
+    """Return the JSON object that `text` holds; an empty text holds the empty object.
 
     Raises:
         MalformedReply: it holds none.
@@ -29,14 +31,14 @@ def parse_json_object(text: str) -> dict[str, JsonValue]:
     try:
         value = parse_lenient_json(text)
     except NotJson as problem:
-        raise MalformedReply(_bounded(str(problem))) from problem
+        raise MalformedReply(_limit_text(str(problem))) from problem
     if not isinstance(value, dict):
-        raise MalformedReply(f"expected a JSON object, got {_shown(value)}")
+        raise MalformedReply(f"expected a JSON object, got {_shorten_value(value)}")
     return value
 
 
 def parse_arguments(text: str, model_type: type[T]) -> T:
-    """A tool call's arguments as a `model_type`.
+    """Return a tool call's arguments as a `model_type`.
 
     Raises:
         MalformedReply: what is wrong, where, and what was expected; at most 2,000 characters, fit for the model.
@@ -50,7 +52,7 @@ def _validated(value: dict[str, JsonValue], model_type: type[T]) -> T:
     except ValidationError as problem:
         if _unpack_strings(value, problem.errors(include_url=False)):
             return _validated(value, model_type)
-        raise MalformedReply(_explain(problem, model_type)) from problem
+        raise MalformedReply(_describe_problems(problem, model_type)) from problem
 
 
 def _unpack_strings(value: dict[str, JsonValue], errors: list[ErrorDetails]) -> bool:
@@ -59,9 +61,11 @@ def _unpack_strings(value: dict[str, JsonValue], errors: list[ErrorDetails]) -> 
 
 
 def _unpack_string(value: JsonValue, location: tuple[int | str, ...]) -> bool:
+    if not location:
+        return False
     for part in location[:-1]:
-        value = _item(value, part)
-    inner = _item(value, location[-1]) if location else None
+        value = _get_item(value, part)
+    inner = _get_item(value, location[-1])
     if not isinstance(inner, str) or not may_hold_json(inner):
         return False
     try:
@@ -76,7 +80,7 @@ def _unpack_string(value: JsonValue, location: tuple[int | str, ...]) -> bool:
     return not isinstance(unpacked, str)
 
 
-def _item(value: JsonValue, key: int | str) -> JsonValue:
+def _get_item(value: JsonValue, key: int | str) -> JsonValue:
     if isinstance(value, dict) and isinstance(key, str):
         return value.get(key)
     if isinstance(value, list) and isinstance(key, int) and key < len(value):
@@ -84,48 +88,52 @@ def _item(value: JsonValue, key: int | str) -> JsonValue:
     return None
 
 
-def _explain(problem: ValidationError, model_type: type[BaseModel]) -> str:
+def _describe_problems(problem: ValidationError, model_type: type[BaseModel]) -> str:
     errors = problem.errors(include_url=False)
     lines = []
-    for error in errors[:MAX_PROBLEMS]:
-        lines.append(f"- {_path(error['loc'])}: {_complaint(error, model_type)}")
-    if len(errors) > MAX_PROBLEMS:
-        lines.append(f"- and {len(errors) - MAX_PROBLEMS} more problems")
-    return _bounded("\n".join(("the values do not fit:", *lines)))
+    for error in errors:
+        place = format_location(error["loc"]) or "the object as a whole"
+        lines.append(f"- {place}: {_describe_problem(error, model_type)}")
+    shown = limit_lines(lines, MAX_PROBLEMS, "- and {count} more problems")
+    return _limit_text("\n".join(("the values do not fit:", *shown)))
 
 
-def _complaint(error: ErrorDetails, model_type: type[BaseModel]) -> str:
+def _describe_problem(error: ErrorDetails, model_type: type[BaseModel]) -> str:
     if error["type"] == "missing":
         return "is required and missing"
     if error["type"] == "extra_forbidden":
-        if len(error["loc"]) == 1:
-            known = f"; known here: {', '.join(model_type.model_fields)}"
-        else:
-            known = ""
-        return f"is not a known field{known}"
+        if len(error["loc"]) > 1:
+            return "is not a known field"
+        return f"is not a known field; known here: {', '.join(model_type.model_fields)}"
     message = error["msg"].removeprefix("Value error, ").removeprefix("Input ")
-    return f"{message}; got {_shown(error['input'])}"
+    return f"{message}; got {_shorten_value(error['input'])}"
 
 
-def _path(location: tuple[int | str, ...]) -> str:
-    path = ""
+def format_location(location: Sequence[int | str]) -> str:
+    """Return a place in a JSON value such as `reply[2].call`; empty for the whole value."""
+    text = ""
     for part in location:
-        path += f"[{part}]" if isinstance(part, int) else f".{part}" if path else part
-    return path or "the object as a whole"
+        if isinstance(part, int):
+            text += f"[{part}]"
+        else:
+            text += f".{part}"
+    return text.removeprefix(".")
 
 
-def _shown(value: object) -> str:
+def _shorten_value(value: object) -> str:
     names = {dict: "an object", list: "a list", str: "the string", bool: "the boolean", type(None): "null"}
     name = names.get(type(value), "the number")
     if isinstance(value, dict | list):
         return f"{name} of {len(value)}"
-    text = repr(value)
     if value is None:
         return name
-    return f"{name} {text if len(text) <= SHOWN_CHARS else text[:SHOWN_CHARS] + '…'}"
+    text = repr(value)
+    if len(text) > SHOWN_CHARS:
+        text = f"{text[:SHOWN_CHARS]}…"
+    return f"{name} {text}"
 
 
-def _bounded(text: str) -> str:
+def _limit_text(text: str) -> str:
     if len(text) <= MAX_CHARS:
         return text
     return text[: MAX_CHARS - 1] + "…"

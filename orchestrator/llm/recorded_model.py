@@ -14,7 +14,7 @@ CallPosition = tuple[SessionId, int]
 
 @dataclass(frozen=True)
 class RecordedAnswer:
-    """How a recorded call ended: with a reply, or with the error `code` that ended its session."""
+    """The end of a recorded call: a reply, or the error `code` that ended its session."""
 
     reply: Reply | None
     code: str = ""
@@ -39,7 +39,7 @@ class RecordedModel:
         self._heard = heard
 
     async def request_completion(self, request: Request) -> Reply:
-        """The recorded reply.
+        """Return the recorded reply.
 
         Raises:
             ModelError: the call ended so when it was recorded.
@@ -53,9 +53,9 @@ class RecordedModel:
         return answer.reply
 
     async def find_model_problem(self, model: str, api_base: str | None, api_key_env: str | None) -> str | None:
-        """None: whatever the model was, it has answered."""
+        """Return none: whatever the model was, it has answered."""
         return None
 
     async def find_price(self, model: str) -> Price | None:
-        """Nothing: what it cost was paid when it was recorded."""
+        """Return nothing: what it cost was paid when it was recorded."""
         return FREE_PRICE

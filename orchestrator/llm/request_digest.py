@@ -12,27 +12,27 @@ _KEPT = 2048
 
 
 def hash_request(request: Request) -> str:
-    """The sha256 of messages and tools, without what changes by itself; model and settings do not count."""
+    """Return the sha256 of messages and tools, without what changes by itself; model and settings do not count."""
     digest = hashlib.sha256(hash_messages(request.messages).encode())
     digest.update(hash_tools(request.tools).encode())
     return digest.hexdigest()
 
 
 def hash_messages(messages: Sequence[Message]) -> str:
-    """The sha256 of a conversation without what changes by itself."""
+    """Return the sha256 of a conversation without what changes by itself."""
     digest = hashlib.sha256()
     for message in messages:
-        is_told = message.role in {"user", "tool"}
+        is_volatile = message.role in {"user", "tool"}
         calls = []
         for call in message.tool_calls:
             calls.append((call.id, call.name, call.arguments))
         digest.update(json.dumps([message.role, message.call_id, calls], ensure_ascii=True).encode())
-        digest.update(_told_sha(message.text) if is_told else _sha(message.text))
+        digest.update(_hash_message(message.text) if is_volatile else _sha(message.text))
     return digest.hexdigest()
 
 
 def hash_tools(tools: Sequence[ToolSpec]) -> str:
-    """The sha256 of the tools on offer."""
+    """Return the sha256 of the tools on offer."""
     offered = []
     for tool in tools:
         offered.append([tool.name, tool.description, tool.parameters])
@@ -40,8 +40,8 @@ def hash_tools(tools: Sequence[ToolSpec]) -> str:
 
 
 @lru_cache(maxsize=_KEPT)
-def _told_sha(text: str) -> bytes:
-    """Kept, because every request of a session says again what was said before."""
+def _hash_message(text: str) -> bytes:
+    """Return a message's digest, kept because every request of a session repeats what was said before."""
     return _sha(normalize_text(text))
 
 

@@ -19,7 +19,7 @@ OnFailure = Callable[[ModelError, int, float | None], Awaitable[None]]
 
 
 class RetryPolicy(FrozenModel):
-    """How often and how long one call is tried.
+    """The number and length of the tries of one call.
 
     A wait is drawn evenly from 0 to `base_s`, doubled with every try up to `cap_s`. A provider's own Retry-After
     comes on top of a draw from 0 to `base_s`, so that many workers do not come back as one; asking for more than
@@ -34,13 +34,13 @@ class RetryPolicy(FrozenModel):
     deadline_s: float = Field(1_800.0, gt=0)
 
     def get_backoff_s(self, try_no: int, draw: float) -> float:
-        """The wait after the failed try `try_no` (from 1), for a draw from [0, 1)."""
+        """Return the wait after the failed try `try_no` (from 1), for a draw from [0, 1)."""
         return draw * min(self.cap_s, self.base_s * 2.0 ** min(try_no - 1, 64))
 
 
 @dataclass(frozen=True)
 class RetryEnvironment:
-    """What retrying needs from the world: a random draw from [0, 1), waiting, and a clock in seconds."""
+    """The outer world of a retry: a random draw from [0, 1), waiting, and a clock in seconds."""
 
     draw: Callable[[], float] = random.random
     sleep: Callable[[float], Awaitable[object]] = anyio.sleep
@@ -54,7 +54,7 @@ async def complete_with_retries(
     on_failure: OnFailure,
     world: RetryEnvironment = RetryEnvironment(),
 ) -> Reply:
-    """A reply, after as many tries as `policy` allows; `on_failure` is awaited after every failed one.
+    """Return a reply, after as many tries as `policy` allows; `on_failure` is awaited after every failed one.
 
     Raises:
         ModelError: the failure will not pass by itself.
@@ -90,15 +90,15 @@ def _wait_s(error: ModelError, try_no: int, policy: RetryPolicy, world: RetryEnv
 def _given_up(
     error: ModelError, try_no: int, costly_tries: int, wait_s: float, elapsed_s: float, policy: RetryPolicy
 ) -> str | None:
-    """Why there will be no further try, in words; None when there will."""
+    """Return why there will be no further try, in words; None when there will."""
     if error.retry_after_s is not None and error.retry_after_s > policy.retry_after_cap_s:
-        if error.opens_at is None:
-            opens = "that time"
-        else:
+        opens = "that time"
+        if error.opens_at is not None:
             opens = f"{error.opens_at.astimezone():%Y-%m-%d %H:%M:%S %z}"
         return (
             f"the provider asks to wait {format_duration(error.retry_after_s)}, longer than the "
-            f"{format_duration(policy.retry_after_cap_s)} that a call may wait; resume after {opens}, or with another model"
+            f"{format_duration(policy.retry_after_cap_s)} that a call may wait; resume after {opens}, or with another "
+            "model"
         )
     if try_no >= policy.tries:
         return f"no reply after {try_no} tries in {format_duration(elapsed_s)}; resume later"
@@ -107,5 +107,6 @@ def _given_up(
             return f"no reply in time after {costly_tries} tries; resume later, or raise the timeout"
         return f"no reply that can be used after {costly_tries} tries; resume later, or with another model"
     if elapsed_s + wait_s > policy.deadline_s:
-        return f"no reply after {try_no} tries in {format_duration(elapsed_s)}, and the time for one call is up; resume later"
+        tries = f"no reply after {try_no} tries in {format_duration(elapsed_s)}"
+        return f"{tries}, and the time for one call is up; resume later"
     return None

@@ -10,7 +10,8 @@ from orchestrator.domain.chat import Reply, Request
 from orchestrator.errors import UsageProblem
 from orchestrator.llm.litellm_adapter.client import LiteLLMClient
 from orchestrator.llm.scripted_model.cursor import ScriptKey
-from orchestrator.llm.scripted_model.model import SCRIPTED_PREFIX, ScriptedModel
+from orchestrator.llm.scripted_model.model import ScriptedModel
+from orchestrator.llm.scripted_model.script import SCRIPTED_PREFIX
 from orchestrator.ports.model_client import ModelClient
 
 
@@ -40,7 +41,7 @@ class ModelRouter:
         self._others: LiteLLMClient | None = None
 
     async def request_completion(self, request: Request) -> Reply:
-        """One reply of the model that `request.model` names.
+        """Return one reply of the model that `request.model` names.
 
         Raises:
             ModelError: the try failed.
@@ -49,14 +50,14 @@ class ModelRouter:
         return await self._client(request.model).request_completion(request)
 
     async def find_model_problem(self, model: str, api_base: str | None, api_key_env: str | None) -> str | None:
-        """What is wrong with the model's name, script or credentials; None when nothing is seen."""
+        """Return what is wrong with the model's name, script or credentials; None when nothing is seen."""
         try:
             return await self._client(model).find_model_problem(model, api_base, api_key_env)
         except UsageProblem as problem:
             return str(problem)
 
     async def find_price(self, model: str) -> Price | None:
-        """What a model charges, as far as that is known before a call.
+        """Return what a model charges, as far as that is known before a call.
 
         Raises:
             UsageProblem: the script cannot be read or played.
@@ -64,7 +65,7 @@ class ModelRouter:
         return await self._client(model).find_price(model)
 
     def get_scripted_model(self, model: str) -> ScriptedModel:
-        """The player of `scripted:FILE`.
+        """Return the player of `scripted:FILE`.
 
         Raises:
             UsageProblem: the script cannot be read or played.

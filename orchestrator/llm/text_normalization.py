@@ -1,4 +1,4 @@
-"""What is left of a text when everything is taken out that changes from one run of the same work to the next.
+"""Texts without what changes from one run of the same work to the next.
 
 Two requests are the same for a replay if they are the same after this. The rules take out numbers and names that
 machines make up, never words; `docs/replay.md` lists them. System prompts and the model's own words are compared as
@@ -35,7 +35,7 @@ _RULES: tuple[tuple[re.Pattern[str], str], ...] = (
 
 
 def normalize_text(text: str) -> str:
-    """The text with durations, times, addresses, process ids and temporary names replaced by words for them."""
+    """Return the text with durations, times, addresses, process ids and temporary names replaced by words for them."""
     while True:
         before = text
         for pattern, instead in _RULES:
@@ -45,7 +45,7 @@ def normalize_text(text: str) -> str:
 
 
 def normalize_message(message: Message) -> Message:
-    """A message as it is compared: what people, tools and the harness said is made steady, the rest is as it is."""
+    """Return a message as it is compared: words of people, tools and the harness are normalized, the rest stays."""
     if message.role not in {"user", "tool"}:
         return message
     return message.model_copy(update={"text": normalize_text(message.text)})

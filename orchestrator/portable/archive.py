@@ -82,7 +82,7 @@ def _entry(name: str, size: int) -> tarfile.TarInfo:
 
 
 def read_manifest(archive: Path) -> Manifest:
-    """The manifest alone.
+    """Return the manifest alone.
 
     Raises:
         UsageProblem: the file is no archive of a run, or damaged.
@@ -158,7 +158,7 @@ def _unpack_member(stream: BinaryIO, member: ArchiveMember, target: Path, archiv
 
 
 def _header(stream: BinaryIO, archive: Path) -> tarfile.TarInfo | None:
-    """The next member's header; None at the end of the archive."""
+    """Return the next member's header; None at the end of the archive."""
     block = stream.read(_BLOCK)
     if block == bytes(_BLOCK):
         return None

@@ -1,4 +1,4 @@
-"""What came in an archive, examined on its own: files, journal, and git objects in quarantine."""
+"""The check of an archive on its own: files, journal, and git objects in quarantine."""
 
 import re
 from dataclasses import dataclass
@@ -7,6 +7,7 @@ from pathlib import Path
 from anyio import to_thread
 from pydantic import ValidationError
 
+from orchestrator.domain.ids import get_run_suffix
 from orchestrator.domain.refs import RunRefs
 from orchestrator.errors import JournalProblem, UsageProblem
 from orchestrator.journal.storage.event_store import read_all_events
@@ -52,7 +53,7 @@ async def check_archive(repository: GitRepository, archive: Path, place: Path) -
     _require_consistent(manifest, history, archive)
     await _require_ref_names(repository.git, manifest, archive)
     await _require_repository(repository, manifest)
-    quarantine = await _quarantined(repository, manifest, history, place, archive)
+    quarantine = await _open_quarantine(repository, manifest, history, place, archive)
     blobs = {}
     for blob in map(BLOB_PATTERN.fullmatch, manifest.members):
         if blob:
@@ -71,7 +72,7 @@ def _history(journal: Path, scratch: Path, archive: Path) -> JournalHistory:
 
 
 def _require_consistent(manifest: Manifest, history: JournalHistory, archive: Path) -> None:
-    """The manifest says what the journal says, and the journal is without gaps."""
+    """Make sure that the manifest says what the journal says, and the journal has no gaps."""
     started, state = history.state.started, history.state
     is_gapless = history.events == state.seq == manifest.events
     told = (manifest.run, manifest.base, manifest.branch, manifest.is_ended)
@@ -91,8 +92,8 @@ def _require_consistent(manifest: Manifest, history: JournalHistory, archive: Pa
 
 
 def _is_branch_of(manifest: Manifest) -> bool:
-    """Every PR branch ends with the run's id, or with the id's last part after a hyphen."""
-    suffix = re.escape(manifest.run.rpartition("-")[2])
+    """Return every PR branch ends with the run's id, or with the id's last part after a hyphen."""
+    suffix = re.escape(get_run_suffix(manifest.run))
     return re.fullmatch(f".+(/{re.escape(manifest.run)}|-{suffix})", manifest.branch) is not None
 
 
@@ -125,10 +126,10 @@ async def _require_repository(repository: GitRepository, manifest: Manifest) -> 
         )
 
 
-async def _quarantined(
+async def _open_quarantine(
     repository: GitRepository, manifest: Manifest, history: JournalHistory, place: Path, archive: Path
 ) -> QuarantinedPack:
-    """The objects, which are whole together with what the repository has, and the heads that stand on the base."""
+    """Return the objects, whole together with the repository's, and the heads that stand on the base."""
     pack, apart = place / "arrived.pack", place / "git"
     apart.mkdir()
     wanted = [*manifest.refs.values(), manifest.base, *([manifest.head] if manifest.head else [])]
@@ -151,7 +152,7 @@ async def _quarantined(
 
 
 async def _is_related(quarantine: QuarantinedPack, manifest: Manifest) -> bool:
-    """Whether the repository has any history of the run's: an archive that presupposes nothing fits everywhere else."""
+    """Return True if the repository has history of the run: an archive that presupposes nothing fits anywhere else."""
     head = quarantine.repository.read_head_commit()
     return (await quarantine.git.run("merge-base", manifest.base, head, ok=(0, 1))).exit_code == 0
 

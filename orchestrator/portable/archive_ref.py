@@ -21,7 +21,7 @@ _PART_BYTES = 32 * 1024 * 1024
 
 
 async def write_archive_ref(git: Git, manifest: Manifest, archive: Path) -> str:
-    """Point the run's ref `journal` at a commit that holds the archive; gives the ref.
+    """Write a commit that holds the archive, and point the run's ref `journal` at it; return the ref.
 
     The commit has no parents: what an earlier export left is replaced, not kept.
     """
@@ -58,7 +58,7 @@ async def read_archive_ref(git: Git, wanted: str, target: Path) -> None:
 
 
 async def find_missing_commits(git: Git, run: str) -> tuple[str, ...]:
-    """The commits that the archive in a run's ref rests on and the repository does not have.
+    """Return the commits that the archive in a run's ref rests on and the repository does not have.
 
     Raises:
         UsageProblem: the ref holds no archive.

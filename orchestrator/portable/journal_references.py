@@ -1,4 +1,4 @@
-"""What a journal names outside itself: blobs, and objects of git that no ref may hold."""
+"""The references of a journal to what lies outside it: blobs, and objects of git that no ref may hold."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -24,20 +24,20 @@ class JournalReferences:
     other_ids: set[str] = field(default_factory=set)
 
     def add_event(self, recorded: RecordedEvent) -> None:
-        """All names in an event."""
-        for key, name in _names("", json.loads(format_event_body(recorded.event))):
+        """Add all names in an event."""
+        for key, name in _iterate_names("", json.loads(format_event_body(recorded.event))):
             is_text = key in {"sha", "tests"} and len(name) == _SHA256_CHARS
             (self.required_blobs if is_text else self.other_ids).add(name)
 
     @property
     def blobs(self) -> set[str]:
-        """What can be a blob."""
+        """The names that can be a blob's."""
         return self.required_blobs | {name for name in self.other_ids if len(name) == _SHA256_CHARS}
 
 
 @dataclass
 class JournalHistory:
-    """What a journal says, read once and not kept: the state at its end, and all that is named in it."""
+    """The facts of a journal that was read once and not kept: the state at its end, and all that is named in it."""
 
     state: RunState = field(default_factory=RunState)
     references: JournalReferences = field(default_factory=JournalReferences)
@@ -45,7 +45,7 @@ class JournalHistory:
 
     @classmethod
     def from_events(cls, events: Iterable[RecordedEvent]) -> "JournalHistory":
-        """The history that these events make; `events` counts those that stand where they should.
+        """Return the history that these events make; `events` counts those that stand where they should.
 
         Raises:
             IllegalMove, ValueError, KeyError: they are no history of a run.
@@ -58,16 +58,16 @@ class JournalHistory:
         return history
 
 
-def _names(key: str, value: Any) -> Iterator[tuple[str, str]]:  # noqa: ANN401
+def _iterate_names(key: str, value: Any) -> Iterator[tuple[str, str]]:  # noqa: ANN401
     match value:
         case str() if is_object_id(value):
             yield key, value
         case dict() if value.keys() == _TEXT:
-            yield from _names("sha", value["sha"])
+            yield from _iterate_names("sha", value["sha"])
         case dict():
             for inner, content in value.items():
                 if inner not in _SPOKEN:
-                    yield from _names(inner, content)
+                    yield from _iterate_names(inner, content)
         case list():
             for content in value:
-                yield from _names(key, content)
+                yield from _iterate_names(key, content)

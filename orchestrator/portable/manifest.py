@@ -1,4 +1,4 @@
-"""What an archive says of itself: the run, its place in git, and every file with size and hash."""
+"""The manifest of an archive: the run, its place in git, and every file with size and hash."""
 
 import re
 from typing import Literal
@@ -48,5 +48,5 @@ class Manifest(FrozenModel):
 
 
 def get_blob_name(sha: str) -> str:
-    """The name of a blob in an archive."""
+    """Return the name of a blob in an archive."""
     return f"blobs/{sha[:2]}/{sha}"

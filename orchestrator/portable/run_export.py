@@ -34,7 +34,7 @@ _CHUNK = 1024 * 1024
 
 @dataclass(frozen=True)
 class ArchiveExport:
-    """What went into an archive of `size` bytes."""
+    """The content of an archive of `size` bytes."""
 
     manifest: Manifest
     size: int
@@ -62,8 +62,8 @@ async def export_run(
     before = await list_refs(git, RunRefs(run.run).prefix)
     branch_before = await _branch_tip(git, run)
     journal = await to_thread.run_sync(_read, run, scratch / JOURNAL_FILE)
-    refs = _refs(before, journal.state)
-    head = await _head(git, journal.state, branch_before)
+    refs = _collect_refs(before, journal.state)
+    head = await _find_head(git, journal.state, branch_before)
     needed = () if is_whole else await find_prerequisites(git, journal.state.run.base)
     await _write_bundle(git, journal, refs | _branch_ref(journal.state, head), needed, scratch / OBJECTS_FILE)
     files, missing = await to_thread.run_sync(_files, run, journal.references, scratch)
@@ -94,19 +94,19 @@ def _read(run: RunDirectory, copy: Path) -> JournalHistory:
 
 
 async def _branch_tip(git: Git, run: RunDirectory) -> str | None:
-    """Where the PR branch stands; its name is in the first event, which is never written anew."""
-    first = await to_thread.run_sync(_first, run)
+    """Return where the PR branch stands; its name is in the first event, which is never written anew."""
+    first = await to_thread.run_sync(_read_first, run)
     if isinstance(first, RunStarted):
         return await read_ref(git, f"refs/heads/{first.branch}")
     return None
 
 
-def _first(run: RunDirectory) -> Event | None:
+def _read_first(run: RunDirectory) -> Event | None:
     return next((recorded.event for recorded in read_all_events(run.journal)), None)
 
 
-def _refs(before: Mapping[str, str], state: RunState) -> dict[str, CommitId]:
-    """The run's own refs as of the journal's moment."""
+def _collect_refs(before: Mapping[str, str], state: RunState) -> dict[str, CommitId]:
+    """Return the run's own refs as of the journal's moment."""
     later = {}
     for task in state.tasks.values():
         for taken in task.candidates:
@@ -115,8 +115,8 @@ def _refs(before: Mapping[str, str], state: RunState) -> dict[str, CommitId]:
     return {name: oid for name, oid in sorted(refs.items()) if name != RunRefs(state.run.run).journal}
 
 
-async def _head(git: Git, state: RunState, before: str | None) -> CommitId | None:
-    """The PR branch as the journal knows it: what it stood at before, unless something landed since."""
+async def _find_head(git: Git, state: RunState, before: str | None) -> CommitId | None:
+    """Return the PR branch as the journal knows it: what it stood at before, unless something landed since."""
     if state.head is None or before is None:
         if before and state.head is None:
             return CommitId(before)
@@ -135,7 +135,7 @@ def _branch_ref(state: RunState, head: CommitId | None) -> dict[str, CommitId]:
 async def _write_bundle(
     git: Git, journal: JournalHistory, refs: Mapping[str, str], needed: Sequence[str], target: Path
 ) -> None:
-    """A git bundle of the refs; its pack also holds what only the journal names, such as the tree after each turn."""
+    """Write a git bundle of the refs, whose pack also holds what only the journal names, such as each turn's tree."""
     known = await find_existing_objects(git, {*refs.values(), *journal.references.other_ids, journal.state.run.base})
     lost = sorted(name for name, oid in refs.items() if oid not in known)
     if lost:
@@ -164,7 +164,7 @@ def _join(head: bytes, pack: Path, target: Path) -> None:
 
 
 def _files(run: RunDirectory, named: JournalReferences, scratch: Path) -> tuple[dict[str, Path], tuple[str, ...]]:
-    """Where every file of the archive lies, and the blobs that are named and not there, or damaged."""
+    """Return where every file of the archive lies, and the blobs that are named and not there, or damaged."""
     blobs, found, missing = BlobStore(run.blobs), {}, []
     for sha in sorted(named.blobs):
         if sha in named.required_blobs or blobs.get_blob_path(sha).is_file():

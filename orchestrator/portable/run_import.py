@@ -74,17 +74,19 @@ async def import_run(
         RunLocked: a process works on the run here.
         PersonNeeded: the PR branch would have to move while somebody has it checked out.
     """
-    with _staging(state) as place:
+    with _open_staging(state) as place:
         arrived = await check_archive(repository, archive, place)
         settings = _settings(arrived, archive)
         if require:
             require(arrived.history.state)
         directory = state.get_run(arrived.manifest.run)
-        await to_thread.run_sync(_how, directory, arrived.journal)  # refused before even a lock file is made
-        await _moves(repository, arrived)
+        await to_thread.run_sync(
+            _compare_histories, directory, arrived.journal
+        )  # refused before even a lock file is made
+        await _plan_ref_moves(repository, arrived)
         with directory.hold_lock():
-            how = await to_thread.run_sync(_how, directory, arrived.journal)
-            moves = await _moves(repository, arrived)
+            how = await to_thread.run_sync(_compare_histories, directory, arrived.journal)
+            moves = await _plan_ref_moves(repository, arrived)
             if instead and how != "unchanged":
                 _change_settings(directory, instead(settings))
             moved = await _put_in_place(repository, arrived, directory, how, moves)
@@ -92,16 +94,16 @@ async def import_run(
 
 
 @contextmanager
-def _staging(state: StateDirectory) -> Iterator[Path]:
-    """A directory of this process's own, swept by the next one if this one is killed."""
+def _open_staging(state: StateDirectory) -> Iterator[Path]:
+    """Open a directory of this process's own, swept by the next one if this one is killed."""
     with open_session(state.path) as session:
         place = session / "import"
         place.mkdir()
         yield place
 
 
-def _how(directory: RunDirectory, journal: Path) -> ImportEffect:
-    """Whether the archive's history goes on from the one that is here.
+def _compare_histories(directory: RunDirectory, journal: Path) -> ImportEffect:
+    """Return how the archive's history relates to the one that is here.
 
     Raises:
         UsageProblem: it does not.
@@ -130,8 +132,8 @@ def _how(directory: RunDirectory, journal: Path) -> ImportEffect:
 RefMoves = dict[str, tuple[str, str | None]]
 
 
-async def _moves(repository: GitRepository, arrived: CheckedArchive) -> RefMoves:
-    """Each ref that has to change, with its new and its present value. What it held is kept beside it if it is work."""
+async def _plan_ref_moves(repository: GitRepository, arrived: CheckedArchive) -> RefMoves:
+    """Return each ref that has to change, with its new and present value; work that it held is kept beside it."""
     manifest, moves = arrived.manifest, RefMoves()
     own = RunRefs(manifest.run)
     present = await list_refs(repository.git, own.prefix)
@@ -148,7 +150,7 @@ async def _moves(repository: GitRepository, arrived: CheckedArchive) -> RefMoves
 
 
 async def _move_branch(repository: GitRepository, arrived: CheckedArchive, moves: RefMoves) -> None:
-    """The PR branch is made, or moved forward; it stays where it is if it holds what is to be landed already."""
+    """Make the PR branch or move it forward; leave it where it is if it holds what is to be landed already."""
     head, branch, git = arrived.manifest.head, arrived.manifest.branch, arrived.quarantine.git
     tip = await read_ref(repository.git, arrived.branch_ref)
     assert head is not None
@@ -171,7 +173,7 @@ async def _move_branch(repository: GitRepository, arrived: CheckedArchive, moves
 async def _put_in_place(
     repository: GitRepository, arrived: CheckedArchive, directory: RunDirectory, how: ImportEffect, moves: RefMoves
 ) -> tuple[str, ...]:
-    """The order is what makes a kill harmless: nothing points at what is not there yet."""
+    """Return the order is what makes a kill harmless: nothing points at what is not there yet."""
     await arrived.quarantine.release_objects()
     await to_thread.run_sync(_put_blobs, arrived.blobs, BlobStore(directory.blobs))
     try:
@@ -184,7 +186,7 @@ async def _put_in_place(
 
 
 def _settings(arrived: CheckedArchive, archive: Path) -> dict[str, Any]:
-    """All settings of the run as they stood at last."""
+    """Return all settings of the run as they stood at last."""
     try:
         return build_effective_config(arrived.history.state).model_dump(mode="json", by_alias=True)
     except ValidationError as error:

@@ -1,1 +1,1 @@
-"""What the engine needs from the rooms around it, as protocols with our own types; no implementation lives here."""
+"""The needs of the engine from the rooms around it, as protocols with our own types; nothing is implemented here."""

@@ -23,7 +23,7 @@ class EffectInProgress:
 
 
 def build_abandoned_event(intent: Intent, reason: str) -> Done:
-    """The end of an effect that did not happen, or of which nobody knows and it does not matter."""
+    """Return the end of an effect that did not happen, or of which nobody knows and it does not matter."""
     return EffectAbandoned(task=intent.task, key=intent.key, reason=reason)
 
 

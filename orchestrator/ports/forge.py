@@ -1,4 +1,4 @@
-"""Where pull requests live."""
+"""Forges, on which pull requests are opened, as the engine and the jobs of a CI system see them."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -9,9 +9,10 @@ from orchestrator.domain.judging.forge_check import ForgeCheck as ForgeCheck
 
 
 class PullRequest(FrozenModel):
-    """What a reviewer gets. `head` is the branch, `commit` its tip, `target` the branch it is meant for.
+    """A pull request as a reviewer gets it.
 
-    `draft` says that it is to be looked at and not yet merged; `group` tells several of one run apart.
+    `head` is the branch, `commit` its tip, `target` the branch it is meant for; `draft` says that it is to be looked
+    at and not yet merged; `group` tells several of one run apart.
     """
 
     run: RunId
@@ -27,19 +28,35 @@ class PullRequest(FrozenModel):
 
 
 class OpenedPullRequest(FrozenModel):
-    """Where the pull request stands."""
+    """The place of a pull request: `ref` names it on its `forge`."""
 
     forge: str
     ref: str
     url: str
 
 
+class ForgeRepository(Protocol):
+    """A repository on a forge, apart from any run."""
+
+    async def describe_access(self) -> str:
+        """Return which repository can be written to, and by which means; empty where there is no forge to ask.
+
+        Raises:
+            EnvironmentProblem: it cannot be written to, or the forge does not answer.
+        """
+        ...
+
+    async def upsert_comment(self, issue: int, marker: str, text: str) -> None:
+        """Make the comment on an issue that bears `marker` say this; create it where there is none. Idempotent."""
+        ...
+
+
 class Forge(Protocol):
-    """One kind of forge."""
+    """The pull requests of one run on one kind of forge."""
 
     @property
     def name(self) -> str:
-        """Its name in events and results."""
+        """The forge's name in events and results."""
         ...
 
     async def open_pull_request(self, request: PullRequest) -> OpenedPullRequest:
@@ -47,11 +64,11 @@ class Forge(Protocol):
         ...
 
     async def list_checks(self, ref: str, commit: CommitId) -> Sequence[ForgeCheck]:
-        """What the forge's checks say of this commit of the pull request `ref`; none where the forge runs none."""
+        """Return the forge's checks of this commit of the pull request `ref`; none where the forge runs none."""
         ...
 
     async def merge_pull_request(self, ref: str, commit: CommitId) -> CommitId:
-        """Merge the pull request if its head is still this commit, and say where its target is then. Idempotent.
+        """Merge the pull request if its head is still this commit; return where its target stands then. Idempotent.
 
         Raises:
             PersonNeeded: the forge does not allow it, the head has moved, or there is a conflict.
@@ -59,5 +76,5 @@ class Forge(Protocol):
         ...
 
     async def close_pull_request(self, ref: str, comment: str) -> None:
-        """Close the pull request unmerged, with a word why. Idempotent."""
+        """Close the pull request unmerged, with a comment that says why. Idempotent."""
         ...

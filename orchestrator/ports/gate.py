@@ -6,6 +6,7 @@ from typing import Protocol
 from orchestrator.domain.frozen_model import FrozenModel
 from orchestrator.domain.ids import CommitId, TreeId
 from orchestrator.domain.judging.check import Difference
+from orchestrator.domain.run.purpose import Purpose
 
 
 class GateResult(FrozenModel):
@@ -25,9 +26,9 @@ class Gate(Protocol):
     """Runs the run's checks on a commit's tree and compares with the baseline."""
 
     async def judge_tree(
-        self, commit: CommitId, tree: TreeId, purpose: str, fresh: bool = False, reruns: int = 0
+        self, commit: CommitId, tree: TreeId, purpose: Purpose, fresh: bool = False, reruns: int = 0
     ) -> GateResult:
-        """The difference to the baseline; `fresh` runs the checks again even if receipts exist.
+        """Return the difference to the baseline; `fresh` runs the checks again even if receipts exist.
 
         A tree of which only a few tests are red is tested again, `reruns` times in all.
 
@@ -37,9 +38,9 @@ class Gate(Protocol):
         ...
 
     async def probe_tree(
-        self, commit: CommitId, tree: TreeId, purpose: str, symptoms: Sequence[str], look: int = 0
+        self, commit: CommitId, tree: TreeId, purpose: Purpose, symptoms: Sequence[str], look: int = 0
     ) -> GateResult:
-        """Whether a tree shows these symptoms of another one; see `orchestrator.domain.judging.symptoms` for what they are.
+        """Probe a tree for symptoms of another one; see `orchestrator.domain.judging.symptoms` for what they are.
 
         One run of the checks concerned, as narrow as can be. What is found says something of these symptoms alone,
         unless `is_whole`. Nothing lands by it. `look` counts how often the tree was probed before for the same search:

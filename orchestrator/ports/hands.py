@@ -1,4 +1,4 @@
-"""Where commands run and files are touched. Payloads are plain data, so that a workspace may stand on another host.
+"""The hands, in which commands run and files are touched. Payloads are plain data, so workspaces may be remote.
 
 A command is started under an id of the caller's choosing and asked for in short waits, so that the engine never
 awaits a call that lasts minutes; starting the same id twice starts one command.
@@ -13,6 +13,7 @@ from pydantic import Field
 
 from orchestrator.domain.frozen_model import FrozenModel
 from orchestrator.domain.ids import CommitId, TreeId
+from orchestrator.domain.run.purpose import Purpose
 from orchestrator.domain.sandbox.network import NetworkDecision
 from orchestrator.domain.sandbox.tier import Tier
 
@@ -40,7 +41,7 @@ class ShellCommand(FrozenModel):
 
 
 class CommandEnding(StrEnum):
-    """Why a command is no longer running."""
+    """The reason that a command is no longer running."""
 
     EXITED = "exited"
     TIMED_OUT = "timed-out"
@@ -51,7 +52,7 @@ class CommandEnding(StrEnum):
 
 
 class CommandResult(FrozenModel):
-    """What a command did.
+    """The result of a command.
 
     `exit_code` is None unless it exited. `log` is a file on this host that holds the whole output, standard output
     and error in the order written; `output_bytes` is its size. `files` maps each variable of `Command.files` to the
@@ -98,11 +99,11 @@ class Workspace(Protocol):
 
     @property
     def root(self) -> Path:
-        """Where it lies on its host."""
+        """The path of the checkout on its host."""
         ...
 
     async def get_policy_hash(self, tier: Tier) -> str:
-        """The hash of the policy that commands of a tier run under here."""
+        """Return the hash of the policy that commands of a tier run under here."""
         ...
 
     async def start_command(self, call_id: str, command: ShellCommand) -> None:
@@ -115,7 +116,7 @@ class Workspace(Protocol):
         ...
 
     async def wait_for_result(self, call_id: str, timeout_s: float = MAX_WAIT_S) -> CommandResult | None:
-        """The result, or None if the command still runs after `timeout_s` (at most 10) seconds."""
+        """Return the result, or None if the command still runs after `timeout_s` (at most 10) seconds."""
         ...
 
     async def kill_command(self, call_id: str) -> None:
@@ -127,7 +128,7 @@ class Workspace(Protocol):
         ...
 
     async def read_file(self, path: str, limit_bytes: int = 1024 * 1024) -> bytes:
-        """A regular file's content.
+        """Return a regular file's content.
 
         Raises:
             ToolRefused: it does not exist, is no regular file, lies outside the workspace or is larger than the limit.
@@ -143,11 +144,11 @@ class Workspace(Protocol):
         ...
 
     async def list_paths(self, glob: str = "**") -> tuple[str, ...]:
-        """All files that would be in a snapshot and fit the glob, sorted."""
+        """Return all files that would be in a snapshot and fit the glob, sorted."""
         ...
 
     async def search_text(self, pattern: str, glob: str, limit: int) -> tuple[str, ...]:
-        """The first `limit` lines that match a POSIX extended regular expression, as `path:line:text`.
+        """Return the first `limit` lines that match a POSIX extended regular expression, as `path:line:text`.
 
         Raises:
             ToolRefused: the pattern is no regular expression.
@@ -172,7 +173,7 @@ class Hands(Protocol):
 
     @property
     def refusal_reason(self) -> str | None:
-        """Why commands are refused here and how to mend it; None when they run."""
+        """The reason that commands are refused here, with how to mend it; None when they run."""
         ...
 
     @property
@@ -185,8 +186,8 @@ class Hands(Protocol):
         """The policy in words, for `doctor` and reports."""
         ...
 
-    async def open_workspace(self, commit: CommitId, purpose: str) -> Workspace:
-        """A clean workspace at a commit.
+    async def open_workspace(self, commit: CommitId, purpose: Purpose) -> Workspace:
+        """Return a clean workspace at a commit.
 
         Raises:
             EnvironmentProblem: it could not be prepared; the user's own checkout is never used instead.

@@ -32,11 +32,11 @@ class Hooks(Protocol):
     """Whoever is to be asked before something happens, and told after it."""
 
     def has_hooks_for(self, scope: HookScope) -> bool:
-        """Whether anybody is to be asked or told of such moments, where making one costs something."""
+        """Return True if anybody is to be asked or told of such moments, where making one costs something."""
         ...
 
     async def find_veto(self, moment: HookOccurrence) -> str | None:
-        """Why this may not happen; None if it may.
+        """Return why this may not happen; None if it may.
 
         Raises:
             PersonNeeded: a hook wants the run to stop.
@@ -53,15 +53,15 @@ class NoHooks:
     """Nobody is asked and nobody is told."""
 
     def has_hooks_for(self, scope: HookScope) -> bool:
-        """Nobody does."""
+        """Return False."""
         return False
 
     async def find_veto(self, moment: HookOccurrence) -> str | None:
-        """Anything may happen."""
+        """Return None: anything may happen."""
         return None
 
     async def notify_after(self, moment: HookOccurrence) -> None:
-        """Nothing comes of it."""
+        """Do nothing."""
 
 
 NO_HOOKS = NoHooks()

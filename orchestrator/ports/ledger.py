@@ -14,23 +14,23 @@ class Clock(Protocol):
     """Time, injected so that replays are equal."""
 
     def now(self) -> datetime:
-        """Aware UTC."""
+        """Return aware UTC."""
         ...
 
     def read_monotonic_s(self) -> float:
-        """Seconds that never run backwards."""
+        """Return seconds that never run backwards."""
         ...
 
 
 class SessionMemory(Protocol):
-    """What was said and kept, to be read again."""
+    """The memory of conversations, to be read again."""
 
     async def read_text(self, text: Text) -> str:
-        """The whole of a kept text."""
+        """Return the whole of a kept text."""
         ...
 
     async def list_session_events(self, session: SessionId) -> list[RecordedEvent]:
-        """All events of one conversation, in order."""
+        """Return all events of one conversation, in order."""
         ...
 
 
@@ -51,7 +51,7 @@ class Ledger(SessionMemory, Protocol):
         ...
 
     def build_next_key(self, name: str) -> str:
-        """The idempotency key for the next try of the effect `name`."""
+        """Return the idempotency key for the next try of the effect `name`."""
         ...
 
     async def wait_for_call_stop(self, call: str) -> None:
@@ -59,11 +59,11 @@ class Ledger(SessionMemory, Protocol):
         ...
 
     def redact_text(self, text: str) -> str:
-        """A text without secrets: as it is kept, and as it is to be shown and sent."""
+        """Return a text without secrets: as it is kept, and as it is to be shown and sent."""
         ...
 
     def hide_known_secrets(self, text: str) -> str:
-        """The words of a model without the secrets that are known; what it made up stays, to the letter."""
+        """Return the words of a model without the secrets that are known; what it made up stays, to the letter."""
         ...
 
     async def store_text(self, text: str, *, is_said: bool = False) -> Text:
@@ -71,7 +71,7 @@ class Ledger(SessionMemory, Protocol):
         ...
 
     async def search_events(self, query: str, limit: int) -> list[SearchHit]:
-        """The newest events of the run in which all words of the query occur, newest first."""
+        """Return the newest events of the run in which all words of the query occur, newest first."""
         ...
 
     async def store_bytes(self, content: bytes) -> str:
@@ -79,7 +79,7 @@ class Ledger(SessionMemory, Protocol):
         ...
 
     async def read_bytes(self, sha: str) -> bytes:
-        """The content of a blob.
+        """Return the content of a blob.
 
         Raises:
             JournalProblem: it is missing or its content does not have this sha256.

@@ -10,7 +10,7 @@ class ModelClient(Protocol):
     """One way to reach models. Implementations make one try; retries are the caller's."""
 
     async def request_completion(self, request: Request) -> Reply:
-        """One reply.
+        """Return one reply.
 
         Raises:
             orchestrator.llm.errors.ModelError: the try failed; its class says what to do about it.
@@ -18,9 +18,9 @@ class ModelClient(Protocol):
         ...
 
     async def find_model_problem(self, model: str, api_base: str | None, api_key_env: str | None) -> str | None:
-        """What is wrong with this model's name or credentials, without a call; None when nothing is seen."""
+        """Return what is wrong with this model's name or credentials, without a call; None when nothing is seen."""
         ...
 
     async def find_price(self, model: str) -> Price | None:
-        """What this model charges, as far as that is known before a call; None when it is not. Makes no call."""
+        """Return what this model charges, as far as that is known before a call; None when it is not. Makes no call."""
         ...

@@ -3,8 +3,9 @@
 from typing import Protocol
 
 from orchestrator.domain.frozen_model import FrozenModel
+from orchestrator.domain.ids import FIRST_LENS
 from orchestrator.domain.judging.forge_check import ForgeCheck
-from orchestrator.domain.judging.review import FIRST_LENS, LensView, ReviewMaterial
+from orchestrator.domain.judging.review import LensView, ReviewMaterial
 from orchestrator.domain.judging.verdict import LensVote
 from orchestrator.domain.run.attempt import Attempt, Exit
 from orchestrator.domain.run.contract import Contract, IterationVerdict
@@ -15,14 +16,14 @@ from orchestrator.ports.hands import Workspace
 
 
 class SessionFailure(FrozenModel):
-    """How a role's session ended when it did not give what was asked."""
+    """The end of a role's session that did not give what was asked."""
 
     exit: Exit
     detail: str = ""
 
 
 class TaskReport(FrozenModel):
-    """What became of a task, as its planner is told; a judge of the whole is told the verdicts on it as well.
+    """The end of a task, as its planner is told; a judge of the whole is told the verdicts on it as well.
 
     `kept` is the ref of work that did not land.
     """
@@ -38,7 +39,7 @@ class TaskReport(FrozenModel):
 
 
 class PlanningBrief(FrozenModel):
-    """What a planner is told. `reports` and `taken` are empty in its first round.
+    """The brief of a planner. `reports` and `taken` are empty in its first round.
 
     `met` are the ids of criteria that the base met already, as far as the harness can tell.
     """
@@ -64,7 +65,7 @@ class ContextPiece(FrozenModel):
 
 
 class FileBrief(FrozenModel):
-    """What the worker of one file of a migration is told.
+    """The brief of the worker of one file of a migration.
 
     `recipe` and `description` say what is being changed everywhere, `instructions` are the step's own. `pieces` are
     what it is shown, `left_out` names what there was no room for, `note` is what a person says.
@@ -82,7 +83,7 @@ class FileBrief(FrozenModel):
 
 
 class WorkBrief(FrozenModel):
-    """What a worker is told; `file` where its task is one file of a migration."""
+    """The brief of a worker; `file` where its task is one file of a migration."""
 
     task: Task
     attempt: Attempt
@@ -101,8 +102,9 @@ class CheckSummary(FrozenModel):
 
 
 class ReviewBrief(FrozenModel):
-    """What a reviewer is told: the task, what its lens shows of the change, and the receipts. Never the worker's own
-    words. `notes` are what the harness noticed in the change.
+    """The brief of a reviewer: the task, what its lens shows of the change, and the receipts.
+
+    It never holds the worker's own words. `notes` are what the harness noticed in the change.
     """
 
     task: Task
@@ -115,7 +117,7 @@ class ReviewBrief(FrozenModel):
 
 
 class IterationBrief(FrozenModel):
-    """What the judge of an iteration is told. `again` counts how often it has to be judged anew.
+    """The brief of the judge of an iteration. `again` counts how often it has to be judged anew.
 
     `citable` is what it can name as evidence: tasks, checks, receipts and files that changed. `flaky` are tests that
     were seen both ways on one tree, `forge` what the forge's checks of the pull request say.
@@ -137,7 +139,7 @@ class Planner(Protocol):
     """Owns decisions, writes no code."""
 
     async def plan_slice(self, brief: PlanningBrief, workspace: Workspace) -> Plan | Handoff | SessionFailure:
-        """A checked plan, or a handoff when the slice is finished."""
+        """Return a checked plan, or a handoff when the slice is finished."""
         ...
 
 
@@ -145,11 +147,11 @@ class Worker(Protocol):
     """Carries out one task in one workspace."""
 
     def get_model_name(self, variant: str | None) -> str:
-        """The model that a variant of this worker runs on."""
+        """Return the model that a variant of this worker runs on."""
         ...
 
     async def work_on_task(self, brief: WorkBrief, workspace: Workspace) -> Handoff | SessionFailure:
-        """The worker's own report; the workspace holds the work."""
+        """Return the worker's own report; the workspace holds the work."""
         ...
 
 
@@ -157,11 +159,11 @@ class Judge(Protocol):
     """The model lens of the judge. It may veto; it never turns red into green."""
 
     async def review_change(self, brief: ReviewBrief) -> LensVote:
-        """A vote; `unreadable` when no answer could be understood."""
+        """Return a vote; `unreadable` when no answer could be understood."""
         ...
 
     async def judge_iteration(self, brief: IterationBrief) -> IterationVerdict | SessionFailure:
-        """Whether the contract is met."""
+        """Judge whether the contract is met."""
         ...
 
 

@@ -1,4 +1,4 @@
-"""Which tier a task's commands run at, and asking the user for a higher one."""
+"""The tiers that tasks' commands run at, and asking the user for a higher one."""
 
 from typing import Protocol
 
@@ -8,14 +8,14 @@ from orchestrator.domain.sandbox.tier import Tier
 
 
 class TierGrants(Protocol):
-    """What the user grants, as it stands: a grant may come while a task is worked on."""
+    """The tiers that the user grants, as they stand: a grant may come while a task is worked on."""
 
     def get_tier(self, role: Role, task: TaskId) -> Tier:
-        """The tier of a role's commands in a task."""
+        """Return the tier of a role's commands in a task."""
         ...
 
     def get_ceiling(self) -> Tier:
-        """The highest tier that a worker may ask for."""
+        """Return the highest tier that a worker may ask for."""
         ...
 
     async def request_tier(self, task: TaskId, tier: Tier, reason: str) -> str:

@@ -1,1 +1,1 @@
-"""What may land, in which order, and who is guilty of a red union."""
+"""The queue: what may land, in which order, and who is guilty of a red union."""

@@ -1,4 +1,4 @@
-"""Which union of units to try next, as a pure reducer.
+"""The choice of the union of units to try next, as a pure reducer.
 
 Greedy halving: try what is accepted plus a group. Green accepts the group, red splits it, and a group of one that
 stays red when it is tried again is guilty. Every accepted union has itself been green, so the last one may land.
@@ -40,42 +40,42 @@ class HalvingSearch(FrozenModel):
 
     @classmethod
     def begin_with(cls, units: Units) -> "HalvingSearch":
-        """A search that begins with all units together."""
+        """Return a search that begins with all units together."""
         return cls(pending=(units,) if units else ())
 
     def get_next_trial(self) -> HalvingTrial | None:
-        """What to test now; None when every unit is accepted or guilty."""
+        """Return what to test now; None when every unit is accepted or guilty."""
         if not self.pending:
             return None
         group = self.pending[0]
         return HalvingTrial(units=(*self.accepted, *group), group=group, fresh=self.is_second_look)
 
     def apply_answer(self, is_green: bool) -> "HalvingSearch":
-        """The search after the answer to `next_trial`."""
+        """Return the search after the answer to `get_next_trial`."""
         group, rest = self.pending[0], self.pending[1:]
         if is_green:
-            return self._with(accepted=(*self.accepted, *group), pending=rest)
+            return self._apply_changes(accepted=(*self.accepted, *group), pending=rest)
         if len(group) > 1:
             middle = (len(group) + 1) // 2
-            return self._with(pending=(group[:middle], group[middle:], *rest))
+            return self._apply_changes(pending=(group[:middle], group[middle:], *rest))
         if not self.is_second_look and group[0] not in self.blamed:
-            return self._with(is_second_look=True)
+            return self._apply_changes(is_second_look=True)
         blamed = {**self.blamed, group[0]: len(self.accepted)}
-        return self._with(guilty=(*self.guilty, *group), blamed=blamed, pending=rest)
+        return self._apply_changes(guilty=(*self.guilty, *group), blamed=blamed, pending=rest)
 
     def drop_unit(self, unit: UnitId) -> "HalvingSearch":
-        """The search when a unit turned out not to be composable with what is accepted."""
+        """Return the search when a unit turned out not to be composable with what is accepted."""
         pending = tuple(tuple(u for u in group if u != unit) for group in self.pending)
-        return self._with(pending=tuple(group for group in pending if group))
+        return self._apply_changes(pending=tuple(group for group in pending if group))
 
-    def _with(self, **changes: object) -> "HalvingSearch":
+    def _apply_changes(self, **changes: object) -> "HalvingSearch":
         search = self.model_copy(update={"is_second_look": False} | changes)
         if search.pending:
             return search
-        return search._again()
+        return search._retry_guilty()
 
-    def _again(self) -> "HalvingSearch":
-        """With the guilty on trial again that have not been tried on top of all that is accepted."""
+    def _retry_guilty(self) -> "HalvingSearch":
+        """Try the guilty again that have not been tried on top of all that is accepted."""
         doubtful = []
         for unit in self.guilty:
             if self.blamed[unit] < len(self.accepted):

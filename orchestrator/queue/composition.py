@@ -19,7 +19,7 @@ UnionParts = Sequence[tuple[str, Sequence[UnitId]]]
 
 
 def build_single_part(units: Sequence[UnitId]) -> UnionParts:
-    """Everything together, under the name `all`."""
+    """Return everything together, under the name `all`."""
     return [("all", units)]
 
 
@@ -46,11 +46,11 @@ class Composer(Protocol):
     """One way to put units together. The same arguments always give the same commit."""
 
     async def compose_union(self, head: CommitId, units: Sequence[UnitId]) -> ComposedUnion | UnitConflict:
-        """All units on top of `head`, for a test."""
+        """Return all units on top of `head`, for a test."""
         ...
 
     async def compose_landing(self, head: CommitId, units: Sequence[UnitId], tested: ComposedUnion) -> ComposedUnion:
-        """The commit that lands if `tested`, composed of the same, is green. Its tree is the one that was tested."""
+        """Return the commit that lands if `tested`, composed of the same units, is green. It has the tested tree."""
         ...
 
 
@@ -71,17 +71,19 @@ class MergeComposer:
         for unit in units:
             merged = await merge_commits(self._git, tip, self._candidates[unit])
             if isinstance(merged, MergeConflict):
-                return UnitConflict(unit=unit, paths=merged.paths, with_head=await self._clashes_with(head, unit))
+                return UnitConflict(
+                    unit=unit, paths=merged.paths, with_head=await self._conflicts_with_head(head, unit)
+                )
             tree = TreeId(merged.tree)
             parents = [tip, self._candidates[unit]]
             tip = CommitId(await commit_tree(self._git, tree, parents, self._message(unit), self._when))
         return ComposedUnion(commit=tip, tree=tree)
 
     async def compose_landing(self, _head: CommitId, _units: Sequence[UnitId], tested: ComposedUnion) -> ComposedUnion:
-        """The very commit that was tested."""
+        """Return the very commit that was tested."""
         return tested
 
-    async def _clashes_with(self, head: CommitId, unit: UnitId) -> bool:
+    async def _conflicts_with_head(self, head: CommitId, unit: UnitId) -> bool:
         return isinstance(await merge_commits(self._git, head, self._candidates[unit]), MergeConflict)
 
 
@@ -123,23 +125,23 @@ class OverlayComposer:
         base = await read_tree_id(self._git, head)
         if not units:
             return ComposedUnion(commit=head, tree=TreeId(base))
-        if clash := await self._clash(base, units):
+        if clash := await self._find_conflict(base, units):
             return clash
         name = ", ".join(name for name, _ in self._parts(units))
-        return await self._committed(base, head, name, units)
+        return await self._commit_units(base, head, name, units)
 
     async def compose_landing(self, head: CommitId, units: Sequence[UnitId], tested: ComposedUnion) -> ComposedUnion:
-        """The same tree by one commit a part; the units must be those that `tested` was composed of."""
+        """Return the same tree by one commit a part; the units must be those that `tested` was composed of."""
         tip, base, parts = head, await read_tree_id(self._git, head), []
         for name, members in self._parts(units):
-            made = await self._committed(base, tip, name, members)
+            made = await self._commit_units(base, tip, name, members)
             parts.append(LandedPart(name=name, commit=made.commit, units=tuple(members)))
             tip, base = made.commit, made.tree
         if base != tested.tree:
             raise ValueError(f"the parts of a landing make the tree {base}, tested was {tested.tree}")
         return ComposedUnion(commit=tip, tree=tested.tree, parts=tuple(parts))
 
-    async def _clash(self, tree: str, units: Sequence[UnitId]) -> UnitConflict | None:
+    async def _find_conflict(self, tree: str, units: Sequence[UnitId]) -> UnitConflict | None:
         paths = [unit for unit in units if unit in self._expected]
         objects = await read_objects(self._git, [f"{tree}:{path}".encode("utf-8", "surrogateescape") for path in paths])
         for path, found in zip(paths, objects, strict=True):
@@ -147,7 +149,7 @@ class OverlayComposer:
                 return UnitConflict(unit=path, paths=(str(path),), with_head=True)
         return None
 
-    async def _committed(self, base: str, parent: CommitId, name: str, units: Sequence[UnitId]) -> ComposedUnion:
+    async def _commit_units(self, base: str, parent: CommitId, name: str, units: Sequence[UnitId]) -> ComposedUnion:
         tree = await overlay_tree(self._git, base, {str(unit): self._changes[unit] for unit in units})
         commit = await commit_tree(self._git, tree, [parent], self._message(name, units), self._when)
         return ComposedUnion(commit=CommitId(commit), tree=TreeId(tree))

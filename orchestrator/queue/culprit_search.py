@@ -7,13 +7,15 @@ question: a search that was interrupted goes on when it is given the receipts th
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
-from operator import or_
+from typing import Protocol
 
 from pydantic import Field
 
 from orchestrator.domain.frozen_model import FrozenModel
+from orchestrator.domain.ids import CommitId, UnitId
 from orchestrator.domain.judging.symptoms import GATE_SYMPTOM, MISSING_SUFFIX, SKIPPED_SUFFIX
+from orchestrator.ports.gate import GateResult
+from orchestrator.queue.bit_sets import union_sets
 from orchestrator.queue.symptom_search import (
     RUNS_FOR_PAIR,
     FoundCause,
@@ -24,8 +26,8 @@ from orchestrator.queue.symptom_search import (
     UnionResult,
 )
 
-_MOST_CHASES = 24
-"""With more different symptoms than this, evidence that concerns only one of them is left aside."""
+_MOST_GROUPS = 24
+"""With more groups of symptoms than this, evidence that concerns only one of them is left aside."""
 
 
 class UnionProbe(FrozenModel):
@@ -44,11 +46,11 @@ class SymptomCause(FrozenModel):
 
 
 @dataclass(frozen=True)
-class _Chased:
+class _SymptomGroup:
     """Symptoms that every run has shown alike; the first stands for all."""
 
     symptoms: tuple[str, ...]
-    chase: SymptomSearch
+    search: SymptomSearch
 
     @property
     def symptom(self) -> str:
@@ -58,7 +60,7 @@ class _Chased:
 class CulpritSearch(FrozenModel):
     """A search in `union` for those who cause `targets`.
 
-    `primes` are the prime suspects of a symptom, as far as there is evidence. `flaky` are symptoms that come and go.
+    `prime_suspects` are those of a symptom, as far as there is evidence. `flaky` are symptoms that come and go.
     """
 
     union: int
@@ -68,158 +70,168 @@ class CulpritSearch(FrozenModel):
     flaky: frozenset[str] = frozenset()
 
     def choose_next_step(self) -> UnionProbe | tuple[SymptomCause, ...]:
-        """What to look at next; or, when there is nothing more to be learnt, every cause that was found.
+        """Return what to look at next; or, when there is nothing more to be learnt, every cause that was found.
 
         A hang is found first and alone, for it hides everything else.
         """
-        chases, found = self._chases(), dict[str, FoundCause]()
-        while True:
-            guilty = _union(one.members for one in found.values())
-            wants = {}
-            for one in chases:
-                wants[one.symptom] = one.chase.choose_next_step(guilty)
-            known = {}
-            for symptom, want in wants.items():
-                if isinstance(want, FoundCause):
-                    known[symptom] = want
-            if known.keys() == found.keys():
-                break
-            found = known
-        open_ones = {}
-        for symptom, want in wants.items():
-            if symptom not in found:
-                open_ones[symptom] = want
-        ask = None if GATE_SYMPTOM in found else self._ask(open_ones, guilty)
-        if ask is None:
-            return self._causes(chases, found)
-        alike = []
-        for one in chases:
-            if one.symptom in ask.symptoms:
-                for symptom in one.symptoms:
-                    alike.append(symptom)
-        return ask.model_copy(update={"symptoms": tuple(alike)})
+        searches = self._group_symptoms()
+        steps, found = _settle_steps(searches)
+        probe = None
+        if GATE_SYMPTOM not in found:
+            probe = self._choose_probe(steps, union_sets(cause.members for cause in found.values()))
+        if probe is None:
+            return _list_causes(searches, found)
+        symptoms: list[str] = []
+        for group in searches:
+            if group.symptom in probe.symptoms:
+                symptoms += group.symptoms
+        return probe.model_copy(update={"symptoms": tuple(symptoms)})
 
-    def _chases(self) -> Sequence[_Chased]:
-        groups = self._alike(self.prime_suspects)
-        if len(groups) > _MOST_CHASES:
-            groups = self._alike({})
-        return [
-            _Chased(
-                tuple(group),
-                SymptomSearch(group[0], self.results, self.union, self._prime(group), group[0] in self.flaky),
-            )
-            for group in groups
-        ]
+    def _group_symptoms(self) -> Sequence[_SymptomGroup]:
+        groups = self._group_alike(self.prime_suspects)
+        if len(groups) > _MOST_GROUPS:
+            groups = self._group_alike({})
+        searches = []
+        for group in groups:
+            primes = union_sets(self.prime_suspects.get(symptom, 0) for symptom in group) & self.union
+            search = SymptomSearch(group[0], self.results, self.union, primes, group[0] in self.flaky)
+            searches.append(_SymptomGroup(tuple(group), search))
+        return searches
 
-    def _alike(self, primes: Mapping[str, int]) -> Sequence[Sequence[str]]:
+    def _group_alike(self, primes: Mapping[str, int]) -> Sequence[Sequence[str]]:
+        """Return the symptoms as groups that every run has shown alike."""
         groups: dict[object, list[str]] = {}
-        for symptom in sorted(self.targets, key=_easily_seen_first):
-            said = tuple(look.shows_symptom(symptom) for look in self.results)
-            kind = (said, primes.get(symptom, 0), symptom in self.flaky, symptom == GATE_SYMPTOM)
+        for symptom in sorted(self.targets, key=_rank_visibility):
+            shown = tuple(result.shows_symptom(symptom) for result in self.results)
+            kind = (shown, primes.get(symptom, 0), symptom in self.flaky, symptom == GATE_SYMPTOM)
             groups.setdefault(kind, []).append(symptom)
         return list(groups.values())
 
-    def _prime(self, group: Sequence[str]) -> int:
-        return _union(self.prime_suspects.get(symptom, 0) for symptom in group) & self.union
+    def _choose_probe(self, steps: Mapping[str, SearchStep], guilty: int) -> UnionProbe | None:
+        if GATE_SYMPTOM in steps:
+            steps = {GATE_SYMPTOM: steps[GATE_SYMPTOM]}
+        splits: dict[str, SplitSuspects] = {}
+        runs: dict[str, RunUnion] = {}
+        exact: dict[str, RunUnion] = {}
+        for symptom, step in steps.items():
+            if isinstance(step, SplitSuspects):
+                splits[symptom] = step
+            elif isinstance(step, RunUnion):
+                runs[symptom] = step
+                if step.within < 0:
+                    exact[symptom] = step
+        return self._probe_runs(exact) or self._probe_splits(splits, runs, guilty) or self._probe_runs(runs)
 
-    def _ask(self, wants: Mapping[str, SearchStep], guilty: int) -> UnionProbe | None:
-        halves = {}
-        for symptom, want in wants.items():
-            if isinstance(want, SplitSuspects):
-                halves[symptom] = want
-        tests = {}
-        for symptom, want in wants.items():
-            if isinstance(want, RunUnion):
-                tests[symptom] = want
-        if GATE_SYMPTOM in wants:
-            halves = {symptom: want for symptom, want in halves.items() if symptom == GATE_SYMPTOM}
-            tests = {symptom: want for symptom, want in tests.items() if symptom == GATE_SYMPTOM}
-        alone = {}
-        for symptom, want in tests.items():
-            if want.within < 0:
-                alone[symptom] = want
-        return self._testing(alone) or self._halving(halves, tests, guilty) or self._testing(tests)
-
-    def _halving(
+    def _probe_splits(
         self, wants: Mapping[str, SplitSuspects], tests: Mapping[str, RunUnion], guilty: int
     ) -> UnionProbe | None:
         members, split = self.union & ~guilty, dict[str, int]()
         for symptom, want in wants.items():
-            is_whole = members & want.suspects == want.suspects
-            if is_whole or want.has_reason:
+            less = members
+            if want.has_reason or members & want.suspects == want.suspects:
                 less = members & ~want.without
-            else:
-                less = members
-            if all(_splits(less, suspects) for suspects in (*split.values(), want.suspects)):
+            if _splits_all(less, (*split.values(), want.suspects)):
                 members, split[symptom] = less, want.suspects
         if not split:
             return None
-        members, along = self._with_tests(members, split, tests)
-        return self._put(members, (*split, *along))
+        members, along = _include_runs(members, split, tests)
+        return self._build_probe(members, (*split, *along))
 
-    def _with_tests(
-        self, members: int, split: Mapping[str, int], tests: Mapping[str, RunUnion]
-    ) -> tuple[int, Sequence[str]]:
-        """A union that splits suspects, changed so that it answers tests as well which concern few units."""
-        taken: dict[str, RunUnion] = {}
-        for symptom, want in tests.items():
-            changed = members & ~want.within | want.members
-            both = {**taken, symptom: want}
-            is_exact = all(changed & one.within == one.members for one in both.values())
-            if want.within > 0 and is_exact and all(_splits(changed, suspects) for suspects in split.values()):
-                members, taken = changed, both
-        return members, tuple(taken)
-
-    def _testing(self, wants: Mapping[str, RunUnion]) -> UnionProbe | None:
+    def _probe_runs(self, wants: Mapping[str, RunUnion]) -> UnionProbe | None:
         members, taken = 0, dict[str, RunUnion]()
         for symptom, want in wants.items():
-            if self._is_hidden(want.members, symptom):
+            if self._is_useless(want.members, symptom):
                 continue
             union, both = members | want.members, {**taken, symptom: want}
             is_exact = all(union & one.within == one.members & one.within for one in both.values())
-            if is_exact and not any(self._is_hidden(union, one) for one in both):
+            if is_exact and not any(self._is_useless(union, one) for one in both):
                 members, taken = union, both
-        return self._put(members, taken)
+        return self._build_probe(members, taken)
 
-    def _put(self, members: int, symptoms: Iterable[str]) -> UnionProbe | None:
-        useful = tuple(symptom for symptom in symptoms if not self._is_hidden(members, symptom))
+    def _build_probe(self, members: int, symptoms: Iterable[str]) -> UnionProbe | None:
+        useful = tuple(symptom for symptom in symptoms if not self._is_useless(members, symptom))
         if not useful:
             return None
-        before = []
-        for look in self.results:
-            if look.members == members:
-                before.append(look)
-        is_known = any(look.shows_symptom(symptom) is not None for look in before for symptom in useful)
+        is_known = any(
+            result.shows_symptom(symptom) is not None for result in self._list_results(members) for symptom in useful
+        )
         return UnionProbe(members=members, symptoms=useful, fresh=is_known)
 
-    def _is_hidden(self, members: int, symptom: str) -> bool:
-        """Whether this very union was looked at for the symptom in vain: something hid it, or it is always there."""
-        looks = []
-        for look in self.results:
-            if look.members == members:
-                looks.append(look)
-        if sum(look.shows_symptom(symptom) is True for look in looks) >= RUNS_FOR_PAIR:
-            return True
-        return any(
-            look.shows_symptom(symptom) is None and (look.searched is None or symptom in look.searched)
-            for look in looks
-        )
+    def _is_useless(self, members: int, symptom: str) -> bool:
+        """Return True if looking at this very union again would tell nothing of the symptom."""
+        shown_count = 0
+        for result in self._list_results(members):
+            is_shown = result.shows_symptom(symptom)
+            shown_count += is_shown is True
+            if is_shown is None and (result.searched is None or symptom in result.searched):
+                return True  # something hid it
+        return shown_count >= RUNS_FOR_PAIR
 
-    def _causes(self, chases: Sequence[_Chased], found: Mapping[str, FoundCause]) -> tuple[SymptomCause, ...]:
-        causes: dict[int, list[str]] = {}
-        for one in chases:
-            if one.symptom in found:
-                causes.setdefault(found[one.symptom].members, []).extend(one.symptoms)
-        return tuple(SymptomCause(members=members, symptoms=tuple(symptoms)) for members, symptoms in causes.items())
+    def _list_results(self, members: int) -> Sequence[UnionResult]:
+        return [result for result in self.results if result.members == members]
 
 
-def _splits(members: int, suspects: int) -> bool:
-    return members & suspects not in {0, suspects}
+def _settle_steps(searches: Sequence[_SymptomGroup]) -> tuple[Mapping[str, SearchStep], Mapping[str, FoundCause]]:
+    """Return the next step of each symptom that is open, and the causes found: each may lead to another one."""
+    found: dict[str, FoundCause] = {}
+    while True:
+        guilty = union_sets(cause.members for cause in found.values())
+        causes: dict[str, FoundCause] = {}
+        steps: dict[str, SearchStep] = {}
+        for group in searches:
+            step = group.search.choose_next_step(guilty)
+            if isinstance(step, FoundCause):
+                causes[group.symptom] = step
+            else:
+                steps[group.symptom] = step
+        if causes.keys() == found.keys():
+            return steps, found
+        found = causes
 
 
-def _union(sets: Iterable[int]) -> int:
-    return reduce(or_, sets, 0)
+def _list_causes(searches: Sequence[_SymptomGroup], found: Mapping[str, FoundCause]) -> tuple[SymptomCause, ...]:
+    causes: dict[int, list[str]] = {}
+    for group in searches:
+        if group.symptom in found:
+            causes.setdefault(found[group.symptom].members, []).extend(group.symptoms)
+    return tuple(SymptomCause(members=members, symptoms=tuple(symptoms)) for members, symptoms in causes.items())
 
 
-def _easily_seen_first(symptom: str) -> tuple[bool, bool, str]:
+def _include_runs(members: int, split: Mapping[str, int], runs: Mapping[str, RunUnion]) -> tuple[int, Sequence[str]]:
+    """Return a union that splits suspects, changed so that it also answers runs which concern few units."""
+    taken: dict[str, RunUnion] = {}
+    for symptom, run in runs.items():
+        changed = members & ~run.within | run.members
+        both = {**taken, symptom: run}
+        is_exact = all(changed & one.within == one.members for one in both.values())
+        if run.within > 0 and is_exact and _splits_all(changed, split.values()):
+            members, taken = changed, both
+    return members, tuple(taken)
+
+
+def _splits_all(members: int, suspect_sets: Iterable[int]) -> bool:
+    return all(members & suspects not in {0, suspects} for suspects in suspect_sets)
+
+
+def _rank_visibility(symptom: str) -> tuple[bool, bool, str]:
     return (symptom != GATE_SYMPTOM, symptom.endswith((MISSING_SUFFIX, SKIPPED_SUFFIX)), symptom)
+
+
+class SuspectEvidence(Protocol):
+    """Evidence against units."""
+
+    async def find_prime_suspects(
+        self, commit: CommitId, result: GateResult, symptoms: Sequence[str], units: Sequence[UnitId]
+    ) -> Mapping[str, Sequence[UnitId]]:
+        """Return, by symptom of `result` on `commit`, the units that its text or its test's sources point at."""
+        ...
+
+
+class NoSuspectEvidence:
+    """Everybody is as suspect as everybody else."""
+
+    async def find_prime_suspects(
+        self, _commit: CommitId, _result: GateResult, _symptoms: Sequence[str], _units: Sequence[UnitId]
+    ) -> Mapping[str, Sequence[UnitId]]:
+        """Return nothing."""
+        return {}

@@ -2,10 +2,14 @@
 
 from orchestrator.domain.ids import CommitId, TreeId
 from orchestrator.domain.judging.check import Difference
+from orchestrator.domain.run.purpose import Purpose
+from orchestrator.domain.text.listing import join_limited
 from orchestrator.errors import PersonNeeded
 from orchestrator.ports.gate import Gate
 from orchestrator.queue.pr_branch import PrBranch
 from worktrees.object_store.trees import read_tree_id
+
+_NAMED = 3
 
 
 async def require_green_tip(gate: Gate, branch: PrBranch, commit: CommitId) -> None:
@@ -15,22 +19,18 @@ async def require_green_tip(gate: Gate, branch: PrBranch, commit: CommitId) -> N
         PersonNeeded: it is red, and whatever is built on it would be blamed for that.
     """
     tree = TreeId(await read_tree_id(branch.repository.git, commit))
+    purpose = Purpose(f"what stands on {branch.name}")
     for is_second_look in (False, True):
-        result = await gate.judge_tree(commit, tree, f"what stands on {branch.name}", fresh=is_second_look)
+        result = await gate.judge_tree(commit, tree, purpose, fresh=is_second_look)
         if result.difference.is_green:
             return
+    red = _describe(result.difference)
     raise PersonNeeded(
-        f"the PR branch {branch.name} was moved to {commit[:12]}, which is red ({_told(result.difference)}): mend it "
-        f"there, or take it back to what landed, then resume the run"
+        f"the PR branch {branch.name} was moved to {commit[:12]}, which is red ({red}): mend it there, or take it back "
+        "to what landed, then resume the run"
     )
 
 
-def _told(red: Difference) -> str:
+def _describe(red: Difference) -> str:
     names = (*red.new_failures, *red.unsettled, *red.missing_tests, *red.newly_skipped)
-    if len(names) > 3:
-        more = f" and {len(names) - 3} more"
-    else:
-        more = ""
-    if names:
-        return ", ".join(names[:3]) + more
-    return "; ".join(red.problems)
+    return join_limited(names, _NAMED) or "; ".join(red.problems)

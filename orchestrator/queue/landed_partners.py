@@ -1,7 +1,7 @@
-"""Who among what landed before is needed to make a unit red that is guilty by itself: it is named as its partner.
+"""The search for partners of the guilty among what landed before.
 
 A unit that is red alone on top of what landed may be red only with some of that. If the symptom is gone as soon as
-everything that landed is taken back, a hunt over it finds whom the unit is red together with.
+everything that landed is taken back, a search over it finds whom the unit is red together with.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,9 +11,8 @@ from orchestrator.domain.ids import CommitId, UnitId
 from orchestrator.ports.gate import GateResult
 from orchestrator.queue.bisection import Units
 from orchestrator.queue.composition import Composer
-from orchestrator.queue.culprit_search import UnionProbe
+from orchestrator.queue.culprit_search import SuspectEvidence, UnionProbe
 from orchestrator.queue.landing_round import LandingTools
-from orchestrator.queue.suspect_evidence import SuspectEvidence
 from orchestrator.queue.symptom_search import RUNS_FOR_FLAKY, UnionResult
 from orchestrator.queue.union_tester import UnionTester
 
@@ -25,7 +24,7 @@ _PROBES_A_HALVING, _PROBES_MORE = 4, 12
 
 @dataclass(frozen=True)
 class LandedGroups:
-    """What landed before: `groups` stay together, and each of their units means to `composer` that it is taken back.
+    """Groups that landed before and stay together; each of their units means to `composer` that it is taken back.
 
     The other units mean to it what they mean to the composer of the round.
     """
@@ -47,54 +46,51 @@ class PartnerSearch:
     """The search for partners of one round's guilty."""
 
     def __init__(
-        self, bench: LandingTools, name: str, head: CommitId, landed: LandedGroups, evidence: SuspectEvidence
+        self, tools: LandingTools, name: str, head: CommitId, landed: LandedGroups, evidence: SuspectEvidence
     ) -> None:
-        self._bench = bench
+        self._tools = tools
         self._name = name
         self._head = head
         self._landed = landed
         self._evidence = evidence
 
     async def find_partners(self, guilty: Sequence[CulpritUnits]) -> Mapping[UnitId, Units]:
-        """What landed before and is needed to make each unit red; units of which nothing is are not named."""
+        """Return what landed before and is needed to make each unit red; units of which nothing is are not named."""
         found: dict[UnitId, Units] = {}
-        for one in (await self._not_by_themselves(guilty))[:_MOST_SOUGHT]:
-            found |= dict.fromkeys(one.units, await self._of(one))
+        for one in (await self._select_dependent(guilty))[:_MOST_SOUGHT]:
+            found |= dict.fromkeys(one.units, await self._find_partners_of(one))
         return found
 
-    async def _not_by_themselves(self, guilty: Sequence[CulpritUnits]) -> Sequence[CulpritUnits]:
-        """Those whose symptoms are gone when nothing of what landed stands: one look tells of all."""
+    async def _select_dependent(self, guilty: Sequence[CulpritUnits]) -> Sequence[CulpritUnits]:
+        """Return those whose symptoms are gone when nothing of what landed stands: one look tells of all."""
         if not guilty or not self._landed.groups:
             return ()
         everybody = tuple(unit for one in guilty for unit in one.units)
         symptoms = tuple(sorted({symptom for one in guilty for symptom in one.symptoms}))
-        prober = self._prober(everybody)
-        await prober.probe_union(UnionProbe(members=1, symptoms=symptoms))
-        (look,) = prober.results
+        tester = self._build_tester(everybody)
+        await tester.probe_union(UnionProbe(members=1, symptoms=symptoms))
+        (look,) = tester.results
         return [one for one in guilty if all(look.shows_symptom(symptom) is False for symptom in one.symptoms)]
 
-    async def _of(self, guilty: CulpritUnits) -> Units:
-        prober, symptoms = self._prober(guilty.units), frozenset(guilty.symptoms)
-        nothing = UnionResult(
-            members=0, symptoms=frozenset(), searched=symptoms
-        )  # symptoms are what the base does not show
-        prober.results += [
-            UnionResult(members=prober.full_union, symptoms=symptoms, searched=symptoms),
-            UnionResult(members=prober.full_union & ~1, symptoms=frozenset(), searched=symptoms),
+    async def _find_partners_of(self, guilty: CulpritUnits) -> Units:
+        tester, symptoms = self._build_tester(guilty.units), frozenset(guilty.symptoms)
+        # symptoms are what the base does not show
+        nothing = UnionResult(members=0, symptoms=frozenset(), searched=symptoms)
+        tester.results += [
+            UnionResult(members=tester.full_union, symptoms=symptoms, searched=symptoms),
+            UnionResult(members=tester.full_union & ~1, symptoms=frozenset(), searched=symptoms),
             *[nothing] * RUNS_FOR_FLAKY,
         ]
-        landed = prober.list_units(prober.full_union & ~1)
+        landed = tester.list_units(tester.full_union & ~1)
         primes = await self._evidence.find_prime_suspects(self._head, guilty.result, guilty.symptoms, landed)
-        suspects = {}
-        for symptom, units in primes.items():
-            suspects[symptom] = prober.build_union(units) | 1
-        most = _PROBES_MORE + _PROBES_A_HALVING * prober.full_union.bit_length().bit_length()
-        causes, _ = await prober.find_causes(prober.full_union, guilty.symptoms, suspects, most=most)
-        needed = []
+        suspects = {symptom: tester.build_union(units) | 1 for symptom, units in primes.items()}
+        most = _PROBES_MORE + _PROBES_A_HALVING * tester.full_union.bit_length().bit_length()
+        causes, _ = await tester.find_causes(tester.full_union, guilty.symptoms, suspects, most=most)
+        partners: list[UnitId] = []
         for cause in causes:
             if cause.members & 1:
-                needed.append(cause.members & ~1)
-        return tuple(dict.fromkeys(unit for union in needed for unit in prober.list_units(union)))
+                partners += tester.list_units(cause.members & ~1)
+        return tuple(dict.fromkeys(partners))
 
-    def _prober(self, units: Units) -> UnionTester:
-        return UnionTester(self._bench, self._landed.composer, self._name, self._head, [units], self._landed.groups)
+    def _build_tester(self, units: Units) -> UnionTester:
+        return UnionTester(self._tools, self._landed.composer, self._name, self._head, [units], self._landed.groups)

@@ -7,9 +7,9 @@ from orchestrator.ports.gate import Gate
 from orchestrator.ports.hooks import NO_HOOKS, Hooks
 from orchestrator.ports.ledger import Ledger
 from orchestrator.queue.composition import Composer
-from orchestrator.queue.landing_round import LandingResult, LandingRound, LandingTools
+from orchestrator.queue.landing_round import LandingResult, LandingTools
 from orchestrator.queue.pr_branch import PrBranch
-from orchestrator.queue.targeted_round import TargetedRound, TargetedSearchOptions
+from orchestrator.queue.targeted_round import DEFAULT_SEARCH, TargetedRound, TargetedSearchOptions
 from worktrees.errors import RefMoved
 
 __all__ = ["Lander", "LandingResult", "TargetedSearchOptions"]
@@ -26,7 +26,7 @@ class Lander:
         name: str,
         units: Sequence[UnitId],
         composer: Composer,
-        targeting: TargetedSearchOptions | None = None,
+        targeting: TargetedSearchOptions = DEFAULT_SEARCH,
         *,
         atomic: bool = False,
         moves: bool = True,
@@ -37,7 +37,7 @@ class Lander:
             name: the round's name in events.
             units: in landing order.
             composer: how units become a commit.
-            targeting: how to search a red union for the causes of each symptom; without it, by greedy halving.
+            targeting: how to search a red union for the causes of each symptom.
             atomic: land all units or none; the guilty are found and ejected all the same.
             moves: without it nothing lands, and `landed` of the result is what could have.
 
@@ -46,12 +46,8 @@ class Lander:
             EnvironmentProblem: the gate could not run.
         """
         while True:
-            one = (
-                TargetedRound(self.tools, composer, name, targeting)
-                if targeting
-                else LandingRound(self.tools, composer, name)
-            )
+            landing = TargetedRound(self.tools, composer, name, targeting)
             try:
-                return await one.run(tuple(units), atomic=atomic, moves=moves)
+                return await landing.run(tuple(units), atomic=atomic, moves=moves)
             except RefMoved:
                 continue  # somebody else moved the branch: judge again on top of what it is now

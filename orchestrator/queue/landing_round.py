@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import anyio
 
 from orchestrator.domain.event.landing import LandingFinished, LandingStarted, TrialJudged, UnitEjected
-from orchestrator.domain.ids import CommitId, UnitId
+from orchestrator.domain.ids import CommitId, UnitId, parse_unit_task
 from orchestrator.domain.judging.check import Difference
-from orchestrator.domain.run.state import parse_unit_task
+from orchestrator.domain.run.purpose import Purpose
 from orchestrator.ports.effect import record_effect
 from orchestrator.ports.gate import Gate, GateResult
 from orchestrator.ports.hooks import HookOccurrence, Hooks
@@ -28,7 +28,7 @@ class LandingResult:
 
 @dataclass(frozen=True)
 class LandingTools:
-    """What every round works with."""
+    """The tools of every round."""
 
     ledger: Ledger
     gate: Gate
@@ -38,7 +38,7 @@ class LandingTools:
 
 @dataclass(frozen=True)
 class CulpritSearchResult:
-    """How a search ended: the last union that was green, and whom the rest is blamed on."""
+    """The end of a search: the last union that was green, and whom the rest is blamed on."""
 
     accepted: Units
     guilty: Units
@@ -47,11 +47,11 @@ class CulpritSearchResult:
 class LandingRound:
     """A round that searches by greedy halving: see `orchestrator.queue.bisection`."""
 
-    def __init__(self, bench: LandingTools, composer: Composer, name: str) -> None:
-        self._ledger = bench.ledger
-        self._gate = bench.gate
-        self._branch = bench.branch
-        self._hooks = bench.hooks
+    def __init__(self, tools: LandingTools, composer: Composer, name: str) -> None:
+        self._ledger = tools.ledger
+        self._gate = tools.gate
+        self._branch = tools.branch
+        self._hooks = tools.hooks
         self._composer = composer
         self._name = name
         self._green: ComposedUnion | None = None
@@ -84,7 +84,7 @@ class LandingRound:
         return await self._halve(head, [(unit,) for unit in units])
 
     async def _halve(self, head: CommitId, groups: list[Units]) -> CulpritSearchResult:
-        """Greedy halving over groups of units that stay together; each is named by its first unit."""
+        """Search by greedy halving over groups of units that stay together; each is named by its first unit."""
         members = {group[0]: group for group in groups}
         search = HalvingSearch.begin_with(tuple(members))
         while trial := search.get_next_trial():
@@ -103,9 +103,10 @@ class LandingRound:
     async def _judged(
         self, head: CommitId, units: Units, composed: ComposedUnion, *, fresh: bool, reruns: int = 0
     ) -> GateResult:
-        """The word of the whole gate and of the hooks; a green union is what lands unless a larger one is green."""
+        """Judge a union by the whole gate and the hooks; a green one lands unless a larger one is green."""
         fresh = fresh and units not in self._vetoed
-        result = await self._gate.judge_tree(composed.commit, composed.tree, f"queue {self._name}", fresh, reruns)
+        purpose = Purpose.for_queue(self._name)
+        result = await self._gate.judge_tree(composed.commit, composed.tree, purpose, fresh, reruns)
         if result.difference.is_green:
             composed = await self._composer.compose_landing(head, units, composed)
             if veto := await self._hooks.find_veto(self._moment(head, units, composed)):
@@ -143,10 +144,10 @@ class LandingRound:
         return HookOccurrence("landing", commit, {"landing": landing}, tasks, span=(head, commit), view=commit)
 
     def _ejected(self, guilty: Units) -> tuple[UnitEjected, ...]:
-        red = []
+        ejected = []
         for unit, result in self._blame.items():
             if unit in guilty:
-                red.append(
+                ejected.append(
                     UnitEjected(
                         round=self._name,
                         unit=unit,
@@ -155,11 +156,10 @@ class LandingRound:
                         partners=self._partners.get(unit, ()),
                     )
                 )
-        clashing = []
         for clash in self._clashes:
             if clash.with_head:
-                clashing.append(UnitEjected(round=self._name, unit=clash.unit, conflict=clash.paths))
-        return (*red, *clashing)
+                ejected.append(UnitEjected(round=self._name, unit=clash.unit, conflict=clash.paths))
+        return tuple(ejected)
 
 
 def _all_of(members: dict[UnitId, Units], names: Units) -> Units:

@@ -35,7 +35,7 @@ class PrBranch:
         return f"refs/heads/{self.name}"
 
     async def read_tip(self, landed: CommitId | None) -> CommitId | None:
-        """The commit the branch points at, None while it does not exist.
+        """Return the commit the branch points at, None while it does not exist.
 
         Args:
             landed: what the run landed last; the branch must hold it, or later work would land beside it.
@@ -48,9 +48,8 @@ class PrBranch:
             return None
         needed = landed or self.base
         if commit is None or not await is_ancestor(self.repository.git, needed, commit):
-            if commit is None:
-                what = "was deleted"
-            else:
+            what = "was deleted"
+            if commit is not None:
                 what = f"stands at {commit[:12]}, which does not hold what it should"
             raise PersonNeeded(
                 f"the PR branch {self.name} {what}: put it back with `git branch --force {self.name} {needed}`, "
@@ -63,7 +62,7 @@ class PrBranch:
 
         Raises:
             worktrees.errors.RefMoved: it did not stand at `old`.
-            Replaced: another process has taken the run over; nothing was moved.
+            RunTakenOver: another process has taken the run over; nothing was moved.
             PersonNeeded: somebody has the branch checked out; moving it would make their checkout look changed.
         """
         place = (await to_thread.run_sync(self.repository.list_checked_out_branches)).get(self.name)

@@ -1,7 +1,7 @@
 """A round that searches a red union by symptoms: see `orchestrator.queue.culprit_search`.
 
-The gate judges the union in full; of what is red the causes are hunted with narrow probes and left out, and what is
-left is judged in full again, until it is green and lands. Where a hunt finds nobody, halving has the last word.
+The gate judges the union in full; the causes of what is red are searched with narrow probes and left out, and what is
+left is judged in full again, until it is green and lands. Where the search finds nobody, halving has the last word.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,12 +12,11 @@ from orchestrator.domain.judging.symptoms import GATE_SYMPTOM, collect_symptoms,
 from orchestrator.ports.gate import GateResult
 from orchestrator.queue.bisection import Units
 from orchestrator.queue.composition import ComposedUnion, Composer, UnitConflict
-from orchestrator.queue.culprit_search import SymptomCause
+from orchestrator.queue.culprit_search import NoSuspectEvidence, SuspectEvidence, SymptomCause
 from orchestrator.queue.landed_partners import CulpritUnits, LandedGroups, PartnerSearch
 from orchestrator.queue.landing_round import CulpritSearchResult, LandingRound, LandingTools
-from orchestrator.queue.suspect_evidence import NoSuspectEvidence, SuspectEvidence
 from orchestrator.queue.symptom_search import UnionResult
-from orchestrator.queue.union_tester import UnionTester
+from orchestrator.queue.union_tester import UnionClash, UnionTester
 
 _LOOKS_AT_KNOWN = 4
 """So often is a union judged in which nothing is red but what the base shows now and then, too."""
@@ -25,104 +24,115 @@ _LOOKS_AT_KNOWN = 4
 
 @dataclass(frozen=True)
 class TargetedSearchOptions:
-    """How a targeted round searches.
+    """The options of a targeted round.
 
     `groups` are units that are accepted or ejected together, such as a file with its tests or a whole shard; a unit in
     none of them stands for itself. `reruns` is how often a union with a few red tests is judged again. Among what
-    `landed` in earlier rounds partners of the guilty are looked for.
+    `landed` in earlier rounds partners of the guilty are looked for. Of units that are red only together all are
+    ejected; without `ejects_partners` only the last of them, so that the others land.
     """
 
     evidence: SuspectEvidence = field(default_factory=NoSuspectEvidence)
     groups: Sequence[Sequence[UnitId]] = ()
     reruns: int = 0
     landed: LandedGroups | None = None
+    ejects_partners: bool = True
+
+
+DEFAULT_SEARCH = TargetedSearchOptions()
 
 
 class TargetedRound(LandingRound):
     """One round, with members of the union as bits in landing order."""
 
-    def __init__(self, bench: LandingTools, composer: Composer, name: str, targeting: TargetedSearchOptions) -> None:
-        super().__init__(bench, composer, name)
-        self._bench = bench
+    def __init__(self, tools: LandingTools, composer: Composer, name: str, targeting: TargetedSearchOptions) -> None:
+        super().__init__(tools, composer, name)
+        self._tools = tools
         self._targeting = targeting
         self._found: list[CulpritUnits] = []
         self._of_base: set[str] = set()
 
     async def _search(self, head: CommitId, units: Units) -> CulpritSearchResult:
-        sentence = await self._searched(head, units)
+        result = await self._search_by_symptoms(head, units)
         if self._targeting.landed is not None:
-            earlier = PartnerSearch(self._bench, self._name, head, self._targeting.landed, self._targeting.evidence)
+            earlier = PartnerSearch(self._tools, self._name, head, self._targeting.landed, self._targeting.evidence)
             for unit, partners in (await earlier.find_partners(self._found)).items():
                 self._partners[unit] += partners
-        return sentence
+        return result
 
-    async def _searched(self, head: CommitId, units: Units) -> CulpritSearchResult:
-        prober = UnionTester(self._bench, self._composer, self._name, head, merge_groups(units, self._targeting.groups))
-        union, judged = prober.full_union, 0
+    async def _search_by_symptoms(self, head: CommitId, units: Units) -> CulpritSearchResult:
+        tester = UnionTester(self._tools, self._composer, self._name, head, merge_groups(units, self._targeting.groups))
+        union, judged = tester.full_union, 0
         while union:
-            composed = await self._composer.compose_union(head, prober.list_units(union))
+            composed = await self._composer.compose_union(head, tester.list_units(union))
             if isinstance(composed, UnitConflict):
                 self._clashes.append(composed)
-                union &= ~prober.build_union([composed.unit])
+                union &= ~tester.build_union([composed.unit])
                 continue
-            result = await self._judge_whole(prober, head, union, composed, is_again=judged > 0)
+            result = await self._judge_whole(tester, head, union, composed, is_again=judged > 0)
             shown = collect_symptoms(result.difference) - self._of_base
             if result.difference.is_green and not shown:
-                return CulpritSearchResult(prober.list_units(union), tuple(self._blame))
+                return CulpritSearchResult(tester.list_units(union), tuple(self._blame))
             known, left = len(self._of_base), union
-            if (
-                prober.list_units(union) not in self._vetoed
-            ):  # probes do not ask hooks: what one refuses cannot be hunted
-                left = await self._without_guilty(prober, union, composed, result, shown)
-            if left == union and (judged >= _LOOKS_AT_KNOWN or (shown and len(self._of_base) == known)):
-                return await self._last_word(head, prober.list_groups(union))
-            judged, union = (judged + 1 if left == union else 0), left
+            if tester.list_units(union) not in self._vetoed:  # probes ask no hooks, so a veto cannot be searched
+                left = await self._drop_guilty(tester, union, composed, result, shown)
+            if left != union:
+                judged, union = 0, left
+                continue
+            if judged >= _LOOKS_AT_KNOWN or (shown and len(self._of_base) == known):
+                return await self._search_by_halving(head, tester.list_groups(union))
+            judged += 1
         return CulpritSearchResult((), tuple(self._blame))
 
-    async def _last_word(self, head: CommitId, groups: list[Units]) -> CulpritSearchResult:
+    async def _search_by_halving(self, head: CommitId, groups: list[Units]) -> CulpritSearchResult:
         guilty = tuple(self._blame)
         ended = await self._halve(head, groups)
         return CulpritSearchResult(ended.accepted, (*guilty, *ended.guilty))
 
     async def _judge_whole(
-        self, prober: UnionTester, head: CommitId, union: int, composed: ComposedUnion, *, is_again: bool
+        self, tester: UnionTester, head: CommitId, union: int, composed: ComposedUnion, *, is_again: bool
     ) -> GateResult:
         reruns = self._targeting.reruns
-        result = await self._judged(head, prober.list_units(union), composed, fresh=is_again, reruns=reruns)
-        told = None if result.is_whole else frozenset[str]()
-        prober.results.append(UnionResult(members=union, symptoms=collect_symptoms(result.difference), searched=told))
+        result = await self._judged(head, tester.list_units(union), composed, fresh=is_again, reruns=reruns)
+        searched = None if result.is_whole else frozenset[str]()
+        tester.results.append(
+            UnionResult(members=union, symptoms=collect_symptoms(result.difference), searched=searched)
+        )
         return result
 
-    async def _without_guilty(
-        self, prober: UnionTester, union: int, composed: ComposedUnion, result: GateResult, shown: frozenset[str]
+    async def _drop_guilty(
+        self, tester: UnionTester, union: int, composed: ComposedUnion, result: GateResult, shown: frozenset[str]
     ) -> int:
-        """The union without those who are found to cause one of the symptoms; what the base shows is learnt."""
+        """Return the union without those who are found to cause one of the symptoms; what the base shows is learnt."""
         if not shown:
             return union
         targets, flaky = sorted(shown), frozenset(result.difference.flaky)
         named = await self._targeting.evidence.find_prime_suspects(
-            composed.commit, result, targets, prober.list_units(union)
+            composed.commit, result, targets, tester.list_units(union)
         )
-        primes: Mapping[str, int] = {symptom: prober.build_union(units) & union for symptom, units in named.items()}
-        causes, probes = await prober.find_causes(union, targets, primes, flaky)
+        primes: Mapping[str, int] = {symptom: tester.build_union(units) & union for symptom, units in named.items()}
+        try:
+            causes, probes = await tester.find_causes(union, targets, primes, flaky)
+        except UnionClash:
+            return union
         for cause in causes:
             if not cause.members:
                 self._of_base.update(cause.symptoms)
                 continue
-            self._eject(prober, cause, result, probes.get(cause.members, result))
-            union &= ~cause.members
+            union &= ~self._eject(tester, cause, result, probes.get(cause.members, result))
         return union
 
-    def _eject(self, prober: UnionTester, cause: SymptomCause, result: GateResult, probe: GateResult) -> None:
-        """Blame every unit of a cause, with what it makes red, and name the others that it does so with."""
+    def _eject(self, tester: UnionTester, cause: SymptomCause, result: GateResult, probe: GateResult) -> int:
+        """Blame units of a cause, with what they make red and the others that they do so with; return their union."""
         symptoms = frozenset(cause.symptoms)
         if GATE_SYMPTOM in symptoms and GATE_SYMPTOM in collect_symptoms(probe.difference):
             shown = probe.difference
         else:
             shown = result.difference
         blame = probe.model_copy(update={"difference": select_symptoms(shown, symptoms)})
-        groups = prober.list_groups(cause.members)
-        for group in groups:
+        groups = tester.list_groups(cause.members)
+        blamed = groups if self._targeting.ejects_partners else groups[-1:]
+        for group in blamed:
             partners = tuple(unit for other in groups if other != group for unit in other)
             for unit in group:
                 self._blame[unit] = blame
@@ -131,10 +141,11 @@ class TargetedRound(LandingRound):
             {GATE_SYMPTOM, *shown.flaky}
         ):  # else it hides others, or tells nothing
             self._found.append(CulpritUnits(groups[0], cause.symptoms, blame))
+        return tester.build_union([unit for group in blamed for unit in group])
 
 
 def merge_groups(units: Sequence[UnitId], groups: Sequence[Sequence[UnitId]]) -> list[Units]:
-    """The units as groups that stay together, each where its first unit stands; groups that overlap become one."""
+    """Return the units as groups that stay together, each at its first unit's place; overlapping groups become one."""
     leader = {unit: unit for unit in units}
 
     def find_leader(unit: UnitId) -> UnitId:

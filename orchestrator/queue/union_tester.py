@@ -1,10 +1,11 @@
-"""Looking at unions of units for symptoms, as often as a hunt asks for it."""
+"""Tests of unions of units for symptoms, as often as a search for culprits asks for them."""
 
 from collections.abc import Mapping, Sequence
 
 from orchestrator.domain.event.landing import TrialJudged
 from orchestrator.domain.ids import CommitId, UnitId
 from orchestrator.domain.judging.symptoms import collect_symptoms
+from orchestrator.domain.run.purpose import Purpose
 from orchestrator.ports.gate import GateResult
 from orchestrator.queue.bisection import Units
 from orchestrator.queue.composition import Composer, UnitConflict
@@ -13,27 +14,35 @@ from orchestrator.queue.landing_round import LandingTools
 from orchestrator.queue.symptom_search import UnionResult
 
 _MOST_PROBES = 200
-"""A hunt that has asked so often is going round in circles, as tests that come and go can make it do."""
+"""A search that has asked so often is going round in circles, as tests that come and go can make it do."""
+
+
+class UnionClash(Exception):
+    """A union cannot be tested: `unit` conflicts without units that a larger union holds. Halving decides then."""
+
+    def __init__(self, unit: UnitId) -> None:
+        super().__init__(f"{unit} conflicts with a part of what it did not conflict with as a whole")
+        self.unit = unit
 
 
 class UnionTester:
     """Groups of units as bits, in landing order, on top of one head; with everything that was seen of their unions.
 
-    `standing` are groups of what stands on the head already: of those a union takes back what it does not hold, by a
-    composer for which each of their units means just that.
+    `standing` are groups that landed already. Testing a union without one of them reverts it: to the composer each of
+    their units means that it is taken back.
     """
 
     def __init__(
         self,
-        bench: LandingTools,
+        tools: LandingTools,
         composer: Composer,
         name: str,
         head: CommitId,
         groups: Sequence[Units],
         standing: Sequence[Units] = (),
     ) -> None:
-        self._ledger = bench.ledger
-        self._gate = bench.gate
+        self._ledger = tools.ledger
+        self._gate = tools.gate
         self._composer = composer
         self._name = name
         self._head = head
@@ -54,13 +63,13 @@ class UnionTester:
         flaky: frozenset[str] = frozenset(),
         most: int = _MOST_PROBES,
     ) -> tuple[tuple[SymptomCause, ...], dict[int, GateResult]]:
-        """The causes in `union` of the symptoms `targets`, none after `most` probes, and each union's last probe."""
+        """Return the causes in `union` of `targets`, none after `most` probes, and each union's last probe."""
         probes: dict[int, GateResult] = {}
         for _ in range(most):
-            hunt = CulpritSearch(
+            search = CulpritSearch(
                 union=union, targets=tuple(targets), results=tuple(self.results), prime_suspects=primes, flaky=flaky
             )
-            step = hunt.choose_next_step()
+            step = search.choose_next_step()
             if not isinstance(step, UnionProbe):
                 return step, probes
             probes[step.members] = await self.probe_union(step)
@@ -70,19 +79,18 @@ class UnionTester:
         """Look at a union for some symptoms.
 
         Raises:
-            ValueError: its units do not go together, although those of a larger union did.
+            UnionClash: its units conflict, although those of a larger union did not.
         """
         units, taken_back = self.list_units(ask.members & self._new), self.list_units(~ask.members & ~self._new)
         composed = await self._composer.compose_union(self._head, (*units, *taken_back))
         if isinstance(composed, UnitConflict):
-            why = f"{composed.unit} clashes with a part of what it did not clash with as a whole"
-            raise ValueError(why)  # noqa: TRY004 (what the composer says is wrong, not of which type it is)
+            raise UnionClash(composed.unit)
         look = sum(one.members == ask.members for one in self.results)
-        purpose = f"queue {self._name}"
+        purpose = Purpose.for_queue(self._name)
         result = await self._gate.probe_tree(composed.commit, composed.tree, purpose, ask.symptoms, look)
         seen = collect_symptoms(result.difference)
-        told = None if result.is_whole else frozenset(ask.symptoms)
-        self.results.append(UnionResult(members=ask.members, symptoms=seen, searched=told))
+        searched = None if result.is_whole else frozenset(ask.symptoms)
+        self.results.append(UnionResult(members=ask.members, symptoms=seen, searched=searched))
         await self._ledger.append(
             TrialJudged(
                 round=self._name,
@@ -99,14 +107,14 @@ class UnionTester:
         return result
 
     def list_groups(self, union: int) -> list[Units]:
-        """The groups of a union."""
+        """Return the groups of a union."""
         return [group for place, group in enumerate(self._groups) if union >> place & 1]
 
     def list_units(self, union: int) -> Units:
-        """The units of a union."""
+        """Return the units of a union."""
         return tuple(unit for group in self.list_groups(union) for unit in group)
 
     def build_union(self, units: Sequence[UnitId]) -> int:
-        """The union of the groups of these units."""
+        """Return the union of the groups of these units."""
         wanted = set(units)
         return sum(1 << place for place, group in enumerate(self._groups) if wanted.intersection(group))

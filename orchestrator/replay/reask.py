@@ -36,7 +36,7 @@ class RepeatedCall(FrozenModel):
 
     @property
     def is_same(self) -> bool:
-        """Whether the same was decided."""
+        """True if the same was decided."""
         return self.recorded == self.new
 
 
@@ -54,7 +54,7 @@ class RoleReasker:
 
     @property
     def spent(self) -> Usage:
-        """What asking again has cost."""
+        """The cost of asking again."""
         return self._own.spent
 
     async def repeat_call(self, request: Request, then: tuple[Message, ...], call: RecordedCall) -> None:
@@ -67,23 +67,23 @@ class RoleReasker:
         """
         if request.role != self.role or call.answer.reply is None:
             return
-        again = self._request(request, then)
+        again = self._build_request(request, then)
         await self.budget.reserve_call(self._own, again, await self.client.find_price(again.model))
         try:
-            reply = await complete_with_retries(self.client, again, self.policy, _told)
+            reply = await complete_with_retries(self.client, again, self.policy, _ignore_failure)
         except (ContextOverflow, RequestRefused) as error:
-            self._note(request, call, call.answer.reply, None, str(error))
+            self._record_result(request, call, call.answer.reply, None, str(error))
             return
         finally:
             self.budget.settle_call()
         self._own.spent += reply.usage
-        self._note(request, call, call.answer.reply, reply)
+        self._record_result(request, call, call.answer.reply, reply)
 
-    def _request(self, request: Request, then: tuple[Message, ...]) -> Request:
+    def _build_request(self, request: Request, then: tuple[Message, ...]) -> Request:
         now = request.messages
         merged = []
         for n, one in enumerate(now):
-            merged.append(_as_recorded(then[n], one) if n < len(then) else one)
+            merged.append(_choose_recorded(then[n], one) if n < len(then) else one)
         settings = self.settings(request)
         return request.model_copy(
             update={
@@ -97,7 +97,9 @@ class RoleReasker:
             }
         )
 
-    def _note(self, request: Request, call: RecordedCall, then: Reply, now: Reply | None, error: str = "") -> None:
+    def _record_result(
+        self, request: Request, call: RecordedCall, then: Reply, now: Reply | None, error: str = ""
+    ) -> None:
         self.results.append(
             RepeatedCall(
                 seq=call.seq,
@@ -113,11 +115,11 @@ class RoleReasker:
         )
 
 
-def _as_recorded(then: Message, now: Message) -> Message:
+def _choose_recorded(then: Message, now: Message) -> Message:
     if normalize_message(then) == normalize_message(now):
         return then
     return now
 
 
-async def _told(_error: ModelError, _try_no: int, _retry_in_s: float | None) -> None:
-    """Failed tries are not reported: the last one is, as the error that ends them."""
+async def _ignore_failure(_error: ModelError, _try_no: int, _retry_in_s: float | None) -> None:
+    """Ignore a failed try: the last one is reported, as the error that ends them."""

@@ -42,12 +42,12 @@ class RecordedRun:
 
     @classmethod
     async def from_reader(cls, reader: JournalSessionReader) -> "RecordedRun":
-        """The recording that a journal is.
+        """Return the recording that a journal is.
 
         Raises:
             JournalProblem: a text of it is missing or damaged.
         """
-        return cls(reader, await _calls(reader))
+        return cls(reader, await _read_calls(reader))
 
     @property
     def events(self) -> Sequence[RecordedEvent]:
@@ -61,7 +61,7 @@ class RecordedRun:
 
     @property
     def tier_answers(self) -> Sequence[ApprovalDecided]:
-        """What people said, or the clock for them, to wishes for a higher tier, in order."""
+        """The answers to wishes for a higher tier, by people or the clock, in order."""
         decided = (one.event for one in self.events if isinstance(one.event, ApprovalDecided))
         return [event for event in decided if self.state.approvals[event.item].approval.matter == "tier"]
 
@@ -76,7 +76,7 @@ class RecordedRun:
 
     @property
     def opening_events(self) -> Sequence[Event]:
-        """What was recorded before a process took the run: its beginning."""
+        """The events before a process took the run: its beginning."""
         found: list[Event] = []
         for recorded in self.events:
             if isinstance(recorded.event, EngineStarted):
@@ -85,7 +85,7 @@ class RecordedRun:
         return found
 
     async def find_messages(self, place: CallPosition, context_tokens: int) -> tuple[Message, ...] | None:
-        """What the model was told at a place of the run; None if its session never came so far."""
+        """Return what the model was told at a place of the run; None if its session never came so far."""
         session, turn = place
         if session not in self._conversations:
             remembered = await restore_session(self._reader, session)
@@ -100,7 +100,7 @@ class RecordedRun:
         )
 
 
-async def _calls(reader: JournalSessionReader) -> Mapping[CallPosition, RecordedCall]:
+async def _read_calls(reader: JournalSessionReader) -> Mapping[CallPosition, RecordedCall]:
     calls: dict[CallPosition, RecordedCall] = {}
     open_calls: dict[CallPosition, ModelCalled] = {}
     for recorded in reader.events:
@@ -110,22 +110,22 @@ async def _calls(reader: JournalSessionReader) -> Mapping[CallPosition, Recorded
         elif isinstance(event, ModelReplied):
             place = (event.session, event.turn)
             calls[place] = RecordedCall(
-                _called(open_calls, place), recorded.seq, RecordedAnswer(await _reply(reader, event))
+                _require_call(open_calls, place), recorded.seq, RecordedAnswer(await _read_reply(reader, event))
             )
         elif isinstance(event, ModelFailed) and event.error in _ENDS_A_SESSION:
             place = (event.session, event.turn)
             answer = RecordedAnswer(None, event.error, event.detail)
-            calls[place] = RecordedCall(_called(open_calls, place), recorded.seq, answer)
+            calls[place] = RecordedCall(_require_call(open_calls, place), recorded.seq, answer)
     return calls
 
 
-def _called(calls: Mapping[CallPosition, ModelCalled], place: CallPosition) -> ModelCalled:
+def _require_call(calls: Mapping[CallPosition, ModelCalled], place: CallPosition) -> ModelCalled:
     if place not in calls:
         raise JournalProblem(f"session {place[0]}, turn {place[1]} has an answer to a call that was never made")
     return calls[place]
 
 
-async def _reply(reader: JournalSessionReader, event: ModelReplied) -> Reply:
+async def _read_reply(reader: JournalSessionReader, event: ModelReplied) -> Reply:
     return Reply(
         text=await reader.read_text(event.text),
         tool_calls=event.tool_calls,

@@ -26,8 +26,9 @@ _AFTER_MINUTES = 10
 
 @dataclass(frozen=True)
 class RoleModel:
-    """What a job has to know of a role's model: its name (empty: a variable of the repository says it), its endpoint,
-    and the variables that hold the key; `key_env` is what the configuration calls one that is not the usual one.
+    """The model of a role as a job needs it: its name, its endpoint, and the variables that hold the key.
+
+    An empty `model` is named by a variable of the repository; `key_env` is a variable that is not the usual one.
     """
 
     role: str
@@ -39,8 +40,10 @@ class RoleModel:
 
 @dataclass(frozen=True)
 class WorkflowValues:
-    """What goes into a workflow file: what pip installs (empty: to be filled in by hand), seconds that one job may
-    work, dollars that a run may cost unless it is started with another number, and the models.
+    """The values of a workflow file.
+
+    `package` is what pip installs (empty: to be filled in by hand), `limit_s` the seconds that one job may work,
+    `budget_usd` the dollars that a run may cost unless it is started with another number.
     """
 
     package: str
@@ -58,12 +61,12 @@ class WorkflowValues:
 
     @property
     def job_minutes(self) -> int:
-        """How long the job itself may take."""
+        """The minutes that the job itself may take."""
         return -(-self.limit_s // 60) + _AFTER_MINUTES
 
 
 def render_workflow(forge: ForgeKind, decided: WorkflowValues) -> str:
-    """The text of the file.
+    """Return the text of the file.
 
     Raises:
         UsageProblem: a value cannot stand in such a file, because the forge would take it for an expression.
@@ -96,7 +99,7 @@ def _gitlab(value: str) -> str:
 
 
 def _quoted(value: str) -> str:
-    """In YAML's double quotes; what could end them, or be no text to a parser, as an escape."""
+    """Return the text in YAML's double quotes, with escapes for what could end them or is no text to a parser."""
     return '"' + _UNUSUAL.sub(lambda found: f"\\U{ord(found[0]):08x}", value) + '"'
 
 
@@ -110,7 +113,7 @@ def _github_models(models: tuple[RoleModel, ...]) -> list[str]:
 
 
 def _gitlab_models(models: tuple[RoleModel, ...]) -> list[str]:
-    """As above, without the keys: GitLab gives a job the secrets of its environment by itself."""
+    """Return the models without the keys: GitLab gives a job the secrets of its environment by itself."""
     lines = []
     for name, value in _settings(models):
         lines.append(f"{name}: {_gitlab(value)}")
@@ -128,7 +131,7 @@ def _settings(models: tuple[RoleModel, ...]) -> list[tuple[str, str]]:
 
 
 def list_secrets(models: tuple[RoleModel, ...]) -> list[str]:
-    """The names of the secrets that the models' keys have to be in, sorted."""
+    """Return the names of the secrets that the models' keys have to be in, sorted."""
     return sorted({name for one in models for name in (one.secrets if one.model else (MODEL_KEY_SECRET,))})
 
 

@@ -9,6 +9,7 @@ import anyio
 
 from orchestrator.domain.ids import CommitId
 from orchestrator.domain.judging.check import TestOutcome
+from orchestrator.domain.run.purpose import Purpose
 from orchestrator.ports.hands import CommandEnding, CommandResult, ShellCommand
 from tests.doubles.workspace import InMemoryWorkspace
 
@@ -29,7 +30,7 @@ class LaidDownHands:
         self.runs: dict[str, int] = defaultdict(int)
         self.lines: list[str] = []
 
-    async def open_workspace(self, commit: CommitId, purpose: str) -> "_Workspace":
+    async def open_workspace(self, commit: CommitId, purpose: Purpose) -> "_Workspace":
         return _Workspace(self, commit)
 
     def run(self, commit: str, command: ShellCommand) -> CommandResult:

@@ -47,7 +47,7 @@ async def test_exactly_the_guilty_do_not_land_within_three_times_log2_runs_and_a
     changed = git(root, "diff", "--name-only", f"main..{ended.state.run.branch}").splitlines()
     assert set(changed) == set(files) - GUILTY
     events = [recorded.event for recorded in read_all_events(ended.directory.journal)]
-    runs = [event for event in events if isinstance(event, CheckStarted) and event.purpose.startswith("queue")]
+    runs = [event for event in events if isinstance(event, CheckStarted) and event.purpose_facts.kind == "queue"]
     search = [event for event in events if isinstance(event, TrialJudged) and event.symptoms and not event.cached]
     assert len(search) <= 3 * log2(MODULES)
     assert len(runs) <= 4 * log2(MODULES), "with the judgements of whole unions, before the search and after it"

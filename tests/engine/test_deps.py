@@ -15,6 +15,7 @@ import anyio
 import pytest
 
 from orchestrator.domain.ids import CommitId
+from orchestrator.domain.run.purpose import Purpose
 from orchestrator.domain.sandbox.tier import Tier
 from orchestrator.errors import EnvironmentProblem, UsageProblem
 from orchestrator.hands.deps.store import DepsStore
@@ -69,7 +70,7 @@ class Project:
                 yield hands
 
     async def ran(self, hands: LocalHands, line: str) -> str:
-        workspace = await hands.open_workspace(self.yard.git("rev-parse", "HEAD"), "test")
+        workspace = await hands.open_workspace(self.yard.git("rev-parse", "HEAD"), Purpose("test"))
         try:
             return (await ran(workspace, line)).output
         finally:

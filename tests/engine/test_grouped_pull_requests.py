@@ -9,7 +9,7 @@ import pytest
 from orchestrator.domain.commands.definitions import Approve, Publish, RollbackShards
 from orchestrator.domain.migration.files import Shard
 from orchestrator.engine.context import RunContext
-from orchestrator.engine.pull_request.proposal import end_run
+from orchestrator.engine.run_end import end_run
 from orchestrator.errors import PersonNeeded
 from orchestrator.migrate.landing.pull_requests import publish_pull_requests
 from orchestrator.migrate.landing.rollback import roll_back_shards

@@ -9,6 +9,7 @@ from orchestrator.app.run_creation import create_migration_run
 from orchestrator.app.run_execution import run_migration
 from orchestrator.discovery.inventory import build_inventory
 from orchestrator.domain.ids import CommitId
+from orchestrator.domain.run.purpose import Purpose
 from orchestrator.errors import EnvironmentProblem, NothingToMigrate, UsageProblem
 from orchestrator.hands.local import open_local_hands
 from orchestrator.journal.state.derivation import read_state
@@ -81,7 +82,7 @@ async def test_what_a_rewrite_leaves_is_counted_in_the_new_contents_and_the_work
     given, around = recipe(), load_project_context(options(root))
     allowed = build_grant(around.config, given.env, list_needed_programs(given))
     async with open_local_hands(around.repository, around.state.path, allowed) as hands:
-        workspace = await hands.open_workspace(CommitId(git(root, "rev-parse", "HEAD")), "test")
+        workspace = await hands.open_workspace(CommitId(git(root, "rev-parse", "HEAD")), Purpose("test"))
         line = f"{build_rewrite_command(given.step[0], ['a.py'])}; {build_rewrite_command(given.step[0], ['c.py'])}"
         await workspace.start_command("rewrite", ShellCommand(line=line))
         while (result := await workspace.wait_for_result("rewrite")) is None:

@@ -11,6 +11,7 @@ from orchestrator.app.run_creation import create_migration_run
 from orchestrator.app.run_execution import run_migration
 from orchestrator.app.wiring import open_run
 from orchestrator.domain.ids import CommitId, TreeId
+from orchestrator.domain.run.purpose import Purpose
 from orchestrator.engine.context import RunContext
 from orchestrator.migrate.judging.file_validator import StepChecks
 from orchestrator.migrate.judging.gate import MigrationGate
@@ -79,11 +80,11 @@ async def test_a_file_that_breaks_a_rule_is_named_before_any_test_runs(root: Pat
     far = {"reject_if": ["unrelated-hunk"], "near": 1}
     async with judging(root, recipe(at_most, {"kind": "max-diff", "lines": 4}, judge=far)) as (context, gate):
         runs = len(context.state.receipts)
-        broken = await gate.judge_tree(*changed(root, core=CORE, other="import core  # x\n"), "q")
+        broken = await gate.judge_tree(*changed(root, core=CORE, other="import core  # x\n"), Purpose("q"))
         assert broken.difference.problems == (
             "other.py: 2 changed lines are further than 1 lines from any site, at most 0 may be",
         )
-        same = await gate.judge_tree(*changed(root, core=CORE + "\n\nold(1)\n"), "q")
+        same = await gate.judge_tree(*changed(root, core=CORE + "\n\nold(1)\n"), Purpose("q"))
         assert same.difference.problems == ("core.py: 3 sites of old are left, at most 1 may be",)
         assert len(context.state.receipts) == runs
 
@@ -93,7 +94,9 @@ async def test_a_file_on_which_the_pattern_of_a_rule_never_ends_breaks_that_rule
 ) -> None:
     monkeypatch.setattr("orchestrator.migrate.judging.file_rules._REGEX_S", 0.5)
     async with judging(root, recipe({"kind": "no-new-match", "pattern": "(a+)+$"})) as (_, gate):
-        broken = await gate.judge_tree(*changed(root, core=f"{CORE}# {'a' * 50}!\n", other="import core  # x\n"), "q")
+        broken = await gate.judge_tree(
+            *changed(root, core=f"{CORE}# {'a' * 50}!\n", other="import core  # x\n"), Purpose("q")
+        )
         assert broken.difference.problems == ("core.py: (a+)+$ finds no end on it within 0.5 s",)
 
 
@@ -105,9 +108,9 @@ async def test_commands_and_scope_wide_sites_are_looked_at_on_the_tree(root: Pat
     mended = CORE.replace("old(", "fresh(")
     async with judging(root, recipe(*rules)) as (_, gate):
         good = changed(root, core=mended)
-        assert (await gate.judge_tree(*good, "q")).difference.is_green
+        assert (await gate.judge_tree(*good, Purpose("q"))).difference.is_green
         assert (await gate.judge_final(*good)).difference.is_green
-        bad = await gate.judge_tree(*changed(root, core=f"{mended}# forbidden\n"), "q")
+        bad = await gate.judge_tree(*changed(root, core=f"{mended}# forbidden\n"), Purpose("q"))
         assert bad.difference.problems == ("the command of invariant 1 exits with 1",)
         half = await gate.judge_final(*changed(root, core=CORE.replace("return old(a)", "return 2 * a")))
         assert half.difference.problems == ("1 sites of old are left in scope, at most 0 may be",)
@@ -116,10 +119,10 @@ async def test_commands_and_scope_wide_sites_are_looked_at_on_the_tree(root: Pat
 async def test_changed_tests_have_to_be_green_on_the_old_sources(root: Path) -> None:
     async with judging(root, recipe({"kind": "old-source-passes", "level": "queue"})) as (_, gate):
         wrong = changed(root, core=CORE.replace("2 * a", "3 * a"), test_core=TEST.replace("8", "12"))
-        told = (await gate.judge_tree(*wrong, "q")).difference
+        told = (await gate.judge_tree(*wrong, Purpose("q"))).difference
         assert told.problems == ("on the old sources the changed tests fail: test_core.CoreTest.test_double",)
         right = changed(root, core=CORE.replace("2 * a", "a + a"), test_core=TEST.replace("8", "4 + 4"))
-        assert (await gate.judge_tree(*right, "q")).difference.is_green
+        assert (await gate.judge_tree(*right, Purpose("q"))).difference.is_green
 
 
 @pytest.mark.parametrize(
@@ -132,8 +135,8 @@ async def test_changed_tests_have_to_be_green_on_the_old_sources(root: Path) -> 
 async def test_a_policy_asks_for_more_than_that_nothing_is_lost(root: Path, policy: str, test: str, words: str) -> None:
     verify = {"report": "unittest", "flaky_reruns": 0, "policy": policy, "check": [{"id": "t", "run": GATE}]}
     async with judging(root, recipe(verify=verify)) as (_, gate):
-        assert (await gate.judge_tree(*changed(root, core=CORE + "\n"), "q")).difference.is_green
-        red = (await gate.judge_tree(*changed(root, test_core=test), "q")).difference
+        assert (await gate.judge_tree(*changed(root, core=CORE + "\n"), Purpose("q"))).difference.is_green
+        red = (await gate.judge_tree(*changed(root, test_core=test), Purpose("q"))).difference
         assert words in " ".join((*red.new_failures, *red.problems))
 
 
@@ -146,11 +149,11 @@ async def test_a_shard_is_checked_with_the_tests_of_what_it_changes_and_flaky_re
     async with judging(root, recipe(verify=verify)) as (context, gate):
         assert len(context.state.receipts) == 2
         broken = changed(root, core=CORE.replace("2 * a", "3 * a"))
-        judged = await ShardGate(context, gate, "core", lambda _: {"other.py"}).judge_tree(*broken, "")
+        judged = await ShardGate(context, gate, "core", lambda _: {"other.py"}).judge_tree(*broken, Purpose(""))
         assert judged.difference.new_failures == ("test_core.CoreTest.test_double",)
         assert {r.command for r in context.state.receipts.values()} == {GATE, "python3 -m unittest -v test_core.py"}
         lonely = ShardGate(context, gate, "other", lambda _: set())
-        await lonely.judge_tree(*changed(root, other="import core as _\n"), "")
+        await lonely.judge_tree(*changed(root, other="import core as _\n"), Purpose(""))
         assert [n.text for n in context.state.notices] == ["check quick runs all tests: none is known for other.py"]
 
 
@@ -159,7 +162,7 @@ async def test_a_check_right_after_a_step_blames_a_file_only_for_what_it_was_not
     verify = {"check": [{"id": "t", "run": GATE}, lint], "report": "unittest"}
     given = recipe(verify=verify)
     async with judging(root, given) as (context, _):
-        workspace = await context.hands.open_workspace(context.state.run.base, "test")
+        workspace = await context.hands.open_workspace(context.state.run.base, Purpose("test"))
         checks, before, after = StepChecks(given), CORE.encode(), CORE.encode() + b"eval('1')\n"
         assert await checks.find_violation(workspace, "core.py", before, before) is None
         await workspace.write_file("core.py", after)

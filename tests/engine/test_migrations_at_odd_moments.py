@@ -63,7 +63,7 @@ def at_baseline(event: Any) -> bool:
 
 
 def in_queue(event: Any) -> bool:
-    return event.kind == "check.started" and event.purpose.startswith("queue ")
+    return event.kind == "check.started" and event.purpose_facts.kind == "queue"
 
 
 class Past:

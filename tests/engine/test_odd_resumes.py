@@ -4,8 +4,7 @@ import pytest
 
 from orchestrator.domain.commands.definitions import Approve
 from orchestrator.domain.event.landing import LandingStarted
-from orchestrator.domain.ids import CommitId, TaskId, TreeId
-from orchestrator.domain.run.state import build_unit_id
+from orchestrator.domain.ids import CommitId, TaskId, TreeId, build_unit_id
 from orchestrator.errors import UsageProblem
 from orchestrator.journal.journal import Journal, SystemClock
 from orchestrator.run_control.send_command import send_command

@@ -10,6 +10,7 @@ from orchestrator.app.run_creation import create_migration_run
 from orchestrator.app.run_execution import RunExit, run_migration
 from orchestrator.app.wiring import open_run
 from orchestrator.domain.ids import CommitId, TreeId
+from orchestrator.domain.run.purpose import Purpose
 from orchestrator.errors import EnvironmentProblem, UsageProblem
 from orchestrator.migrate.judging.final_check import run_final_check
 from orchestrator.migrate.judging.gate import MigrationGate
@@ -172,7 +173,8 @@ async def test_what_lands_is_green_in_both_worlds_where_the_recipe_says_so(api: 
         gate = MigrationGate(context, given)
         await gate.record_baseline()
         judged = {
-            name: (await gate.judge_tree(*changed(api, name, text), "q")).difference for name, text in TRIED.items()
+            name: (await gate.judge_tree(*changed(api, name, text), Purpose("q"))).difference
+            for name, text in TRIED.items()
         }
     assert judged["a.txt"].is_green
     assert judged["b.txt"].new_failures == ("test_b.ApiTest.test_b",)
@@ -197,7 +199,7 @@ async def test_the_end_is_compared_with_the_old_world_and_names_what_nobody_mend
         gate = MigrationGate(context, given)
         await gate.record_baseline()
         half = changed(api, "a.txt", "new\n")
-        assert (await gate.judge_tree(*half, "q")).difference.is_green
+        assert (await gate.judge_tree(*half, Purpose("q"))).difference.is_green
         final = await run_final_check(context, gate, half[0])
     assert final.result.difference.new_failures == ("test_b.ApiTest.test_b",)
     assert final.reason == "the final checks are red: test_b.ApiTest.test_b; no single shard brought it"

@@ -12,6 +12,7 @@ from orchestrator.domain.event.landing import LandedPart, LandingFinished, Landi
 from orchestrator.domain.event.migration import FileMoved, ShardsPlanned
 from orchestrator.domain.ids import CommitId, TreeId, UnitId
 from orchestrator.domain.migration.files import FileStatus, Shard
+from orchestrator.domain.run.purpose import Purpose
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.control.command_consumer import CommandConsumer
 from orchestrator.engine.recovery.open_intents import settle_open_intents
@@ -89,7 +90,7 @@ async def land(context: RunContext, shards: Sequence[Shard], contents: Mapping[s
         tip = (await composer.compose_union(tip, tuple(changes))).commit
         parts.append(LandedPart(name=shard.name, commit=tip, units=tuple(changes)))
     tree = TreeId(await read_tree_id(git, tip))
-    judged = await context.gate.judge_tree(CommitId(tip), tree, "shards")
+    judged = await context.gate.judge_tree(CommitId(tip), tree, Purpose("shards"))
     assert judged.difference.is_green
     units = tuple(unit for part in parts for unit in part.units)
     await journal.append(

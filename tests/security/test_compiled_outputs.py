@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
-from orchestrator.domain.event.run import OUTPUTS_WITHHELD, Noticed
+from orchestrator.domain.event.run import Noticed
+from orchestrator.domain.run.notice_codes import NoticeCode
+from orchestrator.domain.run.purpose import Purpose
 from orchestrator.journal.storage.event_store import read_all_events
 from orchestrator.llm.scripted_model.script import ScriptedReply
 from tests.running.goals import Bench, status
@@ -60,7 +62,7 @@ async def test_control_with_the_checkouts_output_a_wrong_change_lands(bench: Ben
 async def test_a_notice_names_what_is_not_shared_and_by_a_code_what_it_is_about(bench: Bench) -> None:
     ended = await bench.run(*changed("a + b\n"), gate=BUILT)
     told = [one.event for one in read_all_events(ended.directory.journal) if isinstance(one.event, Noticed)]
-    notices = [one for one in told if one.code == OUTPUTS_WITHHELD]
+    notices = [one for one in told if one.code == NoticeCode.OUTPUTS_WITHHELD]
     assert [one.paths for one in notices] == [("fast.so",)]
     assert "make && pytest" in notices[0].text
 
@@ -76,7 +78,7 @@ async def test_compiled_files_that_were_installed_from_the_checkout_are_not_to_b
         if origin is not None:
             (place / "direct_url.json").write_text(json.dumps({"url": origin, "dir_info": {"editable": True}}))
     async with yard.hands() as hands:
-        workspace = await hands.open_workspace(yard.git("rev-parse", "HEAD"), "test")
+        workspace = await hands.open_workspace(yard.git("rev-parse", "HEAD"), Purpose("test"))
         seen = await ran(workspace, f"cat {site}/*.so; ls {site}")
     assert "compiled other" in seen.output
     assert "compiled wheel" in seen.output

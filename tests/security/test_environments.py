@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from orchestrator.domain.ids import CommitId
+from orchestrator.domain.run.purpose import Purpose
 from orchestrator.domain.sandbox.tier import Tier
 from orchestrator.hands.local import open_local_hands
 from orchestrator.hands.policy import GrantedFolder, RegistryGrant, SandboxGrant
@@ -153,7 +154,7 @@ async def test_a_wheel_among_the_dependencies_opens_no_directory(
     with ExitStack() as stack:
         grant = await install_dependencies(grant, entries, repository, yard.state, store, commit, tell, stack)
         async with open_local_hands(repository, yard.state, grant, home=yard.home) as hands:
-            workspace = await hands.open_workspace(commit, "test")
+            workspace = await hands.open_workspace(commit, Purpose("test"))
             ran = await shell_in(workspace, f"cat .venv/pyvenv.cfg {private}/today.txt")
     assert ran.output.startswith(f"home = {private}\n")
     assert SECRET not in ran.output

@@ -13,6 +13,7 @@ from typing import Any
 import anyio
 import pytest
 
+from orchestrator.domain.run.purpose import Purpose
 from orchestrator.hands.local import LocalHands
 from orchestrator.hands.workspace import LocalWorkspace
 
@@ -27,7 +28,7 @@ IS_ROOT = os.geteuid() == 0
 async def test_nothing_is_written_outside(
     hands: LocalHands, workspace: LocalWorkspace, shell_in: Any, yard: Any, outside: Callable[..., str]
 ) -> None:
-    other = await hands.open_workspace(yard.git("rev-parse", "HEAD"), "other")
+    other = await hands.open_workspace(yard.git("rev-parse", "HEAD"), Purpose("other"))
     spots = [yard.home / "x", yard.state / "x", yard.repo.parent / "x", other.root / "x", yard.repo / "x"]
     attack = "echo BOOTED; " + "; ".join(f"mkdir -p {s.parent}; echo pwned > {s}" for s in spots) + "; echo > /etc/x"
     ran = await shell_in(workspace, attack)
@@ -304,7 +305,10 @@ async def test_one_workspace_sees_nothing_of_another(
     hands: LocalHands, shell_in: Any, yard: Any, outside: Callable[..., str]
 ) -> None:
     head = yard.git("rev-parse", "HEAD")
-    mine, theirs = await hands.open_workspace(head, "mine"), await hands.open_workspace(head, "theirs")
+    mine, theirs = (
+        await hands.open_workspace(head, Purpose("mine")),
+        await hands.open_workspace(head, Purpose("theirs")),
+    )
     await shell_in(theirs, f"echo {SECRET} | tee secret; git config user.token {SECRET}")
     attack = f"grep -rs {SECRET} {yard.state} {theirs.root} /run /tmp; echo evil > {theirs.root}/README.md"
     ran = await shell_in(mine, f"echo BOOTED; {attack}")

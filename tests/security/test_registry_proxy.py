@@ -20,6 +20,7 @@ import anyio
 import pytest
 
 from orchestrator.agent.tools.shell import build_shell_tool
+from orchestrator.domain.run.purpose import Purpose
 from orchestrator.domain.sandbox.network import NetworkDecision
 from orchestrator.domain.sandbox.tier import Tier
 from orchestrator.errors import ToolRefused
@@ -236,7 +237,7 @@ async def tier_2(yard: Yard, server: Loopback) -> AsyncIterator[Any]:
     """Runs a command at tier 2."""
     async with opened(yard, server) as hands:
         assert hands.refusal_reason is None
-        workspace = await hands.open_workspace(yard.git("rev-parse", "HEAD"), "test")
+        workspace = await hands.open_workspace(yard.git("rev-parse", "HEAD"), Purpose("test"))
 
         async def run(line: str, **options: Any) -> Ran:
             return await ran(workspace, line, tier=Tier.REGISTRIES, **options)
@@ -275,7 +276,7 @@ async def test_33_a_command_is_refused_every_other_host_and_the_refusal_is_kept(
 @pytest.mark.sandbox
 async def test_a_model_is_told_what_its_command_was_kept_from(yard: Yard, server: Loopback) -> None:
     async with opened(yard, server) as hands:
-        workspace = await hands.open_workspace(yard.git("rev-parse", "HEAD"), "test")
+        workspace = await hands.open_workspace(yard.git("rev-parse", "HEAD"), Purpose("test"))
         shell = build_shell_tool(workspace, 20.0, 1_000_000, lambda: Tier.REGISTRIES)
         result = await shell(json.dumps({"command": FETCH.format(url="http://evil.test/") + "; true"}))
     assert "[the network refused evil.test:80: it is not one of the package registries]" in result.text
@@ -301,7 +302,7 @@ async def test_34_going_around_the_proxy_leads_nowhere(tier_2: Any, server: Loop
 @pytest.mark.sandbox
 async def test_a_command_without_tier_2_has_no_proxy(yard: Yard, server: Loopback) -> None:
     async with opened(yard, server) as hands:
-        workspace = await hands.open_workspace(yard.git("rev-parse", "HEAD"), "test")
+        workspace = await hands.open_workspace(yard.git("rev-parse", "HEAD"), Purpose("test"))
         done = await ran(workspace, f"env | grep -i _proxy=; ls /run; {DIRECT.format(host='127.0.0.1', port=3128)}")
     assert "_proxy=" not in done.output.lower()
     assert "registries" not in done.output
@@ -346,11 +347,11 @@ async def test_commands_end_at_their_time_limit_and_leave_no_process(tier_2: Any
 @pytest.mark.sandbox
 async def test_the_hash_of_the_policy_tells_the_tiers_and_the_registries_apart(yard: Yard, server: Loopback) -> None:
     async with opened(yard, server) as hands:
-        workspace = await hands.open_workspace(yard.git("rev-parse", "HEAD"), "test")
+        workspace = await hands.open_workspace(yard.git("rev-parse", "HEAD"), Purpose("test"))
         one, two = await workspace.get_policy_hash(Tier.COMMANDS), await workspace.get_policy_hash(Tier.REGISTRIES)
     with loopback() as other:
         async with opened(yard, other) as hands:
-            workspace = await hands.open_workspace(yard.git("rev-parse", "HEAD"), "test")
+            workspace = await hands.open_workspace(yard.git("rev-parse", "HEAD"), Purpose("test"))
             assert await workspace.get_policy_hash(Tier.COMMANDS) == one
             assert await workspace.get_policy_hash(Tier.REGISTRIES) not in (one, two)
 
@@ -359,7 +360,7 @@ async def test_the_hash_of_the_policy_tells_the_tiers_and_the_registries_apart(y
 async def test_tier_2_without_any_registry_is_refused_with_the_reason(yard: Yard) -> None:
     environ = {"PIP_CONFIG_FILE": os.devnull, "PIP_NO_INDEX": "1", "PIP_FIND_LINKS": ""}
     async with yard.hands(SandboxGrant(ceiling=Tier.REGISTRIES), environ=environ) as hands:
-        workspace = await hands.open_workspace(yard.git("rev-parse", "HEAD"), "test")
+        workspace = await hands.open_workspace(yard.git("rev-parse", "HEAD"), Purpose("test"))
         with pytest.raises(ToolRefused, match=r"registries under \[hands\] names none"):
             await ran(workspace, "true", tier=Tier.REGISTRIES)
 
@@ -367,7 +368,7 @@ async def test_tier_2_without_any_registry_is_refused_with_the_reason(yard: Yard
 @pytest.mark.sandbox
 async def test_no_tier_above_the_granted_one_is_to_be_had(yard: Yard, server: Loopback) -> None:
     async with opened(yard, server) as hands:
-        workspace = await hands.open_workspace(yard.git("rev-parse", "HEAD"), "test")
+        workspace = await hands.open_workspace(yard.git("rev-parse", "HEAD"), Purpose("test"))
         with pytest.raises(ToolRefused, match="the highest is 2"):
             await ran(workspace, "true", tier=Tier.EVERYTHING)
 
@@ -383,7 +384,7 @@ async def test_tier_3_has_the_network_and_still_no_files_and_sockets_of_the_host
             probe = f"python3 -c \"import socket; socket.socket(socket.AF_UNIX).connect('{short}'); print('AGENT')\""
             assert b"AGENT" in subprocess.run(["bash", "-c", probe], capture_output=True, check=True).stdout  # noqa: ASYNC221
             async with yard.hands(SandboxGrant(ceiling=Tier.EVERYTHING)) as hands:
-                workspace = await hands.open_workspace(yard.git("rev-parse", "HEAD"), "test")
+                workspace = await hands.open_workspace(yard.git("rev-parse", "HEAD"), Purpose("test"))
                 fetch = FETCH.format(url=f"http://{server.place}/")
                 done = await ran(workspace, f"{fetch}; cat {yard.home}/secret; {probe}", tier=Tier.EVERYTHING)
     finally:
@@ -456,7 +457,7 @@ async def test_35_the_install_script_of_an_npm_package_runs_inside_alone(yard: Y
     commit = yard.commit({name: json.dumps(content) for name, content in files.items()})
     line = "npm install --install-links --offline --no-audit --foreground-scripts"
     async with opened(yard, server, limits=CommandLimits(processes=2048)) as hands:
-        workspace = await hands.open_workspace(commit, "test")
+        workspace = await hands.open_workspace(commit, Purpose("test"))
         done = await ran(workspace, f"{line}; cat node_modules/../marker", tier=Tier.REGISTRIES, timeout_s=120.0)
         assert done.output.rstrip().endswith("ran")
     assert not marker.exists()

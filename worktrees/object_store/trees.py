@@ -37,6 +37,12 @@ def _parse_entry(record: str) -> TreeEntry:
     return TreeEntry(path, mode, kind, oid, None if size == "-" else int(size))
 
 
+async def read_entry_contents(git: Git, entries: Sequence[TreeEntry]) -> dict[str, bytes]:
+    """Return the contents of files of a tree, by path."""
+    blobs = await read_blobs(git, [entry.oid for entry in entries])
+    return {entry.path: blobs[entry.oid] for entry in entries}
+
+
 async def read_blobs(git: Git, oids: Sequence[str]) -> dict[str, bytes]:
     """Return the contents of blobs by their ids.
 

@@ -1,9 +1,8 @@
 """Calls of tools that people have stopped: which one is meant, and what is known of it afterwards."""
 
 from orchestrator.domain.commands.definitions import StopCall
-from orchestrator.domain.event.base import parse_effect_name
 from orchestrator.domain.event.work import ToolCalled
-from orchestrator.domain.ids import SessionId, TaskId
+from orchestrator.domain.ids import SessionId, TaskId, parse_effect_name
 from orchestrator.domain.run.state import RunState
 
 

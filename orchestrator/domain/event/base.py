@@ -35,16 +35,6 @@ class Done(Event):
     key: str
 
 
-def build_effect_key(name: str, tries: int) -> str:
-    """The key of the next try of an effect: its name and how often it was begun before, `land/4be21aa~0`."""
-    return f"{name}~{tries}"
-
-
-def parse_effect_name(key: str) -> str:
-    """The effect that a key is a try of."""
-    return key.rpartition("~")[0]
-
-
 class RecordedEvent(NamedTuple):
     """An event with its place in the journal: `seq` counts from 1 without gaps, `at` is aware UTC."""
 

@@ -7,6 +7,7 @@ from orchestrator.domain.event.base import Done, Event, Intent
 from orchestrator.domain.ids import CommitId, RunId, TreeId
 from orchestrator.domain.judging.check import Receipt
 from orchestrator.domain.run.contract import Contract, IterationVerdict
+from orchestrator.domain.run.purpose import PurposeFacts, parse_old_purpose
 
 RunOutcome = Literal["done", "partial", "blocked", "rejected", "nothing-changed", "failed", "cancelled"]
 
@@ -51,15 +52,11 @@ class EngineStarted(Event):
     version: str
 
 
-OUTPUTS_WITHHELD = "outputs-withheld"
-"""Code of the notice that compiled files of the checkout are not shared with workspaces."""
-
-
 class Noticed(Event):
     """Something a person should know that changes nothing: a dirty checkout, a dropped file, a weak sandbox.
 
-    `code` says what it is about where programs are to know, `subject` is the id of the step, check or run that it is
-    about, `paths` what it names; old journals have none of them.
+    `code` is a `domain.run.notice_codes.NoticeCode` where programs go by the notice, `subject` and `paths` are what it
+    names; old journals have no `subject`, and most notices in them no code.
     """
 
     kind: Literal["run.noticed"] = "run.noticed"
@@ -87,6 +84,12 @@ class CheckStarted(Intent):
     check: str
     tree: TreeId
     purpose: str
+    facts: PurposeFacts | None = None
+
+    @property
+    def purpose_facts(self) -> PurposeFacts:
+        """The facts of its purpose, also from an old journal."""
+        return self.facts or parse_old_purpose(self.purpose)
 
 
 class CheckFinished(Done):

@@ -13,6 +13,7 @@ from orchestrator.domain.judging.verdict import LensVote, Verdict
 from orchestrator.domain.run.attempt import Attempt, Exit
 from orchestrator.domain.run.handoff import Handoff
 from orchestrator.domain.run.plan import Plan
+from orchestrator.domain.run.purpose import PurposeFacts, parse_old_purpose
 from orchestrator.domain.run.task import EndCause, Task, TaskStatus
 from orchestrator.domain.sandbox.network import NetworkDecision
 from orchestrator.domain.sandbox.tier import Tier
@@ -89,6 +90,12 @@ class WorkspaceLeasing(Intent):
     v: Literal[1] = 1
     purpose: str
     commit: CommitId
+    facts: PurposeFacts | None = None
+
+    @property
+    def purpose_facts(self) -> PurposeFacts:
+        """The facts of its purpose, also from an old journal."""
+        return self.facts or parse_old_purpose(self.purpose)
 
 
 class WorkspaceLeased(Done):

@@ -6,10 +6,11 @@ from functools import cache
 from typing import Any, NamedTuple, TypeAlias
 
 from orchestrator.domain.event import forge, migration, people, run
-from orchestrator.domain.event.base import Done, Event, Intent, RecordedEvent, parse_effect_name
+from orchestrator.domain.event.base import Done, Event, Intent, RecordedEvent
 from orchestrator.domain.fold.deadlines import shift_deadlines
 from orchestrator.domain.fold.run import apply_run_event
 from orchestrator.domain.fold.spend import TIMED_EVENTS, record_forge_checks, record_question_time, record_work_time
+from orchestrator.domain.ids import parse_effect_name
 from orchestrator.domain.migration.burndown import record_tick
 from orchestrator.domain.run.state import RunState
 

@@ -12,9 +12,10 @@ from orchestrator.domain.fold.migration import apply_migration_event, record_lan
 from orchestrator.domain.fold.old_journals import derive_notice_code
 from orchestrator.domain.fold.spend import record_failure_cost, record_reply_cost
 from orchestrator.domain.frozen_model import copy_with_changes
+from orchestrator.domain.ids import parse_unit_task
 from orchestrator.domain.run.approval import ApprovalState
 from orchestrator.domain.run.contract import freeze_contract
-from orchestrator.domain.run.state import RunState, SessionState, TaskState, parse_unit_task
+from orchestrator.domain.run.state import RunState, SessionState, TaskState
 from orchestrator.domain.run.task import TaskStatus
 from orchestrator.domain.sandbox.policy_violation import MAX_VIOLATIONS, find_policy_violations
 from orchestrator.domain.transitions import TASK_TRANSITIONS, apply_transition

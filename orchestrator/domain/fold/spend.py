@@ -19,7 +19,8 @@ from orchestrator.domain.event.work import (
     TaskEnded,
 )
 from orchestrator.domain.frozen_model import copy_with_changes
-from orchestrator.domain.run.state import RunState, parse_unit_task
+from orchestrator.domain.ids import parse_unit_task
+from orchestrator.domain.run.state import RunState
 
 K = TypeVar("K", bound=str)
 

@@ -8,7 +8,7 @@ from typing import ClassVar
 from pydantic import Field
 
 from orchestrator.domain.frozen_model import FrozenModel
-from orchestrator.domain.ids import TreeId
+from orchestrator.domain.ids import TreeId, parse_check_name
 from orchestrator.domain.text.blob_text import Text
 
 
@@ -136,7 +136,7 @@ class Receipt(FrozenModel):
     @property
     def kind(self) -> str:
         """The id of its check, without the hash of what defines that."""
-        return self.check.rpartition(".")[0] or self.check
+        return parse_check_name(self.check)
 
 
 class Difference(FrozenModel):

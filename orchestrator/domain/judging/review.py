@@ -5,12 +5,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 
 from orchestrator.domain.frozen_model import FrozenModel
-from orchestrator.domain.ids import SessionId, TaskId
 from orchestrator.domain.judging.verdict import PointFinding
 from orchestrator.domain.run.task import Task
 
-FIRST_LENS = "diff"
-"""The lens whose sessions have no name of their own: for long it was the only one."""
 OUTCOME_POINT = "outcome"
 """The id of the point that every task has."""
 _CITED = re.compile(r"(?P<path>.+?):(?P<first>[0-9]{1,9})(?:-(?P<last>[0-9]{1,9}))?")
@@ -38,18 +35,6 @@ class ReviewMaterial(FrozenModel):
 
     text: str
     places: Mapping[str, tuple[LineRange, ...]]
-
-
-def build_review_session_id(task: TaskId, number: int, lens: str) -> SessionId:
-    """The name of the conversation with a lens about an attempt."""
-    return SessionId(f"review:{task}@{number}" + (f"/{lens}" if lens != FIRST_LENS else ""))
-
-
-def parse_session_lens(session: SessionId) -> str | None:
-    """The lens that a conversation is with; None if it is no review."""
-    if not session.startswith("review:"):
-        return None
-    return session.rpartition("@")[2].partition("/")[2] or FIRST_LENS
 
 
 def get_review_points(task: Task) -> Mapping[str, str]:

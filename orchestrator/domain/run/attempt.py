@@ -4,7 +4,7 @@ from enum import StrEnum
 from typing import Literal
 
 from orchestrator.domain.frozen_model import FrozenModel
-from orchestrator.domain.ids import CommitId, SessionId, TaskId, TreeId
+from orchestrator.domain.ids import CommitId, SessionId, TaskId, TreeId, build_work_session_id
 from orchestrator.domain.run.handoff import Handoff
 
 AttemptMode = Literal["fresh", "revise", "restart", "fork"]
@@ -65,4 +65,4 @@ class Attempt(FrozenModel):
     @property
     def session(self) -> SessionId:
         """The worker's conversation."""
-        return SessionId(f"work:{self.task}@{self.number}")
+        return build_work_session_id(self.task, self.number)

@@ -18,7 +18,16 @@ from orchestrator.domain.event.migration import RecipeRevised
 from orchestrator.domain.event.run import Noticed, PrOpened, RunEnded, RunPaused, RunStarted
 from orchestrator.domain.event.work import AttemptEnded, CandidateTaken, VerdictGiven
 from orchestrator.domain.frozen_model import FrozenModel
-from orchestrator.domain.ids import CommitId, SessionId, TaskId, UnitId
+from orchestrator.domain.ids import (
+    CommitId,
+    SessionId,
+    TaskId,
+    UnitId,
+    build_unit_id,
+    is_about_group,
+    parse_progress_topic,
+    parse_tier_task,
+)
 from orchestrator.domain.judging.check import CANARY_CHECK, Receipt
 from orchestrator.domain.migration.files import FileRecord, Shard, ShardStatus, Tick, Wave
 from orchestrator.domain.run.approval import Approval, ApprovalState
@@ -103,16 +112,6 @@ class SessionState(FrozenModel):
     attempt: int = 0
     spent: Usage = Field(default_factory=Usage)
     at_risk: Usage = Field(default_factory=Usage)
-
-
-def build_unit_id(task: TaskId, attempt: int) -> UnitId:
-    """`storage/index@2`: the second attempt at a task, as a unit of the queue."""
-    return UnitId(f"{task}@{attempt}")
-
-
-def parse_unit_task(unit: UnitId) -> TaskId:
-    """The task of a unit made by `unit_id`."""
-    return TaskId(unit.rpartition("@")[0])
 
 
 @dataclass(slots=True)
@@ -255,17 +254,17 @@ class RunState:
         subject = approval.subject
         match approval.matter:
             case "sample":
-                what, has_swept = subject.partition("-")[0], any(wave.kind == "sweep" for wave in self.waves)
+                what, has_swept = parse_progress_topic(subject), any(wave.kind == "sweep" for wave in self.waves)
                 return approval.item != self._put_last(what) or (what == "sample" and has_swept)
             case "tier":
-                return self._has_ended(TaskId(subject.rpartition("/")[0]))
+                return self._has_ended(parse_tier_task(subject))
             case "plan":
                 planned = []
                 for task in self.tasks.values():
                     if task.spec.approval == approval.item:
                         planned.append(task)
                 return bool(planned) and all(task.status.is_terminal for task in planned)
-            case "pull-request" if "/" not in subject:
+            case "pull-request" if not is_about_group(subject):
                 return self.head is not None and not self.head.startswith(subject)
         return False
 
@@ -278,7 +277,7 @@ class RunState:
         for one in self.approvals.values():
             if one.approval.matter == "sample":
                 asked.append(one.approval)
-        return [one.item for one in asked if one.subject.partition("-")[0] == subject][-1]
+        return [one.item for one in asked if parse_progress_topic(one.subject) == subject][-1]
 
     @property
     def unapproved_violations(self) -> list[PolicyViolation]:
@@ -294,7 +293,7 @@ class RunState:
         for one in self.approvals.values():
             if one.approval.matter == "tier":
                 asked.append(one)
-        return [one for one in asked if one.approval.subject.rpartition("/")[0] == task]
+        return [one for one in asked if parse_tier_task(one.approval.subject) == task]
 
     @property
     def landed_units(self) -> frozenset[UnitId]:

@@ -1,1 +1,1 @@
-"""How people steer a run: their commands, approvals, stop signals and the capability tiers that they grant."""
+"""The steering of a run by people: their commands, approvals, stop signals and the tiers that they grant."""

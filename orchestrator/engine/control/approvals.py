@@ -11,6 +11,7 @@ from orchestrator.config.model import ApprovalSettings
 from orchestrator.domain.budget.limits import Limit
 from orchestrator.domain.event.people import ApprovalRequested
 from orchestrator.domain.event.work import CandidateTaken
+from orchestrator.domain.ids import build_approval_item
 from orchestrator.domain.run.approval import Approval, ApprovalMatter, ApprovalState
 from orchestrator.engine.context import RunContext
 from orchestrator.errors import LimitReached, PersonNeeded
@@ -19,7 +20,7 @@ _SHOWN = 20
 
 
 async def ask_person(context: RunContext, approval: Approval) -> ApprovalState:
-    """The answer to a question, which is put when nobody has put it yet.
+    """Return the answer to a question, which is put when nobody has put it yet.
 
     Raises:
         PersonNeeded: there is no answer yet.
@@ -33,7 +34,7 @@ async def ask_person(context: RunContext, approval: Approval) -> ApprovalState:
 
 
 def build_waiting_error(context: RunContext) -> PersonNeeded:
-    """The error that ends an engine which has nothing to do but to wait for a person."""
+    """Return the error that ends an engine which has nothing to do but to wait for a person."""
     run, waiting = context.state.run.run, context.state.pending_approvals
     items = [one.approval.item for one in waiting]
     if len(items) == 1:
@@ -49,7 +50,7 @@ def build_waiting_error(context: RunContext) -> PersonNeeded:
 def build_run_approval(
     context: RunContext, matter: ApprovalMatter, subject: str, title: str, detail: Sequence[str], **more: object
 ) -> Approval:
-    """An approval of the run that expires as configured."""
+    """Return an approval of the run that expires as configured."""
     return build_expiring_approval(
         context.config.approval, context.journal.read_clock(), matter, subject, title, detail, **more
     )
@@ -64,10 +65,10 @@ def build_expiring_approval(
     detail: Sequence[str],
     **more: object,
 ) -> Approval:
-    """An approval that expires as configured, counted from `now`."""
+    """Return an approval that expires as configured, counted from `now`."""
     expires = timedelta(seconds=rules.expires_s) if rules.expires_s else None
     return Approval(
-        item=f"{matter}/{subject}",
+        item=build_approval_item(matter, subject),
         matter=matter,
         subject=subject,
         title=title,
@@ -78,8 +79,15 @@ def build_expiring_approval(
     )
 
 
+def format_answer(answer: ApprovalState) -> str:
+    """Return who answered, with the reason where one was given."""
+    if answer.reason:
+        return f"{answer.by} ({answer.reason})"
+    return answer.by
+
+
 def build_landing_approval(context: RunContext, candidate: CandidateTaken, unit: str) -> Approval | None:
-    """What is to be asked before a candidate lands; None when it may land by itself."""
+    """Return what is to be asked before a candidate lands; None when it may land by itself."""
     changed = candidate.added + candidate.removed
     reasons = list_blast_radius_reasons(context.config.approval, candidate.paths, changed)
     if context.config.approval.mode != "review" or not reasons:
@@ -89,7 +97,7 @@ def build_landing_approval(context: RunContext, candidate: CandidateTaken, unit:
 
 
 def list_blast_radius_reasons(settings: ApprovalSettings, paths: Sequence[str], lines: int) -> list[str]:
-    """Why a change is too large or too delicate to land unseen, in words; empty when it is not."""
+    """Return why a change is too large or too delicate to land unseen, in words; empty when it is not."""
     reasons = []
     if len(paths) > settings.max_files:
         reasons.append(f"it changes {len(paths)} files, more than {settings.max_files}")
@@ -103,7 +111,7 @@ def list_blast_radius_reasons(settings: ApprovalSettings, paths: Sequence[str], 
 
 
 def build_budget_approval(context: RunContext, limit: LimitReached) -> Approval | None:
-    """Whether the budget that is spent may be larger; None where nobody is asked that."""
+    """Return the question whether a spent budget may be raised; None where nobody is asked that."""
     settings = context.config.approval
     if settings.mode != "review" or settings.budget_factor <= 1 or limit.config_path is None:
         return None
@@ -144,7 +152,7 @@ async def ask_to_raise_limit(context: RunContext, limit: LimitReached) -> None:
 
 
 def _times(value: float, factor: float) -> float:
-    """A count stays one, and grows."""
+    """Return a count stays one, and grows."""
     if isinstance(value, int):
         return ceil(value * factor)
     return value * factor

@@ -1,4 +1,4 @@
-"""The desk: takes commands from the run's inbox while the engine works, and books what became of each."""
+"""The consumer of commands from the run's inbox, which works beside the engine and records what became of each."""
 
 import os
 from collections.abc import Callable
@@ -43,57 +43,50 @@ class CommandConsumer:
         """
         while True:
             for path, sent in await to_thread.run_sync(lambda: list(self._inbox.iterate_commands())):
-                if isinstance(sent.command, Cancel) and sent.command.task is None and not self._refused(sent):
+                if isinstance(sent.command, Cancel) and sent.command.task is None and not self._explain_refusal(sent):
                     raise RunCancelled(f"cancelled by {sent.by}")
                 async with withdraw(sent.command):
-                    await self._take(path, sent)
+                    await self._take_command(path, sent)
                 on_change()
-                _stop(sent)
-            if await self._expire():
+                _raise_stop(sent)
+            if await self._expire_approvals():
                 on_change()
             await anyio.sleep(_POLL_S)
 
     async def take_pending_commands(self) -> None:
-        """Take what was sent while no engine lived; a stop that is meant for this one is left for `watch`."""
+        """Take what was sent while no engine lived; a stop meant for this one is left for `consume_commands`."""
         for path, sent in await to_thread.run_sync(lambda: list(self._inbox.iterate_commands())):
             if isinstance(sent.command, Stop) and sent.command.process == os.getpid():
                 continue
-            if isinstance(sent.command, Stop):
-                late = "the engine that it was meant for had ended"
-            else:
-                late = ""
-            await self._take(path, sent, late)
-        await self._expire()
+            refusal = "the engine that it was meant for had ended" * isinstance(sent.command, Stop)
+            await self._take_command(path, sent, refusal)
+        await self._expire_approvals()
 
-    async def _take(self, path: Path, sent: InboxCommand, refused: str = "") -> None:
+    async def _take_command(self, path: Path, sent: InboxCommand, refused: str = "") -> None:
         """Record a command, then remove its file: killed in between, it is only removed the next time."""
         crash_point("inbox.before-record")
         if sent.key not in self._journal.state.taken_commands:
-            await self._journal.append(*_events(sent, refused or self._refused(sent)))
+            await self._journal.append(*_build_events(sent, refused or self._explain_refusal(sent)))
         crash_point("inbox.after-record")
         await to_thread.run_sync(path.unlink, True)
 
-    def _refused(self, sent: InboxCommand) -> str:
+    def _explain_refusal(self, sent: InboxCommand) -> str:
         state = self._journal.state
-        return explain_refusal(state, sent.command) or _invalid(state, sent.command)
+        return explain_refusal(state, sent.command) or _find_invalid_setting(state, sent.command)
 
-    async def _expire(self) -> bool:
+    async def _expire_approvals(self) -> bool:
         await self._journal.record_clock_jump()
         now = self._journal.read_clock()
-        due = []
-        for one in self._journal.state.pending_approvals:
-            if one.has_expired(now):
-                due.append(one)
-        await self._journal.append(
-            *(
-                ApprovalDecided(item=one.approval.item, decision=one.approval.default, by="expiry", reason="no answer")
-                for one in due
-            )
-        )
-        return bool(due)
+        decided = []
+        for pending in self._journal.state.pending_approvals:
+            if pending.has_expired(now):
+                item, default = pending.approval.item, pending.approval.default
+                decided.append(ApprovalDecided(item=item, decision=default, by="expiry", reason="no answer"))
+        await self._journal.append(*decided)
+        return bool(decided)
 
 
-def _events(sent: InboxCommand, refused: str) -> list[Event]:
+def _build_events(sent: InboxCommand, refused: str) -> list[Event]:
     command = sent.command
     taken = CommandTaken(key=sent.key, by=sent.by, sent_at=sent.at, command=command, refused=refused)
     if refused or not isinstance(command, Approve | Deny):
@@ -101,7 +94,7 @@ def _events(sent: InboxCommand, refused: str) -> list[Event]:
     return [taken, ApprovalDecided(item=command.item, decision=command.do, by=sent.by, reason=command.reason)]
 
 
-def _invalid(state: RunState, command: Command) -> str:
+def _find_invalid_setting(state: RunState, command: Command) -> str:
     if not isinstance(command, Configure):
         return ""
     try:
@@ -112,7 +105,7 @@ def _invalid(state: RunState, command: Command) -> str:
     return ""
 
 
-def _stop(sent: InboxCommand) -> None:
+def _raise_stop(sent: InboxCommand) -> None:
     match sent.command:
         case Stop(how="interrupt"):
             raise Interrupted(f"stopped by {sent.by}")

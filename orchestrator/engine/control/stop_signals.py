@@ -1,4 +1,4 @@
-"""How a run is stopped from outside, and what it must hear while it works.
+"""Stopping a run from outside, and what it hears while it works.
 
 The first Ctrl-C drains; the second, SIGTERM and the time limit stop at once. Commands come through the run's inbox.
 """
@@ -20,7 +20,7 @@ _TICK_S = 1.0
 
 
 def _nothing_to_withdraw(_command: Command) -> AbstractAsyncContextManager[None]:
-    """For runs whose commands concern nothing that is under way."""
+    """Return a block that stops nothing, for runs whose commands concern nothing that is under way."""
     return nullcontext()
 
 
@@ -28,12 +28,12 @@ def _nothing_to_withdraw(_command: Command) -> AbstractAsyncContextManager[None]
 async def open_stoppable_group(
     context: RunContext, on_change: Callable[[], None], withdraw: WorkWithdrawal = _nothing_to_withdraw
 ) -> AsyncIterator[TaskGroup]:
-    """A task group for the run's work that signals, commands and the time limit can end.
+    """Open a task group for the run's work that signals, commands and the time limit can end.
 
     Args:
         context: the run.
         on_change: called when a person has changed the state of the run.
-        withdraw: see `Desk`.
+        withdraw: see `CommandConsumer`.
 
     Raises:
         Interrupted, Terminated: a signal or a person stopped it.

@@ -1,11 +1,11 @@
-"""The capability ladder of a run: tiers as the user's configuration and answers grant them."""
+"""The tier grants of a run: tiers as the user's configuration and answers grant them."""
 
 from collections.abc import Callable
 
 from orchestrator.config.model import Config
 from orchestrator.domain.chat import Role
 from orchestrator.domain.event.people import ApprovalRequested
-from orchestrator.domain.ids import TaskId
+from orchestrator.domain.ids import TaskId, build_approval_item, build_tier_subject
 from orchestrator.domain.sandbox.tier import Tier
 from orchestrator.engine.control.approvals import build_expiring_approval
 from orchestrator.journal.journal import Journal
@@ -18,7 +18,7 @@ _MOST_TEXT = 500
 
 
 class RunTierGrants:
-    """A `ports.Ladder` that asks in the run's inbox; `config` gives the settings as they stand.
+    """A `ports.TierGrants` that asks in the run's inbox; `config` gives the settings as they stand.
 
     A task's own grant counts before its role's.
     """
@@ -28,7 +28,7 @@ class RunTierGrants:
         self._journal = journal
 
     def get_tier(self, role: Role, task: TaskId) -> Tier:
-        """The tier of a role's commands in a task."""
+        """Return the tier of a role's commands in a task."""
         config = self._config()
         match role:
             case "worker":
@@ -38,12 +38,12 @@ class RunTierGrants:
         return Tier.FILES
 
     def get_ceiling(self) -> Tier:
-        """The highest tier that a worker may ask for."""
+        """Return the highest tier that a worker may ask for."""
         return self._config().hands.ask_tier
 
     async def request_tier(self, task: TaskId, tier: Tier, reason: str) -> str:
         """Put a wish for a higher tier into the user's inbox, once for each tier of a task."""
-        has, asked = self.get_tier("worker", task), self._journal.state.approvals.get(_item(task, tier))
+        has, asked = self.get_tier("worker", task), self._journal.state.approvals.get(_build_item(task, tier))
         if tier <= has:
             return f"Your commands run at tier {int(has)} already: {has.description}."
         if tier > self.get_ceiling():
@@ -55,14 +55,14 @@ class RunTierGrants:
                 self._config().approval,
                 self._journal.read_clock(),
                 "tier",
-                f"{task}/{int(tier)}",
+                build_tier_subject(task, int(tier)),
                 f"let the commands of {task} run at tier {int(tier)}: {tier.description}",
                 [f"its worker says: {reason[:_MOST_TEXT]}"],
                 settings={"hands": {"tiers": {task: int(tier)}}},
             )
             await self._journal.append(ApprovalRequested(approval=approval))
-        return _ASKED.format(item=_item(task, tier))
+        return _ASKED.format(item=_build_item(task, tier))
 
 
-def _item(task: TaskId, tier: Tier) -> str:
-    return f"tier/{task}/{int(tier)}"
+def _build_item(task: TaskId, tier: Tier) -> str:
+    return build_approval_item("tier", build_tier_subject(task, int(tier)))

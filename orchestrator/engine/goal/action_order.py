@@ -1,4 +1,4 @@
-"""When what is due may begin: at once, unless somebody keeps to an order, as a replay does."""
+"""The order in which due actions begin: at once, unless somebody keeps to an order, as a replay does."""
 
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -16,7 +16,7 @@ class ActionOrder(Protocol):
         ...
 
     def on_waiting(self, busy: int) -> None:
-        """The engine has begun all that is due, and waits for one of `busy` actions to end."""
+        """Note that the engine has begun all that is due, and waits for one of `busy` actions to end."""
         ...
 
 
@@ -25,8 +25,8 @@ class ImmediateOrder:
 
     @asynccontextmanager
     async def wait_for_turn(self, action: Action, state: RunState) -> AsyncIterator[Action]:
-        """The action, at once."""
+        """Give the action back at once."""
         yield action
 
     def on_waiting(self, busy: int) -> None:
-        """Nobody needs to know."""
+        """Ignore it."""

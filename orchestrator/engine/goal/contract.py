@@ -6,6 +6,7 @@ from orchestrator.domain.ids import CommitId
 from orchestrator.domain.judging.check import CheckSpec, Receipt, ReceiptStatus, ReportFormat
 from orchestrator.domain.run.attempt import Exit
 from orchestrator.domain.run.contract import GATE_CRITERION, GOAL_CRITERION, Contract, Criterion
+from orchestrator.domain.run.purpose import Purpose
 from orchestrator.engine.context import RunContext
 from orchestrator.errors import EnvironmentProblem
 from orchestrator.judge.reports.failure_signature import extract_failure_excerpt
@@ -18,7 +19,7 @@ _NOT_FOUND = frozenset({126, 127})
 
 
 def build_contract(goal: str, gate: str, own: Iterable[Criterion] = ()) -> Contract:
-    """The criteria of a run: the goal itself, that nothing which worked is lost, and what its user asks for."""
+    """Return the criteria of a run: the goal itself, that nothing which worked is lost, and what its user asks for."""
     return Contract(
         criteria=(
             Criterion(id=GOAL_CRITERION, text=goal),
@@ -35,8 +36,8 @@ async def run_criteria_on_base(context: RunContext, contract: Contract) -> None:
         EnvironmentProblem: a command cannot be run, so nothing could ever meet its criterion.
     """
     run = context.state.run
-    for criterion, spec in _specs(context, contract):
-        receipt = await context.gate.run_extra_check(spec, run.base, run.base_tree, "contract")
+    for criterion, spec in _iterate_command_criteria(context, contract):
+        receipt = await context.gate.run_extra_check(spec, run.base, run.base_tree, Purpose("contract"))
         _require_started(criterion, receipt)
         if receipt.exit_code in _NOT_FOUND:
             raise EnvironmentProblem(
@@ -47,21 +48,23 @@ async def run_criteria_on_base(context: RunContext, contract: Contract) -> None:
 
 
 async def collect_proofs(context: RunContext, contract: Contract, head: CommitId) -> tuple[CriterionProof, ...]:
-    """What the harness sees of every criterion that has a command, on a commit that landed.
+    """Return what the harness sees of every criterion that has a command, on a commit that landed.
 
     Raises:
         EnvironmentProblem: a command could not be run.
     """
-    tree, purpose = await context.read_tree_id(head), f"iteration {context.state.iteration}"
-    proofs = [await _of_gate(context, await context.gate.judge_tree(head, tree, purpose))]
-    for criterion, spec in _specs(context, contract):
+    tree, purpose = await context.read_tree_id(head), Purpose(f"iteration {context.state.iteration}")
+    proofs = [await _prove_gate(context, await context.gate.judge_tree(head, tree, purpose))]
+    for criterion, spec in _iterate_command_criteria(context, contract):
         receipt = await context.gate.run_extra_check(spec, head, tree, purpose)
         _require_started(criterion, receipt)
-        proofs.append(CriterionProof(id=criterion.id, receipt=receipt.key, red=await _red(context, receipt)))
+        proofs.append(
+            CriterionProof(id=criterion.id, receipt=receipt.key, red=await _describe_failure(context, receipt))
+        )
     return tuple(proofs)
 
 
-def _specs(context: RunContext, contract: Contract) -> Iterator[tuple[Criterion, CheckSpec]]:
+def _iterate_command_criteria(context: RunContext, contract: Contract) -> Iterator[tuple[Criterion, CheckSpec]]:
     timeout_s = context.config.gate.timeout_s
     for criterion in contract.criteria:
         if criterion.command and criterion.id != GATE_CRITERION:
@@ -76,7 +79,7 @@ def _require_started(criterion: Criterion, receipt: Receipt) -> None:
         raise EnvironmentProblem(f"the command `{receipt.command}` of criterion {criterion.id} could not be started")
 
 
-async def _of_gate(context: RunContext, gate: GateResult) -> CriterionProof:
+async def _prove_gate(context: RunContext, gate: GateResult) -> CriterionProof:
     key = gate.receipts[-1]
     if gate.difference.is_green:
         return CriterionProof(id=GATE_CRITERION, receipt=key)
@@ -85,8 +88,8 @@ async def _of_gate(context: RunContext, gate: GateResult) -> CriterionProof:
     return CriterionProof(id=GATE_CRITERION, receipt=key, red="\n".join(lost))
 
 
-async def _red(context: RunContext, receipt: Receipt) -> str:
-    """How a command failed and what it printed; empty if it exits 0."""
+async def _describe_failure(context: RunContext, receipt: Receipt) -> str:
+    """Return how a command failed and what it printed; empty if it exits 0."""
     if receipt.status == ReceiptStatus.COMPLETED and receipt.exit_code == 0:
         return ""
     if receipt.status == ReceiptStatus.COMPLETED:

@@ -42,7 +42,7 @@ async def begin_first_iteration(context: RunContext) -> None:
 
 
 async def judge_iteration(context: RunContext, roles: Roles) -> IterationVerdict | SessionFailure | None:
-    """The verdict on the whole; recorded, once, unless no answer of the judge could be understood.
+    """Return the verdict on the whole; recorded, once, unless no answer of the judge could be understood.
 
     None if a person had a task tried again or changed the contract meanwhile: what was judged is not the whole any
     more. Where the forge's checks are waited for, they come first.
@@ -60,7 +60,7 @@ async def judge_iteration(context: RunContext, roles: Roles) -> IterationVerdict
         return None
     head = await context.read_start_commit()
     proofs = await collect_proofs(context, contract, head)
-    brief = await _brief(context, contract, head, proofs, checks)
+    brief = await _build_brief(context, contract, head, proofs, checks)
     if state.rejudge_count != again:
         return None  # the conversation's name has the new count: it may not begin with what was asked before
     answer = await roles.judge.judge_iteration(brief)
@@ -74,7 +74,7 @@ async def judge_iteration(context: RunContext, roles: Roles) -> IterationVerdict
     return None
 
 
-async def _brief(
+async def _build_brief(
     context: RunContext,
     contract: Contract,
     head: CommitId,
@@ -82,48 +82,45 @@ async def _brief(
     checks: Sequence[ForgeCheck],
 ) -> IterationBrief:
     state, git = context.state, context.repository.git
-    leaves = []
-    for task in state.tasks.values():
-        if task.spec.id != ROOT_TASK:
-            leaves.append(task)
-    receipts = [state.receipts[proof.receipt] for proof in proofs]
+    leaves = [task for task in state.tasks.values() if task.spec.id != ROOT_TASK]
+    receipts = context.list_receipts(proof.receipt for proof in proofs)
     changed = await diff_trees(git, state.run.base, head)
     return IterationBrief(
         goal=state.run.goal,
         number=state.iteration,
         again=state.rejudge_count,
         contract=contract,
-        reports=tuple(map(_judged, leaves)),
-        checks=tuple(map(_named, receipts)),
+        reports=tuple(map(_report_with_verdicts, leaves)),
+        checks=tuple(map(_summarize_citable, receipts)),
         diffstat=await read_diff_stat(git, state.run.base, head) or "nothing changed",
         flaky=tuple(sorted(state.flaky))[:_FLAKY_SHOWN],
         forge=tuple(checks),
         citable=(
             *(task.spec.id for task in leaves),
-            *_names(receipts),
+            *_iterate_receipt_names(receipts),
             *list_check_names(checks, "passed"),
             *changed.paths,
         ),
     )
 
 
-def _names(receipts: Sequence[Receipt]) -> Iterator[str]:
+def _iterate_receipt_names(receipts: Sequence[Receipt]) -> Iterator[str]:
     for receipt in receipts:
         yield from (receipt.kind, receipt.check, receipt.key)
 
 
-def _named(receipt: Receipt) -> CheckSummary:
-    """A receipt in words that begin with what it can be cited by."""
+def _summarize_citable(receipt: Receipt) -> CheckSummary:
+    """Return a receipt in words that begin with what it can be cited by."""
     summary = summarize_receipt(receipt)
     return summary.model_copy(update={"check": f"{receipt.kind} (`{summary.check}`)"})
 
 
-def _judged(task: TaskState) -> TaskReport:
-    """What became of a task, with every verdict on it."""
-    return build_task_report(task).model_copy(update={"verdicts": tuple(_verdicts(task))})
+def _report_with_verdicts(task: TaskState) -> TaskReport:
+    """Return what became of a task, with every verdict on it."""
+    return build_task_report(task).model_copy(update={"verdicts": tuple(_iterate_verdict_lines(task))})
 
 
-def _verdicts(task: TaskState) -> Iterator[str]:
+def _iterate_verdict_lines(task: TaskState) -> Iterator[str]:
     for given in task.verdicts:
         verdict = given.verdict
         yield f"attempt {given.number}: {verdict.kind}, {len(verdict.receipts)} receipts"
@@ -136,7 +133,7 @@ def _verdicts(task: TaskState) -> Iterator[str]:
 
 
 async def ask_to_extend_contract(context: RunContext, verdict: IterationVerdict) -> bool:
-    """Whether a person adds to the contract what the judge misses in it; then planning begins again.
+    """Return True if a person adds to the contract what the judge misses in it; then planning begins again.
 
     Raises:
         PersonNeeded: there is no answer yet.
@@ -144,30 +141,28 @@ async def ask_to_extend_contract(context: RunContext, verdict: IterationVerdict)
     state = context.state
     if not verdict.proposals or state.contract is None:
         return False
-    lines = []
-    for proposal in verdict.proposals:
-        lines.append(f"{proposal.id}: {proposal.text}")
+    lines = [f"{proposal.id}: {proposal.text}" for proposal in verdict.proposals]
     if context.config.approval.mode != "review":
         text = f"the judge misses in the contract: {'; '.join(lines)}"
         await context.journal.append(Noticed(level="info", text=text))
         return False
     title = f"add {len(lines)} to the criteria of the contract"
     added = tuple(Criterion(id=proposal.id, text=proposal.text) for proposal in verdict.proposals)
-    asked = build_run_approval(context, "contract", _asked_as(state), title, lines, criteria=added)
+    asked = build_run_approval(context, "contract", _build_question_subject(state), title, lines, criteria=added)
     if (await ask_person(context, asked)).decision == "deny":
         return False
     reasons = tuple(f"the contract now asks for {line}" for line in lines)
     wanted = state.contract.with_criteria(added)
     await context.journal.append(
         *([ContractFrozen(contract=wanted)] if wanted != state.contract else ()),  # what was asked by an old version
-        *_planning(state, (*verdict.reasons, *reasons), forget=False),
+        *_begin_planning(state, (*verdict.reasons, *reasons), forget=False),
     )
     return True
 
 
-def _asked_as(state: RunState) -> str:
-    """Another name for what is judged anew: an answer holds for what was asked, and for nothing else."""
-    return f"{state.iteration}" + (f"+{state.rejudge_count}" if state.rejudge_count else "")
+def _build_question_subject(state: RunState) -> str:
+    """Return another name for what is judged anew: an answer holds for what was asked, and for nothing else."""
+    return f"{state.iteration}" + f"+{state.rejudge_count}" * bool(state.rejudge_count)
 
 
 async def begin_next_iteration(context: RunContext, verdict: IterationVerdict) -> None:
@@ -178,10 +173,10 @@ async def begin_next_iteration(context: RunContext, verdict: IterationVerdict) -
     """
     if verdict.decision == "restart":
         await close_for_restart(context, verdict.reasons)
-    await context.journal.append(*_planning(context.state, verdict.reasons, forget=verdict.decision == "restart"))
+    await context.journal.append(*_begin_planning(context.state, verdict.reasons, forget=verdict.decision == "restart"))
 
 
-def _planning(state: RunState, reasons: tuple[str, ...], *, forget: bool) -> Sequence[Event]:
+def _begin_planning(state: RunState, reasons: tuple[str, ...], *, forget: bool) -> Sequence[Event]:
     return (
         IterationStarted(number=state.iteration + 1, reasons=reasons, forget=forget),
         PlanningStarted(task=ROOT_TASK, round=state.tasks[ROOT_TASK].rounds + 1),

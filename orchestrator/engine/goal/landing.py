@@ -2,28 +2,28 @@
 
 from collections.abc import Sequence
 
-from orchestrator.domain.ids import CommitId, TaskId, UnitId
-from orchestrator.domain.run.state import parse_unit_task
+from orchestrator.domain.ids import CommitId, TaskId, UnitId, parse_unit_task
 from orchestrator.domain.text.sanitization import sanitize_title
 from orchestrator.engine.context import RunContext
 from orchestrator.queue.composition import MergeComposer
-from orchestrator.queue.lander import Lander, LandingResult
+from orchestrator.queue.lander import Lander, LandingResult, TargetedSearchOptions
 
 
 async def land_tasks(context: RunContext, tasks: Sequence[TaskId]) -> LandingResult:
-    """One round of the queue over these tasks, in this order."""
+    """Return one round of the queue over these tasks, in this order."""
     candidates: dict[UnitId, CommitId] = {}
     for name in tasks:
         task = context.state.tasks[name]
         if task.candidate is not None:
             candidates[task.unit] = task.candidate.commit
     composer = MergeComposer(
-        context.repository.git, candidates, lambda unit: _message(context, unit), context.commit_date
+        context.repository.git, candidates, lambda unit: _build_message(context, unit), context.commit_date
     )
     lander = Lander(context.journal, context.gate, context.branch, context.hooks)
-    return await lander.land_units(f"round {len(context.state.trials) + 1}", tuple(candidates), composer)
+    round_name, targeting = f"round {len(context.state.trials) + 1}", TargetedSearchOptions(ejects_partners=False)
+    return await lander.land_units(round_name, tuple(candidates), composer, targeting)
 
 
-def _message(context: RunContext, unit: UnitId) -> str:
+def _build_message(context: RunContext, unit: UnitId) -> str:
     task = context.state.tasks[parse_unit_task(unit)].spec
     return f"{sanitize_title(task.title)}\n\nOrchestrate-Run: {context.state.run.run}\nOrchestrate-Task: {unit}\n"

@@ -11,13 +11,14 @@ from orchestrator.domain.event.work import (
     TaskCreated,
     TaskEnded,
 )
-from orchestrator.domain.ids import ROOT_TASK, TaskId, build_child_task_id
+from orchestrator.domain.ids import ROOT_TASK, TaskId, build_child_task_id, build_plan_subject, get_task_key
 from orchestrator.domain.run.approval import Approval
 from orchestrator.domain.run.contract import Contract
 from orchestrator.domain.run.criterion_status import list_criterion_statuses
 from orchestrator.domain.run.exit_causes import CAUSE_BY_EXIT
 from orchestrator.domain.run.handoff import Handoff
 from orchestrator.domain.run.plan import Plan, PlanLimits
+from orchestrator.domain.run.purpose import Purpose
 from orchestrator.domain.run.state import TaskState
 from orchestrator.domain.run.task import EndCause, Task, TaskDraft, TaskStatus
 from orchestrator.engine.context import RunContext
@@ -32,24 +33,24 @@ async def run_planning_round(context: RunContext, roles: Roles, task: TaskId) ->
         await context.journal.append(PlanningStarted(task=task, round=state.rounds + 1))
         state = context.state.tasks[task]
     if state.rounds > context.config.plan.max_rounds * context.state.iteration:
-        await _close(context, state)
+        await _close_slice(context, state)
         return
-    workspace = await context.hands.open_workspace(await context.read_start_commit(), f"planning {task}")
+    workspace = await context.hands.open_workspace(await context.read_start_commit(), Purpose.for_planning(task))
     try:
-        result = await roles.planner.plan_slice(_brief(context, state), workspace)
+        result = await roles.planner.plan_slice(_build_brief(context, state), workspace)
     finally:
         await workspace.close()
     match result:
         case Plan():
-            await _accept(context, state, result)
+            await _accept_plan(context, state, result)
         case Handoff():
             await context.journal.append(PlanningEnded(task=task, round=state.rounds, handoff=result))
         case _:
-            await context.journal.append(_failed(task, result))
+            await context.journal.append(_build_failure(task, result))
 
 
-def _failed(task: TaskId, result: SessionFailure) -> TaskEnded:
-    """The end of a slice whose planner gave no plan; what a model or its provider failed at rejects nothing."""
+def _build_failure(task: TaskId, result: SessionFailure) -> TaskEnded:
+    """Return the end of a slice whose planner gave no plan; what a model or its provider failed at rejects nothing."""
     cause = CAUSE_BY_EXIT[result.exit]
     return TaskEnded(
         task=task,
@@ -59,7 +60,7 @@ def _failed(task: TaskId, result: SessionFailure) -> TaskEnded:
     )
 
 
-async def _close(context: RunContext, state: TaskState) -> None:
+async def _close_slice(context: RunContext, state: TaskState) -> None:
     """End a planner's slice when it has planned as often as it may."""
     summary = f"ended after {state.rounds - 1} rounds of planning, which is the limit"
     await context.journal.append(
@@ -67,9 +68,9 @@ async def _close(context: RunContext, state: TaskState) -> None:
     )
 
 
-async def _accept(context: RunContext, state: TaskState, plan: Plan) -> None:
+async def _accept_plan(context: RunContext, state: TaskState, plan: Plan) -> None:
     tasks = build_planned_tasks(state.spec, plan)
-    asked = _question(context, state, tasks)
+    asked = _build_question(context, state, tasks)
     if asked is not None:
         tasks = [task.model_copy(update={"approval": asked.item}) for task in tasks]
     await context.journal.append(
@@ -79,23 +80,27 @@ async def _accept(context: RunContext, state: TaskState, plan: Plan) -> None:
     )
 
 
-def _question(context: RunContext, state: TaskState, tasks: Sequence[Task]) -> Approval | None:
-    """What is to be asked before the tasks of a plan begin; None when they may begin at once."""
+def _build_question(context: RunContext, state: TaskState, tasks: Sequence[Task]) -> Approval | None:
+    """Return what is to be asked before the tasks of a plan begin; None when they may begin at once."""
     settings = context.config.approval
     if settings.mode != "review" or len(tasks) <= settings.max_tasks:
         return None
     title = f"the plan of {state.spec.id}: {len(tasks)} tasks"
     return build_run_approval(
-        context, "plan", f"{state.spec.id}@{state.rounds}", title, [f"{task.id}: {task.title}" for task in tasks]
+        context,
+        "plan",
+        build_plan_subject(state.spec.id, state.rounds),
+        title,
+        [f"{task.id}: {task.title}" for task in tasks],
     )
 
 
 def build_planned_tasks(parent: Task, plan: Plan) -> list[Task]:
-    """The tasks that a plan makes below its planner's own task."""
-    return [_task(parent, draft) for draft in plan.tasks]
+    """Return the tasks that a plan makes below its planner's own task."""
+    return [_build_task(parent, draft) for draft in plan.tasks]
 
 
-def _task(parent: Task, draft: TaskDraft) -> Task:
+def _build_task(parent: Task, draft: TaskDraft) -> Task:
     return Task(
         id=build_child_task_id(parent.id, draft.key),
         parent=parent.id,
@@ -106,12 +111,12 @@ def _task(parent: Task, draft: TaskDraft) -> Task:
 
 
 def build_root_task(goal: str) -> Task:
-    """The root planner's own task."""
+    """Return the root planner's own task."""
     return Task(id=ROOT_TASK, parent=None, depth=0, kind="branch", title="The whole goal", outcome=goal)
 
 
 def build_task_report(state: TaskState) -> TaskReport:
-    """What a planner is told of a task."""
+    """Return what a planner is told of a task."""
     return TaskReport(
         task=state.spec,
         status=state.status,
@@ -123,13 +128,10 @@ def build_task_report(state: TaskState) -> TaskReport:
     )
 
 
-def _brief(context: RunContext, state: TaskState) -> PlanningBrief:
+def _build_brief(context: RunContext, state: TaskState) -> PlanningBrief:
     run, settings = context.state, context.config.plan
     children = list(run.iterate_children(state.spec.id))
-    told = []
-    for child in children:
-        if child.spec.id not in run.hidden_tasks:
-            told.append(child)
+    visible = [child for child in children if child.spec.id not in run.hidden_tasks]
     left_usd, left_tokens = Accounts(run, context.config.budget).get_remaining_budget(state.spec.id)
     return PlanningBrief(
         task=state.spec,
@@ -145,8 +147,8 @@ def _brief(context: RunContext, state: TaskState) -> PlanningBrief:
             left_tokens=left_tokens,
             has_prices=not run.spent.unpriced_calls,
         ),
-        reports=tuple(map(build_task_report, told)),
-        taken=tuple(child.spec.id.rpartition("/")[2] for child in children),
+        reports=tuple(map(build_task_report, visible)),
+        taken=tuple(get_task_key(child.spec.id) for child in children),
         reasons=run.iteration_reasons if state.spec.id == ROOT_TASK else (),
         iteration=run.iteration,
         met=tuple(one.criterion.id for one in list_criterion_statuses(run) if one.was_met_on_base),

@@ -35,7 +35,8 @@ from orchestrator.engine.goal.schedule import (
 from orchestrator.engine.judging.attempt_verdict import judge_attempt
 from orchestrator.engine.pull_request.description import format_goal_body, format_goal_title
 from orchestrator.engine.pull_request.merge import is_being_merged, merge_when_green
-from orchestrator.engine.pull_request.proposal import describe_infrastructure_stops, end_run, propose_landed_work
+from orchestrator.engine.pull_request.proposal import propose_landed_work
+from orchestrator.engine.run_end import describe_infrastructure_stops, end_run
 from orchestrator.errors import LimitReached, PausedByPerson, PersonNeeded
 from orchestrator.ports.roles import Roles, SessionFailure
 
@@ -67,16 +68,16 @@ class GoalRun:
             if self._context.state.contract is None:
                 await iterations.begin_first_iteration(self._context)
             while self._context.state.ended is None:
-                await self._until_quiet(tasks)
+                await self._work_until_quiet(tasks)
                 require_not_stopping(self._context)
                 if self._context.state.pending_approvals:
                     raise build_waiting_error(self._context)
                 await self._close_iteration()
 
-    async def _until_quiet(self, tasks: TaskGroup) -> None:
+    async def _work_until_quiet(self, tasks: TaskGroup) -> None:
         while True:
             self._changed = anyio.Event()
-            for action in self._wanted():
+            for action in self._list_wanted_actions():
                 self._busy[action] = anyio.CancelScope()
                 tasks.start_soon(self._perform, action)
             self._context.action_order.on_waiting(len(self._busy))
@@ -85,11 +86,11 @@ class GoalRun:
             await self._changed.wait()
         if self._limit is not None:
             await ask_to_raise_limit(self._context, self._limit)
-            await self._until_quiet(tasks)
+            await self._work_until_quiet(tasks)
         if self._needed is not None and self._context.state.user_pause is None:
             raise self._needed
 
-    def _wanted(self) -> list[Action]:
+    def _list_wanted_actions(self) -> list[Action]:
         if self._needed is not None:
             return []
         if self._limit is not None and self._budget != self._context.config.budget:
@@ -101,7 +102,7 @@ class GoalRun:
         return [action for action in wanted if not self._is_withdrawn(action)]
 
     def _is_withdrawn(self, action: Action) -> bool:
-        """Also of a task that a planner has just submitted."""
+        """Return True if a task of the action is withdrawn, also one that a planner has just submitted."""
         lineage = self._context.state.iterate_lineage
         return any(self._withdrawn.intersection(lineage(task)) for task in get_action_tasks(action))
 
@@ -114,7 +115,7 @@ class GoalRun:
         try:
             with self._busy[action]:
                 async with self._context.action_order.wait_for_turn(action, self._context.state) as now:
-                    await self._do(now)
+                    await self._carry_out(now)
         except LimitReached as limit:
             self._limit, self._budget = self._limit or limit, budget
             self._halted.add(action)
@@ -152,7 +153,7 @@ class GoalRun:
     def _wake(self) -> None:
         self._changed.set()
 
-    async def _do(self, action: Action) -> None:
+    async def _carry_out(self, action: Action) -> None:
         context, roles = self._context, self._roles
         match action:
             case PlanRound(task):
@@ -172,28 +173,30 @@ class GoalRun:
         """Judge what landed; then end the run or plan again."""
         state = self._context.state
         if not state.landings:
-            await self._end_empty()
+            await self._end_without_landing()
             return
         root = state.tasks[ROOT_TASK]
         if root.status != TaskStatus.DONE:
-            await self._end("partial", f"the planner of the whole goal gave up: {root.reason}")
+            await self._end_landed("partial", f"the planner of the whole goal gave up: {root.reason}")
             return
         again = state.rejudge_count
         verdict = await iterations.judge_iteration(self._context, self._roles)
         if verdict is None:
             return
         if isinstance(verdict, SessionFailure):
-            await self._end("partial", f"what landed could not be judged: {verdict.exit} {verdict.detail}")
+            await self._end_landed("partial", f"what landed could not be judged: {verdict.exit} {verdict.detail}")
         elif await iterations.ask_to_extend_contract(self._context, verdict) or state.rejudge_count != again:
             return
         elif verdict.decision == "done":
-            await self._end("done", "every criterion of the contract is met")
+            await self._end_landed("done", "every criterion of the contract is met")
         elif state.iteration >= self._context.config.run.max_iterations:
-            await self._end("partial", f"not reached after {state.iteration} iterations: {_reasons(verdict)}")
+            await self._end_landed(
+                "partial", f"not reached after {state.iteration} iterations: {_join_reasons(verdict)}"
+            )
         else:
             await iterations.begin_next_iteration(self._context, verdict)
 
-    async def _end_empty(self) -> None:
+    async def _end_without_landing(self) -> None:
         state = self._context.state
         if stopped := describe_infrastructure_stops(state):
             reason = f"no task could land, and none because of its work: {stopped}"
@@ -208,7 +211,7 @@ class GoalRun:
         else:
             await end_run(self._context, "failed", f"there is no plan: {root.reason}")
 
-    async def _end(self, outcome: RunOutcome, reason: str) -> None:
+    async def _end_landed(self, outcome: RunOutcome, reason: str) -> None:
         """Open the pull request, merge it where that is asked for, and end the run.
 
         It does not end where a person has a task tried again meanwhile.
@@ -224,5 +227,5 @@ class GoalRun:
             await end_run(context, outcome, reason)
 
 
-def _reasons(verdict: IterationVerdict) -> str:
+def _join_reasons(verdict: IterationVerdict) -> str:
     return "; ".join(verdict.reasons)

@@ -1,10 +1,10 @@
-"""What is due, as a pure function of the state. What is being done already is told by `busy`."""
+"""The actions that are due, as a pure function of the state; `busy` are those under way."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from orchestrator.domain.event.landing import UnitEjected
-from orchestrator.domain.ids import TaskId
+from orchestrator.domain.ids import TaskId, build_landing_item
 from orchestrator.domain.judging.verdict import VerdictKind
 from orchestrator.domain.run.state import RunState, TaskState
 from orchestrator.domain.run.task import EndCause, TaskStatus
@@ -70,33 +70,32 @@ _WORK = StartAttempt | ContinueAttempt
 
 
 def list_due_actions(state: RunState, bounds: ScheduleLimits, busy: frozenset[Action]) -> list[Action]:
-    """Everything that may begin now, in plan order, without what is busy and without more workers than allowed.
+    """Return everything that may begin now, in plan order, without what is busy and without more workers than allowed.
 
     While the run drains or its budget is spent, only what needs no new work is due: verdicts and landings. While it is
     paused, nothing is.
     """
-    busy_tasks = {task for action in busy for task in get_action_tasks(action)}
-    wanted = [
-        action
-        for task in state.tasks.values()
-        if task.spec.id not in busy_tasks and (action := _next(state, task, bounds)) is not None
-    ]
     if state.user_pause is not None:
         return []
+    busy_tasks = {task for action in busy for task in get_action_tasks(action)}
+    wanted = []
+    for task in state.tasks.values():
+        if task.spec.id not in busy_tasks and (action := _find_next_action(state, task, bounds)) is not None:
+            wanted.append(action)
     if state.is_draining or bounds.finish_only:
         wanted = [action for action in wanted if isinstance(action, JudgeAttempt | EndTask)]
     free = bounds.max_workers - sum(isinstance(action, _WORK) for action in busy)
-    return [*_without_excess(wanted, free), *_landing(state, busy)]
+    return [*_limit_workers(wanted, free), *_list_landing(state, busy)]
 
 
 def get_action_tasks(action: Action) -> tuple[TaskId, ...]:
-    """The tasks that an action is about."""
+    """Return the tasks that an action is about."""
     if isinstance(action, LandTasks):
         return action.tasks
     return (action.task,)
 
 
-def _without_excess(wanted: list[Action], free: int) -> Iterator[Action]:
+def _limit_workers(wanted: list[Action], free: int) -> Iterator[Action]:
     for action in wanted:
         if isinstance(action, _WORK):
             free -= 1
@@ -105,11 +104,11 @@ def _without_excess(wanted: list[Action], free: int) -> Iterator[Action]:
         yield action
 
 
-def _next(state: RunState, task: TaskState, bounds: ScheduleLimits) -> Action | None:
+def _find_next_action(state: RunState, task: TaskState, bounds: ScheduleLimits) -> Action | None:
     name = task.spec.id
     match task.status:
         case TaskStatus.PLANNED:
-            return _first(state, task)
+            return _start_planned(state, task)
         case TaskStatus.PLANNING:
             return PlanRound(name)
         case TaskStatus.WAITING if all(child.status.is_terminal for child in state.iterate_children(name)):
@@ -120,15 +119,23 @@ def _next(state: RunState, task: TaskState, bounds: ScheduleLimits) -> Action | 
             if task.verdict is None:
                 return JudgeAttempt(name)
             return _after_verdict(state, task, bounds)
-        case TaskStatus.QUEUED if task.ejection is not None:
-            return _again(state, task, bounds, "the queue ejected it", _why_ejected(task.ejection))
-        case TaskStatus.QUEUED if (reason := _denied(state, f"landing/{task.unit}")) is not None:
-            reason = f"a person did not let it land: {reason}"
-            return EndTask(name, TaskStatus.REJECTED, reason, EndCause.REFUSED_BY_PERSON)
+        case TaskStatus.QUEUED:
+            return _after_queue(state, task, bounds)
     return None
 
 
-def _why_ejected(ejection: UnitEjected) -> EndCause:
+def _after_queue(state: RunState, task: TaskState, bounds: ScheduleLimits) -> Action | None:
+    """Return what follows an ejection, or a person's no to the landing; None while the task may land."""
+    if task.ejection is not None:
+        return _try_again(state, task, bounds, "the queue ejected it", _classify_ejection(task.ejection))
+    reason = _explain_denial(state, build_landing_item(task.unit))
+    if reason is None:
+        return None
+    text = f"a person did not let it land: {reason}"
+    return EndTask(task.spec.id, TaskStatus.REJECTED, text, EndCause.REFUSED_BY_PERSON)
+
+
+def _classify_ejection(ejection: UnitEjected) -> EndCause:
     if ejection.conflict:
         return EndCause.CONFLICT
     if ejection.difference.is_unsettled:
@@ -136,24 +143,24 @@ def _why_ejected(ejection: UnitEjected) -> EndCause:
     return EndCause.RED_TOGETHER
 
 
-def _denied(state: RunState, item: str) -> str | None:
-    """Why a question was answered with no; None when it was not."""
+def _explain_denial(state: RunState, item: str) -> str | None:
+    """Return why a question was answered with no; None when it was not."""
     answer = state.approvals.get(item)
     if answer and answer.decision == "deny":
         return answer.reason or f"denied by {answer.by}"
     return None
 
 
-def _waits(state: RunState, item: str) -> bool:
+def _is_unanswered(state: RunState, item: str) -> bool:
     answer = state.approvals.get(item)
     return answer is not None and answer.decision != "approve"
 
 
-def _first(state: RunState, task: TaskState) -> Action | None:
-    if (reason := _denied(state, task.spec.approval)) is not None:
+def _start_planned(state: RunState, task: TaskState) -> Action | None:
+    if (reason := _explain_denial(state, task.spec.approval)) is not None:
         reason = f"a person did not approve the plan: {reason}"
         return EndTask(task.spec.id, TaskStatus.CANCELLED, reason, EndCause.REFUSED_BY_PERSON)
-    if _waits(state, task.spec.approval):
+    if _is_unanswered(state, task.spec.approval):
         return None
     needed = [state.tasks[name] for name in task.spec.depends_on]
     for other in needed:
@@ -174,7 +181,7 @@ def _after_verdict(state: RunState, task: TaskState, bounds: ScheduleLimits) -> 
     reasons, cause = "; ".join(given.verdict.reasons), given.verdict.cause
     if given.verdict.kind in _ENDS:
         return EndTask(task.spec.id, _ENDS[given.verdict.kind], reasons, cause)
-    return _again(state, task, bounds, reasons, cause or EndCause.NO_ATTEMPT_LEFT)
+    return _try_again(state, task, bounds, reasons, cause or EndCause.NO_ATTEMPT_LEFT)
 
 
 _ENDS = {
@@ -184,17 +191,14 @@ _ENDS = {
 }
 
 
-def _again(state: RunState, task: TaskState, bounds: ScheduleLimits, reason: str, cause: EndCause) -> Action | None:
-    """The next try, once there is an answer to what the last one asked for.
+def _try_again(state: RunState, task: TaskState, bounds: ScheduleLimits, reason: str, cause: EndCause) -> Action | None:
+    """Return the next try, once there is an answer to what the last one asked for.
 
     Attempts that a model or its provider ended do not count against the others, but there may be no more of them.
     """
     if any(wish.is_open for wish in state.list_tier_requests(task.spec.id)):
         return None
-    exits = []
-    for end in task.ends:
-        if end.number > task.earlier_attempts:
-            exits.append(end.exit)
+    exits = [end.exit for end in task.ends if end.number > task.earlier_attempts]
     tries, failed = len(task.attempts) - task.earlier_attempts, sum(ended.is_infrastructure for ended in exits)
     if max(failed, tries - failed) < bounds.max_attempts:
         return StartAttempt(task.spec.id)
@@ -206,12 +210,16 @@ def _again(state: RunState, task: TaskState, bounds: ScheduleLimits, reason: str
     return EndTask(task.spec.id, TaskStatus.REJECTED, text, cause)
 
 
-def _landing(state: RunState, busy: frozenset[Action]) -> Iterator[LandTasks]:
+def _list_landing(state: RunState, busy: frozenset[Action]) -> Iterator[LandTasks]:
     if any(isinstance(action, LandTasks) for action in busy):
         return
     queued = []
     for task in state.tasks.values():
-        if task.status == TaskStatus.QUEUED and task.ejection is None and not _waits(state, f"landing/{task.unit}"):
+        if (
+            task.status == TaskStatus.QUEUED
+            and task.ejection is None
+            and not _is_unanswered(state, build_landing_item(task.unit))
+        ):
             queued.append(task.spec.id)
     if queued:
         yield LandTasks(tuple(queued))

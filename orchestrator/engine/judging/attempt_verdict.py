@@ -30,8 +30,8 @@ from worktrees.safety.path_rules import escape_path
 async def judge_attempt(context: RunContext, roles: Roles, task: TaskId) -> None:
     """Judge the latest attempt at a task: rules, gate, its own checks, then the lenses; the first red ends it."""
     state = context.state.tasks[task]
-    others = _beside(context.state, state)  # as they are now: whoever ends while this is judged was at work
-    evidence = await _evidence(context, roles, state, others)
+    others = _list_parallel(context.state, state)  # as they are now: whoever ends while this is judged was at work
+    evidence = await _collect_evidence(context, roles, state, others)
     number = len(state.attempts)
     verdict = await apply_verdict_veto(context, task, decide_verdict(evidence))
     asked = None
@@ -45,21 +45,23 @@ async def judge_attempt(context: RunContext, roles: Roles, task: TaskId) -> None
     await notify_verdict_given(context, task)
 
 
-def _beside(run: RunState, state: TaskState) -> tuple[Task, ...]:
-    """The tasks that are at work beside one, or still to come."""
+def _list_parallel(run: RunState, state: TaskState) -> tuple[Task, ...]:
+    """Return the tasks that are at work beside one, or still to come."""
     specs = {name: task.spec for name, task in run.tasks.items()}
     return list_parallel_tasks(
         state.spec, specs, [task.spec for task in run.tasks.values() if not task.status.is_terminal]
     )
 
 
-async def _evidence(context: RunContext, roles: Roles, state: TaskState, others: Sequence[Task]) -> VerdictEvidence:
+async def _collect_evidence(
+    context: RunContext, roles: Roles, state: TaskState, others: Sequence[Task]
+) -> VerdictEvidence:
     end, candidate = state.ends[-1], state.candidate
-    evidence = VerdictEvidence(exit=end.exit, detail=end.detail, revisions=_revisions(state))
+    evidence = VerdictEvidence(exit=end.exit, detail=end.detail, revisions=_count_revisions(state))
     if end.exit != Exit.FINISHED or candidate is None:
         return evidence
     changes = await read_candidate_changes(context.repository.git, state.attempts[-1].base, candidate.commit)
-    evidence = evidence.with_changes(findings=await _findings(context, state, candidate, changes, others))
+    evidence = evidence.with_changes(findings=await _collect_findings(context, state, candidate, changes, others))
     if any(finding.is_blocking for finding in evidence.findings):
         return evidence
     evidence = await collect_test_evidence(context, state, candidate, changes, evidence)
@@ -68,8 +70,8 @@ async def _evidence(context: RunContext, roles: Roles, state: TaskState, others:
     return evidence.with_changes(votes=await collect_lens_votes(context, roles, state, candidate, evidence))
 
 
-def _revisions(state: TaskState) -> int:
-    """How many revisions in a row led to the latest attempt."""
+def _count_revisions(state: TaskState) -> int:
+    """Return how many revisions in a row led to the latest attempt."""
     count = 0
     for attempt in reversed(state.attempts):
         if attempt.mode != "revise":
@@ -78,7 +80,7 @@ def _revisions(state: TaskState) -> int:
     return count
 
 
-async def _findings(
+async def _collect_findings(
     context: RunContext, state: TaskState, candidate: CandidateTaken, changes: CandidateChanges, others: Sequence[Task]
 ) -> tuple[Finding, ...]:
     base = state.attempts[-1].base

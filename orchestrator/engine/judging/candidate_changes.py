@@ -1,4 +1,4 @@
-"""What a candidate changed, read from git for the judge's rules, and its code under the base's own tests."""
+"""The changes of a candidate, read from git for the judge's rules, and its code under the base's own tests."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -34,29 +34,29 @@ class CandidateChanges:
 
 
 async def read_candidate_changes(git: Git, base: CommitId, candidate: CommitId) -> CandidateChanges:
-    """The changes from one commit to another; renames are a removal and an addition.
+    """Return the changes from one commit to another; renames are a removal and an addition.
 
     Raises:
         GitError: one of them does not exist.
     """
-    files = await _files(git, base, candidate, await compare_trees(git, base, candidate))
+    files = await _read_files(git, base, candidate, await compare_trees(git, base, candidate))
     changed = await diff_trees(git, base, candidate)
     sizes = {}
     for file in changed.files:
         sizes[file.path] = file.added + file.removed
-    return CandidateChanges(files, _added(changed), tuple(_hunks(changed)), sizes)
+    return CandidateChanges(files, _list_added_lines(changed), tuple(_iterate_hunks(changed)), sizes)
 
 
-async def _files(git: Git, base: str, candidate: str, delta: Sequence[TreeChange]) -> tuple[ChangedFile, ...]:
+async def _read_files(git: Git, base: str, candidate: str, delta: Sequence[TreeChange]) -> tuple[ChangedFile, ...]:
     looked = sorted(delta, key=lambda change: not needs_content(change.path))[:_MOST_FILES]
-    old = await _contents(git, base, [c.path for c in looked if c.old_mode])
-    new = await _contents(git, candidate, [c.path for c in looked if c.new_mode])
+    old = await _read_contents(git, base, [c.path for c in looked if c.old_mode])
+    new = await _read_contents(git, candidate, [c.path for c in looked if c.new_mode])
     return tuple(
         ChangedFile(c.path, old.get(c.path), new.get(c.path), old_mode=c.old_mode, new_mode=c.new_mode) for c in delta
     )
 
 
-async def _contents(git: Git, commit: str, paths: Sequence[str]) -> dict[str, bytes]:
+async def _read_contents(git: Git, commit: str, paths: Sequence[str]) -> dict[str, bytes]:
     names = []
     for path in paths:
         names.append(f"{commit}:{path}".encode("utf-8", "surrogateescape"))
@@ -64,7 +64,7 @@ async def _contents(git: Git, commit: str, paths: Sequence[str]) -> dict[str, by
     return {path: blob.content for path, blob in zip(paths, found, strict=True) if blob and blob.kind == "blob"}
 
 
-def _added(changed: Diff) -> tuple[AddedLine, ...]:
+def _list_added_lines(changed: Diff) -> tuple[AddedLine, ...]:
     return tuple(
         AddedLine(escape_path(file.path), line.new_number or 0, line.text)
         for file in changed.files
@@ -74,7 +74,7 @@ def _added(changed: Diff) -> tuple[AddedLine, ...]:
     )
 
 
-def _hunks(changed: Diff) -> Iterator[DiffHunk]:
+def _iterate_hunks(changed: Diff) -> Iterator[DiffHunk]:
     for file in changed.files:
         for hunk in file.hunks:
             lines = hunk.lines
@@ -94,7 +94,7 @@ class RestoredCommit:
 async def create_restored_commit(
     git: Git, commit: CommitId, source: CommitId, paths: Sequence[str], when: str, message: str
 ) -> RestoredCommit | None:
-    """The commit with `paths` as `source` has them; None if that changes nothing."""
+    """Return the commit with `paths` as `source` has them; None if that changes nothing."""
     wanted = frozenset(paths)
     back = {}
     for change in await compare_trees(git, commit, source):

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from orchestrator.domain.event.work import CandidateTaken
 from orchestrator.domain.judging.check import CANARY_CHECK, CheckSpec, Difference, Receipt, ReportFormat
+from orchestrator.domain.run.purpose import Purpose
 from orchestrator.domain.run.state import TaskState
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.judging.candidate_changes import CandidateChanges, create_restored_commit
@@ -29,55 +30,51 @@ async def collect_test_evidence(
     changes: CandidateChanges,
     evidence: VerdictEvidence,
 ) -> VerdictEvidence:
-    """The evidence with what the tests say of a candidate; the first check that is red ends it."""
-    purpose = f"{state.spec.id} attempt {candidate.number}"
+    """Return the evidence with what the tests say of a candidate; the first check that is red ends it."""
+    purpose = Purpose.for_attempt(state.spec.id, candidate.number)
     gate = await context.gate.judge_tree(candidate.commit, candidate.tree, purpose, reruns=context.config.gate.reruns)
-    receipts = []
-    for key in gate.receipts:
-        receipts.append(context.state.receipts[key])
-    difference = gate.difference
+    keys, difference = [*gate.receipts], gate.difference
     if difference.is_green and (canaries := await run_canaries(context, candidate, purpose)):
-        receipts += [context.state.receipts[key] for key in canaries.receipts]
+        keys += canaries.receipts
         difference += canaries.difference
-    if difference.is_green and (held := await _held(context, state, candidate, changes, purpose)):
-        receipts += [context.state.receipts[key] for key in held.receipts]
-        difference += _beside(difference, held.difference)
-    own = await _own(context, state, candidate, purpose) if difference.is_green else []
-    if not difference.is_green:
-        red = receipts[-1:]
-    else:
-        red = [receipt for receipt, how in own if how]
-    receipts += [receipt for receipt, _ in own]
-    shown = NewTestsReport()
-    if difference.is_green and not red:
-        shown = await run_new_tests_on_base(context, state, candidate, changes, purpose)
-        receipts += shown.receipts
-    found = check_change(ChangeFacts(difference=difference, new_tests=shown.outcomes))
+    if difference.is_green and (held := await _judge_with_base_tests(context, state, candidate, changes, purpose)):
+        keys += held.receipts
+        difference += _compare_with_base_tests(difference, held.difference)
+    failed: dict[str, str] = {}
+    new_tests = NewTestsReport()
+    red = keys[-1:]
+    if difference.is_green:
+        ran, failed = await _run_own_checks(context, state, candidate, purpose)
+        keys, red = [*keys, *ran], [*failed]
+        if not failed:
+            new_tests = await run_new_tests_on_base(context, state, candidate, changes, purpose)
+            keys += [receipt.key for receipt in new_tests.receipts]
+    found = check_change(ChangeFacts(difference=difference, new_tests=new_tests.outcomes))
     return evidence.with_changes(
         findings=(*evidence.findings, *found),
         difference=difference,
-        failed_checks=tuple(how for _, how in own if how),
-        receipts=tuple(receipt.key for receipt in receipts),
-        excerpt=await _excerpt(context, difference, red),
+        failed_checks=tuple(failed.values()),
+        receipts=tuple(keys),
+        excerpt=await _read_excerpt(context, difference, context.list_receipts(red)),
     )
 
 
-async def _held(
-    context: RunContext, state: TaskState, candidate: CandidateTaken, changes: CandidateChanges, purpose: str
+async def _judge_with_base_tests(
+    context: RunContext, state: TaskState, candidate: CandidateTaken, changes: CandidateChanges, purpose: Purpose
 ) -> GateResult | None:
-    """The gate's word on the candidate's code under the tests of its base; None if it left those alone."""
+    """Return the gate's word on the candidate's code under the tests of its base; None if it left those alone."""
     paths = list_held_back_tests(changes.files, build_grant_matcher(state.spec.grants))
     git, base = context.repository.git, state.attempts[-1].base
     message = "The candidate's code under the tests of its base"
     held = await create_restored_commit(git, candidate.commit, base, paths, context.commit_date, message)
     if held is None:
         return None
-    purpose, reruns = f"{purpose}, tests as on its base", context.config.gate.reruns
+    purpose, reruns = purpose.with_detail("tests as on its base"), context.config.gate.reruns
     return await context.gate.judge_tree(held.commit, held.tree, purpose, reruns=reruns)
 
 
-def _beside(difference: Difference, held: Difference) -> Difference:
-    """What the tests of the base, without the change's own to tests, say against a change that is green with them."""
+def _compare_with_base_tests(difference: Difference, held: Difference) -> Difference:
+    """Return what the base's tests say against a change that is green with its own changes to tests."""
     if held.is_unsettled:
         return held
     if not held.is_green:
@@ -87,21 +84,23 @@ def _beside(difference: Difference, held: Difference) -> Difference:
     return Difference(flaky=held.flaky)
 
 
-async def _own(
-    context: RunContext, state: TaskState, candidate: CandidateTaken, purpose: str
-) -> list[tuple[Receipt, str]]:
-    """The receipt of each of the task's own checks, and how it failed; nothing if it did not."""
-    ran = []
+async def _run_own_checks(
+    context: RunContext, state: TaskState, candidate: CandidateTaken, purpose: Purpose
+) -> tuple[list[str], dict[str, str]]:
+    """Run the task's own checks; return the keys of their receipts, and how those failed that did."""
+    ran: list[str] = []
+    failed: dict[str, str] = {}
     for number, command in enumerate(state.spec.checks, start=1):
         spec = CheckSpec(id=f"task-{number}", run=command, report=ReportFormat.EXIT_CODE, timeout_s=600)
         receipt = await context.gate.run_extra_check(spec, candidate.commit, candidate.tree, purpose)
-        how = f"`{command}` {describe_broken_run(spec, receipt) or f'exits {receipt.exit_code}'}"
-        ran.append((receipt, how if receipt.exit_code != 0 else ""))
-    return ran
+        ran.append(receipt.key)
+        if receipt.exit_code != 0:
+            failed[receipt.key] = f"`{command}` {describe_broken_run(spec, receipt) or f'exits {receipt.exit_code}'}"
+    return ran, failed
 
 
-async def _excerpt(context: RunContext, difference: Difference, red: Sequence[Receipt]) -> str:
-    """What the first receipt that speaks against the candidate holds of it."""
+async def _read_excerpt(context: RunContext, difference: Difference, red: Sequence[Receipt]) -> str:
+    """Return what the first receipt that speaks against the candidate holds of it."""
     if not red or red[0].kind == CANARY_CHECK:
         return ""
     output = await context.journal.read_text(red[0].output)

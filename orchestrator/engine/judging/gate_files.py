@@ -11,7 +11,7 @@ from orchestrator.judge.files.path_protection import is_test_path
 from orchestrator.judge.gate_files.command_words import join_path
 from orchestrator.judge.gate_files.finder import GateFileFinder, fold_path, iterate_imported_names
 from worktrees.git import Git
-from worktrees.object_store.trees import TreeEntry, list_tree, read_blobs
+from worktrees.object_store.trees import TreeEntry, list_tree, read_entry_contents
 
 _HOPS = 3
 """How far files are followed that name others."""
@@ -35,7 +35,7 @@ async def find_gate_files(context: RunContext, base: CommitId, files: Sequence[C
     imported = frozenset(name for test in await _read_tests(git, tree) for name in iterate_imported_names(test))
     reader = GateFileFinder(tree, imported, links)
     checks = [check.run for check in context.gate.checks]
-    named = await _named_by(git, reader, tree, [*checks, *_other_commands(context)])
+    named = await _follow_names(git, reader, tree, [*checks, *_other_commands(context)])
     added = GateFileFinder([*tree, *(file.path for file in files if file.is_new)], imported, links)
     taken = []
     for check in checks:
@@ -46,7 +46,7 @@ async def find_gate_files(context: RunContext, base: CommitId, files: Sequence[C
 
 
 def _other_commands(context: RunContext) -> Iterator[str]:
-    """Commands of the contract and of hooks. A file that only they name may have to be made first."""
+    """Yield commands of the contract and of hooks. A file that only they name may have to be made first."""
     contract = context.state.contract
     for one in contract.criteria if contract else ():
         if one.command:
@@ -55,14 +55,14 @@ def _other_commands(context: RunContext) -> Iterator[str]:
         yield hook.run
 
 
-async def _named_by(
+async def _follow_names(
     git: Git, reader: GateFileFinder, tree: Mapping[str, TreeEntry], commands: Sequence[str]
 ) -> set[str]:
-    named, fresh = set[str](), await to_thread.run_sync(_named_in_commands, reader, commands)
+    named, fresh = set[str](), await to_thread.run_sync(_find_in_commands, reader, commands)
     for _ in range(_HOPS):
-        contents = await _read(git, [tree[path] for path in fresh])
+        contents = await _read_small_files(git, [tree[path] for path in fresh])
         named |= fresh.keys()
-        found = await to_thread.run_sync(_named_in_files, reader, contents, fresh)
+        found = await to_thread.run_sync(_find_in_files, reader, contents, fresh)
         fresh = {}
         for path, words in found.items():
             if path not in named:
@@ -70,15 +70,15 @@ async def _named_by(
     return named | fresh.keys()
 
 
-def _named_in_commands(reader: GateFileFinder, commands: Sequence[str]) -> _Named:
-    return _together(reader.find_named_files(command) for command in commands)
+def _find_in_commands(reader: GateFileFinder, commands: Sequence[str]) -> _Named:
+    return _join_named(reader.find_named_files(command) for command in commands)
 
 
-def _named_in_files(reader: GateFileFinder, contents: Mapping[str, bytes], named: _Named) -> _Named:
-    return _together(reader.find_followed_files(path, text, named[path]) for path, text in contents.items())
+def _find_in_files(reader: GateFileFinder, contents: Mapping[str, bytes], named: _Named) -> _Named:
+    return _join_named(reader.find_followed_files(path, text, named[path]) for path, text in contents.items())
 
 
-def _together(found: Iterator[_Named]) -> _Named:
+def _join_named(found: Iterator[_Named]) -> _Named:
     joined: dict[str, frozenset[str]] = {}
     for one in found:
         for path, words in one.items():
@@ -86,24 +86,21 @@ def _together(found: Iterator[_Named]) -> _Named:
     return joined
 
 
-async def _read(git: Git, entries: Sequence[TreeEntry]) -> Mapping[str, bytes]:
-    """Path → content of those that are not too large, as many as are read at all."""
+async def _read_small_files(git: Git, entries: Sequence[TreeEntry]) -> Mapping[str, bytes]:
+    """Return path → content of those that are not too large, as many as are read at all."""
     small = [one for one in entries if (one.size or 0) <= _MOST_BYTES and one.mode != SYMLINK_MODE][:_MOST_READ]
-    blobs = await read_blobs(git, [one.oid for one in small])
-    return {one.path: blobs[one.oid] for one in small}
+    return await read_entry_contents(git, small)
 
 
 async def _read_tests(git: Git, tree: Mapping[str, TreeEntry]) -> Sequence[bytes]:
-    return list((await _read(git, [entry for path, entry in tree.items() if is_test_path(path)])).values())
+    return list((await _read_small_files(git, [entry for path, entry in tree.items() if is_test_path(path)])).values())
 
 
 async def _read_links(git: Git, tree: Mapping[str, TreeEntry]) -> Mapping[str, str]:
     links = [entry for entry in tree.values() if entry.mode == SYMLINK_MODE][:_MOST_READ]
-    blobs = await read_blobs(git, [entry.oid for entry in links])
     found = {}
-    for entry in links:
-        folder = entry.path.rpartition("/")[0]
-        target = join_path(folder, blobs[entry.oid].decode("utf-8", "surrogateescape"))
+    for path, content in (await read_entry_contents(git, links)).items():
+        target = join_path(path.rpartition("/")[0], content.decode("utf-8", "surrogateescape"))
         if target:
-            found[entry.path] = target
+            found[path] = target
     return found

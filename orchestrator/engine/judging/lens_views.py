@@ -14,7 +14,7 @@ from orchestrator.judge.review.patch_order import order_patch
 from orchestrator.judge.source.hidden_text import escape_hidden_text
 from worktrees.diffs.file_diffs import Diff, diff_trees, read_diff_text
 from worktrees.git import Git
-from worktrees.object_store.trees import TreeEntry, list_tree, read_blobs
+from worktrees.object_store.trees import TreeEntry, list_tree, read_entry_contents
 from worktrees.safety.path_rules import escape_path
 
 _CUT_CHARS = 20_000
@@ -23,7 +23,7 @@ _FILE_BYTES = 1_000_000
 
 
 async def read_lens_view(context: RunContext, view: LensView, base: CommitId, candidate: CommitId) -> ReviewMaterial:
-    """What a lens with this view shows of a candidate.
+    """Return what a lens with this view shows of a candidate.
 
     Raises:
         GitError: one of the commits does not exist.
@@ -34,43 +34,39 @@ async def read_lens_view(context: RunContext, view: LensView, base: CommitId, ca
         case LensView.DIFF:
             text = escape_hidden_text(await read_diff_text(git, base, candidate))
             text, unseen = order_patch(text, changed, MAX_VIEW_CHARS)
+            text = _limit_text(context, text)
             if unseen:
-                told = f"\n[not shown, or not wholly: {join_limited(map(escape_path, unseen), 10)}]"
-            else:
-                told = ""
-            return build_diff_view(_bounded(context, text) + told, changed, unseen)
+                text += f"\n[not shown, or not wholly: {join_limited(map(escape_path, unseen), 10)}]"
+            return build_diff_view(text, changed, unseen)
         case LensView.CODE:
-            shown = await _code(git, changed, base, candidate)
+            shown = await _read_code(git, changed, base, candidate)
         case LensView.CODEBASE:
-            shown = await _codebase(git, changed, candidate)
-    return shown.model_copy(update={"text": _bounded(context, shown.text)})
+            shown = await _read_codebase(git, changed, candidate)
+    return shown.model_copy(update={"text": _limit_text(context, shown.text)})
 
 
-def _bounded(context: RunContext, text: str) -> str:
+def _limit_text(context: RunContext, text: str) -> str:
     if len(text) <= MAX_VIEW_CHARS:
         return text
-    shown = context.journal.redact_text(text[: MAX_VIEW_CHARS + _CUT_CHARS])[
-        :MAX_VIEW_CHARS
-    ]  # before it could be cut in two
-    return f"{shown}\n[{len(text) - MAX_VIEW_CHARS} more characters are not shown]"
+    text, more = text[: MAX_VIEW_CHARS + _CUT_CHARS], len(text) - MAX_VIEW_CHARS
+    shown = context.journal.redact_text(text)[:MAX_VIEW_CHARS]  # before a secret could be cut in two
+    return f"{shown}\n[{more} more characters are not shown]"
 
 
-async def _code(git: Git, changed: Diff, base: CommitId, candidate: CommitId) -> ReviewMaterial:
+async def _read_code(git: Git, changed: Diff, base: CommitId, candidate: CommitId) -> ReviewMaterial:
     texts = [file for file in changed.files if file.hunks]
-    old = await _contents(git, await _entries(git, base, (file.old_path or file.path for file in texts)))
-    new = await _contents(git, await _entries(git, candidate, (file.path for file in texts)))
+    old = await _read_contents(git, await _list_entries(git, base, (file.old_path or file.path for file in texts)))
+    new = await _read_contents(git, await _list_entries(git, candidate, (file.path for file in texts)))
     sides = {}
     for file in texts:
         sides[file.path] = (old.get(file.old_path or file.path), new.get(file.path))
     return await to_thread.run_sync(build_code_view, changed, sides)
 
 
-async def _codebase(git: Git, changed: Diff, candidate: CommitId) -> ReviewMaterial:
-    tree = {}
-    for entry in await list_tree(git, candidate):
-        tree[entry.path] = entry
+async def _read_codebase(git: Git, changed: Diff, candidate: CommitId) -> ReviewMaterial:
+    tree = {entry.path: entry for entry in await list_tree(git, candidate)}
     there = [tree[path] for path in changed.paths if path in tree]
-    contents = await _contents(git, there)
+    contents = await _read_contents(git, there)
     return build_codebase_view(
         {entry.path: contents.get(entry.path) for entry in there},
         [path for path in changed.paths if path not in tree],
@@ -78,18 +74,17 @@ async def _codebase(git: Git, changed: Diff, candidate: CommitId) -> ReviewMater
     )
 
 
-async def _entries(git: Git, commit: CommitId, paths: Iterable[str]) -> list[TreeEntry]:
+async def _list_entries(git: Git, commit: CommitId, paths: Iterable[str]) -> list[TreeEntry]:
     wanted = list(paths)
     if wanted:
         return [entry for entry in await list_tree(git, commit, wanted) if entry.path in wanted]
     return []
 
 
-async def _contents(git: Git, entries: Iterable[TreeEntry]) -> dict[str, bytes]:
-    """The contents of plain files that are not too large, by path."""
-    read = []
-    for e in entries:
-        if e.kind == "blob" and e.mode != SYMLINK_MODE and (e.size or 0) <= _FILE_BYTES:
-            read.append(e)
-    blobs = await read_blobs(git, [entry.oid for entry in read])
-    return {entry.path: blobs[entry.oid] for entry in read}
+async def _read_contents(git: Git, entries: Iterable[TreeEntry]) -> dict[str, bytes]:
+    """Return the contents of plain files that are not too large, by path."""
+    small = []
+    for entry in entries:
+        if entry.kind == "blob" and entry.mode != SYMLINK_MODE and (entry.size or 0) <= _FILE_BYTES:
+            small.append(entry)
+    return await read_entry_contents(git, small)

@@ -18,23 +18,25 @@ from orchestrator.ports.roles import CheckSummary, ReviewBrief, Roles
 async def collect_lens_votes(
     context: RunContext, roles: Roles, state: TaskState, candidate: CandidateTaken, evidence: VerdictEvidence
 ) -> tuple[LensVote, ...]:
-    """The votes of the lenses on a candidate that no receipt speaks against, in the order in which they were asked."""
+    """Return the votes of the lenses on a candidate that no receipt speaks against, in the order of asking."""
     votes: list[LensVote] = []
     for name, lens in context.config.roles.judge.active_lenses.items():
-        if _is_asked(lens, evidence):
+        if _is_lens_due(lens, evidence):
             votes.append(
-                await roles.judge.review_change(await _brief(context, name, lens.view, state, candidate, evidence))
+                await roles.judge.review_change(
+                    await _build_brief(context, name, lens.view, state, candidate, evidence)
+                )
             )
             if votes[-1].decision != "approve":
                 break
     return tuple(votes)
 
 
-def _is_asked(lens: LensSettings, evidence: VerdictEvidence) -> bool:
+def _is_lens_due(lens: LensSettings, evidence: VerdictEvidence) -> bool:
     return lens.when == "always" or any(finding.rule in PROMPT_INJECTION_RULES for finding in evidence.findings)
 
 
-async def _brief(
+async def _build_brief(
     context: RunContext,
     name: str,
     view: LensView,
@@ -48,27 +50,30 @@ async def _brief(
         lens=name,
         view=view,
         shown=await read_lens_view(context, view, state.attempts[-1].base, candidate.commit),
-        checks=tuple(map(summarize_receipt, _of_the_change(context, evidence))),
+        checks=tuple(map(summarize_receipt, _iterate_own_receipts(context, evidence))),
         notes=tuple(finding.text for finding in evidence.findings),
     )
 
 
-def _of_the_change(context: RunContext, evidence: VerdictEvidence) -> Iterator[Receipt]:
-    """The receipts that say how the change's own tests end; what was run beside them would only confuse."""
-    receipts = (context.state.receipts[key] for key in evidence.receipts)
-    return (receipt for receipt in receipts if receipt.kind not in GATE_VARIANTS)
+def _iterate_own_receipts(context: RunContext, evidence: VerdictEvidence) -> Iterator[Receipt]:
+    """Return the receipts that say how the change's own tests end; what was run beside them would only confuse."""
+    for receipt in context.list_receipts(evidence.receipts):
+        if receipt.kind not in GATE_VARIANTS:
+            yield receipt
 
 
 def summarize_receipt(receipt: Receipt) -> CheckSummary:
-    """A receipt in words."""
+    """Return a receipt in words."""
     counts = receipt.counts
     if receipt.tests is not None:
-        told = f"{counts.passed} passed, {counts.failed} failed, {counts.errors} errors, {counts.skipped} skipped"
+        result_text = (
+            f"{counts.passed} passed, {counts.failed} failed, {counts.errors} errors, {counts.skipped} skipped"
+        )
     else:
-        told = f"exit code {receipt.exit_code}"
+        result_text = f"exit code {receipt.exit_code}"
     return CheckSummary(
         id=receipt.kind,
         check=receipt.command,
-        result=f"{told} ({receipt.seconds:.1f} s)",
+        result=f"{result_text} ({receipt.seconds:.1f} s)",
         receipt=receipt.key,
     )

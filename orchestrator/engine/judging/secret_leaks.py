@@ -8,7 +8,7 @@ from worktrees.object_store.trees import read_blobs
 
 
 async def find_secret_leaks(git: Git, redactor: Redactor, old: str, new: str) -> tuple[str, ...]:
-    """Which files of `new` hold the value of which secret, in words; files that held it in `old` are as they were.
+    """Return which files of `new` hold which secret's value, in words, without files that held it in `old`.
 
     Raises:
         GitError: one of the two does not exist.

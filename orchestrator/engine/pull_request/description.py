@@ -9,6 +9,7 @@ from orchestrator.domain.run.criterion_status import CriterionStatus, list_crite
 from orchestrator.domain.run.state import RunState, TaskState
 from orchestrator.domain.run.task import TaskStatus
 from orchestrator.domain.sandbox.unsafe_banner import UNSAFE_BANNER
+from orchestrator.domain.text.listing import format_count, limit_lines
 from orchestrator.domain.text.sanitization import format_code_span, sanitize_markdown, to_one_line
 
 _SHOWN = 20
@@ -16,12 +17,12 @@ _CHARS = 500
 
 
 def format_goal_title(state: RunState) -> str:
-    """The title of a goal's pull request."""
+    """Return the title of a goal's pull request."""
     return state.run.goal.splitlines()[0][:100]
 
 
 def format_goal_body(state: RunState, reason: str) -> str:
-    """The body for a goal's pull request, as Markdown. Words of models stand in it defanged."""
+    """Return the body for a goal's pull request, as Markdown. Words of models stand in it defanged."""
     leaves = [task for task in state.tasks.values() if task.spec.kind == "leaf"]
     landed = [task for task in leaves if task.status == TaskStatus.MERGED]
     rest = [task for task in leaves if task.status != TaskStatus.MERGED]
@@ -31,9 +32,9 @@ def format_goal_body(state: RunState, reason: str) -> str:
             format_unsafe_warning(state),
             sanitize_markdown(state.run.goal),
             sanitize_markdown(reason),
-            _section("Landed", (_landed(task) for task in landed)),
-            _section("Not landed", map(_not_landed, rest)),
-            _contract(state),
+            _format_section("Landed", (_format_landed(task) for task in landed)),
+            _format_section("Not landed", map(_format_not_landed, rest)),
+            _format_contract(state),
             format_gate_evidence(state),
             format_flaky_section(state),
             format_violation_section(state),
@@ -44,101 +45,90 @@ def format_goal_body(state: RunState, reason: str) -> str:
 
 
 def format_unsafe_warning(state: RunState) -> str:
-    """What a reviewer has to know of a run whose commands had no sandbox; empty for all others."""
+    """Return what a reviewer has to know of a run whose commands had no sandbox; empty for all others."""
     if state.is_unsafe:
         return f"> **{UNSAFE_BANNER}** Look at this machine, too, not only at the change."
     return ""
 
 
-def _landed(task: TaskState) -> str:
+def _format_landed(task: TaskState) -> str:
     attempts = len(task.attempts)
-    if attempts == 1:
-        tries = ""
-    else:
-        tries = f" ({attempts} attempts)"
+    tries = f" ({attempts} attempts)" * (attempts != 1)
     return f"`{task.spec.id}` {sanitize_markdown(to_one_line(task.spec.title))}{tries}"
 
 
-def _not_landed(task: TaskState) -> str:
-    cause = f" ({task.cause})" if task.cause else ""
+def _format_not_landed(task: TaskState) -> str:
+    cause = f" ({task.cause})" * bool(task.cause)
     return f"`{task.spec.id}`: {task.status}{cause} – {sanitize_markdown(to_one_line(task.reason))}"
 
 
-def _section(title: str, items: Iterable[str]) -> str:
+def _format_section(title: str, items: Iterable[str]) -> str:
     lines = [f"- {item}" for item in items]
     return "\n".join((f"### {title}", "", *lines)) if lines else ""
 
 
-def _contract(state: RunState) -> str:
-    """Each criterion with what the last verdict says of it, and what its command gave before and after."""
-    return _section("Contract", (_criterion(one) for one in list_criterion_statuses(state)))
+def _format_contract(state: RunState) -> str:
+    """Return each criterion with what the last verdict says of it, and what its command gave before and after."""
+    return _format_section("Contract", (_format_criterion(one) for one in list_criterion_statuses(state)))
 
 
-def _criterion(one: CriterionStatus) -> str:
-    if one.criterion.id == GOAL_CRITERION:
-        said = ""
-    else:
+def _format_criterion(one: CriterionStatus) -> str:
+    said = shown = ""
+    if one.criterion.id != GOAL_CRITERION:
         said = f" {sanitize_markdown(to_one_line(one.criterion.text, _CHARS))}"
     if one.finding:
         shown = f" – {sanitize_markdown(to_one_line(one.finding.evidence, _CHARS))}"
-    else:
-        shown = ""
     if one.criterion.command and one.after and one.criterion.id != GATE_CRITERION:
-        codes = f"{_counts(one.before)} on the base, {_counts(one.after)} on this branch"
+        codes = f"{_format_counts(one.before)} on the base, {_format_counts(one.after)} on this branch"
         shown += f"; {format_code_span(one.criterion.command)}: {codes}"
     return f"`{one.criterion.id}` **{one.label}**:{said}{shown}"
 
 
 def format_gate_evidence(state: RunState) -> str:
-    """The gate before and after, as a table with the command to run again."""
-    rows = []
-    after = {}
-    for receipt in get_head_receipts(state):
-        after[receipt.check] = receipt
+    """Return the gate before and after, as a table with the command to run again."""
+    rows, after = [], {receipt.check: receipt for receipt in get_head_receipts(state)}
     for check, before in state.get_baseline_receipts().items():
-        rows.append(f"| {_cell(before.command)} | {_counts(before)} | {_counts(after.get(check))} |")
+        rows.append(
+            f"| {_format_cell(before.command)} | {_format_counts(before)} | {_format_counts(after.get(check))} |"
+        )
     return "\n".join(("### Evidence", "", "| check | on the base | on this branch |", "|---|---|---|", *rows))
 
 
 def format_flaky_section(state: RunState) -> str:
-    """The tests that passed and failed on one tree: what any run says of them is not certain, before or after."""
-    tests = state.list_flaky_tests()
+    """Return the tests that passed and failed on one tree: no run says anything certain of them."""
     lines = []
-    for test, seen in tests[:_SHOWN]:
-        lines.append(f"{format_code_span(to_one_line(test))}: on {seen} tree{'s' * (seen != 1)}")
-    more = [f"and {len(tests) - _SHOWN} more"] if len(tests) > _SHOWN else []
-    return _section("Flaky tests, which passed and failed on one tree", [*lines, *more])
+    for test, trees in state.list_flaky_tests():
+        lines.append(f"{format_code_span(to_one_line(test))}: on {format_count(trees, 'tree')}")
+    return _format_section("Flaky tests, which passed and failed on one tree", limit_lines(lines, _SHOWN))
 
 
 def format_violation_section(state: RunState) -> str:
-    """How often agents tried to get past the sandbox, if any did: their work may deserve a closer look."""
+    """Return how often agents tried to get past the sandbox, if any did: their work may deserve a closer look."""
     counts = Counter((one.task, one.kind) for one in state.unapproved_violations)
     lines = []
     for (task, kind), count in counts.items():
         lines.append(f"`{task or '?'}`: {kind}, {count} times")
-    more = [f"and {len(lines) - _SHOWN} more"] if len(lines) > _SHOWN else []
-    return _section("Tried beyond the walls, by words or by what refused it", [*lines[:_SHOWN], *more])
+    return _format_section("Tried beyond the walls, by words or by what refused it", limit_lines(lines, _SHOWN))
 
 
-def _cell(command: str) -> str:
-    """A command in a table's cell, where a pipe would begin the next one."""
+def _format_cell(command: str) -> str:
+    """Return a command in a table's cell, where a pipe would begin the next one."""
     return format_code_span(command).replace("|", "\\|")
 
 
 def get_head_receipts(state: RunState) -> tuple[Receipt, ...]:
-    """The gate's receipts on the tree that landed last, newest per check; the baseline if nothing landed."""
+    """Return the gate's receipts on the tree that landed last, newest per check; the baseline if nothing landed."""
     if not state.landings:
         return tuple(state.get_baseline_receipts().values())
-    tree = state.landings[-1].tree
-    checks = state.get_baseline_receipts()
+    tree, checks = state.landings[-1].tree, state.get_baseline_receipts()
     found = {}
     for receipt in state.receipts.values():
-        if receipt.tree == tree:
+        if receipt.tree == tree and receipt.check in checks:
             found[receipt.check] = receipt
-    return tuple(receipt for check, receipt in found.items() if check in checks)
+    return tuple(found.values())
 
 
-def _counts(receipt: Receipt | None) -> str:
+def _format_counts(receipt: Receipt | None) -> str:
     if receipt is None:
         return "not run"
     if receipt.tests is None:
@@ -148,9 +138,7 @@ def _counts(receipt: Receipt | None) -> str:
 
 
 def format_cost_section(state: RunState) -> str:
-    """What the run spent."""
+    """Return what the run spent."""
     spent = state.spent
-    return (
-        f"### Cost\n\n{state.test_runs} test runs; {spent.calls} model calls, {spent.tokens:,} tokens, {spent.cost_text}"
-        f"\n\nRun `{state.run.run}`, base `{state.run.base}`."
-    )
+    calls = f"{spent.calls} model calls, {spent.tokens:,} tokens, {spent.cost_text}"
+    return f"### Cost\n\n{state.test_runs} test runs; {calls}\n\nRun `{state.run.run}`, base `{state.run.base}`."

@@ -14,6 +14,7 @@ from orchestrator.domain.judging.forge_check import (
     limit_checks,
     list_check_names,
 )
+from orchestrator.domain.text.listing import join_limited
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.control.stop_signals import require_not_stopping
 from orchestrator.engine.pull_request.description import format_goal_body, format_goal_title
@@ -29,7 +30,7 @@ _UNJUDGED = "Not judged yet: the checks here come first."
 
 
 async def wait_for_landed_checks(context: RunContext) -> Sequence[ForgeCheck]:
-    """What the forge's checks say of all that has landed, once they have ended; none where nobody waits for them.
+    """Wait for the forge's checks of all that has landed; return none where nobody waits for them.
 
     Its pull request is opened for that, or updated.
 
@@ -45,34 +46,37 @@ async def wait_for_landed_checks(context: RunContext) -> Sequence[ForgeCheck]:
         await propose_landed_work(context, format_goal_title(context.state), format_goal_body(context.state, _UNJUDGED))
     pr = context.state.pr
     if pr is not None and pr.head == head:
-        return await _ended(context, pr)
+        return await _wait_for_end(context, pr)
     return ()
 
 
-async def _ended(context: RunContext, pr: PrOpened) -> Sequence[ForgeCheck]:
-    """The checks, when they have ended; as they are where a person no longer waits for that."""
+async def _wait_for_end(context: RunContext, pr: PrOpened) -> Sequence[ForgeCheck]:
+    """Return the checks, when they have ended; as they are where a person no longer waits for that."""
     again, before, pause_s = context.state.rejudge_count, None, context.config.pr.checks_poll_s
     while True:
         seen = limit_checks(await context.forge.list_checks(pr.ref, CommitId(pr.head)))
-        await _book(context, pr, seen)
+        await _record_checks(context, pr, seen)
         await context.journal.record_clock_jump()
-        told, is_waited_for = _told(context, seen, is_steady=seen == before), context.config.pr.checks_wait_s > 0
-        if told == "late" and is_waited_for:
-            raise _late(context, pr, seen)
-        if told != "waits" or context.state.rejudge_count != again:
+        outcome, is_waited_for = (
+            _judge_checks(context, seen, is_steady=seen == before),
+            context.config.pr.checks_wait_s > 0,
+        )
+        if outcome == "late" and is_waited_for:
+            raise _build_late_error(context, pr, seen)
+        if outcome != "waits" or context.state.rejudge_count != again:
             return seen
-        await _pause(context, pause_s)
+        await _wait(context, pause_s)
         before, pause_s = seen, min(pause_s * _GROWTH, _SLOWEST * context.config.pr.checks_poll_s)
 
 
-async def _book(context: RunContext, pr: PrOpened, seen: tuple[ForgeCheck, ...]) -> None:
+async def _record_checks(context: RunContext, pr: PrOpened, seen: tuple[ForgeCheck, ...]) -> None:
     """Record what is seen where it is new, or where waiting begins."""
     known = context.state.forge_checks
     if context.state.forge_checks_since is None or known is None or known.checks != seen:
         await context.journal.append(ChecksSeen(forge=pr.forge, ref=pr.ref, commit=CommitId(pr.head), checks=seen))
 
 
-def _told(context: RunContext, seen: Sequence[ForgeCheck], *, is_steady: bool) -> ChecksOutcome:
+def _judge_checks(context: RunContext, seen: Sequence[ForgeCheck], *, is_steady: bool) -> ChecksOutcome:
     settings, now = context.config.pr, context.journal.read_clock()
     waited_s = (now - (context.state.forge_checks_since or now)).total_seconds()
     grace_s = _SLOWEST * settings.checks_poll_s
@@ -81,7 +85,7 @@ def _told(context: RunContext, seen: Sequence[ForgeCheck], *, is_steady: bool) -
     )
 
 
-async def _pause(context: RunContext, seconds: float) -> None:
+async def _wait(context: RunContext, seconds: float) -> None:
     """Let time pass, less of it where a person changed something that matters here.
 
     Raises:
@@ -94,16 +98,12 @@ async def _pause(context: RunContext, seconds: float) -> None:
         await anyio.sleep(min(left_s, _TICK_S))
 
 
-def _late(context: RunContext, pr: PrOpened, seen: Sequence[ForgeCheck]) -> LimitReached:
+def _build_late_error(context: RunContext, pr: PrOpened, seen: Sequence[ForgeCheck]) -> LimitReached:
     run, settings = context.state.run.run, context.config.pr
-    pending = list_check_names(seen, "pending")
-    if len(pending) > _SHOWN:
-        more = f" and {len(pending) - _SHOWN} more"
-    else:
-        more = ""
+    pending = join_limited(list_check_names(seen, "pending"), _SHOWN)
     without = "--set pr.checks_wait_s=0" + " --set pr.merge=never" * (settings.merge != "never")
     return LimitReached(
-        f"checks of {pr.url} have not ended within {settings.checks_wait_s:g} s: {', '.join(pending[:_SHOWN])}{more}. "
+        f"checks of {pr.url} have not ended within {settings.checks_wait_s:g} s: {pending}. "
         f"Nothing is rejected: see there what holds them up, then wait on with orchestrate resume {run}, or go on "
         f"without them: orchestrate resume {run} {without}"
     )

@@ -1,17 +1,20 @@
-"""What becomes of a goal's pull request after the verdict: it is merged, or closed where work begins anew."""
+"""The end of a goal's pull request after the verdict: it is merged, or closed where work begins anew."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from orchestrator.domain.event.forge import PrClosed, PrClosing, PrMerged, PrMerging
-from orchestrator.domain.event.run import PrOpened
-from orchestrator.domain.ids import CommitId
+from orchestrator.domain.event.run import Noticed, PrOpened
+from orchestrator.domain.ids import CommitId, build_approval_item, build_commit_subject
 from orchestrator.domain.run.approval import Approval
+from orchestrator.domain.run.notice_codes import NoticeCode
 from orchestrator.domain.run.state import RunState
 from orchestrator.domain.text.sanitization import sanitize_markdown
 from orchestrator.engine.context import RunContext
-from orchestrator.engine.control.approvals import ask_person, build_run_approval
-from orchestrator.engine.pull_request.proposal import record_warning_once
+from orchestrator.engine.control.approvals import ask_person, build_run_approval, format_answer
 from orchestrator.ports.effect import record_effect
+from orchestrator.ports.notices import record_notice_once
+
+_SHOWN = 10
 
 
 async def merge_when_green(context: RunContext) -> None:
@@ -24,58 +27,58 @@ async def merge_when_green(context: RunContext) -> None:
     pr = context.state.pr
     if context.config.pr.merge != "when-green" or pr is None or _is_merged(context.state, pr):
         return
-    if why := _not_green(context.state, pr):
-        await record_warning_once(context, f"the pull request was not merged: {why}")
+    if unmet := _find_missing_green(context.state, pr):
+        await record_notice_once(context.journal, unmet)
         return
     if context.config.approval.mode == "pr":
-        answer = await ask_person(context, _merge_question(context, pr))
+        answer = await ask_person(context, _build_question(context, pr))
         if answer.decision == "deny":
-            because = f" ({answer.reason})" * bool(answer.reason)
-            await record_warning_once(context, f"the pull request was not merged: denied by {answer.by}{because}")
+            why = f"denied by {format_answer(answer)}"
+            await record_notice_once(context.journal, _build_refusal(NoticeCode.MERGE_DENIED, pr, why))
             return
     await _merge(context, pr)
 
 
 def is_being_merged(state: RunState, head: CommitId) -> bool:
-    """Whether the pull request of this commit stands as it is to be merged, or is merged: nothing is written to it."""
+    """Return True if the pull request of this commit is being merged, or is merged: nothing is written to it then."""
     pr = state.pr
     if pr is None or pr.head != head:
         return False
     is_begun = state.merging is not None and (state.merging.ref, state.merging.commit) == (pr.ref, pr.head)
-    return is_begun or _item(pr) in state.approvals
+    return is_begun or build_approval_item("merge", build_commit_subject(CommitId(pr.head))) in state.approvals
 
 
 def _is_merged(state: RunState, pr: PrOpened) -> bool:
     return state.merged is not None and (state.merged.ref, state.merged.commit) == (pr.ref, pr.head)
 
 
-def _not_green(state: RunState, pr: PrOpened) -> str:
-    """Why it is not green; what nobody checked is not."""
+def _find_missing_green(state: RunState, pr: PrOpened) -> Noticed | None:
+    """Return the notice of what keeps the pull request from being green; a commit that nobody checked is not."""
     seen = state.forge_checks
     if seen is None or (seen.ref, seen.commit) != (pr.ref, pr.head):
-        return f"nobody waited for checks of {pr.head[:12]}"
+        return _build_refusal(NoticeCode.MERGE_UNCHECKED, pr, f"nobody waited for checks of {pr.head[:12]}")
     if not seen.checks:
-        return f"no checks ran on {pr.head[:12]}"
-    rest = []
-    for check in seen.checks:
-        if check.state != "passed":
-            rest.append(f"{check.name} is {check.state}")
-    return ", ".join(rest[:10])
+        return _build_refusal(NoticeCode.MERGE_UNCHECKED, pr, f"no checks ran on {pr.head[:12]}")
+    rest = [check for check in seen.checks if check.state != "passed"]
+    if not rest:
+        return None
+    why = ", ".join(f"{check.name} is {check.state}" for check in rest[:_SHOWN])
+    return _build_refusal(NoticeCode.MERGE_NOT_GREEN, pr, why, [check.name for check in rest])
 
 
-def _item(pr: PrOpened) -> str:
-    return f"merge/{pr.head[:12]}"
+def _build_refusal(code: NoticeCode, pr: PrOpened, why: str, checks: Sequence[str] = ()) -> Noticed:
+    text = f"the pull request was not merged: {why}"
+    return Noticed(level="warning", code=code, subject=pr.head, paths=tuple(checks), text=text)
 
 
-def _merge_question(context: RunContext, pr: PrOpened) -> Approval:
-    subject = _item(pr).partition("/")[2]
-    checks = context.state.forge_checks.checks if context.state.forge_checks else ()
-    detail = [pr.url, *(f"{check.name}: {check.state}" for check in checks)]
-    if context.state.run.target:
-        into = f" into {context.state.run.target}"
-    else:
-        into = ""
-    return build_run_approval(context, "merge", subject, f"merge the pull request{into}: {pr.url}", detail)
+def _build_question(context: RunContext, pr: PrOpened) -> Approval:
+    state, detail = context.state, [pr.url]
+    if state.forge_checks is not None:
+        detail += [f"{check.name}: {check.state}" for check in state.forge_checks.checks]
+    title = f"merge the pull request: {pr.url}"
+    if state.run.target:
+        title = f"merge the pull request into {state.run.target}: {pr.url}"
+    return build_run_approval(context, "merge", build_commit_subject(CommitId(pr.head)), title, detail)
 
 
 async def _merge(context: RunContext, pr: PrOpened) -> None:

@@ -1,30 +1,18 @@
-"""The end of a run: the pull request, and the one event that says how it went."""
+"""The pull request of what landed: pushed where that is asked for, let be by a person, opened or updated."""
 
 from dataclasses import dataclass
 
-from orchestrator.domain.event.run import Noticed, PrOpened, PrOpening, RunEnded, RunOutcome
-from orchestrator.domain.ids import CommitId
+from orchestrator.domain.event.run import Noticed, PrOpened, PrOpening
+from orchestrator.domain.ids import CommitId, build_commit_subject
 from orchestrator.domain.run.approval import Approval
-from orchestrator.domain.run.state import RunState
-from orchestrator.domain.run.task import EndCause
+from orchestrator.domain.run.notice_codes import NoticeCode
 from orchestrator.domain.text.sanitization import sanitize_title
 from orchestrator.engine.context import RunContext
-from orchestrator.engine.control.approvals import ask_person, build_run_approval
+from orchestrator.engine.control.approvals import ask_person, build_run_approval, format_answer
 from orchestrator.engine.pull_request.push import push_branch
 from orchestrator.ports.effect import record_effect
 from orchestrator.ports.forge import PullRequest
-
-_FOLLOWED = frozenset({EndCause.DEPENDENCY, EndCause.CANCELLED})
-_SHOWN = 10
-OUTCOME_EXIT_CODES: dict[RunOutcome, int] = {
-    "done": 0,
-    "partial": 3,
-    "blocked": 6,
-    "rejected": 4,
-    "nothing-changed": 4,
-    "failed": 4,
-    "cancelled": 4,
-}
+from orchestrator.ports.notices import record_notice_once
 
 
 @dataclass(frozen=True)
@@ -65,29 +53,22 @@ async def propose_pull_request(context: RunContext, proposal: PullRequestProposa
     if context.config.approval.mode == "pr":
         answer = await ask_person(context, build_pull_request_approval(context, proposal))
         if answer.decision == "deny":
-            because = f" ({answer.reason})" * bool(answer.reason)
-            await record_warning_once(context, f"no pull request was opened: denied by {answer.by}{because}")
+            text = f"no pull request was opened: denied by {format_answer(answer)}"
+            code, subject = NoticeCode.PULL_REQUEST_DENIED, proposal.head
+            notice = Noticed(level="warning", code=code, subject=subject, text=text)
+            await record_notice_once(context.journal, notice)
             return
-    await _open(context, proposal)
-
-
-async def record_warning_once(context: RunContext, text: str) -> None:
-    """Warn of something that a run may come to more than once, as after a kill."""
-    if all(notice.text != text for notice in context.state.notices):
-        await context.journal.append(Noticed(level="warning", text=text))
+    await _open_pull_request(context, proposal)
 
 
 def build_pull_request_approval(context: RunContext, proposal: PullRequestProposal) -> Approval:
-    """What a person is asked before a pull request is opened."""
-    if proposal.group:
-        subject = f"{proposal.group}/{proposal.head[:12]}"
-    else:
-        subject = proposal.head[:12]
+    """Return what a person is asked before a pull request is opened."""
+    subject = build_commit_subject(proposal.head, proposal.group)
     commits = f"{len(context.state.landed_units)} units landed"
     return build_run_approval(context, "pull-request", subject, f"open the pull request: {proposal.title}", [commits])
 
 
-async def _open(context: RunContext, proposal: PullRequestProposal) -> None:
+async def _open_pull_request(context: RunContext, proposal: PullRequestProposal) -> None:
     run, group, head = context.state.run, proposal.group, proposal.head
     key = context.journal.build_next_key(f"pr/{proposal.branch}/{head}")
     async with record_effect(
@@ -110,28 +91,3 @@ async def _open(context: RunContext, proposal: PullRequestProposal) -> None:
         opening.done = PrOpened(
             key=key, forge=opened.forge, ref=opened.ref, url=opened.url, group=group, branch=proposal.branch, head=head
         )
-
-
-def describe_infrastructure_stops(state: RunState) -> str:
-    """What ended each task, where none of them ended for its work; empty if one did, or none was stopped at all.
-
-    Tasks that only fell with others, or that a person gave up, do not count.
-    """
-    ended = []
-    for task in state.tasks.values():
-        if task.status.is_terminal and not task.status.is_reached:
-            ended.append(task)
-    stopped = []
-    for task in ended:
-        if task.cause not in _FOLLOWED:
-            stopped.append(task)
-    if not all(task.cause and task.cause.is_infrastructure for task in stopped):
-        return ""
-    more = [f"and {len(stopped) - _SHOWN} more"] if len(stopped) > _SHOWN else []
-    return ", ".join([*(f"{task.spec.id} ({task.cause})" for task in stopped[:_SHOWN]), *more])
-
-
-async def end_run(context: RunContext, outcome: RunOutcome, reason: str) -> None:
-    """Record the end."""
-    code, head = OUTCOME_EXIT_CODES[outcome], context.state.head
-    await context.journal.append(RunEnded(outcome=outcome, reason=reason, exit=code, head=head))

@@ -23,7 +23,7 @@ async def push_branch(context: RunContext, head: CommitId, name: str = "") -> No
         EnvironmentProblem: the remote cannot be reached, or wants credentials that are not there.
     """
     remote, branch = context.config.pr.push, name or context.state.run.branch
-    if not remote or await _tip(context, remote, branch) == head:
+    if not remote or await _read_tip(context, remote, branch) == head:
         return
     key = context.journal.build_next_key(f"push/{remote}/{branch}/{head}")
     started = PushStarted(key=key, remote=remote, branch=branch, commit=head)
@@ -33,19 +33,19 @@ async def push_branch(context: RunContext, head: CommitId, name: str = "") -> No
 
 
 async def has_push_arrived(context: RunContext, push: PushStarted) -> bool:
-    """Whether a push that nobody saw the end of has happened; no, where the remote cannot be asked."""
+    """Return True if a push that nobody saw the end of has happened; no, where the remote cannot be asked."""
     try:
-        return await _tip(context, push.remote, push.branch) == push.commit
+        return await _read_tip(context, push.remote, push.branch) == push.commit
     except (PersonNeeded, EnvironmentProblem):
         return False
 
 
-async def _tip(context: RunContext, remote: str, branch: str) -> str | None:
+async def _read_tip(context: RunContext, remote: str, branch: str) -> str | None:
     try:
         with anyio.fail_after(_LONGEST_S):
             return await read_remote_tip(context.repository.git, remote, branch)
     except (GitError, TimeoutError) as error:
-        raise _problem(remote, error) from error
+        raise _build_problem(remote, error) from error
 
 
 async def _push(context: RunContext, remote: str, head: CommitId, branch: str) -> None:
@@ -59,10 +59,10 @@ async def _push(context: RunContext, remote: str, head: CommitId, branch: str) -
             "then resume the run"
         ) from error
     except (GitError, TimeoutError) as error:
-        raise _problem(remote, error) from error
+        raise _build_problem(remote, error) from error
 
 
-def _problem(remote: str, error: GitError | TimeoutError) -> EnvironmentProblem:
+def _build_problem(remote: str, error: GitError | TimeoutError) -> EnvironmentProblem:
     if isinstance(error, UnknownRemote):
         return EnvironmentProblem(f"{error}: add it (git remote add {remote} URL), or resume with --set pr.push=NAME")
     said = str(error) or f"no answer within {_LONGEST_S:.0f} s"

@@ -1,1 +1,1 @@
-"""What a new process settles before it goes on: the landing fence, broken refs and open intents."""
+"""Recovery of a new process before it goes on: the landing fence, broken refs and open intents."""

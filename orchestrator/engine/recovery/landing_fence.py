@@ -21,14 +21,14 @@ async def raise_landing_fence(git: Git, journal: Journal) -> LandingFence:
     start at once the one that claimed the journal last wins here too.
 
     Raises:
-        Replaced, RefMoved: another process was faster.
+        RunTakenOver, RefMoved: another process was faster.
     """
     ref = RunRefs(journal.state.run.run).epoch
     old = await read_ref(git, ref)
-    told = f"{journal.epoch} process {os.getpid()} on {socket.gethostname()} {uuid4().hex}\n"
-    epoch = LandingFence(ref, await write_blob(git, told.encode()))
-    setting = RefSetting(key=journal.build_next_key(f"ref/{ref}"), ref=ref, object=epoch.object)
+    content = f"{journal.epoch} process {os.getpid()} on {socket.gethostname()} {uuid4().hex}\n"
+    fence = LandingFence(ref, await write_blob(git, content.encode()))
+    setting = RefSetting(key=journal.build_next_key(f"ref/{ref}"), ref=ref, object=fence.object)
     async with record_effect(journal, setting) as happening:
-        await move_ref(git, ref, epoch.object, old, f"orchestrate: epoch {journal.epoch}")
+        await move_ref(git, ref, fence.object, old, f"orchestrate: epoch {journal.epoch}")
         happening.done = RefSet(key=setting.key)
-    return epoch
+    return fence

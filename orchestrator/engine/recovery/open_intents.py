@@ -21,11 +21,11 @@ async def settle_open_intents(context: RunContext) -> None:
     """Settle every open intent. The run's lock and its fence see to it that no other process is at any of them."""
     crash_point("recovery.before")
     for intent in list(context.state.open_intents.values()):
-        await context.journal.append(await _settled(context, intent))
+        await context.journal.append(await _settle_intent(context, intent))
     crash_point("recovery.after")
 
 
-async def _settled(context: RunContext, intent: Intent) -> Event:
+async def _settle_intent(context: RunContext, intent: Intent) -> Event:
     match intent:
         case ModelCalled():
             return build_call_failure(intent, "lost", "the engine died during the call; it may have been billed")
@@ -50,7 +50,7 @@ async def _settled(context: RunContext, intent: Intent) -> Event:
 
 
 async def _has_landed(context: RunContext, landing: LandingStarted) -> bool:
-    """No, where git has pruned the commit: the branch would have kept it."""
+    """Return True if the branch holds the landing's commit; one that git has pruned has not landed."""
     git, tip = context.repository.git, await context.branch.read_tip(landed=None)
     if tip is None or not await find_existing_objects(git, [landing.new]):
         return False

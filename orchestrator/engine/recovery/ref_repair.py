@@ -36,33 +36,33 @@ async def repair_refs(git: Git, journal: Journal) -> None:
         GitError: a ref cannot be put back.
     """
     state = journal.state
-    prefixes = _own_refs(state)
-    told = []
+    prefixes = _list_own_prefixes(state)
+    notices = []
     for ref in await remove_dead_ref_locks(git, prefixes):
-        told.append(f"{ref} was locked by a process that died")
+        notices.append(f"{ref} was locked by a process that died")
     if state.open_intents:
         emptied = await remove_empty_objects(git, state.run.started_at.timestamp())
-        told += [f"the object {oid} had lost its content, as after a power cut, and was removed" for oid in emptied]
+        notices += [f"the object {oid} had lost its content, as after a power cut, and was removed" for oid in emptied]
     broken = await find_broken_refs(git, prefixes)
     recorded = await to_thread.run_sync(_read_refs, journal.directory / "journal.db") if broken else {}
-    told += [await _restore(git, ref, recorded.get(ref)) for ref in broken]
-    told += await _restore_missing(git, state)
-    if told:
-        await journal.append(*(Noticed(level="warning", text=text) for text in told))
+    notices += [await _restore_ref(git, ref, recorded.get(ref)) for ref in broken]
+    notices += await _restore_missing(git, state)
+    if notices:
+        await journal.append(*(Noticed(level="warning", text=text) for text in notices))
 
 
 def needs_ref_repair(git: Git, state: RunState) -> bool:
     """Return True if a ref of the run is locked or has lost its content, perhaps since the run ended. Blocks."""
-    prefixes = _own_refs(state)
+    prefixes = _list_own_prefixes(state)
     locks = list_lock_files(git.git_dir / prefix for prefix in prefixes)
     return next(locks, None) is not None or bool(find_broken_refs_sync(git, prefixes))
 
 
-def _own_refs(state: RunState) -> tuple[str, ...]:
+def _list_own_prefixes(state: RunState) -> tuple[str, ...]:
     return (f"refs/heads/{state.run.branch}", RunRefs(state.run.run).prefix, *state.ref_history)
 
 
-async def _restore(git: Git, ref: str, recorded: str | None) -> str:
+async def _restore_ref(git: Git, ref: str, recorded: str | None) -> str:
     """Put a ref back where its reflog or the journal says that it was; return what became of it."""
     wanted = []
     for oid in (await read_last_move(git, ref), recorded):

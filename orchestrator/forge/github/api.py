@@ -21,12 +21,12 @@ _WORTH_TELLING_S = 10.0
 _Model = TypeVar("_Model", bound=BaseModel)
 
 
-async def _silent(_: str) -> None:
-    """Nobody is told."""
+async def _ignore_wait(_: str) -> None:
+    """Tell nobody."""
 
 
 class GitHubApi:
-    """What can be asked about the repository; paths are below it, such as `/pulls/1`. All of its methods raise:
+    """Requests about one repository; paths are below it, such as `/pulls/1`. All methods raise:
 
     Refused: GitHub understands the request and does not do it (405, 409, 422).
     EnvironmentProblem: the token or the repository does not do, or this is no GitHub.
@@ -38,7 +38,7 @@ class GitHubApi:
         sender: GitHubConnection,
         place: RepositoryEndpoint,
         patience: GitHubRetryPolicy | None = None,
-        tell: Callable[[str], Awaitable[None]] = _silent,
+        tell: Callable[[str], Awaitable[None]] = _ignore_wait,
     ) -> None:
         self._exchange = sender
         self.endpoint = place
@@ -46,11 +46,11 @@ class GitHubApi:
         self._tell = tell
 
     async def read_object(self, model: type[_Model], path: str) -> _Model:
-        """One thing; an empty path is the repository itself."""
+        """Return one thing; an empty path is the repository itself."""
         return self._read(model, await self.send_request("GET", path))
 
     async def list_objects(self, model: type[_Model], path: str, within: str = "", **query: str) -> list[_Model]:
-        """All of a list, which may stand under a key of its own; longer than anybody should read is a problem."""
+        """Return all of a list, which may stand under a key of its own; a list of too many pages is a problem."""
         found: list[_Model] = []
         for page in range(1, _PAGES + 1):
             reply = await self.send_request("GET", path, query={**query, "per_page": str(_PER_PAGE), "page": str(page)})
@@ -76,7 +76,7 @@ class GitHubApi:
     async def find_or_create(
         self, find: Callable[[], Awaitable[_Model | None]], make: Callable[[], Awaitable[_Model]]
     ) -> _Model:
-        """What is found, else what is made, however often nobody hears whether it was: then it is looked for again."""
+        """Return what `find` finds, else what `create` makes; after a lost answer, look for it again."""
         lost: UnknownOutcome | None = None
         for attempt in range(1, self._patience.tries + 1):
             if (found := await find()) is not None:
@@ -97,7 +97,7 @@ class GitHubApi:
         query: Mapping[str, str] | None = None,
         is_once: bool = False,
     ) -> HttpResponse:
-        """An answer that is one, after as many tries as it takes.
+        """Return an answer that is one, after as many tries as it takes.
 
         Raises:
             Lost: the request `is_once`, and may have had its effect.
@@ -156,9 +156,9 @@ class GitHubApi:
 @asynccontextmanager
 async def open_github_api(
     place: RepositoryEndpoint,
-    tell: Callable[[str], Awaitable[None]] = _silent,
+    tell: Callable[[str], Awaitable[None]] = _ignore_wait,
     patience: GitHubRetryPolicy | None = None,
 ) -> AsyncIterator[GitHubApi]:
-    """The API while the block lasts; `tell` hears of long waits."""
+    """Open the API while the block lasts; `tell` hears of long waits."""
     async with open_connection(place) as sender:
         yield GitHubApi(sender, place, patience, tell)

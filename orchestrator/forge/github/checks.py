@@ -1,4 +1,4 @@
-"""What GitHub's two kinds of checks say of a commit, as one list."""
+"""The two kinds of checks of GitHub on a commit, as one list."""
 
 from collections.abc import Iterable
 
@@ -16,10 +16,10 @@ commit.
 
 def merge_checks(runs: Iterable[CheckRun], statuses: Iterable[CommitStatus]) -> tuple[ForgeCheck, ...]:
     """Check runs of apps and statuses that others set, each by its name; words are stripped to one line."""
-    return (*map(_of_run, runs), *map(_of_status, statuses))
+    return (*map(_convert_run, runs), *map(_convert_status, statuses))
 
 
-def _of_run(run: CheckRun) -> ForgeCheck:
+def _convert_run(run: CheckRun) -> ForgeCheck:
     words = (run.conclusion or run.status, run.output.title, run.output.summary)
     return ForgeCheck(
         name=to_one_line(run.name, _SHOWN),
@@ -37,7 +37,7 @@ def _state(run: CheckRun) -> str:
     return "failed"
 
 
-def _of_status(status: CommitStatus) -> ForgeCheck:
+def _convert_status(status: CommitStatus) -> ForgeCheck:
     return ForgeCheck(
         name=to_one_line(status.context, _SHOWN),
         state="pending" if status.state == "pending" else "passed" if status.state == "success" else "failed",

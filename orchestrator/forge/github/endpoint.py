@@ -1,4 +1,4 @@
-"""Where a repository is on GitHub, and what opens it."""
+"""The place of a repository on GitHub, with the token for it."""
 
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
@@ -26,7 +26,7 @@ class RepositoryEndpoint:
     token_variable: str
 
     def __post_init__(self) -> None:
-        """An HTTP library would show a token that it cannot send.
+        """Refuse a token that cannot be sent, which an HTTP library would show.
 
         Raises:
             EnvironmentProblem: it is none that can be sent.
@@ -38,14 +38,14 @@ class RepositoryEndpoint:
 
     @property
     def host(self) -> str:
-        """Who is talked to."""
+        """The host of the API."""
         return urlsplit(self.url).netloc
 
     @property
     def owner(self) -> str:
-        """Whose repository it is."""
+        """The owner of the repository."""
         return self.repository.partition("/")[0]
 
     def redact_text(self, text: str) -> str:
-        """Foreign words in one line, without the token whoever may have put it in there."""
+        """Return foreign words in one line, without the token, whoever may have put it in there."""
         return to_one_line(text.replace(self.token, "…"), _SAID_CHARS)

@@ -1,4 +1,4 @@
-"""What it means that GitHub does not do what it was asked: who has to mend what."""
+"""Errors of GitHub by who has to mend what."""
 
 from orchestrator.errors import EnvironmentProblem, PersonNeeded
 from orchestrator.forge.github.endpoint import RepositoryEndpoint
@@ -24,7 +24,7 @@ class GitHubRefused(PersonNeeded):
 def build_refusal(
     place: RepositoryEndpoint, reply: HttpResponse, method: str, path: str
 ) -> EnvironmentProblem | GitHubRefused:
-    """What a person has to mend about the token or the configuration if that is why, else GitHub's own words."""
+    """Return what a person has to mend about the token or the configuration if that is why, else GitHub's own words."""
     said, what = place.redact_text(parse_error_message(reply.content)), f"{place.repository}{path}"
     if reply.status == 401:
         mend = f"put a valid one into {place.token_variable}"
@@ -33,8 +33,8 @@ def build_refusal(
         return EnvironmentProblem(f"{place.host} forbids {method} {what} ({said}): {_rights(place, reply)}")
     if reply.status == 404:
         return EnvironmentProblem(
-            f"{place.host} has no {what}, or the token in {place.token_variable} may not see it: set [pr] repository and url "
-            "to what exists, or use a token that has access to it"
+            f"{place.host} has no {what}, or the token in {place.token_variable} may not see it: set [pr] repository "
+            "and url to what exists, or use a token that has access to it"
         )
     if reply.status in _MOVED:
         return EnvironmentProblem(
@@ -44,7 +44,7 @@ def build_refusal(
 
 
 def build_bad_response(place: RepositoryEndpoint, what: str) -> EnvironmentProblem:
-    """An answer that GitHub would not give."""
+    """Return an answer that GitHub would not give."""
     return EnvironmentProblem(
         f"{place.host} does not answer as GitHub's API does ({what}): is [pr] url right? Enterprise servers have it at "
         "https://HOST/api/v3"
@@ -52,7 +52,7 @@ def build_bad_response(place: RepositoryEndpoint, what: str) -> EnvironmentProbl
 
 
 def _rights(place: RepositoryEndpoint, reply: HttpResponse) -> str:
-    """How to mend a 403. GitHub names the permission that is missing, and the page that lets a token sign in."""
+    """Return how to mend a 403. GitHub names the permission that is missing, and the page that lets a token sign in."""
     if "x-github-sso" in reply.headers:
         return f"authorize the token in {place.token_variable} for the organization's single sign-on"
     wanted = place.redact_text(reply.headers.get("x-accepted-github-permissions", "")).replace("=", ": ")

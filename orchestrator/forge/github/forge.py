@@ -18,7 +18,7 @@ from orchestrator.forge.github.responses import (
     IssueComment,
     MergeResponse,
 )
-from orchestrator.forge.markers import add_marker, build_marker, build_run_marker, has_marker
+from orchestrator.forge.markers import add_marker, build_marker, build_run_marker, has_marker, is_same_text
 from orchestrator.ports.forge import ForgeCheck, OpenedPullRequest, PullRequest
 
 _EXISTS = "already exists"
@@ -47,10 +47,12 @@ class GitHubForge:
         Raises:
             PersonNeeded: the branch has a pull request that this run did not open, or GitHub does not take it.
         """
-        request = await self._with_target(request)
+        request = await self._resolve_target(request)
         own = build_marker(self._run, "pr", request.group)
         body = add_marker(request.body, own)
-        pull = await self._api.find_or_create(partial(self._found, request), partial(self._made, request, body))
+        pull = await self._api.find_or_create(
+            partial(self._find_pull_request, request), partial(self._create_pull_request, request, body)
+        )
         if pull.is_open:
             await self._update(pull, request, body)
         return OpenedPullRequest(
@@ -58,7 +60,7 @@ class GitHubForge:
         )
 
     async def list_checks(self, ref: str, commit: CommitId) -> Sequence[ForgeCheck]:
-        """What apps (check runs) and others (commit statuses) say of this commit."""
+        """Return what apps (check runs) and others (commit statuses) say of this commit."""
         runs = await self._api.list_objects(CheckRun, f"/commits/{commit}/check-runs", within="check_runs")
         statuses = await self._api.list_objects(CommitStatus, f"/commits/{commit}/status", within="statuses")
         return merge_checks(runs, statuses)
@@ -69,9 +71,9 @@ class GitHubForge:
         Raises:
             PersonNeeded: GitHub does not allow it, the head has moved, there is a conflict, or it is not this run's.
         """
-        number = self._number(ref)
+        number = self._parse_number(ref)
         for _ in range(_MOVED_TRIES):
-            pull = await self._own(ref, number)
+            pull = await self._read_pull_request(ref, number)
             if pull.merged_at is not None and pull.head.sha == commit:
                 return CommitId(pull.merge_commit_sha or commit)
             _require_mergeable(ref, pull, commit)
@@ -91,25 +93,27 @@ class GitHubForge:
         Raises:
             PersonNeeded: it is not this run's.
         """
-        number = self._number(ref)
-        pull = await self._own(ref, number)
+        number = self._parse_number(ref)
+        pull = await self._read_pull_request(ref, number)
         own = build_marker(self._run, "closed")
         text = add_marker(comment, own)
-        said = await self._api.find_or_create(partial(self._said, number, own), partial(self._say, number, text))
-        if not _same(said.body, text):
+        said = await self._api.find_or_create(
+            partial(self._find_comment, number, own), partial(self._create_comment, number, text)
+        )
+        if not is_same_text(said.body, text):
             await self._api.update_object(IssueComment, "PATCH", f"/issues/comments/{said.id}", {"body": text})
         if pull.is_open:
             await self._api.update_object(GitHubPullRequest, "PATCH", f"/pulls/{number}", {"state": "closed"})
 
-    async def _with_target(self, request: PullRequest) -> PullRequest:
-        """Where the run knows no branch that it is meant for, it is the repository's own."""
+    async def _resolve_target(self, request: PullRequest) -> PullRequest:
+        """Return where the run knows no branch that it is meant for, it is the repository's own."""
         if request.target:
             return request
         repository = await self._api.read_object(GitHubRepository, "")
         return request.model_copy(update={"target": repository.default_branch})
 
-    async def _found(self, request: PullRequest) -> GitHubPullRequest | None:
-        """The pull request of the branch that is this run's: the open one, else one that ended at the same commit."""
+    async def _find_pull_request(self, request: PullRequest) -> GitHubPullRequest | None:
+        """Return this run's pull request of the branch: the open one, else one that ended at the same commit."""
         pulls = await self._api.list_objects(
             GitHubPullRequest, "/pulls", head=f"{self._api.endpoint.owner}:{request.head}", state="all"
         )
@@ -119,12 +123,18 @@ class GitHubForge:
             if pull.is_open and pull not in ours:
                 raise PersonNeeded(
                     f"{pull.html_url} is open for {request.head} already, and this run did not open it (its text does "
-                    f"not begin with {build_run_marker(self._run)}…): close it, or rename its branch; then resume the run"
+                    f"not begin with {build_run_marker(self._run)}…): close it, or rename its branch; then resume the "
+                    "run"
                 )
-        ended = [pull for pull in ours if not pull.is_open and pull.head.sha == request.commit]
-        return next((pull for pull in ours if pull.is_open), ended[0] if ended else None)
+        for pull in ours:
+            if pull.is_open:
+                return pull
+        for pull in ours:
+            if pull.head.sha == request.commit:
+                return pull
+        return None
 
-    async def _made(self, request: PullRequest, body: str) -> GitHubPullRequest:
+    async def _create_pull_request(self, request: PullRequest, body: str) -> GitHubPullRequest:
         wanted = {"title": request.title, "head": request.head, "base": request.target, "body": body}
         try:
             return await self._api.create_object(GitHubPullRequest, "/pulls", {**wanted, "draft": request.draft})
@@ -137,10 +147,10 @@ class GitHubForge:
             ) from refused
 
     async def _update(self, pull: GitHubPullRequest, request: PullRequest, body: str) -> None:
-        """A draft stays one, and what is none becomes none: only a person says when it is ready."""
+        """Update title, body and labels. Only a person says when a draft is ready, so it stays one."""
         path = f"/pulls/{pull.number}"
         try:
-            if pull.title != request.title or not _same(pull.body, body):
+            if pull.title != request.title or not is_same_text(pull.body, body):
                 await self._api.update_object(GitHubPullRequest, "PATCH", path, {"title": request.title, "body": body})
             missing = set(request.labels) - {label.name for label in pull.labels}
             if missing:
@@ -150,7 +160,7 @@ class GitHubForge:
                 f"{pull.html_url} cannot be updated ({refused.detail}): mend that, then resume the run"
             ) from (refused)
 
-    async def _own(self, ref: str, number: int) -> GitHubPullRequest:
+    async def _read_pull_request(self, ref: str, number: int) -> GitHubPullRequest:
         pull = await self._api.read_object(GitHubPullRequest, f"/pulls/{number}")
         if not has_marker(pull.body, build_run_marker(self._run)):
             raise PersonNeeded(
@@ -159,7 +169,7 @@ class GitHubForge:
         return pull
 
     async def _require_passing(self, ref: str, number: int, commit: CommitId, refused: GitHubRefused) -> None:
-        """Nothing, if a refused merge may go through at the next try, or has gone through unheard.
+        """Make sure that a refused merge may go through at the next try, or has gone through unheard.
 
         Raises:
             PersonNeeded: neither.
@@ -167,21 +177,21 @@ class GitHubForge:
         if _MOVING in refused.detail:
             await anyio.sleep(_MOVED_S)
             return
-        pull = await self._own(ref, number)
+        pull = await self._read_pull_request(ref, number)
         if pull.merged_at is None:
             raise PersonNeeded(
                 f"{ref} was not merged at {commit[:12]} ({refused.detail}): see to it at {pull.html_url}, then resume "
                 "the run"
             ) from refused
 
-    async def _said(self, number: int, own: str) -> IssueComment | None:
+    async def _find_comment(self, number: int, own: str) -> IssueComment | None:
         comments = await self._api.list_objects(IssueComment, f"/issues/{number}/comments")
         return next((comment for comment in comments if has_marker(comment.body, own)), None)
 
-    async def _say(self, number: int, text: str) -> IssueComment:
+    async def _create_comment(self, number: int, text: str) -> IssueComment:
         return await self._api.create_object(IssueComment, f"/issues/{number}/comments", {"body": text})
 
-    def _number(self, ref: str) -> int:
+    def _parse_number(self, ref: str) -> int:
         repository, _, number = ref.rpartition("#")
         if repository != self._api.endpoint.repository or not number.isdigit():
             raise PersonNeeded(
@@ -198,8 +208,3 @@ def _require_mergeable(ref: str, pull: GitHubPullRequest, commit: CommitId) -> N
             f"{ref} has moved to {pull.head.sha[:12]}, which this run did not judge: look at what was added at "
             f"{pull.html_url}, and take it away or merge it yourself"
         )
-
-
-def _same(one: str | None, other: str) -> bool:
-    """GitHub may have changed ends of lines."""
-    return (one or "").replace("\r\n", "\n").strip() == other.strip()

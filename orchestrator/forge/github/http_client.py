@@ -33,12 +33,12 @@ class HttpResponse:
 
     @property
     def is_success(self) -> bool:
-        """Whether what was asked was done."""
+        """True if what was asked was done."""
         return 200 <= self.status < 300
 
     @property
     def has_next_page(self) -> bool:
-        """Whether there is a next page."""
+        """True if there is a next page."""
         return 'rel="next"' in self.headers.get("link", "")
 
 
@@ -53,7 +53,7 @@ class GitHubConnection:
     async def send_request(
         self, method: str, path: str, body: Mapping[str, Any] | None, query: Mapping[str, str]
     ) -> HttpResponse | RetryAdvice:
-        """What it answers, whatever that is; or that nobody answered.
+        """Return what it answers, whatever that is; or that nobody answered.
 
         Raises:
             EnvironmentProblem: the answer has no end.
@@ -66,7 +66,7 @@ class GitHubConnection:
             return RetryAdvice(0.0, why, is_without_effect=isinstance(error, _UNSENT))
 
     async def _answer(self, method: str, url: httpx.URL, body: Mapping[str, Any] | None) -> HttpResponse:
-        """What was read before is not sent again if it has not changed, and then counts for no limit."""
+        """Return what was read before is not sent again if it has not changed, and then counts for no limit."""
         earlier = self._seen.get(str(url)) if method == "GET" else None
         headers = {"If-None-Match": earlier[0]} if earlier else {}
         with anyio.move_on_after(_WHOLE_S) as deadline:
@@ -103,7 +103,7 @@ class GitHubConnection:
 
 @asynccontextmanager
 async def open_connection(place: RepositoryEndpoint) -> AsyncIterator[GitHubConnection]:
-    """Connections while the block lasts. Proxies and certificates are those of the environment.
+    """Open connections while the block lasts. Proxies and certificates are those of the environment.
 
     Raises:
         EnvironmentProblem: the environment names a proxy or certificates that cannot be used.

@@ -40,7 +40,7 @@ class GitHubPullRequest(_Answer):
 
     @property
     def is_open(self) -> bool:
-        """Whether it waits for somebody."""
+        """True if it waits for somebody."""
         return self.state == "open"
 
 
@@ -52,7 +52,7 @@ class IssueComment(_Answer):
 
 
 class RepositoryPermissions(_Answer):
-    """What the token's owner may do in a repository."""
+    """The rights of the token's owner in a repository."""
 
     push: bool = False
 
@@ -66,13 +66,13 @@ class GitHubRepository(_Answer):
 
 
 class MergeResponse(_Answer):
-    """What became of a merge."""
+    """The answer to a merge."""
 
     sha: str
 
 
 class CheckOutput(_Answer):
-    """What a check says of itself."""
+    """The report of a check on itself."""
 
     title: str | None = None
     summary: str | None = None
@@ -99,7 +99,7 @@ class CommitStatus(_Answer):
 
 
 def parse_error_message(content: bytes) -> str:
-    """GitHub's words in an answer that refuses something, with what it says of single fields; empty if there are none.
+    """Return GitHub's words in an answer that refuses something, with those on single fields; empty without any.
 
     Whoever shows them has to strip and redact them first.
     """
@@ -110,11 +110,11 @@ def parse_error_message(content: bytes) -> str:
     if not isinstance(answer, dict):
         return ""
     errors = answer.get("errors")
-    more = [_of_field(error) for error in errors] if isinstance(errors, list) else []
+    more = [_format_field(error) for error in errors] if isinstance(errors, list) else []
     return "; ".join(filter(None, (str(answer.get("message") or ""), *more)))
 
 
-def _of_field(error: object) -> str:
+def _format_field(error: object) -> str:
     if not isinstance(error, dict):
         return str(error)
     words = (error.get("field"), error.get("message") or error.get("code"))

@@ -1,4 +1,4 @@
-"""When to ask GitHub again: after what, and how long to wait. Pure: time and chance are given."""
+"""The rules for asking GitHub again: after what, and how long to wait. Pure: time and chance are given."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ _MARGIN_S = 1.0
 
 @dataclass(frozen=True)
 class GitHubRetryPolicy:
-    """How often one request is tried, how long pauses are where GitHub names none, and the longest that is waited.
+    """The number of tries of one request, the pauses where GitHub names none, and the longest wait.
 
     Attributes:
         tries: of one request, the first included.
@@ -30,8 +30,12 @@ class GitHubRetryPolicy:
     max_total_wait_s: float = 900.0
 
     def get_backoff_s(self, attempt: int, chance: float) -> float:
-        """The pause after so many tries, with full jitter; `chance` is from 0 to 1."""
+        """Return the pause after so many tries, with full jitter; `chance` is from 0 to 1."""
         return float(min(self.cap_s, self.base_s * 2 ** (attempt - 1)) * chance)
+
+
+IMPATIENT_POLICY = GitHubRetryPolicy(tries=2, max_total_wait_s=5.0)
+"""For whoever only wants to know whether GitHub answers."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +51,7 @@ class RetryAdvice:
 
 
 def find_retry_advice(status: int, headers: Mapping[str, str], said: str) -> RetryAdvice | None:
-    """What an answer of this status asks for; None if asking again would change nothing.
+    """Return what an answer of this status asks for; None if asking again would change nothing.
 
     Args:
         status: the HTTP status.
@@ -57,13 +61,13 @@ def find_retry_advice(status: int, headers: Mapping[str, str], said: str) -> Ret
     if status in _LIMITING and (limit := _limit(status, headers, said)):
         return limit
     if status in _FAILING:
-        return RetryAdvice(_asked(headers) or 0.0, f"{status} {said}".strip(), is_without_effect=False)
+        return RetryAdvice(_parse_wait_s(headers) or 0.0, f"{status} {said}".strip(), is_without_effect=False)
     return None
 
 
 def _limit(status: int, headers: Mapping[str, str], said: str) -> RetryAdvice | None:
-    """A 403 is a limit only if it says so in one of three ways; all others forbid something."""
-    asked = _asked(headers)
+    """Return a 403 is a limit only if it says so in one of three ways; all others forbid something."""
+    asked = _parse_wait_s(headers)
     if headers.get("x-ratelimit-remaining") == "0":
         return RetryAdvice(
             max(asked or 0.0, _until_reset(headers)), "its rate limit is used up", is_without_effect=True
@@ -75,8 +79,8 @@ def _limit(status: int, headers: Mapping[str, str], said: str) -> RetryAdvice | 
     return None
 
 
-def _asked(headers: Mapping[str, str]) -> float | None:
-    """The seconds that `Retry-After` asks for, which may be written as a date."""
+def _parse_wait_s(headers: Mapping[str, str]) -> float | None:
+    """Return the seconds that `Retry-After` asks for, which may be written as a date."""
     given = headers.get("retry-after", "").strip()
     if given.isascii() and given.isdigit():
         return float(given)
@@ -94,7 +98,7 @@ def _until_reset(headers: Mapping[str, str]) -> float:
 
 
 def _between(headers: Mapping[str, str], until: datetime) -> float:
-    """By GitHub's clock, which this machine's may not agree with."""
+    """Return the seconds between two times by GitHub's clock, which this machine's may not agree with."""
     now = _date(headers.get("date", ""))
     if now is None:
         return _MINUTE_S

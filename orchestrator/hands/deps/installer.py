@@ -19,6 +19,7 @@ from pathlib import Path, PurePosixPath
 from anyio import to_thread
 
 from orchestrator.domain.ids import CommitId
+from orchestrator.domain.run.purpose import Purpose
 from orchestrator.domain.sandbox.network import describe_refused_hosts
 from orchestrator.domain.sandbox.tier import Tier
 from orchestrator.errors import EnvironmentProblem, ToolRefused
@@ -65,7 +66,7 @@ class DependencyInstaller:
         Raises:
             EnvironmentProblem: it cannot be installed here; says why and how to mend it.
         """
-        workspace = await self.hands.open_workspace(self.commit, "deps")
+        workspace = await self.hands.open_workspace(self.commit, Purpose("deps"))
         try:
             key = await self._key(workspace)
             place = await self.store.ensure_entry(key, partial(self._make, key, workspace, tell), stack)

@@ -17,6 +17,7 @@ from anyio import to_thread
 
 from orchestrator.crash import crash_point
 from orchestrator.domain.ids import CommitId
+from orchestrator.domain.run.purpose import Purpose
 from orchestrator.domain.sandbox.network import describe_refused_hosts
 from orchestrator.domain.sandbox.tier import Tier
 from orchestrator.errors import EnvironmentProblem, ToolRefused
@@ -59,7 +60,7 @@ class ProjectSetup:
         Raises:
             EnvironmentProblem: one of them fails, or they leave nothing; says which, with its last lines.
         """
-        workspace = await self.hands.open_workspace(self.commit, "setup")
+        workspace = await self.hands.open_workspace(self.commit, Purpose("setup"))
         try:
             key = await self._key(workspace)
             place = await self.store.ensure_entry(key, partial(self._make, key, workspace, tell), stack)

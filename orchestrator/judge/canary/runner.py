@@ -23,6 +23,8 @@ from orchestrator.domain.judging.check import (
     ReportFormat,
     TestOutcome,
 )
+from orchestrator.domain.run.notice_codes import NoticeCode
+from orchestrator.domain.run.purpose import Purpose
 from orchestrator.errors import BlobLost
 from orchestrator.judge.canary.injection import CANARY_MODULE, build_canary_injection
 from orchestrator.judge.gate.check_runner import CheckRunner, build_check_key
@@ -32,6 +34,7 @@ from orchestrator.judge.reports import is_test_id
 from orchestrator.judge.reports.pytest_text import count_tests_of_runs
 from orchestrator.ports.gate import GateResult
 from orchestrator.ports.ledger import Ledger
+from orchestrator.ports.notices import record_notice_once
 
 CANARY_TESTS: Mapping[str, str] = {
     "must_pass": "that must pass",
@@ -73,7 +76,7 @@ class CanaryRunner:
         self._spec = check.model_copy(update={"id": CANARY_CHECK, "report": ReportFormat.JUNIT})
         self._trial = anyio.Lock()
 
-    async def check_tree(self, commit: CommitId, tree: TreeId, purpose: str) -> GateResult | None:
+    async def check_tree(self, commit: CommitId, tree: TreeId, purpose: Purpose) -> GateResult | None:
         """Return green if the canaries end on this tree as they have to, and as on the base; None if they are off.
 
         Raises:
@@ -82,7 +85,9 @@ class CanaryRunner:
         base = await self._run_on_base()
         if base is None:
             return None
-        receipt, doubt = await self._run_canaries(CheckedTree(commit, tree, f"{purpose}, canaries"), base.exit_code)
+        receipt, doubt = await self._run_canaries(
+            CheckedTree(commit, tree, purpose.with_detail("canaries")), base.exit_code
+        )
         difference = Difference()
         if doubt:
             difference = Difference(problems=(_UNBELIEVABLE.format(doubt),))
@@ -93,13 +98,13 @@ class CanaryRunner:
         run = self._ledger.state.run
         async with self._trial:
             if not await self._is_pytest():
-                await self._announce_off("the gate's runner does not seem to be pytest")
+                await self._announce_off("runner", "the gate's runner does not seem to be pytest")
                 return None
             receipt, doubt = await self._run_canaries(
-                CheckedTree(run.base, run.base_tree, "canaries on the base"), None
+                CheckedTree(run.base, run.base_tree, Purpose("canaries on the base")), None
             )
             if doubt:
-                await self._announce_off(f"on the base, {doubt}")
+                await self._announce_off("base", f"on the base, {doubt}")
         if doubt:
             return None
         return receipt
@@ -111,10 +116,10 @@ class CanaryRunner:
         known = self._ledger.state.get_baseline_receipts().get(build_check_key(self._gate))
         return known is not None and bool(count_tests_of_runs(await self._ledger.read_text(known.output)))
 
-    async def _announce_off(self, why: str) -> None:
+    async def _announce_off(self, subject: str, why: str) -> None:
         text = f"no canaries in this run, so outcomes that code has forged may go unseen: {why}"
-        if not any(notice.text == text for notice in self._ledger.state.notices):
-            await self._ledger.append(Noticed(level="info", text=text))
+        notice = Noticed(level="info", code=NoticeCode.CANARIES_OFF, subject=subject, text=text)
+        await record_notice_once(self._ledger, notice)
 
     async def _run_canaries(self, tree: CheckedTree, exit_code: int | None) -> tuple[Receipt, str]:
         """Return the last receipt, and what is wrong with it; a run that came out wrong is repeated once."""

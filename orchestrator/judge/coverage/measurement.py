@@ -11,6 +11,7 @@ from anyio import to_thread
 
 from orchestrator.domain.ids import CommitId
 from orchestrator.domain.judging.check import CheckSpec
+from orchestrator.domain.run.purpose import Purpose
 from orchestrator.domain.text.encoding import decode_json
 from orchestrator.hands.execution.workspace_runner import run_command
 from orchestrator.judge.gate.injection import REPORT_VARIABLE
@@ -59,7 +60,7 @@ async def measure_lines_run(
     Raises:
         EnvironmentProblem: no workspace or sandbox could be had.
     """
-    workspace = await hands.open_workspace(commit, f"coverage of {spec.id}")
+    workspace = await hands.open_workspace(commit, Purpose(f"coverage of {spec.id}"))
     try:
         result = await run_command(workspace, await to_thread.run_sync(_build_command, spec, paths, output_bytes))
     finally:

@@ -6,11 +6,14 @@ from contextlib import suppress
 from orchestrator.domain.event.run import BaselineRecorded, Noticed
 from orchestrator.domain.ids import CommitId, TreeId
 from orchestrator.domain.judging.check import CheckSpec, Outcomes, Receipt, ReceiptStatus
+from orchestrator.domain.run.notice_codes import NoticeCode
+from orchestrator.domain.run.purpose import Purpose
 from orchestrator.errors import BlobLost, EnvironmentProblem
 from orchestrator.judge.gate.baseline import find_baseline_problem, list_baseline_doubts
 from orchestrator.judge.gate.check_runner import build_check_key
 from orchestrator.judge.gate.receipts import CheckedTree, Receipts
 from orchestrator.ports.ledger import Ledger
+from orchestrator.ports.notices import record_notice_once
 
 _MAX_PRINTED_LINES = 15
 
@@ -35,9 +38,10 @@ class BaseReceipts:
         if known and all(build_check_key(spec) in known for spec in checks):
             return list(known.values())
         is_migration = self._ledger.state.run.mode == "migration"
+        base = CheckedTree(commit, tree, Purpose("baseline"))
         receipts = []
         for spec in checks:
-            receipts.append(await self._base.get_receipt(spec, CheckedTree(commit, tree, "baseline")))
+            receipts.append(await self._base.get_receipt(spec, base))
         notices = []
         for spec, receipt in zip(checks, receipts, strict=True):
             if problem := find_baseline_problem(spec, receipt, is_migration=is_migration):
@@ -59,31 +63,27 @@ class BaseReceipts:
             return own
         run = self._ledger.state.run
         async with self._base.get_lock(spec, run.base_tree):  # whoever judges the base may hold the one of its check
-            base = CheckedTree(run.base, run.base_tree, "the base in the new environment")
+            base = CheckedTree(run.base, run.base_tree, Purpose("the base in the new environment"))
             other = await self._trees.get_receipt(spec, base)
         has_run_tests = other.counts.total != other.counts.errors
         if not has_run_tests and own.counts.total:
-            await self._warn_once(
-                f"`{spec.run}` runs no test of the base in the new environment: does that hold all it needs?"
-            )
+            text = f"`{spec.run}` runs no test of the base in the new environment: does that hold all it needs?"
+            notice = Noticed(level="warning", code=NoticeCode.NO_TESTS_OF_BASE, subject=spec.id, text=text)
+            await record_notice_once(self._ledger, notice)
         if own.tests is None or other.tests is None or not has_run_tests:
             return own
         if self._is_strict:
             return own.model_copy(update={"exit_code": other.exit_code})
         return other
 
-    async def _warn_once(self, text: str) -> None:
-        if not any(notice.text == text for notice in self._ledger.state.notices):
-            await self._ledger.append(Noticed(level="warning", text=text))
-
     async def _get_recorded(self, spec: CheckSpec) -> Receipt:
         """Return the check's receipt on the base; made if it is none of the gate's, or its tests are lost."""
         receipt = self._ledger.state.get_baseline_receipts().get(build_check_key(spec))
         if receipt is not None and await self._base.has_outcomes(receipt):
             return receipt
-        purpose = "baseline"
+        purpose = Purpose("baseline")
         if receipt is not None:
-            purpose = "the lost baseline"
+            purpose = Purpose("the lost baseline")
         run = self._ledger.state.run
         return await self._base.get_receipt(spec, CheckedTree(run.base, run.base_tree, purpose))
 
@@ -101,7 +101,7 @@ class BaseReceipts:
         async with self._trees.get_lock(spec, run.base_tree):
             again = self._find_second_receipt(baseline)
             if again is None:
-                base = CheckedTree(run.base, run.base_tree, "the base once more")
+                base = CheckedTree(run.base, run.base_tree, Purpose("the base once more"))
                 again = await receipts.get_receipt(spec, base, is_fresh=True)
         with suppress(BlobLost):
             return await receipts.load_outcomes(again)

@@ -7,8 +7,9 @@ from pathlib import Path
 from anyio import to_thread
 
 from orchestrator.domain.event.run import CheckFinished, CheckStarted
-from orchestrator.domain.ids import CommitId, TreeId
+from orchestrator.domain.ids import CommitId, TreeId, build_check_id
 from orchestrator.domain.judging.check import CheckSpec, Receipt, ReceiptStatus, ReportFormat, TestCounts, TestOutcome
+from orchestrator.domain.run.purpose import Purpose
 from orchestrator.domain.text.blob_text import Text
 from orchestrator.hands.execution.log_reader import read_log_ends
 from orchestrator.hands.execution.workspace_runner import run_command
@@ -37,7 +38,12 @@ class CheckRunner:
         return self._hands.environment_hash
 
     async def run_check(
-        self, spec: CheckSpec, commit: CommitId, tree: TreeId, purpose: str, injection: SandboxInjection = NO_INJECTION
+        self,
+        spec: CheckSpec,
+        commit: CommitId,
+        tree: TreeId,
+        purpose: Purpose,
+        injection: SandboxInjection = NO_INJECTION,
     ) -> Receipt:
         """Run the check on a clean checkout of `commit`, whose tree is `tree`, with an `injection` beside it.
 
@@ -45,9 +51,8 @@ class CheckRunner:
             EnvironmentProblem: no workspace or sandbox could be had.
         """
         key = self._ledger.build_next_key(f"check/{build_check_key(spec)}/{tree}")
-        async with record_effect(
-            self._ledger, CheckStarted(key=key, check=spec.id, tree=tree, purpose=purpose)
-        ) as check:
+        intent = CheckStarted(key=key, check=spec.id, tree=tree, purpose=purpose.text, facts=purpose.facts)
+        async with record_effect(self._ledger, intent) as check:
             workspace = await self._hands.open_workspace(commit, purpose)
             command = self._build_command(spec, injection)
             try:
@@ -126,7 +131,7 @@ _EXPLAINED = frozenset({CommandEnding.LIMIT, CommandEnding.NOT_STARTED})
 def build_check_key(spec: CheckSpec) -> str:
     """Return the check's id with a hash of all that defines it: receipts of another definition never count."""
     definition = json.dumps(spec.model_dump(mode="json"), sort_keys=True)
-    return f"{spec.id}.{hashlib.sha256(definition.encode()).hexdigest()[:8]}"
+    return build_check_id(spec.id, hashlib.sha256(definition.encode()).hexdigest()[:8])
 
 
 def _read_report(spec: CheckSpec, result: CommandResult) -> ParsedReport:

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from orchestrator.domain.ids import CommitId, TreeId
 from orchestrator.domain.judging.check import CheckSpec, Difference, Outcomes, Receipt, TestOutcome
+from orchestrator.domain.run.purpose import Purpose
 from orchestrator.judge.files.grants import build_grant_matcher
 from orchestrator.judge.gate.base_receipts import BaseReceipts
 from orchestrator.judge.gate.baseline import describe_broken_run
@@ -78,7 +79,7 @@ class HarnessGate:
         return await self._base.record_baseline(self._checks, commit, tree)
 
     async def judge_tree(
-        self, commit: CommitId, tree: TreeId, purpose: str, fresh: bool = False, reruns: int = 0
+        self, commit: CommitId, tree: TreeId, purpose: Purpose, fresh: bool = False, reruns: int = 0
     ) -> GateResult:
         """Return the difference to the baseline; stop at the first check that is red.
 
@@ -102,7 +103,7 @@ class HarnessGate:
         return GateResult(tree=tree, difference=total, receipts=tuple(keys), cached=is_cached, is_whole=is_whole)
 
     async def probe_tree(
-        self, commit: CommitId, tree: TreeId, purpose: str, symptoms: Sequence[str], look: int = 0
+        self, commit: CommitId, tree: TreeId, purpose: Purpose, symptoms: Sequence[str], look: int = 0
     ) -> GateResult:
         """Look for symptoms in a tree by one run of each check, narrow where that is possible.
 
@@ -120,12 +121,14 @@ class HarnessGate:
             total += difference
         return GateResult(tree=tree, difference=total, receipts=tuple(keys), cached=is_cached, is_whole=is_whole)
 
-    async def run_extra_check(self, spec: CheckSpec, commit: CommitId, tree: TreeId, purpose: str) -> Receipt:
+    async def run_extra_check(self, spec: CheckSpec, commit: CommitId, tree: TreeId, purpose: Purpose) -> Receipt:
         """Return the receipt of a check that is not part of the gate, such as a task's own."""
         async with self._receipts.get_lock(spec, tree):
             return await self._receipts.get_receipt(spec, CheckedTree(commit, tree, purpose))
 
-    async def collect_outcomes(self, commit: CommitId, tree: TreeId, purpose: str) -> Mapping[str, TestOutcome] | None:
+    async def collect_outcomes(
+        self, commit: CommitId, tree: TreeId, purpose: Purpose
+    ) -> Mapping[str, TestOutcome] | None:
         """Return test id → outcome on a tree, tested only if it never was; None where a check tells only its exit."""
         known: dict[str, TestOutcome] = {}
         for spec in self._checks:
@@ -136,7 +139,7 @@ class HarnessGate:
         return known
 
     async def run_checks_under_id(
-        self, kind: str, commit: CommitId, tree: TreeId, purpose: str
+        self, kind: str, commit: CommitId, tree: TreeId, purpose: Purpose
     ) -> tuple[Sequence[Receipt], Mapping[str, TestOutcome]]:
         """Run the checks for another purpose than to judge the tree, under the id `kind`; return what they told.
 
@@ -166,7 +169,7 @@ class HarnessGate:
             if len(runs) >= count_runs_allowed(self._ledger.state, difference, reruns):
                 keys = dict.fromkeys(run.key for run in (*runs, receipt))
                 return tuple(keys), difference
-            tree, is_fresh = tree._replace(purpose=f"{tree.purpose}, again"), True
+            tree, is_fresh = tree._replace(purpose=tree.purpose.with_detail("again")), True
 
     async def _probe_by_check(
         self, spec: CheckSpec, tree: CheckedTree, symptoms: Sequence[str], look: int

@@ -9,6 +9,7 @@ import anyio
 
 from orchestrator.domain.ids import CommitId, TreeId
 from orchestrator.domain.judging.check import CheckSpec, Outcomes, Receipt, ReceiptStatus, TestOutcome
+from orchestrator.domain.run.purpose import Purpose
 from orchestrator.errors import BlobLost, EnvironmentProblem
 from orchestrator.judge.gate.check_runner import CheckRunner, build_check_key
 from orchestrator.judge.gate.flakiness import read_outcomes
@@ -19,11 +20,11 @@ MAX_INFRASTRUCTURE_TRIES = 2
 
 
 class CheckedTree(NamedTuple):
-    """A tree to be checked: the commit that has it, and what for, in words."""
+    """A tree to be checked: the commit that has it, and what for."""
 
     commit: CommitId
     tree: TreeId
-    purpose: str
+    purpose: Purpose
 
 
 class Receipts:

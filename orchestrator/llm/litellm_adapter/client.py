@@ -46,7 +46,7 @@ LITELLM_ENVIRONMENT = {
 
 @cache
 def _load() -> Any:  # noqa: ANN401  a module without usable types
-    """litellm, silenced."""
+    """Load litellm, silenced."""
     for name, value in LITELLM_ENVIRONMENT.items():
         os.environ.setdefault(name, value)
     import litellm
@@ -99,7 +99,7 @@ class LiteLLMClient:
         self._litellm: Any = None
 
     async def request_completion(self, request: Request) -> Reply:
-        """One try. Cancelling it closes the connection.
+        """Return one try. Cancelling it closes the connection.
 
         Raises:
             ModelError: the try failed; its class says what to do about it.
@@ -141,12 +141,12 @@ class LiteLLMClient:
         raise CallTimedOut(f"{request.model}: no complete reply within {request.timeout_s:g} s")
 
     async def find_model_problem(self, model: str, api_base: str | None, api_key_env: str | None) -> str | None:
-        """What is wrong with the name or the credentials, with the variable to set; makes no call."""
+        """Return what is wrong with the name or the credentials, with the variable to set; makes no call."""
         litellm = await self._loaded()
         return await run_sync(find_credential_problem, litellm, model, api_base, api_key_env)
 
     async def find_price(self, model: str) -> Price | None:
-        """The user's own price for a model, else the list's; None when neither has one."""
+        """Return the user's own price for a model, else the list's; None when neither has one."""
         if own := self._prices.get(model):
             return own
         return find_listed_price(await self._loaded(), model)
@@ -178,7 +178,7 @@ class LiteLLMClient:
         return response
 
     async def _read(self, stream: Any, request: Request, meter: ReplyMeter) -> Any:  # noqa: ANN401  theirs
-        """The whole of a streamed reply; the connection is closed if it stalls, breaks off or is cancelled."""
+        """Return the whole of a streamed reply; the connection is closed if it stalls, breaks off or is cancelled."""
         try:
             return await read_stream(stream, request, meter)
         finally:
@@ -198,7 +198,7 @@ class LiteLLMClient:
         return find_stated_cost(response) or find_listed_cost(litellm, request.model, response)
 
     def _with_estimated_cost(self, litellm: Any, request: Request, reply: Reply) -> Reply:  # noqa: ANN401
-        """Price a reply by its estimated tokens; unless the price is the user's own, it is unknown beside that."""
+        """Price a reply by its estimated tokens; the cost is unknown unless the price is the user's own."""
         own = self._prices.get(request.model)
         price = own or find_listed_price(litellm, request.model)
         if price is None:
@@ -208,7 +208,7 @@ class LiteLLMClient:
 
 
 def _arguments(request: Request, key: str | None) -> dict[str, Any]:
-    """The call; what the request leaves open is left out, so that the provider's own default holds."""
+    """Return the call; what the request leaves open is left out, so that the provider's own default holds."""
     optional = {
         "tools": render_tools(request.tools) or None,
         "api_base": request.api_base,

@@ -1,4 +1,4 @@
-"""What can be said about a model's name and key without a call."""
+"""Facts about a model's name and key that need no call."""
 
 import os
 from difflib import get_close_matches
@@ -23,7 +23,7 @@ EITHER_KEY_PROVIDERS = frozenset({"gemini"})
 
 
 def read_api_key(model: str, api_base: str | None, api_key_env: str | None) -> str | None:
-    """The key to pass; None leaves it to the provider's usual variables.
+    """Return the key to pass; None leaves it to the provider's usual variables.
 
     Raises:
         CredentialsMissing: the variable that should hold it is not set.
@@ -47,14 +47,14 @@ def find_unbounded_problem(model: str) -> str | None:
 
 
 def is_third_party_endpoint(model: str, api_base: str) -> bool:
-    """Whether a model that would get OpenAI's key, by prefix or for want of one, is served by somebody else."""
+    """Return True if a model that would get OpenAI's key, by prefix or for want of one, is served by somebody else."""
     host = urlsplit(api_base if "://" in api_base else f"//{api_base}").hostname or ""
     is_openai = model.startswith("openai/") or "/" not in model
     return is_openai and host != "openai.com" and not host.endswith(".openai.com")
 
 
 def find_credential_problem(litellm: Any, model: str, api_base: str | None, api_key_env: str | None) -> str | None:  # noqa: ANN401
-    """What is wrong, in a sentence that names the variable to set; None when nothing is seen."""
+    """Return what is wrong, in a sentence that names the variable to set; None when nothing is seen."""
     if model.split("/", 1)[0] in SIGN_IN_PROVIDERS:
         return None
     if unbounded := find_unbounded_problem(model):
@@ -77,7 +77,7 @@ def find_credential_problem(litellm: Any, model: str, api_base: str | None, api_
 
 
 def describe_key_variable(model: str, api_key_env: str | None) -> str:
-    """What to set when the key is the trouble."""
+    """Return what to set when the key is the trouble."""
     if api_key_env:
         return api_key_env
     usual = get_key_variable(model) or "the provider's variables"
@@ -85,7 +85,7 @@ def describe_key_variable(model: str, api_key_env: str | None) -> str:
 
 
 def get_key_variable(model: str) -> str:
-    """The variable that usually holds the key of a model's provider; empty where there is none, or more than one."""
+    """Return the variable that usually holds the key of a model's provider; empty unless there is exactly one."""
     prefix, slash, _ = model.partition("/")
     is_usual = slash and prefix.isidentifier() and not prefix.startswith("vertex_ai")
     known = LOCAL_PROVIDERS | SIGN_IN_PROVIDERS | AWS_PROVIDERS

@@ -56,7 +56,7 @@ TIME_SPAN = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)", re.IGNORECASE)
 
 
 def map_error(error: Exception, model: str, key_name: str, now_s: float) -> ModelError:
-    """Our error for what litellm raised.
+    """Return our error for what litellm raised.
 
     Args:
         error: the exception, or a chain of them.
@@ -67,6 +67,8 @@ def map_error(error: Exception, model: str, key_name: str, now_s: float) -> Mode
     if missing := _missing_package(error):
         return RequestRefused(f"{model}: the Python package {missing!r} is missing here; install it, then resume")
     status = getattr(error, "status_code", None)
+    if not isinstance(status, int):
+        status = None
     names = {kind.__name__ for kind in type(error).__mro__}
     raw = str(getattr(error, "message", "") or error)[:MAX_SCANNED_CHARS]
     said, code = parse_provider_message(raw)
@@ -75,11 +77,11 @@ def map_error(error: Exception, model: str, key_name: str, now_s: float) -> Mode
         wait_s = parse_wait_text(raw)
     if wait_s is not None:
         wait_s = min(wait_s, MAX_WAIT_S)
-    kind, what = _kind(status if isinstance(status, int) else None, names, f"{code} {said}", wait_s, key_name)
-    return kind(f"{model}: {what}: {said}" if said else f"{model}: {what}", wait_s)
+    kind, what = _classify_error(status, names, f"{code} {said}", wait_s, key_name)
+    return kind(": ".join(filter(None, (model, what, said))), wait_s)
 
 
-def _kind(
+def _classify_error(
     status: int | None, names: set[str], said: str, wait_s: float | None, key_name: str
 ) -> tuple[type[ModelError], str]:
     if "ContextWindowExceededError" in names or (status in {400, 413, 422} and CONTEXT_OVERFLOW_TEXT.search(said)):
@@ -104,29 +106,39 @@ def _is_quota(said: str, wait_s: float | None) -> bool:
 
 
 def parse_provider_message(raw: str) -> tuple[str, str]:
-    """What the provider said and its error code, without litellm's prefixes and the JSON around it.
+    """Return what the provider said and its error code, without litellm's prefixes and the JSON around it.
 
     The words are one line of at most 400 characters; the code is empty when there is none.
     """
     text = LITELLM_PREFIX.sub("", raw)
+    message, code = _find_error(text), ""
+    if isinstance(message, dict):
+        code = " ".join(str(message[name]) for name in ("code", "type", "status") if message.get(name))
+        message = message.get("message")
+    if not isinstance(message, str) or not message:
+        message = text
+    line = " ".join(NOISE.sub("", message).split())
+    if len(line) > MAX_MESSAGE_CHARS:
+        line = line[: MAX_MESSAGE_CHARS - 1] + "…"
+    return line, code
+
+
+def _find_error(text: str) -> object:
+    """Return what stands under `error` in the JSON that a text ends with, or all of that; None if it ends with none."""
     start = text.find("{")
+    if start < 0:
+        return None
     try:
-        body = decode_json(text[start:]) if start >= 0 else None
+        body = decode_json(text[start:])
     except ValueError:
-        body = None
-    inner = body.get("error", body) if isinstance(body, dict) else None
-    fields = inner if isinstance(inner, dict) else {}
-    if fields:
-        message = fields.get("message")
-    else:
-        message = inner
-    line = " ".join(NOISE.sub("", message if isinstance(message, str) and message else text).split())
-    code = " ".join(str(fields[name]) for name in ("code", "type", "status") if fields.get(name))
-    return line if len(line) <= MAX_MESSAGE_CHARS else line[: MAX_MESSAGE_CHARS - 1] + "…", code
+        return None
+    if isinstance(body, dict):
+        return body.get("error", body)
+    return None
 
 
 def parse_retry_after_s(headers: Mapping[str, str], now_s: float) -> float | None:
-    """The seconds that `Retry-After` (a number or an HTTP date) or `Retry-After-Ms` asks for; None without either."""
+    """Return the seconds that `Retry-After` (a number or an HTTP date) or `Retry-After-Ms` asks for; else None."""
     lower = {name.lower(): value.strip() for name, value in headers.items()}
     for name, unit_s in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
         try:
@@ -142,7 +154,7 @@ def parse_retry_after_s(headers: Mapping[str, str], now_s: float) -> float | Non
 
 
 def parse_wait_text(text: str) -> float | None:
-    """The seconds that a message like `Please try again in 1m2.5s` asks for; None when it names no time."""
+    """Return the seconds that a message like `Please try again in 1m2.5s` asks for; None when it names no time."""
     found = WAIT_TEXT.search(text)
     if found is None:
         return None

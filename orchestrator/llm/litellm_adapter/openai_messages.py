@@ -12,12 +12,12 @@ EMPTY_TEXT = "(empty)"
 
 
 def render_messages(messages: Sequence[Message]) -> list[dict[str, Any]]:
-    """The conversation; equal messages give equal bytes, so that prompt caches hold."""
+    """Return the conversation; equal messages give equal bytes, so that prompt caches hold."""
     return [_message(message) for message in messages]
 
 
 def render_tools(tools: Sequence[ToolSpec]) -> list[dict[str, Any]]:
-    """The tools on offer."""
+    """Return the tools on offer."""
     return [
         {
             "type": "function",
@@ -28,7 +28,7 @@ def render_tools(tools: Sequence[ToolSpec]) -> list[dict[str, Any]]:
 
 
 def render_arguments(text: str) -> str:
-    """Arguments as they may be sent back: unchanged if a JSON object, else wrapped as `{"malformed": …}`.
+    """Render arguments as they may be sent back: unchanged if a JSON object, else as `{"malformed": …}`.
 
     Several providers refuse a whole conversation in which an earlier call's arguments do not parse, and no library
     writes half a character or an infinite number.

@@ -1,4 +1,4 @@
-"""What a call cost: by the user's own price, by the provider's word, or by litellm's price list; else unknown."""
+"""The cost of a call: by the user's own price, by the provider's word, or by litellm's price list; else unknown."""
 
 from collections.abc import Mapping
 from decimal import Decimal
@@ -11,14 +11,14 @@ STATED_COST_HEADER = "llm_provider-x-litellm-response-cost"
 
 
 def find_stated_cost(response: object) -> Decimal | None:
-    """The cost that a gateway reports with its reply, in dollars; None when it reports none."""
+    """Return the cost that a gateway reports with its reply, in dollars; None when it reports none."""
     hidden = getattr(response, "_hidden_params", None) or {}
     in_header = (hidden.get("additional_headers") or {}).get(STATED_COST_HEADER)
     return _positive(getattr(getattr(response, "usage", None), "cost", None)) or _positive(in_header)
 
 
 def find_listed_cost(litellm: Any, model: str, response: Any) -> Decimal | None:  # noqa: ANN401  a module, and theirs
-    """The cost by litellm's price list, in dollars; None unless the list has exactly this model with a price.
+    """Return the cost by litellm's price list, in dollars; None unless the list has exactly this model with a price.
 
     litellm by itself answers 0 for models without a price, prices a model by the name that its reply claims, and
     takes the price of a namesake at another provider.
@@ -43,7 +43,7 @@ def find_listed_cost(litellm: Any, model: str, response: Any) -> Decimal | None:
 
 
 def find_listed_price(litellm: Any, model: str) -> Price | None:  # noqa: ANN401  a module
-    """The price by litellm's list before anything was asked; None unless the list has exactly this model with one.
+    """Return the price by litellm's list before any call; None unless the list has exactly this model with one.
 
     Where a provider charges more for long requests, it is the price of short ones.
     """
@@ -69,7 +69,7 @@ def find_listed_price(litellm: Any, model: str) -> Price | None:  # noqa: ANN401
 
 
 def _positive(value: object) -> Decimal | None:
-    """Dollars as a Decimal of at most 12 places; zero, negative and senseless values are no price."""
+    """Return dollars as a Decimal of at most 12 places; None for zero, negative and senseless values."""
     if not isinstance(value, int | float | str | Decimal) or isinstance(value, bool):
         return None
     try:

@@ -17,7 +17,7 @@ MAX_TOKENS = 1_000_000_000
 
 
 def build_reply(response: Any, request: Request, cost_usd: Decimal | None, seconds: float) -> Reply:  # noqa: ANN401  theirs
-    """The reply; `cost_usd` None books the call as unpriced.
+    """Return the reply; `cost_usd` None books the call as unpriced.
 
     Raises:
         ReplyTooLarge: it has more tool calls than anybody would make.
@@ -29,9 +29,9 @@ def build_reply(response: Any, request: Request, cost_usd: Decimal | None, secon
     message = choices[0].message
     if len(message.tool_calls or ()) > MAX_TOOL_CALLS:
         raise ReplyTooLarge(f"{request.model}: the provider's reply has more than {MAX_TOOL_CALLS:,} tool calls")
-    calls = _calls(message.tool_calls or (), f"call_{request.turn}")
+    calls = _convert_calls(message.tool_calls or (), f"call_{request.turn}")
     reply = Reply(
-        text=_whole(message.content or ""),
+        text=_replace_surrogates(message.content or ""),
         tool_calls=calls,
         model=response.model or request.model,
         finish_reason=choices[0].finish_reason or "",
@@ -45,7 +45,7 @@ def build_reply(response: Any, request: Request, cost_usd: Decimal | None, secon
 
 
 def find_counted_usage(response: Any) -> Usage | None:  # noqa: ANN401  theirs
-    """The tokens that the provider counted; None when it counted none, or numbers that cannot be."""
+    """Return the tokens that the provider counted; None when it counted none, or numbers that cannot be."""
     usage = getattr(response, "usage", None)
     counts = [
         getattr(usage, "prompt_tokens", None) or 0,
@@ -62,7 +62,7 @@ def find_counted_usage(response: Any) -> Usage | None:  # noqa: ANN401  theirs
 
 
 def estimate_reply_usage(request: Request, reply: Reply) -> Usage:
-    """Four characters a token, for servers that do not count: a token budget must not see such calls as free."""
+    """Estimate tokens by characters, for servers that do not count: a budget must not see such calls as free."""
     sent = sum(len(message.text) + _length(message.tool_calls) for message in request.messages)
     received = len(reply.text) + _length(reply.tool_calls)
     return Usage(calls=1, input_tokens=-(-sent // CHARS_PER_TOKEN), output_tokens=-(-received // CHARS_PER_TOKEN))
@@ -72,8 +72,8 @@ def _length(calls: tuple[ToolCall, ...]) -> int:
     return sum(len(call.name) + len(call.arguments) for call in calls)
 
 
-def _calls(calls: Sequence[Any], fallback_id: str) -> tuple[ToolCall, ...]:
-    """The calls, each with an id of its own: some servers give none, or the same to all."""
+def _convert_calls(calls: Sequence[Any], fallback_id: str) -> tuple[ToolCall, ...]:
+    """Return the calls, each with an id of its own: some servers give none, or the same to all."""
     seen = Counter(call.id for call in calls)
     return tuple(
         _call(call, call.id if call.id and seen[call.id] == 1 else f"{fallback_id}_{n}") for n, call in enumerate(calls)
@@ -87,9 +87,11 @@ def _call(call: Any, call_id: str) -> ToolCall:  # noqa: ANN401  theirs
             arguments = ""
         else:
             arguments = json.dumps(arguments)
-    return ToolCall(id=call_id, name=_whole(call.function.name or ""), arguments=_whole(arguments))
+    return ToolCall(
+        id=call_id, name=_replace_surrogates(call.function.name or ""), arguments=_replace_surrogates(arguments)
+    )
 
 
-def _whole(text: str) -> str:
-    """The text with halves of surrogate pairs, which no file, journal or provider takes, as replacement characters."""
+def _replace_surrogates(text: str) -> str:
+    """Return the text with lone surrogates, which no file or provider takes, as replacement characters."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

@@ -20,7 +20,7 @@ _KNOWN_ENCODINGS = _INFLATED_BY_ZLIB | {"", "identity"}
 
 
 class CallStage(Enum):
-    """How far the last request of a call came."""
+    """The stage that the last request of a call reached."""
 
     UNSENT = "unsent"
     SENT = "sent"

@@ -59,8 +59,8 @@ async def read_stream(stream: Any, request: Request, meter: ReplyMeter) -> Any: 
     if not finish_reason:
         raise Unavailable(f"{request.model}: the reply broke off before its end")
     chunks = list(stream.chunks)
-    calls = _calls(chunks)
-    message = SimpleNamespace(content="".join(_told(chunks, "content")), tool_calls=calls)
+    calls = _join_calls(chunks)
+    message = SimpleNamespace(content="".join(_iterate_values(chunks, "content")), tool_calls=calls)
     return SimpleNamespace(
         choices=[SimpleNamespace(message=message, finish_reason=_ends_with(finish_reason, calls))],
         model=next((chunk.model for chunk in chunks if chunk.model), None),
@@ -71,24 +71,24 @@ async def read_stream(stream: Any, request: Request, meter: ReplyMeter) -> Any: 
 
 def _size_of(chunk: Any) -> int:  # noqa: ANN401  theirs
     """Return how many characters a piece brings, of whatever kind."""
-    size = sum(len(text) for name in ("content", "reasoning_content") for text in _told([chunk], name))
-    for calls in _told([chunk], "tool_calls"):
+    size = sum(len(text) for name in ("content", "reasoning_content") for text in _iterate_values([chunk], name))
+    for calls in _iterate_values([chunk], "tool_calls"):
         size += sum(len(call.function.name or "") + len(call.function.arguments or "") for call in calls)
     return size
 
 
-def _deltas(chunks: Sequence[Any]) -> Iterator[Any]:
+def _iterate_deltas(chunks: Sequence[Any]) -> Iterator[Any]:
     return (chunk.choices[0].delta for chunk in chunks if chunk.choices)
 
 
-def _told(chunks: Sequence[Any], name: str) -> Iterator[Any]:
-    return (value for delta in _deltas(chunks) if (value := getattr(delta, name, None)))
+def _iterate_values(chunks: Sequence[Any], name: str) -> Iterator[Any]:
+    return (value for delta in _iterate_deltas(chunks) if (value := getattr(delta, name, None)))
 
 
-def _calls(chunks: Sequence[Any]) -> list[SimpleNamespace]:
-    """The tool calls: pieces of one share an index, and only the first must have an id and a name."""
+def _join_calls(chunks: Sequence[Any]) -> list[SimpleNamespace]:
+    """Return the tool calls: pieces of one share an index, and only the first must have an id and a name."""
     calls: dict[int, SimpleNamespace] = {}
-    for pieces in _told(chunks, "tool_calls"):
+    for pieces in _iterate_values(chunks, "tool_calls"):
         for piece in pieces:
             function = SimpleNamespace(name="", arguments="")
             call = calls.setdefault(piece.index, SimpleNamespace(id=None, function=function))

@@ -1,4 +1,4 @@
-"""Where each (role, task) stands in a script; parallel tasks never draw from one another's replies."""
+"""The place of each (role, task) in a script; parallel tasks never draw from one another's replies."""
 
 from collections.abc import Iterable, Mapping
 
@@ -19,7 +19,7 @@ class ScriptCursor:
         consumed: Mapping[ScriptKey, int] | None = None,
         name: str = "the script",
     ) -> None:
-        """`consumed` counts what an earlier process used; `name` stands in messages."""
+        """Set up; `consumed` counts what an earlier process used, `name` stands in messages."""
         self._name = name
         self._queues: dict[ScriptKey, list[ScriptedReply]] = {}
         for item in items:
@@ -27,11 +27,11 @@ class ScriptCursor:
         self._used: dict[ScriptKey, int] = {key: count for key, count in (consumed or {}).items() if count}
 
     def get_queue(self, role: Role, task: TaskId) -> list[ScriptedReply]:
-        """All replies for a task, used or not: its own, or else those for any task of the role."""
+        """Return all replies for a task, used or not: its own, or else those for any task of the role."""
         return self._queues.get((role, task)) or self._queues.get((role, TaskId(ANY_TASK)), [])
 
     def take_reply(self, role: Role, task: TaskId) -> tuple[int, ScriptedReply]:
-        """The next reply and its place in the queue, counted from 0.
+        """Return the next reply and its place in the queue, counted from 0.
 
         Raises:
             ScriptExhausted: none is left.
@@ -47,11 +47,11 @@ class ScriptCursor:
 
     @property
     def used_counts(self) -> dict[ScriptKey, int]:
-        """How many replies each (role, task) has used."""
+        """The number of replies that each (role, task) has used."""
         return dict(self._used)
 
     def count_remaining(self) -> dict[ScriptKey, int]:
-        """How many replies are left for each (role, task); empty when every one was used.
+        """Return how many replies are left for each (role, task); empty when every one was used.
 
         A sequence for any task counts for each task that began it, and under the task `*` if none did.
         """

@@ -19,8 +19,6 @@ from orchestrator.llm.scripted_model.request_invariants import (
 )
 from orchestrator.llm.scripted_model.script import ScriptedReply, read_script
 
-SCRIPTED_PREFIX = "scripted:"
-
 
 class ScriptedModel:
     """A ModelClient over a script; it records every request and refuses malformed ones."""
@@ -32,7 +30,7 @@ class ScriptedModel:
         name: str = "the script",
         sleep: Callable[[float], Awaitable[object]] = anyio.sleep,
     ) -> None:
-        """`consumed` counts the replies that an earlier process used; they are skipped."""
+        """Set up; `consumed` counts the replies that an earlier process used, which are skipped."""
         items = tuple(items)
         self._is_free = all(item.cost_usd == 0 for item in items)
         self._cursor = ScriptCursor(items, consumed, name)
@@ -44,12 +42,12 @@ class ScriptedModel:
 
     @classmethod
     def from_items(cls, *items: ScriptedReply, consumed: Mapping[ScriptKey, int] | None = None) -> Self:
-        """A model that plays `items`; for tests."""
+        """Return a model that plays `items`; for tests."""
         return cls(items, consumed)
 
     @classmethod
     def from_file(cls, path: Path, consumed: Mapping[ScriptKey, int] | None = None) -> Self:
-        """A model that plays a script file.
+        """Return a model that plays a script file.
 
         Raises:
             UsageProblem: the file cannot be read or played.
@@ -57,7 +55,7 @@ class ScriptedModel:
         return cls(read_script(path), consumed, str(path))
 
     async def request_completion(self, request: Request) -> Reply:
-        """The next reply of the request's role and task.
+        """Return the next reply of the request's role and task.
 
         Raises:
             ModelError: the script has an error here, or (ScriptExhausted) nothing more.
@@ -69,14 +67,14 @@ class ScriptedModel:
         await self._wait(item, request)
         if failure := item.build_error(self._name):
             raise failure
-        return _reply(item, place, request)
+        return _build_reply(item, place, request)
 
     async def find_model_problem(self, model: str, api_base: str | None, api_key_env: str | None) -> str | None:
-        """None: a script that could be read can be played."""
+        """Return none: a script that could be read can be played."""
         return None
 
     async def find_price(self, model: str) -> Price | None:
-        """Nothing, unless a reply of the script claims a cost of its own: those are known only when they come."""
+        """Return None, unless a reply of the script claims a cost: those are known only when they come."""
         if self._is_free:
             return FREE_PRICE
         return None
@@ -88,16 +86,16 @@ class ScriptedModel:
 
     @property
     def used_counts(self) -> dict[ScriptKey, int]:
-        """How many replies each (role, task) has used, those of earlier processes included."""
+        """The number of replies that each (role, task) has used, those of earlier processes included."""
         return self._cursor.used_counts
 
     @property
     def elision_count(self) -> int:
-        """How many requests shortened old tool results, and so lost the prompt cache."""
+        """The number of requests that shortened old tool results, and so lost the prompt cache."""
         return self._elisions
 
     def count_remaining(self) -> dict[ScriptKey, int]:
-        """How many replies are left for each (role, task); empty when the script was played to its end."""
+        """Return how many replies are left for each (role, task); empty when the script was played to its end."""
         return self._cursor.count_remaining()
 
     def _check(self, request: Request) -> None:
@@ -119,7 +117,7 @@ class ScriptedModel:
             raise CallTimedOut(f"{self._name}: no reply within {request.timeout_s:g} s")
 
 
-def _reply(item: ScriptedReply, place: int, request: Request) -> Reply:
+def _build_reply(item: ScriptedReply, place: int, request: Request) -> Reply:
     calls = (ToolCall(id=f"call_{place}_{n}", name=call.tool, arguments=call.text) for n, call in enumerate(item.call))
     return Reply(
         text=item.text,

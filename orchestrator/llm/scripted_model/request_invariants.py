@@ -1,4 +1,4 @@
-"""What every request must fulfil, whatever the provider: checked on each request to a scripted model.
+"""The rules for every request, whatever the provider: checked on each request to a scripted model.
 
 A broken rule is a bug of the caller, never of the model, and is raised as such.
 """
@@ -13,7 +13,7 @@ class InvariantBroken(AssertionError):
 
 
 def check_request(request: Request) -> None:
-    """Roles in order, nothing empty, every tool call answered exactly once, right after it was made.
+    """Check that roles are in order, nothing is empty, and every tool call is answered once, right after it.
 
     Raises:
         InvariantBroken: the first broken rule, with the message's place.
@@ -54,12 +54,12 @@ def _own_problems(message: Message) -> Iterator[str]:
 
 
 def is_continuation(before: Sequence[Message], now: Sequence[Message]) -> bool:
-    """Whether `now` extends `before` unchanged, or starts over: a conversation without a word of the assistant."""
+    """Return True if `now` extends `before` unchanged, or starts over without a word of the assistant."""
     return list(now[: len(before)]) == list(before) or all(message.role != "assistant" for message in now)
 
 
 def is_elision(before: Sequence[Message], now: Sequence[Message]) -> bool:
-    """Whether `now` extends `before` but for tool results that became shorter."""
+    """Return True if `now` extends `before` but for tool results that became shorter."""
     return len(now) >= len(before) and all(
         one == other or (one.role == "tool" and len(other.text) < len(one.text) and _same_but_text(one, other))
         for one, other in zip(before, now, strict=False)

@@ -21,7 +21,10 @@ from orchestrator.domain.frozen_model import FrozenModel
 from orchestrator.domain.text.encoding import decode_json
 from orchestrator.errors import UsageProblem
 from orchestrator.llm.errors import ERROR_CLASSES, ModelError
+from orchestrator.llm.output_parsing import format_location
 
+SCRIPTED_PREFIX = "scripted:"
+"""The names of models that begin with this are paths of scripts."""
 ANY_TASK = "*"
 
 WireFailure = Literal["disconnect", "truncated", "unfinished", "malformed", "empty", "stalled"]
@@ -93,10 +96,7 @@ class ScriptedReply(FrozenModel):
             raise ValueError(
                 "an item needs `text`, `call` or `error`; a reply without words or calls needs `finish_reason`"
             )
-        if self.wire == "stalled":
-            belongs_to = "timed-out"
-        else:
-            belongs_to = "unavailable"
+        belongs_to = "timed-out" if self.wire == "stalled" else "unavailable"
         if self.wire is not None and self.error != belongs_to:
             raise ValueError(f'`wire` belongs to `error = "{belongs_to}"`')
         if self.retry_after_s is not None and self.error is None:
@@ -110,19 +110,21 @@ class ScriptedReply(FrozenModel):
 
     @property
     def booked_usage(self) -> Usage:
-        """What the call is booked as."""
-        is_priced = self.cost_usd != "unknown"
+        """The usage that the call is recorded with."""
+        cost_usd, unpriced_calls = Decimal(0), 1
+        if self.cost_usd != "unknown":
+            cost_usd, unpriced_calls = Decimal(self.cost_usd), 0
         return Usage(
             calls=1,
             input_tokens=self.usage.input,
             cached_tokens=self.usage.cached,
             output_tokens=self.usage.output,
-            cost_usd=Decimal(self.cost_usd) if is_priced else Decimal(0),
-            unpriced_calls=0 if is_priced else 1,
+            cost_usd=cost_usd,
+            unpriced_calls=unpriced_calls,
         )
 
     def build_error(self, where: str) -> ModelError | None:
-        """The error to raise instead of a reply, or None."""
+        """Return the error to raise instead of a reply, or None."""
         if self.error is None:
             return None
         return ERROR_CLASSES[self.error](f"{where}: scripted {self.error}", self.retry_after_s)
@@ -136,7 +138,7 @@ class Script(FrozenModel):
 
 
 def read_script(path: Path) -> tuple[ScriptedReply, ...]:
-    """The replies of a script file, in file order.
+    """Return the replies of a script file, in file order.
 
     Raises:
         UsageProblem: the file cannot be read, is no TOML, or has an unknown key or a wrong value; says where.
@@ -155,38 +157,36 @@ def read_script(path: Path) -> tuple[ScriptedReply, ...]:
         return Script.model_validate(document).reply
     except ValidationError as problem:
         errors = problem.errors(include_url=False)[:10]
-        lines = "\n".join(f"  {_place(error['loc'], text, document)}: {_complaint(error)}" for error in errors)
+        lines = "\n".join(
+            f"  {_format_place(error['loc'], text, document)}: {_describe_problem(error)}" for error in errors
+        )
         raise UsageProblem(f"the script {path} cannot be played:\n{lines}") from problem
 
 
-def _complaint(error: ErrorDetails) -> str:
+def _describe_problem(error: ErrorDetails) -> str:
     if error["type"] == "extra_forbidden":
         return "unknown key"
     return error["msg"].removeprefix("Value error, ")
 
 
-def _place(location: tuple[int | str, ...], text: str, document: object) -> str:
-    """`reply[2].call[0].tool (role worker, task api, near line 14)`; items count from 0."""
-    place = ""
-    for part in location:
-        place += f"[{part}]" if isinstance(part, int) else f".{part}" if place else part
+def _format_place(location: tuple[int | str, ...], text: str, document: object) -> str:
+    """Return a place such as `reply[2].call[0].tool (role worker, task api, near line 14)`; items count from 0."""
+    place = format_location(location)
     if len(location) > 1 and location[0] == "reply" and isinstance(location[1], int):
-        item = _item(document, location[1])
-        starts = []
-        for found in REPLY_TABLE.finditer(text):
-            starts.append(text.count("\n", 0, found.start(0)) + 1)
-        if len(starts) > location[1]:
-            line = f", near line {starts[location[1]]}"
-        else:
-            line = ""
+        item = _get_item(document, location[1])
+        tables, line = list(REPLY_TABLE.finditer(text)), ""
+        if len(tables) > location[1]:
+            number = text.count("\n", 0, tables[location[1]].start(0)) + 1
+            line = f", near line {number}"
         place += f" (role {item.get('role', '?')}, task {item.get('task', '?')}{line})"
     return place or "the document"
 
 
-def _item(document: object, number: int) -> Mapping[str, Any]:
+def _get_item(document: object, number: int) -> Mapping[str, Any]:
     """Return an item of a script; an empty one where something of another kind stands."""
-    replies = document.get("reply") if isinstance(document, Mapping) else None
-    item = replies[number] if isinstance(replies, list) else None
+    if not isinstance(document, Mapping) or not isinstance(document.get("reply"), list):
+        return {}
+    item = document["reply"][number]
     if isinstance(item, Mapping):
         return item
     return {}

@@ -1,1 +1,1 @@
-"""Decide when a provider may be called: rate limits, quotas, circuit breakers, and the queue in front of each provider."""
+"""The throttling of calls to providers: rate limits, quotas, circuit breakers, and the queue before each provider."""

@@ -24,16 +24,16 @@ class CircuitBreaker:
 
     @property
     def is_open(self) -> bool:
-        """Whether the provider is left alone, but for a probe."""
+        """True if the provider is left alone, but for a probe."""
         return self._opened_at is not None
 
     @property
     def failure_count(self) -> int:
-        """How many calls failed since the last answer."""
+        """The number of calls that failed since the last answer."""
         return self._in_a_row
 
     def get_wait_s(self, now: float) -> float:
-        """Seconds until a call may start: 0 for at once, infinity while a probe is under way."""
+        """Return seconds until a call may start: 0 for at once, infinity while a probe is under way."""
         if self._opened_at is None:
             return 0.0
         if self._is_probing:
@@ -47,13 +47,13 @@ class CircuitBreaker:
         return self._is_probing
 
     def record_answer(self) -> None:
-        """The provider answered, with a reply or with a refusal: it is there."""
+        """Record that the provider answered, with a reply or with a refusal: it is there."""
         self._in_a_row = self._times_opened = 0
         self._opened_at = None
         self._is_probing = False
 
     def record_failure(self, now: float, *, is_probe: bool) -> None:
-        """The provider did not answer. Calls that began before it opened do not prolong the pause."""
+        """Record that the provider did not answer; calls from before the breaker opened do not prolong the pause."""
         self._in_a_row += 1
         if (is_probe and self._is_probing) or (not self.is_open and self._in_a_row >= self._limit):
             self._opened_at = now
@@ -61,6 +61,6 @@ class CircuitBreaker:
             self._is_probing = False
 
     def record_abandonment(self, *, is_probe: bool) -> None:
-        """A call was broken off by its caller and told nothing: somebody else may probe."""
+        """Record that a call was broken off by its caller and told nothing: somebody else may probe."""
         if is_probe:
             self._is_probing = False

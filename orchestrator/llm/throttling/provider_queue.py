@@ -80,7 +80,7 @@ class ProviderQueue:
         try:
             self.admit_waiting()
             while waiter.is_waiting:
-                await self._nap(waiter)
+                await self._sleep_until_change(waiter)
         except BaseException:
             if waiter.call is not None:
                 self.release_call(waiter.call)
@@ -93,7 +93,7 @@ class ProviderQueue:
         return waiter.call
 
     def record_failure(self, call: AdmittedCall, error: ModelError) -> None:
-        """The call brought no reply."""
+        """Record that the call brought no reply."""
         call.is_failure_recorded = True
         now_s = self._now().steady_s
         if isinstance(error, Unavailable | CallTimedOut):
@@ -104,7 +104,7 @@ class ProviderQueue:
             self.rate_limiter.record_slowdown(call.start, now_s)
 
     def release_call(self, call: AdmittedCall) -> None:
-        """The call is over, however it ended."""
+        """Record that the call is over, however it ended."""
         self.rate_limiter.end_call(call.start, call.reply_tokens)
         if call.reply_tokens is not None:
             self.circuit_breaker.record_answer()
@@ -135,7 +135,7 @@ class ProviderQueue:
                 waiter.call = AdmittedCall(start, self.circuit_breaker.start_call())
                 self._settle(waiter)
 
-    async def _nap(self, waiter: _Waiter) -> None:
+    async def _sleep_until_change(self, waiter: _Waiter) -> None:
         seconds = min(waiter.until - self._now().steady_s, MAX_SLEEP_S)
         with anyio.move_on_after(max(seconds, 0)) as scope:
             await waiter.event.wait()
@@ -153,7 +153,7 @@ class ProviderQueue:
             waiter.event.set()
 
     def _refusal(self, waiter: _Waiter, now: ClockReading) -> ModelError | None:
-        """Why this caller waits in vain; None if it does not."""
+        """Return why this caller waits in vain; None if it does not."""
         error: ModelError | None = None
         paused_s = self.quota.get_pause_s(now)
         if self.quota.exhausted_message:

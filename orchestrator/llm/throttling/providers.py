@@ -12,17 +12,16 @@ from orchestrator.domain.chat import Reply, Request
 from orchestrator.domain.frozen_model import FrozenModel
 from orchestrator.llm.errors import CredentialsMissing, ModelError, QuotaExhausted
 from orchestrator.llm.litellm_adapter.reply_conversion import estimate_reply_usage
+from orchestrator.llm.scripted_model.script import SCRIPTED_PREFIX
 from orchestrator.llm.throttling.circuit_breaker import CircuitBreaker
 from orchestrator.llm.throttling.provider_queue import AdmittedCall, ProviderQueue
 from orchestrator.llm.throttling.quota import ClockReading, QuotaPool, read_clocks
 from orchestrator.llm.throttling.rate_limit import ProviderLimits, RateLimiter
 from orchestrator.ports.model_client import ModelClient
 
-SCRIPTED_PREFIX = "scripted:"
-
 
 def get_provider_key(model: str, api_base: str | None) -> str:
-    """What shares one provider's limits: `anthropic`, `openai at http://host/v1`, or `scripted:FILE`."""
+    """Return what shares one provider's limits: `anthropic`, `openai at http://host/v1`, or `scripted:FILE`."""
     if model.startswith(SCRIPTED_PREFIX):
         prefix = model
     else:
@@ -33,7 +32,7 @@ def get_provider_key(model: str, api_base: str | None) -> str:
 
 
 class ProviderRules(FrozenModel):
-    """What holds for the providers of a run. `judge_keys` are those that the judge may ask; None stands for all.
+    """The rules for the providers of a run. `judge_keys` are those that the judge may ask; None stands for all.
 
     `patience_s` is how long a call waits for a provider that asked not to be called.
     """
@@ -46,7 +45,7 @@ class ProviderRules(FrozenModel):
     judge_keys: frozenset[str] | None = None
 
     def get_limits_key(self, model: str, api_base: str | None) -> str:
-        """The key whose limits a model falls under: its own name if that is configured, else its provider's."""
+        """Return the key whose limits a model falls under: its own name if that is configured, else its provider's."""
         if api_base:
             own = f"{model} at {api_base}"
         else:
@@ -56,11 +55,11 @@ class ProviderRules(FrozenModel):
         return get_provider_key(model, api_base)
 
     def get_settings(self, key: str) -> ProviderSettings:
-        """The settings of a key, configured or not."""
+        """Return the settings of a key, configured or not."""
         return self.by_key.get(key, ProviderSettings())
 
     def get_limits(self, key: str) -> ProviderLimits:
-        """The limits of a key; nothing is kept for a judge that never asks there."""
+        """Return the limits of a key; nothing is kept for a judge that never asks there."""
         found = self.get_settings(key)
         is_judged = self.judge_keys is None or key in self.judge_keys
         return ProviderLimits(
@@ -110,16 +109,18 @@ class ProviderRegistry:
         try:
             yield place
         except ModelError as error:
-            self._failed(key, request, gate, place, error)
+            self._record_failure(key, request, gate, place, error)
             raise
         finally:
             gate.release_call(place)
 
     def count_in_flight(self) -> dict[str, int]:
-        """Calls under way, by key."""
+        """Return calls under way, by key."""
         return {key: gate.rate_limiter.in_flight for key, gate in self._gates.items() if gate.rate_limiter.in_flight}
 
-    def _failed(self, key: str, request: Request, gate: ProviderQueue, place: AdmittedCall, error: ModelError) -> None:
+    def _record_failure(
+        self, key: str, request: Request, gate: ProviderQueue, place: AdmittedCall, error: ModelError
+    ) -> None:
         gate.record_failure(place, error)
         if isinstance(error, CredentialsMissing):
             self._refused_keys[key, request.api_key_env] = str(error)
@@ -167,16 +168,16 @@ class RateLimitedClient:
         self._may_fail_over = may_fail_over
 
     async def request_completion(self, request: Request) -> Reply:
-        """One reply, after waiting for a place; the request's timeout does not run while it waits."""
+        """Return one reply, after waiting for a place; the request's timeout does not run while it waits."""
         async with self._providers.admit_call(request, may_fail_over=self._may_fail_over) as place:
             reply = await self._client.request_completion(request)
             place.reply_tokens = reply.usage.tokens
             return reply
 
     async def find_model_problem(self, model: str, api_base: str | None, api_key_env: str | None) -> str | None:
-        """As the client below says."""
+        """Return what the client below says."""
         return await self._client.find_model_problem(model, api_base, api_key_env)
 
     async def find_price(self, model: str) -> Price | None:
-        """As the client below says."""
+        """Return what the client below says."""
         return await self._client.find_price(model)

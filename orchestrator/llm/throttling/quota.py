@@ -16,12 +16,12 @@ class ClockReading(NamedTuple):
     steady_s: float
 
     def add_seconds(self, seconds: float) -> "ClockReading":
-        """The moment after so many seconds."""
+        """Return the moment after so many seconds."""
         return ClockReading(self.wall_s + seconds, self.steady_s + seconds)
 
 
 def read_clocks() -> ClockReading:
-    """Now."""
+    """Return the time now."""
     return ClockReading(time.time(), anyio.current_time())
 
 
@@ -40,7 +40,7 @@ class QuotaPool:
             self._until = now.add_seconds(min(seconds, MAX_PAUSE_S))
 
     def get_pause_s(self, now: ClockReading) -> float:
-        """Seconds that the pause still lasts; 0 without one.
+        """Return seconds that the pause still lasts; 0 without one.
 
         Either clock ends it: a machine that slept wakes to an open pool, and a clock set back does not prolong it.
         """
@@ -49,7 +49,7 @@ class QuotaPool:
         return max(0.0, min(self._until.wall_s - now.wall_s, self._until.steady_s - now.steady_s))
 
     def get_opening_time(self, now: ClockReading) -> datetime | None:
-        """When the pause ends, aware UTC; None without one."""
+        """Return when the pause ends, aware UTC; None without one."""
         seconds = self.get_pause_s(now)
         if seconds:
             return datetime.fromtimestamp(now.wall_s + seconds, UTC)

@@ -1,4 +1,4 @@
-"""How fast one provider is asked: calls at once, calls and tokens a minute, and what of it is kept for the judge.
+"""The rate limit of one provider: calls at once, calls and tokens a minute, and the judge's share of it.
 
 Nothing here reads a clock or waits: `now` is always given, in seconds that never run backwards.
 """
@@ -15,7 +15,7 @@ WINDOW_S = 60.0
 
 
 class ProviderLimits(FrozenModel):
-    """What one provider takes: calls at once, calls and tokens in any 60 seconds (0: no limit).
+    """The limits of one provider: calls at once, calls and tokens in any 60 seconds (0: no limit).
 
     `judge_reserve` is the share of each that only the judge uses: at least one, if there is more than one.
     """
@@ -26,7 +26,7 @@ class ProviderLimits(FrozenModel):
     judge_reserve: float = Field(0.05, ge=0, lt=1)
 
     def get_share(self, limit: int, *, is_judge: bool) -> int:
-        """What a caller may fill of a limit."""
+        """Return what a caller may fill of a limit."""
         if is_judge or limit <= 1 or not self.judge_reserve:
             return limit
         return limit - min(max(1, int(limit * self.judge_reserve)), limit - 1)
@@ -60,16 +60,16 @@ class RateLimiter:
 
     @property
     def max_in_flight(self) -> int:
-        """How many calls may be under way now."""
+        """The number of calls that may be under way now."""
         return int(self._cap)
 
     @property
     def in_flight(self) -> int:
-        """How many are."""
+        """The number of calls that are under way."""
         return sum(self._under_way)
 
     def get_wait_s(self, now: float, tokens: int, *, is_judge: bool) -> float:
-        """Seconds until a call of `tokens` may start: 0 for at once, infinity if only the end of another call helps.
+        """Return seconds until a call of `tokens` may start: 0 for now, infinity if only the end of another call helps.
 
         A call of more tokens than a minute allows waits for a minute without any other.
         """
@@ -101,17 +101,17 @@ class RateLimiter:
             start.tokens = tokens
 
     def record_answer(self) -> None:
-        """A call was answered: a little more may be under way."""
+        """Record an answer: a little more may be under way."""
         self._cap = min(float(self._limits.concurrency), self._cap + 1 / self._cap)
 
     def record_slowdown(self, start: CallStart, now: float) -> None:
-        """The provider refused a call as one too many. Calls that began before the last cut tell nothing new."""
+        """Record that the provider refused a call as one too many; calls from before the last cut tell nothing new."""
         if start.at >= self._cut_at:
             self._cap = max(1.0, self._cap / 2)
             self._cut_at = now
 
     def _room_in_s(self, now: float, limit: int, need: int, used: list[int], *, is_judge: bool) -> float:
-        """Seconds until `need` fits under a limit: for the caller's own kind and for all together."""
+        """Return seconds until `need` fits under a limit: for the caller's own kind and for all together."""
         if not limit:
             return 0.0
         wait_s = self._drained_in_s(now, sum(used) + min(need, limit) - limit, used is self._tokens, everybody=True)
@@ -122,7 +122,7 @@ class RateLimiter:
         return max(wait_s, own_s)
 
     def _drained_in_s(self, now: float, excess: int, by_tokens: bool, *, everybody: bool) -> float:
-        """Seconds until calls worth `excess` have left the window."""
+        """Return seconds until calls worth `excess` have left the window."""
         if excess <= 0:
             return 0.0
         for start in self._recent:

@@ -9,6 +9,7 @@ from orchestrator.domain.event.migration import WaveStarted
 from orchestrator.domain.ids import CommitId, TreeId
 from orchestrator.domain.migration.files import FileRecord, FileStatus, SitePlace, Wave
 from orchestrator.domain.recipe.model import Recipe
+from orchestrator.domain.run.purpose import Purpose
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.control.stop_signals import open_stoppable_group, require_not_stopping
 from orchestrator.migrate.judging.gate import MigrationGate
@@ -79,7 +80,7 @@ class DryRunner:
             commit, tree = await self._commit_union(files)
             verdict = None
             if self._verify and commit != run.base:
-                verdict = await gate.judge_tree(commit, tree, "a dry run")
+                verdict = await gate.judge_tree(commit, tree, Purpose("a dry run"))
             steps = {rung: tallies.get(rung, StepTally()) for rung in rungs}
             remaining = await self._find_remaining_sites(commit, files)
             return DryRunResult(commit, tuple(file.path for file in files), steps, remaining, verdict)
@@ -130,7 +131,7 @@ class DryRunner:
         contents = {path: blobs[oid] for path, oid in oids.items()}
         if not needs_workspace(scope):
             return (await find_sites(scope, contents)).places
-        workspace = await self._context.hands.open_workspace(commit, "sites that would remain")
+        workspace = await self._context.hands.open_workspace(commit, Purpose("sites that would remain"))
         try:
             return (await find_sites(scope, contents, workspace)).places
         finally:

@@ -15,6 +15,7 @@ from orchestrator.domain.judging.check import CheckSpec, Outcomes
 from orchestrator.domain.migration.files import FailureKind, FileRecord, FileStatus
 from orchestrator.domain.recipe.model import Recipe
 from orchestrator.domain.recipe.verify import Level
+from orchestrator.domain.run.purpose import Purpose
 from orchestrator.engine.context import RunContext
 from orchestrator.hands.execution.log_reader import read_log_ends
 from orchestrator.hands.execution.workspace_runner import run_command
@@ -87,7 +88,7 @@ class FileValidator:
         records = self._context.state.files
         if not self._rules.needs_workspace(level):
             return await self._rules.find_violations(blobs, records, level)
-        async with self._open_workspace(start, "rules for files") as workspace:
+        async with self._open_workspace(start, Purpose("rules for files")) as workspace:
             for path, content in (await self._read_contents(files)).items():
                 await workspace.write_file(path, content)
             return await self._rules.find_violations(blobs, records, level, workspace)
@@ -97,7 +98,7 @@ class FileValidator:
         if not self._checks or not files:
             return found
         contents = await self._read_contents(files)
-        async with self._open_workspace(start, "checks of single files") as workspace:
+        async with self._open_workspace(start, Purpose("checks of single files")) as workspace:
             for file in files:
                 violation = await self._check_file(workspace, file, contents[file.path])
                 if violation is not None:
@@ -120,7 +121,7 @@ class FileValidator:
         return {path: contents[blob] for path, blob in blobs.items()}
 
     @asynccontextmanager
-    async def _open_workspace(self, start: CommitId, purpose: str) -> AsyncIterator[Workspace]:
+    async def _open_workspace(self, start: CommitId, purpose: Purpose) -> AsyncIterator[Workspace]:
         workspace = await self._context.hands.open_workspace(start, purpose)
         try:
             yield workspace

@@ -8,6 +8,7 @@ from orchestrator.domain.ids import CommitId, TreeId
 from orchestrator.domain.judging.check import CheckSpec, Difference
 from orchestrator.domain.recipe.model import Recipe
 from orchestrator.domain.recipe.verify import InvariantKind, Level
+from orchestrator.domain.run.purpose import Purpose
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.control.stop_signals import require_not_stopping
 from orchestrator.errors import BlobLost
@@ -42,7 +43,7 @@ class _Tree:
 
     commit: CommitId
     tree: TreeId
-    purpose: str
+    purpose: Purpose
     fresh: bool
     level: Level
     changes: Mapping[str, tuple[str, str]]
@@ -95,10 +96,12 @@ class MigrationGate:
         for receipt in receipts:
             for _ in range(len(list_runs_like(state, receipt)), 1 + self.recipe.verify.flaky_reruns):
                 require_not_stopping(self._context)
-                await self._base_runner.run_check(specs[receipt.check], run.base, run.base_tree, "the baseline, again")
+                await self._base_runner.run_check(
+                    specs[receipt.check], run.base, run.base_tree, Purpose("the baseline, again")
+                )
 
     async def judge_tree(
-        self, commit: CommitId, tree: TreeId, purpose: str, fresh: bool = False, reruns: int = 0
+        self, commit: CommitId, tree: TreeId, purpose: Purpose, fresh: bool = False, reruns: int = 0
     ) -> GateResult:
         """Judge if a union may land; what is not asked of it in tests comes as problems, one for each file.
 
@@ -109,7 +112,7 @@ class MigrationGate:
         return await self._run_stages(judged, self._queue_gate)
 
     async def probe_tree(
-        self, commit: CommitId, tree: TreeId, purpose: str, symptoms: Sequence[str], look: int = 0
+        self, commit: CommitId, tree: TreeId, purpose: Purpose, symptoms: Sequence[str], look: int = 0
     ) -> GateResult:
         """Judge if a union shows symptoms; narrow runs can tell where nothing but the checks has a say.
 
@@ -143,7 +146,7 @@ class MigrationGate:
         self,
         commit: CommitId,
         tree: TreeId,
-        purpose: str,
+        purpose: Purpose,
         changes: Mapping[str, tuple[str, str]],
         checks: Sequence[CheckSpec],
     ) -> GateResult:
@@ -161,7 +164,7 @@ class MigrationGate:
 
     async def judge_final(self, commit: CommitId, tree: TreeId) -> GateResult:
         """Judge if all that landed may be published: every check, and against the base as it was in its own world."""
-        judged = _Tree(commit, tree, "the end", False, "final", await self.list_changes(tree))
+        judged = _Tree(commit, tree, Purpose("the end"), False, "final", await self.list_changes(tree))
         checks = (*self.recipe.build_checks(), *self.recipe.build_checks("final"))
         return await self._run_stages(judged, self._get_gate(*checks, is_strict=True))
 
@@ -192,7 +195,8 @@ class MigrationGate:
         if not self.rules.needs_workspace(judged.level):
             yield None
             return
-        workspace = await self._context.hands.open_workspace(judged.commit, f"rules for {judged.purpose}")
+        purpose = Purpose(f"rules for {judged.purpose.text}")
+        workspace = await self._context.hands.open_workspace(judged.commit, purpose)
         try:
             yield workspace
         finally:
@@ -228,7 +232,7 @@ class MigrationGate:
         if self._context.baseline_hands is None or self.recipe.env.compat != "both":
             return _build_empty_result(judged)
         old = HarnessGate(self._base_runner, self._context.journal, gate.checks)
-        purpose = f"{judged.purpose}, in the old environment"
+        purpose = judged.purpose.with_detail("in the old environment")
         return await old.judge_tree(judged.commit, judged.tree, purpose, judged.fresh, self.recipe.verify.flaky_reruns)
 
     async def _run_commands(self, judged: _Tree, gate: HarnessGate) -> GateResult:
@@ -250,7 +254,7 @@ class MigrationGate:
         commit = await commit_tests_on_base(git, run.base, run.base_tree, judged.changes, self._context.commit_date)
         if commit is None:
             return _build_empty_result(judged)
-        purpose = f"{judged.purpose}, changed tests on the old sources"
+        purpose = judged.purpose.with_detail("changed tests on the old sources")
         result = await gate.judge_tree(*commit, purpose, judged.fresh, self.recipe.verify.flaky_reruns)
         difference = reword_old_source_failures(result.difference)
         return result.model_copy(update={"tree": judged.tree, "difference": difference})

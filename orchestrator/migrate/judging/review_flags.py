@@ -22,8 +22,8 @@ from orchestrator.judge.rules.registry import list_findings
 from orchestrator.judge.source.python_syntax import parse_python
 from orchestrator.migrate.judging.file_change import ChangedRegion
 from orchestrator.migrate.judging.file_rules import find_changed_regions
-from orchestrator.migrate.notices import write_notice_once
 from orchestrator.ports.hands import Hands
+from orchestrator.ports.notices import record_notice_once
 from worktrees.object_store.trees import list_tree, read_blobs
 
 UNCOVERED = "uncovered"
@@ -49,7 +49,8 @@ async def flag_uncovered_files(context: RunContext, recipe: Recipe, commit: Comm
         ran = str(problem)
     if isinstance(ran, str):
         text = f"whether tests reach what changed is not known: {ran}"
-        await write_notice_once(context, Noticed(level="info", text=text, code=NoticeCode.COVERAGE_UNKNOWN))
+        notice = Noticed(level="info", text=text, code=NoticeCode.COVERAGE_UNKNOWN)
+        await record_notice_once(context.journal, notice)
         return
     if unreached := await _find_unreached(context, changed, ran):
         await context.journal.append(FilesFlagged(flag=UNCOVERED, paths=tuple(sorted(unreached))))

@@ -9,6 +9,7 @@ from orchestrator.domain.ids import CommitId, TreeId
 from orchestrator.domain.judging.check import CheckSpec
 from orchestrator.domain.recipe.verify import VerifyCheck
 from orchestrator.domain.run.notice_codes import NoticeCode
+from orchestrator.domain.run.purpose import Purpose
 from orchestrator.domain.text.listing import join_limited
 from orchestrator.engine.context import RunContext
 from orchestrator.hands.execution.log_reader import read_log_ends
@@ -20,9 +21,9 @@ from orchestrator.migrate.judging.selected_tests import (
     parse_selected_tests,
     select_tests,
 )
-from orchestrator.migrate.notices import write_notice_once
 from orchestrator.ports.gate import GateResult
 from orchestrator.ports.hands import ShellCommand
+from orchestrator.ports.notices import record_notice_once
 from worktrees.object_store.trees import list_tree
 
 _LISTED = 20
@@ -45,16 +46,16 @@ class ShardGate:
         self._importers = importers
 
     async def judge_tree(
-        self, commit: CommitId, tree: TreeId, _purpose: str, _fresh: bool = False, _reruns: int = 0
+        self, commit: CommitId, tree: TreeId, _purpose: Purpose, _fresh: bool = False, _reruns: int = 0
     ) -> GateResult:
         """Judge a union by the checks of level shard."""
         changes = await self._gate.list_changes(tree)
-        purpose = f"shard {self._shard}"
+        purpose = Purpose(f"shard {self._shard}")
         checks = await self._select_checks(commit, tree, changes)
         return await self._gate.judge_shard(commit, tree, purpose, changes, checks)
 
     async def probe_tree(
-        self, commit: CommitId, tree: TreeId, purpose: str, _symptoms: Sequence[str], _look: int = 0
+        self, commit: CommitId, tree: TreeId, purpose: Purpose, _symptoms: Sequence[str], _look: int = 0
     ) -> GateResult:
         """Judge the union: these checks are narrow already."""
         return await self.judge_tree(commit, tree, purpose)
@@ -84,7 +85,8 @@ class ShardGate:
         self, check: VerifyCheck, commit: CommitId, changes: Mapping[str, object], files: Sequence[str]
     ) -> SelectedTests:
         """Return the tests that the check's `select` prints for the changed paths; all tests if it fails."""
-        workspace = await self._context.hands.open_workspace(commit, f"tests for shard {self._shard}")
+        purpose = Purpose(f"tests for shard {self._shard}")
+        workspace = await self._context.hands.open_workspace(commit, purpose)
         try:
             paths = "".join(f"{path}\n" for path in sorted(changes))
             command = ShellCommand(line=check.select, stdin=paths, timeout_s=check.timeout_s)
@@ -98,6 +100,5 @@ class ShardGate:
 
     async def _tell_all_tests(self, check: VerifyCheck, reason: str, paths: tuple[str, ...] = ()) -> None:
         text, code = f"check {check.id} runs all tests: {reason}", NoticeCode.ALL_TESTS
-        await write_notice_once(
-            self._context, Noticed(level="info", text=text, code=code, subject=check.id, paths=paths)
-        )
+        notice = Noticed(level="info", text=text, code=code, subject=check.id, paths=paths)
+        await record_notice_once(self._context.journal, notice)

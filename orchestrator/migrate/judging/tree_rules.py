@@ -6,6 +6,7 @@ from typing import Literal
 from orchestrator.domain.ids import CommitId, TreeId
 from orchestrator.domain.judging.check import CheckSpec, Difference, Outcomes, Receipt, ReportFormat
 from orchestrator.domain.recipe.verify import Invariant
+from orchestrator.domain.run.purpose import Purpose
 from orchestrator.domain.run.state import RunState
 from orchestrator.domain.text.listing import join_limited
 from orchestrator.judge.files.path_protection import is_test_path
@@ -42,7 +43,7 @@ async def run_invariant_command(
     Raises:
         EnvironmentProblem: it could not be started.
     """
-    receipt = await gate.run_extra_check(spec, commit, tree, "an invariant")
+    receipt = await gate.run_extra_check(spec, commit, tree, Purpose("an invariant"))
     if receipt.exit_code == 0:
         return GateResult(tree=tree, difference=Difference(), receipts=(receipt.key,))
     how = f"ended: {receipt.status}"

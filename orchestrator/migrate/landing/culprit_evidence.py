@@ -27,10 +27,7 @@ _TEST_NAME = re.compile(r"\Atests?[_-]|[_.-](?:tests?|spec)\Z|Tests?\Z", re.IGNO
 
 
 class SourceEvidence:
-    """Evidence from the output of a red run and the sources of its tests.
-
-    An `orchestrator.queue.suspect_evidence.Evidence`.
-    """
+    """Evidence from the output of a red run and the sources of its tests: a `SuspectEvidence`."""
 
     def __init__(self, git: Git, ledger: Ledger) -> None:
         self._git = git

@@ -9,6 +9,7 @@ from orchestrator.domain.event.people import ApprovalRequested
 from orchestrator.domain.event.run import Noticed
 from orchestrator.domain.ids import CommitId, TreeId
 from orchestrator.domain.recipe.model import Recipe
+from orchestrator.domain.run.purpose import Purpose
 from orchestrator.domain.run.state import RunState
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.control.approvals import build_waiting_error
@@ -125,7 +126,7 @@ async def _commit_if_green(context: RunContext, gate: Gate, group: PullRequestGr
     head = await GroupCommits(context).commit_group(group)
     tree = TreeId(await read_tree_id(context.repository.git, head))
     for is_second_look in (False, True):
-        result = await gate.judge_tree(head, tree, f"pull request {group.name}", fresh=is_second_look)
+        result = await gate.judge_tree(head, tree, Purpose(f"pull request {group.name}"), fresh=is_second_look)
         if result.difference.is_green:
             old = await read_ref(context.repository.git, f"refs/heads/{branch}")
             return _Ready(group, branch, CommitId(old) if old else None, head)

@@ -11,6 +11,7 @@ from orchestrator.domain.judging.rules import RuleId
 from orchestrator.domain.judging.verdict import Finding, LensVote
 from orchestrator.domain.migration.files import FileRecord
 from orchestrator.domain.run.attempt import Exit
+from orchestrator.domain.run.purpose import Purpose
 from orchestrator.domain.run.state import TaskState
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.judging.attempt_verdict import escape_finding
@@ -160,7 +161,7 @@ class AttemptReviewer:
         return await to_thread.run_sync(find_parse_error, self._file.path, before, after)
 
     async def _find_node_error(self, commit: CommitId) -> str:
-        workspace = await self._context.hands.open_workspace(commit, f"parse {self._at.step.id}")
+        workspace = await self._context.hands.open_workspace(commit, Purpose(f"parse {self._at.step.id}"))
         try:
             result = await run_command(
                 workspace, ShellCommand(line=build_node_check(shlex.quote(self._file.path)), timeout_s=60)

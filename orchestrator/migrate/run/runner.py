@@ -5,6 +5,7 @@ from types import MappingProxyType
 
 from orchestrator.domain.event.migration import FileMoved, ShardsPlanned, WaveEnded
 from orchestrator.domain.event.run import Noticed
+from orchestrator.domain.ids import build_progress_subject
 from orchestrator.domain.migration.files import FileRecord, FileStatus, Wave
 from orchestrator.domain.recipe.model import Recipe
 from orchestrator.domain.recipe.step import StepKind
@@ -12,7 +13,7 @@ from orchestrator.domain.recipe.verify import JudgeRules
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.control.approvals import ask_person, build_run_approval
 from orchestrator.engine.control.stop_signals import open_stoppable_group, require_not_stopping
-from orchestrator.engine.pull_request.proposal import end_run
+from orchestrator.engine.run_end import end_run
 from orchestrator.migrate.judging.final_check import run_final_check
 from orchestrator.migrate.judging.gate import MigrationGate
 from orchestrator.migrate.judging.invariants import TREE_KINDS
@@ -177,12 +178,11 @@ class MigrationRunner:
             landed = sum(file.status == FileStatus.MERGED for file in files)
             await self._ask_whether_to_go_on("sample", why or f"{landed} of {len(files)} files of the sample landed")
 
-    async def _ask_whether_to_go_on(self, subject: str, why: str) -> None:
+    async def _ask_whether_to_go_on(self, topic: str, why: str) -> None:
         """Ask a person; a no leaves out what was not begun."""
         context = self._context
         detail = [group.summary for group in group_failures(context.state.files.values())[:_SHOWN]]
-        if context.state.rejudge_count:
-            subject += f"-{context.state.rejudge_count + 1}"
+        subject = build_progress_subject(topic, context.state.rejudge_count)
         approval = build_run_approval(context, "sample", subject, f"go on although {why}?", detail)
         answer = await ask_person(context, approval)
         if answer.decision != "deny":

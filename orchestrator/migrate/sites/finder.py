@@ -9,6 +9,7 @@ from anyio import to_thread
 from orchestrator.domain.migration.files import FileRecord, SitePlace
 from orchestrator.domain.recipe.model import Recipe
 from orchestrator.domain.recipe.scope import Scope, Site
+from orchestrator.domain.run.purpose import Purpose
 from orchestrator.domain.text.sanitization import to_one_line
 from orchestrator.engine.context import RunContext
 from orchestrator.errors import EnvironmentProblem, UsageProblem
@@ -106,7 +107,7 @@ async def count_current_sites(context: RunContext, recipe: Recipe, files: Sequen
     contents = {path: blobs[blob] for path, blob in current.items()}
     if not needs_workspace(recipe.work_scope) or not files:
         return await count_remaining_sites(recipe.work_scope, contents)
-    workspace = await context.hands.open_workspace(await context.read_start_commit(), "count sites")
+    workspace = await context.hands.open_workspace(await context.read_start_commit(), Purpose("count sites"))
     try:
         return await count_remaining_sites(recipe.work_scope, contents, workspace)
     finally:

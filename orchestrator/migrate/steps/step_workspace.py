@@ -16,6 +16,7 @@ from pathlib import Path, PurePosixPath
 from anyio import to_thread
 
 from orchestrator.domain.ids import TreeId
+from orchestrator.domain.run.purpose import Purpose
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.snapshot_errors import find_snapshot_obstacle
 from orchestrator.errors import EnvironmentProblem, ToolRefused
@@ -61,7 +62,7 @@ class StepWorkspace:
         cls, context: RunContext, run: StepRun, batches: BatchSizer, tracked: frozenset[str]
     ) -> "AsyncIterator[StepWorkspace]":
         """Open a workspace for the step."""
-        workspace = await context.hands.open_workspace(run.start, f"step {run.step.id}")
+        workspace = await context.hands.open_workspace(run.start, Purpose(f"step {run.step.id}"))
         try:
             yield cls(context, run, workspace, batches, tracked, await context.read_tree_id(run.start))
         finally:

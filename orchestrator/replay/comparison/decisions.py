@@ -1,4 +1,4 @@
-"""What a reply decides, in a line, and where two replies first part."""
+"""The decision of a reply, in a line, and the first difference between two."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -12,13 +12,13 @@ _SHOWN = 120
 
 
 def describe_decision(reply: Reply) -> str:
-    """The verdict, the plan's tasks, or the tools with what they are used on; `says …` when it uses none."""
+    """Return the verdict, the plan's tasks, or the tools with what they are used on; `says …` when it uses none."""
     said = "; ".join(_decided(call) for call in reply.tool_calls)
     return to_one_line(said or f"says {reply.text!r}", 4 * _SHOWN)
 
 
 def find_decision_difference(then: Reply, now: Reply) -> tuple[str, Any, Any] | None:
-    """The path to the first difference, such as `submit_verdict.decision`, with what stands there in each reply."""
+    """Return the path to the first difference, such as `submit_verdict.decision`, with both replies' values there."""
     found = find_value_difference(_value(then), _value(now))
     if found is None:
         return None

@@ -1,4 +1,4 @@
-"""Where two conversations, or two values, first differ, in a form that a person can read."""
+"""The first difference between two conversations or values, in a form that a person can read."""
 
 from collections.abc import Iterator, Sequence
 from difflib import unified_diff
@@ -14,24 +14,24 @@ _LINES = 40
 
 
 def find_changed_message(then: Sequence[Message], now: Sequence[Message]) -> tuple[str, tuple[str, ...]] | None:
-    """Which message is the first that differs, and a short diff of it; None if all are the same."""
+    """Return which message is the first that differs, and a short diff of it; None if all are the same."""
     for number, (one, other) in enumerate(zip_longest(then, now)):
         before, after = one and normalize_message(one), other and normalize_message(other)
         if before != after:
-            told = one or other
-            return f"message {number} ({told.role if told else '?'})", build_short_diff(_shown(before), _shown(after))
+            role = getattr(one or other, "role", "?")
+            return f"message {number} ({role})", build_short_diff(_shown(before), _shown(after))
     return None
 
 
 def build_short_diff(then: str, now: str) -> tuple[str, ...]:
-    """The beginning of the unified diff of two texts; long lines are folded."""
+    """Return the beginning of the unified diff of two texts; long lines are folded."""
     lines = list(unified_diff(_folded(then), _folded(now), "recorded", "replayed", lineterm="", n=2))
     rest = [f"[{len(lines) - _LINES} more lines]"] if len(lines) > _LINES else []
     return tuple(lines[:_LINES] + rest)
 
 
 def find_value_difference(then: Any, now: Any, at: str = "") -> tuple[str, Any, Any] | None:  # noqa: ANN401
-    """The path of the first difference between two JSON values, and what stands there in each; None if equal."""
+    """Return the path of the first difference between two JSON values, and what stands there in each; None if equal."""
     if isinstance(then, dict) and isinstance(now, dict):
         keys = dict.fromkeys([*then, *now])
         pairs: Iterator[tuple[str, Any, Any]] = ((f"{at}.{key}", then.get(key), now.get(key)) for key in keys)

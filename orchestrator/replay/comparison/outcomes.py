@@ -25,54 +25,68 @@ class LandingPair(FrozenModel):
 
     @property
     def is_same(self) -> bool:
-        """Whether the trees are equal."""
+        """True if the trees are equal."""
         return self.recorded == self.replayed
 
 
 def pair_landings(then: RunState, now: RunState) -> tuple[LandingPair, ...]:
-    """The landings side by side. What a replay landed beyond a recording that was cut off is left out."""
+    """Return the landings side by side. What a replay landed beyond a recording that was cut off is left out."""
     if then.ended:
         count = max(len(then.landings), len(now.landings))
     else:
         count = len(then.landings)
-    return tuple(_pair(number, _at(then.landings, number), _at(now.landings, number)) for number in range(1, count + 1))
+    return tuple(
+        _build_pair(number, _get_landing(then.landings, number), _get_landing(now.landings, number))
+        for number in range(1, count + 1)
+    )
 
 
 def get_final_tree(state: RunState) -> str:
-    """The tree of what has landed; the base's while nothing has."""
+    """Return the tree of what has landed; the base's while nothing has."""
     if state.landings:
         return state.landings[-1].tree
     return state.run.base_tree
 
 
 def find_changed_facts(then: Sequence[RecordedEvent], now: Sequence[RecordedEvent]) -> Iterator[Divergence]:
-    """Facts of the recording that the replay has otherwise, in recorded order; what it has not come to is left out."""
-    told = {(name, time): value for _, name, time, value in _timed(now)}
+    """Yield the recording's facts that the replay has otherwise, in recorded order, without what it has not come to."""
+    replayed = {(name, time): value for _, name, time, value in _number_facts(now)}
     seen: set[str] = set()
-    for recorded, name, time, value in _timed(then):
-        if name not in seen and (other := told.get((name, time), value)) != value:
+    for recorded, name, time, value in _number_facts(then):
+        if name not in seen and (other := replayed.get((name, time), value)) != value:
             seen.add(name)
             yield Divergence(seq=recorded.seq, what=f"{name}: {value} recorded, {other} replayed")
 
 
 def find_missing_facts(then: Sequence[RecordedEvent], now: Sequence[RecordedEvent]) -> Iterator[Divergence]:
-    """Facts of the recording that the replay, which has ended, never came to."""
-    told = {name for recorded in now for name, _ in _facts(recorded.event)}
-    for recorded, name, _, value in _timed(then):
-        if name not in told:
+    """Yield facts of the recording that the replay, which has ended, never came to."""
+    replayed = {name for recorded in now for name, _ in _iterate_facts(recorded.event)}
+    for recorded, name, _, value in _number_facts(then):
+        if name not in replayed:
             yield Divergence(seq=recorded.seq, what=f"{name}: {value} recorded, nothing replayed")
 
 
-def _timed(events: Sequence[RecordedEvent]) -> Iterator[tuple[RecordedEvent, str, int, str]]:
-    """Every fact with which time it is that there is one of this name: a file may be ejected before it lands."""
+def _number_facts(events: Sequence[RecordedEvent]) -> Iterator[tuple[RecordedEvent, str, int, str]]:
+    """Yield every fact with which time it is that there is one of this name: a file may be ejected before it lands."""
     times: Counter[str] = Counter()
     for recorded in events:
-        for name, value in _facts(recorded.event):
+        for name, value in _iterate_facts(recorded.event):
             times[name] += 1
             yield recorded, name, times[name], value
 
 
-def _facts(event: Event) -> Iterator[tuple[str, str]]:
+def _iterate_facts(event: Event) -> Iterator[tuple[str, str]]:
+    match event:
+        case LandingFinished():
+            for unit in event.units:
+                yield f"queue's word on {unit}", "landed"
+        case FileMoved(status=FileStatus.MERGED | FileStatus.REJECTED | FileStatus.UNCHANGED | FileStatus.NEEDS_HUMAN):
+            yield f"end of {event.path}", f"{event.status} {event.blob or ''}".strip()
+        case _:
+            yield from _iterate_task_facts(event)
+
+
+def _iterate_task_facts(event: Event) -> Iterator[tuple[str, str]]:
     match event:
         case CandidateTaken():
             yield f"tree of attempt {event.number} at {event.task}", event.tree
@@ -87,16 +101,11 @@ def _facts(event: Event) -> Iterator[tuple[str, str]]:
             yield f"verdict on iteration {event.number}", event.verdict.decision
         case UnitEjected():
             yield f"queue's word on {event.unit}", "ejected"
-        case LandingFinished():
-            for unit in event.units:
-                yield (f"queue's word on {unit}", "landed")
-        case FileMoved(status=FileStatus.MERGED | FileStatus.REJECTED | FileStatus.UNCHANGED | FileStatus.NEEDS_HUMAN):
-            yield f"end of {event.path}", f"{event.status} {event.blob or ''}".strip()
         case RunEnded():
             yield "outcome", event.outcome
 
 
-def _pair(number: int, then: LandingFinished | None, now: LandingFinished | None) -> LandingPair:
+def _build_pair(number: int, then: LandingFinished | None, now: LandingFinished | None) -> LandingPair:
     one = then or now
     return LandingPair(
         number=number,
@@ -107,17 +116,17 @@ def _pair(number: int, then: LandingFinished | None, now: LandingFinished | None
     )
 
 
-def _at(landings: Sequence[LandingFinished], number: int) -> LandingFinished | None:
+def _get_landing(landings: Sequence[LandingFinished], number: int) -> LandingFinished | None:
     if number <= len(landings):
         return landings[number - 1]
     return None
 
 
 def has_same_environment(then: RunState, now: RunState) -> bool:
-    """Whether tool chains and policy were on the base what they are now, as far as both have tested it."""
-    before, after = _environments(then), _environments(now)
+    """Return True if tool chains and policy were on the base what they are now, as far as both have tested it."""
+    before, after = _list_environments(then), _list_environments(now)
     return all(before[name] == after[name] for name in before.keys() & after.keys())
 
 
-def _environments(state: RunState) -> Mapping[str, str]:
+def _list_environments(state: RunState) -> Mapping[str, str]:
     return {name: receipt.environment for name, receipt in state.get_baseline_receipts().items()}

@@ -1,4 +1,4 @@
-"""What a replay found: as one object, and as lines for a person."""
+"""The report of a replay, as one object and as lines for a person."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -30,6 +30,16 @@ class RepeatedRole(FrozenModel):
     calls: tuple[RepeatedCall, ...]
     spent: Usage
 
+    @property
+    def same_count(self) -> int:
+        """The number of calls that decided the same."""
+        return sum(call.is_same for call in self.calls)
+
+    @property
+    def failed_count(self) -> int:
+        """The number of calls that brought no answer."""
+        return sum(call.new is None for call in self.calls)
+
 
 class ReplayReport(FrozenModel):
     """A replay held against its recording. `divergences` are in recorded order.
@@ -55,7 +65,7 @@ class ReplayReport(FrozenModel):
 
     @property
     def is_same(self) -> bool:
-        """Whether nothing diverged: where a role was asked again, whether it decided the same and nothing else did."""
+        """True if nothing diverged: where a role was asked again, whether it decided the same and nothing else did."""
         return not self.unexpected and (self.asking is None or all(call.is_same for call in self.asking.calls))
 
     @property
@@ -75,7 +85,7 @@ class ReplayReport(FrozenModel):
 def find_fact_divergences(
     then: RunState, recorded: Sequence[RecordedEvent], now: RunState, replayed: Sequence[RecordedEvent]
 ) -> Iterator[Divergence]:
-    """Every divergence that shows in what came of the two, but for the requests."""
+    """Yield every divergence that shows in what came of the two, but for the requests."""
     yield from find_changed_facts(recorded, replayed)
     if now.ended:
         yield from find_missing_facts(recorded, replayed)
@@ -91,7 +101,7 @@ def build_report(
     counts: tuple[int, int],
     **more: Any,  # noqa: ANN401
 ) -> ReplayReport:
-    """The report on a replay; `counts` are the requests that were the same in bytes, and the same but for times."""
+    """Return the report on a replay; `counts` are the requests of equal bytes, and those equal but for times."""
     return ReplayReport(
         run=then.run.run,
         mode=then.run.mode,
@@ -110,7 +120,7 @@ def build_report(
 
 
 def build_report_object(report: ReplayReport) -> dict[str, Any]:
-    """The report as `docs/replay.md` describes it."""
+    """Return the report as `docs/replay.md` describes it."""
     first = next(iter((*report.unexpected, *report.divergences)), None)
     return {
         "schema": REPLAY_SCHEMA,
@@ -124,11 +134,7 @@ def build_report_object(report: ReplayReport) -> dict[str, Any]:
             "same_but_for_times": report.same_steadied,
             "different": sum(one.session is not None for one in report.divergences),
         },
-        "landings": [
-            {**pair.model_dump(mode="json", exclude={"is_same_commit"}), "same": pair.is_same}
-            | {"same_commit": pair.is_same_commit}
-            for pair in report.landings
-        ],
+        "landings": list(map(_build_landing_object, report.landings)),
         "final_tree": {
             "recorded": report.recorded_tree,
             "replayed": report.replayed_tree,
@@ -139,31 +145,39 @@ def build_report_object(report: ReplayReport) -> dict[str, Any]:
         "first_divergence": first.model_dump(mode="json") if first else None,
         "environment_same": report.has_same_environment,
         "prompts": list(report.prompts),
-        "asked_again": _asking_object(report.asking) if report.asking else None,
+        "asked_again": _build_asking_object(report.asking) if report.asking else None,
         "kept": str(report.kept) if report.kept else None,
     }
 
 
-def _asking_object(asking: RepeatedRole) -> dict[str, Any]:
-    same = sum(call.is_same for call in asking.calls)
-    failed = sum(call.new is None for call in asking.calls)
+def _build_landing_object(pair: LandingPair) -> dict[str, Any]:
+    landing = pair.model_dump(mode="json", exclude={"is_same_commit"})
+    return landing | {"same": pair.is_same, "same_commit": pair.is_same_commit}
+
+
+def _build_asking_object(asking: RepeatedRole) -> dict[str, Any]:
+    usd, same, failed = None, asking.same_count, asking.failed_count
+    if not asking.spent.unpriced_calls:
+        usd = float(asking.spent.cost_usd)
     return {
         "role": asking.role,
         "models": list(asking.models),
-        "calls": [_call_object(call) for call in asking.calls],
+        "calls": list(map(_build_call_object, asking.calls)),
         "same": same,
         "different": len(asking.calls) - same - failed,
         "failed": failed,
         "spent": {
-            "usd": float(asking.spent.cost_usd) if not asking.spent.unpriced_calls else None,
+            "usd": usd,
             "tokens": asking.spent.tokens,
             "calls": asking.spent.calls,
         },
     }
 
 
-def _call_object(call: RepeatedCall) -> dict[str, Any]:
-    parting = dict(zip(("at", "recorded", "new"), call.parting, strict=True)) if call.parting else None
+def _build_call_object(call: RepeatedCall) -> dict[str, Any]:
+    parting = None
+    if call.parting is not None:
+        parting = dict(zip(("at", "recorded", "new"), call.parting, strict=True))
     return {
         **call.model_dump(mode="json", exclude={"parting"}),
         "same": call.is_same,

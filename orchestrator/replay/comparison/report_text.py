@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator, Sequence
 
+from orchestrator.domain.text.listing import join_limited
 from orchestrator.domain.text.sanitization import to_one_line
 from orchestrator.replay.comparison.outcomes import LandingPair
 from orchestrator.replay.comparison.report import RepeatedRole, ReplayReport
@@ -10,29 +11,30 @@ from orchestrator.replay.comparison.requests import Divergence
 from orchestrator.replay.reask import RepeatedCall
 
 _SHOWN = 60
+_UNITS = 4
 
 
 def render_report(report: ReplayReport) -> Iterator[str]:
-    """What a person reads, most important first."""
+    """Yield what a person reads, most important first."""
     yield f"replay of {report.run}: {_verdict(report)}"
     expected = []
     for one in report.divergences:
         if one not in report.unexpected:
             expected.append(one)
     if report.unexpected:
-        yield from _divergence("divergence", report.unexpected)
+        yield from _iterate_divergence_lines("divergence", report.unexpected)
     elif expected:
-        yield from _divergence("changed prompt", expected)
+        yield from _iterate_divergence_lines("changed prompt", expected)
     if report.mode == "goal":
-        yield f"  requests    {_requests(report)}"
+        yield f"  requests    {_format_requests(report)}"
     for pair in report.landings:
-        yield f"  landing {pair.number:<3} {_pair(pair)}"
-    yield f"  final tree  {_trees(report.recorded_tree, report.replayed_tree)}"
-    yield f"  outcome     {_outcome(report)}"
+        yield f"  landing {pair.number:<3} {_format_landing(pair)}"
+    yield f"  final tree  {_format_trees(report.recorded_tree, report.replayed_tree)}"
+    yield f"  outcome     {_format_outcome(report)}"
     if not report.has_same_environment:
         yield "  note        tools or policy are not those of the recording: commands may do something else"
     if report.asking:
-        yield from _asking(report.asking)
+        yield from _iterate_reasked_lines(report.asking)
     if report.kept:
         yield f"  kept        {report.kept}"
 
@@ -43,29 +45,26 @@ def _verdict(report: ReplayReport) -> str:
     else:
         so_far = ", as far as the recording goes"
     if report.asking:
-        if not report.unexpected:
-            run = "the run is the same"
-        else:
-            run = "it diverges"
+        run = "it diverges" if report.unexpected else "the run is the same"
         return f"{run}{so_far}; the {report.asking.role} was asked again"
     if report.divergences:
         return f"it diverges{so_far}"
     return f"the same{so_far}"
 
 
-def _divergence(what: str, found: Sequence[Divergence]) -> Iterator[str]:
-    first, more = found[0], f" ({len(found) - 1} more follow)" if len(found) > 1 else ""
+def _iterate_divergence_lines(what: str, found: Sequence[Divergence]) -> Iterator[str]:
+    first, more, where = found[0], "", ""
+    if len(found) > 1:
+        more = f" ({len(found) - 1} more follow)"
     if first.session:
         where = f"{first.role} session {first.session}, turn {first.turn}: "
-    else:
-        where = ""
     yield f"  first {what}, at event {first.seq}{more}"
     yield f"    {where}{first.what}"
     for line in first.diff:
         yield f"      {line}"
 
 
-def _requests(report: ReplayReport) -> str:
+def _format_requests(report: ReplayReport) -> str:
     different = sum(one.session is not None for one in report.divergences)
     parts = [f"{report.same_bytes} the same byte for byte"]
     if report.same_steadied:
@@ -75,47 +74,46 @@ def _requests(report: ReplayReport) -> str:
     return ", ".join(parts)
 
 
-def _pair(pair: LandingPair) -> str:
-    units = ", ".join(pair.units[:4]) + (f" and {len(pair.units) - 4} more" if len(pair.units) > 4 else "")
-    if pair.is_same_commit or not pair.is_same:
-        commit = ""
-    else:
-        commit = ", other commit"
-    return f"{_trees(pair.recorded, pair.replayed)}{commit}  {units}"
+def _format_landing(pair: LandingPair) -> str:
+    commit = ", other commit" * (pair.is_same and not pair.is_same_commit)
+    return f"{_format_trees(pair.recorded, pair.replayed)}{commit}  {join_limited(pair.units, _UNITS)}"
 
 
-def _trees(then: str | None, now: str | None) -> str:
+def _format_trees(then: str | None, now: str | None) -> str:
     if then == now:
         return f"{(then or '')[:12]} the same"
     return f"{(then or 'nothing')[:12]} recorded, {(now or 'nothing')[:12]} replayed"
 
 
-def _outcome(report: ReplayReport) -> str:
+def _format_outcome(report: ReplayReport) -> str:
     if report.recorded_outcome == report.replayed_outcome:
         return f"{report.recorded_outcome}, as recorded"
     return f"{report.recorded_outcome} recorded, {report.replayed_outcome} replayed"
 
 
-def _asking(asking: RepeatedRole) -> Iterator[str]:
+def _iterate_reasked_lines(asking: RepeatedRole) -> Iterator[str]:
     yield f"the {asking.role} on {', '.join(asking.models)}"
     for call in asking.calls:
-        yield from _call(call)
-    same = sum(call.is_same for call in asking.calls)
-    failed = sum(call.new is None for call in asking.calls)
-    told = f"{same} of {len(asking.calls)} calls decide the same" + (f", {failed} failed" if failed else "")
-    yield f"  {told}; asking again cost {asking.spent.cost_text} ({asking.spent.tokens:,} tokens)"
+        yield from _iterate_call_lines(call)
+    counts = f"{asking.same_count} of {len(asking.calls)} calls decide the same"
+    if asking.failed_count:
+        counts += f", {asking.failed_count} failed"
+    yield f"  {counts}; asking again cost {asking.spent.cost_text} ({asking.spent.tokens:,} tokens)"
 
 
-def _call(call: RepeatedCall) -> Iterator[str]:
-    sign = "=" if call.is_same else "!"
-    now = f"failed: {call.error}" if call.new is None else "the same" if call.is_same else call.new
+def _iterate_call_lines(call: RepeatedCall) -> Iterator[str]:
+    sign, now = "!", call.new
+    if now is None:
+        now = f"failed: {call.error}"
+    elif call.is_same:
+        sign, now = "=", "the same"
     yield f"  {sign} {call.session} turn {call.turn}: {to_one_line(call.recorded, 120)} → {to_one_line(now, 120)}"
     if call.parting and not call.is_same:
         path, then, new = call.parting
-        yield f"      at {path}: {_short(then)} → {_short(new)}"
+        yield f"      at {path}: {_shorten(then)} → {_shorten(new)}"
 
 
-def _short(value: object) -> str:
+def _shorten(value: object) -> str:
     text = json.dumps(value, ensure_ascii=False)
     if len(text) <= _SHOWN:
         return text

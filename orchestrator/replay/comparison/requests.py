@@ -6,7 +6,7 @@ from orchestrator.config.model import Config
 from orchestrator.config.roles import ModelSettings
 from orchestrator.domain.chat import Message, Request
 from orchestrator.domain.frozen_model import FrozenModel
-from orchestrator.domain.judging.review import parse_session_lens
+from orchestrator.domain.ids import parse_session_lens
 from orchestrator.domain.run.state import RunState
 from orchestrator.llm.recorded_model import CallPosition
 from orchestrator.llm.request_digest import hash_messages, hash_request
@@ -52,17 +52,18 @@ class RequestComparison:
         elif _is_same(call, then, request):
             self.same_steadied += 1
         else:
-            self.divergences.append(_divergence(call, then, request))
+            self.divergences.append(_build_divergence(call, then, request))
 
     async def find_recorded_messages(self, request: Request) -> tuple[Message, ...]:
-        """What was asked at this place when it was recorded; nothing if its session never came so far."""
+        """Return what was asked at this place when it was recorded; nothing if its session never came so far."""
         tokens = get_model_settings(self.config, self.recording.state, request).context_tokens
         return await self.recording.find_messages((request.session, request.turn), tokens) or ()
 
 
 def get_model_settings(config: Config, state: RunState, request: Request) -> ModelSettings:
-    """How the role of a request speaks with its model: of a worker, the variant that its task asks for; of a judge, the
-    lens that its session is with.
+    """Return the settings of the model that a request goes to.
+
+    They are those of the variant that a worker's task asks for, or of the lens that a judge's session is with.
     """
     roles = config.roles
     if request.role != "worker":
@@ -79,7 +80,7 @@ def _is_same(call: RecordedCall, then: tuple[Message, ...], request: Request) ->
     return hash_messages(then) == hash_messages(request.messages)
 
 
-def _divergence(call: RecordedCall, then: tuple[Message, ...], request: Request) -> Divergence:
+def _build_divergence(call: RecordedCall, then: tuple[Message, ...], request: Request) -> Divergence:
     what, diff = find_changed_message(then, request.messages) or (
         "the tools on offer, or the rules of comparison (the messages are the same)",
         (),

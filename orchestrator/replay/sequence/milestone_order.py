@@ -39,7 +39,7 @@ class MilestoneOrder:
     """
 
     def __init__(self, names: Sequence[str], superseded: Mapping[str, frozenset[str]] | None = None) -> None:
-        """`superseded` names milestones that need not come any more once certain others have happened."""
+        """Set up; `superseded` names milestones that need not come any more once certain others have happened."""
         self._names = tuple(names)
         self._places = {name: place for place, name in enumerate(self._names)}
         self._superseded = dict(superseded or {})
@@ -51,13 +51,13 @@ class MilestoneOrder:
 
     @property
     def next_milestone(self) -> str | None:
-        """What comes next in the recording; None when everything has happened."""
+        """The milestone that comes next in the recording; None when everything has happened."""
         if self._next < len(self._names):
             return self._names[self._next]
         return None
 
     def has_happened(self, name: str) -> bool:
-        """Whether a milestone has happened, or need not come any more."""
+        """Return True if a milestone has happened, or need not come any more."""
         return name in self._happened or self._is_superseded(name)
 
     async def wait_for_turn(self, name: str) -> None:
@@ -71,7 +71,7 @@ class MilestoneOrder:
             return
         waiter = _Waiter(name, place)
         self._waiting.append(waiter)
-        self._look()
+        self._check_stuck()
         try:
             if not self._stopped:
                 await waiter.called.wait()
@@ -91,11 +91,11 @@ class MilestoneOrder:
             waiter.called.set()
 
     def set_busy_count(self, busy: int | None) -> None:
-        """How many are at work, each waiting for at most one turn; None while that is just changing."""
+        """Set how many are at work, each waiting for at most one turn; None while that is just changing."""
         self._busy = busy
-        self._look()
+        self._check_stuck()
 
-    def _look(self) -> None:
+    def _check_stuck(self) -> None:
         if self._busy is None or not self._waiting or len(self._waiting) < self._busy:
             return
         self._stopped = self._stopped or ReplayStopped(self.next_milestone, [waiter.name for waiter in self._waiting])

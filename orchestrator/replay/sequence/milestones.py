@@ -19,27 +19,26 @@ from orchestrator.domain.event.work import (
     WorkspaceLeasing,
 )
 from orchestrator.domain.ids import ROOT_TASK, SessionId, TaskId
-
-_PLANNING = "planning "
+from orchestrator.domain.run.purpose import PurposeFacts
 
 
 def name_reply(session: SessionId, turn: int) -> str:
-    """The answer to a session's call."""
+    """Return the answer to a session's call."""
     return f"the answer to {session}, turn {turn}"
 
 
 def name_planning_round(task: TaskId, number: int) -> str:
-    """The beginning of a planner's round."""
+    """Return the beginning of a planner's round."""
     return f"round {number} of the planner of {task}"
 
 
 def name_attempt(task: TaskId, number: int) -> str:
-    """The beginning of an attempt."""
+    """Return the beginning of an attempt."""
     return f"attempt {number} at {task}"
 
 
 def name_tier_answer(item: str) -> str:
-    """What was said to a wish for a tier."""
+    """Return what was said to a wish for a tier."""
     return f"the answer to {item}"
 
 
@@ -51,19 +50,18 @@ class MilestoneNamer:
         self._rounds: dict[str, int] = {}
 
     def find_milestone(self, event: Event) -> str | None:
-        """The milestone that the event is, or None."""
-        return next(self._names(event), None)
+        """Return the milestone that the event is, or None."""
+        return next(self._iterate_names(event), None)
 
-    def _names(self, event: Event) -> Iterator[str]:
+    def _iterate_names(self, event: Event) -> Iterator[str]:
         match event:
             case ModelReplied() | ModelFailed(retry_in_s=None):
                 yield name_reply(event.session, event.turn)
             case PlanningStarted():
                 self._rounds[event.task or ROOT_TASK] = event.round
                 yield name_planning_round(event.task or ROOT_TASK, event.round)
-            case WorkspaceLeasing() if event.purpose.startswith(_PLANNING):
-                task = event.purpose.removeprefix(_PLANNING)
-                yield f"a workspace for {name_planning_round(TaskId(task), self._rounds.get(task, 0))}"
+            case WorkspaceLeasing(purpose_facts=PurposeFacts(kind="planning", task=str(task))):
+                yield f"a workspace for {name_planning_round(task, self._rounds.get(task, 0))}"
             case AttemptStarted():
                 yield name_attempt(event.attempt.task, event.attempt.number)
             case LandingStarted():
@@ -78,10 +76,10 @@ class MilestoneNamer:
             case ApprovalDecided() if event.item.startswith("tier/"):
                 yield name_tier_answer(event.item)
             case _:
-                yield from _ends(event)
+                yield from _iterate_end_names(event)
 
 
-def _ends(event: Event) -> Iterator[str]:
+def _iterate_end_names(event: Event) -> Iterator[str]:
     match event:
         case PlanSubmitted():
             yield f"a plan from round {event.round} of the planner of {event.task}"

@@ -7,7 +7,8 @@ from pathlib import Path
 from orchestrator.domain.event import Event
 from orchestrator.domain.event.landing import LandingStarted
 from orchestrator.domain.event.people import ApprovalDecided
-from orchestrator.domain.run.state import RunState, parse_unit_task
+from orchestrator.domain.ids import parse_unit_task
+from orchestrator.domain.run.state import RunState
 from orchestrator.domain.run.task import TaskStatus
 from orchestrator.engine.goal.schedule import Action, LandTasks, PlanRound, StartAttempt
 from orchestrator.ports.ledger import Clock
@@ -20,7 +21,7 @@ _NEVER = "a further round of the queue"
 
 
 class RecordedActionOrder:
-    """An `engine.pace.Pace` that begins things in the recorded order."""
+    """An `ActionOrder` that begins things in the recorded order."""
 
     def __init__(self, order: MilestoneOrder, rounds: tuple[QueueRound, ...]) -> None:
         self._order = order
@@ -28,21 +29,21 @@ class RecordedActionOrder:
 
     @asynccontextmanager
     async def wait_for_turn(self, action: Action, state: RunState) -> AsyncIterator[Action]:
-        """The action when its turn has come; the queue's rounds take the units that they took then.
+        """Wait for the action's turn; a round of the queue gets the units that it had in the recording.
 
         Raises:
             ReplayStopped: its turn cannot come.
         """
         try:
-            yield await self._in_turn(action, state)
+            yield await self._await_turn(action, state)
         finally:
             self._order.set_busy_count(None)
 
     def on_waiting(self, busy: int) -> None:
-        """Nothing else begins before one of `busy` actions has ended."""
+        """Note that nothing else begins before one of `busy` actions has ended."""
         self._order.set_busy_count(busy)
 
-    async def _in_turn(self, action: Action, state: RunState) -> Action:
+    async def _await_turn(self, action: Action, state: RunState) -> Action:
         match action:
             case PlanRound(task):
                 planner = state.tasks[task]
@@ -53,10 +54,10 @@ class RecordedActionOrder:
             case StartAttempt(task):
                 await self._order.wait_for_turn(milestones.name_attempt(task, len(state.tasks[task].attempts) + 1))
             case LandTasks():
-                return await self._round(action, state)
+                return await self._choose_round(action, state)
         return action
 
-    async def _round(self, wanted: LandTasks, state: RunState) -> Action:
+    async def _choose_round(self, wanted: LandTasks, state: RunState) -> Action:
         coming = next((one for one in self._rounds if not self._order.has_happened(one.name)), None)
         await self._order.wait_for_turn(coming.name if coming else _NEVER)
         if coming is None:
@@ -101,7 +102,7 @@ class OrderedJournal(StoppingJournal):
             JournalProblem: they could not be written.
             ReplayStopped: a landing's turn cannot come.
         """
-        await self._answer()
+        await self._repeat_answer()
         names = [self._namer.find_milestone(event) for event in events]
         for event, name in zip(events, names, strict=True):
             if isinstance(event, LandingStarted) and name:
@@ -109,8 +110,8 @@ class OrderedJournal(StoppingJournal):
         await super().append(*events)
         for name in filter(None, names):
             self._order.record_milestone(name)
-        await self._answer()
+        await self._repeat_answer()
 
-    async def _answer(self) -> None:
+    async def _repeat_answer(self) -> None:
         if answer := self._answers.pop(self._order.next_milestone or "", None):
             await self.append(answer)

@@ -7,6 +7,7 @@ from orchestrator.domain.event import RecordedEvent
 from orchestrator.domain.event.landing import LandingFinished, TrialJudged, UnitEjected
 from orchestrator.domain.event.run import CheckStarted
 from orchestrator.domain.ids import UnitId
+from orchestrator.domain.run.purpose import PurposeFacts
 
 
 @dataclass
@@ -34,7 +35,7 @@ class RecordedRound:
         self.last_seq = recorded.seq
 
     def is_continued_by(self, recorded: RecordedEvent) -> bool:
-        """Whether the event belongs to this round.
+        """Return True if the event belongs to this round.
 
         Only a round with trials has a name of its own; the ejections of one without are recorded at one blow.
         """
@@ -49,16 +50,16 @@ class RecordedRound:
 
 
 def list_rounds(events: Iterable[RecordedEvent]) -> Sequence[RecordedRound]:
-    """The rounds that landed or ejected something, in order. One that a killed process began counts with the next."""
+    """Return the rounds that landed or ejected something, in order; one that a killed process began is in the next."""
     found: list[RecordedRound] = []
     checks: dict[str, int] = {}
     for recorded in events:
         match recorded.event:
-            case CheckStarted(purpose=purpose):
-                checks[purpose] = recorded.seq
+            case CheckStarted(purpose_facts=PurposeFacts(kind="queue", detail="") as facts):
+                checks[facts.round] = recorded.seq
             case TrialJudged(round=name) | UnitEjected(round=name):
                 if not found or not found[-1].is_continued_by(recorded):
-                    begun = checks.pop(f"queue {name}", recorded.seq)
+                    begun = checks.pop(name, recorded.seq)
                     found.append(RecordedRound(name, max(begun, found[-1].last_seq + 1 if found else 0), recorded.seq))
                 found[-1].add_event(recorded)
             case LandingFinished() if found:

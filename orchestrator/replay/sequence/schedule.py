@@ -1,12 +1,13 @@
 """From a recording to the order that a replay keeps to."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from orchestrator.domain.event import RecordedEvent
 from orchestrator.domain.event.landing import LandingFinished, LandingStarted
 from orchestrator.domain.event.work import AttemptStarted, ModelFailed, PlanningStarted, WorkspaceLeasing
-from orchestrator.domain.ids import CommitId, UnitId
+from orchestrator.domain.ids import CommitId, TaskId, UnitId
+from orchestrator.domain.run.purpose import PurposeFacts
 from orchestrator.replay.recording import RecordedRun
 from orchestrator.replay.sequence.milestone_order import MilestoneOrder
 from orchestrator.replay.sequence.milestones import MilestoneNamer
@@ -23,7 +24,7 @@ class QueueRound:
 
 @dataclass(frozen=True)
 class ReplaySchedule:
-    """What a replay follows. `places` tells which event each milestone was."""
+    """The schedule that a replay follows. `seq_by_name` tells which event each milestone was."""
 
     names: tuple[str, ...]
     seq_by_name: Mapping[str, int]
@@ -31,7 +32,7 @@ class ReplaySchedule:
     superseded: Mapping[str, frozenset[str]]
 
     def build_order(self) -> MilestoneOrder:
-        """A new order, of which nothing has happened yet."""
+        """Return a new order, of which nothing has happened yet."""
         return MilestoneOrder(self.names, self.superseded)
 
 
@@ -43,17 +44,17 @@ class _Landing:
 
 
 def build_schedule(recording: RecordedRun) -> ReplaySchedule:
-    """The order of what matters in a recording."""
-    landings = list(_landings(recording.events))
+    """Return the order of what matters in a recording."""
+    landings = list(_iterate_landings(recording.events))
     effective = {landing.begun for landing in landings}
     namer, named = MilestoneNamer(), dict[str, tuple[float, int]]()
     by_seq: dict[int, str] = {}
     for recorded in recording.events:
-        if not _counts(recorded, recording, effective):
+        if not _is_effective(recorded, recording, effective):
             continue
         name = namer.find_milestone(recorded.event)
         if name is not None and name not in named:
-            named[name] = (_position(recorded, recording, landings), recorded.seq)
+            named[name] = (_find_position(recorded, recording, landings), recorded.seq)
             by_seq[recorded.seq] = name
     rounds, superseded = [], {}
     for number, one in enumerate(list_rounds(recording.events), start=1):
@@ -65,8 +66,8 @@ def build_schedule(recording: RecordedRun) -> ReplaySchedule:
     return ReplaySchedule(tuple(ordered), {name: seq for name, (_, seq) in named.items()}, tuple(rounds), superseded)
 
 
-def _counts(recorded: RecordedEvent, recording: RecordedRun, effective: set[int]) -> bool:
-    """Leaves out what a killed process began and did not end, and tries that were followed by others."""
+def _is_effective(recorded: RecordedEvent, recording: RecordedRun, effective: set[int]) -> bool:
+    """Return False for what a killed process began and did not end, and for tries that were followed by others."""
     event = recorded.event
     if isinstance(event, LandingStarted):
         return recorded.seq in effective
@@ -76,7 +77,7 @@ def _counts(recorded: RecordedEvent, recording: RecordedRun, effective: set[int]
     return True
 
 
-def _landings(events: Sequence[RecordedEvent]) -> Iterator[_Landing]:
+def _iterate_landings(events: Sequence[RecordedEvent]) -> Iterator[_Landing]:
     begun: dict[CommitId, int] = {}
     for recorded in events:
         if isinstance(recorded.event, LandingStarted):
@@ -85,26 +86,32 @@ def _landings(events: Sequence[RecordedEvent]) -> Iterator[_Landing]:
             yield _Landing(begun[recorded.event.new], recorded.seq, recorded.event.new)
 
 
-def _position(recorded: RecordedEvent, recording: RecordedRun, landings: Sequence[_Landing]) -> float:
-    """The event's place in the order. What starts from the branch's tip stands where it looked at it."""
+def _find_position(recorded: RecordedEvent, recording: RecordedRun, landings: Sequence[_Landing]) -> float:
+    """Return the event's place in the order. What starts from the branch's tip stands where it looked at it."""
     base: CommitId | None = None
     match recorded.event:
         case AttemptStarted(attempt=attempt) if attempt.start is None:
             base = attempt.base
         case PlanningStarted(task=task):
-            base = next(_leased(recording.events[recorded.seq :], f"planning {task}"), None)
+            base = _find_planning_commit(recording.events[recorded.seq :], task)
     tips = [recording.state.run.base, *(landing.commit for landing in landings)]
     if base in tips:
-        return _beside(recorded.seq, tips.index(base), landings)
+        return _place_between_landings(recorded.seq, tips.index(base), landings)
     return recorded.seq
 
 
-def _leased(events: Sequence[RecordedEvent], purpose: str) -> Iterator[CommitId]:
-    return (e.commit for _, _, e in events if isinstance(e, WorkspaceLeasing) and e.purpose == purpose)
+def _find_planning_commit(events: Iterable[RecordedEvent], task: TaskId | None) -> CommitId | None:
+    """Return the commit of the first workspace for a planner of the task; None if there is none."""
+    for recorded in events:
+        match recorded.event:
+            case WorkspaceLeasing(purpose_facts=PurposeFacts(kind="planning", task=planned)) as leasing:
+                if planned == task:
+                    return leasing.commit
+    return None
 
 
-def _beside(seq: int, landed: int, landings: Sequence[_Landing]) -> float:
-    """After the first `landed` landings, and before the next one."""
+def _place_between_landings(seq: int, landed: int, landings: Sequence[_Landing]) -> float:
+    """Return a position after the first `landed` landings, and before the next one."""
     if landed and seq < landings[landed - 1].ended:
         return landings[landed - 1].ended + 0.5
     is_late = landed < len(landings) and landings[landed].begun < seq

@@ -8,24 +8,23 @@ import anyio
 
 from orchestrator.domain.commands.definitions import StopCall
 from orchestrator.domain.event import Event, RecordedEvent
-from orchestrator.domain.event.base import parse_effect_name
 from orchestrator.domain.event.people import CommandTaken
 from orchestrator.domain.event.work import ToolCalled, ToolReturned
-from orchestrator.domain.ids import SessionId
+from orchestrator.domain.ids import SessionId, parse_effect_name
 from orchestrator.journal.journal import Journal
 from orchestrator.ports.ledger import Clock
 
 
 @dataclass(frozen=True)
 class RecordedStop:
-    """What a person said, and the seconds after which the call had ended; 0 if it was not made again after a crash."""
+    """A recorded stop: the person's words, and the seconds after which the call ended, 0 if it was not made again."""
 
     taken: CommandTaken
     after_s: float
 
 
 def find_stops(events: Sequence[RecordedEvent]) -> Mapping[str, RecordedStop]:
-    """The calls that were stopped, by the names of their effects."""
+    """Return the calls that were stopped, by the names of their effects."""
     running: dict[SessionId, str] = {}
     asked: dict[str, tuple[str, CommandTaken]] = {}
     stops: dict[str, RecordedStop] = {}

@@ -7,9 +7,9 @@ from typing import Any
 
 from orchestrator.domain.chat import Role
 from orchestrator.domain.event import RecordedEvent
-from orchestrator.domain.ids import SessionId, TaskId
+from orchestrator.domain.ids import SessionId, TaskId, build_unit_id
 from orchestrator.domain.judging.check import Receipt
-from orchestrator.domain.run.state import RunState, TaskState, build_unit_id
+from orchestrator.domain.run.state import RunState, TaskState
 from orchestrator.report.cost.breakdown import CostBreakdown, RefusedPlanLog, build_cost_breakdown
 from orchestrator.report.cost.rendering import build_cost_report
 from orchestrator.report.documents.run_timeline import RunTimeline, WorkInterval

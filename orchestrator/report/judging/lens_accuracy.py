@@ -15,10 +15,17 @@ from orchestrator.domain.event.landing import LandingFinished, UnitEjected
 from orchestrator.domain.event.people import ApprovalDecided
 from orchestrator.domain.event.run import IterationJudged, IterationStarted
 from orchestrator.domain.event.work import CandidateTaken, LensVoted
-from orchestrator.domain.ids import TaskId, TreeId, UnitId
-from orchestrator.domain.judging.review import build_review_session_id
+from orchestrator.domain.ids import (
+    TaskId,
+    TreeId,
+    UnitId,
+    build_landing_item,
+    build_review_session_id,
+    build_unit_id,
+    parse_unit_task,
+)
 from orchestrator.domain.judging.verdict import LensVote
-from orchestrator.domain.run.state import RunState, build_unit_id, parse_unit_task
+from orchestrator.domain.run.state import RunState
 
 LEAST_BASIS = 10
 """Of fewer approvals or vetoes no rate is told: it would be a guess."""
@@ -163,7 +170,7 @@ class VoteLog:
             yield "ejected"
         if any(vote.decision in VETOES for vote in votes.values()):
             yield "other-lens"
-        if f"landing/{unit}" in self._denied:
+        if build_landing_item(unit) in self._denied:
             yield "denied"
         if self._landed.get(unit) in self._restarted:
             yield "restarted"

@@ -11,7 +11,8 @@ from orchestrator.domain.budget.usage import Usage
 from orchestrator.domain.event import work
 from orchestrator.domain.event.base import Intent
 from orchestrator.domain.event.run import CheckStarted
-from orchestrator.domain.ids import SessionId, TaskId
+from orchestrator.domain.ids import SessionId, TaskId, parse_tier_task, parse_unit_task
+from orchestrator.domain.refs import shorten_ref
 from orchestrator.domain.run.approval import ApprovalState
 from orchestrator.domain.run.state import RunState, SessionState, TaskState
 from orchestrator.domain.run.task import TaskStatus
@@ -117,8 +118,8 @@ class _Fleet:
             session = getattr(intent, "session", None)
             if session is not None:
                 self._open[session] = intent
-            if isinstance(intent, CheckStarted):
-                self._tested.add(intent.purpose.partition(" attempt ")[0])
+            if isinstance(intent, CheckStarted) and intent.purpose_facts.task is not None:
+                self._tested.add(intent.purpose_facts.task)
         self._asked = {_get_subject(one): one for one in reversed(state.pending_approvals)}
 
     def iterate_rows(self) -> Iterator[AgentRow]:
@@ -285,9 +286,9 @@ def _get_subject(asked: ApprovalState) -> str:
     approval = asked.approval
     match approval.matter:
         case "tier":
-            return approval.subject.rpartition("/")[0]
+            return parse_tier_task(approval.subject)
         case "landing":
-            return approval.subject.rpartition("@")[0]
+            return parse_unit_task(approval.subject)
     return approval.item
 
 
@@ -305,7 +306,7 @@ def _find_branch(task: TaskState | None, number: int) -> str:
     """Return the ref of an attempt's candidate without the run's prefix, or the base where it has none yet."""
     candidate = _find_candidate(task, number)
     if candidate:
-        return candidate.ref.split("/", 3)[-1]
+        return shorten_ref(candidate.ref)
     for attempt in task.attempts if task else ():
         if attempt.number == number:
             return f"@{attempt.base[:7]}"

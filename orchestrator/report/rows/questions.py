@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from orchestrator.domain.ids import TaskId
+from orchestrator.domain.ids import TaskId, parse_tier_task, parse_unit_id, parse_unit_task
 from orchestrator.domain.migration.files import FileStatus
 from orchestrator.domain.run.approval import Approval, ApprovalState
 from orchestrator.domain.run.state import RunState, TaskState
@@ -157,7 +157,7 @@ def get_question_item(state: RunState, name: str) -> str:
 def find_question_task(state: RunState, asked: Approval) -> TaskId | None:
     """Return the task that a question is about: its subject is `TASK`, `TASK@ATTEMPT` or `TASK/NUMBER`."""
     subject = asked.subject
-    names = (subject, subject.rpartition("@")[0], subject.rpartition("/")[0])
+    names = (subject, parse_unit_task(subject), parse_tier_task(subject))
     return next((TaskId(name) for name in names if name in state.tasks), None)
 
 
@@ -206,14 +206,15 @@ def find_questioned_change(state: RunState, item: str) -> QuestionedChange | Non
         return None
     task = find_question_task(state, approval)
     if task is not None:
-        return _find_attempt_change(state.tasks[task], approval.subject.rpartition("@")[2])
+        unit = parse_unit_id(approval.subject)
+        return _find_attempt_change(state.tasks[task], unit.number) if unit else None
     return _find_migration_change(state) if known.is_open else None
 
 
-def _find_attempt_change(task: TaskState, number: str) -> QuestionedChange | None:
+def _find_attempt_change(task: TaskState, number: int) -> QuestionedChange | None:
     """Return the change of an attempt by its number; None if it has no candidate."""
-    bases = {str(attempt.number): attempt.base for attempt in task.attempts}
-    commits = {str(candidate.number): candidate.commit for candidate in task.candidates}
+    bases = {attempt.number: attempt.base for attempt in task.attempts}
+    commits = {candidate.number: candidate.commit for candidate in task.candidates}
     if number in bases and number in commits:
         return QuestionedChange(bases[number], commits[number])
     return None

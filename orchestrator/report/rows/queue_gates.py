@@ -6,9 +6,8 @@ from functools import cached_property
 from typing import Literal
 
 from orchestrator.domain.event.run import CheckStarted
-from orchestrator.domain.ids import TaskId, TreeId
+from orchestrator.domain.ids import TaskId, TreeId, build_landing_item, parse_session_lens
 from orchestrator.domain.judging.check import Receipt
-from orchestrator.domain.judging.review import parse_session_lens
 from orchestrator.domain.run.state import RunState, TaskState
 from orchestrator.domain.run.task import EndCause, TaskStatus
 from orchestrator.report.rows.task_activities import TaskActivities
@@ -33,7 +32,7 @@ class GateStatus:
 def is_union_under_test(state: RunState) -> bool:
     """Return True while a union is being tested; its units are not known before it is judged."""
     checks = (one for one in state.open_intents.values() if isinstance(one, CheckStarted))
-    return any(check.purpose.startswith("queue ") for check in checks)
+    return any(check.purpose_facts.kind == "queue" for check in checks)
 
 
 class TaskGates:
@@ -114,7 +113,7 @@ class TaskGates:
         return GateStatus()
 
     def _person(self, task: TaskState) -> GateStatus:
-        answer = self._state.approvals.get(f"landing/{task.unit}")
+        answer = self._state.approvals.get(build_landing_item(task.unit))
         if answer is None:
             return GateStatus()
         if answer.decision is None:

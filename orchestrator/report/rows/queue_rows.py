@@ -7,8 +7,8 @@ from itertools import chain, islice
 
 from orchestrator.domain.event import RecordedEvent
 from orchestrator.domain.event.landing import LandingFinished, TrialJudged, UnitEjected
-from orchestrator.domain.ids import TaskId, UnitId
-from orchestrator.domain.run.state import RunState, TaskState, parse_unit_task
+from orchestrator.domain.ids import TaskId, UnitId, parse_unit_id, parse_unit_task
+from orchestrator.domain.run.state import RunState, TaskState
 from orchestrator.domain.run.task import TaskStatus
 from orchestrator.domain.text.listing import format_count
 from orchestrator.domain.text.sanitization import to_one_line
@@ -136,8 +136,8 @@ class _Queue:
             gates = dict.fromkeys(GATE_NAMES, GateStatus("ok"))
             del gates["person"]
         gates["union"] = GateStatus("ok" if doing == Activity.DONE else "bad")
-        number = unit.rpartition("@")[2]
-        return replace(row, unit=unit, attempt=int(number) if number.isdecimal() else 0, gates=gates, at=at)
+        attempt = parse_unit_id(unit)
+        return replace(row, unit=unit, attempt=attempt.number if attempt else 0, gates=gates, at=at)
 
     def _build_row(self, task: TaskState, doing: Activity, place: int, note: str = "") -> QueueRow:
         return QueueRow(

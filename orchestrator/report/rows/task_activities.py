@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from functools import cached_property
 
 from orchestrator.domain.event.run import CheckStarted
-from orchestrator.domain.ids import TaskId, UnitId
-from orchestrator.domain.run.state import RunState, TaskState, parse_unit_task
+from orchestrator.domain.ids import TaskId, parse_tier_task, parse_unit_id, parse_unit_task
+from orchestrator.domain.run.state import RunState, TaskState
 from orchestrator.domain.run.task import EndCause, TaskStatus
 from orchestrator.report.rows.activity import Activity
 
@@ -69,9 +69,9 @@ class TaskActivities:
         for one in self._state.pending_approvals:
             approval = one.approval
             if approval.matter == "tier":
-                found[TaskId(approval.subject.rpartition("/")[0])] = approval.item
-            elif approval.matter == "landing" and "@" in approval.subject:
-                found[parse_unit_task(UnitId(approval.subject))] = approval.item
+                found[parse_tier_task(approval.subject)] = approval.item
+            elif approval.matter == "landing" and parse_unit_id(approval.subject):
+                found[parse_unit_task(approval.subject)] = approval.item
             elif approval.matter == "plan":
                 plans.add(approval.item)
         for task in self._state.tasks.values() if plans else ():

@@ -2,8 +2,9 @@
 
 from typing import Literal
 
+from orchestrator.domain.ids import build_unit_id
 from orchestrator.domain.run.attempt import Attempt
-from orchestrator.domain.run.state import TaskState, build_unit_id
+from orchestrator.domain.run.state import TaskState
 from orchestrator.domain.run.task import TaskStatus
 
 Fate = Literal["landed", "open", "rejected", "blocked", "split", "cancelled", "restarted", "ejected", "superseded"]

@@ -19,10 +19,9 @@ from orchestrator.domain.commands.definitions import (
     StopCall,
 )
 from orchestrator.domain.commands.stop_call import find_running_call, find_running_call_of_task
-from orchestrator.domain.event.base import parse_effect_name
 from orchestrator.domain.event.work import ToolCalled
-from orchestrator.domain.ids import ROOT_TASK, SessionId, TaskId
-from orchestrator.domain.run.state import RunState, parse_unit_task
+from orchestrator.domain.ids import ROOT_TASK, SessionId, TaskId, parse_effect_name, parse_unit_task
+from orchestrator.domain.run.state import RunState
 from orchestrator.domain.run.task import TaskStatus
 from orchestrator.errors import UsageProblem
 from orchestrator.report.rows.questions import find_question_task
@@ -174,7 +173,7 @@ def find_task_of_subject(subject: Subject, state: RunState) -> str:
         case "task":
             return subject.id
         case "unit":
-            return parse_unit_task(subject.id)  # type: ignore[arg-type]
+            return parse_unit_task(subject.id)
         case "session":
             session = state.sessions.get(SessionId(subject.id))
             return session.task or "" if session else ""

@@ -7,6 +7,7 @@ from datetime import datetime
 from rich.cells import cell_len
 
 from orchestrator.domain.budget.usage import Usage
+from orchestrator.domain.ids import get_run_suffix
 from orchestrator.domain.run.state import RunState
 from orchestrator.domain.run.task import TaskStatus
 from orchestrator.domain.text.sanitization import to_one_line
@@ -48,7 +49,7 @@ def build_header_parts(
     seconds = get_seconds_worked(state, now) if is_at_work else state.wall_s
     return [
         HeaderPart(to_one_line(run.goal, _TITLE_CELLS), "title", 9, to_one_line(run.goal, 16)),
-        HeaderPart(run.run, "accent", 1, run.run.rpartition("-")[2]),
+        HeaderPart(run.run, "accent", 1, get_run_suffix(run.run)),
         HeaderPart(f"{to_one_line(run.branch)}@{(state.head or run.base)[:7]}", "dim", 10),
         HeaderPart(format_elapsed(seconds), "", 4),
         _build_phase_part(state, is_at_work),

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 
 from orchestrator.domain.event.landing import UnitEjected
 from orchestrator.domain.event.work import VerdictGiven
-from orchestrator.domain.ids import UnitId
+from orchestrator.domain.ids import UnitId, build_landing_item, build_unit_id
 from orchestrator.domain.judging.check import Receipt
 from orchestrator.domain.judging.review import get_review_points
 from orchestrator.domain.judging.verdict import LensVote
-from orchestrator.domain.run.state import RunState, TaskState, build_unit_id
+from orchestrator.domain.run.state import RunState, TaskState
 from orchestrator.domain.text.listing import format_count
 from orchestrator.domain.text.sanitization import to_one_line
 from orchestrator.report.rows.queue_rows import describe_ejection
@@ -97,7 +97,7 @@ _NEXT = {
 
 
 def _person(state: RunState, unit: UnitId) -> Iterator[str]:
-    answer = state.approvals.get(f"landing/{unit}")
+    answer = state.approvals.get(build_landing_item(unit))
     if answer is None:
         return
     if answer.is_open:

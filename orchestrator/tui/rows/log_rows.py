@@ -6,8 +6,8 @@ from enum import IntEnum
 from typing import NamedTuple
 
 from orchestrator.domain.event import Event, RecordedEvent, forge, landing, migration, run, work
+from orchestrator.domain.ids import parse_session_role, parse_unit_task
 from orchestrator.domain.judging.forge_check import list_check_names
-from orchestrator.domain.run.state import parse_unit_task
 from orchestrator.domain.text.sanitization import strip_controls
 from orchestrator.report.log.event_descriptions import describe_event
 from orchestrator.report.log.event_lines import DETAIL_KINDS
@@ -16,7 +16,6 @@ from orchestrator.report.rows.row_filter import FilterValue
 LOG_KEYS = ("level", "kind", "role", "task", "session", "text", "seq")
 """The fields that filters of a log can name."""
 _CHARS = 2_000
-_ROLES = {"plan": "planner", "work": "worker", "review": "judge", "verdict": "judge"}
 
 
 class LogLevel(IntEnum):
@@ -67,7 +66,7 @@ def build_log_row(recorded: RecordedEvent) -> LogRow:
         at=recorded.at,
         level=get_log_level(event),
         kind=event.kind,
-        role=str(getattr(event, "role", "") or _ROLES.get(session.partition(":")[0], "")),
+        role=str(getattr(event, "role", "") or parse_session_role(session)),
         task=_task(event),
         session=session,
         text=text,

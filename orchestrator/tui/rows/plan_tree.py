@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from orchestrator.domain.budget.usage import Usage
-from orchestrator.domain.ids import TaskId
+from orchestrator.domain.ids import TaskId, get_task_key
 from orchestrator.domain.run.state import RunState, TaskState
 from orchestrator.domain.run.task import TaskStatus
 from orchestrator.domain.text.money import format_price
@@ -48,7 +48,7 @@ class PlanRow:
     @property
     def key(self) -> str:
         """Its planner's name for it: the last part of its id."""
-        return self.id.rpartition("/")[2]
+        return get_task_key(self.id)
 
     @property
     def price(self) -> str:

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from orchestrator.domain.ids import SessionId, TaskId
-from orchestrator.domain.run.state import RunState, SessionState, TaskState, parse_unit_task
+from orchestrator.domain.ids import SessionId, TaskId, parse_unit_task
+from orchestrator.domain.run.state import RunState, SessionState, TaskState
 from orchestrator.domain.text.listing import format_count
 from orchestrator.domain.text.sanitization import to_one_line
 from orchestrator.report.rows.agent_row import AgentRow
@@ -59,7 +59,7 @@ def resolve_subject(state: RunState, kind: Literal["session", "task", "unit", "f
 
 def get_unit_task(state: RunState, name: str) -> TaskId:
     """Return the task of a unit; the unit's name if it is no task's."""
-    task = parse_unit_task(name)  # type: ignore[arg-type]
+    task = parse_unit_task(name)
     if task in state.tasks:
         return task
     return TaskId(name)

@@ -11,8 +11,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.screen import ModalScreen
 
-from orchestrator.domain.ids import UnitId
-from orchestrator.domain.run.state import parse_unit_task
+from orchestrator.domain.ids import parse_unit_id
 from orchestrator.errors import JournalProblem
 from orchestrator.journal.locations.run_directory import RunDirectory
 from orchestrator.journal.storage.blobs import BlobStore
@@ -64,10 +63,10 @@ class ReportContent:
 def build_unit_report(view_model: ViewModel, unit: str) -> ReportContent | None:
     """Build the reasons why a unit may land or not; None if the run does not know it any more."""
     state = view_model.state
-    task = state.tasks.get(parse_unit_task(UnitId(unit)))
-    if task is None:
+    attempt = parse_unit_id(unit)
+    if attempt is None or attempt.task not in state.tasks:
         return None
-    number = int(unit.rpartition("@")[2])
+    task, number = state.tasks[attempt.task], attempt.number
     receipts = [*state.get_baseline_receipts().values(), *list_judged_receipts(state, task, number)]
     blobs = []
     for one in receipts:

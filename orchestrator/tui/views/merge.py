@@ -6,6 +6,7 @@ from datetime import datetime
 from textual import on
 from textual.app import ComposeResult
 
+from orchestrator.domain.ids import get_task_key
 from orchestrator.report.rows.queue_gates import GATE_NAMES, GateMark, GateStatus
 from orchestrator.report.rows.queue_rows import QUEUE_KEYS, QueueRow, build_queue_rows, render_queue_line
 from orchestrator.tui.rows.shard_rows import SHARD_KEYS, ShardRow, build_shard_rows, render_shards_line
@@ -154,7 +155,7 @@ def _fit_columns(columns: Sequence[Column], width: int) -> Sequence[Column]:
 
 def _build_unit_row(row: QueueRow, now: datetime, *, is_ascii: bool) -> Row:
     task: list[Span] = [(row.task, "")]
-    if row.title != row.task.rpartition("/")[2]:
+    if row.title != get_task_key(row.task):
         task.append((f"  {row.title}", "dim"))
     cells: dict[str, Cell] = {
         "place": format_nonzero(row.place),

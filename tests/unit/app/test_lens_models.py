@@ -6,8 +6,7 @@ from typing import Any
 from orchestrator.config.layers import load_config
 from orchestrator.config.model import Config
 from orchestrator.domain.chat import Message, Request
-from orchestrator.domain.ids import TaskId
-from orchestrator.domain.judging.review import build_review_session_id
+from orchestrator.domain.ids import TaskId, build_review_session_id
 from orchestrator.domain.run.state import RunState
 from orchestrator.project.options import build_provider_rules, resolve_script_paths
 from orchestrator.project.secrets import build_redactor

@@ -17,7 +17,7 @@ from orchestrator.domain.event import (
     format_event_body,
     parse_event,
 )
-from orchestrator.domain.event.base import Done, Intent, build_effect_key
+from orchestrator.domain.event.base import Done, Intent
 from orchestrator.domain.event.landing import LandingFinished, LandingStarted
 from orchestrator.domain.event.migration import FileMoved, FilesFound, FoundFile
 from orchestrator.domain.event.run import EffectAbandoned, EngineStarted, Noticed
@@ -32,11 +32,20 @@ from orchestrator.domain.event.work import (
     VerdictGiven,
 )
 from orchestrator.domain.fold.projection import apply_recorded_event, fold_events
-from orchestrator.domain.ids import ROOT_TASK, CommitId, SessionId, TaskId, TreeId, UnitId
+from orchestrator.domain.ids import (
+    ROOT_TASK,
+    CommitId,
+    SessionId,
+    TaskId,
+    TreeId,
+    UnitId,
+    build_effect_key,
+    build_unit_id,
+)
 from orchestrator.domain.judging.verdict import Verdict, VerdictKind
 from orchestrator.domain.migration.files import FileStatus
 from orchestrator.domain.run.attempt import Attempt, Exit
-from orchestrator.domain.run.state import RunState, build_unit_id
+from orchestrator.domain.run.state import RunState
 from orchestrator.domain.run.task import Task, TaskStatus
 from orchestrator.domain.text.blob_text import Text
 from orchestrator.domain.transitions import FILE_TRANSITIONS, TASK_TRANSITIONS, IllegalTransition

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 import pytest
 
+from orchestrator.domain.run.purpose import Purpose
 from orchestrator.hands.execution.workspace_runner import run_command
 from orchestrator.hands.local import LocalHands, open_local_hands
 from orchestrator.hands.policy import BackendChoice, SandboxGrant
@@ -104,7 +105,7 @@ async def hands(yard: Yard) -> AsyncIterator[LocalHands]:
 
 @pytest.fixture
 async def workspace(hands: LocalHands, yard: Yard) -> AsyncIterator[LocalWorkspace]:
-    opened = await hands.open_workspace(yard.git("rev-parse", "HEAD"), "test")
+    opened = await hands.open_workspace(yard.git("rev-parse", "HEAD"), Purpose("test"))
     yield opened
     await opened.close()
 

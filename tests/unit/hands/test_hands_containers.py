@@ -14,6 +14,7 @@ from typing import Any
 import anyio
 import pytest
 
+from orchestrator.domain.run.purpose import Purpose
 from orchestrator.hands.containers.engines import ContainerEngine
 from orchestrator.hands.containers.run_arguments import ContainerLaunch, build_run_arguments
 from orchestrator.hands.local import LocalHands
@@ -78,7 +79,7 @@ class TestContainers:
     async def test_a_workspace_keeps_one_container_until_it_is_closed(
         self, hands: LocalHands, yard: Any, shell_in: Any, engine: ContainerEngine
     ) -> None:
-        workspace = await hands.open_workspace(yard.git("rev-parse", "HEAD"), "test")
+        workspace = await hands.open_workspace(yard.git("rev-parse", "HEAD"), Purpose("test"))
         await shell_in(workspace, "true")
         first = await names(engine, yard.state)
         await shell_in(workspace, "true")
@@ -170,7 +171,7 @@ class TestContainers:
         await engine.run_engine_command("import", "-", image, given=build_image_archive(root))
         backend.root = (image,)  # type: ignore[union-attr]
         try:
-            workspace = await hands.open_workspace(yard.git("rev-parse", "HEAD"), "test")
+            workspace = await hands.open_workspace(yard.git("rev-parse", "HEAD"), Purpose("test"))
             from orchestrator.hands.execution.workspace_runner import run_command
             from orchestrator.ports.hands import ShellCommand
 

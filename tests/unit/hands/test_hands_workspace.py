@@ -8,6 +8,7 @@ import anyio
 import pytest
 
 from orchestrator.domain.ids import CommitId
+from orchestrator.domain.run.purpose import Purpose
 from orchestrator.domain.sandbox.tier import Tier
 from orchestrator.errors import EnvironmentProblem, ToolRefused, UsageProblem
 from orchestrator.hands.execution.workspace_runner import run_command
@@ -151,13 +152,13 @@ async def test_a_snapshot_holds_what_the_command_did(workspace: LocalWorkspace, 
 
 async def test_a_closed_workspace_takes_no_command_and_its_checkout_is_reused(hands: LocalHands, yard: Any) -> None:
     head = yard.git("rev-parse", "HEAD")
-    first = await hands.open_workspace(head, "one")
+    first = await hands.open_workspace(head, Purpose("one"))
     await run_command(first, ShellCommand(line="echo dirt > dirt; echo x > README.md; git commit -qam x"))
     await first.close()
     await first.close()
     with pytest.raises(EnvironmentProblem, match="is closed"):
         await first.start_command("late", ShellCommand(line="true"))
-    second = await hands.open_workspace(head, "two")
+    second = await hands.open_workspace(head, Purpose("two"))
     assert second.name == first.name
     result = await run_command(second, ShellCommand(line="git log --format=%s; git status --short; ls"))
     assert result.log.read_text() == "Start\nREADME.md\npkg\n"
@@ -191,7 +192,7 @@ async def test_cancelling_around_the_hands_ends_every_command(yard: Any, living:
 
 async def test_an_unknown_commit_is_an_environment_problem(hands: LocalHands) -> None:
     with pytest.raises(EnvironmentProblem, match="No workspace could be prepared at 0123456789ab"):
-        await hands.open_workspace("0123456789abcdef0123456789abcdef01234567", "test")
+        await hands.open_workspace("0123456789abcdef0123456789abcdef01234567", Purpose("test"))
 
 
 async def test_tier_0_offers_files_and_refuses_commands(yard: Any) -> None:
@@ -281,7 +282,7 @@ async def test_a_checkout_that_a_command_closed_to_its_user_serves_the_next_comm
     assert (await run_command(workspace, ShellCommand(line="touch x; chmod 000 ."))).exit_code == 0
     name, commit = workspace.name, CommitId(workspace._worktree.commit)
     await workspace.close()
-    again = await hands.open_workspace(commit, "again")
+    again = await hands.open_workspace(commit, Purpose("again"))
     assert again.name == name
     assert (await run_command(again, ShellCommand(line="test ! -e x"))).exit_code == 0
 

@@ -12,6 +12,7 @@ from orchestrator.domain.event.run import FlakesSeen, RunStarted
 from orchestrator.domain.ids import CommitId, RunId, TreeId
 from orchestrator.domain.judging.check import CheckSpec, ReceiptStatus, ReportFormat
 from orchestrator.domain.judging.check import TestOutcome as Outcome
+from orchestrator.domain.run.purpose import Purpose
 from orchestrator.errors import EnvironmentProblem
 from orchestrator.journal.journal import Journal, SystemClock
 from orchestrator.judge.gate.check_runner import CheckRunner, build_check_key
@@ -56,7 +57,7 @@ class Gate:
         return self
 
     async def judge(self, tree: str, *, reruns: int = 1, fresh: bool = False) -> GateResult:
-        return await self.gate.judge_tree(CommitId(tree), TreeId(tree), "a test", fresh=fresh, reruns=reruns)
+        return await self.gate.judge_tree(CommitId(tree), TreeId(tree), Purpose("a test"), fresh=fresh, reruns=reruns)
 
 
 async def gate(journal: Journal, **laid_down: list[Run]) -> Gate:
@@ -84,7 +85,7 @@ async def test_a_tree_of_another_name_or_a_check_of_another_definition_is_tested
     await seen.judge("tree")
     await seen.judge("base")
     for spec in (TESTS, TESTS.model_copy(update={"timeout_s": 6})):
-        await seen.gate.run_extra_check(spec, CommitId("tree"), TreeId("tree"), "a test")
+        await seen.gate.run_extra_check(spec, CommitId("tree"), TreeId("tree"), Purpose("a test"))
     assert dict(seen.hands.runs) == {"base": 1, "tree": 2}
 
 
@@ -276,7 +277,7 @@ async def test_a_probe_takes_the_first_answer_and_further_looks_run_again_but_th
     seen = await gate(journal, tree=[A_RED, ALL])
 
     async def probe(look: int) -> GateResult:
-        return await seen.gate.probe_tree(CommitId("tree"), TreeId("tree"), "a test", ["a"], look)
+        return await seen.gate.probe_tree(CommitId("tree"), TreeId("tree"), Purpose("a test"), ["a"], look)
 
     first, known, second, again = [await probe(look) for look in (0, 0, 1, 1)]
     assert [one.difference.new_failures for one in (first, known, second, again)] == [("a",), ("a",), (), ()]
@@ -293,8 +294,8 @@ async def test_a_probe_runs_the_narrow_check_where_there_is_one_and_says_nothing
 
     checks = CheckRunner(seen.hands, journal, 1_000_000)
     one = HarnessGate(checks, journal, [TESTS], only_a)
-    found = await one.probe_tree(CommitId("tree"), TreeId("tree"), "a test", ["a"])
+    found = await one.probe_tree(CommitId("tree"), TreeId("tree"), Purpose("a test"), ["a"])
     assert (found.difference.new_failures, found.is_whole) == (("a",), False)
     assert seen.hands.lines[-1].startswith("run-a ")
-    whole = await one.probe_tree(CommitId("tree"), TreeId("tree"), "a test", ["a", "b"])
+    whole = await one.probe_tree(CommitId("tree"), TreeId("tree"), Purpose("a test"), ["a", "b"])
     assert (set(whole.difference.new_failures), whole.is_whole) == ({"a", "b"}, True)

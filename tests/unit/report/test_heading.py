@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 
 from orchestrator.domain.budget.usage import Usage
 from orchestrator.domain.fold.projection import fold_events
+from orchestrator.domain.text.listing import format_count
 from orchestrator.tui.rows.header_line import (
     HeaderPart,
     build_header_parts,
     fit_header_parts,
-    format_count,
     format_elapsed,
     format_spent,
     render_share_bar,

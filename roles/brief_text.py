@@ -1,0 +1,109 @@
+"""The texts of briefs: contracts, reports, handoffs and lists as they stand in a prompt."""
+
+from collections.abc import Collection, Iterable
+
+from orchestrator.domain.judging.forge_check import ForgeCheck, format_check_lines
+from orchestrator.domain.run.contract import Contract
+from orchestrator.domain.run.handoff import Handoff
+from orchestrator.domain.run.task import Task
+from orchestrator.domain.text.listing import join_limited
+from orchestrator.ports.roles import CheckSummary, TaskReport
+from prompts import fence_text
+
+
+def format_bullets(items: Iterable[str], empty: str = "- (nothing)") -> str:
+    """Return a Markdown list, or `empty`."""
+    return "\n".join(f"- {item}" for item in items) or empty
+
+
+def format_contract(contract: Contract, met: Collection[str] = ()) -> str:
+    """Return the criteria with their ids and commands, and which of them were `met` before anything changed."""
+    lines = []
+    for criterion in contract.criteria:
+        line = f"{criterion.id}: {criterion.text}"
+        if criterion.command:
+            line += f" (checked by `{criterion.command}`)"
+        if criterion.id in met:
+            line += " (met already, and to stay so)"
+        lines.append(line)
+    return format_bullets(lines)
+
+
+def format_check_summaries(checks: Iterable[CheckSummary]) -> str:
+    """Return receipts in words."""
+    return format_bullets(
+        (f"{check.check}: {check.result} (receipt {check.receipt})" for check in checks), "- (no check ran)"
+    )
+
+
+def format_forge_checks(checks: Iterable[ForgeCheck]) -> str:
+    """Return what the forge's checks say, as data: what they print can come from the very code that they test."""
+    lines = format_check_lines(tuple(checks))
+    if lines:
+        return f"The forge's checks on the pull request\n{fence_text('forge', format_bullets(lines))}"
+    return ""
+
+
+def format_slice(task: Task) -> str:
+    """Return all that a planner wrote of the slice that it gave to a sub-planner; for the root it is the goal alone."""
+    parts = [
+        task.outcome,
+        *_build_section("It is finished when", task.acceptance),
+        *_build_section("Paths it is expected to change", task.paths),
+        *_build_section("To be left alone", task.non_goals),
+        *_build_section("Yours alone to decide", task.decisions),
+    ]
+    return "\n".join(parts)
+
+
+def format_planner_report(report: TaskReport) -> str:
+    """Return what became of a task, for its planner; reasons and the words of its worker are fenced as data."""
+    lines = _build_heading(report)
+    if report.kept:
+        lines.append(f"its work is kept as {report.kept}, for people: no task can see it")
+    if report.reason:
+        lines.append(fence_text("reason", report.reason))
+    if report.handoff:
+        lines.append(fence_text("report", format_handoff(report.handoff)))
+    return "\n".join(lines)
+
+
+def format_judge_report(report: TaskReport) -> str:
+    """Return what became of a task, for a judge: what was asked for, and what its worker says only as claims."""
+    lines = [*_build_heading(report), report.task.outcome, *_build_section("accepted when", report.task.acceptance)]
+    if report.reason:
+        lines.append(fence_text("reason", report.reason))
+    if report.handoff:
+        lines.append(fence_text("claims", format_handoff(report.handoff)))
+    if report.verdicts:
+        lines.append(fence_text("verdicts", "\n".join(report.verdicts)))
+    return "\n".join(lines)
+
+
+def _build_heading(report: TaskReport) -> list[str]:
+    cause = f" ({report.cause})" * bool(report.cause)
+    lines = [f"{report.task.id} ({report.task.title}): {report.status}{cause}"]
+    if report.paths:
+        lines.append(fence_text("changed", join_limited(report.paths, 20)))
+    return lines
+
+
+def format_handoff(handoff: Handoff) -> str:
+    """Return a handoff as text."""
+    parts = [
+        handoff.summary,
+        *_build_section("done", handoff.done),
+        *_build_section("remaining", handoff.remaining),
+        *_build_section("verified", (f"{v.claim} (`{v.command}`)" for v in handoff.verified)),
+        *_build_section("believed", handoff.believed),
+        *_build_section("deviations", handoff.deviations),
+        *_build_section("concerns", handoff.concerns),
+    ]
+    return "\n".join(parts)
+
+
+def _build_section(name: str, items: Iterable[str]) -> tuple[str, ...]:
+    lines = [f"- {item}" for item in items]
+    if lines:
+        return (f"{name}:", *lines)
+    return ()
