@@ -59,7 +59,7 @@ async def test_an_environment_in_the_checkout_opens_no_directory(
     attack = f"cat {private}/today.txt; ls .venv/pyvenv.cfg"
     assert SECRET in outside(attack)
     async with yard.hands() as hands:
-        workspace = await hands.open_workspace(yard.git("rev-parse", "HEAD"), "test")
+        workspace = await hands.open_workspace(yard.git("rev-parse", "HEAD"), Purpose("test"))
         ran = await shell_in(workspace, attack)
         assert [str(private) in notice for notice in hands.notices] == [True]
     assert SECRET not in ran.output
@@ -72,7 +72,7 @@ async def test_control_what_the_notice_tells_the_user_to_give_is_there_once_it_i
 ) -> None:
     write_environment(yard.repo / ".venv", private, "home")
     async with yard.hands(SandboxGrant(read_only=(GrantedFolder(path=str(private)),))) as hands:
-        workspace = await hands.open_workspace(yard.git("rev-parse", "HEAD"), "test")
+        workspace = await hands.open_workspace(yard.git("rev-parse", "HEAD"), Purpose("test"))
         assert SECRET in (await shell_in(workspace, f"cat {private}/today.txt")).output
         assert hands.notices == ()
 
@@ -84,7 +84,7 @@ async def test_an_environment_that_a_setup_has_made_opens_no_directory(
 ) -> None:
     write_environment(tmp_path / "lent" / ".venv", private, "home")
     async with yard.hands(SandboxGrant(lent={".venv": str(tmp_path / "lent")})) as hands:
-        workspace = await hands.open_workspace(yard.git("rev-parse", "HEAD"), "test")
+        workspace = await hands.open_workspace(yard.git("rev-parse", "HEAD"), Purpose("test"))
         ran = await shell_in(workspace, f"cat .venv/pyvenv.cfg {private}/today.txt")
     assert ran.output.startswith(f"home = {private}\n")
     assert SECRET not in ran.output
@@ -99,7 +99,7 @@ async def test_an_active_environment_or_a_path_in_the_checkout_opens_no_director
     (yard.repo / ".venv" / "bin" / "python3").symlink_to(private / "python3")
     environ = {"VIRTUAL_ENV": str(yard.repo / ".venv"), "PATH": f"{yard.repo}/.venv/bin:/usr/bin"}
     async with yard.hands(SandboxGrant(read_only=(GrantedFolder(path=".venv"),)), environ=environ) as hands:
-        workspace = await hands.open_workspace(yard.git("rev-parse", "HEAD"), "test")
+        workspace = await hands.open_workspace(yard.git("rev-parse", "HEAD"), Purpose("test"))
         ran = await shell_in(workspace, f"echo $VIRTUAL_ENV; cat {private}/today.txt")
     assert ran.output.startswith(f"{yard.repo}/.venv\n")
     assert SECRET not in ran.output
@@ -116,7 +116,7 @@ async def test_paths_that_packages_name_are_not_followed(yard: Any, private: Pat
     attack = f".venv/bin/python -c 'import diary; print(diary.TEXT)'; cat {packages}/near/today.txt"
     assert outside(attack).count(SECRET) == 2
     async with yard.hands() as hands:
-        workspace = await hands.open_workspace(yard.git("rev-parse", "HEAD"), "test")
+        workspace = await hands.open_workspace(yard.git("rev-parse", "HEAD"), Purpose("test"))
         ran = await shell_in(workspace, attack)
     assert "No module named 'diary'" in ran.output
     assert SECRET not in ran.output

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from orchestrator.domain.run.purpose import Purpose
 from worktrees.errors import NotARepository
 from worktrees.ref_store.remote_refs import fetch_refs
 from worktrees.repositories.repository import GitRepository
@@ -56,7 +57,7 @@ async def test_no_directory_that_alternates_name_is_mounted(yard: Any, key: Path
     attack = f"cat {key}; cat /run/*/id_rsa; ls -A {yard.home} {yard.state}"
     assert SECRET in outside(attack)
     async with yard.hands() as hands:
-        workspace = await hands.open_workspace(yard.git("rev-parse", "HEAD"), "test")
+        workspace = await hands.open_workspace(yard.git("rev-parse", "HEAD"), Purpose("test"))
         ran = await shell_in(workspace, f"git log --format=%s; {attack}")
         sources = {mount.source for mount in workspace.mounts}
     assert ran.output.startswith("Start\n")
@@ -85,7 +86,7 @@ async def test_of_borrowed_objects_only_those_of_the_commit_are_seen(
     attack = f"git cat-file -p {secret}; cat {theirs}/pack/*.idx | wc -c"
     assert SECRET in outside(attack)
     async with yard.hands() as hands:
-        workspace = await hands.open_workspace(yard.git("rev-parse", "HEAD"), "test")
+        workspace = await hands.open_workspace(yard.git("rev-parse", "HEAD"), Purpose("test"))
         ran = await shell_in(workspace, f"git show HEAD:README.md; {attack}")
     assert ran.output.startswith("hello\n")
     assert SECRET not in ran.output

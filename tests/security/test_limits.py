@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from orchestrator.domain.run.purpose import Purpose
 from orchestrator.hands.execution.log_reader import read_log_ends
 from orchestrator.hands.execution.workspace_runner import run_command
 from orchestrator.hands.limits import resource_usage
@@ -57,7 +58,10 @@ async def test_a_fork_bomb_is_stopped_while_another_workers_command_finishes(
     grant = SandboxGrant(limits=CommandLimits(processes=40))
     async with yard.hands(grant, slots=2) as hands:
         head = yard.git("rev-parse", "HEAD")
-        mine, theirs = await hands.open_workspace(head, "bomb"), await hands.open_workspace(head, "other")
+        mine, theirs = (
+            await hands.open_workspace(head, Purpose("bomb")),
+            await hands.open_workspace(head, Purpose("other")),
+        )
         await mine.start_command("bomb", ShellCommand(line=BOMB, timeout_s=60))
         while "started" not in (told := printed(yard, mine.name)):
             assert await mine.wait_for_result("bomb", 0.02) is None
@@ -99,7 +103,10 @@ async def test_memory_is_limited_for_a_command_with_all_its_processes(
     attack = f"for i in 1 2 3 4; do {HUNGRY % 120} & done; wait; sleep 5"
     async with yard.hands(SandboxGrant(limits=CommandLimits(memory_bytes=96 * MIB)), slots=2) as hands:
         head = yard.git("rev-parse", "HEAD")
-        one, other = await hands.open_workspace(head, "one"), await hands.open_workspace(head, "other")
+        one, other = (
+            await hands.open_workspace(head, Purpose("one")),
+            await hands.open_workspace(head, Purpose("other")),
+        )
         ran = await shell_in(one, attack)
         assert (ran.result.ending, ran.result.detail) == (CommandEnding.LIMIT, "It used more than 96 MiB of memory.")
         assert "HAD ALL" not in ran.output.splitlines()
@@ -160,7 +167,7 @@ async def test_memory_that_belongs_to_no_process_counts_as_well(
 ) -> None:
     """In a memfd that is open, mapped by one page or sent to nobody; System V; shared mappings; a file in memory."""
     async with yard.hands(SandboxGrant(limits=CommandLimits(memory_bytes=96 * MIB))) as hands:
-        workspace = await hands.open_workspace(yard.git("rev-parse", "HEAD"), "test")
+        workspace = await hands.open_workspace(yard.git("rev-parse", "HEAD"), Purpose("test"))
         ran = await shell_in(workspace, f"{HOLD_IN_MEMORY} {way} 20")
         assert (ran.result.ending, ran.result.detail) == (CommandEnding.LIMIT, "It used more than 96 MiB of memory.")
         assert "HELD ALL" not in ran.output.splitlines()
@@ -197,7 +204,7 @@ libc.shmctl(number, 0, None)
 async def test_memory_that_processes_share_counts_once(yard: Any, shell_in: Any) -> None:
     """Five processes with the same 40 MiB, and a GiB that is reserved and never used, under a limit of 120."""
     async with yard.hands(SandboxGrant(limits=CommandLimits(memory_bytes=120 * MIB))) as hands:
-        workspace = await hands.open_workspace(yard.git("rev-parse", "HEAD"), "test")
+        workspace = await hands.open_workspace(yard.git("rev-parse", "HEAD"), Purpose("test"))
         ran = await shell_in(workspace, SHARE_HONESTLY)
         assert (ran.result.ending, ran.output) == (CommandEnding.EXITED, "True [0, 0, 0, 0]\n"), ran.result.detail
 
@@ -208,7 +215,7 @@ async def test_tmp_cannot_be_filled_beyond_its_size(
 ) -> None:
     attack = f"head -c 24M /dev/zero > {{0}}/big-{os.getpid()}; wc -c < {{0}}/big-{os.getpid()}"
     async with yard.hands(SandboxGrant(limits=CommandLimits(tmpfs_bytes=8 * MIB))) as hands:
-        workspace = await hands.open_workspace(yard.git("rev-parse", "HEAD"), "test")
+        workspace = await hands.open_workspace(yard.git("rev-parse", "HEAD"), Purpose("test"))
         ran = await shell_in(workspace, attack.format("/tmp"))
         assert "No space left on device" in ran.output
         assert ran.output.endswith(f"{8 * MIB}\n")
@@ -236,7 +243,7 @@ async def test_a_workspace_cannot_fill_the_disk(
     yard: Any, shell_in: Any, outside: Callable[..., str], filler: str
 ) -> None:
     async with yard.hands(SandboxGrant(limits=CommandLimits(disk_bytes=48 * MIB))) as hands:
-        workspace = await hands.open_workspace(yard.git("rev-parse", "HEAD"), "test")
+        workspace = await hands.open_workspace(yard.git("rev-parse", "HEAD"), Purpose("test"))
         ran = await shell_in(workspace, f"{filler}; sleep 20")
         assert ran.result.ending == CommandEnding.LIMIT
         assert ran.result.detail == "It filled its workspace with more than 48 MiB."
@@ -264,7 +271,7 @@ time.sleep(%d)
 @pytest.mark.attack(16)
 async def test_files_without_a_name_count_as_well(yard: Any, shell_in: Any, outside: Callable[..., str]) -> None:
     async with yard.hands(SandboxGrant(limits=CommandLimits(disk_bytes=48 * MIB))) as hands:
-        workspace = await hands.open_workspace(yard.git("rev-parse", "HEAD"), "test")
+        workspace = await hands.open_workspace(yard.git("rev-parse", "HEAD"), Purpose("test"))
         ran = await shell_in(workspace, NAMELESS % 20)
         assert ran.result.ending == CommandEnding.LIMIT
         assert ran.result.detail == "It filled its workspace with more than 48 MiB."
@@ -310,7 +317,7 @@ async def test_files_without_a_name_fill_no_disk_however_they_are_held(
 ) -> None:
     """A page of a file that was mapped keeps all of it, and so does a descriptor that nobody has received yet."""
     async with yard.hands(SandboxGrant(limits=CommandLimits(disk_bytes=48 * MIB))) as hands:
-        workspace = await hands.open_workspace(yard.git("rev-parse", "HEAD"), "test")
+        workspace = await hands.open_workspace(yard.git("rev-parse", "HEAD"), Purpose("test"))
         ran = await shell_in(workspace, way.replace("SECONDS", "30"))
         assert (ran.result.ending, ran.result.detail) == (
             CommandEnding.LIMIT,
@@ -341,7 +348,7 @@ async def test_files_that_are_mapped_or_open_many_times_count_once(yard: Any, sh
     """Twenty times 40 MiB of a file under a limit of 80, all of it also read, under 64 MiB of memory."""
     limits = CommandLimits(disk_bytes=80 * MIB, memory_bytes=64 * MIB)
     async with yard.hands(SandboxGrant(limits=limits)) as hands:
-        workspace = await hands.open_workspace(yard.git("rev-parse", "HEAD"), "test")
+        workspace = await hands.open_workspace(yard.git("rev-parse", "HEAD"), Purpose("test"))
         ran = await shell_in(workspace, MAP_HONESTLY)
         assert (ran.result.ending, ran.output) == (CommandEnding.EXITED, "804\n"), ran.result.detail
 
@@ -353,7 +360,7 @@ async def test_a_workspace_and_tmp_cannot_hold_files_without_number(
 ) -> None:
     attack = script('import os\nfor n in range(%d): os.close(os.open(f"%s/{n}", os.O_CREAT))')
     async with yard.hands(SandboxGrant(limits=CommandLimits(files=2_000))) as hands:
-        workspace = await hands.open_workspace(yard.git("rev-parse", "HEAD"), "test")
+        workspace = await hands.open_workspace(yard.git("rev-parse", "HEAD"), Purpose("test"))
         ran = await shell_in(workspace, f"{attack % (6_000, place)}; sleep 20")
         assert ran.result.ending == CommandEnding.LIMIT
         assert "more than 2,000 files" in ran.result.detail
@@ -366,7 +373,7 @@ async def test_cpu_time_is_limited_for_a_command_with_all_its_processes(yard: An
     """Short-lived processes that spend little each, one after the other."""
     attack = "while :; do sh -c 'i=0; while [ $i -lt 9000 ]; do i=$((i+1)); done'; done"
     async with yard.hands(SandboxGrant(limits=CommandLimits(cpu_s=1))) as hands:
-        workspace = await hands.open_workspace(yard.git("rev-parse", "HEAD"), "test")
+        workspace = await hands.open_workspace(yard.git("rev-parse", "HEAD"), Purpose("test"))
         ran = await shell_in(workspace, attack, timeout_s=50)
         assert (ran.result.ending, ran.result.detail) == (CommandEnding.LIMIT, "It used more than 1 s of CPU time.")
         assert ran.result.seconds >= 1 / len(os.sched_getaffinity(0))
@@ -412,7 +419,7 @@ async def test_cpu_time_of_children_that_nobody_waits_for_counts(
     yard: Any, shell_in: Any, outside: Callable[..., str], each: float
 ) -> None:
     async with yard.hands(SandboxGrant(limits=CommandLimits(cpu_s=1))) as hands:
-        workspace = await hands.open_workspace(yard.git("rev-parse", "HEAD"), "test")
+        workspace = await hands.open_workspace(yard.git("rev-parse", "HEAD"), Purpose("test"))
         ran = await shell_in(workspace, f"{BURN} {each} 8")
         burnt = read_double(workspace.root / "burnt")
         assert (ran.result.ending, ran.result.detail) == (CommandEnding.LIMIT, "It used more than 1 s of CPU time."), (
@@ -432,7 +439,7 @@ async def test_many_short_programs_below_the_limit_of_cpu_time_run_to_their_end(
     """As a build has them: two at a time, each with children of its own that are waited for."""
     work = "for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15; do (python3 -c 'import json' | cat); done"
     async with yard.hands(SandboxGrant(limits=CommandLimits(cpu_s=6))) as hands:
-        workspace = await hands.open_workspace(yard.git("rev-parse", "HEAD"), "test")
+        workspace = await hands.open_workspace(yard.git("rev-parse", "HEAD"), Purpose("test"))
         ran = await shell_in(workspace, f"({work}) & ({work}) & wait; times")
         assert ran.result.ending == CommandEnding.EXITED, ran.result.detail
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from orchestrator.domain.run.purpose import Purpose
 from orchestrator.hands.deps.store import DepsStore
 from orchestrator.hands.policy import SandboxGrant
 from orchestrator.hands.workspace import LocalWorkspace
@@ -106,7 +107,7 @@ async def test_without_a_sandbox_nobody_else_reaches_what_a_command_has_made(
         if not parent.stat().st_mode & 0o001:
             parent.chmod(parent.stat().st_mode | 0o055)
     async with yard.hands(SandboxGrant(without_sandbox=True)) as hands:
-        workspace = await hands.open_workspace(yard.git("rev-parse", "HEAD"), "test")
+        workspace = await hands.open_workspace(yard.git("rev-parse", "HEAD"), Purpose("test"))
         ran = await shell_in(workspace, "cp /usr/bin/id evil; chmod 4755 evil; ./evil -u")
         evil = workspace.root / "evil"
         assert (ran.output, bool(evil.stat().st_mode & stat.S_ISUID)) == ("65534\n", True)

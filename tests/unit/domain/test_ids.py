@@ -2,6 +2,7 @@
 
 from orchestrator.domain import ids
 from orchestrator.domain.ids import AttemptRef, RunId, TaskId
+from orchestrator.domain.refs import RunRefs, parse_run, shorten_ref
 
 TASK = TaskId("storage/index")
 
@@ -29,8 +30,7 @@ def test_keys_subjects_and_refs_give_back_their_parts() -> None:
     assert ids.parse_check_name(ids.build_check_id("my.tests", "073ae73e")) == "my.tests"
     assert ids.parse_tier_task(ids.build_tier_subject(TASK, 2)) == TASK
     assert ids.parse_progress_topic(ids.build_progress_subject("sample", 1)) == "sample"
-    ref = ids.build_run_ref(RunId("20261120-131128-ab12"), "tasks", ids.format_task_ref(TASK), "2")
-    assert ids.parse_ref_run(ref) == "20261120-131128-ab12"
-    assert (ids.shorten_run_ref(ref), ids.parse_ref_number(ref)) == ("tasks/storage.index/2", 2)
+    ref = RunRefs(RunId("20261120-131128-ab12")).build_candidate_ref(TASK, 2)
+    assert (parse_run(ref), shorten_ref(ref)) == ("20261120-131128-ab12", "tasks/storage.index/2")
     assert ids.is_about_group(ids.build_commit_subject("4be21aa00000ffff", "group-1"))
     assert not ids.is_about_group(ids.build_commit_subject("4be21aa00000ffff"))

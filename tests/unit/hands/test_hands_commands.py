@@ -8,6 +8,7 @@ from typing import Any
 import anyio
 import pytest
 
+from orchestrator.domain.run.purpose import Purpose
 from orchestrator.errors import ToolRefused
 from orchestrator.hands.execution.log_reader import read_log_ends
 from orchestrator.hands.execution.workspace_runner import run_command
@@ -86,7 +87,7 @@ async def test_the_user_inside_has_a_name_a_home_and_no_rights(shell: Any, yard:
 async def test_home_and_tmp_are_empty_writable_and_of_limited_size(yard: Any, shell_in: Any) -> None:
     grant = SandboxGrant(limits=CommandLimits(tmpfs_bytes=4 * 1024**2))
     async with yard.hands(grant) as hands:
-        workspace = await hands.open_workspace(yard.git("rev-parse", "HEAD"), "test")
+        workspace = await hands.open_workspace(yard.git("rev-parse", "HEAD"), Purpose("test"))
         ran = await shell_in(
             workspace, "ls -A ~; for d in ~ /tmp /dev/shm; do head -c 8M /dev/zero > $d/f; wc -c < $d/f; done"
         )
@@ -145,7 +146,7 @@ async def test_too_much_output_ends_the_command_and_is_cut_at_the_limit(shell: A
 async def test_a_hundred_megabytes_are_taken_where_the_limit_allows(yard: Any, shell_in: Any) -> None:
     grant = SandboxGrant(limits=CommandLimits(output_bytes=200_000_000))
     async with yard.hands(grant) as hands:
-        workspace = await hands.open_workspace(yard.git("rev-parse", "HEAD"), "test")
+        workspace = await hands.open_workspace(yard.git("rev-parse", "HEAD"), Purpose("test"))
         result = (await shell_in(workspace, "head -c 100000000 /dev/zero", output_bytes=200_000_000)).result
     assert (result.ending, result.output_bytes, result.log.stat().st_size) == (
         CommandEnding.EXITED,
@@ -186,7 +187,7 @@ async def test_nothing_writes_to_the_workspace_after_the_result(shell: Any, work
 async def test_processes_are_limited_per_sandbox(yard: Any, shell_in: Any) -> None:
     grant = SandboxGrant(limits=CommandLimits(processes=30))
     async with yard.hands(grant) as hands:
-        workspace = await hands.open_workspace(yard.git("rev-parse", "HEAD"), "test")
+        workspace = await hands.open_workspace(yard.git("rev-parse", "HEAD"), Purpose("test"))
         ran = await shell_in(workspace, f"python3 -c '{BOMB}'")
     assert 10 < int(ran.output) < 30
 
@@ -195,7 +196,7 @@ async def test_processes_are_limited_per_sandbox(yard: Any, shell_in: Any) -> No
 async def test_memory_and_file_sizes_are_limited(yard: Any, shell_in: Any) -> None:
     grant = SandboxGrant(limits=CommandLimits(address_space_bytes=300 * 1024**2, file_bytes=1_000_000))
     async with yard.hands(grant) as hands:
-        workspace = await hands.open_workspace(yard.git("rev-parse", "HEAD"), "test")
+        workspace = await hands.open_workspace(yard.git("rev-parse", "HEAD"), Purpose("test"))
         memory = await shell_in(workspace, "python3 -c 'bytearray(400 * 1024**2)'")
         file = await shell_in(workspace, "head -c 5000000 /dev/zero > big; wc -c < big; ulimit -c")
     assert "MemoryError" in memory.output
@@ -278,7 +279,7 @@ async def test_a_known_secret_is_gone_from_the_log_before_anybody_reads_it(yard:
     known = Redactor({"SOME_TOKEN": "k7x-Vb7xWp-Tq93"})
     line = "printf '%65530s' ''; a=k7x-; echo ${a}Vb7xWp-Tq93; seq 20000"
     async with yard.hands(redactor=known) as hands:
-        workspace = await hands.open_workspace(yard.git("rev-parse", "HEAD"), "test")
+        workspace = await hands.open_workspace(yard.git("rev-parse", "HEAD"), Purpose("test"))
         result = await run_command(workspace, ShellCommand(line=line, timeout_s=20))
         told = result.log.read_text()
         assert "Vb7x" not in told

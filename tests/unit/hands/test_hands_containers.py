@@ -46,7 +46,7 @@ async def main(repo, home, state, line):
     repository, grant = GitRepository.open(Path(repo)), SandboxGrant(backend=BackendChoice.CONTAINER)
     async with open_local_hands(repository, Path(state), grant, home=Path(home), environ={}) as hands:
         print(json.dumps({"refusal": hands.refusal_reason}), flush=True)
-        workspace = await hands.open_workspace(repository.read_head_commit(), "driver")
+        workspace = await hands.open_workspace(repository.read_head_commit(), Purpose("driver"))
         await run_command(workspace, ShellCommand(line=line))
 
 anyio.run(main, *sys.argv[1:])
@@ -123,7 +123,7 @@ class TestContainers:
     ) -> None:
         (yard.repo / "pkg" / "fast.log").write_text("machine code")
         async with yard.hands(SandboxGrant(share=("*.log",))) as hands:
-            workspace = await hands.open_workspace(yard.git("rev-parse", "HEAD"), "test")
+            workspace = await hands.open_workspace(yard.git("rev-parse", "HEAD"), Purpose("test"))
             for _ in range(2):
                 ran = await shell_in(workspace, "cat pkg/fast.log; echo evil > pkg/fast.log")
                 assert ran.output.startswith("machine code")

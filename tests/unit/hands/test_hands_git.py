@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from orchestrator.domain.run.purpose import Purpose
 from orchestrator.hands.workspace import LocalWorkspace
 
 pytestmark = pytest.mark.sandbox
@@ -37,7 +38,7 @@ async def test_head_is_detached_at_the_base_commit_and_tags_are_known(yard: Any,
     yard.git("tag", "--annotate", "--message", "First", "v1.0")
     head = yard.git("rev-parse", "HEAD")
     async with yard.hands() as hands:
-        workspace = await hands.open_workspace(head, "test")
+        workspace = await hands.open_workspace(head, Purpose("test"))
         ran = await shell_in(workspace, "git rev-parse HEAD; git branch --show-current; git describe; git branch")
     assert ran.output.splitlines() == [head, "v1.0", "* (no branch)"]
 
@@ -59,7 +60,7 @@ async def test_a_fresh_workspace_is_clean(shell: Any) -> None:
 async def test_what_the_repository_excludes_is_excluded_inside(yard: Any, shell_in: Any) -> None:
     (yard.repo / ".git" / "info" / "exclude").write_text("*.tmp\n")
     async with yard.hands() as hands:
-        workspace = await hands.open_workspace(yard.git("rev-parse", "HEAD"), "test")
+        workspace = await hands.open_workspace(yard.git("rev-parse", "HEAD"), Purpose("test"))
         ran = await shell_in(workspace, "touch a.tmp b; git status --short")
     assert ran.output == "?? b\n"
 
@@ -93,7 +94,7 @@ async def test_a_repository_that_borrows_objects_works_inside(yard: Any, shell_i
     clone = borrowing(yard, *(option.format(repo=yard.repo) for option in options))
     assert (clone.repo / ".git" / "objects" / "info" / "alternates").exists()
     async with clone.hands() as hands:
-        workspace = await hands.open_workspace(clone.git("rev-parse", "HEAD"), "test")
+        workspace = await hands.open_workspace(clone.git("rev-parse", "HEAD"), Purpose("test"))
         ran = await shell_in(workspace, EVERYDAY)
         sources = [mount.source for mount in workspace.mounts]
     described, *rest = ran.output.splitlines()[3:]
@@ -107,13 +108,13 @@ async def test_what_a_borrowing_repository_gets_later_is_seen_as_well(yard: Any,
     clone = borrowing(yard, "--shared")
     packs = yard.state / "borrowed" / "objects" / "pack"
     async with clone.hands() as hands:
-        await (await hands.open_workspace(clone.git("rev-parse", "HEAD"), "test")).close()
+        await (await hands.open_workspace(clone.git("rev-parse", "HEAD"), Purpose("test"))).close()
         first = set(packs.iterdir())
-        await (await hands.open_workspace(clone.git("rev-parse", "HEAD"), "test")).close()
+        await (await hands.open_workspace(clone.git("rev-parse", "HEAD"), Purpose("test"))).close()
         assert set(packs.iterdir()) == first
         yard.commit({"later.txt": "later\n"}, "Later")
         clone.git("pull", "--quiet", "--no-rebase", "--no-edit")
-        workspace = await hands.open_workspace(clone.git("rev-parse", "HEAD"), "test")
+        workspace = await hands.open_workspace(clone.git("rev-parse", "HEAD"), Purpose("test"))
         assert (
             await shell_in(workspace, "git show HEAD:later.txt; git log --format=%s | wc -l")
         ).output == "later\n4\n"
@@ -122,7 +123,7 @@ async def test_what_a_borrowing_repository_gets_later_is_seen_as_well(yard: Any,
         assert "+unseen\n" in (await shell_in(workspace, "git diff --cached")).output
     async with clone.hands() as hands:
         known = set(packs.iterdir())
-        workspace = await hands.open_workspace(clone.git("rev-parse", "HEAD"), "test")
+        workspace = await hands.open_workspace(clone.git("rev-parse", "HEAD"), Purpose("test"))
         assert (await shell_in(workspace, "git show HEAD:later.txt")).output == "later\n"
         assert set(packs.iterdir()) == known
 
@@ -140,7 +141,7 @@ async def test_the_packs_of_a_copy_are_put_together_when_they_are_many(
     packs = yard.state / "borrowed" / "objects" / "pack"
     async with clone.hands() as hands:
         for number in range(3):
-            workspace = await hands.open_workspace(clone.commit({"more": str(number)}), "test")
+            workspace = await hands.open_workspace(clone.commit({"more": str(number)}), Purpose("test"))
             ran = await shell_in(workspace, "git fsck --connectivity-only && git log --format=%s | wc -l")
             assert ran.output == f"{number + 3}\n"
             assert len(list(packs.glob("*.pack"))) <= 2

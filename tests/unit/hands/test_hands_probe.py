@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from orchestrator.domain.run.purpose import Purpose
 from orchestrator.errors import EnvironmentProblem
 from orchestrator.hands import policy_resolution
 from orchestrator.hands.policy import SandboxPolicy
@@ -66,7 +67,7 @@ def only_from(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
 async def commands_are_refused(yard: Any, **options: Any) -> str:
     """The words of the refusal; files can be worked on all the same."""
     async with yard.hands(**options) as hands:
-        workspace = await hands.open_workspace(yard.git("rev-parse", "HEAD"), "test")
+        workspace = await hands.open_workspace(yard.git("rev-parse", "HEAD"), Purpose("test"))
         with pytest.raises(EnvironmentProblem) as refused:
             await workspace.start_command("call", ShellCommand(line="touch started"))
         await workspace.write_file("new", b"x")

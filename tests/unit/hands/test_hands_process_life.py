@@ -30,7 +30,7 @@ async def main(repo, home, state, *lines):
     repository = GitRepository.open(Path(repo))
     async with open_local_hands(repository, Path(state), home=Path(home), environ={}) as hands:
         print(json.dumps({"refusal": hands.refusal_reason, "uid": hands.policy.uid}), flush=True)
-        workspace = await hands.open_workspace(repository.read_head_commit(), "driver")
+        workspace = await hands.open_workspace(repository.read_head_commit(), Purpose("driver"))
         for line in lines:
             result = await run_command(workspace, ShellCommand(line=line))
             print(json.dumps([result.ending, result.exit_code, result.log.read_text()]), flush=True)

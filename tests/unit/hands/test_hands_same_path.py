@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from orchestrator.domain.run.purpose import Purpose
 from orchestrator.errors import ToolRefused
 from orchestrator.hands.policy import GrantedFolder, SandboxGrant
 
@@ -29,7 +30,7 @@ async def test_an_editable_install_imports_the_workspace_and_not_the_checkout(
     yard: Any, editable: Path, shell_in: Any, outside: Any
 ) -> None:
     async with yard.hands() as hands:
-        workspace = await hands.open_workspace(yard.git("rev-parse", "HEAD"), "test")
+        workspace = await hands.open_workspace(yard.git("rev-parse", "HEAD"), Purpose("test"))
         await workspace.write_file("pkg/__init__.py", b"WHERE = 'workspace'\n")
         line = 'cd /tmp && python -c "import sys, pkg; print(pkg.WHERE, pkg.__file__, sys.prefix)"'
         inside = (await shell_in(workspace, line)).output
@@ -44,7 +45,7 @@ async def test_a_shared_environment_is_read_only_and_out_of_every_snapshot(
 ) -> None:
     before = sorted(p.name for p in editable.parents[1].iterdir())
     async with yard.hands() as hands:
-        workspace = await hands.open_workspace(yard.git("rev-parse", "HEAD"), "test")
+        workspace = await hands.open_workspace(yard.git("rev-parse", "HEAD"), Purpose("test"))
         ran = await shell_in(workspace, "touch .venv/x; rm -rf .venv; echo > .venv/pyvenv.cfg; git status --short")
         with pytest.raises(ToolRefused, match="shared read-only"):
             await workspace.write_file(".venv/x", b"")
@@ -60,7 +61,7 @@ async def test_shared_things_below_the_top_are_there_also_in_a_read_only_workspa
     (yard.repo / "web" / "node_modules" / "left-pad").mkdir(parents=True)
     (yard.repo / "pkg" / "fast.so").write_text("machine code")
     async with yard.hands(SandboxGrant(share=("node_modules", "*.so"))) as hands:
-        workspace = await hands.open_workspace(yard.git("rev-parse", "HEAD"), "test")
+        workspace = await hands.open_workspace(yard.git("rev-parse", "HEAD"), Purpose("test"))
         line = "ls web/node_modules; cat pkg/fast.so; echo; touch pkg/fast.so web/node_modules/x"
         for writable in (True, False):
             ran = await shell_in(workspace, line, writable=writable)
@@ -81,7 +82,7 @@ async def test_a_mount_point_that_a_command_replaced_by_a_link_is_not_followed(
     victim.mkdir()
     victim.chmod(0o777)
     async with yard.hands() as hands:
-        workspace = await hands.open_workspace(yard.git("rev-parse", "HEAD"), "test")
+        workspace = await hands.open_workspace(yard.git("rev-parse", "HEAD"), Purpose("test"))
         await shell_in(workspace, f"mv web old; ln -s /oldroot{victim} web")
         ran = await shell_in(workspace, "echo STARTED; ls -A old")
     assert ran.output.splitlines() == ["STARTED", "index.js", "node_modules"]
@@ -98,7 +99,7 @@ async def test_what_the_tree_itself_holds_wins_over_what_could_be_shared(yard: A
     head = yard.git("rev-parse", "HEAD")
     yard.git("checkout", "--quiet", "main")
     async with yard.hands() as hands:
-        workspace = await hands.open_workspace(head, "test")
+        workspace = await hands.open_workspace(head, Purpose("test"))
         assert (await shell_in(workspace, "ls node_modules")).output == "vendored\n"
 
 
@@ -111,7 +112,7 @@ async def test_a_tool_in_a_private_home_directory_works(yard: Any, shell_in: Any
     (yard.home / "private").write_text("secret")
     grant = SandboxGrant(read_only=(GrantedFolder(path="~/.tools/v1"),))
     async with yard.hands(grant) as hands:
-        workspace = await hands.open_workspace(yard.git("rev-parse", "HEAD"), "test")
+        workspace = await hands.open_workspace(yard.git("rev-parse", "HEAD"), Purpose("test"))
         ran = await shell_in(workspace, "greet; ls -A ~; touch ~/.tools/v1/x")
     assert ran.output.splitlines()[:2] == [f"hello from {tool}", ".tools"]
     assert "Read-only file system" in ran.output
@@ -130,7 +131,7 @@ async def test_masked_credentials_in_a_given_directory_cannot_be_read(yard: Any,
     (yard.home / ".cargo" / "bin").mkdir(parents=True)
     (yard.home / ".cargo" / "credentials.toml").write_text("token-4711")
     async with yard.hands(SandboxGrant(read_only=(GrantedFolder(path="~/.cargo"),))) as hands:
-        workspace = await hands.open_workspace(yard.git("rev-parse", "HEAD"), "test")
+        workspace = await hands.open_workspace(yard.git("rev-parse", "HEAD"), Purpose("test"))
         ran = await shell_in(workspace, "ls ~/.cargo; cat ~/.cargo/credentials.toml")
     assert ran.output == "bin\ncredentials.toml\n"
 
@@ -142,7 +143,7 @@ async def test_an_ignored_directory_given_inside_the_repository_is_shared(yard: 
     tool.write_text("#!/bin/sh\necho made\n")
     tool.chmod(0o755)
     async with yard.hands(SandboxGrant(read_only=(GrantedFolder(path="build"),))) as hands:
-        workspace = await hands.open_workspace(yard.git("rev-parse", "HEAD"), "test")
+        workspace = await hands.open_workspace(yard.git("rev-parse", "HEAD"), Purpose("test"))
         assert (await shell_in(workspace, "made")).output == "made\n"
 
 
@@ -151,5 +152,5 @@ async def test_the_home_directory_of_root_holds_nothing_but_what_was_given(yard:
     yard.home.chmod(0o700)
     (yard.home / "note").write_text("private")
     async with yard.hands() as hands:
-        workspace = await hands.open_workspace(yard.git("rev-parse", "HEAD"), "test")
+        workspace = await hands.open_workspace(yard.git("rev-parse", "HEAD"), Purpose("test"))
         assert (await shell_in(workspace, "ls -A ~")).output == ""

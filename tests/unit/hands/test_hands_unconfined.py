@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from orchestrator.domain.run.purpose import Purpose
 from orchestrator.errors import UsageProblem
 from orchestrator.hands.policy import SandboxGrant
 from orchestrator.ports.hands import CommandEnding
@@ -26,7 +27,7 @@ async def test_what_a_command_leaves_running_is_killed(
     yard: Any, shell_in: Any, living: Callable[[str], list[int]]
 ) -> None:
     async with yard.hands(UNSAFE) as hands:
-        workspace = await hands.open_workspace(yard.git("rev-parse", "HEAD"), "test")
+        workspace = await hands.open_workspace(yard.git("rev-parse", "HEAD"), Purpose("test"))
         ran = await shell_in(workspace, "sleep 981.1 & (setsid sleep 981.2 &) ; echo main; exit 3")
         assert (ran.output, ran.exit_code) == ("main\n", 3)
         late = await shell_in(workspace, "(setsid sleep 981.3 &) ; sleep 981.4", timeout_s=0.5)
@@ -39,7 +40,7 @@ async def test_variables_are_built_from_scratch_and_git_works_on_a_copy(
 ) -> None:
     monkeypatch.setenv("API_KEY", "canary-4712")
     async with yard.hands(UNSAFE) as hands:
-        workspace = await hands.open_workspace(yard.git("rev-parse", "HEAD"), "test")
+        workspace = await hands.open_workspace(yard.git("rev-parse", "HEAD"), Purpose("test"))
         ran = await shell_in(workspace, "env; echo x > new; git add new; git commit -qm mine; git log --format=%s")
         assert "canary" not in ran.output
         assert ran.output.splitlines()[-2:] == ["mine", "Start"]

@@ -72,7 +72,7 @@ async def test_cancelling_a_run_kills_the_command(workspace: LocalWorkspace, liv
 
 async def test_a_killed_command_leaves_its_slot_to_the_next_one(yard: Any) -> None:
     async with yard.hands(slots=1) as hands:
-        workspace = await hands.open_workspace(yard.git("rev-parse", "HEAD"), "test")
+        workspace = await hands.open_workspace(yard.git("rev-parse", "HEAD"), Purpose("test"))
         for call_id, line in (("a", "sleep 99"), ("b", "sleep 99"), ("c", "echo last")):
             await workspace.start_command(call_id, ShellCommand(line=line))
         assert await workspace.wait_for_result("c", 0.2) is None
@@ -85,7 +85,7 @@ async def test_a_killed_command_leaves_its_slot_to_the_next_one(yard: Any) -> No
 async def test_no_more_commands_run_at_once_than_there_are_slots(yard: Any) -> None:
     async with yard.hands(slots=2) as hands:
         head = yard.git("rev-parse", "HEAD")
-        spaces = [await hands.open_workspace(head, "test") for _ in range(5)]
+        spaces = [await hands.open_workspace(head, Purpose("test")) for _ in range(5)]
         line = "date +%s%N; sleep 0.6; date +%s%N"
         async with anyio.create_task_group() as group:
             logs: list[str] = []
@@ -110,7 +110,7 @@ async def test_commands_of_one_workspace_may_overlap(workspace: LocalWorkspace) 
 async def test_a_policys_ceilings_hold_whatever_a_command_asks_for(yard: Any) -> None:
     grant = SandboxGrant(limits=CommandLimits(wall_s=3, output_bytes=10))
     async with yard.hands(grant) as hands:
-        workspace = await hands.open_workspace(yard.git("rev-parse", "HEAD"), "test")
+        workspace = await hands.open_workspace(yard.git("rev-parse", "HEAD"), Purpose("test"))
         late = await run_command(workspace, ShellCommand(line="sleep 99", timeout_s=60))
         much = await run_command(workspace, ShellCommand(line="seq 99"))
     assert (late.ending, much.ending, much.output_bytes) == (CommandEnding.TIMED_OUT, CommandEnding.OUTPUT_LIMIT, 10)
@@ -166,7 +166,7 @@ async def test_a_closed_workspace_takes_no_command_and_its_checkout_is_reused(ha
 
 async def test_leaving_the_hands_ends_every_command(yard: Any, living: Any) -> None:
     async with yard.hands() as hands:
-        workspace = await hands.open_workspace(yard.git("rev-parse", "HEAD"), "test")
+        workspace = await hands.open_workspace(yard.git("rev-parse", "HEAD"), Purpose("test"))
         await workspace.start_command("call", ShellCommand(line="sleep 985.3"))
         assert await workspace.wait_for_result("call", 0.2) is None
     assert living("985.3") == []
@@ -176,7 +176,7 @@ async def test_leaving_the_hands_ends_every_command(yard: Any, living: Any) -> N
 async def test_an_error_inside_the_block_comes_out_as_it_is(yard: Any) -> None:
     with pytest.raises(UsageProblem, match="mine"):
         async with yard.hands() as hands:
-            workspace = await hands.open_workspace(yard.git("rev-parse", "HEAD"), "test")
+            workspace = await hands.open_workspace(yard.git("rev-parse", "HEAD"), Purpose("test"))
             await workspace.start_command("call", ShellCommand(line="sleep 99"))
             raise UsageProblem("mine")
 
@@ -184,7 +184,7 @@ async def test_an_error_inside_the_block_comes_out_as_it_is(yard: Any) -> None:
 async def test_cancelling_around_the_hands_ends_every_command(yard: Any, living: Any) -> None:
     with anyio.move_on_after(1) as scope:
         async with yard.hands() as hands:
-            workspace = await hands.open_workspace(yard.git("rev-parse", "HEAD"), "test")
+            workspace = await hands.open_workspace(yard.git("rev-parse", "HEAD"), Purpose("test"))
             await run_command(workspace, ShellCommand(line="sleep 985.4"))
     assert scope.cancelled_caught
     assert living("985.4") == []
@@ -197,7 +197,7 @@ async def test_an_unknown_commit_is_an_environment_problem(hands: LocalHands) ->
 
 async def test_tier_0_offers_files_and_refuses_commands(yard: Any) -> None:
     async with yard.hands(SandboxGrant(tier=Tier.FILES)) as hands:
-        workspace = await hands.open_workspace(yard.git("rev-parse", "HEAD"), "test")
+        workspace = await hands.open_workspace(yard.git("rev-parse", "HEAD"), Purpose("test"))
         assert hands.refusal_reason == "Commands are refused: the policy grants tier 0, files only."
         with pytest.raises(EnvironmentProblem, match="tier 0, files only"):
             await workspace.start_command("call", ShellCommand(line="true"))
@@ -244,7 +244,7 @@ async def test_an_unusable_state_directory_is_an_environment_problem(yard: Any, 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root drops to another user")
 async def test_started_by_root_commands_run_as_the_granted_user_who_owns_the_files(yard: Any, shell_in: Any) -> None:
     async with yard.hands(SandboxGrant(uid=4242)) as hands:
-        workspace = await hands.open_workspace(yard.git("rev-parse", "HEAD"), "test")
+        workspace = await hands.open_workspace(yard.git("rev-parse", "HEAD"), Purpose("test"))
         ran = await shell_in(workspace, "id -u; id -g; stat -c %u README.md .git /run/git; touch made")
         await workspace.write_file("written/deep", b"x")
     assert ran.output.split() == ["4242"] * 5
