@@ -9,7 +9,7 @@ from tests.running.cli import Finished
 from tests.running.in_process import orchestrate
 from tests.running.projects import git, repository
 
-pytestmark = [pytest.mark.sandbox, pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.sandbox, pytest.mark.timeout(600)]
 
 RECIPE = """
 schema = 1
