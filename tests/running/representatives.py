@@ -22,7 +22,8 @@ REPRESENTATIVES = {
     "unit/hands/test_hands_containers.py::TestContainers::test_a_workspace_keeps_one_container_until_it_is_closed": 1,
     # Models behind HTTP.
     "e2e/test_loopback_judges.py::test_a_judge_that_approves_everything_gets_no_red_candidate_merged": 1,
-    "e2e/test_loopback_tail.py::test_failed_files_climb_with_the_evidence_in_a_wider_context_and_land_or_reach_a_person": 1,
+    "e2e/test_loopback_tail.py::"
+    "test_failed_files_climb_with_the_evidence_in_a_wider_context_and_land_or_reach_a_person": 1,
     "e2e/test_provider_faults.py::test_a_provider_that_never_recovers_ends_the_run_as_the_docs_say": 2,
     "e2e/test_provider_faults.py::test_every_row_of_the_docs_is_tested_and_the_other_way_round": 1,
     # Deaths around an effect, and what is whole after them.
@@ -72,7 +73,27 @@ REPRESENTATIVES = {
     "security/test_provider_attacks.py::test_every_family_of_providers_is_bounded": 2,
     "security/test_push_attacks.py::test_control_plain_git_runs_it": 1,
     "security/test_repository_settings.py::test_control_the_same_lines_count_in_the_users_own_file": 1,
-    "security/test_reviewer_attacks.py::test_control_the_same_text_outside_a_fence_or_behind_a_guessable_one_is_obeyed": 1,
+    "security/test_reviewer_attacks.py::"
+    "test_control_the_same_text_outside_a_fence_or_behind_a_guessable_one_is_obeyed": 1,
+    "engine/test_targeted_landings.py::test_what_belongs_together_lands_or_is_ejected_together": 1,
+    "engine/test_steps.py::test_a_step_that_changes_its_own_result_once_more_has_failed": 1,
+    "engine/test_settings_of_imports.py::test_hooks_that_came_with_a_run_act_only_if_its_settings_are_trusted": 1,
+    "engine/test_replayed_wishes.py::test_a_wish_is_answered_as_it_was_then": 1,
+    "engine/test_odd_resumes.py::test_a_gate_that_was_changed_between_two_engines_has_a_baseline_of_its_own": 1,
+    "engine/test_notifications.py::test_a_web_hook_that_refuses_is_recorded_and_not_followed": 1,
+    "engine/test_migrations_at_odd_moments.py::test_what_misses_a_step_lands_with_all_of_them_all_the_same": 1,
+    "engine/test_migrations_at_odd_moments.py::test_what_is_left_out_or_held_as_it_lands_is_told_as_what_it_is": 1,
+    "engine/test_migrations_at_odd_moments.py::test_a_shard_that_was_held_to_the_end_lands_when_it_is_released": 1,
+    "engine/test_migrations_at_odd_moments.py::"
+    "test_a_file_that_is_tried_again_as_it_is_judged_is_tried_in_the_next_wave": 1,
+    "engine/test_left_locks.py::test_refs_of_the_run_that_lost_their_content_are_put_back": 1,
+    "engine/test_landing.py::test_a_red_commit_of_a_person_on_the_pr_branch_stops_the_run_and_is_no_tasks_fault": 1,
+    "engine/test_goals_at_odd_moments.py::test_an_answer_about_the_contract_holds_for_what_was_asked_alone": 1,
+    "engine/test_forge_checks.py::test_a_no_leaves_what_landed_as_it_is_and_ends_the_run": 1,
+    "engine/test_ci_publish.py::test_a_branch_that_was_removed_after_it_was_merged_does_not_come_back": 1,
+    "engine/test_budget_over_http.py::test_a_budget_is_kept_by_parallel_workers_and_what_is_finished_lands": 1,
+    "engine/test_people.py::test_what_makes_no_sense_is_refused_and_recorded": 1,
+    "engine/test_github_pull_requests.py::test_what_is_missing_is_told_before_any_work": 1,
 }
 """Test → so many of its parameters, the first ones. Of slow tests all others run in `make cases` alone; of the quick
 tests named here, only the parameters beyond that."""
