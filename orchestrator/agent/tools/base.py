@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import Annotated, Any, Generic, TypeVar
 
 from pydantic import AfterValidator, BaseModel
@@ -81,6 +82,7 @@ class Tool(Generic[A]):
 AnyTool = Tool[Any]
 
 
+@cache
 def _schema(model: type[BaseModel]) -> dict[str, Any]:
     """The model's JSON Schema without titles, which say nothing that the names do not."""
     schema: dict[str, Any] = _without_titles(model.model_json_schema())
