@@ -12,16 +12,13 @@ demo: $(STAMP)
 	$(BIN)/orchestrate demo
 	@command -v orchestrate >/dev/null || echo 'for the commands above: export PATH="$(CURDIR)/$(BIN):$$PATH"'
 
-# The slow tests run even if a quick one failed, so that one run tells of all.
+# Of what takes long or repeats a way, the representatives (tests/running/representatives.py).
 test: node containers browser terminal $(STAMP)
-	@failed=; \
-	$(BIN)/python -m pytest -n 3 -m "not slow and not extended" || failed=1; \
-	$(BIN)/python -m pytest -n 3 --dist loadfile -m "slow and not extended" || failed=1; \
-	test -z "$$failed"
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m "representative or not (slow or extended)"
 
-# All slow tests at full size, with those that make test leaves out: larger projects, every crash point, two hundred kills.
+# All that is slow or extended, at full size: larger projects, every crash point, two hundred kills, every attack.
 cases: node containers browser terminal $(STAMP)
-	KILL_MOMENTS=10 $(BIN)/python -m pytest -m "extended or slow"
+	KILL_MOMENTS=10 $(BIN)/python -m pytest -m "slow or extended"
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import settings
 
 from tests.running.landings import LandingWatch
+from tests.running.representatives import mark_representatives
 
 settings.register_profile("house", deadline=None)
 settings.load_profile("house")
@@ -23,6 +24,11 @@ def _stay_on_loopback(event: str, arguments: tuple[object, ...]) -> None:
 
 
 sys.addaudithook(_stay_on_loopback)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    mark_representatives(items)
 
 
 @pytest.fixture

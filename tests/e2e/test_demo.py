@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.running.cli import Finished, orchestrate
+from tests.running.cli import Finished
+from tests.running.in_process import orchestrate
 from tests.running.projects import git
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.timeout(480)]

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from tests.running import projects
-from tests.running.cli import Finished, environment, orchestrate
+from tests.running.cli import Finished, environment
+from tests.running.in_process import orchestrate
 
 pytestmark = pytest.mark.sandbox
 
@@ -60,7 +61,8 @@ def test_explain_alone_prints_the_policy_and_runs_nothing(repository: Path) -> N
 
 
 def test_the_policy_has_the_hash_of_its_tier(repository: Path) -> None:
-    told = [execute(repository, "--explain", "--json", "--tier", tier).json["policy"] for tier in ("1", "2")]
+    named = ("--set", 'hands.registries=["registry.test:443"]')
+    told = [execute(repository, "--explain", "--json", "--tier", tier, *named).json["policy"] for tier in ("1", "2")]
     assert told[0]["policy"] != told[1]["policy"]
 
 

@@ -9,7 +9,8 @@ import pytest
 import yaml
 
 from orchestrator.config.layers import load_config
-from tests.running.cli import Finished, environment, orchestrate
+from tests.running.cli import Finished, environment
+from tests.running.in_process import orchestrate
 from tests.running.projects import calculator, git, repository
 
 PYTEST = {

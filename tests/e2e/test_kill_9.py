@@ -22,7 +22,7 @@ from tests.running.projects import shop, tree_at
 pytestmark = [pytest.mark.slow, pytest.mark.sandbox, pytest.mark.timeout(900)]
 
 DEMO = Path(__file__).parents[2] / "orchestrator" / "demo"
-KILLS = int(os.environ.get("KILL_MOMENTS", "3"))
+KILLS = int(os.environ.get("KILL_MOMENTS", "1"))
 
 
 def migration(place: Path) -> Start:

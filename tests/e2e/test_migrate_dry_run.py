@@ -5,10 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.running.cli import Finished, orchestrate
+from tests.running.cli import Finished
+from tests.running.in_process import orchestrate
 from tests.running.projects import git, repository
 
-pytestmark = [pytest.mark.sandbox, pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.sandbox, pytest.mark.timeout(600)]
 
 RECIPE = """
 schema = 1

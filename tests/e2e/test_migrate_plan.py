@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tests.running.cli import orchestrate
+from tests.running.in_process import orchestrate
 from tests.running.projects import refs, repository
 
 RECIPE = """

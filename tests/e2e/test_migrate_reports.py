@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.running.cli import Finished, orchestrate
+from tests.running.cli import Finished
+from tests.running.in_process import orchestrate
 from tests.running.projects import GATE, repository
 
-pytestmark = [pytest.mark.sandbox, pytest.mark.slow]
+pytestmark = [pytest.mark.sandbox]
 
 RECIPE = f"""
 schema = 1

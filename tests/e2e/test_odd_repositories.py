@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from tests.e2e.test_bad_input import RECIPE
-from tests.running.cli import environment, orchestrate
+from tests.running.cli import environment
+from tests.running.in_process import orchestrate
 from tests.running.projects import calculator, git, refs, repository
 
 pytestmark = [pytest.mark.sandbox]

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.migrate.bundled import load_templates
-from tests.running.cli import orchestrate
+from tests.running.in_process import orchestrate
 from tests.running.projects import calculator, git
 
 

@@ -10,7 +10,8 @@ import pytest
 from orchestrator.crash import CRASH_POINT_VARIABLE
 from orchestrator.demo.runs import DEMO_GATE, DEMO_GOAL, hash_checkout
 from tests.running import offline
-from tests.running.cli import Finished, environment, orchestrate
+from tests.running.cli import Finished, environment
+from tests.running.in_process import orchestrate
 from tests.running.killing import Start, as_json
 from tests.running.projects import refs, shop, tree_at
 from tests.running.scripts import judges, reviews, write_script

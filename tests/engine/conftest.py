@@ -1,5 +1,6 @@
 """A small project to run on, and runs that were exported from another one."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,14 @@ import pytest
 from tests.running.goals import Bench
 from tests.running.moving import Place, Source, make_place, make_source
 from tests.running.projects import calculator
+from tests.running.selftests import shared_self_test
+
+
+@pytest.fixture(autouse=True)
+def _one_self_test() -> Iterator[None]:
+    """What a run does behind the walls is looked at here; the self-test itself is tried in `tests/unit/hands`."""
+    with shared_self_test():
+        yield
 
 
 @pytest.fixture

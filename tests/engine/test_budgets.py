@@ -16,8 +16,8 @@ from orchestrator.journal.locations.run_directory import RunDirectory
 from orchestrator.journal.storage.event_store import read_all_events
 from orchestrator.llm.scripted_model.script import ScriptedReply
 from orchestrator.run_control.send_command import send_command
-from tests.running.cli import orchestrate
 from tests.running.goals import Bench, Hears, reason, status, task
+from tests.running.in_process import orchestrate
 from tests.running.naps import Nap
 from tests.running.projects import git
 from tests.running.scripts import judges, planner_ends, plans, reviews, uses, worker_ends, writes

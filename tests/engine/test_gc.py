@@ -14,7 +14,8 @@ from orchestrator.errors import RunLocked
 from orchestrator.journal.locations.run_directory import RunDirectory, StateDirectory
 from orchestrator.retention.garbage_collection import CollectionRequest, CollectionResult, collect_garbage
 from tests.running import dying_at
-from tests.running.cli import environment, orchestrate
+from tests.running.cli import environment
+from tests.running.in_process import orchestrate
 from tests.running.moving import Place, Source, everything
 from tests.running.projects import git, refs
 from worktrees.locks.file_lock import try_file_lock

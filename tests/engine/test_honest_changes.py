@@ -22,6 +22,7 @@ from orchestrator.domain.run.task import TaskStatus
 from tests.running.changes import files_of, plays, project_of
 from tests.running.goals import Bench
 from tests.running.projects import git
+from tests.running.representatives import chosen_parameters
 from tests.running.scripts import judges, planner_ends, plans, reviews
 
 pytestmark = [
@@ -74,13 +75,14 @@ class Together:
 
 
 @pytest.fixture(scope="module")
-def together(tmp_path_factory: pytest.TempPathFactory) -> Together:
-    """One run in which workers make all the changes."""
+def together(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Together:
+    """One run in which workers make all the changes that were selected."""
+    chosen = chosen_parameters(request, test_an_honest_change_lands_as_it_was_made.__name__, "case") or CASES
     place = tmp_path_factory.mktemp("honest")
     project = project_of(SCENARIOS / "base", place / "repo")
-    plan = plans("root", *({"key": case.task, "grants": case.expected["grants"]} for case in CASES))
-    work = [item for case in CASES for item in plays(case.task, case.change, case.expected["deletes"])]
-    votes = [vote for case in CASES for vote in [reviews(case.task)] * (1 + bool(case.expected["flags"]))]
+    plan = plans("root", *({"key": case.task, "grants": case.expected["grants"]} for case in chosen))
+    work = [item for case in chosen for item in plays(case.task, case.change, case.expected["deletes"])]
+    votes = [vote for case in chosen for vote in [reviews(case.task)] * (1 + bool(case.expected["flags"]))]
 
     async def run() -> RunExit:
         return await Bench(place, project).run(plan, *work, *votes, planner_ends(), judges(), **FLAGS)

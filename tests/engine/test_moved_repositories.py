@@ -8,8 +8,9 @@ from anyio import run_process
 
 from orchestrator.app.run_execution import RunExit
 from orchestrator.errors import UsageProblem
-from tests.running.cli import Finished, environment, orchestrate
+from tests.running.cli import Finished, environment
 from tests.running.goals import TWO, Bench
+from tests.running.in_process import orchestrate
 from tests.running.projects import git
 
 pytestmark = pytest.mark.sandbox

@@ -15,7 +15,7 @@ from orchestrator.journal.storage.event_store import read_all_events
 from orchestrator.portable.journal_references import JournalHistory
 from orchestrator.project.options import Options
 from orchestrator.run_control.transfer import export_run_archive, import_run_archive
-from tests.running.cli import orchestrate
+from tests.running.in_process import orchestrate
 from tests.running.moving import Place, Source, everything
 from tests.running.projects import calculator, git, refs
 

@@ -8,8 +8,8 @@ from orchestrator.domain.ids import CommitId, TaskId, TreeId, build_unit_id
 from orchestrator.errors import UsageProblem
 from orchestrator.journal.journal import Journal, SystemClock
 from orchestrator.run_control.send_command import send_command
-from tests.running.cli import orchestrate
 from tests.running.goals import TWO, Bench, one
+from tests.running.in_process import orchestrate
 from tests.running.projects import GATE_FLAGS
 
 pytestmark = pytest.mark.sandbox

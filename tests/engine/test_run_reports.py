@@ -9,8 +9,9 @@ from xml.etree import ElementTree
 import pytest
 
 from orchestrator.app.run_execution import RunExit
-from tests.running.cli import environment, orchestrate
+from tests.running.cli import environment
 from tests.running.goals import Bench
+from tests.running.in_process import orchestrate
 from tests.running.pages import HOSTILE, tags_of
 from tests.running.scripts import judges, planner_ends, plans, reviews, worker_ends, writes
 

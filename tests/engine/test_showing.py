@@ -5,11 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.running.cli import Finished, orchestrate
+from tests.running.cli import Finished
 from tests.running.goals import Bench
+from tests.running.in_process import orchestrate
 from tests.running.scripts import edits, judges, planner_ends, plans, reviews, worker_ends
 
-pytestmark = [pytest.mark.sandbox, pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.sandbox, pytest.mark.timeout(600)]
 
 GOOD, BROKEN, OTHER = "    return a + b\n", "    return a - b\n", "    return b + a\n"
 

@@ -8,7 +8,8 @@ from pathlib import Path
 from orchestrator.domain.event import RecordedEvent
 from orchestrator.domain.event.work import ToolCalled
 from orchestrator.journal.storage.event_store import read_all_events
-from tests.running.cli import COMMAND, Finished, environment, orchestrate
+from tests.running.cli import COMMAND, Finished, environment
+from tests.running.in_process import orchestrate
 from tests.running.naps import Nap
 from tests.running.projects import GATE, calculator
 from tests.running.scripts import judges, planner_ends, plans, reviews, uses, worker_ends, write_script, writes
@@ -37,7 +38,7 @@ class SleepyRun:
         self.words = ["run", "sleepy steps", "--gate", GATE, "--set", "gate.report=unittest", *models]
 
     def says(self, *words: str) -> Finished:
-        """A command to its end."""
+        """A command to its end, in this process; an engine that it leaves behind has one of its own."""
         return orchestrate(*words, *self.where, cwd=self.place)
 
     def begin(self, *words: str) -> "subprocess.Popen[str]":

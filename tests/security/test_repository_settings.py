@@ -7,8 +7,9 @@ import pytest
 from orchestrator.config.layers import load_config
 from orchestrator.domain.sandbox.tier import Tier
 from orchestrator.errors import UsageProblem
-from tests.running.cli import environment, orchestrate
+from tests.running.cli import environment
 from tests.running.goals import one
+from tests.running.in_process import orchestrate
 from tests.running.projects import GATE, calculator
 from tests.running.scripts import write_script
 

@@ -19,6 +19,7 @@ from orchestrator.domain.run.task import TaskStatus
 from orchestrator.llm.scripted_model.script import ScriptedReply
 from tests.running.changes import lay_over, plays, project_of
 from tests.running.goals import Bench
+from tests.running.representatives import chosen_parameters
 from tests.running.scripts import judges, planner_ends, plans, reviews
 
 pytestmark = [
@@ -93,12 +94,14 @@ def unflagged(ended: RunExit, case: Case) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def together(tmp_path_factory: pytest.TempPathFactory) -> RunExit:
-    """One run in which a worker tries everything that must not land."""
+def together(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> RunExit:
+    """One run in which a worker tries everything that must not land, as far as it was selected."""
     import anyio
 
-    items = [item for case in OTHERS for item in case.play()]
-    plan = plans("root", *(case.plan() for case in OTHERS))
+    test = test_what_fools_an_exit_code_is_red_and_the_reason_names_it.__name__
+    chosen = chosen_parameters(request, test, "case") or OTHERS
+    items = [item for case in chosen for item in case.play()]
+    plan = plans("root", *(case.plan() for case in chosen))
 
     async def run() -> RunExit:
         return await bench(tmp_path_factory.mktemp("verdicts")).run(plan, *items, planner_ends(), **FLAGS)

@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import Annotated, Any, Generic, TypeVar
 
 from pydantic import AfterValidator, BaseModel
@@ -83,6 +84,7 @@ class Tool(Generic[A]):
 AnyTool = Tool[Any]
 
 
+@cache
 def _build_schema(model: type[BaseModel]) -> dict[str, Any]:
     """Return the model's JSON Schema without titles, which say nothing that the names do not."""
     schema: dict[str, Any] = _remove_titles(model.model_json_schema())

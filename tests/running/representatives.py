@@ -1,0 +1,124 @@
+"""Which tests stand for their kind in `make test`; `make cases` runs all of a kind."""
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+
+REPRESENTATIVES = {
+    # A command line, its engine and its screen as processes: kills, power cuts, jobs, terminals, containers.
+    "e2e/test_acting_on_a_run.py::test_a_landing_that_waits_is_approved_by_keys_and_lands": 1,
+    "e2e/test_ci_verb.py::test_a_job_that_is_told_to_stop_leaves_its_state_and_the_next_one_ends_the_run": 1,
+    "e2e/test_gitlab_jobs.py::test_a_pipeline_that_cannot_begin_is_red_in_its_first_job": 1,
+    "e2e/test_kill_9.py::test_a_run_that_is_killed_at_any_moment_ends_as_if_it_had_not_been": 1,
+    "e2e/test_power_cuts.py::test_a_run_whose_power_is_cut_while_its_fence_is_written_goes_on": 1,
+    "e2e/test_replay.py::test_the_demo_comes_out_the_same_offline_and_touches_nothing": 1,
+    "e2e/test_watch_terminal.py::test_it_comes_at_once_and_leaves_the_terminal_as_it_was": 1,
+    "e2e/test_without_sandbox.py::test_a_run_without_a_sandbox_reaches_the_host_and_every_view_of_it_says_so": 1,
+    "security/test_escape.py::test_nothing_is_written_outside": 1,
+    "security/test_fallback.py::test_46_without_bubblewrap_commands_run_in_containers_and_doctor_says_why": 1,
+    "tui/test_web.py::test_a_browser_shows_the_dashboard_and_its_policy_keeps_nothing_back": 1,
+    "unit/hands/test_hands_containers.py::TestContainers::test_a_workspace_keeps_one_container_until_it_is_closed": 1,
+    # Models behind HTTP.
+    "e2e/test_loopback_judges.py::test_a_judge_that_approves_everything_gets_no_red_candidate_merged": 1,
+    "e2e/test_loopback_tail.py::"
+    "test_failed_files_climb_with_the_evidence_in_a_wider_context_and_land_or_reach_a_person": 1,
+    "e2e/test_provider_faults.py::test_a_provider_that_never_recovers_ends_the_run_as_the_docs_say": 2,
+    "e2e/test_provider_faults.py::test_every_row_of_the_docs_is_tested_and_the_other_way_round": 1,
+    # Deaths around an effect, and what is whole after them.
+    "engine/test_crash_points.py::test_a_command_that_is_being_taken_at_a_kill_is_taken_once": 1,
+    "engine/test_crash_points_outside.py::test_a_notification_that_was_sent_is_not_sent_again": 1,
+    "engine/test_dying_imports.py::test_an_import_that_is_killed_is_ended_by_importing_again": 1,
+    "engine/test_repaired_runs.py::test_a_run_goes_on_after_its_journal_was_repaired": 1,
+    # Real projects, drawn runs, gates of every kind.
+    "engine/test_deps.py::test_wheels_are_installed_once_and_lent_to_workspaces_without_network": 1,
+    "engine/test_honest_changes.py::test_an_honest_change_lands_as_it_was_made": 4,
+    "engine/test_honest_changes.py::test_there_are_forty_of_them_and_no_two_change_the_same_file": 1,
+    "engine/test_kinds_of_gates.py::test_every_kind_of_gate_judges_by_what_it_can_tell": 1,
+    "engine/test_random_runs.py::test_whatever_a_model_does_only_green_lands_and_nothing_is_lost": 1,
+    "engine/test_replay.py::test_a_changed_prompt_shows_where_it_diverges_without_asking_anybody": 1,
+    # Attacks that change what a test says.
+    "security/test_canaries.py::test_a_forgery_that_everything_else_lets_pass_is_red": 6,
+    "security/test_gate_attacks.py::test_tests_that_hang_are_tried_once_more_and_then_red_and_never_green": 1,
+    "security/test_gate_files.py::test_a_file_of_the_gate_s_own_stays_as_it_is_and_the_reason_names_it": 6,
+    "security/test_gate_files.py::test_control_the_gate_itself_says_nothing_against_it": 1,
+    "security/test_gate_files.py::test_nothing_of_that_has_landed": 1,
+    "security/test_mutations.py::test_the_self_test_refuses_a_sandbox_without_this_wall_and_names_it": 1,
+    "security/test_mutations.py::test_without_this_wall_an_attack_succeeds_and_its_test_is_red": 1,
+    "security/test_verdict_attacks.py::test_an_honest_change_lands": 1,
+    "security/test_verdict_attacks.py::test_control_what_a_plain_exit_code_says_of_the_same_change": 1,
+    "security/test_verdict_attacks.py::test_nothing_of_all_that_has_landed": 1,
+    "security/test_verdict_attacks.py::test_what_fools_an_exit_code_is_red_and_the_reason_names_it": 6,
+    # Quick matrices that take the same way with each of their parameters.
+    "e2e/test_ci_verb.py::test_a_mistake_is_told_with_what_to_do": 2,
+    "e2e/test_engine_process.py::test_a_terminal_that_goes_away_ends_nothing": 1,
+    "e2e/test_hostile_machine.py::test_a_clock_that_is_set_costs_no_time_and_ends_nothing": 1,
+    "e2e/test_odd_repositories.py::test_a_file_that_a_step_replaces_by_something_else_is_the_only_one_left_out": 1,
+    "e2e/test_odd_repositories.py::test_a_migration_lands_in_a_repository_of_any_shape": 2,
+    "e2e/test_stopping.py::test_ctrl_c_twice_or_sigterm_stop_at_once_and_keep_everything": 1,
+    "engine/test_beginnings.py::test_a_gate_that_cannot_judge_stops_the_run_before_any_model_is_asked": 2,
+    "engine/test_ci_publish.py::test_no_journal_that_was_forged_moves_or_removes_a_branch_of_somebody_else": 1,
+    "engine/test_ci_publish.py::test_nothing_is_pushed_that_the_run_has_not_landed_on_its_own_branch": 1,
+    "engine/test_gc.py::test_a_gc_that_is_killed_has_lost_nothing_it_should_keep_and_the_next_one_ends_it": 1,
+    "engine/test_steps.py::test_a_step_that_reaches_further_than_its_file_has_a_sandbox_for_each": 1,
+    "security/test_limits.py::test_a_flood_of_output_is_cut_and_shown_as_its_ends": 1,
+    "security/test_limits.py::test_a_workspace_cannot_fill_the_disk": 1,
+    "security/test_limits.py::test_common_tools_do_not_notice_the_filter": 1,
+    "security/test_limits.py::test_cpu_time_of_children_that_nobody_waits_for_counts": 1,
+    "security/test_limits.py::test_files_without_a_name_fill_no_disk_however_they_are_held": 1,
+    "security/test_limits.py::test_memory_that_belongs_to_no_process_counts_as_well": 1,
+    "security/test_provider_attacks.py::test_a_reply_without_bounds_ends_with_a_name_and_stops_nobody": 2,
+    "security/test_provider_attacks.py::test_a_stream_without_bounds_ends_with_a_name_and_stops_nobody": 1,
+    "security/test_provider_attacks.py::test_every_family_of_providers_is_bounded": 2,
+    "security/test_push_attacks.py::test_control_plain_git_runs_it": 1,
+    "security/test_repository_settings.py::test_control_the_same_lines_count_in_the_users_own_file": 1,
+    "security/test_reviewer_attacks.py::"
+    "test_control_the_same_text_outside_a_fence_or_behind_a_guessable_one_is_obeyed": 1,
+    "engine/test_targeted_landings.py::test_what_belongs_together_lands_or_is_ejected_together": 1,
+    "engine/test_steps.py::test_a_step_that_changes_its_own_result_once_more_has_failed": 1,
+    "engine/test_settings_of_imports.py::test_hooks_that_came_with_a_run_act_only_if_its_settings_are_trusted": 1,
+    "engine/test_replayed_wishes.py::test_a_wish_is_answered_as_it_was_then": 1,
+    "engine/test_odd_resumes.py::test_a_gate_that_was_changed_between_two_engines_has_a_baseline_of_its_own": 1,
+    "engine/test_notifications.py::test_a_web_hook_that_refuses_is_recorded_and_not_followed": 1,
+    "engine/test_migrations_at_odd_moments.py::test_what_misses_a_step_lands_with_all_of_them_all_the_same": 1,
+    "engine/test_migrations_at_odd_moments.py::test_what_is_left_out_or_held_as_it_lands_is_told_as_what_it_is": 1,
+    "engine/test_migrations_at_odd_moments.py::test_a_shard_that_was_held_to_the_end_lands_when_it_is_released": 1,
+    "engine/test_migrations_at_odd_moments.py::"
+    "test_a_file_that_is_tried_again_as_it_is_judged_is_tried_in_the_next_wave": 1,
+    "engine/test_left_locks.py::test_refs_of_the_run_that_lost_their_content_are_put_back": 1,
+    "engine/test_landing.py::test_a_red_commit_of_a_person_on_the_pr_branch_stops_the_run_and_is_no_tasks_fault": 1,
+    "engine/test_goals_at_odd_moments.py::test_an_answer_about_the_contract_holds_for_what_was_asked_alone": 1,
+    "engine/test_forge_checks.py::test_a_no_leaves_what_landed_as_it_is_and_ends_the_run": 1,
+    "engine/test_ci_publish.py::test_a_branch_that_was_removed_after_it_was_merged_does_not_come_back": 1,
+    "engine/test_budget_over_http.py::test_a_budget_is_kept_by_parallel_workers_and_what_is_finished_lands": 1,
+    "engine/test_people.py::test_what_makes_no_sense_is_refused_and_recorded": 1,
+    "engine/test_github_pull_requests.py::test_what_is_missing_is_told_before_any_work": 1,
+}
+"""Test → so many of its parameters, the first ones. Of slow tests all others run in `make cases` alone; of the quick
+tests named here, only the parameters beyond that."""
+
+
+def mark_representatives(items: Iterable[pytest.Item]) -> None:
+    """Mark the slow tests that `make test` runs too as representative, and the quick ones beyond theirs as extended."""
+    counted: Counter[tuple[str, bool]] = Counter()
+    for item in items:
+        name = item.nodeid.partition("[")[0].removeprefix("tests/")
+        if name not in REPRESENTATIVES or item.get_closest_marker("extended"):
+            continue
+        is_slow = item.get_closest_marker("slow") is not None
+        counted[name, is_slow] += 1
+        is_within = counted[name, is_slow] <= REPRESENTATIVES[name]
+        if is_slow and is_within:
+            item.add_marker("representative")
+        if not is_slow and not is_within:
+            item.add_marker("extended")
+
+
+def chosen_parameters(request: pytest.FixtureRequest, test: str, name: str) -> list[Any]:
+    """Return the values of a parameter for which a test was selected, for a fixture that makes them all together."""
+    return [
+        item.callspec.params[name]
+        for item in request.session.items
+        if isinstance(item, pytest.Function) and item.path == request.path and item.originalname == test
+    ]
