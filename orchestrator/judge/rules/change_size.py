@@ -1,4 +1,4 @@
-"""A change that is too large for a reviewer to read is divided."""
+"""The size of a change: an empty one is no answer to a task, one too large for a reviewer to read is divided."""
 
 from collections.abc import Iterator
 
@@ -8,6 +8,12 @@ from orchestrator.judge.files.classification import count_reviewed_lines
 from orchestrator.judge.rules.change_facts import ChangeFacts
 
 MAX_CHANGED_LINES = 5_000
+
+
+def check_empty_change(facts: ChangeFacts) -> Iterator[Finding]:
+    """Yield a blocking finding if the change's tree is the base's."""
+    if facts.is_empty:
+        yield Finding(rule=RuleId.EMPTY, text="nothing was changed", is_blocking=True)
 
 
 def check_change_size(facts: ChangeFacts) -> Iterator[Finding]:

@@ -5,29 +5,24 @@ from dataclasses import dataclass
 
 from orchestrator.domain.judging.rules import RuleId
 from orchestrator.domain.judging.verdict import Finding
-from orchestrator.judge.rules.binary_files import check_binary_files
 from orchestrator.judge.rules.change_facts import ChangeFacts
-from orchestrator.judge.rules.change_size import check_change_size
+from orchestrator.judge.rules.change_size import check_change_size, check_empty_change
 from orchestrator.judge.rules.confusable_identifiers import check_confusable_identifiers
 from orchestrator.judge.rules.credentials import check_credentials
-from orchestrator.judge.rules.empty_change import check_empty_change
-from orchestrator.judge.rules.file_modes import check_file_modes
 from orchestrator.judge.rules.flag_limits import MAX_FLAGS_PER_RULE, limit_flags
-from orchestrator.judge.rules.flagged_files import check_flagged_files
 from orchestrator.judge.rules.flaky import check_flaky
 from orchestrator.judge.rules.forgery import check_forgery
 from orchestrator.judge.rules.formatting_only import check_formatting_only
-from orchestrator.judge.rules.generated_files import check_generated_files
 from orchestrator.judge.rules.hidden_characters import check_hidden_characters
-from orchestrator.judge.rules.leaked_secrets import check_leaked_secrets
-from orchestrator.judge.rules.left_out_files import check_left_out_files
 from orchestrator.judge.rules.linter_settings import check_linter_settings
 from orchestrator.judge.rules.new_tests import check_new_tests
 from orchestrator.judge.rules.prompt_injection import check_prompt_injection
 from orchestrator.judge.rules.protected_files import check_protected_files
+from orchestrator.judge.rules.snapshot_findings import check_flagged_files, check_leaked_secrets, check_left_out_files
 from orchestrator.judge.rules.suppressions import check_suppressions
 from orchestrator.judge.rules.task_scope import check_task_scope
 from orchestrator.judge.rules.unreadable_code import check_unreadable_code
+from orchestrator.judge.rules.unusual_files import check_binary_files, check_file_modes, check_generated_files
 from orchestrator.judge.rules.weakened_assertions import check_weakened_assertions
 
 
