@@ -39,7 +39,7 @@ ONE_WORD = {
 }
 """Names of one word: those that a protocol of Python or of a library fixes, or that everybody uses for it."""
 
-DECIDES_BY_TEXT: frozenset[str] = frozenset()
+DECIDES_BY_TEXT = frozenset({"orchestrator/domain/ids.py"})
 """Modules that may take an id apart, as they define it."""
 
 

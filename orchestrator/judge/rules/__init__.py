@@ -1,1 +1,1 @@
-"""The rules on a change that need no test run, one module each; the registry runs them."""
+"""The rules on a change that need no test run; the registry runs them."""

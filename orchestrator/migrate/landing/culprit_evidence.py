@@ -133,6 +133,6 @@ def _list_from_import(module: str, names: str, folder: Sequence[str]) -> Iterato
 
 def _list_module_names(unit: UnitId) -> Iterator[str]:
     """Yield the names by which a file may be imported: without the ending, without a source root, as its package."""
-    bare = unit.removesuffix(PurePosixPath(unit).suffix)
+    bare = str(PurePosixPath(unit).with_suffix(""))
     for name in (str(unit), bare, bare.removesuffix("/__init__"), bare.removesuffix("/index")):
         yield from (name, name.removeprefix("src/"), name.removeprefix("lib/"))
