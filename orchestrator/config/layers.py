@@ -43,9 +43,12 @@ _TIER = ("roles", "*", "tier")
 _SHARE = ("env", "share")
 _PR_OUTSIDE = tuple(("pr", key) for key in ("push", "forge", "url", "repository", "token_env", "merge"))
 _PROJECT_NEVER = (("notify",), *_PR_OUTSIDE, ("tui",))
-"""What acts on this machine as the user, or in the user's name: no trust in a repository extends to that."""
+"""Settings that act on this machine as the user, or in the user's name.
+
+Trust in a repository does not extend to them.
+"""
 _FLAG_ONLY = ("hands", "without_sandbox")
-"""What holds for one run only, and is said each time."""
+"""The setting that holds for one run only and has to be given each time."""
 _HOOKS, _CONTRACT = "hooks", "contract"
 _ADD_UP = (_HOOKS, _CONTRACT)
 """The lists of which a later layer does not replace the earlier ones': nobody's hooks can be switched off by it, and
@@ -73,7 +76,7 @@ class LoadedConfig:
 
 
 def get_defaults_path() -> Path:
-    """The shipped config.toml: in the wheel inside the package, in a checkout at its top."""
+    """Return the path of the shipped config.toml: inside the package in a wheel, at the top of a checkout."""
     packaged = Path(__file__).parent.parent / "config.toml"
     if packaged.exists():
         return packaged
@@ -81,7 +84,7 @@ def get_defaults_path() -> Path:
 
 
 def get_user_config_path(environ: Mapping[str, str] = os.environ) -> Path:
-    """The user's own file, whether or not it exists."""
+    """Return the path of the user's own file, which may not exist."""
     base = environ.get("XDG_CONFIG_HOME") or str(Path(environ.get("HOME", "/")) / ".config")
     return Path(base) / "orchestrate" / "config.toml"
 
@@ -124,7 +127,7 @@ def load_config(
 
 
 def read_project_criteria(repository: Path) -> tuple[CriterionSettings, ...]:
-    """What the project's file asks for now; nothing where there is no file, or none that could be used. Blocks."""
+    """Return the criteria that the project's file asks for now; none without a usable file. Blocks."""
     path = repository / PROJECT_FILE
     try:
         own = read_toml(path).get(_CONTRACT, []) if path.exists() else []
@@ -172,7 +175,7 @@ def _origin(layer: ConfigLayer, key: tuple[str, ...]) -> str:
 
 
 def merge_settings(values: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
-    """A copy of `values` in which `over` wins, table by table; its hooks and criteria are added."""
+    """Return a copy of `values` in which `over` wins, table by table; its hooks and criteria are added."""
     result: dict[str, Any] = {}
     _lay(result, values)
     _lay(result, over)
@@ -202,7 +205,7 @@ def _copy(value: object) -> object:
 
 
 def iterate_leaf_values(values: Mapping[str, Any], path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Every value that is not a table, with its key."""
+    """Yield every value that is not a table, with its key."""
     for key, value in values.items():
         if isinstance(value, Mapping):
             yield from iterate_leaf_values(value, (*path, key))
@@ -229,7 +232,7 @@ def _refuse_project_keys(layer: ConfigLayer) -> None:
 
 
 def _refuse_higher_tiers(project: ConfigLayer, below: Sequence[ConfigLayer]) -> None:
-    """A project may lower the tier of a role, and not raise it."""
+    """Refuse a role's tier that a project raises; it may lower one."""
     tiers = [
         (key, tier)
         for key, tier in iterate_leaf_values(project.values)
@@ -277,7 +280,7 @@ def _matched_secret(pattern: str) -> str | None:
 
 
 def _refuse_acts(layer: ConfigLayer) -> None:
-    """What a project may not set however much it is trusted."""
+    """Refuse settings that a project may not have, however much it is trusted."""
     for key, _ in iterate_leaf_values(layer.values):
         if any(_covers(pattern, key) for pattern in _PROJECT_NEVER):
             _refuse_act(layer, key, format_dotted_key(key))
@@ -288,7 +291,7 @@ def _refuse_acts(layer: ConfigLayer) -> None:
 
 
 def _refuse_lasting(layer: ConfigLayer) -> None:
-    """What no file and no variable may switch on for all runs."""
+    """Refuse a setting that no file and no variable may switch on for all runs."""
     for key, value in iterate_leaf_values(layer.values):
         if key == _FLAG_ONLY and value:
             line = find_key_line(layer.source, key) if layer.path else None
@@ -303,7 +306,7 @@ def _refuse_lasting(layer: ConfigLayer) -> None:
 
 
 def _refuse_taken(values: Mapping[str, Any], origins: Mapping[str, str], layer: ConfigLayer) -> None:
-    """A layer may ask for more, and not for something else under an id that an earlier one gave."""
+    """Refuse a criterion whose id an earlier layer gave to a different one; more criteria are allowed."""
     earlier = {one["id"]: one for one in values.get(_CONTRACT, ())}
     own = layer.values.get(_CONTRACT)
     for number, one in enumerate(own if isinstance(own, list) else ()):
@@ -327,7 +330,7 @@ def _refuse_act(layer: ConfigLayer, key: tuple[str | int, ...], what: str) -> No
 
 
 def is_user_only_key(key: tuple[str, ...]) -> bool:
-    """Whether only a user may set a key, and no file that came with somebody else's work."""
+    """Return True if only a user may set a key, and no file that came with somebody else's work."""
     return any(_covers(pattern, key) for pattern in _PROJECT_MAY_NOT)
 
 

@@ -32,7 +32,7 @@ HostPort = Annotated[str, AfterValidator(_host_port)]
 
 
 def _forge_url(text: str) -> str:
-    """Nothing that gets a token may be reached in the clear, except on this machine."""
+    """Return the URL without its last slash; refuse one that would get a token unencrypted over a network."""
     parts = urlsplit(text)
     is_here = parts.scheme == "http" and parts.hostname in {"127.0.0.1", "::1", "localhost"}
     if not (parts.scheme == "https" or is_here) or not parts.hostname:
@@ -88,7 +88,7 @@ class GateSettings(FrozenModel):
     new_tests: Literal["red", "flag", "off"] = "red"
 
     def build_checks(self) -> tuple[CheckSpec, ...]:
-        """The gate as checks; empty when no command is configured."""
+        """Return the gate as checks; empty when no command is configured."""
         if not self.command.strip():
             return ()
         return (CheckSpec(id="gate", run=self.command, report=self.report, timeout_s=self.timeout_s),)
@@ -106,7 +106,7 @@ class PriceSettings(FrozenModel):
     cached_usd_per_mtok: Annotated[Decimal, Field(ge=0)] | None = None
 
     def build_price(self) -> Price:
-        """The price as calls are booked with it."""
+        """Return the price with which calls are booked."""
         return Price(
             input_usd=self.input_usd_per_mtok,
             output_usd=self.output_usd_per_mtok,
@@ -270,13 +270,13 @@ class CriterionSettings(FrozenModel):
         return self
 
     def build_criterion(self) -> Criterion:
-        """The criterion as it is frozen."""
+        """Return the criterion as the contract freezes it."""
         command = self.command.strip() or None
         return Criterion(id=self.id, text=self.text.strip() or f"`{command}` exits 0", command=command)
 
 
 def _told_apart(criteria: tuple[CriterionSettings, ...]) -> tuple[CriterionSettings, ...]:
-    """The same criterion in two layers is one; two of the same id are a mistake."""
+    """Return the criteria without repetitions from other layers; refuse two of the same id."""
     once = tuple(dict.fromkeys(criteria))
     names = [criterion.id for criterion in once]
     if twice := sorted({name for name in names if names.count(name) > 1}):
@@ -285,7 +285,7 @@ def _told_apart(criteria: tuple[CriterionSettings, ...]) -> tuple[CriterionSetti
 
 
 def _once_each(hooks: tuple[Hook, ...]) -> tuple[Hook, ...]:
-    """The same hook in two layers, or again at a resume, is one hook."""
+    """Return the hooks without repetitions: from another layer, or given again at a resume."""
     return tuple(dict.fromkeys(hooks))
 
 

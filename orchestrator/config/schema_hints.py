@@ -1,4 +1,4 @@
-"""What may stand at a place of a TOML file, read from the JSON Schema of its model: for errors that say so."""
+"""The values allowed at a place of a TOML file, read from the JSON Schema of its model, for error messages."""
 
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
@@ -26,7 +26,7 @@ _BOUNDS = (
 
 
 def find_schema_node(schema: Schema, key: Sequence[str | int]) -> Schema | None:
-    """The part of the schema that describes the value at `key`; None where the schema has nothing of the kind."""
+    """Return the part of the schema that describes the value at `key`; None if it has no such part."""
     node: Schema | None = _whole(schema, schema)
     for part in key:
         node = node and _below(schema, node, part)
@@ -57,7 +57,7 @@ def _below(schema: Schema, node: Schema, part: str | int) -> Schema | None:
 
 
 def _whole(schema: Schema, node: Schema) -> Schema:
-    """The node, or what it refers to."""
+    """Return the node, or the definition that it refers to."""
     if "$ref" not in node:
         return node
     found: Schema = schema["$defs"][node["$ref"].rpartition("/")[2]]
@@ -65,12 +65,12 @@ def _whole(schema: Schema, node: Schema) -> Schema:
 
 
 def list_table_keys(schema: Schema, table: Sequence[str | int]) -> tuple[str, ...]:
-    """The keys that a table may have, in the order of the model."""
+    """Return the keys that a table may have, in the order of the model."""
     return tuple((find_schema_node(schema, table) or {}).get("properties", {}))
 
 
 def suggest_known_keys(schema: Schema, key: Sequence[str | int]) -> str:
-    """What to write instead of an unknown key: the nearest known one and all that there are."""
+    """Return a hint to write instead of an unknown key: the nearest known one, and all that exist."""
     keys = list_table_keys(schema, key[:-1])
     if not keys:
         return ""
@@ -88,7 +88,7 @@ def _describe_alternatives(schema: Schema, alternatives: Sequence[Schema]) -> st
 
 
 def describe_allowed_values(schema: Schema, node: Schema) -> str:
-    """In words, which values are allowed; empty where the schema does not say."""
+    """Return in words the allowed values; empty where the schema does not say."""
     whole = _whole(schema, node)
     if "anyOf" in whole:
         return _describe_alternatives(schema, whole["anyOf"])

@@ -29,7 +29,7 @@ _PART = re.compile(r"[A-Za-z0-9_-]+|\"[^\"]*\"|'[^']*'")
 
 
 def read_toml(path: Path) -> dict[str, Any]:
-    """The parsed file.
+    """Return the parsed file.
 
     Raises:
         UsageProblem: it cannot be read or is no TOML; the message names file and line.
@@ -45,7 +45,7 @@ def read_toml(path: Path) -> dict[str, Any]:
 
 
 def find_key_line(source: str, key: TomlKey) -> int | None:
-    """The 1-based line where `key` (or, failing that, the nearest table around it) is written."""
+    """Return the 1-based line of `key`, or of the nearest table around it; None if there is neither."""
     lines = _key_lines(source)
     for length in range(len(key), 0, -1):
         if key[:length] in lines:
@@ -71,7 +71,7 @@ def _parts(text: str) -> TomlKey:
 
 
 def _open_table(is_array: bool, name: TomlKey, counts: dict[TomlKey, int]) -> TomlKey:
-    """The table's key with the indices of the arrays it stands in."""
+    """Return the table's key with the indices of the arrays that hold it."""
     path: TomlKey = ()
     for depth, part in enumerate(name):
         path = (*path, part)
@@ -83,7 +83,7 @@ def _open_table(is_array: bool, name: TomlKey, counts: dict[TomlKey, int]) -> To
 
 
 def describe_toml_errors(error: ValidationError, path: Path, source: str, model: type[BaseModel]) -> str:
-    """The problems pydantic found in a `model`, one a line: file, line, key, what is wrong, what is allowed."""
+    """Return pydantic's problems with a `model`, one a line: file, line, key, what is wrong, what is allowed."""
     schema, problems = model.model_json_schema(by_alias=True), error.errors()
     told = [problem for problem in problems if not _only_follows(problem, problems)]
     told.sort(key=lambda problem: find_key_line(source, drop_definition_names(schema, _key(problem))) or 0)
@@ -91,13 +91,13 @@ def describe_toml_errors(error: ValidationError, path: Path, source: str, model:
 
 
 def _key(problem: ErrorDetails) -> TomlKey:
-    """Where the problem is: its context may name a key below the table that was looked at."""
+    """Return the key of the problem: its context may name one below the table that was checked."""
     below: TomlKey = problem.get("ctx", {}).get("key", ())
     return (*problem["loc"], *below)
 
 
 def _only_follows(problem: ErrorDetails, problems: Sequence[ErrorDetails]) -> bool:
-    """Whether a list is too short only because of what is wrong with its entries."""
+    """Return True if a list is too short only because of problems in its entries."""
     key = problem["loc"]
     inside = (other["loc"] for other in problems if len(other["loc"]) > len(key))
     return problem["type"] == "too_short" and any(other[: len(key)] == key for other in inside)
@@ -122,7 +122,7 @@ def _describe_one(key: TomlKey, problem: ErrorDetails, path: str, source: str, s
 
 
 def format_dotted_key(key: Sequence[str | int]) -> str:
-    """`step[1].run` for ("step", 1, "run")."""
+    """Return `step[1].run` for ("step", 1, "run")."""
     text = ""
     for part in key:
         text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else str(part)

@@ -45,7 +45,7 @@ GlobList = Annotated[tuple[str, ...], BeforeValidator(_listed)]
 
 
 class HookMatch(FrozenModel):
-    """What a hook is limited to: globs, of which one must fit; empty fits everything. All that are given must fit."""
+    """The limits of a hook: globs, of which one must fit; empty fits everything. All that are given must fit."""
 
     tool: GlobList = ()
     task: GlobList = ()
@@ -83,19 +83,19 @@ class Hook(FrozenModel):
         return self
 
     def vetoes_on_error(self, point: HookPoint) -> bool:
-        """Whether a failure of the hook itself counts as its veto."""
+        """Return True if a failure of the hook itself counts as its veto."""
         return point.startswith("before_") and self.on_error != "ignore"
 
 
 class HookAnswer(FrozenModel):
-    """What one run of a hook came to. `failed` is a failure that counts as nothing."""
+    """The result of one run of a hook. `failed` is a failure that counts as nothing."""
 
     decision: HookDecision
     reason: str = ""
 
 
 def is_hook_applicable(hook: Hook, point: HookPoint, tasks: Iterable[str], tool: str, paths: Iterable[str]) -> bool:
-    """Whether a hook is to run at a point that is about these tasks, this tool (empty for none) and these paths."""
+    """Return True if a hook is to run at a point about these tasks, this tool (empty for none) and these paths."""
     match = hook.match
     return (
         point in hook.on
@@ -113,7 +113,7 @@ def _any_fits(globs: Iterable[str], names: Iterable[str]) -> bool:
 def parse_hook_answer(
     hook: Hook, point: HookPoint, exit_code: int | None, trouble: str, stdout: str, stderr: str
 ) -> HookAnswer:
-    """What a hook means by its exit code and output.
+    """Return the answer that a hook gives by its exit code and output.
 
     Args:
         hook: the hook that ran.

@@ -1,4 +1,4 @@
-"""How far each limit of a run is used: a projection of its state. Open calls of the journal are the reservations."""
+"""The use of each limit of a run: a projection of its state. Open calls of the journal are the reservations."""
 
 from collections.abc import Callable, Iterator
 from decimal import Decimal
@@ -25,7 +25,7 @@ class Accounts:
         self._open = [intent for intent in state.open_intents.values() if isinstance(intent, ModelCalled)]
 
     def iterate_call_accounts(self, role: Role, model: str, task: TaskId) -> Iterator[Account]:
-        """Every account with a limit that covers a call: of the run, its role, its model, its task and those above.
+        """Yield every account with a limit that covers a call: of the run, role, model, task and the tasks above.
 
         Limits of tasks do not hold for the judge, so that what a task has finished can be judged.
         """
@@ -42,7 +42,7 @@ class Accounts:
                     yield self.get_task_account(node)
 
     def get_run_account(self, held_back: float = 0.0) -> Account:
-        """The whole run, without the share that is held back."""
+        """Return the account of the whole run, without the share that is held back."""
         state = self._state
         name = f"the run{_kept(held_back)}"
         reserved = self._reserved(lambda _: True)
@@ -51,7 +51,7 @@ class Accounts:
         )
 
     def get_role_account(self, role: Role) -> Account:
-        """One role."""
+        """Return the account of one role."""
         state = self._state
         return Account(
             f"role {role}",
@@ -64,7 +64,7 @@ class Accounts:
         )
 
     def get_model_account(self, model: str, held_back: float = 0.0) -> Account:
-        """One model, as it is configured."""
+        """Return the account of one model, named as configured."""
         state = self._state
         return Account(
             f"model {model}{_kept(held_back)}",
@@ -77,7 +77,7 @@ class Accounts:
         )
 
     def get_task_account(self, task: TaskId) -> Account:
-        """One task with all below it; its time runs from when work at it began."""
+        """Return the account of one task with all below it; its time runs from when work at it began."""
         state, spec = self._state, self._state.tasks[task].spec
         begun_s = state.task_begun_s.get(task)
         return Account(
@@ -92,7 +92,7 @@ class Accounts:
         )
 
     def get_task_limit(self, task: TaskId) -> Limit:
-        """The tighter of what the configuration allows a task and what its planner gave it."""
+        """Return the tighter of two limits of a task: the configuration's and its planner's."""
         spec = self._state.tasks[task].spec
         return self._usual(spec).tighten_to(spec.budget_usd, spec.budget_tokens)
 
@@ -104,8 +104,9 @@ class Accounts:
         return self._limits.branch
 
     def get_remaining_budget(self, task: TaskId) -> RemainingBudget:
-        """Dollars and tokens that a task may still give to new children, None for no bound: the least that it and
-        everything above it has left.
+        """Return the dollars and tokens that a task may still give to new children, None for no bound.
+
+        It is the least that the task and everything above it has left.
         """
         above = [
             self.get_run_account(self._limits.reserve),

@@ -1,4 +1,4 @@
-"""What calls cost. An unknown price stays unknown: it is counted, never shown as zero."""
+"""Tokens and costs of calls. An unknown price stays unknown: it is counted, never shown as zero."""
 
 from collections.abc import Iterable
 from decimal import Decimal
@@ -32,7 +32,7 @@ class Usage(FrozenModel):
 
     @classmethod
     def sum_of(cls, usages: Iterable["Usage"]) -> "Usage":
-        """The sum of many, of none too."""
+        """Return the sum of any number of usages; zero for none."""
         many = tuple(usages)
         return cls(
             calls=sum(usage.calls for usage in many),

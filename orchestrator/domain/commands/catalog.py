@@ -22,7 +22,7 @@ Target = Literal[
 ]
 """The kind of thing that a command is about. A command without one is about the run."""
 Wake = Literal["never", "always", "unless-declined", "if-ended"]
-"""When the command line starts an engine for a command: Commands that are "unless-declined" have `--no-wake`."""
+"""The condition on which the command line starts an engine: commands with "unless-declined" have `--no-wake`."""
 
 
 class CommandOption(NamedTuple):
@@ -92,7 +92,7 @@ class CatalogEntry(NamedTuple):
 
     @property
     def note_option(self) -> str:
-        """The option that further words of a typed command stand for; empty if it takes none."""
+        """The option that takes the further words of a typed command; empty if it takes none."""
         for option in self.options:
             if option.name in {"reason", "note"}:
                 return option.name

@@ -1,4 +1,4 @@
-"""What people tell a run: commands that wait in its inbox until an engine takes them."""
+"""Commands of people to a run. They wait in its inbox until an engine takes them."""
 
 import re
 from datetime import datetime
@@ -12,7 +12,7 @@ from orchestrator.domain.run.contract import Criterion
 
 
 class _Told(FrozenModel):
-    """What all commands share: `do` says which one it is, also where defaults are left out."""
+    """The base of all commands: `do` says which one it is, also where defaults are left out."""
 
     do: str
 

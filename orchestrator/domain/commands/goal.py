@@ -1,4 +1,4 @@
-"""What a command does to the state of a run, and why one that makes no sense is refused."""
+"""The effect of a command on the state of a run, and the reason why one that makes no sense is refused."""
 
 from collections.abc import Iterator
 
@@ -40,11 +40,11 @@ _RETRIED = {
 
 _FOLLOWS = "is work on a file of a migration: have the file itself tried again, or leave it out (orchestrate migrate)"
 _GAVE_UP = {TaskStatus.REJECTED, TaskStatus.BLOCKED}
-"""How a planner's slice ends when its planner gave no plan: then it can be planned again."""
+"""The ends of a planner's slice without a plan: then it can be planned again."""
 
 
 def explain_refusal(state: RunState, command: Command) -> str:
-    """Why a command cannot be carried out now; empty when it can."""
+    """Return the reason why a command cannot be carried out now; empty when it can."""
     if is_migration_command(command):
         return explain_migration_refusal(state, command)
     return _refusal(state, command)
@@ -58,7 +58,7 @@ def _refusal(state: RunState, command: Command) -> str:
 
 
 def _explain_goal_refusal(state: RunState, command: Command) -> str | None:
-    """Explain why a command is refused; empty if it is not, None if only a run that has ended refuses it."""
+    """Return the reason why a command is refused; empty if it is not, None if only a run that has ended refuses it."""
     match command:
         case Approve() | Deny() if state.ended is None or _is_about_recipe(state, command.item):
             return _undecidable(state, command.item)
@@ -189,7 +189,7 @@ def _configure(state: RunState, command: Configure) -> None:
 
 
 def _judge_again(state: RunState) -> None:
-    """What was or is being judged of the whole is to be judged anew, by what is asked for now."""
+    """Have the whole judged anew by the current criteria, also if its judging is under way."""
     if state.iteration > 0:
         state.iterations = state.iterations[: state.iteration - 1]
         state.rejudge_count += 1
@@ -208,14 +208,14 @@ def _cancel(state: RunState, command: Cancel, by: str) -> None:
 
 
 def iterate_subtree(state: RunState, task: TaskState) -> Iterator[TaskState]:
-    """A task and everything under it."""
+    """Yield a task and everything under it."""
     yield task
     for child in state.iterate_children(task.spec.id):
         yield from iterate_subtree(state, child)
 
 
 def _retry(state: RunState, command: Retry) -> None:
-    """The task is planned again, with a fresh count of attempts; an ended run is open again and will be judged anew.
+    """Have the task planned again with a fresh count of attempts; a run that has ended is reopened and judged anew.
 
     Planners above it that were given up with it wait for it again.
     """
@@ -237,7 +237,7 @@ def _move(state: RunState, task: TaskState, to: TaskStatus, changes: dict[str, o
 
 
 def _fell_with(state: RunState, task: TaskState, needed: TaskId) -> bool:
-    """Whether a task was cancelled without a try because of one that it depends on, directly or through others."""
+    """Return True if a task was cancelled untried because of one that it depends on, directly or not."""
     if task.status != TaskStatus.CANCELLED or task.attempts:
         return False
     return any(
@@ -247,12 +247,12 @@ def _fell_with(state: RunState, task: TaskState, needed: TaskId) -> bool:
 
 
 def collect_granted_criteria(state: RunState) -> frozenset[str]:
-    """The ids of criteria that people let be added where the question holds them in words only, as in old journals."""
+    """Return the ids of criteria that people let be added in questions of old journals, which hold them as text."""
     yes = (one.approval for one in state.approvals.values() if one.decision == "approve")
     asked = (one for one in yes if one.matter == "contract" and not one.criteria)
     return frozenset(line.partition(":")[0] for one in asked for line in one.detail)
 
 
 def build_answered_approval(state: RunState, item: str, decision: str, by: str, reason: str) -> ApprovalState:
-    """An approval with its answer."""
+    """Return an approval with its answer."""
     return state.approvals[item].model_copy(update={"decision": decision, "by": by, "reason": reason})

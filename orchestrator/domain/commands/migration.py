@@ -1,4 +1,4 @@
-"""What people's commands do to a migration, and why one that makes no sense is refused.
+"""The effect of people's commands on a migration, and the reason why one that makes no sense is refused.
 
 An ended run is open again after any of them that leaves it something to do.
 """
@@ -25,9 +25,9 @@ from orchestrator.domain.transitions import FILE_TRANSITIONS, apply_transition
 
 MIGRATION_COMMANDS = (SkipFiles, RetryFiles, HoldShard, ReleaseShard, RollbackShards, Publish, Revise)
 ALL_GROUPS = "*"
-"""What stands in `RunState.published` for all groups."""
+"""The entry of `RunState.published` for all groups."""
 FIXED_RECIPE_PARTS = ("migration.id", "scope", "shard", "env")
-"""What a revision of a recipe cannot change: which files there are, how they are divided, and where they are judged."""
+"""The parts of a recipe that a revision cannot change: the files, their division, and where they are judged."""
 _SHOWN = 5
 _RETRIED = frozenset(
     {
@@ -38,19 +38,19 @@ _RETRIED = frozenset(
 
 
 def is_migration_command(command: Command) -> bool:
-    """Whether a command makes sense for migrations only."""
+    """Return True if a command makes sense for migrations only."""
     return isinstance(command, MIGRATION_COMMANDS)
 
 
 def explain_migration_refusal(state: RunState, command: Command) -> str:
-    """Why a migration cannot do what it is told now; empty when it can."""
+    """Return the reason why a migration cannot carry out a command now; empty when it can."""
     if state.run.mode != "migration":
         return "this run carries a goal: files, shards and recipes are a migration's"
     return _refusal(command, state)
 
 
 def find_changed_fixed_parts(old: dict[str, Any], new: dict[str, Any]) -> tuple[str, ...]:
-    """Which parts of two recipes, as plain data, differ that a revision cannot change."""
+    """Return the parts in which two recipes, as plain data, differ although a revision cannot change them."""
     return tuple(part for part in FIXED_RECIPE_PARTS if _part(old, part) != _part(new, part))
 
 
@@ -156,7 +156,7 @@ def _(command: Revise, state: RunState) -> str:
 
 
 def _unknown(what: str, names: Iterable[str], known: Iterable[str]) -> str:
-    """Which of the names there is not, with those that it may have been meant for."""
+    """Return which of the names does not exist, with those that it may have been meant for."""
     names, known = tuple(names), list(known)
     if not names:
         return f"no {what} is named"
@@ -250,7 +250,7 @@ def _(command: Revise, state: RunState, _by: str) -> None:
 
 
 def request_revision(state: RunState, recipe: dict[str, Any]) -> None:
-    """Have the run go on by another recipe as soon as it can tell which files that concerns."""
+    """Have the run continue with another recipe once it can tell which files that concerns."""
     state.requested_recipe = recipe
     _open_again(state)
 

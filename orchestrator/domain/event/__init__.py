@@ -60,6 +60,6 @@ def parse_event(kind: str, version: int, body: str | bytes) -> Event:
 
 
 def format_event_body(event: Event) -> str:
-    """The JSON body to store: everything but `kind` and `v`, which have columns of their own."""
+    """Return the JSON body to store: everything but `kind` and `v`, which have columns of their own."""
     data: dict[str, Any] = event.model_dump(mode="json", exclude={"kind", "v"}, exclude_defaults=True)
     return json.dumps(data, ensure_ascii=False, separators=(",", ":"))

@@ -7,7 +7,7 @@ from orchestrator.domain.run.state import RunState
 
 
 def shift_deadlines(state: RunState, by: timedelta) -> None:
-    """Move what is waited for by the wall clock: open questions, the forge's checks and the pauses of providers."""
+    """Move the deadlines of the wall clock: open questions, the forge's checks and the pauses of providers."""
     if state.forge_checks_since is not None:
         state.forge_checks_since += by
     for item, asked in state.approvals.items():

@@ -1,4 +1,4 @@
-"""What the events of a migration change in the state of its run."""
+"""The changes that events of a migration make to the state of its run."""
 
 from functools import singledispatch
 

@@ -1,4 +1,4 @@
-"""`fold`: events to state. The only place where an event changes anything."""
+"""Fold events to the state of a run. The only place where an event changes anything."""
 
 from collections.abc import Callable, Iterable
 from datetime import datetime
@@ -15,14 +15,14 @@ from orchestrator.domain.run.state import RunState
 
 
 def fold_events(events: Iterable[RecordedEvent], onto: RunState | None = None) -> RunState:
-    """The state after `events`.
+    """Return the state after `events`.
 
     Args:
         events: in journal order.
         onto: a state to go on from; it is the caller's own and is advanced in place. None starts empty.
 
     Raises:
-        IllegalMove: an event moves something where its transition table does not allow it.
+        IllegalTransition: an event moves something where its transition table does not allow it.
         ContractAltered: an event changes the contract, which only people can.
     """
     state = RunState() if onto is None else onto
@@ -50,7 +50,7 @@ _Kinds: TypeAlias = type[Event] | tuple[type[Event], ...]
 
 
 class _Steps(NamedTuple):
-    """What events of a kind lead to: before they are applied, when they are, and afterwards."""
+    """The functions for events of a kind: before they are applied, when they are, and afterwards."""
 
     before: tuple[_Book, ...]
     apply: Callable[[Event, RunState], None]
@@ -59,7 +59,10 @@ class _Steps(NamedTuple):
 
 @cache
 def _steps(kind: type[Event]) -> _Steps:
-    """Looked up once for each kind: to ask each event what it is would take half of the time of a fold."""
+    """Return the steps of a kind of event.
+
+    They are looked up once for each kind: to ask each event what it is would take half of the time of a fold.
+    """
     before, after = (tuple(book for kinds, book in table if issubclass(kind, kinds)) for table in (_BEFORE, _AFTER))
     return _Steps(before, apply_run_event.dispatch(kind), after)
 

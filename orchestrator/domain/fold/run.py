@@ -1,4 +1,4 @@
-"""What each kind of event changes in the state of its run; `migrated` has those of migrations."""
+"""The changes that each kind of event makes to the state of its run; `fold.migration` has those of migrations."""
 
 from datetime import timedelta
 from functools import singledispatch
@@ -24,7 +24,7 @@ from orchestrator.domain.transitions import TASK_TRANSITIONS, apply_transition
 def apply_run_event(event: Event, state: RunState) -> None:
     """Change a state that the caller owns as one event says. Events that only tell a story change nothing.
 
-    Raises as `fold` does.
+    Raises as `fold_events` does.
     """
 
 

@@ -57,7 +57,7 @@ def record_failure_cost(state: RunState, event: ModelFailed) -> None:
 
 
 def record_work_time(state: RunState, event: Event, _at: datetime) -> None:
-    """Book when work at a task begins and ends, which the events `TIMED` tell; `state` has taken it in already."""
+    """Book when work at a task begins and ends, which the `TIMED_EVENTS` tell; `state` has taken it in already."""
     match event:
         case AttemptStarted(task=str(task)) | PlanningStarted(task=str(task)):
             state.task_begun_s.setdefault(task, state.wall_s)
@@ -69,7 +69,7 @@ def record_work_time(state: RunState, event: Event, _at: datetime) -> None:
 
 
 def record_question_time(state: RunState, event: ApprovalRequested | ApprovalDecided, at: datetime) -> None:
-    """When a question was put, or answered."""
+    """Record when a question was put, or answered."""
     if isinstance(event, ApprovalRequested):
         state.approval_asked_at[event.approval.item] = at
     else:
@@ -77,7 +77,7 @@ def record_question_time(state: RunState, event: ApprovalRequested | ApprovalDec
 
 
 def record_forge_checks(state: RunState, event: ChecksSeen, at: datetime) -> None:
-    """What the forge's checks say, and since when they are waited for."""
+    """Record the forge's checks, and since when they are waited for."""
     if state.forge_checks is None or (state.forge_checks.ref, state.forge_checks.commit) != (event.ref, event.commit):
         state.forge_checks_since = None
     state.forge_checks = event
@@ -99,7 +99,7 @@ def _book_risk(state: RunState, event: ModelFailed) -> None:
 
 
 def _asked(state: RunState, event: ModelReplied) -> str:
-    """The model as it was asked for: a reply may call it by another name."""
+    """Return the model by the name under which it was asked: a reply may call it by another."""
     called = state.open_intents.get(event.key)
     if isinstance(called, ModelCalled):
         return called.model

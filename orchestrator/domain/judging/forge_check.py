@@ -1,4 +1,4 @@
-"""What the checks of a forge say of a commit, and what follows from it. Pure."""
+"""Checks of a forge on a commit, and their meaning together. Pure."""
 
 from collections.abc import Iterable, Sequence
 from typing import Literal
@@ -16,7 +16,7 @@ _URL_CHARS = 500
 _ORDER = ("failed", "pending", "passed")
 
 ChecksOutcome = Literal["waits", "passed", "failed", "none", "late"]
-"""What the checks of a commit mean together: not yet known; green; red; there are none; not known in time."""
+"""The meaning of a commit's checks together: not yet known; green; red; there are none; not known in time."""
 
 
 class ForgeCheck(FrozenModel):
@@ -29,7 +29,7 @@ class ForgeCheck(FrozenModel):
 
 
 def limit_checks(checks: Iterable[ForgeCheck]) -> tuple[ForgeCheck, ...]:
-    """The checks as they are kept: in one order, of bounded size, without control characters.
+    """Return the checks in one order, of bounded size, without control characters.
 
     Of very many those go that passed, so that what is left never means more than all of them.
     """
@@ -49,7 +49,9 @@ def _bounded(check: ForgeCheck) -> ForgeCheck:
 def compute_checks_outcome(
     checks: Sequence[ForgeCheck], waited_s: float, *, longest_s: float, grace_s: float, is_steady: bool
 ) -> ChecksOutcome:
-    """What checks mean together. Nothing is decided while one is pending, so that all that is red is known at once.
+    """Return the meaning of checks together.
+
+    Nothing is decided while one is pending, so that all red ones are known at once.
 
     Args:
         checks: of one commit, as they were seen last.
@@ -76,12 +78,12 @@ def compute_checks_outcome(
 
 
 def list_check_names(checks: Iterable[ForgeCheck], state: str) -> tuple[str, ...]:
-    """The names of those in a state."""
+    """Return the names of the checks in a state."""
     return tuple(check.name for check in checks if check.state == state)
 
 
 def list_failure_reasons(checks: Iterable[ForgeCheck]) -> tuple[str, ...]:
-    """What speaks against the work, in words for those who are to mend it; empty where no check failed."""
+    """Return a line for each failed check, for those who are to repair the work; empty if none failed."""
     failed = [check for check in checks if check.state == "failed"]
     more = list_check_names(failed[_TOLD:], "failed")
     rest = [f"{len(more)} more of the forge's checks failed: {', '.join(more)}"] if more else []
@@ -94,7 +96,7 @@ def _red(check: ForgeCheck) -> str:
 
 
 def format_check_lines(checks: Sequence[ForgeCheck]) -> tuple[str, ...]:
-    """A line for each, for a judge: what fails says why, as far as there is room."""
+    """Return a line for each check, for a judge; failed ones give their reason as far as there is room."""
     with_words = [check for check in checks if check.state == "failed" and check.summary][:_TOLD]
     return tuple(
         f"{check.name}: {check.state}" + (f": {check.summary}" if check in with_words else "") for check in checks

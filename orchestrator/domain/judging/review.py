@@ -30,7 +30,7 @@ class LensView(StrEnum):
 
 
 class ReviewMaterial(FrozenModel):
-    """What a reviewer gets to see of a change.
+    """The part of a change that a reviewer gets to see.
 
     `places` are the lines that can be cited: the shown ones of either side by path, none where the file has no lines
     to show; then its path alone can be.
@@ -41,19 +41,19 @@ class ReviewMaterial(FrozenModel):
 
 
 def build_review_session_id(task: TaskId, number: int, lens: str) -> SessionId:
-    """The name of the conversation with a lens about an attempt."""
+    """Return the id of the conversation with a lens about an attempt."""
     return SessionId(f"review:{task}@{number}" + (f"/{lens}" if lens != FIRST_LENS else ""))
 
 
 def parse_session_lens(session: SessionId) -> str | None:
-    """The lens that a conversation is with; None if it is no review."""
+    """Return the lens of a conversation; None if it is no review."""
     if not session.startswith("review:"):
         return None
     return session.rpartition("@")[2].partition("/")[2] or FIRST_LENS
 
 
 def get_review_points(task: Task) -> Mapping[str, str]:
-    """The points of a task by id: its outcome, and `A1`, `A2`, … for its acceptance points."""
+    """Return the points of a task by id: its outcome, and `A1`, `A2`, … for its acceptance points."""
     numbered = {}
     for number, text in enumerate(task.acceptance, start=1):
         numbered[f"A{number}"] = text
@@ -63,7 +63,7 @@ def get_review_points(task: Task) -> Mapping[str, str]:
 def find_approval_problems(
     task: Task, findings: Sequence[PointFinding], shown: ReviewMaterial, checks: Sequence[str]
 ) -> tuple[str, ...]:
-    """What keeps findings from being an approval: each point needs one that says it is met, with evidence that exists.
+    """Return the reasons why findings are no approval: each point needs one that is met, with evidence that exists.
 
     Args:
         task: what was asked for.
@@ -94,7 +94,7 @@ def _problems(
 
 
 def _citation_problem(text: str, places: Mapping[str, tuple[LineRange, ...]], checks: Sequence[str]) -> str:
-    """Why a text is no evidence; empty if it names a check, a line that was shown, or a file without lines."""
+    """Return the reason why a text is no evidence; empty if it names a check, a shown line, or a file without lines."""
     if text in checks or places.get(text) == ():
         return ""
     cited = _CITED.fullmatch(text)

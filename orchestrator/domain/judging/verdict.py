@@ -44,7 +44,7 @@ class LensVote(FrozenModel):
 
 
 class Finding(FrozenModel):
-    """What a rule saw in a change; a blocking one keeps it from landing.
+    """A rule's remark on a change; a blocking one keeps it from landing.
 
     `is_granted` tells that it would have blocked, had the plan not granted that its file changes.
     """

@@ -14,7 +14,7 @@ from orchestrator.domain.migration.files import FileRecord, FileStatus, Tick
 from orchestrator.domain.run.state import RunState
 
 MAX_TICKS = 500
-"""How many ticks a run keeps at most."""
+"""The number of ticks that a run keeps at most."""
 TICK_MERGE_S = 1.0
 """Seconds of work within which moves of files belong to one tick."""
 
@@ -22,19 +22,19 @@ _DONE = {FileStatus.MERGED, FileStatus.NOTHING_TO_DO}
 
 
 def counts_sites(recipe: dict[str, Any] | None) -> bool:
-    """Whether a recipe counts sites. If it does not, each file stands for one."""
+    """Return True if a recipe counts sites. If it does not, each file stands for one."""
     return bool(recipe and recipe.get("scope", {}).get("site"))
 
 
 def get_found_weight(file: FileRecord, has_sites: bool = True) -> float:
-    """The weight of the sites that a file has on the base."""
+    """Return the weight of the sites that a file has on the base."""
     if not has_sites:
         return 1.0
     return file.weight or float(file.sites)
 
 
 def get_remaining_weight(file: FileRecord, has_sites: bool = True) -> float:
-    """The weight of the sites that a file still has on the PR branch; never more than were found."""
+    """Return the weight of the sites that a file still has on the PR branch; never more than were found."""
     if not has_sites:
         if file.status in _DONE:
             return 0.0
@@ -45,7 +45,7 @@ def get_remaining_weight(file: FileRecord, has_sites: bool = True) -> float:
 
 
 def sum_remaining_weight(state: RunState) -> float:
-    """The weight of all sites that remain."""
+    """Return the weight of all sites that remain."""
     has_sites = counts_sites(state.recipe)
     return round(sum(get_remaining_weight(file, has_sites) for file in state.files.values()), 6)
 
@@ -64,7 +64,7 @@ def record_tick(state: RunState, event: Event, at: datetime, before: FileRecord 
 
 
 def describe_tick_event(event: Event) -> str:
-    """What the burndown says at the tick of an event; empty for most."""
+    """Return the burndown's words for the tick of an event; empty for most."""
     match event:
         case migration.WaveStarted():
             return f"wave {event.number} ({event.wave})"
@@ -90,7 +90,7 @@ def _taken(state: RunState, at: datetime, said: str) -> Tick:
 
 
 def _moved(state: RunState, at: datetime, before: FileRecord, after: FileRecord) -> Tick:
-    """The tick after a file moved, made from the last one: there may be very many files."""
+    """Return the tick after a file moved, made from the last one: there may be very many files."""
     last, has_sites = state.burndown[-1], counts_sites(state.recipe)
     files = Counter(last.files)
     files.update({after.status.value: 1})
@@ -125,7 +125,7 @@ def _add(state: RunState, tick: Tick) -> None:
 
 
 def thin_ticks(ticks: Sequence[Tick], most: int) -> list[Tick]:
-    """At most so many ticks: the first, the last and all with a mark, and of the rest some, evenly over the work.
+    """Return at most `most` ticks: the first, the last and all with a mark, and some others, evenly over the work.
 
     Marks are left out only where there are more than `most` of them.
     """
@@ -143,13 +143,13 @@ def thin_ticks(ticks: Sequence[Tick], most: int) -> list[Tick]:
 
 
 def _evenly(places: Sequence[int], most: int) -> list[int]:
-    """Of these at most so many (two at least), the first and the last among them."""
+    """Return at most `most` of the places (two at least), the first and the last among them."""
     step = (len(places) - 1) / (max(most, 2) - 1)
     return list(dict.fromkeys(places[round(step * number)] for number in range(max(most, 2))))
 
 
 def _spread(ticks: Sequence[Tick], places: Iterable[int], room: int) -> list[int]:
-    """At most `room` of the places, no two of them in the same stretch of work."""
+    """Return at most `room` of the places, no two of them in the same stretch of work."""
     if room <= 0:
         return []
     begin, end = ticks[0].worked, ticks[-1].worked

@@ -1,4 +1,4 @@
-"""Where credentials usually lie, in a home directory and in a checkout."""
+"""Usual paths of credentials, in a home directory and in a checkout."""
 
 from fnmatch import fnmatchcase
 

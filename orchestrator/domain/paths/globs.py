@@ -10,14 +10,14 @@ _SET = re.compile(r"\[!?\^?(\]?[^\]]*)\]")
 
 
 def is_glob(text: str) -> bool:
-    """Whether a text is a glob that names files: no negation, no comment, no escape, no range that runs backwards."""
+    """Return True if a text is a glob of files: no negation, no comment, no escape, no range that runs backwards."""
     if not text.strip() or text[0] in "!#" or set(text) & {"\\", "\0", "\n"}:
         return False
     return all(first <= last for inside in _SET.findall(text) for first, last in _RANGE.findall(inside))
 
 
 def can_overlap(left: str, right: str) -> bool:
-    """Whether some path could match both globs; `**` stands for any number of directories.
+    """Return True if some path could match both globs; `**` stands for any number of directories.
 
     A glob covers everything below what it names, as in .gitignore.
     """
@@ -58,7 +58,7 @@ def _ends(name: str) -> tuple[str, str | None]:
 
 
 def matches_glob(glob: str, path: str) -> bool:
-    """Whether a glob matches exactly this path, or a directory that it lies in; `**` as in `overlap`."""
+    """Return True if a glob matches exactly this path, or a directory above it; `**` as in `can_overlap`."""
     return _path_fits(_segments(glob), _segments(path))
 
 

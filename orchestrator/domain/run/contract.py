@@ -41,12 +41,12 @@ class Contract(FrozenModel):
         return frozenset(criterion.id for criterion in self.criteria)
 
     def with_criteria(self, criteria: Iterable[Criterion]) -> "Contract":
-        """With more criteria at the end; none takes the place of one that is there."""
+        """Return the contract with more criteria at the end; none replaces an existing one."""
         added = tuple(criterion for criterion in criteria if criterion.id not in self.ids)
         return Contract(criteria=(*self.criteria, *added))
 
     def without_criterion(self, name: str) -> "Contract":
-        """With one criterion less."""
+        """Return the contract without one criterion."""
         return Contract(criteria=tuple(one for one in self.criteria if one.id != name))
 
 
@@ -59,7 +59,7 @@ def split_criterion(text: str) -> tuple[str, str]:
 
 
 def freeze_contract(before: Contract | None, after: Contract, granted: Collection[str]) -> Contract:
-    """The contract once it is frozen. It is frozen once; what people change later is recorded as their words.
+    """Return the frozen contract. It is frozen once; what people change later is recorded as their words.
 
     `granted` are ids of criteria that a person has let be added: old journals freeze the contract again for these.
 

@@ -1,4 +1,4 @@
-"""Where the criteria of a run stand: what was said of each, and what its command gave."""
+"""The status of a run's criteria: the newest finding on each, and the receipts of its command."""
 
 from dataclasses import dataclass
 
@@ -20,7 +20,7 @@ class CriterionStatus:
 
     @property
     def label(self) -> str:
-        """`met`, `not met`, or that there is no verdict yet."""
+        """The status in words: `met`, `not met`, or that there is no verdict yet."""
         if self.finding is None:
             return "not judged yet"
         if self.finding.met:
@@ -29,12 +29,12 @@ class CriterionStatus:
 
     @property
     def was_met_on_base(self) -> bool:
-        """Whether its command was green on the base."""
+        """True if its command was green on the base."""
         return self.before is not None and self.before.status == ReceiptStatus.COMPLETED and self.before.exit_code == 0
 
 
 def list_criterion_statuses(state: RunState) -> tuple[CriterionStatus, ...]:
-    """Every criterion of the contract; none for a migration, or before the contract is frozen."""
+    """Return the status of every criterion; none for a migration, or before the contract is frozen."""
     criteria = state.contract.criteria if state.contract else ()
     newest = state.iterations[-1].findings if state.iterations else ()
     found = {finding.id: finding for finding in newest}

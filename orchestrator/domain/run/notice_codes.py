@@ -4,7 +4,7 @@ from enum import StrEnum
 
 
 class NoticeCode(StrEnum):
-    """What a notice is about; its `subject` is the id of the step, check or run."""
+    """The topic of a notice; its `subject` is the id of the step, check or run."""
 
     SIDE_EFFECTS = "step-side-effects"
     NO_BATCHES = "step-no-batches"

@@ -20,7 +20,7 @@ _NAMES_SOMETHING = re.compile(r"[^\W_]")
 
 
 class PlanLimits(FrozenModel):
-    """What a plan at this place of the tree may hold: `depth` is the planner's own, counted from 0 at the root.
+    """The bounds of a plan at its place of the tree: `depth` is the planner's own, counted from 0 at the root.
 
     `left_usd` and `left_tokens` are what the planner's slice may still spend, None for no bound; `has_prices` is false
     when a price is unknown, so that dollars would bound nothing.
@@ -43,7 +43,7 @@ class Plan(FrozenModel):
 
 
 def check_plan(plan: Plan, limits: PlanLimits, taken: Sequence[str] = ()) -> tuple[str, ...]:
-    """Every problem of the plan, in words its planner can act on; empty when the plan may be carried out.
+    """Return every problem of the plan, in words its planner can act on; empty when the plan may be carried out.
 
     Args:
         plan: the drafts.
@@ -159,7 +159,7 @@ def _budget_problems(plan: Plan, limits: PlanLimits) -> Iterator[str]:
 
 
 def find_cycle(edges: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
-    """The keys of one circle of dependencies, first key repeated at the end; empty when there is none."""
+    """Return the keys of one cycle of dependencies, first key repeated at the end; empty when there is none."""
     try:
         TopologicalSorter(edges).prepare()
     except CycleError as circle:
@@ -168,7 +168,7 @@ def find_cycle(edges: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
 
 
 def _reachable(edges: Mapping[str, Sequence[str]]) -> dict[str, set[str]]:
-    """For every key, all keys it depends on, directly or through others."""
+    """Return for every key all keys it depends on, directly or through others."""
     reach: dict[str, set[str]] = {}
     for key in edges:
         seen: set[str] = set()

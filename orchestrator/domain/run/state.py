@@ -1,4 +1,4 @@
-"""What a run is at some moment: the fold of its events. Read it, never change it; `fold` makes it."""
+"""The state of a run: the fold of its events. Only `fold_events` makes and changes it."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -44,9 +44,9 @@ class TaskState(FrozenModel):
     reason: str = ""
     cause: EndCause | None = None
     retry: Retry | None = None
-    """What a person asked for, until the attempt that it leads to begins."""
+    """A person's request, until the attempt that it leads to begins."""
     earlier_attempts: int = 0
-    """How many attempts there were when a person last had it tried again: those count against no limit."""
+    """The number of attempts before a person last had it tried again: those count against no limit."""
 
     @property
     def attempt(self) -> Attempt | None:
@@ -73,12 +73,12 @@ class TaskState(FrozenModel):
 
     @property
     def unit(self) -> UnitId:
-        """The name under which the latest attempt stands in the queue."""
+        """The name of the latest attempt in the queue."""
         return build_unit_id(self.spec.id, self.attempt.number if self.attempt else 0)
 
     @property
     def ejection(self) -> UnitEjected | None:
-        """Why the queue ejected the latest attempt, if it did."""
+        """The queue's reason for ejecting the latest attempt, if it did."""
         latest = self.ejections[-1] if self.ejections else None
         if latest and latest.unit == self.unit:
             return latest
@@ -106,12 +106,12 @@ class SessionState(FrozenModel):
 
 
 def build_unit_id(task: TaskId, attempt: int) -> UnitId:
-    """`storage/index@2`: the second attempt at a task, as a unit of the queue."""
+    """Return the id of an attempt as a unit of the queue, such as `storage/index@2` for the second."""
     return UnitId(f"{task}@{attempt}")
 
 
 def parse_unit_task(unit: UnitId) -> TaskId:
-    """The task of a unit made by `unit_id`."""
+    """Return the task of a unit made by `build_unit_id`."""
     return TaskId(unit.rpartition("@")[0])
 
 
@@ -144,7 +144,7 @@ class RunState:
     pr: PrOpened | None = None
     """The pull request that was opened last, unless it was closed since."""
     forge_checks: ChecksSeen | None = None
-    """What the forge's checks said last of the commit that the pull request asks to merge."""
+    """The forge's latest checks of the commit that the pull request asks to merge."""
     forge_checks_since: datetime | None = None
     """Since when these are waited for; None where nobody waits, or a pause ended that."""
     merging: PrMerging | None = None
@@ -157,16 +157,16 @@ class RunState:
     overrides: tuple[dict[str, Any], ...] = ()
     """Settings that people changed since the run began, in order."""
     user_pause: str | None = None
-    """Who paused the run and why; nothing begins before it is continued."""
+    """The person who paused the run and the reason; nothing begins before it is continued."""
     cancel_reason: str = ""
-    """Who gave up the whole run and why."""
+    """The person who gave up the whole run and the reason."""
     rejudge_count: int = 0
-    """How often a person had a task tried again: what was or is being judged of the whole is to be judged anew."""
+    """The number of times a person had a task tried again: judgements of the whole from before are void."""
     tasks: dict[TaskId, TaskState] = field(default_factory=dict)
     sessions: dict[SessionId, SessionState] = field(default_factory=dict)
     receipts: dict[str, Receipt] = field(default_factory=dict)
     flaky: Counter[str] = field(default_factory=Counter)
-    """How often two runs on one tree disagreed on a test, by its id."""
+    """The number of times two runs on one tree disagreed on a test, by its id."""
     files: dict[str, FileRecord] = field(default_factory=dict)
     shards: dict[str, Shard] = field(default_factory=dict)
     waves: list[Wave] = field(default_factory=list)
@@ -185,9 +185,9 @@ class RunState:
     ref_history: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """By ref of a branch, the commits at which the run has put it, or was about to, in order; not its own PR branch."""
     burndown: list[Tick] = field(default_factory=list)
-    """What remained when: the last tick is how things are. See `domain.burndown`."""
+    """The remaining work over time: the last tick is the present state. See `domain.migration.burndown`."""
     inventory_at: datetime | None = None
-    """When the files of a migration were found: the burndown's ticks count from then."""
+    """The time at which the files of a migration were found: the burndown's ticks count from then."""
     revisions: list[RecipeRevised] = field(default_factory=list)
     """The recipes that a migration went on by after its first one."""
     step_seconds: dict[str, float] = field(default_factory=dict)
@@ -199,7 +199,7 @@ class RunState:
     open_intents: dict[str, Intent] = field(default_factory=dict)
     approval_asked_at: dict[str, datetime] = field(default_factory=dict)
     approval_answered_at: dict[str, datetime] = field(default_factory=dict)
-    """When the questions of `approvals` were put to people, and answered."""
+    """The times at which the questions of `approvals` were put to people, and answered."""
     stopped_calls: dict[str, str] = field(default_factory=dict)
     """Calls of tools that people had stopped, as `tool/SESSION/TURN/INDEX`, with the reason."""
     spent: Usage = field(default_factory=Usage)
@@ -221,7 +221,7 @@ class RunState:
     provider_pauses: dict[str, datetime] = field(default_factory=dict)
     """Until when providers asked not to be called, by quota pool."""
     policy_violations: list[PolicyViolation] = field(default_factory=list)
-    """What agents tried beyond their walls, in order; of very many the first."""
+    """The policy violations of agents, in order; of very many the first."""
     notified_through: dict[str, int] = field(default_factory=dict)
     """Channel → the last event that needs no notification on it any more."""
 
@@ -234,7 +234,7 @@ class RunState:
 
     @property
     def is_unsafe(self) -> bool:
-        """Whether commands of this run have, or at some time had, no sandbox around them."""
+        """True if commands of this run have, or at some time had, no sandbox around them."""
         settings = (self.started.settings if self.started else {}, *self.overrides)
         return any(one.get("hands", {}).get("without_sandbox") for one in settings)
 
@@ -251,7 +251,7 @@ class RunState:
         return [one for one in self.approvals.values() if one.is_open and not self._is_moot(one.approval)]
 
     def _is_moot(self, approval: Approval) -> bool:
-        """Whether it is about tasks that have ended, or about how things were before more was tried, landed or put."""
+        """Return True if its tasks have ended, or if tries, landings or later questions have overtaken it."""
         subject = approval.subject
         match approval.matter:
             case "sample":
@@ -273,7 +273,7 @@ class RunState:
         return task in self.tasks and self.tasks[task].status.is_terminal
 
     def _put_last(self, subject: str) -> str:
-        """The last of the questions whether a migration is to go on that are about this."""
+        """Return the last question on this subject whether a migration is to go on."""
         asked = []
         for one in self.approvals.values():
             if one.approval.matter == "sample":
@@ -282,14 +282,14 @@ class RunState:
 
     @property
     def unapproved_violations(self) -> list[PolicyViolation]:
-        """What agents tried beyond their walls, without asking for a tier where the user granted one."""
+        """The policy violations without a request for a tier that the user granted."""
         return [one for one in self.policy_violations if one.kind != "tier" or not self._was_granted(one.task)]
 
     def _was_granted(self, task: TaskId | None) -> bool:
         return task is not None and any(wish.decision == "approve" for wish in self.list_tier_requests(task))
 
     def list_tier_requests(self, task: TaskId) -> list[ApprovalState]:
-        """What the workers of a task asked for in tiers, oldest first."""
+        """Return the questions in which the workers of a task asked for tiers, oldest first."""
         asked = []
         for one in self.approvals.values():
             if one.approval.matter == "tier":
@@ -298,7 +298,7 @@ class RunState:
 
     @property
     def landed_units(self) -> frozenset[UnitId]:
-        """Everything that has landed."""
+        """All units that have landed."""
         return frozenset(unit for landing in self.landings for unit in landing.units)
 
     @property
@@ -316,32 +316,32 @@ class RunState:
         return 0
 
     def find_shard_of_file(self, path: str) -> Shard | None:
-        """The shard that a file of a migration is in."""
+        """Return the shard that holds a file of a migration."""
         return next((shard for shard in self.shards.values() if path in shard.files), None)
 
     def get_shard_status(self, shard: Shard) -> ShardStatus:
-        """Where a shard stands."""
+        """Return the status of a shard."""
         return shard.compute_status(self.files[path] for path in shard.files)
 
     def list_flaky_tests(self) -> list[tuple[str, int]]:
-        """The tests that were seen both ways on one tree, with the number of such trees, most first."""
+        """Return the tests with both outcomes on one tree, with the number of such trees, most first."""
         return sorted(self.flaky.items(), key=lambda item: (-item[1], item[0]))
 
     @property
     def test_runs(self) -> int:
-        """How often the harness ran a check; runs of its own tests in place of the project's are none."""
+        """The number of the harness's runs of checks, without those of its own tests in place of the project's."""
         return sum(receipt.kind != CANARY_CHECK for receipt in self.receipts.values())
 
     def iterate_lineage(self, task: TaskId | None) -> Iterator[TaskId]:
-        """A task and the tasks above it, up to the root; nothing for None or a task that does not exist."""
+        """Yield a task and the tasks above it, up to the root; nothing for None or a task that does not exist."""
         while task is not None and task in self.tasks:
             yield task
             task = self.tasks[task].spec.parent
 
     def iterate_children(self, parent: TaskId) -> Iterator[TaskState]:
-        """The tasks that a planner submitted, in order."""
+        """Yield the tasks that a planner submitted, in order."""
         return (task for task in self.tasks.values() if task.spec.parent == parent)
 
     def get_baseline_receipts(self) -> Mapping[str, Receipt]:
-        """Check id → the receipt of that check on the base tree."""
+        """Return the receipts on the base tree by the id of their check."""
         return {self.receipts[key].check: self.receipts[key] for key in self.baseline}

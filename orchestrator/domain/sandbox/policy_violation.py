@@ -1,4 +1,4 @@
-"""What an agent tried beyond its walls: told of each tool's use by its words, by what refused it, or by the kernel."""
+"""Policy violations of agents, found in a tool's use by its words, by what refused it, or by the kernel."""
 
 import json
 import re
@@ -53,7 +53,7 @@ class PolicyViolation(FrozenModel):
 def find_policy_violations(
     called: ToolCalled, returned: ToolReturned, attempt: int, repository: str
 ) -> Iterator[PolicyViolation]:
-    """What one use of a tool tried beyond the walls, each kind once; nothing at all for almost every use.
+    """Yield the policy violations that one use of a tool tried, each kind once; none for almost every use.
 
     Args:
         called: the tool with its arguments, of which a long text's beginning is looked at.
@@ -110,13 +110,13 @@ def _in_shell(called: ToolCalled, returned: ToolReturned) -> Iterator[_Seen]:
 
 @lru_cache(_REMEMBERED)
 def _meant(arguments: str) -> tuple[str, tuple[QuotedViolation, ...]]:
-    """The command that a shell's arguments hold, and what it means to do beyond the walls."""
+    """Return the command in a shell's arguments, and the violations that its words show."""
     command = _argument(arguments, "command")
     return command, find_command_violations(command)
 
 
 def _is_allowed(kind: ViolationKind, tier: Tier | None) -> bool:
-    """Whether the user granted that to this command."""
+    """Return True if the user granted that to this command."""
     return tier == Tier.EVERYTHING and kind in {"network", "push"}
 
 
@@ -134,7 +134,7 @@ def _by_file_tool(called: ToolCalled, returned: ToolReturned, repository: str) -
 
 
 def _ending(returned: ToolReturned) -> str:
-    """What the shell tool says first of how the command ended."""
+    """Return the shell tool's first words on the command's end."""
     head = _HEAD.match(returned.observation.head)
     if head is None:
         if returned.ok:
@@ -151,7 +151,7 @@ def _arguments(called: ToolCalled) -> str:
 
 
 def _argument(head: str, name: str) -> str:
-    """An argument as text; of arguments too long to stand in the event as a whole, what can be seen of them."""
+    """Return an argument as text; of arguments cut short in the event, the text that is left."""
     for whole in (head, f'{head}"}}', f'{head[:-1]}"}}'):
         try:
             arguments = decode_json(whole)

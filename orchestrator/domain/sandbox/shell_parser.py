@@ -34,7 +34,7 @@ class SimpleCommand(NamedTuple):
 
 
 def split_shell_commands(line: str, depth: int = 0) -> Iterator[SimpleCommand]:
-    """The simple commands of a command line, those in substitutions and in `sh -c` too, in no exact order.
+    """Yield the simple commands of a command line, those in substitutions and in `sh -c` too, in no exact order.
 
     What a here-document puts into a file is text and no command.
     """
@@ -43,7 +43,7 @@ def split_shell_commands(line: str, depth: int = 0) -> Iterator[SimpleCommand]:
 
 
 def _document(found: re.Match[str]) -> str:
-    """A here-document as part of the line it is given to, if that line runs it."""
+    """Return a here-document as part of the line it is given to, if that line runs it."""
     first, _, more, body = found.groups()
     is_text = re.match(r"\s*(?:cat|tee)\b", first) is not None
     if is_text:
@@ -89,7 +89,7 @@ def _unwrapped(text: str) -> str:
 
 
 def _env_command(given: str) -> str:
-    """What `env` is to run; empty if it only prints."""
+    """Return the command that `env` is to run; empty if it only prints."""
     given = given.strip()
     while found := _ENV_OPTION.match(given) or _ASSIGNMENT.match(given):
         given = given[found.end() :]

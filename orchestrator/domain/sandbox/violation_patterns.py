@@ -1,4 +1,4 @@
-"""What a command means to do beyond its walls, by its words: a table of recognisers, kept narrow.
+"""Patterns of commands that break the sandbox policy by their words: a table of recognisers, kept narrow.
 
 Words prove nothing: a command may do otherwise than it reads, and none of this stops it. It is for the report, where
 a false alarm costs trust. So `env FOO=1 make`, `git remote -v`, `curl http://localhost:8000` or `grep -r "curl" docs`
@@ -46,7 +46,7 @@ _EXCERPT = 200
 
 
 def find_command_violations(command: str) -> tuple[QuotedViolation, ...]:
-    """What a command line means to do beyond the walls: each kind at most once, with the words that say so."""
+    """Return the violations that a command line shows: each kind at most once, with the words that show it."""
     seen: dict[ViolationKind, str] = {}
     assigned = frozenset(re.findall(r"\b([A-Z_0-9]+)=", command))
     for one in split_shell_commands(command):
@@ -56,7 +56,7 @@ def find_command_violations(command: str) -> tuple[QuotedViolation, ...]:
 
 
 def find_path_violation(path: str, repository: str) -> ViolationKind | None:
-    """What the path of a file tool means to reach beyond the workspace; None for an ordinary one.
+    """Return the kind of violation that a file tool's path shows; None for an ordinary path.
 
     An absolute path into the user's own checkout `repository` is only clumsy.
     """
@@ -98,7 +98,7 @@ _PATTERNS: tuple[tuple[ViolationKind, re.Pattern[str]], ...] = (
 
 
 def _prints_environment(rest: str) -> ViolationKind | None:
-    """`env` without a command, `printenv` of everything or of a secret, `export -p`, `declare -x`."""
+    """Return "environment" for `env` without a command, `printenv` of everything or of a secret, `export -p`, `declare -x`."""
     words = []
     for word in rest.split():
         if not word.startswith((">", "2>")):
@@ -115,7 +115,7 @@ def _prints_variables(rest: str) -> ViolationKind | None:
 
 
 def _goes_out(rest: str) -> ViolationKind | None:
-    """A program of the network that is given somewhere to go, and not only this machine."""
+    """Return "network" for a network program with an argument that is not only this machine."""
     where = []
     for word in rest.split():
         if not word.startswith("-"):

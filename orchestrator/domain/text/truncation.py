@@ -1,4 +1,4 @@
-"""What a tool's output looks like to a model: bounded, cut between lines, with nothing invisible in it."""
+"""Tools' output for models: bounded, cut between lines, with nothing invisible in it."""
 
 import re
 
@@ -28,7 +28,7 @@ class TruncatedText(FrozenModel):
 
 
 def truncate_text(text: str, limit_chars: int = LIMIT_CHARS) -> TruncatedText:
-    """The text if it is short, else its head and tail with a line between them that says what was left out.
+    """Return the text if it is short, else its head and tail with a line between them that says what was left out.
 
     Colours are dropped, other control characters are shown as symbols, and lines of more than `LINE_CHARS` characters
     are cut. A limit below 200 characters counts as 200.
@@ -47,7 +47,7 @@ def truncate_text(text: str, limit_chars: int = LIMIT_CHARS) -> TruncatedText:
 
 
 def truncate_bytes(head: bytes, tail: bytes, total: int, limit_chars: int = LIMIT_CHARS) -> TruncatedText:
-    """The same for an output of `total` bytes of which only the first and last ones were read; they may overlap."""
+    """Return the same for an output of `total` bytes of which only the first and last were read; they may overlap."""
     if len(head) + len(tail) >= total:
         return truncate_text((head + tail[len(head) + len(tail) - total :]).decode("utf-8", "replace"), limit_chars)
     first = _shortened(_PARTIAL_END.sub(b"", head).decode("utf-8", "replace"))
@@ -58,7 +58,7 @@ def truncate_bytes(head: bytes, tail: bytes, total: int, limit_chars: int = LIMI
 
 
 def show_control_characters(text: str) -> str:
-    """The text with `\\n` line ends and without colours; other characters that are not seen are shown as symbols."""
+    """Return the text with `\\n` line ends and without colours; other invisible characters become symbols."""
     return _INVISIBLE.sub(_symbol, _STYLING.sub("", text.replace("\r\n", "\n")))
 
 
@@ -84,7 +84,7 @@ def _cut_line(line: str) -> str:
 
 
 def _ends(first: str, last: str, limit: int) -> tuple[str, str]:
-    """The head of one text and the tail of another that together leave room for the line between them.
+    """Return the head of one text and the tail of another that together leave room for the line between them.
 
     Each is cut at a line boundary, unless that would cost more than half of it.
     """
