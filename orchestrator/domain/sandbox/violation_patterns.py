@@ -98,7 +98,7 @@ _PATTERNS: tuple[tuple[ViolationKind, re.Pattern[str]], ...] = (
 
 
 def _prints_environment(rest: str) -> ViolationKind | None:
-    """Return "environment" for `env` without a command, `printenv` of everything or of a secret, `export -p`, `declare -x`."""
+    """Return "environment" for `env` without a command, and for `printenv` of everything or of a secret."""
     words = []
     for word in rest.split():
         if not word.startswith((">", "2>")):
