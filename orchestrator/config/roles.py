@@ -21,7 +21,7 @@ class Fallback(FrozenModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _is_name(cls, data: object) -> object:
+    def _expand_name(cls, data: object) -> object:
         if isinstance(data, str):
             return {"model": data}
         return data
@@ -62,7 +62,7 @@ class WorkerSettings(ModelSettings):
 
     @model_validator(mode="before")
     @classmethod
-    def _variants_inherit(cls, data: dict[str, Any]) -> dict[str, Any]:
+    def _inherit_settings(cls, data: dict[str, Any]) -> dict[str, Any]:
         base = {}
         for key, value in data.items():
             if key not in {"variants", "description", "tier"}:
@@ -99,7 +99,7 @@ class LensSettings(FrozenModel):
     fallbacks: tuple[Fallback, ...] | None = None
 
     @model_serializer(mode="wrap")
-    def _without_unset(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+    def _dump_own_settings(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """Return a lens without what it inherits, so that this may still change."""
         return {key: value for key, value in dump(self).items() if value is not None}
 
@@ -120,7 +120,7 @@ class JudgeSettings(ModelSettings):
     lenses: dict[_LensName, LensSettings] = Field(default_factory=dict)
 
     @model_validator(mode="after")
-    def _is_reviewed(self) -> "JudgeSettings":
+    def _require_reviewer(self) -> "JudgeSettings":
         if all(lens.when != "always" for lens in (self.lenses or _ONE_LENS).values()):
             raise ValueError("one of the lenses has to be asked always, or nobody might review a change")
         return self
@@ -144,7 +144,7 @@ class RoleSettings(FrozenModel):
     judge: JudgeSettings
 
     @model_validator(mode="after")
-    def _is_no_blanket(self) -> "RoleSettings":
+    def _refuse_blanket_tier(self) -> "RoleSettings":
         if Tier.EVERYTHING in (self.planner.tier, self.worker.tier):
             raise ValueError("tier 3 is granted to single tasks only: hands.tiers, or `orchestrate approve`")
         return self

@@ -27,9 +27,9 @@ _BOUNDS = (
 
 def find_schema_node(schema: Schema, key: Sequence[str | int]) -> Schema | None:
     """Return the part of the schema that describes the value at `key`; None if it has no such part."""
-    node: Schema | None = _whole(schema, schema)
+    node: Schema | None = _resolve_reference(schema, schema)
     for part in key:
-        node = node and _below(schema, node, part)
+        node = node and _find_child_node(schema, node, part)
     return node
 
 
@@ -39,12 +39,12 @@ def drop_definition_names(schema: Schema, key: Sequence[str | int]) -> tuple[str
     return tuple(part for part in key if part not in names)
 
 
-def _below(schema: Schema, node: Schema, part: str | int) -> Schema | None:
+def _find_child_node(schema: Schema, node: Schema, part: str | int) -> Schema | None:
     for one in node.get("oneOf", ()):
         if one.get("$ref") == f"#/$defs/{part}":
-            return _whole(schema, one)
+            return _resolve_reference(schema, one)
     for one in node.get("anyOf", (node,)):
-        whole = _whole(schema, one)
+        whole = _resolve_reference(schema, one)
         if isinstance(part, int):
             below = whole.get("items")
         else:
@@ -52,11 +52,11 @@ def _below(schema: Schema, node: Schema, part: str | int) -> Schema | None:
         if below is None and isinstance(part, str) and isinstance(whole.get("additionalProperties"), dict):
             below = whole["additionalProperties"]
         if below is not None:
-            return _whole(schema, below)
+            return _resolve_reference(schema, below)
     return None
 
 
-def _whole(schema: Schema, node: Schema) -> Schema:
+def _resolve_reference(schema: Schema, node: Schema) -> Schema:
     """Return the node, or the definition that it refers to."""
     if "$ref" not in node:
         return node
@@ -89,11 +89,11 @@ def _describe_alternatives(schema: Schema, alternatives: Sequence[Schema]) -> st
 
 def describe_allowed_values(schema: Schema, node: Schema) -> str:
     """Return in words the allowed values; empty where the schema does not say."""
-    whole = _whole(schema, node)
+    whole = _resolve_reference(schema, node)
     if "anyOf" in whole:
         return _describe_alternatives(schema, whole["anyOf"])
     if "const" in whole or "enum" in whole:
-        return _either([f"{value!r}" for value in whole.get("enum", [whole.get("const")])])
+        return _join_alternatives([f"{value!r}" for value in whole.get("enum", [whole.get("const")])])
     if whole.get("type") == "array":
         inner = describe_allowed_values(schema, whole.get("items", {}))
         if whole.get("minItems"):
@@ -113,7 +113,7 @@ def describe_allowed_values(schema: Schema, node: Schema) -> str:
     return " ".join(part for part in (words, " and ".join(bounds)) if part)
 
 
-def _either(values: Sequence[str]) -> str:
+def _join_alternatives(values: Sequence[str]) -> str:
     if len(values) == 1:
         return values[0]
     return f"{', '.join(values[:-1])} or {values[-1]}"

@@ -22,8 +22,15 @@ TomlKey = tuple[str | int, ...]
 
 _HEADER = re.compile(r"\s*(\[\[?)([^\[\]]+)\]\]?\s*(?:#.*)?$")
 _ASSIGNMENT = re.compile(r"\s*((?:[A-Za-z0-9_-]+|\"[^\"]*\"|'[^']*')(?:\s*\.\s*(?:[A-Za-z0-9_-]+|\"[^\"]*\"))*)\s*=")
-_OF_PYTHON = {"bool_parsing", "int_parsing", "int_from_float", "float_parsing", "string_pattern_mismatch", "too_short"}
-_OF_PYTHON |= {"date_parsing", "date_from_datetime_parsing", "date_from_datetime_inexact"}
+_PYTHON_WORDED = {
+    "bool_parsing",
+    "int_parsing",
+    "int_from_float",
+    "float_parsing",
+    "string_pattern_mismatch",
+    "too_short",
+}
+_PYTHON_WORDED |= {"date_parsing", "date_from_datetime_parsing", "date_from_datetime_inexact"}
 """Problems of which pydantic speaks in the words of Python or of regular expressions."""
 _PART = re.compile(r"[A-Za-z0-9_-]+|\"[^\"]*\"|'[^']*'")
 
@@ -46,27 +53,27 @@ def read_toml(path: Path) -> dict[str, Any]:
 
 def find_key_line(source: str, key: TomlKey) -> int | None:
     """Return the 1-based line of `key`, or of the nearest table around it; None if there is neither."""
-    lines = _key_lines(source)
+    lines = _find_key_lines(source)
     for length in range(len(key), 0, -1):
         if key[:length] in lines:
             return lines[key[:length]]
     return None
 
 
-def _key_lines(source: str) -> dict[TomlKey, int]:
+def _find_key_lines(source: str) -> dict[TomlKey, int]:
     found: dict[TomlKey, int] = {}
     counts: dict[TomlKey, int] = {}
     table: TomlKey = ()
     for number, line in enumerate(source.splitlines(), start=1):
         if header := _HEADER.match(line):
-            table = _open_table(header[1] == "[[", _parts(header[2]), counts)
+            table = _open_table(header[1] == "[[", _split_key(header[2]), counts)
             found.setdefault(table, number)
         elif assignment := _ASSIGNMENT.match(line):
-            found.setdefault((*table, *_parts(assignment[1])), number)
+            found.setdefault((*table, *_split_key(assignment[1])), number)
     return found
 
 
-def _parts(text: str) -> TomlKey:
+def _split_key(text: str) -> TomlKey:
     return tuple(part.strip("\"'") for part in _PART.findall(text))
 
 
@@ -85,25 +92,27 @@ def _open_table(is_array: bool, name: TomlKey, counts: dict[TomlKey, int]) -> To
 def describe_toml_errors(error: ValidationError, path: Path, source: str, model: type[BaseModel]) -> str:
     """Return pydantic's problems with a `model`, one a line: file, line, key, what is wrong, what is allowed."""
     schema, problems = model.model_json_schema(by_alias=True), error.errors()
-    told = [problem for problem in problems if not _only_follows(problem, problems)]
-    told.sort(key=lambda problem: find_key_line(source, drop_definition_names(schema, _key(problem))) or 0)
-    return "\n".join(_describe_one(_key(problem), problem, f"{path}", source, schema) for problem in told)
+    told = [problem for problem in problems if not _is_consequence(problem, problems)]
+    told.sort(key=lambda problem: find_key_line(source, drop_definition_names(schema, _get_problem_key(problem))) or 0)
+    return "\n".join(
+        _describe_problem(_get_problem_key(problem), problem, f"{path}", source, schema) for problem in told
+    )
 
 
-def _key(problem: ErrorDetails) -> TomlKey:
+def _get_problem_key(problem: ErrorDetails) -> TomlKey:
     """Return the key of the problem: its context may name one below the table that was checked."""
     below: TomlKey = problem.get("ctx", {}).get("key", ())
     return (*problem["loc"], *below)
 
 
-def _only_follows(problem: ErrorDetails, problems: Sequence[ErrorDetails]) -> bool:
+def _is_consequence(problem: ErrorDetails, problems: Sequence[ErrorDetails]) -> bool:
     """Return True if a list is too short only because of problems in its entries."""
     key = problem["loc"]
     inside = (other["loc"] for other in problems if len(other["loc"]) > len(key))
     return problem["type"] == "too_short" and any(other[: len(key)] == key for other in inside)
 
 
-def _describe_one(key: TomlKey, problem: ErrorDetails, path: str, source: str, schema: Schema) -> str:
+def _describe_problem(key: TomlKey, problem: ErrorDetails, path: str, source: str, schema: Schema) -> str:
     written = drop_definition_names(schema, key)
     line = find_key_line(source, written)
     where = f"{path}:{line}" if line else path
@@ -115,7 +124,7 @@ def _describe_one(key: TomlKey, problem: ErrorDetails, path: str, source: str, s
             return f"{where}: unknown key {name}{suggest_known_keys(schema, key)}"
         case "missing":
             return f"{where}: {name} is missing{f'; it is {allowed}' if allowed else ''}"
-        case kind if allowed and (kind in _OF_PYTHON or kind.endswith("_type")):
+        case kind if allowed and (kind in _PYTHON_WORDED or kind.endswith("_type")):
             return f"{where}: {name}: Input should be {allowed}"
         case _:
             return ": ".join(filter(None, (where, name, problem["msg"].removeprefix("Value error, "))))

@@ -35,13 +35,13 @@ RUN_END_OCCURRENCE = "end"
 _WITHOUT_PATHS = frozenset({"before_run", "after_run", "before_turn", "after_turn", "before_attempt"})
 
 
-def _listed(value: object) -> object:
+def _wrap_text(value: object) -> object:
     if isinstance(value, str):
         return (value,)
     return value
 
 
-GlobList = Annotated[tuple[str, ...], BeforeValidator(_listed)]
+GlobList = Annotated[tuple[str, ...], BeforeValidator(_wrap_text)]
 
 
 class HookMatch(FrozenModel):
@@ -52,7 +52,7 @@ class HookMatch(FrozenModel):
     path: GlobList = ()
 
     @model_validator(mode="after")
-    def _globs(self) -> "HookMatch":
+    def _check_globs(self) -> "HookMatch":
         for glob in (*self.tool, *self.task, *self.path):
             if not is_glob(glob):
                 raise ValueError(f"{glob!r} is no glob")
@@ -62,7 +62,7 @@ class HookMatch(FrozenModel):
 class Hook(FrozenModel):
     """One `[[hooks]]` table. `on_error` None means: veto at before_* points, ignore at after_* points."""
 
-    on: Annotated[tuple[HookPoint, ...], BeforeValidator(_listed), Field(min_length=1)]
+    on: Annotated[tuple[HookPoint, ...], BeforeValidator(_wrap_text), Field(min_length=1)]
     run: Annotated[str, Field(min_length=1, pattern=r"^[^\x00]*[^\s\x00][^\x00]*$")]
     match: HookMatch = HookMatch()
     timeout_s: Annotated[float, Field(gt=0)] = 60.0
@@ -70,7 +70,7 @@ class Hook(FrozenModel):
     on_error: Literal["veto", "ignore"] | None = None
 
     @model_validator(mode="after")
-    def _fits(self) -> "Hook":
+    def _check_points(self) -> "Hook":
         for point in self.on:
             if self.match.tool and not point.endswith("_tool"):
                 raise ValueError(f"match.tool can only be given for before_tool and after_tool, not for {point}")
@@ -100,12 +100,12 @@ def is_hook_applicable(hook: Hook, point: HookPoint, tasks: Iterable[str], tool:
     return (
         point in hook.on
         and (not match.tool or any(fnmatchcase(tool, glob) for glob in match.tool))
-        and (not match.task or _any_fits(match.task, tasks))
-        and (not match.path or _any_fits(match.path, paths))
+        and (not match.task or _matches_any(match.task, tasks))
+        and (not match.path or _matches_any(match.path, paths))
     )
 
 
-def _any_fits(globs: Iterable[str], names: Iterable[str]) -> bool:
+def _matches_any(globs: Iterable[str], names: Iterable[str]) -> bool:
     names = tuple(names)
     return any(matches_glob(glob, name) for glob in globs for name in names)
 
@@ -124,12 +124,12 @@ def parse_hook_answer(
         stderr: its standard error, the reason where it vetoes by exit code.
     """
     if exit_code == VETO_EXIT_CODE:
-        return HookAnswer(decision="veto", reason=_reason(stderr, stdout) or "it gave no reason")
+        return HookAnswer(decision="veto", reason=_find_reason(stderr, stdout) or "it gave no reason")
     if exit_code != 0:
-        said = _reason(stderr, stdout)
+        said = _find_reason(stderr, stdout)
         why = (trouble or f"exit code {exit_code}") + (f": {said}" if said else "")
-        return _failure(hook, point, f"it failed ({why})")
-    told = _object(stdout)
+        return _build_failure(hook, point, f"it failed ({why})")
+    told = _parse_object(stdout)
     if told is None or "decision" not in told:
         return HookAnswer(decision="allow")
     decision, reason = told["decision"], told.get("reason") or "it gave no reason"
@@ -137,18 +137,20 @@ def parse_hook_answer(
         return HookAnswer(decision="allow", reason=str(told.get("reason") or "")[:REASON_CHARS])
     if decision in ("veto", "stop"):
         return HookAnswer(decision=decision, reason=str(reason)[:REASON_CHARS])
-    return _failure(hook, point, f'it answered "decision": {json.dumps(decision)}, which is none of allow, veto, stop')
+    return _build_failure(
+        hook, point, f'it answered "decision": {json.dumps(decision)}, which is none of allow, veto, stop'
+    )
 
 
-def _failure(hook: Hook, point: HookPoint, why: str) -> HookAnswer:
+def _build_failure(hook: Hook, point: HookPoint, why: str) -> HookAnswer:
     return HookAnswer(decision="veto" if hook.vetoes_on_error(point) else "failed", reason=why[:REASON_CHARS])
 
 
-def _reason(*texts: str) -> str:
+def _find_reason(*texts: str) -> str:
     return next((text.strip()[-REASON_CHARS:] for text in texts if text.strip()), "")
 
 
-def _object(text: str) -> dict[str, Any] | None:
+def _parse_object(text: str) -> dict[str, Any] | None:
     try:
         value = decode_json(text)
     except ValueError:

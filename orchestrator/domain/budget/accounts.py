@@ -44,8 +44,8 @@ class Accounts:
     def get_run_account(self, held_back: float = 0.0) -> Account:
         """Return the account of the whole run, without the share that is held back."""
         state = self._state
-        name = f"the run{_kept(held_back)}"
-        reserved = self._reserved(lambda _: True)
+        name = f"the run{_describe_reserve(held_back)}"
+        reserved = self._sum_reserved(lambda _: True)
         return Account(
             name, self._limits.reduce_by_share(held_back), state.spent, state.at_risk, reserved, state.wall_s
         )
@@ -58,7 +58,7 @@ class Accounts:
             self._limits.roles.get(role, Limit()),
             state.spent_by_role.get(role, NO_USAGE),
             state.at_risk_by_role.get(role, NO_USAGE),
-            self._reserved(lambda called: called.role == role),
+            self._sum_reserved(lambda called: called.role == role),
             state.call_s_by_role.get(role, 0.0),
             config_path=("roles", role),
         )
@@ -67,11 +67,11 @@ class Accounts:
         """Return the account of one model, named as configured."""
         state = self._state
         return Account(
-            f"model {model}{_kept(held_back)}",
+            f"model {model}{_describe_reserve(held_back)}",
             self._limits.models.get(model, Limit()).reduce_by_share(held_back),
             state.spent_by_model.get(model, NO_USAGE),
             state.at_risk_by_model.get(model, NO_USAGE),
-            self._reserved(lambda called: called.model == model),
+            self._sum_reserved(lambda called: called.model == model),
             state.call_s_by_model.get(model, 0.0),
             config_path=("models", model),
         )
@@ -88,15 +88,16 @@ class Accounts:
             Usage.sum_of(self._reserved_by_node.get(task, ())),
             0.0 if begun_s is None else state.task_ended_s.get(task, state.wall_s) - begun_s,
             is_task=True,
-            is_from_planner=not self._usual(spec).usd and not state.files,  # a step's limit is its recipe's
+            is_from_planner=not self._get_configured_limit(spec).usd
+            and not state.files,  # a step's limit is its recipe's
         )
 
     def get_task_limit(self, task: TaskId) -> Limit:
         """Return the tighter of two limits of a task: the configuration's and its planner's."""
         spec = self._state.tasks[task].spec
-        return self._usual(spec).tighten_to(spec.budget_usd, spec.budget_tokens)
+        return self._get_configured_limit(spec).tighten_to(spec.budget_usd, spec.budget_tokens)
 
-    def _usual(self, task: Task) -> Limit:
+    def _get_configured_limit(self, task: Task) -> Limit:
         if task.id == ROOT_TASK:
             return Limit()
         if task.kind == "leaf":
@@ -119,7 +120,7 @@ class Accounts:
         tokens = [rest[1] for rest in rests if rest[1] is not None]
         return min(usd, default=None), min(tokens, default=None)
 
-    def _reserved(self, covers: Callable[[ModelCalled], bool]) -> Usage:
+    def _sum_reserved(self, covers: Callable[[ModelCalled], bool]) -> Usage:
         return Usage.sum_of(called.reserved for called in self._open if covers(called))
 
     @cached_property
@@ -131,7 +132,7 @@ class Accounts:
         return found
 
 
-def _kept(share: float) -> str:
+def _describe_reserve(share: float) -> str:
     if share:
         return f" ({share:.0%} of it is kept for the judge)"
     return ""

@@ -42,7 +42,9 @@ class Limit(FrozenModel):
 
     def tighten_to(self, usd: float | None, tokens: int | None) -> "Limit":
         """Return the tighter of this limit and what a planner gave; None gives nothing."""
-        return self.model_copy(update={"usd": _tighter(self.usd, usd), "tokens": _tighter(self.tokens, tokens)})
+        return self.model_copy(
+            update={"usd": _pick_tighter(self.usd, usd), "tokens": _pick_tighter(self.tokens, tokens)}
+        )
 
     def reduce_by_share(self, share: float) -> "Limit":
         """Return the limit for others when a share is held back; nothing is held back of small counts."""
@@ -121,19 +123,19 @@ def find_budget_refusal(accounts: Iterable[Account], wanted: Usage) -> BudgetRef
 
     A limit that can never be kept again goes before one that only has to wait.
     """
-    refusals = [refusal for account in accounts if (refusal := _refusal(account, wanted)) is not None]
+    refusals = [refusal for account in accounts if (refusal := _check_account(account, wanted)) is not None]
     return min(refusals, key=lambda refusal: refusal.fit is BudgetFit.LATER, default=None)
 
 
-def _refusal(account: Account, wanted: Usage) -> BudgetRefusal | None:
+def _check_account(account: Account, wanted: Usage) -> BudgetRefusal | None:
     limit, booked = account.limit, account.booked
     if limit.wall_s and account.wall_s >= limit.wall_s:
         reason = f"the time budget of {limit.wall_s:,.0f} s for {account.name} is spent ({account.wall_s:,.0f} s)"
         return BudgetRefusal(account, BudgetFit.NO, reason)
     sizes = [
-        _Size("USD", Decimal(str(limit.usd)), booked.cost_usd, account.reserved.cost_usd, wanted.cost_usd),
-        _Size("token", Decimal(limit.tokens), booked.tokens, account.reserved.tokens, wanted.tokens),
-        _Size("call", Decimal(limit.calls), booked.calls, account.reserved.calls, wanted.calls),
+        _BudgetDimension("USD", Decimal(str(limit.usd)), booked.cost_usd, account.reserved.cost_usd, wanted.cost_usd),
+        _BudgetDimension("token", Decimal(limit.tokens), booked.tokens, account.reserved.tokens, wanted.tokens),
+        _BudgetDimension("call", Decimal(limit.calls), booked.calls, account.reserved.calls, wanted.calls),
     ]
     for fit in (BudgetFit.NO, BudgetFit.LATER):
         if full := next((size for size in sizes if size.fit is fit), None):
@@ -147,7 +149,7 @@ def _refusal(account: Account, wanted: Usage) -> BudgetRefusal | None:
 
 
 @dataclass(frozen=True)
-class _Size:
+class _BudgetDimension:
     """One dimension of one limit."""
 
     unit: str
@@ -167,19 +169,19 @@ class _Size:
         return BudgetFit.LATER
 
     def describe_refusal(self, name: str) -> str:
-        amount = f"the {self.unit} budget of {self._shown(self.limit)} for {name}"
+        amount = f"the {self.unit} budget of {self._format_amount(self.limit)} for {name}"
         if self.booked >= self.limit:
-            return f"{amount} is spent ({self._shown(self.booked)})"
-        parts = f"{self._shown(self.booked)} spent, up to {self._shown(self.wanted)} wanted"
+            return f"{amount} is spent ({self._format_amount(self.booked)})"
+        parts = f"{self._format_amount(self.booked)} spent, up to {self._format_amount(self.wanted)} wanted"
         return f"{amount} does not cover another call ({parts})"
 
-    def _shown(self, amount: Decimal | int) -> str:
+    def _format_amount(self, amount: Decimal | int) -> str:
         if self.unit == "USD":
             return format_exact_dollars(amount)
         return f"{int(amount):,}"
 
 
-def _tighter(one: float, other: float | None) -> float:
+def _pick_tighter(one: float, other: float | None) -> float:
     if not other:
         return one
     if one:

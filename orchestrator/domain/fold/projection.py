@@ -34,36 +34,36 @@ def fold_events(events: Iterable[RecordedEvent], onto: RunState | None = None) -
 def apply_recorded_event(state: RunState, recorded: RecordedEvent) -> None:
     """Apply one event to a state that the caller owns."""
     event, at = recorded.event, recorded.at
-    steps = _steps(type(event))
-    for book in steps.before:
-        book(state, event, at)
+    steps = _find_steps(type(event))
+    for record in steps.before:
+        record(state, event, at)
     moved = state.files.get(event.path) if isinstance(event, migration.FileMoved) else None
     steps.apply(event, state)
     state.seq, state.last_at = recorded.seq, at
-    for book in steps.after:
-        book(state, event, at)
+    for record in steps.after:
+        record(state, event, at)
     record_tick(state, event, at, moved)
 
 
-_Book: TypeAlias = Callable[[RunState, Any, datetime], None]
+_Recorder: TypeAlias = Callable[[RunState, Any, datetime], None]
 _Kinds: TypeAlias = type[Event] | tuple[type[Event], ...]
 
 
 class _Steps(NamedTuple):
     """The functions for events of a kind: before they are applied, when they are, and afterwards."""
 
-    before: tuple[_Book, ...]
+    before: tuple[_Recorder, ...]
     apply: Callable[[Event, RunState], None]
-    after: tuple[_Book, ...]
+    after: tuple[_Recorder, ...]
 
 
 @cache
-def _steps(kind: type[Event]) -> _Steps:
+def _find_steps(kind: type[Event]) -> _Steps:
     """Return the steps of a kind of event.
 
     They are looked up once for each kind: to ask each event what it is would take half of the time of a fold.
     """
-    before, after = (tuple(book for kinds, book in table if issubclass(kind, kinds)) for table in (_BEFORE, _AFTER))
+    before, after = (tuple(record for kinds, record in table if issubclass(kind, kinds)) for table in (_BEFORE, _AFTER))
     return _Steps(before, apply_run_event.dispatch(kind), after)
 
 
@@ -83,13 +83,13 @@ def _end_effect(state: RunState, event: Done, _at: datetime) -> None:
     state.open_intents.pop(event.key, None)
 
 
-_BEFORE: tuple[tuple[_Kinds, _Book], ...] = (
+_BEFORE: tuple[tuple[_Kinds, _Recorder], ...] = (
     (Intent, _begin_effect),
     (run.EngineStarted, _begin_epoch),
     ((people.ApprovalRequested, people.ApprovalDecided), record_question_time),
     (forge.ChecksSeen, record_forge_checks),
 )
-_AFTER: tuple[tuple[_Kinds, _Book], ...] = (
+_AFTER: tuple[tuple[_Kinds, _Recorder], ...] = (
     (Done, _end_effect),
     (TIMED_EVENTS, record_work_time),
 )

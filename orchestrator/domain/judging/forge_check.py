@@ -10,7 +10,7 @@ MAX_CHECKS = 200
 """Checks of one commit that are kept."""
 _NAME_CHARS = 200
 _SUMMARY_CHARS = 1_000
-_TOLD = 20
+_MAX_DESCRIBED = 20
 """Failed checks of which more than the name is told to models."""
 _URL_CHARS = 500
 _ORDER = ("failed", "pending", "passed")
@@ -34,10 +34,10 @@ def limit_checks(checks: Iterable[ForgeCheck]) -> tuple[ForgeCheck, ...]:
     Of very many those go that passed, so that what is left never means more than all of them.
     """
     ordered = sorted(checks, key=lambda check: (_ORDER.index(check.state), check.name, check.url))
-    return tuple(_bounded(check) for check in ordered[:MAX_CHECKS])
+    return tuple(_limit_check(check) for check in ordered[:MAX_CHECKS])
 
 
-def _bounded(check: ForgeCheck) -> ForgeCheck:
+def _limit_check(check: ForgeCheck) -> ForgeCheck:
     return ForgeCheck(
         name=to_one_line(check.name, _NAME_CHARS) or "?",
         state=check.state,
@@ -85,19 +85,19 @@ def list_check_names(checks: Iterable[ForgeCheck], state: str) -> tuple[str, ...
 def list_failure_reasons(checks: Iterable[ForgeCheck]) -> tuple[str, ...]:
     """Return a line for each failed check, for those who are to repair the work; empty if none failed."""
     failed = [check for check in checks if check.state == "failed"]
-    more = list_check_names(failed[_TOLD:], "failed")
+    more = list_check_names(failed[_MAX_DESCRIBED:], "failed")
     rest = [f"{len(more)} more of the forge's checks failed: {', '.join(more)}"] if more else []
-    return (*map(_red, failed[:_TOLD]), *rest)
+    return (*map(_format_failure, failed[:_MAX_DESCRIBED]), *rest)
 
 
-def _red(check: ForgeCheck) -> str:
+def _format_failure(check: ForgeCheck) -> str:
     where = f" ({check.url})" if check.url else ""
     return f"the forge's check {check.name} failed{where}" + (f": {check.summary}" if check.summary else "")
 
 
 def format_check_lines(checks: Sequence[ForgeCheck]) -> tuple[str, ...]:
     """Return a line for each check, for a judge; failed ones give their reason as far as there is room."""
-    with_words = [check for check in checks if check.state == "failed" and check.summary][:_TOLD]
+    with_words = [check for check in checks if check.state == "failed" and check.summary][:_MAX_DESCRIBED]
     return tuple(
         f"{check.name}: {check.state}" + (f": {check.summary}" if check in with_words else "") for check in checks
     )

@@ -13,7 +13,7 @@ FIRST_LENS = "diff"
 """The lens whose sessions have no name of their own: for long it was the only one."""
 OUTCOME_POINT = "outcome"
 """The id of the point that every task has."""
-_CITED = re.compile(r"(?P<path>.+?):(?P<first>[0-9]{1,9})(?:-(?P<last>[0-9]{1,9}))?")
+_CITATION = re.compile(r"(?P<path>.+?):(?P<first>[0-9]{1,9})(?:-(?P<last>[0-9]{1,9}))?")
 
 LineRange = tuple[int, int]
 """The first and the last of some lines, counted from 1."""
@@ -71,10 +71,10 @@ def find_approval_problems(
         shown: what it saw.
         checks: the ids of the checks that it was told of.
     """
-    return tuple(_problems(get_review_points(task), findings, shown, checks))
+    return tuple(_iterate_problems(get_review_points(task), findings, shown, checks))
 
 
-def _problems(
+def _iterate_problems(
     wanted: Mapping[str, str], findings: Sequence[PointFinding], shown: ReviewMaterial, checks: Sequence[str]
 ) -> Iterator[str]:
     ids = [finding.id for finding in findings]
@@ -97,7 +97,7 @@ def _citation_problem(text: str, places: Mapping[str, tuple[LineRange, ...]], ch
     """Return the reason why a text is no evidence; empty if it names a check, a shown line, or a file without lines."""
     if text in checks or places.get(text) == ():
         return ""
-    cited = _CITED.fullmatch(text)
+    cited = _CITATION.fullmatch(text)
     if cited is None:
         return f"{text[:200]!r} is neither path:line nor one of the checks {', '.join(checks) or '(none ran)'}"
     spans = places.get(cited["path"])

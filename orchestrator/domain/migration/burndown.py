@@ -54,13 +54,13 @@ def record_tick(state: RunState, event: Event, at: datetime, before: FileRecord 
     """Book what an event changed. `state` has taken it in already; `before` is the file that it moved, as it was."""
     if isinstance(event, migration.FilesFound):
         state.inventory_at = at
-        state.burndown = [_taken(state, at, "inventory")]
+        state.burndown = [_make_full_tick(state, at, "inventory")]
     if not state.burndown or isinstance(event, migration.FilesFound):
         return
     if before is not None and isinstance(event, migration.FileMoved):
-        _add(state, _moved(state, at, before, state.files[event.path]))
-    elif (said := describe_tick_event(event)) or isinstance(event, people.CommandTaken):
-        _add(state, _taken(state, at, said))
+        _add_tick(state, _make_moved_tick(state, at, before, state.files[event.path]))
+    elif (mark := describe_tick_event(event)) or isinstance(event, people.CommandTaken):
+        _add_tick(state, _make_full_tick(state, at, mark))
 
 
 def describe_tick_event(event: Event) -> str:
@@ -77,30 +77,30 @@ def describe_tick_event(event: Event) -> str:
         case run.RunEnded():
             return f"ended: {event.outcome}"
         case people.CommandTaken(refused=""):
-            return _OF_PEOPLE.get(event.command.do, "")
+            return _COMMAND_MARKS.get(event.command.do, "")
     return ""
 
 
-_OF_PEOPLE = {"skip-files": "files left out", "retry-files": "files tried again", "revise": "recipe revised"}
+_COMMAND_MARKS = {"skip-files": "files left out", "retry-files": "files tried again", "revise": "recipe revised"}
 
 
-def _taken(state: RunState, at: datetime, said: str) -> Tick:
+def _make_full_tick(state: RunState, at: datetime, mark: str) -> Tick:
     files = Counter(file.status.value for file in state.files.values())
-    return _tick(state, at, sum_remaining_weight(state), dict(sorted(files.items())), said)
+    return _make_tick(state, at, sum_remaining_weight(state), dict(sorted(files.items())), mark)
 
 
-def _moved(state: RunState, at: datetime, before: FileRecord, after: FileRecord) -> Tick:
+def _make_moved_tick(state: RunState, at: datetime, before: FileRecord, after: FileRecord) -> Tick:
     """Return the tick after a file moved, made from the last one: there may be very many files."""
     last, has_sites = state.burndown[-1], counts_sites(state.recipe)
     files = Counter(last.files)
     files.update({after.status.value: 1})
     files.subtract({before.status.value: 1})
     sites = round(last.sites - get_remaining_weight(before, has_sites) + get_remaining_weight(after, has_sites), 6)
-    return _tick(state, at, max(sites, 0.0), dict(sorted((+files).items())), "")
+    return _make_tick(state, at, max(sites, 0.0), dict(sorted((+files).items())), "")
 
 
-def _tick(state: RunState, at: datetime, sites: float, files: dict[str, int], said: str) -> Tick:
-    last = state.burndown[-1] if state.burndown and said != "inventory" else None
+def _make_tick(state: RunState, at: datetime, sites: float, files: dict[str, int], mark: str) -> Tick:
+    last = state.burndown[-1] if state.burndown and mark != "inventory" else None
     begun = state.inventory_at or at
     return Tick(
         at=round(max((at - begun).total_seconds(), last.at if last else 0.0), 3),
@@ -108,11 +108,11 @@ def _tick(state: RunState, at: datetime, sites: float, files: dict[str, int], sa
         sites=sites,
         files=files,
         spent_usd=float(state.spent.cost_usd),
-        mark=said,
+        mark=mark,
     )
 
 
-def _add(state: RunState, tick: Tick) -> None:
+def _add_tick(state: RunState, tick: Tick) -> None:
     """Add a tick; one without a mark takes in what was booked just before it, and keeps its time."""
     ticks = state.burndown
     last = ticks[-1]
@@ -133,22 +133,22 @@ def thin_ticks(ticks: Sequence[Tick], most: int) -> list[Tick]:
         return list(ticks)
     kept = {0, len(ticks) - 1, *(place for place, tick in enumerate(ticks) if tick.mark)}
     if len(kept) > most:
-        return [ticks[place] for place in _evenly(sorted(kept), most)]
+        return [ticks[place] for place in _pick_evenly(sorted(kept), most)]
     room = most - len(kept)
     others = []
     for place in range(len(ticks)):
         if place not in kept:
             others.append(place)
-    return [ticks[place] for place in sorted(kept | set(_spread(ticks, others, room)))]
+    return [ticks[place] for place in sorted(kept | set(_pick_spread(ticks, others, room)))]
 
 
-def _evenly(places: Sequence[int], most: int) -> list[int]:
+def _pick_evenly(places: Sequence[int], most: int) -> list[int]:
     """Return at most `most` of the places (two at least), the first and the last among them."""
     step = (len(places) - 1) / (max(most, 2) - 1)
     return list(dict.fromkeys(places[round(step * number)] for number in range(max(most, 2))))
 
 
-def _spread(ticks: Sequence[Tick], places: Iterable[int], room: int) -> list[int]:
+def _pick_spread(ticks: Sequence[Tick], places: Iterable[int], room: int) -> list[int]:
     """Return at most `room` of the places, no two of them in the same stretch of work."""
     if room <= 0:
         return []

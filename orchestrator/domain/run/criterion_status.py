@@ -38,15 +38,15 @@ def list_criterion_statuses(state: RunState) -> tuple[CriterionStatus, ...]:
     criteria = state.contract.criteria if state.contract else ()
     newest = state.iterations[-1].findings if state.iterations else ()
     found = {finding.id: finding for finding in newest}
-    return tuple(_standing(state, criterion, found.get(criterion.id)) for criterion in criteria)
+    return tuple(_build_status(state, criterion, found.get(criterion.id)) for criterion in criteria)
 
 
-def _standing(state: RunState, criterion: Criterion, finding: CriterionFinding | None) -> CriterionStatus:
+def _build_status(state: RunState, criterion: Criterion, finding: CriterionFinding | None) -> CriterionStatus:
     after = state.receipts.get(finding.receipt) if finding else None
-    return CriterionStatus(criterion, finding, _on_base(state, criterion), after)
+    return CriterionStatus(criterion, finding, _find_base_receipt(state, criterion), after)
 
 
-def _on_base(state: RunState, criterion: Criterion) -> Receipt | None:
+def _find_base_receipt(state: RunState, criterion: Criterion) -> Receipt | None:
     if not criterion.command or criterion.id == GATE_CRITERION:
         return None
     wanted = (criterion.check, criterion.command, state.run.base_tree)

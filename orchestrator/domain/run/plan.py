@@ -51,17 +51,17 @@ def check_plan(plan: Plan, limits: PlanLimits, taken: Sequence[str] = ()) -> tup
         taken: keys of tasks that the planner submitted before; new tasks may depend on them.
     """
     return (
-        *_count_problems(plan, limits),
-        *_key_problems(plan, taken),
-        *_draft_problems(plan, limits),
-        *_grant_problems(plan),
-        *_dependency_problems(plan, taken),
-        *_ownership_problems(plan),
-        *_budget_problems(plan, limits),
+        *_check_count(plan, limits),
+        *_check_keys(plan, taken),
+        *_check_drafts(plan, limits),
+        *_check_grants(plan),
+        *_check_dependencies(plan, taken),
+        *_check_ownership(plan),
+        *_check_budget(plan, limits),
     )
 
 
-def _count_problems(plan: Plan, limits: PlanLimits) -> Iterator[str]:
+def _check_count(plan: Plan, limits: PlanLimits) -> Iterator[str]:
     if not plan.tasks:
         yield "the plan holds no task: submit at least one, or finish instead"
     if len(plan.tasks) > limits.max_children:
@@ -71,7 +71,7 @@ def _count_problems(plan: Plan, limits: PlanLimits) -> Iterator[str]:
         )
 
 
-def _key_problems(plan: Plan, taken: Sequence[str]) -> Iterator[str]:
+def _check_keys(plan: Plan, taken: Sequence[str]) -> Iterator[str]:
     for key, count in Counter(draft.key for draft in plan.tasks).items():
         if not TASK_KEY_PATTERN.match(key):
             yield f"key {key!r} is not made of 1 to 40 lower-case letters, digits and hyphens, the first no hyphen"
@@ -81,7 +81,7 @@ def _key_problems(plan: Plan, taken: Sequence[str]) -> Iterator[str]:
             yield f"key {key!r} names a task that you submitted before: choose another"
 
 
-def _draft_problems(plan: Plan, limits: PlanLimits) -> Iterator[str]:
+def _check_drafts(plan: Plan, limits: PlanLimits) -> Iterator[str]:
     for draft in plan.tasks:
         if not draft.outcome.strip():
             yield f"task {draft.key!r} has no outcome"
@@ -101,7 +101,7 @@ def _draft_problems(plan: Plan, limits: PlanLimits) -> Iterator[str]:
             yield f"task {draft.key!r} asks for worker variant {draft.variant!r}; known: {known}"
 
 
-def _grant_problems(plan: Plan) -> Iterator[str]:
+def _check_grants(plan: Plan) -> Iterator[str]:
     for draft in plan.tasks:
         for glob in draft.grants:
             if not is_glob(glob) or not _NAMES_SOMETHING.search(glob):
@@ -110,7 +110,7 @@ def _grant_problems(plan: Plan) -> Iterator[str]:
             yield f"task {draft.key!r} is a branch, and `grants` are for leaves: leave them to its own planner"
 
 
-def _dependency_problems(plan: Plan, taken: Sequence[str]) -> Iterator[str]:
+def _check_dependencies(plan: Plan, taken: Sequence[str]) -> Iterator[str]:
     known = {draft.key for draft in plan.tasks} | set(taken)
     for draft in plan.tasks:
         for key in draft.depends_on:
@@ -121,8 +121,8 @@ def _dependency_problems(plan: Plan, taken: Sequence[str]) -> Iterator[str]:
         yield f"tasks depend on each other in a circle: {' → '.join(cycle)}"
 
 
-def _ownership_problems(plan: Plan) -> Iterator[str]:
-    after = _reachable({draft.key: draft.depends_on for draft in plan.tasks})
+def _check_ownership(plan: Plan) -> Iterator[str]:
+    after = _find_reachable({draft.key: draft.depends_on for draft in plan.tasks})
     for one, other in combinations(plan.tasks, 2):
         for decision in sorted(set(one.decisions) & set(other.decisions)):
             yield f"tasks {one.key!r} and {other.key!r} both own the decision {decision!r}: give it to one of them"
@@ -140,7 +140,7 @@ def _ownership_problems(plan: Plan) -> Iterator[str]:
             )
 
 
-def _budget_problems(plan: Plan, limits: PlanLimits) -> Iterator[str]:
+def _check_budget(plan: Plan, limits: PlanLimits) -> Iterator[str]:
     for draft in plan.tasks:
         for name, amount in (("budget_usd", draft.budget_usd), ("budget_tokens", draft.budget_tokens)):
             if amount is not None and not (amount > 0 and isfinite(amount)):
@@ -167,7 +167,7 @@ def find_cycle(edges: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
     return ()
 
 
-def _reachable(edges: Mapping[str, Sequence[str]]) -> dict[str, set[str]]:
+def _find_reachable(edges: Mapping[str, Sequence[str]]) -> dict[str, set[str]]:
     """Return for every key all keys it depends on, directly or through others."""
     reach: dict[str, set[str]] = {}
     for key in edges:

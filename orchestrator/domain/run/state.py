@@ -256,7 +256,7 @@ class RunState:
         match approval.matter:
             case "sample":
                 what, has_swept = subject.partition("-")[0], any(wave.kind == "sweep" for wave in self.waves)
-                return approval.item != self._put_last(what) or (what == "sample" and has_swept)
+                return approval.item != self._find_latest_question(what) or (what == "sample" and has_swept)
             case "tier":
                 return self._has_ended(TaskId(subject.rpartition("/")[0]))
             case "plan":
@@ -272,7 +272,7 @@ class RunState:
     def _has_ended(self, task: TaskId) -> bool:
         return task in self.tasks and self.tasks[task].status.is_terminal
 
-    def _put_last(self, subject: str) -> str:
+    def _find_latest_question(self, subject: str) -> str:
         """Return the last question on this subject whether a migration is to go on."""
         asked = []
         for one in self.approvals.values():

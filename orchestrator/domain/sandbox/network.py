@@ -23,10 +23,10 @@ class NetworkDecision(FrozenModel):
 
 def describe_refused_hosts(decisions: Iterable[NetworkDecision]) -> tuple[str, ...]:
     """Return one line for each connection that a command was refused."""
-    return tuple(f"{d.host}:{d.port}: {d.reason}" + _times(d.times) for d in decisions if not d.allowed)
+    return tuple(f"{d.host}:{d.port}: {d.reason}" + _format_times(d.times) for d in decisions if not d.allowed)
 
 
-def _times(count: int) -> str:
+def _format_times(count: int) -> str:
     if count > 1:
         return f" ({count} times)"
     return ""

@@ -26,10 +26,10 @@ MAX_VIOLATIONS = 1_000
 
 _WHAT_CHARS = 300
 _HEAD = re.compile(r"\A\[([^\]\n]{1,80})\]")
-_LURED = re.compile(
+_LINK_REFUSAL = re.compile(
     r"symbolic link, which file tools do not follow|leads out of the workspace|lies in git's own directory"
 )
-_REMEMBERED = 1_000
+_CACHE_SIZE = 1_000
 """So many shell commands are looked at once only: agents run the same ones over and over."""
 _FILE_TOOLS = frozenset({"read", "write", "edit", "list", "search"})
 
@@ -61,7 +61,7 @@ def find_policy_violations(
         attempt: the number of the task's attempt, 0 for a planner.
         repository: where the user's checkout lies; paths below it are no way out.
     """
-    for kind, what, outcome, evidence in _seen(called, returned, repository):
+    for kind, what, outcome, evidence in _find_violations(called, returned, repository):
         yield PolicyViolation(
             task=called.task,
             attempt=attempt,
@@ -73,45 +73,45 @@ def find_policy_violations(
         )
 
 
-_Seen = tuple[ViolationKind, str, str, ViolationEvidence]
+_ViolationFields = tuple[ViolationKind, str, str, ViolationEvidence]
 
 
-def _seen(called: ToolCalled, returned: ToolReturned, repository: str) -> Iterator[_Seen]:
+def _find_violations(called: ToolCalled, returned: ToolReturned, repository: str) -> Iterator[_ViolationFields]:
     if called.name == "shell":
-        yield from _in_shell(called, returned)
+        yield from _find_in_shell(called, returned)
     elif called.name == "request_tier":
         yield (
             "tier",
-            f"asked for {_arguments(called)}",
+            f"asked for {_format_arguments(called)}",
             returned.observation.head,
             "words" if returned.ok else "refusal",
         )
     elif called.name in _FILE_TOOLS and not returned.ok:
-        yield from _by_file_tool(called, returned, repository)
+        yield from _find_in_file_tool(called, returned, repository)
 
 
-def _in_shell(called: ToolCalled, returned: ToolReturned) -> Iterator[_Seen]:
+def _find_in_shell(called: ToolCalled, returned: ToolReturned) -> Iterator[_ViolationFields]:
     for told in describe_refused_hosts(returned.network):
         yield ("network", told, "refused by the proxy", "refusal")
-    command, meant = _meant(called.arguments.head)
+    command, meant = _parse_shell_call(called.arguments.head)
     packets = returned.stray_packets
     if not (meant or packets):
         return
     found = {kind: words for kind, words in meant if not _is_allowed(kind, called.tier)}
-    outcome = _ending(returned)
+    outcome = _describe_end(returned)
     if packets and "network" not in found:
-        yield "network", command, f"{outcome}; {_packets(packets)}", "kernel"
+        yield "network", command, f"{outcome}; {_format_packets(packets)}", "kernel"
     for kind, words in found.items():
         if kind == "network" and packets:
-            yield kind, words, f"{outcome}; {_packets(packets)}", "kernel"
+            yield kind, words, f"{outcome}; {_format_packets(packets)}", "kernel"
         else:
             yield kind, words, outcome, "words"
 
 
-@lru_cache(_REMEMBERED)
-def _meant(arguments: str) -> tuple[str, tuple[QuotedViolation, ...]]:
+@lru_cache(_CACHE_SIZE)
+def _parse_shell_call(arguments: str) -> tuple[str, tuple[QuotedViolation, ...]]:
     """Return the command in a shell's arguments, and the violations that its words show."""
-    command = _argument(arguments, "command")
+    command = _read_argument(arguments, "command")
     return command, find_command_violations(command)
 
 
@@ -120,20 +120,20 @@ def _is_allowed(kind: ViolationKind, tier: Tier | None) -> bool:
     return tier == Tier.EVERYTHING and kind in {"network", "push"}
 
 
-def _packets(count: int) -> str:
+def _format_packets(count: int) -> str:
     return f"{count} packet{'s' * (count != 1)} had no way out"
 
 
-def _by_file_tool(called: ToolCalled, returned: ToolReturned, repository: str) -> Iterator[_Seen]:
-    path = _argument(called.arguments.head, "path") or _argument(called.arguments.head, "glob")
+def _find_in_file_tool(called: ToolCalled, returned: ToolReturned, repository: str) -> Iterator[_ViolationFields]:
+    path = _read_argument(called.arguments.head, "path") or _read_argument(called.arguments.head, "glob")
     kind = find_path_violation(path, repository)
-    if kind is None and _LURED.search(returned.observation.head):
+    if kind is None and _LINK_REFUSAL.search(returned.observation.head):
         kind = "outside-path"
     if kind:
         yield kind, f"{called.name} {path}", f"refused: {returned.observation.head}", "refusal"
 
 
-def _ending(returned: ToolReturned) -> str:
+def _describe_end(returned: ToolReturned) -> str:
     """Return the shell tool's first words on the command's end."""
     head = _HEAD.match(returned.observation.head)
     if head is None:
@@ -143,14 +143,14 @@ def _ending(returned: ToolReturned) -> str:
     return f"it ran behind the walls: {head[1]}"
 
 
-def _arguments(called: ToolCalled) -> str:
-    tier, reason = _argument(called.arguments.head, "tier"), _argument(called.arguments.head, "reason")
+def _format_arguments(called: ToolCalled) -> str:
+    tier, reason = _read_argument(called.arguments.head, "tier"), _read_argument(called.arguments.head, "reason")
     if tier:
         return f"tier {tier}: {reason}"
     return called.arguments.head
 
 
-def _argument(head: str, name: str) -> str:
+def _read_argument(head: str, name: str) -> str:
     """Return an argument as text; of arguments cut short in the event, the text that is left."""
     for whole in (head, f'{head}"}}', f'{head[:-1]}"}}'):
         try:

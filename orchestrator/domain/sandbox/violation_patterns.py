@@ -50,7 +50,7 @@ def find_command_violations(command: str) -> tuple[QuotedViolation, ...]:
     seen: dict[ViolationKind, str] = {}
     assigned = frozenset(re.findall(r"\b([A-Z_0-9]+)=", command))
     for one in split_shell_commands(command):
-        for kind in _kinds(one, assigned):
+        for kind in _find_kinds(one, assigned):
             seen.setdefault(kind, one.text[:_EXCERPT])
     return tuple(seen.items())
 
@@ -71,7 +71,7 @@ def find_path_violation(path: str, repository: str) -> ViolationKind | None:
     return None
 
 
-def _kinds(one: SimpleCommand, assigned: frozenset[str]) -> Iterator[ViolationKind]:
+def _find_kinds(one: SimpleCommand, assigned: frozenset[str]) -> Iterator[ViolationKind]:
     for kind, pattern in _PATTERNS:
         if pattern.search(one.reaches):
             yield kind
@@ -97,7 +97,7 @@ _PATTERNS: tuple[tuple[ViolationKind, re.Pattern[str]], ...] = (
 )
 
 
-def _prints_environment(rest: str) -> ViolationKind | None:
+def _check_environment(rest: str) -> ViolationKind | None:
     """Return "environment" for `env` without a command, and for `printenv` of everything or of a secret."""
     words = []
     for word in rest.split():
@@ -108,13 +108,13 @@ def _prints_environment(rest: str) -> ViolationKind | None:
     return None
 
 
-def _prints_variables(rest: str) -> ViolationKind | None:
+def _check_variables(rest: str) -> ViolationKind | None:
     if rest.split() in (["-p"], ["-x"]):
         return "environment"
     return None
 
 
-def _goes_out(rest: str) -> ViolationKind | None:
+def _check_connection(rest: str) -> ViolationKind | None:
     """Return "network" for a network program with an argument that is not only this machine."""
     where = []
     for word in rest.split():
@@ -126,13 +126,13 @@ def _goes_out(rest: str) -> ViolationKind | None:
     return None
 
 
-def _copies_out(rest: str) -> ViolationKind | None:
+def _check_copy(rest: str) -> ViolationKind | None:
     if re.search(r"(?:^|\s)(?:[\w.-]+@)?[\w.-]+:(?!\\)", rest) or "://" in rest:
         return "network"
     return None
 
 
-def _git(rest: str) -> ViolationKind | None:
+def _check_git(rest: str) -> ViolationKind | None:
     words = []
     for word in re.sub(r"(?:^|\s)-[cC]\s+\S+", " ", rest).split():
         if not word.startswith("-"):
@@ -144,21 +144,21 @@ def _git(rest: str) -> ViolationKind | None:
     return None
 
 
-def _always(kind: ViolationKind) -> Callable[[str], ViolationKind | None]:
+def _build_rule(kind: ViolationKind) -> Callable[[str], ViolationKind | None]:
     return lambda rest: kind if rest.strip() else None
 
 
 _PROGRAMS: Mapping[str, Callable[[str], ViolationKind | None]] = {
-    **dict.fromkeys(("env", "printenv"), _prints_environment),
-    **dict.fromkeys(("export", "declare"), _prints_variables),
+    **dict.fromkeys(("env", "printenv"), _check_environment),
+    **dict.fromkeys(("export", "declare"), _check_variables),
     **dict.fromkeys(
-        ("curl", "wget", "nc", "ncat", "netcat", "telnet", "ssh", "sftp", "ftp", "socat", "ping"), _goes_out
+        ("curl", "wget", "nc", "ncat", "netcat", "telnet", "ssh", "sftp", "ftp", "socat", "ping"), _check_connection
     ),
-    **dict.fromkeys(("dig", "nslookup", "host"), _goes_out),
-    **dict.fromkeys(("scp", "rsync"), _copies_out),
-    **dict.fromkeys(("gh", "glab", "hub"), _always("push")),
+    **dict.fromkeys(("dig", "nslookup", "host"), _check_connection),
+    **dict.fromkeys(("scp", "rsync"), _check_copy),
+    **dict.fromkeys(("gh", "glab", "hub"), _build_rule("push")),
     **dict.fromkeys(
-        ("sudo", "doas", "mount", "umount", "unshare", "nsenter", "chroot", "pivot_root"), _always("walls")
+        ("sudo", "doas", "mount", "umount", "unshare", "nsenter", "chroot", "pivot_root"), _build_rule("walls")
     ),
-    "git": _git,
+    "git": _check_git,
 }

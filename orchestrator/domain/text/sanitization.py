@@ -16,7 +16,7 @@ def sanitize_markdown(text: str, limit: int = 2_000) -> str:
     """Return Markdown that mentions nobody, closes nothing, loads nothing and holds no control characters."""
     text = strip_controls(text)[:limit]
     text = _ENTITY.sub("&amp;", text).replace("![", "!\\[").replace("<", "&lt;")
-    return _without_calls(text)
+    return _defuse_mentions(text)
 
 
 def sanitize_title(text: str, limit: int = 200) -> str:
@@ -24,10 +24,10 @@ def sanitize_title(text: str, limit: int = 200) -> str:
 
     These are no Markdown but are searched for mentions and for words that close issues.
     """
-    return _without_calls(to_one_line(text, limit))
+    return _defuse_mentions(to_one_line(text, limit))
 
 
-def _without_calls(text: str) -> str:
+def _defuse_mentions(text: str) -> str:
     text = _KEYWORD.sub(lambda word: f"{word[0][:2]}\u200b{word[0][2:]}", text)
     return _MENTION.sub("\\g<0>\u200b", _TICKET.sub("\\1\u200b-", text))
 
