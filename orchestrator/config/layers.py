@@ -65,6 +65,15 @@ class ConfigLayer:
     path: Path | None = None
     source: str = ""
 
+    def locate_key(self, key: tuple[str | int, ...]) -> str:
+        """Return `FILE:LINE` of a key, `FILE` without its line, or `<NAME>` for a layer that is no file."""
+        if self.path is None:
+            return f"<{self.name}>"
+        line = find_key_line(self.source, key)
+        if line:
+            return f"{self.path}:{line}"
+        return str(self.path)
+
 
 @dataclass(frozen=True)
 class LoadedConfig:
@@ -224,9 +233,8 @@ def _read_environment(environ: Mapping[str, str]) -> dict[str, Any]:
 def _refuse_project_keys(layer: ConfigLayer) -> None:
     for key, _ in iterate_leaf_values(layer.values):
         if is_user_only_key(key):
-            line = find_key_line(layer.source, key)
             raise UsageProblem(
-                f"{layer.path}:{line}: {format_dotted_key(key)} may not be set by the repository being worked on; "
+                f"{layer.locate_key(key)}: {format_dotted_key(key)} may not be set by the repository being worked on; "
                 f"put it into {get_user_config_path()} or start with --trust-project if you trust this repository"
             )
 
@@ -242,7 +250,7 @@ def _refuse_higher_tiers(project: ConfigLayer, below: Sequence[ConfigLayer]) -> 
     for key, tier in tiers:
         if tier > usual.get(key[1], {}).get("tier", 0):
             raise UsageProblem(
-                f"{project.path}:{find_key_line(project.source, key)}: {format_dotted_key(key)} may only be lowered "
+                f"{project.locate_key(key)}: {format_dotted_key(key)} may only be lowered "
                 f"by the repository being worked on; put it into {get_user_config_path()} or start with "
                 "--trust-project if you trust this repository"
             )
@@ -254,7 +262,7 @@ def _refuse_foreign_shares(project: ConfigLayer) -> None:
     for pattern in patterns if isinstance(patterns, list) else ():
         if isinstance(pattern, str) and (refused := describe_refused_share(pattern)):
             raise UsageProblem(
-                f"{project.path}:{find_key_line(project.source, _SHARE)}: {format_dotted_key(_SHARE)} may not share "
+                f"{project.locate_key(_SHARE)}: {format_dotted_key(_SHARE)} may not share "
                 f"{refused} because the repository being worked on asks for it, but places of dependencies alone, "
                 f"such as {', '.join(DEPENDENCY_PATTERNS)}; put it into {get_user_config_path()} or start with "
                 "--trust-project if you trust this repository"
@@ -294,13 +302,8 @@ def _refuse_per_run_key(layer: ConfigLayer) -> None:
     """Refuse a setting that no file and no variable may switch on for all runs."""
     for key, value in iterate_leaf_values(layer.values):
         if key == _FLAG_ONLY and value:
-            line = find_key_line(layer.source, key) if layer.path else None
-            if line:
-                place = f"{layer.path}:{line}"
-            else:
-                place = f"<{layer.name}>"
             raise UsageProblem(
-                f"{place}: {format_dotted_key(key)} is per run: no file and no variable may set it; "
+                f"{layer.locate_key(key)}: {format_dotted_key(key)} is per run: no file and no variable may set it; "
                 "give --unsafe-no-sandbox to the run that is to go without a sandbox"
             )
 
@@ -312,19 +315,15 @@ def _refuse_duplicate_criteria(values: Mapping[str, Any], origins: Mapping[str, 
     for number, entry in enumerate(own if isinstance(own, list) else ()):
         name = entry.get("id") if isinstance(entry, Mapping) else None
         if isinstance(name, str) and name in earlier and earlier[name] != entry:
-            if layer.path:
-                where = f"{layer.path}:{find_key_line(layer.source, (_CONTRACT, number, 'id'))}"
-            else:
-                where = f"<{layer.name}>"
             raise UsageProblem(
-                f"{where}: contract[{number}].id: there is a criterion {name} already ({origins[_CONTRACT]}); criteria "
-                "of all files and flags add up: choose another id"
+                f"{layer.locate_key((_CONTRACT, number, 'id'))}: contract[{number}].id: there is a criterion {name} "
+                f"already ({origins[_CONTRACT]}); criteria of all files and flags add up: choose another id"
             )
 
 
 def _raise_dangerous_key(layer: ConfigLayer, key: tuple[str | int, ...], what: str) -> None:
     raise UsageProblem(
-        f"{layer.path}:{find_key_line(layer.source, key)}: {what} may not be set by the repository being worked on, "
+        f"{layer.locate_key(key)}: {what} may not be set by the repository being worked on, "
         f"because it acts as you outside the sandbox; put it into {get_user_config_path()} if you want it"
     )
 

@@ -75,8 +75,8 @@ def suggest_known_keys(schema: Schema, key: Sequence[str | int]) -> str:
     if not keys:
         return ""
     near = get_close_matches(str(key[-1]), keys, n=1)
-    asked = f"did you mean {near[0]}? " if near else ""
-    return f"; {asked}Known here: {', '.join(keys)}"
+    question = f"did you mean {near[0]}? " if near else ""
+    return f"; {question}Known here: {', '.join(keys)}"
 
 
 def _describe_alternatives(schema: Schema, alternatives: Sequence[Schema]) -> str:
@@ -96,11 +96,12 @@ def describe_allowed_values(schema: Schema, node: Schema) -> str:
         return _join_alternatives([f"{value!r}" for value in whole.get("enum", [whole.get("const")])])
     if whole.get("type") == "array":
         inner = describe_allowed_values(schema, whole.get("items", {}))
+        text = "a list […]"
         if whole.get("minItems"):
-            least = f" of {whole['minItems']} or more"
-        else:
-            least = ""
-        return f"a list […]{least}{f', each {inner}' if inner else ''}"
+            text += f" of {whole['minItems']} or more"
+        if inner:
+            text += f", each {inner}"
+        return text
     if whole.get("format") == "date":
         return "a date such as 2026-12-31"
     if whole.get("pattern") in _PATTERNS:

@@ -92,10 +92,10 @@ def _open_table(is_array: bool, name: TomlKey, counts: dict[TomlKey, int]) -> To
 def describe_toml_errors(error: ValidationError, path: Path, source: str, model: type[BaseModel]) -> str:
     """Return pydantic's problems with a `model`, one a line: file, line, key, what is wrong, what is allowed."""
     schema, problems = model.model_json_schema(by_alias=True), error.errors()
-    told = [problem for problem in problems if not _is_consequence(problem, problems)]
-    told.sort(key=lambda problem: find_key_line(source, drop_definition_names(schema, _get_problem_key(problem))) or 0)
+    shown = [problem for problem in problems if not _is_consequence(problem, problems)]
+    shown.sort(key=lambda problem: find_key_line(source, drop_definition_names(schema, _get_problem_key(problem))) or 0)
     return "\n".join(
-        _describe_problem(_get_problem_key(problem), problem, f"{path}", source, schema) for problem in told
+        _describe_problem(_get_problem_key(problem), problem, f"{path}", source, schema) for problem in shown
     )
 
 
@@ -134,5 +134,10 @@ def format_dotted_key(key: Sequence[str | int]) -> str:
     """Return `step[1].run` for ("step", 1, "run")."""
     text = ""
     for part in key:
-        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else str(part)
+        if isinstance(part, int):
+            text += f"[{part}]"
+        elif text:
+            text += f".{part}"
+        else:
+            text = part
     return text

@@ -1,7 +1,7 @@
 """Lifecycle hooks: which of them a point of a run calls for, and what the answer of one means. Pure."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
 from typing import Annotated, Any, Literal
 
@@ -105,9 +105,11 @@ def is_hook_applicable(hook: Hook, point: HookPoint, tasks: Iterable[str], tool:
     )
 
 
-def _matches_any(globs: Iterable[str], names: Iterable[str]) -> bool:
-    names = tuple(names)
-    return any(matches_glob(glob, name) for glob in globs for name in names)
+def _matches_any(globs: Sequence[str], names: Iterable[str]) -> bool:
+    for name in names:
+        if any(matches_glob(glob, name) for glob in globs):
+            return True
+    return False
 
 
 def parse_hook_answer(
@@ -126,15 +128,16 @@ def parse_hook_answer(
     if exit_code == VETO_EXIT_CODE:
         return HookAnswer(decision="veto", reason=_find_reason(stderr, stdout) or "it gave no reason")
     if exit_code != 0:
-        said = _find_reason(stderr, stdout)
-        why = (trouble or f"exit code {exit_code}") + (f": {said}" if said else "")
-        return _build_failure(hook, point, f"it failed ({why})")
-    told = _parse_object(stdout)
-    if told is None or "decision" not in told:
+        cause = trouble or f"exit code {exit_code}"
+        if reason := _find_reason(stderr, stdout):
+            cause = f"{cause}: {reason}"
+        return _build_failure(hook, point, f"it failed ({cause})")
+    answer = _parse_object(stdout)
+    if answer is None or "decision" not in answer:
         return HookAnswer(decision="allow")
-    decision, reason = told["decision"], told.get("reason") or "it gave no reason"
+    decision, reason = answer["decision"], answer.get("reason") or "it gave no reason"
     if decision == "allow":
-        return HookAnswer(decision="allow", reason=str(told.get("reason") or "")[:REASON_CHARS])
+        return HookAnswer(decision="allow", reason=str(answer.get("reason") or "")[:REASON_CHARS])
     if decision in ("veto", "stop"):
         return HookAnswer(decision=decision, reason=str(reason)[:REASON_CHARS])
     return _build_failure(
@@ -142,8 +145,8 @@ def parse_hook_answer(
     )
 
 
-def _build_failure(hook: Hook, point: HookPoint, why: str) -> HookAnswer:
-    return HookAnswer(decision="veto" if hook.vetoes_on_error(point) else "failed", reason=why[:REASON_CHARS])
+def _build_failure(hook: Hook, point: HookPoint, reason: str) -> HookAnswer:
+    return HookAnswer(decision="veto" if hook.vetoes_on_error(point) else "failed", reason=reason[:REASON_CHARS])
 
 
 def _find_reason(*texts: str) -> str:

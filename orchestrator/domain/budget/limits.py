@@ -141,10 +141,11 @@ def _check_account(account: Account, wanted: Usage) -> BudgetRefusal | None:
         if full := next((size for size in sizes if size.fit is fit), None):
             return BudgetRefusal(account, fit, full.describe_refusal(account.name))
     if account.spent.unpriced_calls and not limit.bounds_unpriced and not account.is_from_planner:
-        told = f"the USD budget of ${limit.usd:.2f} for {account.name} cannot be kept"
-        return BudgetRefusal(
-            account, BudgetFit.NO, f"{told}, since nobody knows the price of a model in use", is_unpriced=True
+        reason = (
+            f"the USD budget of ${limit.usd:.2f} for {account.name} cannot be kept, since nobody knows the price of a "
+            "model in use"
         )
+        return BudgetRefusal(account, BudgetFit.NO, reason, is_unpriced=True)
     return None
 
 

@@ -87,7 +87,7 @@ def _is_about_recipe(state: RunState, item: str) -> bool:
 def _explain_answer_refusal(state: RunState, item: str) -> str:
     known = state.approvals.get(item)
     if known is None:
-        waiting = ", ".join(one.approval.item for one in state.pending_approvals) or "nothing"
+        waiting = ", ".join(question.approval.item for question in state.pending_approvals) or "nothing"
         return f"nothing is asked under the name {item!r}; waiting: {waiting}"
     if known.is_open:
         return ""
@@ -223,7 +223,8 @@ def _retry_task(state: RunState, command: Retry) -> None:
     """
     task = state.tasks[command.task]
     _move_task(state, task, TaskStatus.PLANNED, {"retry": command, "earlier_attempts": len(task.attempts)})
-    for other in [one for one in state.tasks.values() if _was_cancelled_with(state, one, command.task)]:
+    cancelled = [other for other in state.tasks.values() if _was_cancelled_with(state, other, command.task)]
+    for other in cancelled:
         _move_task(state, other, TaskStatus.PLANNED, {})
     for name in list(state.iterate_lineage(task.spec.parent)):
         if state.tasks[name].status == TaskStatus.CANCELLED:
@@ -250,9 +251,12 @@ def _was_cancelled_with(state: RunState, task: TaskState, needed: TaskId) -> boo
 
 def collect_granted_criteria(state: RunState) -> frozenset[str]:
     """Return the ids of criteria that people let be added in questions of old journals, which hold them as text."""
-    yes = (one.approval for one in state.approvals.values() if one.decision == "approve")
-    asked = (one for one in yes if one.matter == "contract" and not one.criteria)
-    return frozenset(line.partition(":")[0] for one in asked for line in one.detail)
+    ids: set[str] = set()
+    for answer in state.approvals.values():
+        question = answer.approval
+        if answer.decision == "approve" and question.matter == "contract" and not question.criteria:
+            ids.update(line.partition(":")[0] for line in question.detail)
+    return frozenset(ids)
 
 
 def build_answered_approval(state: RunState, item: str, decision: str, by: str, reason: str) -> ApprovalState:

@@ -3,7 +3,7 @@
 An ended run is open again after any of them that leaves it something to do.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from difflib import get_close_matches
 from functools import singledispatch
 from typing import Any
@@ -61,6 +61,12 @@ def _get_part(recipe: dict[str, Any], name: str) -> object:
     return found
 
 
+def _format_part(name: str) -> str:
+    if "." in name:
+        return name
+    return f"[{name}]"
+
+
 @singledispatch
 def _explain_refusal(_command: Command, _state: RunState) -> str:
     return ""
@@ -71,17 +77,13 @@ def _(command: SkipFiles, state: RunState) -> str:
     if missing := _explain_unknown_name("file", command.files, state.files):
         return missing
     files = [state.files[path] for path in command.files]
-    if landed := [file for file in files if file.status == FileStatus.MERGED]:
+    if landed := _select_files(files, {FileStatus.MERGED}):
         shard = state.find_shard_of_file(landed[0].path)
         return (
             f"{_format_files(landed)} landed: take its shard back instead (migrate rollback RUN {_format_shard(shard)})"
         )
-    again = []
-    for file in files:
-        if file.status == FileStatus.SKIPPED:
-            again.append(file)
-    if len(again) == len(files):
-        return f"{_format_files(again)} was left out already"
+    if len(_select_files(files, {FileStatus.SKIPPED})) == len(files):
+        return f"{_format_files(files)} was left out already"
     return ""
 
 
@@ -90,17 +92,9 @@ def _(command: RetryFiles, state: RunState) -> str:
     if missing := _explain_unknown_name("file", command.files, state.files):
         return missing
     files = [state.files[path] for path in command.files]
-    landed = []
-    for file in files:
-        if file.status == FileStatus.MERGED:
-            landed.append(file)
-    if landed:
+    if landed := _select_files(files, {FileStatus.MERGED}):
         return f"{_format_files(landed)} landed: there is nothing to try again"
-    under_way = []
-    for file in files:
-        if file.status not in _RETRYABLE:
-            under_way.append(file)
-    if under_way:
+    if under_way := _select_files(files, set(FileStatus) - _RETRYABLE):
         return f"{_format_files(under_way)} is on its way ({under_way[0].status}): it has not failed yet"
     return ""
 
@@ -152,7 +146,7 @@ def _(command: Revise, state: RunState) -> str:
     if command.recipe == old:
         return "the recipe is the one that the run has"
     if changed := find_changed_fixed_parts(old, command.recipe):
-        parts = ", ".join(f"[{part}]" if "." not in part else part for part in changed)
+        parts = ", ".join(map(_format_part, changed))
         return f"a revision cannot change {parts}: begin a new run; what stays the same comes from the cache"
     return ""
 
@@ -166,24 +160,29 @@ def _explain_unknown_name(what: str, names: Iterable[str], known: Iterable[str])
     if wrong is None:
         return ""
     alike = []
-    for one in known:
-        if one.rpartition("/")[2] == wrong.rpartition("/")[2]:
-            alike.append(one)
+    for name in known:
+        if name.rpartition("/")[2] == wrong.rpartition("/")[2]:
+            alike.append(name)
     near = list(dict.fromkeys([*alike, *get_close_matches(wrong, known, _SHOWN, 0.5)]))[:_SHOWN]
-    some = ", ".join([*known[:_SHOWN], "…"] if len(known) > _SHOWN else known)
+    problem = f"there is no {what} {wrong!r} in this run"
     if near:
-        hint = f"did you mean {', '.join(near)}?"
-    else:
-        hint = f"there are {len(known)}{f': {some}' if some else ''}"
-    return f"there is no {what} {wrong!r} in this run: {hint}"
+        return f"{problem}: did you mean {', '.join(near)}?"
+    if not known:
+        return f"{problem}: there are 0"
+    examples = known[:_SHOWN]
+    if len(known) > _SHOWN:
+        examples.append("…")
+    return f"{problem}: there are {len(known)}: {', '.join(examples)}"
+
+
+def _select_files(files: Iterable[FileRecord], statuses: Collection[FileStatus]) -> list[FileRecord]:
+    return [file for file in files if file.status in statuses]
 
 
 def _format_files(files: list[FileRecord]) -> str:
-    if len(files) > 1:
-        more = f" (and {len(files) - 1} more)"
-    else:
-        more = ""
-    return f"{files[0].path}{more}"
+    if len(files) == 1:
+        return files[0].path
+    return f"{files[0].path} (and {len(files) - 1} more)"
 
 
 def _format_shard(shard: Shard | None) -> str:
@@ -203,8 +202,8 @@ def _(command: SkipFiles, state: RunState, by: str) -> None:
         file = state.files[path]
         if file.status != FileStatus.SKIPPED:
             status = apply_transition(FILE_TRANSITIONS, f"file {path}", file.status, FileStatus.SKIPPED)
-            told = _format_reason("left out", command.reason, by)
-            changes = {"status": status, "reason": told, "signature": "", "is_overtaken": not file.status.is_terminal}
+            reason = _format_reason("left out", command.reason, by)
+            changes = {"status": status, "reason": reason, "signature": "", "is_overtaken": not file.status.is_terminal}
             state.files[path] = file.model_copy(update=changes)
 
 

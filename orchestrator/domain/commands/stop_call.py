@@ -9,17 +9,16 @@ from orchestrator.domain.run.state import RunState
 
 def find_running_call(state: RunState, session: SessionId) -> ToolCalled | None:
     """Return the tool call that a conversation waits for; None if it waits for none."""
-    calls = (intent for intent in state.open_intents.values() if isinstance(intent, ToolCalled))
-    return next((call for call in calls if call.session == session), None)
+    return next((call for call in _list_running_calls(state) if call.session == session), None)
 
 
 def find_running_call_of_task(state: RunState, task: TaskId) -> ToolCalled | None:
     """Return the latest tool call that a conversation about a task waits for."""
-    calls = []
-    for intent in state.open_intents.values():
-        if isinstance(intent, ToolCalled):
-            calls.append(intent)
-    return next((call for call in reversed(calls) if call.task == task), None)
+    return next((call for call in reversed(_list_running_calls(state)) if call.task == task), None)
+
+
+def _list_running_calls(state: RunState) -> list[ToolCalled]:
+    return [intent for intent in state.open_intents.values() if isinstance(intent, ToolCalled)]
 
 
 def explain_stop_refusal(state: RunState, command: StopCall) -> str:

@@ -25,8 +25,7 @@ class UnknownEventError(ValueError):
 def _list_concrete(cls: type[Event]) -> list[type[Event]]:
     below = []
     for sub in cls.__subclasses__():
-        for found in _list_concrete(sub):
-            below.append(found)
+        below.extend(_list_concrete(sub))
     return below or [cls]
 
 

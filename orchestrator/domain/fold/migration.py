@@ -67,7 +67,9 @@ def _(event: migration.FileMoved, state: RunState) -> None:
 
 @apply_migration_event.register
 def _(event: migration.ShardsPlanned, state: RunState) -> None:
-    taken = {path for shard in event.shards for path in shard.files}
+    taken: set[str] = set()
+    for shard in event.shards:
+        taken.update(shard.files)
     for shard in list(state.shards.values()):
         kept = tuple(path for path in shard.files if path not in taken)
         if kept != shard.files:
@@ -82,9 +84,9 @@ def _(event: migration.WaveStarted, state: RunState) -> None:
 
 @apply_migration_event.register
 def _(event: migration.WaveEnded, state: RunState) -> None:
-    state.waves = [
-        wave.model_copy(update={"is_over": True}) if wave.number == event.number else wave for wave in state.waves
-    ]
+    for index, wave in enumerate(state.waves):
+        if wave.number == event.number:
+            state.waves[index] = wave.model_copy(update={"is_over": True})
 
 
 @apply_migration_event.register

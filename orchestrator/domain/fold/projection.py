@@ -63,8 +63,11 @@ def _find_steps(kind: type[Event]) -> _Steps:
 
     They are looked up once for each kind: to ask each event what it is would take half of the time of a fold.
     """
-    before, after = (tuple(record for kinds, record in table if issubclass(kind, kinds)) for table in (_BEFORE, _AFTER))
-    return _Steps(before, apply_run_event.dispatch(kind), after)
+    return _Steps(_select_recorders(_BEFORE, kind), apply_run_event.dispatch(kind), _select_recorders(_AFTER, kind))
+
+
+def _select_recorders(table: tuple[tuple[_Kinds, _Recorder], ...], kind: type[Event]) -> tuple[_Recorder, ...]:
+    return tuple(record for kinds, record in table if issubclass(kind, kinds))
 
 
 def _begin_effect(state: RunState, event: Intent, _at: datetime) -> None:

@@ -264,10 +264,10 @@ def _(event: work.ModelFailed, state: RunState) -> None:
 
 def _count_answer(state: RunState, event: work.ModelReplied | work.ModelFailed) -> None:
     """Count by the model that was asked: a reply names the model that says it answered."""
-    asked = state.open_intents.get(event.key)
+    call = state.open_intents.get(event.key)
     if event.task is not None:
-        if isinstance(asked, work.ModelCalled):
-            model = asked.model
+        if isinstance(call, work.ModelCalled):
+            model = call.model
         else:
             model = state.sessions[event.session].model
         state.answer_counts[f"{event.role} {event.task} {model}"] += 1

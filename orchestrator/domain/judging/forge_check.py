@@ -91,13 +91,21 @@ def list_failure_reasons(checks: Iterable[ForgeCheck]) -> tuple[str, ...]:
 
 
 def _format_failure(check: ForgeCheck) -> str:
-    where = f" ({check.url})" if check.url else ""
-    return f"the forge's check {check.name} failed{where}" + (f": {check.summary}" if check.summary else "")
+    text = f"the forge's check {check.name} failed"
+    if check.url:
+        text += f" ({check.url})"
+    if check.summary:
+        text += f": {check.summary}"
+    return text
 
 
 def format_check_lines(checks: Sequence[ForgeCheck]) -> tuple[str, ...]:
     """Return a line for each check, for a judge; failed ones give their reason as far as there is room."""
-    with_words = [check for check in checks if check.state == "failed" and check.summary][:_MAX_DESCRIBED]
-    return tuple(
-        f"{check.name}: {check.state}" + (f": {check.summary}" if check in with_words else "") for check in checks
-    )
+    described = [check for check in checks if check.state == "failed" and check.summary][:_MAX_DESCRIBED]
+    lines = []
+    for check in checks:
+        line = f"{check.name}: {check.state}"
+        if check in described:
+            line += f": {check.summary}"
+        lines.append(line)
+    return tuple(lines)

@@ -135,10 +135,7 @@ def thin_ticks(ticks: Sequence[Tick], most: int) -> list[Tick]:
     if len(kept) > most:
         return [ticks[place] for place in _pick_evenly(sorted(kept), most)]
     room = most - len(kept)
-    others = []
-    for place in range(len(ticks)):
-        if place not in kept:
-            others.append(place)
+    others = sorted(set(range(len(ticks))) - kept)
     return [ticks[place] for place in sorted(kept | set(_pick_spread(ticks, others, room)))]
 
 

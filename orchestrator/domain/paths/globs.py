@@ -13,7 +13,10 @@ def is_glob(text: str) -> bool:
     """Return True if a text is a glob of files: no negation, no comment, no escape, no range that runs backwards."""
     if not text.strip() or text[0] in "!#" or set(text) & {"\\", "\0", "\n"}:
         return False
-    return all(first <= last for inside in _SET.findall(text) for first, last in _RANGE.findall(inside))
+    for ranges in map(_RANGE.findall, _SET.findall(text)):
+        if any(first > last for first, last in ranges):
+            return False
+    return True
 
 
 def can_overlap(left: str, right: str) -> bool:

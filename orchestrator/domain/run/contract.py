@@ -47,7 +47,7 @@ class Contract(FrozenModel):
 
     def without_criterion(self, name: str) -> "Contract":
         """Return the contract without one criterion."""
-        return Contract(criteria=tuple(one for one in self.criteria if one.id != name))
+        return Contract(criteria=tuple(criterion for criterion in self.criteria if criterion.id != name))
 
 
 def split_criterion(text: str) -> tuple[str, str]:
@@ -69,7 +69,8 @@ def freeze_contract(before: Contract | None, after: Contract, granted: Collectio
     if before is None or after == before:
         return after
     kept, added = after.criteria[: len(before.criteria)], after.criteria[len(before.criteria) :]
-    if kept != before.criteria or any(one.id in before.ids or one.id not in granted for one in added):
+    is_allowed = all(criterion.id in granted and criterion.id not in before.ids for criterion in added)
+    if kept != before.criteria or not is_allowed:
         raise ContractAltered("the contract is frozen: only a person can change a criterion of a run that has begun")
     return after
 

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from graphlib import CycleError, TopologicalSorter
-from itertools import combinations
+from itertools import combinations, product
 from math import isfinite
 
 from pydantic import Field
@@ -128,14 +128,10 @@ def _check_ownership(plan: Plan) -> Iterator[str]:
             yield f"tasks {one.key!r} and {other.key!r} both own the decision {decision!r}: give it to one of them"
         if other.key in after[one.key] or one.key in after[other.key]:
             continue
-        shared = []
-        for p in one.paths:
-            for q in other.paths:
-                if can_overlap(p, q):
-                    shared.append((p, q))
+        shared = next((pair for pair in product(one.paths, other.paths) if can_overlap(*pair)), None)
         if shared:
             yield (
-                f"tasks {one.key!r} and {other.key!r} may change the same files ({shared[0][0]} and {shared[0][1]}) "
+                f"tasks {one.key!r} and {other.key!r} may change the same files ({shared[0]} and {shared[1]}) "
                 "with no order between them: add a dependency or divide the files"
             )
 

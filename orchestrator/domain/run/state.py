@@ -21,7 +21,7 @@ from orchestrator.domain.frozen_model import FrozenModel
 from orchestrator.domain.ids import CommitId, SessionId, TaskId, UnitId
 from orchestrator.domain.judging.check import CANARY_CHECK, Receipt
 from orchestrator.domain.migration.files import FileRecord, Shard, ShardStatus, Tick, Wave
-from orchestrator.domain.run.approval import Approval, ApprovalState
+from orchestrator.domain.run.approval import Approval, ApprovalMatter, ApprovalState
 from orchestrator.domain.run.attempt import Attempt, Exit
 from orchestrator.domain.run.contract import Contract, IterationVerdict
 from orchestrator.domain.run.handoff import Handoff
@@ -255,8 +255,8 @@ class RunState:
         subject = approval.subject
         match approval.matter:
             case "sample":
-                what, has_swept = subject.partition("-")[0], any(wave.kind == "sweep" for wave in self.waves)
-                return approval.item != self._find_latest_question(what) or (what == "sample" and has_swept)
+                topic, has_swept = subject.partition("-")[0], any(wave.kind == "sweep" for wave in self.waves)
+                return approval.item != self._find_latest_question(topic) or (topic == "sample" and has_swept)
             case "tier":
                 return self._has_ended(TaskId(subject.rpartition("/")[0]))
             case "plan":
@@ -274,11 +274,14 @@ class RunState:
 
     def _find_latest_question(self, subject: str) -> str:
         """Return the last question on this subject whether a migration is to go on."""
-        asked = []
-        for one in self.approvals.values():
-            if one.approval.matter == "sample":
-                asked.append(one.approval)
-        return [one.item for one in asked if one.subject.partition("-")[0] == subject][-1]
+        latest = ""
+        for question in self._list_questions("sample"):
+            if question.approval.subject.partition("-")[0] == subject:
+                latest = question.approval.item
+        return latest
+
+    def _list_questions(self, matter: ApprovalMatter) -> list[ApprovalState]:
+        return [question for question in self.approvals.values() if question.approval.matter == matter]
 
     @property
     def unapproved_violations(self) -> list[PolicyViolation]:
@@ -290,16 +293,13 @@ class RunState:
 
     def list_tier_requests(self, task: TaskId) -> list[ApprovalState]:
         """Return the questions in which the workers of a task asked for tiers, oldest first."""
-        asked = []
-        for one in self.approvals.values():
-            if one.approval.matter == "tier":
-                asked.append(one)
-        return [one for one in asked if one.approval.subject.rpartition("/")[0] == task]
+        questions = self._list_questions("tier")
+        return [question for question in questions if question.approval.subject.rpartition("/")[0] == task]
 
     @property
     def landed_units(self) -> frozenset[UnitId]:
         """All units that have landed."""
-        return frozenset(unit for landing in self.landings for unit in landing.units)
+        return frozenset[UnitId]().union(*(landing.units for landing in self.landings))
 
     @property
     def wall_s(self) -> float:

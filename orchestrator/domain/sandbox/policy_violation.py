@@ -91,13 +91,13 @@ def _find_violations(called: ToolCalled, returned: ToolReturned, repository: str
 
 
 def _find_in_shell(called: ToolCalled, returned: ToolReturned) -> Iterator[_ViolationFields]:
-    for told in describe_refused_hosts(returned.network):
-        yield ("network", told, "refused by the proxy", "refusal")
-    command, meant = _parse_shell_call(called.arguments.head)
+    for host in describe_refused_hosts(returned.network):
+        yield ("network", host, "refused by the proxy", "refusal")
+    command, violations = _parse_shell_call(called.arguments.head)
     packets = returned.stray_packets
-    if not (meant or packets):
+    if not (violations or packets):
         return
-    found = {kind: words for kind, words in meant if not _is_allowed(kind, called.tier)}
+    found = {kind: words for kind, words in violations if not _is_allowed(kind, called.tier)}
     outcome = _describe_end(returned)
     if packets and "network" not in found:
         yield "network", command, f"{outcome}; {_format_packets(packets)}", "kernel"
@@ -152,15 +152,14 @@ def _format_arguments(called: ToolCalled) -> str:
 
 def _read_argument(head: str, name: str) -> str:
     """Return an argument as text; of arguments cut short in the event, the text that is left."""
-    for whole in (head, f'{head}"}}', f'{head[:-1]}"}}'):
+    for text in (head, f'{head}"}}', f'{head[:-1]}"}}'):
         try:
-            arguments = decode_json(whole)
+            arguments = decode_json(text)
         except ValueError:
             continue
-        if isinstance(arguments, dict):
-            value = arguments.get(name, "")
-        else:
-            value = ""
+        if not isinstance(arguments, dict):
+            return ""
+        value = arguments.get(name, "")
         if isinstance(value, str):
             return value
         return json.dumps(value)

@@ -99,13 +99,14 @@ _PATTERNS: tuple[tuple[ViolationKind, re.Pattern[str]], ...] = (
 
 def _check_environment(rest: str) -> ViolationKind | None:
     """Return "environment" for `env` without a command, and for `printenv` of everything or of a secret."""
-    words = []
-    for word in rest.split():
-        if not word.startswith((">", "2>")):
-            words.append(word)
+    words = _list_words(rest, (">", "2>"))
     if not words or any(re.fullmatch(_SECRET_NAME, word) for word in words):
         return "environment"
     return None
+
+
+def _list_words(text: str, ignored_prefixes: tuple[str, ...]) -> list[str]:
+    return [word for word in text.split() if not word.startswith(ignored_prefixes)]
 
 
 def _check_variables(rest: str) -> ViolationKind | None:
@@ -116,12 +117,9 @@ def _check_variables(rest: str) -> ViolationKind | None:
 
 def _check_connection(rest: str) -> ViolationKind | None:
     """Return "network" for a network program with an argument that is not only this machine."""
-    where = []
-    for word in rest.split():
-        if not word.startswith("-"):
-            where.append(word)
+    targets = _list_words(rest, ("-",))
     is_local = _LOCAL.search(rest) and not re.search(r"://(?!localhost|127\.|\[::1\]|0\.0\.0\.0)", rest)
-    if where and not is_local:
+    if targets and not is_local:
         return "network"
     return None
 
@@ -133,10 +131,7 @@ def _check_copy(rest: str) -> ViolationKind | None:
 
 
 def _check_git(rest: str) -> ViolationKind | None:
-    words = []
-    for word in re.sub(r"(?:^|\s)-[cC]\s+\S+", " ", rest).split():
-        if not word.startswith("-"):
-            words.append(word)
+    words = _list_words(re.sub(r"(?:^|\s)-[cC]\s+\S+", " ", rest), ("-",))
     if words[:1] == ["push"] or (words[:1] == ["remote"] and words[1:2] in (["add"], ["set-url"])):
         return "push"
     if words[:1] and words[0] in {"clone", "fetch", "pull", "ls-remote", "submodule"} and _REMOTE.search(rest):

@@ -101,8 +101,6 @@ def _cut_ends(first: str, last: str, limit: int) -> tuple[str, str]:
 
 
 def _join_ends(head: str, amount: str, tail: str) -> str:
-    if head.endswith("\n") or not head:
-        gap = ""
-    else:
-        gap = "\n"
-    return f"{head}{gap}[... {amount} left out here ...]\n{tail}"
+    if head and not head.endswith("\n"):
+        head += "\n"
+    return f"{head}[... {amount} left out here ...]\n{tail}"
