@@ -321,9 +321,9 @@ def _refuse_duplicate_criteria(values: Mapping[str, Any], origins: Mapping[str, 
             )
 
 
-def _raise_dangerous_key(layer: ConfigLayer, key: tuple[str | int, ...], what: str) -> None:
+def _raise_dangerous_key(layer: ConfigLayer, key: tuple[str | int, ...], subject: str) -> None:
     raise UsageProblem(
-        f"{layer.locate_key(key)}: {what} may not be set by the repository being worked on, "
+        f"{layer.locate_key(key)}: {subject} may not be set by the repository being worked on, "
         f"because it acts as you outside the sandbox; put it into {get_user_config_path()} if you want it"
     )
 

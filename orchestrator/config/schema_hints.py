@@ -40,11 +40,11 @@ def drop_definition_names(schema: Schema, key: Sequence[str | int]) -> tuple[str
 
 
 def _find_child_node(schema: Schema, node: Schema, part: str | int) -> Schema | None:
-    for one in node.get("oneOf", ()):
-        if one.get("$ref") == f"#/$defs/{part}":
-            return _resolve_reference(schema, one)
-    for one in node.get("anyOf", (node,)):
-        whole = _resolve_reference(schema, one)
+    for option in node.get("oneOf", ()):
+        if option.get("$ref") == f"#/$defs/{part}":
+            return _resolve_reference(schema, option)
+    for option in node.get("anyOf", (node,)):
+        whole = _resolve_reference(schema, option)
         if isinstance(part, int):
             below = whole.get("items")
         else:

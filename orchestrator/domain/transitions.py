@@ -56,12 +56,12 @@ class IllegalTransition(ValueError):
     """A status change that the transition table does not allow: a defect in the engine or a damaged journal."""
 
 
-def apply_transition(table: Mapping[S, frozenset[S]], who: str, old: S, new: S) -> S:
+def apply_transition(table: Mapping[S, frozenset[S]], subject: str, old: S, new: S) -> S:
     """Return the new status.
 
     Raises:
         IllegalTransition: the table has no such move.
     """
     if new not in table[old]:
-        raise IllegalTransition(f"{who}: {old} cannot become {new}")
+        raise IllegalTransition(f"{subject}: {old} cannot become {new}")
     return new

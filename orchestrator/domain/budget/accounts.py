@@ -41,13 +41,13 @@ class Accounts:
                 if self.get_task_limit(node).is_set:
                     yield self.get_task_account(node)
 
-    def get_run_account(self, held_back: float = 0.0) -> Account:
+    def get_run_account(self, reserve_share: float = 0.0) -> Account:
         """Return the account of the whole run, without the share that is held back."""
         state = self._state
-        name = f"the run{_describe_reserve(held_back)}"
+        name = f"the run{_describe_reserve(reserve_share)}"
         reserved = self._sum_reserved(lambda _: True)
         return Account(
-            name, self._limits.reduce_by_share(held_back), state.spent, state.at_risk, reserved, state.wall_s
+            name, self._limits.reduce_by_share(reserve_share), state.spent, state.at_risk, reserved, state.wall_s
         )
 
     def get_role_account(self, role: Role) -> Account:
@@ -58,20 +58,20 @@ class Accounts:
             self._limits.roles.get(role, Limit()),
             state.spent_by_role.get(role, NO_USAGE),
             state.at_risk_by_role.get(role, NO_USAGE),
-            self._sum_reserved(lambda called: called.role == role),
+            self._sum_reserved(lambda call: call.role == role),
             state.call_s_by_role.get(role, 0.0),
             config_path=("roles", role),
         )
 
-    def get_model_account(self, model: str, held_back: float = 0.0) -> Account:
+    def get_model_account(self, model: str, reserve_share: float = 0.0) -> Account:
         """Return the account of one model, named as configured."""
         state = self._state
         return Account(
-            f"model {model}{_describe_reserve(held_back)}",
-            self._limits.models.get(model, Limit()).reduce_by_share(held_back),
+            f"model {model}{_describe_reserve(reserve_share)}",
+            self._limits.models.get(model, Limit()).reduce_by_share(reserve_share),
             state.spent_by_model.get(model, NO_USAGE),
             state.at_risk_by_model.get(model, NO_USAGE),
-            self._sum_reserved(lambda called: called.model == model),
+            self._sum_reserved(lambda call: call.model == model),
             state.call_s_by_model.get(model, 0.0),
             config_path=("models", model),
         )
@@ -109,27 +109,27 @@ class Accounts:
 
         It is the least that the task and everything above it has left.
         """
-        above = [
+        accounts = [
             self.get_run_account(self._limits.reserve),
             *map(self.get_task_account, self._state.iterate_lineage(task)),
         ]
-        rests = []
-        for account in above:
-            rests.append(compute_remaining(account.limit, account.booked + account.reserved))
-        usd = [rest[0] for rest in rests if rest[0] is not None]
-        tokens = [rest[1] for rest in rests if rest[1] is not None]
+        remainders = []
+        for account in accounts:
+            remainders.append(compute_remaining(account.limit, account.booked + account.reserved))
+        usd = [remainder[0] for remainder in remainders if remainder[0] is not None]
+        tokens = [remainder[1] for remainder in remainders if remainder[1] is not None]
         return min(usd, default=None), min(tokens, default=None)
 
     def _sum_reserved(self, covers: Callable[[ModelCalled], bool]) -> Usage:
-        return Usage.sum_of(called.reserved for called in self._open if covers(called))
+        return Usage.sum_of(call.reserved for call in self._open if covers(call))
 
     @cached_property
     def _reserved_by_node(self) -> dict[TaskId, list[Usage]]:
-        found: dict[TaskId, list[Usage]] = {}
-        for called in self._open:
-            for node in self._state.iterate_lineage(called.task):
-                found.setdefault(node, []).append(called.reserved)
-        return found
+        reservations: dict[TaskId, list[Usage]] = {}
+        for call in self._open:
+            for node in self._state.iterate_lineage(call.task):
+                reservations.setdefault(node, []).append(call.reserved)
+        return reservations
 
 
 def _describe_reserve(share: float) -> str:

@@ -182,12 +182,12 @@ class _BudgetDimension:
         return f"{int(amount):,}"
 
 
-def _pick_tighter(one: float, other: float | None) -> float:
-    if not other:
-        return one
-    if one:
-        return min(one, other)
-    return other
+def _pick_tighter(own: float, grant: float | None) -> float:
+    if not grant:
+        return own
+    if own:
+        return min(own, grant)
+    return grant
 
 
 def compute_remaining(limit: Limit, booked: Usage) -> tuple[Decimal | None, int | None]:

@@ -55,10 +55,10 @@ def find_changed_fixed_parts(old: dict[str, Any], new: dict[str, Any]) -> tuple[
 
 
 def _get_part(recipe: dict[str, Any], name: str) -> object:
-    found: Any = recipe
+    value: Any = recipe
     for key in name.split("."):
-        found = found.get(key, {})
-    return found
+        value = value.get(key, {})
+    return value
 
 
 def _format_part(name: str) -> str:
@@ -151,11 +151,11 @@ def _(command: Revise, state: RunState) -> str:
     return ""
 
 
-def _explain_unknown_name(what: str, names: Iterable[str], known: Iterable[str]) -> str:
+def _explain_unknown_name(subject: str, names: Iterable[str], known: Iterable[str]) -> str:
     """Return which of the names does not exist, with those that it may have been meant for."""
     names, known = tuple(names), list(known)
     if not names:
-        return f"no {what} is named"
+        return f"no {subject} is named"
     wrong = next((name for name in names if name not in known), None)
     if wrong is None:
         return ""
@@ -164,7 +164,7 @@ def _explain_unknown_name(what: str, names: Iterable[str], known: Iterable[str])
         if name.rpartition("/")[2] == wrong.rpartition("/")[2]:
             alike.append(name)
     near = list(dict.fromkeys([*alike, *get_close_matches(wrong, known, _SHOWN, 0.5)]))[:_SHOWN]
-    problem = f"there is no {what} {wrong!r} in this run"
+    problem = f"there is no {subject} {wrong!r} in this run"
     if near:
         return f"{problem}: did you mean {', '.join(near)}?"
     if not known:
@@ -256,8 +256,8 @@ def request_revision(state: RunState, recipe: dict[str, Any]) -> None:
     _reopen_run(state)
 
 
-def _format_reason(what: str, reason: str, by: str) -> str:
-    return f"{what} by {by}" + (f": {reason}" if reason else "")
+def _format_reason(subject: str, reason: str, by: str) -> str:
+    return f"{subject} by {by}" + (f": {reason}" if reason else "")
 
 
 def _reopen_run(state: RunState) -> None:

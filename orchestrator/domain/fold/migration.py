@@ -67,11 +67,11 @@ def _(event: migration.FileMoved, state: RunState) -> None:
 
 @apply_migration_event.register
 def _(event: migration.ShardsPlanned, state: RunState) -> None:
-    taken: set[str] = set()
+    planned_paths: set[str] = set()
     for shard in event.shards:
-        taken.update(shard.files)
+        planned_paths.update(shard.files)
     for shard in list(state.shards.values()):
-        kept = tuple(path for path in shard.files if path not in taken)
+        kept = tuple(path for path in shard.files if path not in planned_paths)
         if kept != shard.files:
             state.shards[shard.name] = shard.model_copy(update={"files": kept})
     state.shards |= {shard.name: shard for shard in event.shards}
@@ -96,11 +96,11 @@ def _(event: migration.RecipeRevised, state: RunState) -> None:
     state.revisions.append(event)
     restart_ladder(state, event.redo)
     no = {"decision": "deny", "by": event.by, "reason": f"the recipe was revised to {event.revision}"}
-    overtaken = {}
-    for item, asked in state.approvals.items():
-        if asked.is_about_recipe and asked.is_open:
-            overtaken[item] = asked
-    state.approvals |= {item: asked.model_copy(update=no) for item, asked in overtaken.items()}
+    questions = {}
+    for item, question in state.approvals.items():
+        if question.is_about_recipe and question.is_open:
+            questions[item] = question
+    state.approvals |= {item: question.model_copy(update=no) for item, question in questions.items()}
 
 
 @apply_migration_event.register

@@ -275,14 +275,14 @@ def _count_answer(state: RunState, event: work.ModelReplied | work.ModelFailed) 
 
 @apply_run_event.register
 def _(event: work.ToolReturned, state: RunState) -> None:
-    called, session = state.open_intents.get(event.key), state.sessions.get(event.session)
-    if not isinstance(called, work.ToolCalled) or len(state.policy_violations) >= MAX_VIOLATIONS:
+    call, session = state.open_intents.get(event.key), state.sessions.get(event.session)
+    if not isinstance(call, work.ToolCalled) or len(state.policy_violations) >= MAX_VIOLATIONS:
         return
     if state.started:
         repository = state.started.repository
     else:
         repository = ""
-    state.policy_violations += find_policy_violations(called, event, session.attempt if session else 0, repository)
+    state.policy_violations += find_policy_violations(call, event, session.attempt if session else 0, repository)
 
 
 @apply_run_event.register

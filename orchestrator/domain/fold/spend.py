@@ -86,23 +86,23 @@ def record_forge_checks(state: RunState, event: ChecksSeen, at: datetime) -> Non
 
 def _record_risk(state: RunState, event: ModelFailed) -> None:
     state.possibly_billed_calls += 1
-    called = state.open_intents.get(event.key)
-    if not isinstance(called, ModelCalled) or not called.reserved.calls:
+    call = state.open_intents.get(event.key)
+    if not isinstance(call, ModelCalled) or not call.reserved.calls:
         return  # a journal from before calls reserved anything
-    session, risk = state.sessions[event.session], called.reserved
+    session, risk = state.sessions[event.session], call.reserved
     state.sessions[event.session] = copy_with_changes(session, at_risk=session.at_risk + risk)
     state.at_risk += risk
     _add_usage(state.at_risk_by_role, event.role, risk)
-    _add_usage(state.at_risk_by_model, called.model, risk)
+    _add_usage(state.at_risk_by_model, call.model, risk)
     for node in state.iterate_lineage(event.task):
         _add_usage(state.at_risk_by_node, node, risk)
 
 
 def _get_asked_model(state: RunState, event: ModelReplied) -> str:
     """Return the model by the name under which it was asked: a reply may call it by another."""
-    called = state.open_intents.get(event.key)
-    if isinstance(called, ModelCalled):
-        return called.model
+    call = state.open_intents.get(event.key)
+    if isinstance(call, ModelCalled):
+        return call.model
     return event.model
 
 

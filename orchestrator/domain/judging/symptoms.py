@@ -33,11 +33,11 @@ def get_symptom_test(symptom: str) -> str:
     return symptom.removesuffix(MISSING_SUFFIX).removesuffix(SKIPPED_SUFFIX)
 
 
-def can_hide_symptom(seen: frozenset[str], symptom: str) -> bool:
-    """Return True if a run that showed `seen`, and not `symptom`, may have failed to show it."""
+def can_hide_symptom(run_symptoms: frozenset[str], symptom: str) -> bool:
+    """Return True if a run that showed `run_symptoms`, and not `symptom`, may have failed to show it."""
     test = get_symptom_test(symptom)
     return symptom != GATE_SYMPTOM and (
-        GATE_SYMPTOM in seen or test + MISSING_SUFFIX in seen or test + SKIPPED_SUFFIX in seen
+        GATE_SYMPTOM in run_symptoms or test + MISSING_SUFFIX in run_symptoms or test + SKIPPED_SUFFIX in run_symptoms
     )
 
 

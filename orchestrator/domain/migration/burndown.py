@@ -101,9 +101,9 @@ def _make_moved_tick(state: RunState, at: datetime, before: FileRecord, after: F
 
 def _make_tick(state: RunState, at: datetime, sites: float, files: dict[str, int], mark: str) -> Tick:
     last = state.burndown[-1] if state.burndown and mark != "inventory" else None
-    begun = state.inventory_at or at
+    start = state.inventory_at or at
     return Tick(
-        at=round(max((at - begun).total_seconds(), last.at if last else 0.0), 3),
+        at=round(max((at - start).total_seconds(), last.at if last else 0.0), 3),
         worked=round(max(state.wall_s, last.worked if last else 0.0), 3),
         sites=sites,
         files=files,
@@ -124,34 +124,34 @@ def _add_tick(state: RunState, tick: Tick) -> None:
         state.burndown = thin_ticks(ticks, MAX_TICKS // 2)
 
 
-def thin_ticks(ticks: Sequence[Tick], most: int) -> list[Tick]:
-    """Return at most `most` ticks: the first, the last and all with a mark, and some others, evenly over the work.
+def thin_ticks(ticks: Sequence[Tick], limit: int) -> list[Tick]:
+    """Return at most `limit` ticks: the first, the last and all with a mark, and some others, evenly over the work.
 
-    Marks are left out only where there are more than `most` of them.
+    Marks are left out only where there are more than `limit` of them.
     """
-    if len(ticks) <= most:
+    if len(ticks) <= limit:
         return list(ticks)
-    kept = {0, len(ticks) - 1, *(place for place, tick in enumerate(ticks) if tick.mark)}
-    if len(kept) > most:
-        return [ticks[place] for place in _pick_evenly(sorted(kept), most)]
-    room = most - len(kept)
+    kept = {0, len(ticks) - 1, *(index for index, tick in enumerate(ticks) if tick.mark)}
+    if len(kept) > limit:
+        return [ticks[index] for index in _pick_evenly(sorted(kept), limit)]
+    room = limit - len(kept)
     others = sorted(set(range(len(ticks))) - kept)
-    return [ticks[place] for place in sorted(kept | set(_pick_spread(ticks, others, room)))]
+    return [ticks[index] for index in sorted(kept | set(_pick_spread(ticks, others, room)))]
 
 
-def _pick_evenly(places: Sequence[int], most: int) -> list[int]:
-    """Return at most `most` of the places (two at least), the first and the last among them."""
-    step = (len(places) - 1) / (max(most, 2) - 1)
-    return list(dict.fromkeys(places[round(step * number)] for number in range(max(most, 2))))
+def _pick_evenly(indices: Sequence[int], limit: int) -> list[int]:
+    """Return at most `limit` of the places (two at least), the first and the last among them."""
+    step = (len(indices) - 1) / (max(limit, 2) - 1)
+    return list(dict.fromkeys(indices[round(step * number)] for number in range(max(limit, 2))))
 
 
-def _pick_spread(ticks: Sequence[Tick], places: Iterable[int], room: int) -> list[int]:
+def _pick_spread(ticks: Sequence[Tick], indices: Iterable[int], room: int) -> list[int]:
     """Return at most `room` of the places, no two of them in the same stretch of work."""
     if room <= 0:
         return []
     begin, end = ticks[0].worked, ticks[-1].worked
     stretch = (end - begin) / room or 1.0
     last_in = {}
-    for place in places:
-        last_in[min(int((ticks[place].worked - begin) / stretch), room - 1)] = place
+    for index in indices:
+        last_in[min(int((ticks[index].worked - begin) / stretch), room - 1)] = index
     return list(last_in.values())

@@ -37,8 +37,8 @@ def list_criterion_statuses(state: RunState) -> tuple[CriterionStatus, ...]:
     """Return the status of every criterion; none for a migration, or before the contract is frozen."""
     criteria = state.contract.criteria if state.contract else ()
     newest = state.iterations[-1].findings if state.iterations else ()
-    found = {finding.id: finding for finding in newest}
-    return tuple(_build_status(state, criterion, found.get(criterion.id)) for criterion in criteria)
+    finding_by_id = {finding.id: finding for finding in newest}
+    return tuple(_build_status(state, criterion, finding_by_id.get(criterion.id)) for criterion in criteria)
 
 
 def _build_status(state: RunState, criterion: Criterion, finding: CriterionFinding | None) -> CriterionStatus:
@@ -49,6 +49,6 @@ def _build_status(state: RunState, criterion: Criterion, finding: CriterionFindi
 def _find_base_receipt(state: RunState, criterion: Criterion) -> Receipt | None:
     if not criterion.command or criterion.id == GATE_CRITERION:
         return None
-    wanted = (criterion.check, criterion.command, state.run.base_tree)
+    identity = (criterion.check, criterion.command, state.run.base_tree)
     receipts = reversed(state.receipts.values())
-    return next((r for r in receipts if (r.kind, r.command, r.tree) == wanted), None)
+    return next((receipt for receipt in receipts if (receipt.kind, receipt.command, receipt.tree) == identity), None)

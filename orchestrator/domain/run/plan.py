@@ -42,20 +42,20 @@ class Plan(FrozenModel):
     tasks: tuple[TaskDraft, ...] = Field(description="The tasks, in the order in which you would do them.")
 
 
-def check_plan(plan: Plan, limits: PlanLimits, taken: Sequence[str] = ()) -> tuple[str, ...]:
+def check_plan(plan: Plan, limits: PlanLimits, existing_keys: Sequence[str] = ()) -> tuple[str, ...]:
     """Return every problem of the plan, in words its planner can act on; empty when the plan may be carried out.
 
     Args:
         plan: the drafts.
         limits: the planner's place in the tree.
-        taken: keys of tasks that the planner submitted before; new tasks may depend on them.
+        existing_keys: keys of tasks that the planner submitted before; new tasks may depend on them.
     """
     return (
         *_check_count(plan, limits),
-        *_check_keys(plan, taken),
+        *_check_keys(plan, existing_keys),
         *_check_drafts(plan, limits),
         *_check_grants(plan),
-        *_check_dependencies(plan, taken),
+        *_check_dependencies(plan, existing_keys),
         *_check_ownership(plan),
         *_check_budget(plan, limits),
     )
@@ -71,13 +71,13 @@ def _check_count(plan: Plan, limits: PlanLimits) -> Iterator[str]:
         )
 
 
-def _check_keys(plan: Plan, taken: Sequence[str]) -> Iterator[str]:
+def _check_keys(plan: Plan, existing_keys: Sequence[str]) -> Iterator[str]:
     for key, count in Counter(draft.key for draft in plan.tasks).items():
         if not TASK_KEY_PATTERN.match(key):
             yield f"key {key!r} is not made of 1 to 40 lower-case letters, digits and hyphens, the first no hyphen"
         if count > 1:
             yield f"key {key!r} is used {count} times"
-        if key in taken:
+        if key in existing_keys:
             yield f"key {key!r} names a task that you submitted before: choose another"
 
 
@@ -110,8 +110,8 @@ def _check_grants(plan: Plan) -> Iterator[str]:
             yield f"task {draft.key!r} is a branch, and `grants` are for leaves: leave them to its own planner"
 
 
-def _check_dependencies(plan: Plan, taken: Sequence[str]) -> Iterator[str]:
-    known = {draft.key for draft in plan.tasks} | set(taken)
+def _check_dependencies(plan: Plan, existing_keys: Sequence[str]) -> Iterator[str]:
+    known = {draft.key for draft in plan.tasks} | set(existing_keys)
     for draft in plan.tasks:
         for key in draft.depends_on:
             if key not in known:
@@ -123,15 +123,15 @@ def _check_dependencies(plan: Plan, taken: Sequence[str]) -> Iterator[str]:
 
 def _check_ownership(plan: Plan) -> Iterator[str]:
     after = _find_reachable({draft.key: draft.depends_on for draft in plan.tasks})
-    for one, other in combinations(plan.tasks, 2):
-        for decision in sorted(set(one.decisions) & set(other.decisions)):
-            yield f"tasks {one.key!r} and {other.key!r} both own the decision {decision!r}: give it to one of them"
-        if other.key in after[one.key] or one.key in after[other.key]:
+    for left, right in combinations(plan.tasks, 2):
+        for decision in sorted(set(left.decisions) & set(right.decisions)):
+            yield f"tasks {left.key!r} and {right.key!r} both own the decision {decision!r}: give it to one of them"
+        if right.key in after[left.key] or left.key in after[right.key]:
             continue
-        shared = next((pair for pair in product(one.paths, other.paths) if can_overlap(*pair)), None)
+        shared = next((pair for pair in product(left.paths, right.paths) if can_overlap(*pair)), None)
         if shared:
             yield (
-                f"tasks {one.key!r} and {other.key!r} may change the same files ({shared[0]} and {shared[1]}) "
+                f"tasks {left.key!r} and {right.key!r} may change the same files ({shared[0]} and {shared[1]}) "
                 "with no order between them: add a dependency or divide the files"
             )
 
@@ -167,12 +167,12 @@ def _find_reachable(edges: Mapping[str, Sequence[str]]) -> dict[str, set[str]]:
     """Return for every key all keys it depends on, directly or through others."""
     reach: dict[str, set[str]] = {}
     for key in edges:
-        seen: set[str] = set()
+        reached: set[str] = set()
         stack = list(edges[key])
         while stack:
             target = stack.pop()
-            if target not in seen:
-                seen.add(target)
+            if target not in reached:
+                reached.add(target)
                 stack.extend(edges.get(target, ()))
-        reach[key] = seen
+        reach[key] = reached
     return reach

@@ -236,7 +236,7 @@ class RunState:
     def is_unsafe(self) -> bool:
         """True if commands of this run have, or at some time had, no sandbox around them."""
         settings = (self.started.settings if self.started else {}, *self.overrides)
-        return any(one.get("hands", {}).get("without_sandbox") for one in settings)
+        return any(values.get("hands", {}).get("without_sandbox") for values in settings)
 
     @property
     def head(self) -> CommitId | None:
@@ -248,7 +248,8 @@ class RunState:
     @property
     def pending_approvals(self) -> list[ApprovalState]:
         """The approvals that nobody has answered and that still matter, oldest first."""
-        return [one for one in self.approvals.values() if one.is_open and not self._is_moot(one.approval)]
+        questions = self.approvals.values()
+        return [question for question in questions if question.is_open and not self._is_moot(question.approval)]
 
     def _is_moot(self, approval: Approval) -> bool:
         """Return True if its tasks have ended, or if tries, landings or later questions have overtaken it."""
@@ -286,10 +287,13 @@ class RunState:
     @property
     def unapproved_violations(self) -> list[PolicyViolation]:
         """The policy violations without a request for a tier that the user granted."""
-        return [one for one in self.policy_violations if one.kind != "tier" or not self._was_granted(one.task)]
+        violations = self.policy_violations
+        return [
+            violation for violation in violations if violation.kind != "tier" or not self._was_granted(violation.task)
+        ]
 
     def _was_granted(self, task: TaskId | None) -> bool:
-        return task is not None and any(wish.decision == "approve" for wish in self.list_tier_requests(task))
+        return task is not None and any(request.decision == "approve" for request in self.list_tier_requests(task))
 
     def list_tier_requests(self, task: TaskId) -> list[ApprovalState]:
         """Return the questions in which the workers of a task asked for tiers, oldest first."""

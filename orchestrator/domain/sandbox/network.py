@@ -23,7 +23,11 @@ class NetworkDecision(FrozenModel):
 
 def describe_refused_hosts(decisions: Iterable[NetworkDecision]) -> tuple[str, ...]:
     """Return one line for each connection that a command was refused."""
-    return tuple(f"{d.host}:{d.port}: {d.reason}" + _format_times(d.times) for d in decisions if not d.allowed)
+    return tuple(
+        f"{decision.host}:{decision.port}: {decision.reason}" + _format_times(decision.times)
+        for decision in decisions
+        if not decision.allowed
+    )
 
 
 def _format_times(count: int) -> str:

@@ -51,21 +51,21 @@ class PolicyViolation(FrozenModel):
 
 
 def find_policy_violations(
-    called: ToolCalled, returned: ToolReturned, attempt: int, repository: str
+    call: ToolCalled, result: ToolReturned, attempt: int, repository: str
 ) -> Iterator[PolicyViolation]:
     """Yield the policy violations that one use of a tool tried, each kind once; none for almost every use.
 
     Args:
-        called: the tool with its arguments, of which a long text's beginning is looked at.
-        returned: what it gave back.
+        call: the tool with its arguments, of which a long text's beginning is looked at.
+        result: what it gave back.
         attempt: the number of the task's attempt, 0 for a planner.
         repository: where the user's checkout lies; paths below it are no way out.
     """
-    for kind, what, outcome, evidence in _find_violations(called, returned, repository):
+    for kind, what, outcome, evidence in _find_violations(call, result, repository):
         yield PolicyViolation(
-            task=called.task,
+            task=call.task,
             attempt=attempt,
-            turn=called.turn,
+            turn=call.turn,
             kind=kind,
             what=to_one_line(what, _WHAT_CHARS),
             outcome=to_one_line(outcome, _WHAT_CHARS),
@@ -76,32 +76,32 @@ def find_policy_violations(
 _ViolationFields = tuple[ViolationKind, str, str, ViolationEvidence]
 
 
-def _find_violations(called: ToolCalled, returned: ToolReturned, repository: str) -> Iterator[_ViolationFields]:
-    if called.name == "shell":
-        yield from _find_in_shell(called, returned)
-    elif called.name == "request_tier":
+def _find_violations(call: ToolCalled, result: ToolReturned, repository: str) -> Iterator[_ViolationFields]:
+    if call.name == "shell":
+        yield from _find_in_shell(call, result)
+    elif call.name == "request_tier":
         yield (
             "tier",
-            f"asked for {_format_arguments(called)}",
-            returned.observation.head,
-            "words" if returned.ok else "refusal",
+            f"asked for {_format_arguments(call)}",
+            result.observation.head,
+            "words" if result.ok else "refusal",
         )
-    elif called.name in _FILE_TOOLS and not returned.ok:
-        yield from _find_in_file_tool(called, returned, repository)
+    elif call.name in _FILE_TOOLS and not result.ok:
+        yield from _find_in_file_tool(call, result, repository)
 
 
-def _find_in_shell(called: ToolCalled, returned: ToolReturned) -> Iterator[_ViolationFields]:
-    for host in describe_refused_hosts(returned.network):
+def _find_in_shell(call: ToolCalled, result: ToolReturned) -> Iterator[_ViolationFields]:
+    for host in describe_refused_hosts(result.network):
         yield ("network", host, "refused by the proxy", "refusal")
-    command, violations = _parse_shell_call(called.arguments.head)
-    packets = returned.stray_packets
+    command, violations = _parse_shell_call(call.arguments.head)
+    packets = result.stray_packets
     if not (violations or packets):
         return
-    found = {kind: words for kind, words in violations if not _is_allowed(kind, called.tier)}
-    outcome = _describe_end(returned)
-    if packets and "network" not in found:
+    quotes = {kind: words for kind, words in violations if not _is_allowed(kind, call.tier)}
+    outcome = _describe_end(result)
+    if packets and "network" not in quotes:
         yield "network", command, f"{outcome}; {_format_packets(packets)}", "kernel"
-    for kind, words in found.items():
+    for kind, words in quotes.items():
         if kind == "network" and packets:
             yield kind, words, f"{outcome}; {_format_packets(packets)}", "kernel"
         else:
@@ -124,30 +124,30 @@ def _format_packets(count: int) -> str:
     return f"{count} packet{'s' * (count != 1)} had no way out"
 
 
-def _find_in_file_tool(called: ToolCalled, returned: ToolReturned, repository: str) -> Iterator[_ViolationFields]:
-    path = _read_argument(called.arguments.head, "path") or _read_argument(called.arguments.head, "glob")
+def _find_in_file_tool(call: ToolCalled, result: ToolReturned, repository: str) -> Iterator[_ViolationFields]:
+    path = _read_argument(call.arguments.head, "path") or _read_argument(call.arguments.head, "glob")
     kind = find_path_violation(path, repository)
-    if kind is None and _LINK_REFUSAL.search(returned.observation.head):
+    if kind is None and _LINK_REFUSAL.search(result.observation.head):
         kind = "outside-path"
     if kind:
-        yield kind, f"{called.name} {path}", f"refused: {returned.observation.head}", "refusal"
+        yield kind, f"{call.name} {path}", f"refused: {result.observation.head}", "refusal"
 
 
-def _describe_end(returned: ToolReturned) -> str:
+def _describe_end(result: ToolReturned) -> str:
     """Return the shell tool's first words on the command's end."""
-    head = _HEAD.match(returned.observation.head)
+    head = _HEAD.match(result.observation.head)
     if head is None:
-        if returned.ok:
+        if result.ok:
             return "it ran behind the walls"
-        return f"not run: {returned.observation.head}"
+        return f"not run: {result.observation.head}"
     return f"it ran behind the walls: {head[1]}"
 
 
-def _format_arguments(called: ToolCalled) -> str:
-    tier, reason = _read_argument(called.arguments.head, "tier"), _read_argument(called.arguments.head, "reason")
+def _format_arguments(call: ToolCalled) -> str:
+    tier, reason = _read_argument(call.arguments.head, "tier"), _read_argument(call.arguments.head, "reason")
     if tier:
         return f"tier {tier}: {reason}"
-    return called.arguments.head
+    return call.arguments.head
 
 
 def _read_argument(head: str, name: str) -> str:

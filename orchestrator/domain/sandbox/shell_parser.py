@@ -42,9 +42,9 @@ def split_shell_commands(line: str, depth: int = 0) -> Iterator[SimpleCommand]:
         yield from _parse_piece(piece, depth)
 
 
-def _inline_document(found: re.Match[str]) -> str:
+def _inline_document(match: re.Match[str]) -> str:
     """Return a here-document as part of the line it is given to, if that line runs it."""
-    first, _, more, body = found.groups()
+    first, _, more, body = match.groups()
     is_text = re.match(r"\s*(?:cat|tee)\b", first) is not None
     if is_text:
         return f"{first}{more}"
@@ -68,12 +68,12 @@ def _split_pieces(line: str) -> Iterator[str]:
 def _parse_piece(piece: str, depth: int) -> Iterator[SimpleCommand]:
     text = piece.strip()
     rest = _unwrap_command(text)
-    found = _PROGRAM.match(rest)
-    if found is None:
+    match = _PROGRAM.match(rest)
+    if match is None:
         if text:
             yield SimpleCommand("", "", text, text)
         return
-    program, arguments = found[1], found[2]
+    program, arguments = match[1], match[2]
     if program == "env" and (inner := _find_env_command(arguments)):
         yield from _parse_piece(inner, depth)
         return
@@ -83,16 +83,16 @@ def _parse_piece(piece: str, depth: int) -> Iterator[SimpleCommand]:
 
 
 def _unwrap_command(text: str) -> str:
-    while found := _ASSIGNMENT.match(text) or _WRAPPER.match(text):
-        text = text[found.end() :]
+    while match := _ASSIGNMENT.match(text) or _WRAPPER.match(text):
+        text = text[match.end() :]
     return text
 
 
 def _find_env_command(arguments: str) -> str:
     """Return the command that `env` is to run; empty if it only prints."""
     arguments = arguments.strip()
-    while found := _ENV_OPTION.match(arguments) or _ASSIGNMENT.match(arguments):
-        arguments = arguments[found.end() :]
+    while match := _ENV_OPTION.match(arguments) or _ASSIGNMENT.match(arguments):
+        arguments = arguments[match.end() :]
     if arguments.startswith((">", "<", "2>")):
         return ""
     return arguments
@@ -104,6 +104,6 @@ def _select_reach(program: str, arguments: str) -> str:
         if start >= 0:
             return arguments[start:]
         return ""
-    if program in _SEEKERS and (found := _QUOTED.match(arguments)):
-        return arguments[found.end() :]
+    if program in _SEEKERS and (match := _QUOTED.match(arguments)):
+        return arguments[match.end() :]
     return f"{program} {arguments}"

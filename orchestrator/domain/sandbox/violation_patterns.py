@@ -47,12 +47,12 @@ _EXCERPT = 200
 
 def find_command_violations(command: str) -> tuple[QuotedViolation, ...]:
     """Return the violations that a command line shows: each kind at most once, with the words that show it."""
-    seen: dict[ViolationKind, str] = {}
+    violations: dict[ViolationKind, str] = {}
     assigned = frozenset(re.findall(r"\b([A-Z_0-9]+)=", command))
-    for one in split_shell_commands(command):
-        for kind in _find_kinds(one, assigned):
-            seen.setdefault(kind, one.text[:_EXCERPT])
-    return tuple(seen.items())
+    for part in split_shell_commands(command):
+        for kind in _find_kinds(part, assigned):
+            violations.setdefault(kind, part.text[:_EXCERPT])
+    return tuple(violations.items())
 
 
 def find_path_violation(path: str, repository: str) -> ViolationKind | None:
@@ -71,20 +71,20 @@ def find_path_violation(path: str, repository: str) -> ViolationKind | None:
     return None
 
 
-def _find_kinds(one: SimpleCommand, assigned: frozenset[str]) -> Iterator[ViolationKind]:
+def _find_kinds(part: SimpleCommand, assigned: frozenset[str]) -> Iterator[ViolationKind]:
     for kind, pattern in _PATTERNS:
-        if pattern.search(one.reaches):
+        if pattern.search(part.reaches):
             yield kind
-    if (found := _SECRET.search(one.text)) and found[1] not in assigned:
+    if (match := _SECRET.search(part.text)) and match[1] not in assigned:
         yield "environment"
-    is_code = one.program in _INTERPRETERS or one.program.startswith("python")
-    if is_code and (found := _SOCKET.search(one.text)) and not _LOCAL.search(one.text[found.start() :]):
+    is_code = part.program in _INTERPRETERS or part.program.startswith("python")
+    if is_code and (match := _SOCKET.search(part.text)) and not _LOCAL.search(part.text[match.start() :]):
         yield "network"
-    if is_code and _DUMPED.search(one.text):
+    if is_code and _DUMPED.search(part.text):
         yield "environment"
-    rule = _PROGRAMS.get(one.program)
-    if rule and not _ONLY_ASKS.fullmatch(one.rest) and (told := rule(one.rest)):
-        yield told
+    rule = _PROGRAMS.get(part.program)
+    if rule and not _ONLY_ASKS.fullmatch(part.rest) and (violation := rule(part.rest)):
+        yield violation
 
 
 _PATTERNS: tuple[tuple[ViolationKind, re.Pattern[str]], ...] = (
