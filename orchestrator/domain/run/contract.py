@@ -76,7 +76,7 @@ def freeze_contract(before: Contract | None, after: Contract, granted: Collectio
 
 
 class CriterionFinding(FrozenModel):
-    """Whether a criterion is met, with the evidence cited for it.
+    """The finding whether a criterion is met, with the evidence cited for it.
 
     `receipt` is the key of the receipt of its command, which only the harness can put there.
     """
