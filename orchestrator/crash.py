@@ -10,21 +10,21 @@ import signal
 CRASH_POINT_VARIABLE = "ORCHESTRATE_CRASH_AT"
 
 
-class _Awaited:
+class _Target:
     """The point that this process is to die at, and how many times it is still to be passed."""
 
-    def __init__(self, given: str) -> None:
-        self.name, _, count = given.partition(":")
+    def __init__(self, text: str) -> None:
+        self.name, _, count = text.partition(":")
         self.left = int(count) if count.isdigit() else 1
 
 
-_awaited = _Awaited(os.environ.get(CRASH_POINT_VARIABLE, ""))
+_target = _Target(os.environ.get(CRASH_POINT_VARIABLE, ""))
 
 
 def crash_point(name: str) -> None:
     """Die here if this is the point that the environment names; otherwise nothing."""
-    if name != _awaited.name:
+    if name != _target.name:
         return
-    _awaited.left -= 1
-    if _awaited.left == 0:
+    _target.left -= 1
+    if _target.left == 0:
         os.kill(os.getpid(), signal.SIGKILL)

@@ -22,7 +22,7 @@ class UsageProblem(OrchestrateError):
     """The user's input cannot be acted on: arguments, configuration, recipe, repository state.
 
     `key` is where in a recipe the mistake stands, if it stands in one: each part is a key, the id or index of a table
-    in a list, or the text of an entry. Whoever knows the recipe's file tells the line, see `migrate.recipe.locating`.
+    in a list, or the text of an entry. The line is found by `migrate.recipe.error_location`, which knows the file.
     """
 
     exit_code = 2
@@ -88,7 +88,7 @@ class BlobLost(JournalProblem):
 
 
 class SearchUnavailable(EnvironmentProblem):
-    """What was said in a run cannot be searched; its journal is sound, and the run goes on without."""
+    """The words of a run cannot be searched; its journal is sound, and the run goes on without."""
 
 
 class RunTakenOver(JournalProblem):
@@ -136,8 +136,8 @@ class MalformedReply(OrchestrateError):
 
 
 def find_sole_error(group: BaseExceptionGroup[BaseException]) -> OrchestrateError | None:
-    """The error to show for a group from a task group: one of ours if all are ours or the environment's, else None."""
-    leaves = [convert_error(leaf) for leaf in _leaves(group)]
+    """Return the error to show for a task group: one of ours if all are ours or the environment's, else None."""
+    leaves = [convert_error(leaf) for leaf in _iterate_leaves(group)]
     ours = [leaf for leaf in leaves if leaf is not None]
     if ours and len(ours) == len(leaves):
         return ours[0]
@@ -154,17 +154,17 @@ def convert_error(error: BaseException) -> OrchestrateError | None:
         return RepositoryLocked(str(error))
     if isinstance(error, GitError):
         return EnvironmentProblem(str(error))
-    if isinstance(error, OSError) and error.errno in _DISK:
+    if isinstance(error, OSError) and error.errno in _DISK_ERRNOS:
         return EnvironmentProblem(f"{error.filename or 'the disk'}: {error.strerror}; mend that, then resume the run")
     return None
 
 
-_DISK = {errno.ENOSPC, errno.EDQUOT, errno.EROFS}
+_DISK_ERRNOS = {errno.ENOSPC, errno.EDQUOT, errno.EROFS}
 
 
-def _leaves(error: BaseException) -> Iterator[BaseException]:
+def _iterate_leaves(error: BaseException) -> Iterator[BaseException]:
     if isinstance(error, BaseExceptionGroup):
         for inner in error.exceptions:
-            yield from _leaves(inner)
+            yield from _iterate_leaves(inner)
     else:
         yield error

@@ -21,7 +21,7 @@ def set_nested_value(values: dict[str, Any], path: Sequence[str], value: object)
 
 
 def parse_flag_value(text: str) -> object:
-    """A value from the environment or a flag: JSON where it is JSON (numbers, lists, true), else the text itself."""
+    """Return a value from the environment or a flag: parsed if it is JSON (numbers, lists, true), else the text."""
     try:
         value: object = decode_json(text)
     except ValueError:

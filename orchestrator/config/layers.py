@@ -19,7 +19,7 @@ from orchestrator.errors import UsageProblem
 
 PROJECT_FILE = "orchestrate.toml"
 _PREFIX = "ORCHESTRATE__"
-_PROJECT_MAY_NOT = (
+_USER_ONLY_KEYS = (
     ("hands",),
     ("state",),
     ("approval",),
@@ -42,12 +42,15 @@ _PROJECT_MAY_NOT = (
 _TIER = ("roles", "*", "tier")
 _SHARE = ("env", "share")
 _PR_OUTSIDE = tuple(("pr", key) for key in ("push", "forge", "url", "repository", "token_env", "merge"))
-_PROJECT_NEVER = (("notify",), *_PR_OUTSIDE, ("tui",))
-"""What acts on this machine as the user, or in the user's name: no trust in a repository extends to that."""
+_PROJECT_FORBIDDEN_KEYS = (("notify",), *_PR_OUTSIDE, ("tui",))
+"""Settings that act on this machine as the user, or in the user's name.
+
+Trust in a repository does not extend to them.
+"""
 _FLAG_ONLY = ("hands", "without_sandbox")
-"""What holds for one run only, and is said each time."""
+"""The setting that holds for one run only and has to be given each time."""
 _HOOKS, _CONTRACT = "hooks", "contract"
-_ADD_UP = (_HOOKS, _CONTRACT)
+_ADDITIVE_LISTS = (_HOOKS, _CONTRACT)
 """The lists of which a later layer does not replace the earlier ones': nobody's hooks can be switched off by it, and
 nothing that somebody asks for can be taken back.
 """
@@ -62,6 +65,15 @@ class ConfigLayer:
     path: Path | None = None
     source: str = ""
 
+    def locate_key(self, key: tuple[str | int, ...]) -> str:
+        """Return `FILE:LINE` of a key, `FILE` without its line, or `<NAME>` for a layer that is no file."""
+        if self.path is None:
+            return f"<{self.name}>"
+        line = find_key_line(self.source, key)
+        if line:
+            return f"{self.path}:{line}"
+        return str(self.path)
+
 
 @dataclass(frozen=True)
 class LoadedConfig:
@@ -73,7 +85,7 @@ class LoadedConfig:
 
 
 def get_defaults_path() -> Path:
-    """The shipped config.toml: in the wheel inside the package, in a checkout at its top."""
+    """Return the path of the shipped config.toml: inside the package in a wheel, at the top of a checkout."""
     packaged = Path(__file__).parent.parent / "config.toml"
     if packaged.exists():
         return packaged
@@ -81,7 +93,7 @@ def get_defaults_path() -> Path:
 
 
 def get_user_config_path(environ: Mapping[str, str] = os.environ) -> Path:
-    """The user's own file, whether or not it exists."""
+    """Return the path of the user's own file, which may not exist."""
     base = environ.get("XDG_CONFIG_HOME") or str(Path(environ.get("HOME", "/")) / ".config")
     return Path(base) / "orchestrate" / "config.toml"
 
@@ -104,58 +116,58 @@ def load_config(
     Raises:
         UsageProblem: a file cannot be read, or a key or value is not allowed; names file and line.
     """
-    layers = [_file_layer("defaults", get_defaults_path())]
+    layers = [_read_layer("defaults", get_defaults_path())]
     if get_user_config_path(environ).exists():
-        layers.append(_file_layer("user", get_user_config_path(environ)))
+        layers.append(_read_layer("user", get_user_config_path(environ)))
     if repository and (repository / PROJECT_FILE).exists():
-        project = _file_layer("project", repository / PROJECT_FILE)
-        _refuse_lasting(project)
-        _refuse_acts(project)
+        project = _read_layer("project", repository / PROJECT_FILE)
+        _refuse_per_run_key(project)
+        _refuse_dangerous_keys(project)
         if not trust_project:
             _refuse_project_keys(project)
             _refuse_higher_tiers(project, layers)
             _refuse_foreign_shares(project)
         layers.append(project)
-    layers.append(ConfigLayer("environment", _environment_values(environ)))
+    layers.append(ConfigLayer("environment", _read_environment(environ)))
     for layer in layers:
-        _refuse_lasting(layer)
+        _refuse_per_run_key(layer)
     layers.append(ConfigLayer("flag", flags or {}))
-    return _resolve(tuple(layers))
+    return _resolve_layers(tuple(layers))
 
 
 def read_project_criteria(repository: Path) -> tuple[CriterionSettings, ...]:
-    """What the project's file asks for now; nothing where there is no file, or none that could be used. Blocks."""
+    """Return the criteria that the project's file asks for now; none without a usable file. Blocks."""
     path = repository / PROJECT_FILE
     try:
         own = read_toml(path).get(_CONTRACT, []) if path.exists() else []
-        return tuple(CriterionSettings.model_validate(one) for one in own)
+        return tuple(CriterionSettings.model_validate(entry) for entry in own)
     except (UsageProblem, ValidationError, TypeError):
         return ()
 
 
-def _file_layer(name: str, path: Path) -> ConfigLayer:
+def _read_layer(name: str, path: Path) -> ConfigLayer:
     return ConfigLayer(name, read_toml(path), path, path.read_text(encoding="utf-8"))
 
 
-def _resolve(layers: tuple[ConfigLayer, ...]) -> LoadedConfig:
+def _resolve_layers(layers: tuple[ConfigLayer, ...]) -> LoadedConfig:
     values: dict[str, Any] = {}
     origins: dict[str, str] = {}
     for layer in layers:
-        _refuse_taken(values, origins, layer)
+        _refuse_duplicate_criteria(values, origins, layer)
         before = {}
-        for name in _ADD_UP:
+        for name in _ADDITIVE_LISTS:
             if values.get(name):
                 before[name] = origins[name]
-        _lay(values, layer.values)
-        origins |= {format_dotted_key(key): _origin(layer, key) for key, _ in iterate_leaf_values(layer.values)}
+        _overlay_values(values, layer.values)
+        origins |= {format_dotted_key(key): _find_origin(layer, key) for key, _ in iterate_leaf_values(layer.values)}
         origins |= {name: f"{origin}, {origins[name]}" for name, origin in before.items() if name in layer.values}
-        _validate(values, layer)
+        _validate_layer(values, layer)
     return LoadedConfig(Config.model_validate(values), origins, layers)
 
 
-def _validate(values: Mapping[str, Any], layer: ConfigLayer) -> None:
+def _validate_layer(values: Mapping[str, Any], layer: ConfigLayer) -> None:
     """Check after every layer, so that the layer at fault can be named; of lists its own, so that they are counted."""
-    own = {**values, **{name: layer.values.get(name, []) for name in _ADD_UP}}
+    own = {**values, **{name: layer.values.get(name, []) for name in _ADDITIVE_LISTS}}
     try:
         Config.model_validate(own)
     except ValidationError as error:
@@ -164,7 +176,7 @@ def _validate(values: Mapping[str, Any], layer: ConfigLayer) -> None:
         ) from error
 
 
-def _origin(layer: ConfigLayer, key: tuple[str, ...]) -> str:
+def _find_origin(layer: ConfigLayer, key: tuple[str, ...]) -> str:
     line = (find_key_line(layer.source, key) or find_key_line(layer.source, (*key, 0))) if layer.path else None
     if line:
         return f"{layer.name} {layer.path}:{line}"
@@ -172,37 +184,37 @@ def _origin(layer: ConfigLayer, key: tuple[str, ...]) -> str:
 
 
 def merge_settings(values: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
-    """A copy of `values` in which `over` wins, table by table; its hooks and criteria are added."""
+    """Return a copy of `values` in which `over` wins, table by table; its hooks and criteria are added."""
     result: dict[str, Any] = {}
-    _lay(result, values)
-    _lay(result, over)
+    _overlay_values(result, values)
+    _overlay_values(result, over)
     return result
 
 
-def _lay(into: dict[str, Any], values: Mapping[str, Any]) -> None:
-    before = {name: into[name] for name in _ADD_UP if isinstance(into.get(name), list)}
-    _merge(into, values)
+def _overlay_values(into: dict[str, Any], values: Mapping[str, Any]) -> None:
+    before = {name: into[name] for name in _ADDITIVE_LISTS if isinstance(into.get(name), list)}
+    _merge_tables(into, values)
     for name, earlier in before.items():
         if isinstance(own := values.get(name), list):
             into[name] = [*earlier, *own]
 
 
-def _merge(into: dict[str, Any], values: Mapping[str, Any]) -> None:
+def _merge_tables(into: dict[str, Any], values: Mapping[str, Any]) -> None:
     for key, value in values.items():
         if isinstance(value, Mapping) and isinstance(into.get(key), dict):
-            _merge(into[key], value)
+            _merge_tables(into[key], value)
         else:
-            into[key] = _copy(value)
+            into[key] = _copy_tables(value)
 
 
-def _copy(value: object) -> object:
+def _copy_tables(value: object) -> object:
     if isinstance(value, Mapping):
-        return {key: _copy(inner) for key, inner in value.items()}
+        return {key: _copy_tables(inner) for key, inner in value.items()}
     return value
 
 
 def iterate_leaf_values(values: Mapping[str, Any], path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Every value that is not a table, with its key."""
+    """Yield every value that is not a table, with its key."""
     for key, value in values.items():
         if isinstance(value, Mapping):
             yield from iterate_leaf_values(value, (*path, key))
@@ -210,7 +222,7 @@ def iterate_leaf_values(values: Mapping[str, Any], path: tuple[str, ...] = ()) -
             yield (*path, key), value
 
 
-def _environment_values(environ: Mapping[str, str]) -> dict[str, Any]:
+def _read_environment(environ: Mapping[str, str]) -> dict[str, Any]:
     values: dict[str, Any] = {}
     for name in sorted(environ):
         if name.startswith(_PREFIX):
@@ -221,25 +233,24 @@ def _environment_values(environ: Mapping[str, str]) -> dict[str, Any]:
 def _refuse_project_keys(layer: ConfigLayer) -> None:
     for key, _ in iterate_leaf_values(layer.values):
         if is_user_only_key(key):
-            line = find_key_line(layer.source, key)
             raise UsageProblem(
-                f"{layer.path}:{line}: {format_dotted_key(key)} may not be set by the repository being worked on; "
+                f"{layer.locate_key(key)}: {format_dotted_key(key)} may not be set by the repository being worked on; "
                 f"put it into {get_user_config_path()} or start with --trust-project if you trust this repository"
             )
 
 
 def _refuse_higher_tiers(project: ConfigLayer, below: Sequence[ConfigLayer]) -> None:
-    """A project may lower the tier of a role, and not raise it."""
+    """Refuse a role's tier that a project raises; it may lower one."""
     tiers = [
         (key, tier)
         for key, tier in iterate_leaf_values(project.values)
-        if _covers(_TIER, key) and isinstance(tier, int)
+        if _matches_pattern(_TIER, key) and isinstance(tier, int)
     ]
-    usual = _resolve(tuple(below)).config.roles.model_dump() if tiers else {}
+    usual = _resolve_layers(tuple(below)).config.roles.model_dump() if tiers else {}
     for key, tier in tiers:
         if tier > usual.get(key[1], {}).get("tier", 0):
             raise UsageProblem(
-                f"{project.path}:{find_key_line(project.source, key)}: {format_dotted_key(key)} may only be lowered "
+                f"{project.locate_key(key)}: {format_dotted_key(key)} may only be lowered "
                 f"by the repository being worked on; put it into {get_user_config_path()} or start with "
                 "--trust-project if you trust this repository"
             )
@@ -249,12 +260,12 @@ def _refuse_foreign_shares(project: ConfigLayer) -> None:
     """Refuse patterns by which a project would have more of the user's checkout shared than dependencies."""
     patterns = next((value for key, value in iterate_leaf_values(project.values) if key == _SHARE), ())
     for pattern in patterns if isinstance(patterns, list) else ():
-        if isinstance(pattern, str) and (told := describe_refused_share(pattern)):
+        if isinstance(pattern, str) and (refused := describe_refused_share(pattern)):
             raise UsageProblem(
-                f"{project.path}:{find_key_line(project.source, _SHARE)}: {format_dotted_key(_SHARE)} may not share "
-                f"{told} because the repository being worked on asks for it, but places of dependencies alone, such as "
-                f"{', '.join(DEPENDENCY_PATTERNS)}; put it into {get_user_config_path()} or start with --trust-project "
-                "if you trust this repository"
+                f"{project.locate_key(_SHARE)}: {format_dotted_key(_SHARE)} may not share "
+                f"{refused} because the repository being worked on asks for it, but places of dependencies alone, "
+                f"such as {', '.join(DEPENDENCY_PATTERNS)}; put it into {get_user_config_path()} or start with "
+                "--trust-project if you trust this repository"
             )
 
 
@@ -262,13 +273,13 @@ def describe_refused_share(pattern: str) -> str:
     """Return in words what a pattern of a repository's own would share although it may not; empty if it may."""
     if is_dependency_pattern(pattern):
         return ""
-    secret = _matched_secret(pattern)
+    secret = _find_matched_secret(pattern)
     if secret:
         return f"{secret} ({pattern!r})"
     return repr(pattern)
 
 
-def _matched_secret(pattern: str) -> str | None:
+def _find_matched_secret(pattern: str) -> str | None:
     """Return an example of what usually holds secrets and would be shared by a pattern, for messages."""
     try:
         return next(GitIgnoreSpec.from_lines([pattern]).match_files(SECRET_FILE_EXAMPLES), None)
@@ -276,60 +287,51 @@ def _matched_secret(pattern: str) -> str | None:
         return None  # no pattern at all: whoever uses it says so
 
 
-def _refuse_acts(layer: ConfigLayer) -> None:
-    """What a project may not set however much it is trusted."""
+def _refuse_dangerous_keys(layer: ConfigLayer) -> None:
+    """Refuse settings that a project may not have, however much it is trusted."""
     for key, _ in iterate_leaf_values(layer.values):
-        if any(_covers(pattern, key) for pattern in _PROJECT_NEVER):
-            _refuse_act(layer, key, format_dotted_key(key))
+        if any(_matches_pattern(pattern, key) for pattern in _PROJECT_FORBIDDEN_KEYS):
+            _raise_dangerous_key(layer, key, format_dotted_key(key))
     hooks = layer.values.get(_HOOKS)
     for number, hook in enumerate(hooks if isinstance(hooks, list) else ()):
         if isinstance(hook, Mapping) and hook.get("trusted"):
-            _refuse_act(layer, (_HOOKS, number, "trusted"), "a trusted hook")
+            _raise_dangerous_key(layer, (_HOOKS, number, "trusted"), "a trusted hook")
 
 
-def _refuse_lasting(layer: ConfigLayer) -> None:
-    """What no file and no variable may switch on for all runs."""
+def _refuse_per_run_key(layer: ConfigLayer) -> None:
+    """Refuse a setting that no file and no variable may switch on for all runs."""
     for key, value in iterate_leaf_values(layer.values):
         if key == _FLAG_ONLY and value:
-            line = find_key_line(layer.source, key) if layer.path else None
-            if line:
-                place = f"{layer.path}:{line}"
-            else:
-                place = f"<{layer.name}>"
             raise UsageProblem(
-                f"{place}: {format_dotted_key(key)} is per run: no file and no variable may set it; "
+                f"{layer.locate_key(key)}: {format_dotted_key(key)} is per run: no file and no variable may set it; "
                 "give --unsafe-no-sandbox to the run that is to go without a sandbox"
             )
 
 
-def _refuse_taken(values: Mapping[str, Any], origins: Mapping[str, str], layer: ConfigLayer) -> None:
-    """A layer may ask for more, and not for something else under an id that an earlier one gave."""
-    earlier = {one["id"]: one for one in values.get(_CONTRACT, ())}
+def _refuse_duplicate_criteria(values: Mapping[str, Any], origins: Mapping[str, str], layer: ConfigLayer) -> None:
+    """Refuse a criterion whose id an earlier layer gave to a different one; more criteria are allowed."""
+    earlier = {entry["id"]: entry for entry in values.get(_CONTRACT, ())}
     own = layer.values.get(_CONTRACT)
-    for number, one in enumerate(own if isinstance(own, list) else ()):
-        name = one.get("id") if isinstance(one, Mapping) else None
-        if isinstance(name, str) and name in earlier and earlier[name] != one:
-            if layer.path:
-                where = f"{layer.path}:{find_key_line(layer.source, (_CONTRACT, number, 'id'))}"
-            else:
-                where = f"<{layer.name}>"
+    for number, entry in enumerate(own if isinstance(own, list) else ()):
+        name = entry.get("id") if isinstance(entry, Mapping) else None
+        if isinstance(name, str) and name in earlier and earlier[name] != entry:
             raise UsageProblem(
-                f"{where}: contract[{number}].id: there is a criterion {name} already ({origins[_CONTRACT]}); criteria "
-                "of all files and flags add up: choose another id"
+                f"{layer.locate_key((_CONTRACT, number, 'id'))}: contract[{number}].id: there is a criterion {name} "
+                f"already ({origins[_CONTRACT]}); criteria of all files and flags add up: choose another id"
             )
 
 
-def _refuse_act(layer: ConfigLayer, key: tuple[str | int, ...], what: str) -> None:
+def _raise_dangerous_key(layer: ConfigLayer, key: tuple[str | int, ...], subject: str) -> None:
     raise UsageProblem(
-        f"{layer.path}:{find_key_line(layer.source, key)}: {what} may not be set by the repository being worked on, "
+        f"{layer.locate_key(key)}: {subject} may not be set by the repository being worked on, "
         f"because it acts as you outside the sandbox; put it into {get_user_config_path()} if you want it"
     )
 
 
 def is_user_only_key(key: tuple[str, ...]) -> bool:
-    """Whether only a user may set a key, and no file that came with somebody else's work."""
-    return any(_covers(pattern, key) for pattern in _PROJECT_MAY_NOT)
+    """Return True if only a user may set a key, and no file that came with somebody else's work."""
+    return any(_matches_pattern(pattern, key) for pattern in _USER_ONLY_KEYS)
 
 
-def _covers(pattern: tuple[str, ...], key: tuple[str, ...]) -> bool:
+def _matches_pattern(pattern: tuple[str, ...], key: tuple[str, ...]) -> bool:
     return len(key) >= len(pattern) and all(p in ("*", k) for p, k in zip(pattern, key, strict=False))

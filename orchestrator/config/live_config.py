@@ -9,7 +9,7 @@ from orchestrator.domain.run.state import RunState
 
 
 def build_effective_config(state: RunState, *more: dict[str, Any]) -> Config:
-    """The run's settings with every change in order, and `more` on top.
+    """Return the run's settings with every change in order, and `more` on top.
 
     Raises:
         pydantic.ValidationError: they make no configuration.
@@ -27,7 +27,7 @@ class LiveConfig:
 
     @property
     def current(self) -> Config:
-        """The configuration as it stands."""
+        """The configuration with all changes so far."""
         if self._config is None or self._changes is not self._state.overrides:
             self._config, self._changes = build_effective_config(self._state), self._state.overrides
         return self._config

@@ -22,17 +22,17 @@ NOTIFY_ON = ("run.ended", "run.paused", "approval.requested")
 _HOST_PORT = re.compile(r"([A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\]):[0-9]{1,5}")
 
 
-def _host_port(text: str) -> str:
+def _check_host_port(text: str) -> str:
     if _HOST_PORT.fullmatch(text) is None:
         raise ValueError(f"{text!r} is no HOST:PORT, such as packages.example:443")
     return text
 
 
-HostPort = Annotated[str, AfterValidator(_host_port)]
+HostPort = Annotated[str, AfterValidator(_check_host_port)]
 
 
-def _forge_url(text: str) -> str:
-    """Nothing that gets a token may be reached in the clear, except on this machine."""
+def _check_forge_url(text: str) -> str:
+    """Return the URL without its last slash; refuse one that would get a token unencrypted over a network."""
     parts = urlsplit(text)
     is_here = parts.scheme == "http" and parts.hostname in {"127.0.0.1", "::1", "localhost"}
     if not (parts.scheme == "https" or is_here) or not parts.hostname:
@@ -42,7 +42,7 @@ def _forge_url(text: str) -> str:
     return text.rstrip("/")
 
 
-ForgeUrl = Annotated[str, AfterValidator(_forge_url)]
+ForgeUrl = Annotated[str, AfterValidator(_check_forge_url)]
 
 
 class RunSettings(FrozenModel):
@@ -88,7 +88,7 @@ class GateSettings(FrozenModel):
     new_tests: Literal["red", "flag", "off"] = "red"
 
     def build_checks(self) -> tuple[CheckSpec, ...]:
-        """The gate as checks; empty when no command is configured."""
+        """Return the gate as checks; empty when no command is configured."""
         if not self.command.strip():
             return ()
         return (CheckSpec(id="gate", run=self.command, report=self.report, timeout_s=self.timeout_s),)
@@ -106,7 +106,7 @@ class PriceSettings(FrozenModel):
     cached_usd_per_mtok: Annotated[Decimal, Field(ge=0)] | None = None
 
     def build_price(self) -> Price:
-        """The price as calls are booked with it."""
+        """Return the price with which calls are booked."""
         return Price(
             input_usd=self.input_usd_per_mtok,
             output_usd=self.output_usd_per_mtok,
@@ -186,7 +186,7 @@ class PrSettings(FrozenModel):
     merge: Literal["never", "when-green"] = "never"
 
     @model_validator(mode="after")
-    def _merge_knows_green(self) -> Self:
+    def _check_merge_waits(self) -> Self:
         if self.merge == "when-green" and not self.checks_wait_s:
             raise ValueError('merge = "when-green" needs checks_wait_s: nothing is green that nobody waited for')
         return self
@@ -205,14 +205,14 @@ class NotifySettings(FrozenModel):
 
     @field_validator("dir")
     @classmethod
-    def _is_absolute(cls, place: str) -> str:
+    def _require_absolute(cls, place: str) -> str:
         if place and not place.startswith(("/", "~")):
             raise ValueError(f"must be an absolute path or begin with ~, not {place}")
         return place
 
     @field_validator("on")
     @classmethod
-    def _are_known(cls, kinds: tuple[str, ...]) -> tuple[str, ...]:
+    def _check_event_kinds(cls, kinds: tuple[str, ...]) -> tuple[str, ...]:
         if unusual := set(kinds) - set(NOTIFY_ON):
             _require_kinds(unusual)
         return kinds
@@ -262,7 +262,7 @@ class CriterionSettings(FrozenModel):
     command: str = ""
 
     @model_validator(mode="after")
-    def _says_something(self) -> "CriterionSettings":
+    def _require_content(self) -> "CriterionSettings":
         if self.id in {GOAL_CRITERION, GATE_CRITERION}:
             raise ValueError(f"every contract has a criterion {self.id}: choose another id")
         if not self.text.strip() and not self.command.strip():
@@ -270,13 +270,13 @@ class CriterionSettings(FrozenModel):
         return self
 
     def build_criterion(self) -> Criterion:
-        """The criterion as it is frozen."""
+        """Return the criterion as the contract freezes it."""
         command = self.command.strip() or None
         return Criterion(id=self.id, text=self.text.strip() or f"`{command}` exits 0", command=command)
 
 
-def _told_apart(criteria: tuple[CriterionSettings, ...]) -> tuple[CriterionSettings, ...]:
-    """The same criterion in two layers is one; two of the same id are a mistake."""
+def _merge_criteria(criteria: tuple[CriterionSettings, ...]) -> tuple[CriterionSettings, ...]:
+    """Return the criteria without repetitions from other layers; refuse two of the same id."""
     once = tuple(dict.fromkeys(criteria))
     names = [criterion.id for criterion in once]
     if twice := sorted({name for name in names if names.count(name) > 1}):
@@ -284,8 +284,8 @@ def _told_apart(criteria: tuple[CriterionSettings, ...]) -> tuple[CriterionSetti
     return once
 
 
-def _once_each(hooks: tuple[Hook, ...]) -> tuple[Hook, ...]:
-    """The same hook in two layers, or again at a resume, is one hook."""
+def _drop_repeated_hooks(hooks: tuple[Hook, ...]) -> tuple[Hook, ...]:
+    """Return the hooks without repetitions: from another layer, or given again at a resume."""
     return tuple(dict.fromkeys(hooks))
 
 
@@ -305,7 +305,7 @@ class RedactSettings(FrozenModel):
 
     @field_validator("patterns")
     @classmethod
-    def _are_patterns(cls, patterns: tuple[str, ...]) -> tuple[str, ...]:
+    def _check_patterns(cls, patterns: tuple[str, ...]) -> tuple[str, ...]:
         for pattern in patterns:
             try:
                 re.compile(pattern)
@@ -333,8 +333,8 @@ class Config(FrozenModel):
     migrate: MigrateSettings = MigrateSettings()
     notify: NotifySettings = NotifySettings()
     tui: TuiSettings = TuiSettings()
-    hooks: Annotated[tuple[Hook, ...], AfterValidator(_once_each)] = ()
-    contract: Annotated[tuple[CriterionSettings, ...], AfterValidator(_told_apart)] = ()
+    hooks: Annotated[tuple[Hook, ...], AfterValidator(_drop_repeated_hooks)] = ()
+    contract: Annotated[tuple[CriterionSettings, ...], AfterValidator(_merge_criteria)] = ()
     prices: dict[str, PriceSettings] = Field(default_factory=dict)
     gc: GcSettings = Field(default_factory=GcSettings)
     redact: RedactSettings = Field(default_factory=RedactSettings)

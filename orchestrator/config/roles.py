@@ -22,14 +22,14 @@ class Fallback(FrozenModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _is_name(cls, data: object) -> object:
+    def _expand_name(cls, data: object) -> object:
         if isinstance(data, str):
             return {"model": data}
         return data
 
 
 class ModelSettings(FrozenModel):
-    """Which model a role speaks with, and how. Empty strings, zeros and a negative temperature mean "not set"."""
+    """The model that a role speaks with, and how. Empty strings, zeros and a negative temperature mean "not set"."""
 
     model: str
     api_base: str
@@ -44,7 +44,7 @@ class ModelSettings(FrozenModel):
     description: str = ""
 
     def list_fallback_chain(self) -> "tuple[ModelSettings, ...]":
-        """The settings themselves, then those with each fallback in place of the model."""
+        """Return these settings, then those with each fallback in place of the model."""
         others = (fallback.model_dump() for fallback in self.fallbacks)
         return (self, *(self.model_copy(update={**other, "fallbacks": ()}) for other in others))
 
@@ -63,7 +63,7 @@ class WorkerSettings(ModelSettings):
 
     @model_validator(mode="before")
     @classmethod
-    def _variants_inherit(cls, data: dict[str, Any]) -> dict[str, Any]:
+    def _inherit_settings(cls, data: dict[str, Any]) -> dict[str, Any]:
         base = {}
         for key, value in data.items():
             if key not in {"variants", "description", "tier"}:
@@ -77,7 +77,7 @@ class WorkerSettings(ModelSettings):
         return data | {"variants": merged}
 
     def get_variant(self, name: str | None) -> ModelSettings:
-        """The settings for a variant, or the usual worker's."""
+        """Return the settings for a variant, or the usual worker's."""
         if name:
             return self.variants[name]
         return self
@@ -100,18 +100,18 @@ class LensSettings(FrozenModel):
     fallbacks: tuple[Fallback, ...] | None = None
 
     @model_serializer(mode="wrap")
-    def _without_unset(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """A lens is written down without what it inherits, so that this may still change."""
+    def _dump_own_settings(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Return a lens without what it inherits, so that this may still change."""
         return {key: value for key, value in dump(self).items() if value is not None}
 
     def get_own_settings(self) -> dict[str, Any]:
-        """What it does not inherit, as keys of ModelSettings."""
+        """Return the settings that the lens does not inherit, as keys of ModelSettings."""
         names = type(self).model_fields.keys() - {"view", "when"}
         return {name: value for name in sorted(names) if (value := getattr(self, name)) is not None}
 
 
 _ONE_LENS = MappingProxyType({FIRST_LENS: LensSettings(view=LensView.DIFF)})
-"""What reviewed in runs that began before lenses could be configured."""
+"""The lens that reviewed in runs that began before lenses could be configured."""
 _LensName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]{0,39}$")]
 
 
@@ -121,7 +121,7 @@ class JudgeSettings(ModelSettings):
     lenses: dict[_LensName, LensSettings] = Field(default_factory=dict)
 
     @model_validator(mode="after")
-    def _is_reviewed(self) -> "JudgeSettings":
+    def _require_reviewer(self) -> "JudgeSettings":
         if all(lens.when != "always" for lens in (self.lenses or _ONE_LENS).values()):
             raise ValueError("one of the lenses has to be asked always, or nobody might review a change")
         return self
@@ -132,7 +132,7 @@ class JudgeSettings(ModelSettings):
         return {name: lens for name, lens in (self.lenses or _ONE_LENS).items() if lens.when != "never"}
 
     def get_lens_settings(self, name: str | None) -> ModelSettings:
-        """How a lens speaks with its model; without a name, or with one that is not configured, as the judge does."""
+        """Return a lens's model settings; the judge's without a name, or with one that is not configured."""
         own = self.lenses[name].get_own_settings() if name in self.lenses else {}
         return self.model_copy(update=own)
 
@@ -145,7 +145,7 @@ class RoleSettings(FrozenModel):
     judge: JudgeSettings
 
     @model_validator(mode="after")
-    def _is_no_blanket(self) -> "RoleSettings":
+    def _refuse_blanket_tier(self) -> "RoleSettings":
         if Tier.EVERYTHING in (self.planner.tier, self.worker.tier):
             raise ValueError("tier 3 is granted to single tasks only: hands.tiers, or `orchestrate approve`")
         return self

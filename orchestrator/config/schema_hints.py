@@ -1,4 +1,4 @@
-"""What may stand at a place of a TOML file, read from the JSON Schema of its model: for errors that say so."""
+"""The values allowed at a place of a TOML file, read from the JSON Schema of its model, for error messages."""
 
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
@@ -26,10 +26,10 @@ _BOUNDS = (
 
 
 def find_schema_node(schema: Schema, key: Sequence[str | int]) -> Schema | None:
-    """The part of the schema that describes the value at `key`; None where the schema has nothing of the kind."""
-    node: Schema | None = _whole(schema, schema)
+    """Return the part of the schema that describes the value at `key`; None if it has no such part."""
+    node: Schema | None = _resolve_reference(schema, schema)
     for part in key:
-        node = node and _below(schema, node, part)
+        node = node and _find_child_node(schema, node, part)
     return node
 
 
@@ -39,12 +39,12 @@ def drop_definition_names(schema: Schema, key: Sequence[str | int]) -> tuple[str
     return tuple(part for part in key if part not in names)
 
 
-def _below(schema: Schema, node: Schema, part: str | int) -> Schema | None:
-    for one in node.get("oneOf", ()):
-        if one.get("$ref") == f"#/$defs/{part}":
-            return _whole(schema, one)
-    for one in node.get("anyOf", (node,)):
-        whole = _whole(schema, one)
+def _find_child_node(schema: Schema, node: Schema, part: str | int) -> Schema | None:
+    for option in node.get("oneOf", ()):
+        if option.get("$ref") == f"#/$defs/{part}":
+            return _resolve_reference(schema, option)
+    for option in node.get("anyOf", (node,)):
+        whole = _resolve_reference(schema, option)
         if isinstance(part, int):
             below = whole.get("items")
         else:
@@ -52,12 +52,12 @@ def _below(schema: Schema, node: Schema, part: str | int) -> Schema | None:
         if below is None and isinstance(part, str) and isinstance(whole.get("additionalProperties"), dict):
             below = whole["additionalProperties"]
         if below is not None:
-            return _whole(schema, below)
+            return _resolve_reference(schema, below)
     return None
 
 
-def _whole(schema: Schema, node: Schema) -> Schema:
-    """The node, or what it refers to."""
+def _resolve_reference(schema: Schema, node: Schema) -> Schema:
+    """Return the node, or the definition that it refers to."""
     if "$ref" not in node:
         return node
     found: Schema = schema["$defs"][node["$ref"].rpartition("/")[2]]
@@ -65,18 +65,18 @@ def _whole(schema: Schema, node: Schema) -> Schema:
 
 
 def list_table_keys(schema: Schema, table: Sequence[str | int]) -> tuple[str, ...]:
-    """The keys that a table may have, in the order of the model."""
+    """Return the keys that a table may have, in the order of the model."""
     return tuple((find_schema_node(schema, table) or {}).get("properties", {}))
 
 
 def suggest_known_keys(schema: Schema, key: Sequence[str | int]) -> str:
-    """What to write instead of an unknown key: the nearest known one and all that there are."""
+    """Return a hint to write instead of an unknown key: the nearest known one, and all that exist."""
     keys = list_table_keys(schema, key[:-1])
     if not keys:
         return ""
     near = get_close_matches(str(key[-1]), keys, n=1)
-    asked = f"did you mean {near[0]}? " if near else ""
-    return f"; {asked}Known here: {', '.join(keys)}"
+    question = f"did you mean {near[0]}? " if near else ""
+    return f"; {question}Known here: {', '.join(keys)}"
 
 
 def _describe_alternatives(schema: Schema, alternatives: Sequence[Schema]) -> str:
@@ -88,19 +88,20 @@ def _describe_alternatives(schema: Schema, alternatives: Sequence[Schema]) -> st
 
 
 def describe_allowed_values(schema: Schema, node: Schema) -> str:
-    """In words, which values are allowed; empty where the schema does not say."""
-    whole = _whole(schema, node)
+    """Return in words the allowed values; empty where the schema does not say."""
+    whole = _resolve_reference(schema, node)
     if "anyOf" in whole:
         return _describe_alternatives(schema, whole["anyOf"])
     if "const" in whole or "enum" in whole:
-        return _either([f"{value!r}" for value in whole.get("enum", [whole.get("const")])])
+        return _join_alternatives([f"{value!r}" for value in whole.get("enum", [whole.get("const")])])
     if whole.get("type") == "array":
         inner = describe_allowed_values(schema, whole.get("items", {}))
+        text = "a list […]"
         if whole.get("minItems"):
-            least = f" of {whole['minItems']} or more"
-        else:
-            least = ""
-        return f"a list […]{least}{f', each {inner}' if inner else ''}"
+            text += f" of {whole['minItems']} or more"
+        if inner:
+            text += f", each {inner}"
+        return text
     if whole.get("format") == "date":
         return "a date such as 2026-12-31"
     if whole.get("pattern") in _PATTERNS:
@@ -113,7 +114,7 @@ def describe_allowed_values(schema: Schema, node: Schema) -> str:
     return " ".join(part for part in (words, " and ".join(bounds)) if part)
 
 
-def _either(values: Sequence[str]) -> str:
+def _join_alternatives(values: Sequence[str]) -> str:
     if len(values) == 1:
         return values[0]
     return f"{', '.join(values[:-1])} or {values[-1]}"

@@ -22,14 +22,21 @@ TomlKey = tuple[str | int, ...]
 
 _HEADER = re.compile(r"\s*(\[\[?)([^\[\]]+)\]\]?\s*(?:#.*)?$")
 _ASSIGNMENT = re.compile(r"\s*((?:[A-Za-z0-9_-]+|\"[^\"]*\"|'[^']*')(?:\s*\.\s*(?:[A-Za-z0-9_-]+|\"[^\"]*\"))*)\s*=")
-_OF_PYTHON = {"bool_parsing", "int_parsing", "int_from_float", "float_parsing", "string_pattern_mismatch", "too_short"}
-_OF_PYTHON |= {"date_parsing", "date_from_datetime_parsing", "date_from_datetime_inexact"}
+_PYTHON_WORDED = {
+    "bool_parsing",
+    "int_parsing",
+    "int_from_float",
+    "float_parsing",
+    "string_pattern_mismatch",
+    "too_short",
+}
+_PYTHON_WORDED |= {"date_parsing", "date_from_datetime_parsing", "date_from_datetime_inexact"}
 """Problems of which pydantic speaks in the words of Python or of regular expressions."""
 _PART = re.compile(r"[A-Za-z0-9_-]+|\"[^\"]*\"|'[^']*'")
 
 
 def read_toml(path: Path) -> dict[str, Any]:
-    """The parsed file.
+    """Return the parsed file.
 
     Raises:
         UsageProblem: it cannot be read or is no TOML; the message names file and line.
@@ -45,33 +52,33 @@ def read_toml(path: Path) -> dict[str, Any]:
 
 
 def find_key_line(source: str, key: TomlKey) -> int | None:
-    """The 1-based line where `key` (or, failing that, the nearest table around it) is written."""
-    lines = _key_lines(source)
+    """Return the 1-based line of `key`, or of the nearest table around it; None if there is neither."""
+    lines = _find_key_lines(source)
     for length in range(len(key), 0, -1):
         if key[:length] in lines:
             return lines[key[:length]]
     return None
 
 
-def _key_lines(source: str) -> dict[TomlKey, int]:
+def _find_key_lines(source: str) -> dict[TomlKey, int]:
     found: dict[TomlKey, int] = {}
     counts: dict[TomlKey, int] = {}
     table: TomlKey = ()
     for number, line in enumerate(source.splitlines(), start=1):
         if header := _HEADER.match(line):
-            table = _open_table(header[1] == "[[", _parts(header[2]), counts)
+            table = _open_table(header[1] == "[[", _split_key(header[2]), counts)
             found.setdefault(table, number)
         elif assignment := _ASSIGNMENT.match(line):
-            found.setdefault((*table, *_parts(assignment[1])), number)
+            found.setdefault((*table, *_split_key(assignment[1])), number)
     return found
 
 
-def _parts(text: str) -> TomlKey:
+def _split_key(text: str) -> TomlKey:
     return tuple(part.strip("\"'") for part in _PART.findall(text))
 
 
 def _open_table(is_array: bool, name: TomlKey, counts: dict[TomlKey, int]) -> TomlKey:
-    """The table's key with the indices of the arrays it stands in."""
+    """Return the table's key with the indices of the arrays that hold it."""
     path: TomlKey = ()
     for depth, part in enumerate(name):
         path = (*path, part)
@@ -83,27 +90,29 @@ def _open_table(is_array: bool, name: TomlKey, counts: dict[TomlKey, int]) -> To
 
 
 def describe_toml_errors(error: ValidationError, path: Path, source: str, model: type[BaseModel]) -> str:
-    """The problems pydantic found in a `model`, one a line: file, line, key, what is wrong, what is allowed."""
+    """Return pydantic's problems with a `model`, one a line: file, line, key, what is wrong, what is allowed."""
     schema, problems = model.model_json_schema(by_alias=True), error.errors()
-    told = [problem for problem in problems if not _only_follows(problem, problems)]
-    told.sort(key=lambda problem: find_key_line(source, drop_definition_names(schema, _key(problem))) or 0)
-    return "\n".join(_describe_one(_key(problem), problem, f"{path}", source, schema) for problem in told)
+    shown = [problem for problem in problems if not _is_consequence(problem, problems)]
+    shown.sort(key=lambda problem: find_key_line(source, drop_definition_names(schema, _get_problem_key(problem))) or 0)
+    return "\n".join(
+        _describe_problem(_get_problem_key(problem), problem, f"{path}", source, schema) for problem in shown
+    )
 
 
-def _key(problem: ErrorDetails) -> TomlKey:
-    """Where the problem is: its context may name a key below the table that was looked at."""
+def _get_problem_key(problem: ErrorDetails) -> TomlKey:
+    """Return the key of the problem: its context may name one below the table that was checked."""
     below: TomlKey = problem.get("ctx", {}).get("key", ())
     return (*problem["loc"], *below)
 
 
-def _only_follows(problem: ErrorDetails, problems: Sequence[ErrorDetails]) -> bool:
-    """Whether a list is too short only because of what is wrong with its entries."""
+def _is_consequence(problem: ErrorDetails, problems: Sequence[ErrorDetails]) -> bool:
+    """Return True if a list is too short only because of problems in its entries."""
     key = problem["loc"]
     inside = (other["loc"] for other in problems if len(other["loc"]) > len(key))
     return problem["type"] == "too_short" and any(other[: len(key)] == key for other in inside)
 
 
-def _describe_one(key: TomlKey, problem: ErrorDetails, path: str, source: str, schema: Schema) -> str:
+def _describe_problem(key: TomlKey, problem: ErrorDetails, path: str, source: str, schema: Schema) -> str:
     written = drop_definition_names(schema, key)
     line = find_key_line(source, written)
     where = f"{path}:{line}" if line else path
@@ -115,15 +124,20 @@ def _describe_one(key: TomlKey, problem: ErrorDetails, path: str, source: str, s
             return f"{where}: unknown key {name}{suggest_known_keys(schema, key)}"
         case "missing":
             return f"{where}: {name} is missing{f'; it is {allowed}' if allowed else ''}"
-        case kind if allowed and (kind in _OF_PYTHON or kind.endswith("_type")):
+        case kind if allowed and (kind in _PYTHON_WORDED or kind.endswith("_type")):
             return f"{where}: {name}: Input should be {allowed}"
         case _:
             return ": ".join(filter(None, (where, name, problem["msg"].removeprefix("Value error, "))))
 
 
 def format_dotted_key(key: Sequence[str | int]) -> str:
-    """`step[1].run` for ("step", 1, "run")."""
+    """Return `step[1].run` for ("step", 1, "run")."""
     text = ""
     for part in key:
-        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else str(part)
+        if isinstance(part, int):
+            text += f"[{part}]"
+        elif text:
+            text += f".{part}"
+        else:
+            text = part
     return text

@@ -65,7 +65,7 @@ class Request(FrozenModel):
 
 
 class Reply(FrozenModel):
-    """What came back: text, tool calls, the model that says it answered, and what it cost."""
+    """A model's answer: text, tool calls, the model that says it answered, and the cost."""
 
     text: EncodableText = ""
     tool_calls: tuple[ToolCall, ...] = ()

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 CRASH_MOMENTS = ("before-intent", "after-intent", "before-done", "after-done")
-"""Where a process may die around an effect; `docs/effects.md` says what is true at each."""
+"""The moments around an effect at which a process may die; `docs/effects.md` says what is true at each."""
 
 EFFECTS: Mapping[str, str] = {
     "workspace": "Abandoned: a workspace is leased anew, and idle ones are swept; nothing in it was promised.",

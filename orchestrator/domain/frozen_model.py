@@ -20,11 +20,11 @@ _put_fields, _put_names, _put_extra, _put_private = (
     vars(BaseModel)[slot].__set__
     for slot in ("__dict__", "__pydantic_fields_set__", "__pydantic_extra__", "__pydantic_private__")
 )
-"""What pydantic keeps of a value, set past the guard of frozen ones."""
+"""The setters of what pydantic keeps of a value; they pass the guard of frozen ones."""
 
 
 def construct_model(kind: type[M], fields: dict[str, Any]) -> M:
-    """What `model_construct` makes of all fields, in a fraction of its time; `fields` is its own from now on."""
+    """Return what `model_construct` makes of all fields, in a fraction of its time; `fields` is its own from now on."""
     made = object.__new__(kind)
     _put_fields(made, fields)
     _put_names(made, set(fields))
@@ -34,5 +34,5 @@ def construct_model(kind: type[M], fields: dict[str, Any]) -> M:
 
 
 def copy_with_changes(value: M, **fields: object) -> M:
-    """`model_copy(update=fields)`, in a fraction of its time."""
+    """Return `model_copy(update=fields)`, in a fraction of its time."""
     return construct_model(type(value), {**value.__dict__, **fields})

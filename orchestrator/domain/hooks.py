@@ -1,7 +1,7 @@
 """Lifecycle hooks: which of them a point of a run calls for, and what the answer of one means. Pure."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
 from typing import Annotated, Any, Literal
 
@@ -35,24 +35,24 @@ RUN_END_OCCURRENCE = "end"
 _WITHOUT_PATHS = frozenset({"before_run", "after_run", "before_turn", "after_turn", "before_attempt"})
 
 
-def _listed(value: object) -> object:
+def _wrap_text(value: object) -> object:
     if isinstance(value, str):
         return (value,)
     return value
 
 
-GlobList = Annotated[tuple[str, ...], BeforeValidator(_listed)]
+GlobList = Annotated[tuple[str, ...], BeforeValidator(_wrap_text)]
 
 
 class HookMatch(FrozenModel):
-    """What a hook is limited to: globs, of which one must fit; empty fits everything. All that are given must fit."""
+    """The limits of a hook: globs, of which one must fit; empty fits everything. All that are given must fit."""
 
     tool: GlobList = ()
     task: GlobList = ()
     path: GlobList = ()
 
     @model_validator(mode="after")
-    def _globs(self) -> "HookMatch":
+    def _check_globs(self) -> "HookMatch":
         for glob in (*self.tool, *self.task, *self.path):
             if not is_glob(glob):
                 raise ValueError(f"{glob!r} is no glob")
@@ -62,7 +62,7 @@ class HookMatch(FrozenModel):
 class Hook(FrozenModel):
     """One `[[hooks]]` table. `on_error` None means: veto at before_* points, ignore at after_* points."""
 
-    on: Annotated[tuple[HookPoint, ...], BeforeValidator(_listed), Field(min_length=1)]
+    on: Annotated[tuple[HookPoint, ...], BeforeValidator(_wrap_text), Field(min_length=1)]
     run: Annotated[str, Field(min_length=1, pattern=r"^[^\x00]*[^\s\x00][^\x00]*$")]
     match: HookMatch = HookMatch()
     timeout_s: Annotated[float, Field(gt=0)] = 60.0
@@ -70,7 +70,7 @@ class Hook(FrozenModel):
     on_error: Literal["veto", "ignore"] | None = None
 
     @model_validator(mode="after")
-    def _fits(self) -> "Hook":
+    def _check_points(self) -> "Hook":
         for point in self.on:
             if self.match.tool and not point.endswith("_tool"):
                 raise ValueError(f"match.tool can only be given for before_tool and after_tool, not for {point}")
@@ -83,37 +83,39 @@ class Hook(FrozenModel):
         return self
 
     def vetoes_on_error(self, point: HookPoint) -> bool:
-        """Whether a failure of the hook itself counts as its veto."""
+        """Return True if a failure of the hook itself counts as its veto."""
         return point.startswith("before_") and self.on_error != "ignore"
 
 
 class HookAnswer(FrozenModel):
-    """What one run of a hook came to. `failed` is a failure that counts as nothing."""
+    """The result of one run of a hook. `failed` is a failure that counts as nothing."""
 
     decision: HookDecision
     reason: str = ""
 
 
 def is_hook_applicable(hook: Hook, point: HookPoint, tasks: Iterable[str], tool: str, paths: Iterable[str]) -> bool:
-    """Whether a hook is to run at a point that is about these tasks, this tool (empty for none) and these paths."""
+    """Return True if a hook is to run at a point about these tasks, this tool (empty for none) and these paths."""
     match = hook.match
     return (
         point in hook.on
         and (not match.tool or any(fnmatchcase(tool, glob) for glob in match.tool))
-        and (not match.task or _any_fits(match.task, tasks))
-        and (not match.path or _any_fits(match.path, paths))
+        and (not match.task or _matches_any(match.task, tasks))
+        and (not match.path or _matches_any(match.path, paths))
     )
 
 
-def _any_fits(globs: Iterable[str], names: Iterable[str]) -> bool:
-    names = tuple(names)
-    return any(matches_glob(glob, name) for glob in globs for name in names)
+def _matches_any(globs: Sequence[str], names: Iterable[str]) -> bool:
+    for name in names:
+        if any(matches_glob(glob, name) for glob in globs):
+            return True
+    return False
 
 
 def parse_hook_answer(
     hook: Hook, point: HookPoint, exit_code: int | None, trouble: str, stdout: str, stderr: str
 ) -> HookAnswer:
-    """What a hook means by its exit code and output.
+    """Return the answer that a hook gives by its exit code and output.
 
     Args:
         hook: the hook that ran.
@@ -124,31 +126,34 @@ def parse_hook_answer(
         stderr: its standard error, the reason where it vetoes by exit code.
     """
     if exit_code == VETO_EXIT_CODE:
-        return HookAnswer(decision="veto", reason=_reason(stderr, stdout) or "it gave no reason")
+        return HookAnswer(decision="veto", reason=_find_reason(stderr, stdout) or "it gave no reason")
     if exit_code != 0:
-        said = _reason(stderr, stdout)
-        why = (trouble or f"exit code {exit_code}") + (f": {said}" if said else "")
-        return _failure(hook, point, f"it failed ({why})")
-    told = _object(stdout)
-    if told is None or "decision" not in told:
+        cause = trouble or f"exit code {exit_code}"
+        if reason := _find_reason(stderr, stdout):
+            cause = f"{cause}: {reason}"
+        return _build_failure(hook, point, f"it failed ({cause})")
+    answer = _parse_object(stdout)
+    if answer is None or "decision" not in answer:
         return HookAnswer(decision="allow")
-    decision, reason = told["decision"], told.get("reason") or "it gave no reason"
+    decision, reason = answer["decision"], answer.get("reason") or "it gave no reason"
     if decision == "allow":
-        return HookAnswer(decision="allow", reason=str(told.get("reason") or "")[:REASON_CHARS])
+        return HookAnswer(decision="allow", reason=str(answer.get("reason") or "")[:REASON_CHARS])
     if decision in ("veto", "stop"):
         return HookAnswer(decision=decision, reason=str(reason)[:REASON_CHARS])
-    return _failure(hook, point, f'it answered "decision": {json.dumps(decision)}, which is none of allow, veto, stop')
+    return _build_failure(
+        hook, point, f'it answered "decision": {json.dumps(decision)}, which is none of allow, veto, stop'
+    )
 
 
-def _failure(hook: Hook, point: HookPoint, why: str) -> HookAnswer:
-    return HookAnswer(decision="veto" if hook.vetoes_on_error(point) else "failed", reason=why[:REASON_CHARS])
+def _build_failure(hook: Hook, point: HookPoint, reason: str) -> HookAnswer:
+    return HookAnswer(decision="veto" if hook.vetoes_on_error(point) else "failed", reason=reason[:REASON_CHARS])
 
 
-def _reason(*texts: str) -> str:
+def _find_reason(*texts: str) -> str:
     return next((text.strip()[-REASON_CHARS:] for text in texts if text.strip()), "")
 
 
-def _object(text: str) -> dict[str, Any] | None:
+def _parse_object(text: str) -> dict[str, Any] | None:
     try:
         value = decode_json(text)
     except ValueError:

@@ -1,4 +1,4 @@
-"""The transition tables: which status may follow which. Everything that changes a status goes through `move`."""
+"""The transition tables: which status may follow which. Everything that changes a status uses `apply_transition`."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -56,12 +56,12 @@ class IllegalTransition(ValueError):
     """A status change that the transition table does not allow: a defect in the engine or a damaged journal."""
 
 
-def apply_transition(table: Mapping[S, frozenset[S]], who: str, old: S, new: S) -> S:
-    """The new status.
+def apply_transition(table: Mapping[S, frozenset[S]], subject: str, old: S, new: S) -> S:
+    """Return the new status.
 
     Raises:
-        IllegalMove: the table has no such move.
+        IllegalTransition: the table has no such move.
     """
     if new not in table[old]:
-        raise IllegalTransition(f"{who}: {old} cannot become {new}")
+        raise IllegalTransition(f"{subject}: {old} cannot become {new}")
     return new

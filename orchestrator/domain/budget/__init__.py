@@ -1,1 +1,1 @@
-"""What calls cost and may cost: usage, prices, limits, and the accounts of one run."""
+"""Costs of calls and their bounds: usage, prices, limits, and the accounts of one run."""

@@ -1,4 +1,4 @@
-"""How far each limit of a run is used: a projection of its state. Open calls of the journal are the reservations."""
+"""The use of each limit of a run: a projection of its state. Open calls of the journal are the reservations."""
 
 from collections.abc import Callable, Iterator
 from decimal import Decimal
@@ -25,7 +25,7 @@ class Accounts:
         self._open = [intent for intent in state.open_intents.values() if isinstance(intent, ModelCalled)]
 
     def iterate_call_accounts(self, role: Role, model: str, task: TaskId) -> Iterator[Account]:
-        """Every account with a limit that covers a call: of the run, its role, its model, its task and those above.
+        """Yield every account with a limit that covers a call: of the run, role, model, task and the tasks above.
 
         Limits of tasks do not hold for the judge, so that what a task has finished can be judged.
         """
@@ -41,43 +41,43 @@ class Accounts:
                 if self.get_task_limit(node).is_set:
                     yield self.get_task_account(node)
 
-    def get_run_account(self, held_back: float = 0.0) -> Account:
-        """The whole run, without the share that is held back."""
+    def get_run_account(self, reserve_share: float = 0.0) -> Account:
+        """Return the account of the whole run, without the share that is held back."""
         state = self._state
-        name = f"the run{_kept(held_back)}"
-        reserved = self._reserved(lambda _: True)
+        name = f"the run{_describe_reserve(reserve_share)}"
+        reserved = self._sum_reserved(lambda _: True)
         return Account(
-            name, self._limits.reduce_by_share(held_back), state.spent, state.at_risk, reserved, state.wall_s
+            name, self._limits.reduce_by_share(reserve_share), state.spent, state.at_risk, reserved, state.wall_s
         )
 
     def get_role_account(self, role: Role) -> Account:
-        """One role."""
+        """Return the account of one role."""
         state = self._state
         return Account(
             f"role {role}",
             self._limits.roles.get(role, Limit()),
             state.spent_by_role.get(role, NO_USAGE),
             state.at_risk_by_role.get(role, NO_USAGE),
-            self._reserved(lambda called: called.role == role),
+            self._sum_reserved(lambda call: call.role == role),
             state.call_s_by_role.get(role, 0.0),
             config_path=("roles", role),
         )
 
-    def get_model_account(self, model: str, held_back: float = 0.0) -> Account:
-        """One model, as it is configured."""
+    def get_model_account(self, model: str, reserve_share: float = 0.0) -> Account:
+        """Return the account of one model, named as configured."""
         state = self._state
         return Account(
-            f"model {model}{_kept(held_back)}",
-            self._limits.models.get(model, Limit()).reduce_by_share(held_back),
+            f"model {model}{_describe_reserve(reserve_share)}",
+            self._limits.models.get(model, Limit()).reduce_by_share(reserve_share),
             state.spent_by_model.get(model, NO_USAGE),
             state.at_risk_by_model.get(model, NO_USAGE),
-            self._reserved(lambda called: called.model == model),
+            self._sum_reserved(lambda call: call.model == model),
             state.call_s_by_model.get(model, 0.0),
             config_path=("models", model),
         )
 
     def get_task_account(self, task: TaskId) -> Account:
-        """One task with all below it; its time runs from when work at it began."""
+        """Return the account of one task with all below it; its time runs from when work at it began."""
         state, spec = self._state, self._state.tasks[task].spec
         begun_s = state.task_begun_s.get(task)
         return Account(
@@ -88,15 +88,16 @@ class Accounts:
             Usage.sum_of(self._reserved_by_node.get(task, ())),
             0.0 if begun_s is None else state.task_ended_s.get(task, state.wall_s) - begun_s,
             is_task=True,
-            is_from_planner=not self._usual(spec).usd and not state.files,  # a step's limit is its recipe's
+            is_from_planner=not self._get_configured_limit(spec).usd
+            and not state.files,  # a step's limit is its recipe's
         )
 
     def get_task_limit(self, task: TaskId) -> Limit:
-        """The tighter of what the configuration allows a task and what its planner gave it."""
+        """Return the tighter of two limits of a task: the configuration's and its planner's."""
         spec = self._state.tasks[task].spec
-        return self._usual(spec).tighten_to(spec.budget_usd, spec.budget_tokens)
+        return self._get_configured_limit(spec).tighten_to(spec.budget_usd, spec.budget_tokens)
 
-    def _usual(self, task: Task) -> Limit:
+    def _get_configured_limit(self, task: Task) -> Limit:
         if task.id == ROOT_TASK:
             return Limit()
         if task.kind == "leaf":
@@ -104,33 +105,34 @@ class Accounts:
         return self._limits.branch
 
     def get_remaining_budget(self, task: TaskId) -> RemainingBudget:
-        """Dollars and tokens that a task may still give to new children, None for no bound: the least that it and
-        everything above it has left.
+        """Return the dollars and tokens that a task may still give to new children, None for no bound.
+
+        It is the least that the task and everything above it has left.
         """
-        above = [
+        accounts = [
             self.get_run_account(self._limits.reserve),
             *map(self.get_task_account, self._state.iterate_lineage(task)),
         ]
-        rests = []
-        for account in above:
-            rests.append(compute_remaining(account.limit, account.booked + account.reserved))
-        usd = [rest[0] for rest in rests if rest[0] is not None]
-        tokens = [rest[1] for rest in rests if rest[1] is not None]
+        remainders = []
+        for account in accounts:
+            remainders.append(compute_remaining(account.limit, account.booked + account.reserved))
+        usd = [remainder[0] for remainder in remainders if remainder[0] is not None]
+        tokens = [remainder[1] for remainder in remainders if remainder[1] is not None]
         return min(usd, default=None), min(tokens, default=None)
 
-    def _reserved(self, covers: Callable[[ModelCalled], bool]) -> Usage:
-        return Usage.sum_of(called.reserved for called in self._open if covers(called))
+    def _sum_reserved(self, covers: Callable[[ModelCalled], bool]) -> Usage:
+        return Usage.sum_of(call.reserved for call in self._open if covers(call))
 
     @cached_property
     def _reserved_by_node(self) -> dict[TaskId, list[Usage]]:
-        found: dict[TaskId, list[Usage]] = {}
-        for called in self._open:
-            for node in self._state.iterate_lineage(called.task):
-                found.setdefault(node, []).append(called.reserved)
-        return found
+        reservations: dict[TaskId, list[Usage]] = {}
+        for call in self._open:
+            for node in self._state.iterate_lineage(call.task):
+                reservations.setdefault(node, []).append(call.reserved)
+        return reservations
 
 
-def _kept(share: float) -> str:
+def _describe_reserve(share: float) -> str:
     if share:
         return f" ({share:.0%} of it is kept for the judge)"
     return ""

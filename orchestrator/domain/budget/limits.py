@@ -23,7 +23,7 @@ Count = Annotated[int, Field(ge=0)]
 
 
 class Limit(FrozenModel):
-    """How much may be spent; 0 means no limit. `wall_s` is in seconds."""
+    """An upper bound of spending; 0 means no limit. `wall_s` is in seconds."""
 
     usd: Amount = 0.0
     tokens: Count = 0
@@ -32,20 +32,22 @@ class Limit(FrozenModel):
 
     @property
     def is_set(self) -> bool:
-        """Whether it limits anything."""
+        """True if it limits anything."""
         return bool(self.usd or self.tokens or self.calls or self.wall_s)
 
     @property
     def bounds_unpriced(self) -> bool:
-        """Whether it ends calls whose price nobody knows."""
+        """True if it ends calls whose price nobody knows."""
         return bool(self.tokens or self.calls or not self.usd)
 
     def tighten_to(self, usd: float | None, tokens: int | None) -> "Limit":
-        """The tighter of this limit and what a planner gave; None gives nothing."""
-        return self.model_copy(update={"usd": _tighter(self.usd, usd), "tokens": _tighter(self.tokens, tokens)})
+        """Return the tighter of this limit and what a planner gave; None gives nothing."""
+        return self.model_copy(
+            update={"usd": _pick_tighter(self.usd, usd), "tokens": _pick_tighter(self.tokens, tokens)}
+        )
 
     def reduce_by_share(self, share: float) -> "Limit":
-        """What remains for others when a share is held back; of small counts nothing is."""
+        """Return the limit for others when a share is held back; nothing is held back of small counts."""
         return self.model_copy(
             update={
                 "usd": self.usd * (1 - share),
@@ -85,18 +87,21 @@ class Account:
     wall_s: float
     is_task: bool = False
     is_from_planner: bool = False
-    """Whether the limit in USD is a planner's, who cannot know which models have a price."""
+    """True if a planner gave the limit in USD: it cannot know which models have a price."""
     config_path: tuple[str, ...] = ()
-    """Where under [budget] the limit of the run, a role or a model stands."""
+    """The place under [budget] of the limit of the run, a role or a model."""
 
     @property
     def booked(self) -> Usage:
-        """What is gone, or must be taken for gone."""
+        """The spent amount together with what perhaps was spent."""
         return self.spent + self.at_risk
 
 
 class BudgetFit(Enum):
-    """Whether a call fits under a limit: it does, it would if calls under way cost less than reserved, it does not."""
+    """The relation of a call to a limit.
+
+    YES: it fits. LATER: it would fit if calls under way cost less than reserved. NO: it does not fit.
+    """
 
     YES = "yes"
     LATER = "later"
@@ -105,7 +110,7 @@ class BudgetFit(Enum):
 
 @dataclass(frozen=True)
 class BudgetRefusal:
-    """Why a call may not begin now: `reason` in words; `fit` tells whether settling open calls may change that."""
+    """The reason why a call may not begin now, in words; `fit` tells whether settling open calls may change that."""
 
     account: Account
     fit: BudgetFit
@@ -114,37 +119,38 @@ class BudgetRefusal:
 
 
 def find_budget_refusal(accounts: Iterable[Account], wanted: Usage) -> BudgetRefusal | None:
-    """Whether a call that may cost `wanted` fits under every limit that covers it; None when it does.
+    """Return the refusal of a call that may cost `wanted`; None if it fits under every limit that covers it.
 
     A limit that can never be kept again goes before one that only has to wait.
     """
-    refusals = [refusal for account in accounts if (refusal := _refusal(account, wanted)) is not None]
+    refusals = [refusal for account in accounts if (refusal := _check_account(account, wanted)) is not None]
     return min(refusals, key=lambda refusal: refusal.fit is BudgetFit.LATER, default=None)
 
 
-def _refusal(account: Account, wanted: Usage) -> BudgetRefusal | None:
+def _check_account(account: Account, wanted: Usage) -> BudgetRefusal | None:
     limit, booked = account.limit, account.booked
     if limit.wall_s and account.wall_s >= limit.wall_s:
         reason = f"the time budget of {limit.wall_s:,.0f} s for {account.name} is spent ({account.wall_s:,.0f} s)"
         return BudgetRefusal(account, BudgetFit.NO, reason)
     sizes = [
-        _Size("USD", Decimal(str(limit.usd)), booked.cost_usd, account.reserved.cost_usd, wanted.cost_usd),
-        _Size("token", Decimal(limit.tokens), booked.tokens, account.reserved.tokens, wanted.tokens),
-        _Size("call", Decimal(limit.calls), booked.calls, account.reserved.calls, wanted.calls),
+        _BudgetDimension("USD", Decimal(str(limit.usd)), booked.cost_usd, account.reserved.cost_usd, wanted.cost_usd),
+        _BudgetDimension("token", Decimal(limit.tokens), booked.tokens, account.reserved.tokens, wanted.tokens),
+        _BudgetDimension("call", Decimal(limit.calls), booked.calls, account.reserved.calls, wanted.calls),
     ]
     for fit in (BudgetFit.NO, BudgetFit.LATER):
         if full := next((size for size in sizes if size.fit is fit), None):
             return BudgetRefusal(account, fit, full.describe_refusal(account.name))
     if account.spent.unpriced_calls and not limit.bounds_unpriced and not account.is_from_planner:
-        told = f"the USD budget of ${limit.usd:.2f} for {account.name} cannot be kept"
-        return BudgetRefusal(
-            account, BudgetFit.NO, f"{told}, since nobody knows the price of a model in use", is_unpriced=True
+        reason = (
+            f"the USD budget of ${limit.usd:.2f} for {account.name} cannot be kept, since nobody knows the price of a "
+            "model in use"
         )
+        return BudgetRefusal(account, BudgetFit.NO, reason, is_unpriced=True)
     return None
 
 
 @dataclass(frozen=True)
-class _Size:
+class _BudgetDimension:
     """One dimension of one limit."""
 
     unit: str
@@ -164,28 +170,28 @@ class _Size:
         return BudgetFit.LATER
 
     def describe_refusal(self, name: str) -> str:
-        amount = f"the {self.unit} budget of {self._shown(self.limit)} for {name}"
+        amount = f"the {self.unit} budget of {self._format_amount(self.limit)} for {name}"
         if self.booked >= self.limit:
-            return f"{amount} is spent ({self._shown(self.booked)})"
-        parts = f"{self._shown(self.booked)} spent, up to {self._shown(self.wanted)} wanted"
+            return f"{amount} is spent ({self._format_amount(self.booked)})"
+        parts = f"{self._format_amount(self.booked)} spent, up to {self._format_amount(self.wanted)} wanted"
         return f"{amount} does not cover another call ({parts})"
 
-    def _shown(self, amount: Decimal | int) -> str:
+    def _format_amount(self, amount: Decimal | int) -> str:
         if self.unit == "USD":
             return format_exact_dollars(amount)
         return f"{int(amount):,}"
 
 
-def _tighter(one: float, other: float | None) -> float:
-    if not other:
-        return one
-    if one:
-        return min(one, other)
-    return other
+def _pick_tighter(own: float, grant: float | None) -> float:
+    if not grant:
+        return own
+    if own:
+        return min(own, grant)
+    return grant
 
 
 def compute_remaining(limit: Limit, booked: Usage) -> tuple[Decimal | None, int | None]:
-    """Dollars and tokens that a limit leaves, never below 0; None where it sets none."""
+    """Return the dollars and tokens that a limit leaves, never below 0; None where it sets none."""
     usd = max(Decimal(str(limit.usd)) - booked.cost_usd, Decimal(0)) if limit.usd else None
     tokens = max(limit.tokens - booked.tokens, 0) if limit.tokens else None
     return (None if usd is None else usd.quantize(Decimal("0.0001"), ROUND_FLOOR)), tokens

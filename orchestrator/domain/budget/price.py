@@ -1,4 +1,4 @@
-"""What a model charges for tokens."""
+"""The price of a model's tokens."""
 
 from decimal import Decimal
 
@@ -18,7 +18,7 @@ class Price(FrozenModel):
     cached_usd: Decimal | None = Field(None, ge=0)
 
     def compute_cost(self, usage: Usage) -> Decimal:
-        """What the tokens of `usage` cost, in dollars."""
+        """Return the cost of the tokens of `usage`, in dollars."""
         if self.cached_usd is None:
             cached_usd = self.input_usd
         else:

@@ -1,4 +1,4 @@
-"""What calls cost. An unknown price stays unknown: it is counted, never shown as zero."""
+"""Tokens and costs of calls. An unknown price stays unknown: it is counted, never shown as zero."""
 
 from collections.abc import Iterable
 from decimal import Decimal
@@ -17,30 +17,30 @@ class Usage(FrozenModel):
     unpriced_calls: int = 0
 
     def __add__(self, other: "Usage") -> "Usage":
-        one, more = self.__dict__, other.__dict__  # a reply is added up in seven places: that has to be fast
+        left, right = self.__dict__, other.__dict__  # a reply is added up in seven places: that has to be fast
         return construct_model(
             Usage,
             {
-                "calls": one["calls"] + more["calls"],
-                "input_tokens": one["input_tokens"] + more["input_tokens"],
-                "cached_tokens": one["cached_tokens"] + more["cached_tokens"],
-                "output_tokens": one["output_tokens"] + more["output_tokens"],
-                "cost_usd": one["cost_usd"] + more["cost_usd"],
-                "unpriced_calls": one["unpriced_calls"] + more["unpriced_calls"],
+                "calls": left["calls"] + right["calls"],
+                "input_tokens": left["input_tokens"] + right["input_tokens"],
+                "cached_tokens": left["cached_tokens"] + right["cached_tokens"],
+                "output_tokens": left["output_tokens"] + right["output_tokens"],
+                "cost_usd": left["cost_usd"] + right["cost_usd"],
+                "unpriced_calls": left["unpriced_calls"] + right["unpriced_calls"],
             },
         )
 
     @classmethod
     def sum_of(cls, usages: Iterable["Usage"]) -> "Usage":
-        """The sum of many, of none too."""
-        many = tuple(usages)
+        """Return the sum of any number of usages; zero for none."""
+        parts = tuple(usages)
         return cls(
-            calls=sum(usage.calls for usage in many),
-            input_tokens=sum(usage.input_tokens for usage in many),
-            cached_tokens=sum(usage.cached_tokens for usage in many),
-            output_tokens=sum(usage.output_tokens for usage in many),
-            cost_usd=sum((usage.cost_usd for usage in many), Decimal(0)),
-            unpriced_calls=sum(usage.unpriced_calls for usage in many),
+            calls=sum(usage.calls for usage in parts),
+            input_tokens=sum(usage.input_tokens for usage in parts),
+            cached_tokens=sum(usage.cached_tokens for usage in parts),
+            output_tokens=sum(usage.output_tokens for usage in parts),
+            cost_usd=sum((usage.cost_usd for usage in parts), Decimal(0)),
+            unpriced_calls=sum(usage.unpriced_calls for usage in parts),
         )
 
     @property

@@ -1,1 +1,1 @@
-"""What people can tell a run: the commands, why one is refused, and what each changes in the state of the run."""
+"""The commands of people to a run: their definitions, reasons to refuse one, and their effect on the run's state."""

@@ -92,7 +92,7 @@ class CatalogEntry(NamedTuple):
 
     @property
     def note_option(self) -> str:
-        """The option that further words of a typed command stand for; empty if it takes none."""
+        """The option that takes the further words of a typed command; empty if it takes none."""
         for option in self.options:
             if option.name in {"reason", "note"}:
                 return option.name

@@ -1,4 +1,4 @@
-"""What people tell a run: commands that wait in its inbox until an engine takes them."""
+"""Commands of people to a run. They wait in its inbox until an engine takes them."""
 
 import re
 from datetime import datetime
@@ -11,17 +11,17 @@ from orchestrator.domain.ids import CRITERION_ID_PATTERN, SessionId, TaskId
 from orchestrator.domain.run.contract import Criterion
 
 
-class _Told(FrozenModel):
-    """What all commands share: `do` says which one it is, also where defaults are left out."""
+class _BaseCommand(FrozenModel):
+    """The base of all commands: `do` says which one it is, also where defaults are left out."""
 
     do: str
 
     @model_serializer(mode="wrap")
-    def _with_name(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+    def _dump_with_name(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
         return {"do": self.do, **handler(self)}
 
 
-class Approve(_Told):
+class Approve(_BaseCommand):
     """Answer an approval with yes."""
 
     do: Literal["approve"] = "approve"
@@ -29,7 +29,7 @@ class Approve(_Told):
     reason: str = ""
 
 
-class Deny(_Told):
+class Deny(_BaseCommand):
     """Answer an approval with no; the reason goes to whoever asked."""
 
     do: Literal["deny"] = "deny"
@@ -37,20 +37,20 @@ class Deny(_Told):
     reason: str = ""
 
 
-class Pause(_Told):
+class Pause(_BaseCommand):
     """Stop at the next model call or command; nothing begins before `continue`."""
 
     do: Literal["pause"] = "pause"
     reason: str = ""
 
 
-class Continue(_Told):
+class Continue(_BaseCommand):
     """Go on after a pause."""
 
     do: Literal["continue"] = "continue"
 
 
-class Stop(_Told):
+class Stop(_BaseCommand):
     """End the engine; `resume` goes on. What Ctrl-C and SIGTERM mean to the terminal that follows the run.
 
     `drain` lets what is running finish and begins nothing new; the others stop at once.
@@ -62,7 +62,7 @@ class Stop(_Told):
     """The engine that is meant; one that only starts acts on it too."""
 
 
-class Cancel(_Told):
+class Cancel(_BaseCommand):
     """Give up a task with all below it, or the whole run."""
 
     do: Literal["cancel"] = "cancel"
@@ -70,7 +70,7 @@ class Cancel(_Told):
     reason: str = ""
 
 
-class Retry(_Told):
+class Retry(_BaseCommand):
     """Try a task again: afresh, or from the end of a turn of an earlier attempt.
 
     `attempt` is the one whose `turn` (from 0) is gone on from; the latest if not given. `note` is for the worker.
@@ -83,7 +83,7 @@ class Retry(_Told):
     turn: int | None = None
 
 
-class StopCall(_Told):
+class StopCall(_BaseCommand):
     """End the command that a conversation waits for, and nothing else: its model is told so and goes on.
 
     `call` is the one that is meant, as `tool/SESSION/TURN/INDEX`; whichever runs, if it is empty.
@@ -95,7 +95,7 @@ class StopCall(_Told):
     reason: str = ""
 
 
-class Configure(_Told):
+class Configure(_BaseCommand):
     """Change settings of the run from now on: nested values as in config.toml.
 
     With `is_all` they are all that holds: nothing counts any more that was set before, not even hooks.
@@ -106,7 +106,7 @@ class Configure(_Told):
     is_all: bool = False
 
 
-class AddCriterion(_Told):
+class AddCriterion(_BaseCommand):
     """Ask for one thing more in the contract."""
 
     do: Literal["add-criterion"] = "add-criterion"
@@ -114,13 +114,13 @@ class AddCriterion(_Told):
 
     @field_validator("criterion")
     @classmethod
-    def _has_a_name(cls, criterion: Criterion) -> Criterion:
+    def _check_name(cls, criterion: Criterion) -> Criterion:
         if re.fullmatch(CRITERION_ID_PATTERN, criterion.id) is None:
             raise ValueError(f"{criterion.id!r} is no id of a criterion: lower-case letters, digits and hyphens")
         return criterion
 
 
-class DropCriterion(_Told):
+class DropCriterion(_BaseCommand):
     """Ask for one thing less in the contract."""
 
     do: Literal["drop-criterion"] = "drop-criterion"
@@ -128,7 +128,7 @@ class DropCriterion(_Told):
     reason: str = ""
 
 
-class SkipFiles(_Told):
+class SkipFiles(_BaseCommand):
     """Leave files of a migration out."""
 
     do: Literal["skip-files"] = "skip-files"
@@ -136,7 +136,7 @@ class SkipFiles(_Told):
     reason: str = ""
 
 
-class RetryFiles(_Told):
+class RetryFiles(_BaseCommand):
     """Let files of a migration climb the ladder again from its first rung. `note` is for the models on it."""
 
     do: Literal["retry-files"] = "retry-files"
@@ -144,7 +144,7 @@ class RetryFiles(_Told):
     note: str = ""
 
 
-class HoldShard(_Told):
+class HoldShard(_BaseCommand):
     """Keep a shard back: nothing of it begins or lands before it is released."""
 
     do: Literal["hold-shard"] = "hold-shard"
@@ -152,14 +152,14 @@ class HoldShard(_Told):
     reason: str = ""
 
 
-class ReleaseShard(_Told):
+class ReleaseShard(_BaseCommand):
     """Let a shard go on that was held."""
 
     do: Literal["release-shard"] = "release-shard"
     shard: str
 
 
-class RollbackShards(_Told):
+class RollbackShards(_BaseCommand):
     """Take back what shards have landed, as far as the rest stays green without it."""
 
     do: Literal["rollback-shards"] = "rollback-shards"
@@ -167,14 +167,14 @@ class RollbackShards(_Told):
     reason: str = ""
 
 
-class Publish(_Told):
+class Publish(_BaseCommand):
     """Open the pull requests of these groups (of all, if none is named) now, however many are open."""
 
     do: Literal["publish"] = "publish"
     groups: tuple[str, ...] = ()
 
 
-class Revise(_Told):
+class Revise(_BaseCommand):
     """Go on by another recipe; only the files that it makes a difference to are done again."""
 
     do: Literal["revise"] = "revise"

@@ -1,4 +1,4 @@
-"""What a command does to the state of a run, and why one that makes no sense is refused."""
+"""The effect of a command on the state of a run, and the reason why one that makes no sense is refused."""
 
 from collections.abc import Iterator
 
@@ -32,25 +32,27 @@ from orchestrator.domain.transitions import TASK_TRANSITIONS, apply_transition
 CONTRACT_FROZEN_REFUSAL = (
     "the contract was frozen when the run began: orchestrate criterion add RUN TEXT, or criterion drop RUN ID"
 )
-_RETRIED = {
+_RETRYABLE = {
     *(TaskStatus.REJECTED, TaskStatus.BLOCKED, TaskStatus.SPLIT, TaskStatus.CANCELLED),
     *(TaskStatus.RUNNING, TaskStatus.JUDGING),
 }
 
 
-_FOLLOWS = "is work on a file of a migration: have the file itself tried again, or leave it out (orchestrate migrate)"
-_GAVE_UP = {TaskStatus.REJECTED, TaskStatus.BLOCKED}
-"""How a planner's slice ends when its planner gave no plan: then it can be planned again."""
+_FILE_WORK_REFUSAL = (
+    "is work on a file of a migration: have the file itself tried again, or leave it out (orchestrate migrate)"
+)
+_ENDED_WITHOUT_PLAN = {TaskStatus.REJECTED, TaskStatus.BLOCKED}
+"""The ends of a planner's slice without a plan: then it can be planned again."""
 
 
 def explain_refusal(state: RunState, command: Command) -> str:
-    """Why a command cannot be carried out now; empty when it can."""
+    """Return the reason why a command cannot be carried out now; empty when it can."""
     if is_migration_command(command):
         return explain_migration_refusal(state, command)
-    return _refusal(state, command)
+    return _explain_run_refusal(state, command)
 
 
-def _refusal(state: RunState, command: Command) -> str:
+def _explain_run_refusal(state: RunState, command: Command) -> str:
     refusal = _explain_goal_refusal(state, command)
     if refusal is None and state.ended:
         return f"the run has ended: {state.ended.outcome}"
@@ -58,20 +60,20 @@ def _refusal(state: RunState, command: Command) -> str:
 
 
 def _explain_goal_refusal(state: RunState, command: Command) -> str | None:
-    """Explain why a command is refused; empty if it is not, None if only a run that has ended refuses it."""
+    """Return the reason why a command is refused; empty if it is not, None if only a run that has ended refuses it."""
     match command:
         case Approve() | Deny() if state.ended is None or _is_about_recipe(state, command.item):
-            return _undecidable(state, command.item)
+            return _explain_answer_refusal(state, command.item)
         case Retry():
-            return _not_retried(state, command)
+            return _explain_retry_refusal(state, command)
         case Cancel() if command.task is not None:
-            return _not_cancelled(state, command.task)
+            return _explain_cancel_refusal(state, command.task)
         case Continue() if state.user_pause is None:
             return "the run is not paused"
         case StopCall() if state.ended is None:
             return explain_stop_refusal(state, command)
         case AddCriterion() | DropCriterion() if state.ended is None:
-            return _not_amended(state, command)
+            return _explain_criterion_refusal(state, command)
         case Configure():
             is_frozen = not command.is_all and "contract" in command.settings
             return CONTRACT_FROZEN_REFUSAL if is_frozen else ""
@@ -82,25 +84,25 @@ def _is_about_recipe(state: RunState, item: str) -> bool:
     return item in state.approvals and state.approvals[item].is_about_recipe
 
 
-def _undecidable(state: RunState, item: str) -> str:
+def _explain_answer_refusal(state: RunState, item: str) -> str:
     known = state.approvals.get(item)
     if known is None:
-        waiting = ", ".join(one.approval.item for one in state.pending_approvals) or "nothing"
+        waiting = ", ".join(question.approval.item for question in state.pending_approvals) or "nothing"
         return f"nothing is asked under the name {item!r}; waiting: {waiting}"
     if known.is_open:
         return ""
     return f"{item} was answered already: {known.decision} by {known.by}"
 
 
-def _not_retried(state: RunState, command: Retry) -> str:
+def _explain_retry_refusal(state: RunState, command: Retry) -> str:
     task = state.tasks.get(command.task)
     if task is None:
         return f"there is no task {command.task!r} in this run"
     if state.run.mode == "migration":
-        return f"{command.task} {_FOLLOWS}"
-    if task.spec.kind == "branch" and task.status not in _GAVE_UP:
+        return f"{command.task} {_FILE_WORK_REFUSAL}"
+    if task.spec.kind == "branch" and task.status not in _ENDED_WITHOUT_PLAN:
         return f"{command.task} is a planner's slice: retry one of its tasks"
-    if task.status not in _RETRIED:
+    if task.status not in _RETRYABLE:
         return f"{command.task} is {task.status}: there is nothing to try again"
     if command.turn is None:
         return ""
@@ -120,18 +122,18 @@ def _explain_turn_refusal(state: RunState, command: Retry, task: TaskState, turn
     return ""
 
 
-def _not_cancelled(state: RunState, name: TaskId) -> str:
+def _explain_cancel_refusal(state: RunState, name: TaskId) -> str:
     task = state.tasks.get(name)
     if task is None:
         return f"there is no task {name!r} in this run"
     if state.run.mode == "migration":
-        return f"{name} {_FOLLOWS}"
+        return f"{name} {_FILE_WORK_REFUSAL}"
     if task.status.is_terminal:
         return f"{name} is {task.status} already"
     return ""
 
 
-def _not_amended(state: RunState, command: AddCriterion | DropCriterion) -> str:
+def _explain_criterion_refusal(state: RunState, command: AddCriterion | DropCriterion) -> str:
     if state.contract is None:
         if state.run.mode == "goal":
             return "it has no contract yet"
@@ -154,10 +156,10 @@ def apply_command(state: RunState, command: Command, by: str) -> None:
     if is_migration_command(command):
         apply_migration_command(command, state, by)
     else:
-        _obey(state, command, by)
+        _apply_goal_command(state, command, by)
 
 
-def _obey(state: RunState, command: Command, by: str) -> None:
+def _apply_goal_command(state: RunState, command: Command, by: str) -> None:
     match command:
         case Pause():
             state.user_pause = f"paused by {by}" + (f": {command.reason}" if command.reason else "")
@@ -166,36 +168,36 @@ def _obey(state: RunState, command: Command, by: str) -> None:
         case Stop() if command.how == "drain":
             state.is_draining = True
         case Cancel():
-            _cancel(state, command, by)
+            _cancel_tasks(state, command, by)
         case Retry():
-            _retry(state, command)
+            _retry_task(state, command)
         case StopCall():
             record_stopped_call(state, command)
         case Configure():
-            _configure(state, command)
+            _configure_run(state, command)
         case AddCriterion() if state.contract:
             state.contract = state.contract.with_criteria((command.criterion,))
-            _judge_again(state)
+            _rejudge_run(state)
         case DropCriterion() if state.contract:
             state.contract = state.contract.without_criterion(command.id)
-            _judge_again(state)
+            _rejudge_run(state)
 
 
-def _configure(state: RunState, command: Configure) -> None:
+def _configure_run(state: RunState, command: Configure) -> None:
     if command.is_all:
         state.started = state.run.model_copy(update={"settings": {}})
         state.overrides = ()
     state.overrides = (*state.overrides, command.settings)
 
 
-def _judge_again(state: RunState) -> None:
-    """What was or is being judged of the whole is to be judged anew, by what is asked for now."""
+def _rejudge_run(state: RunState) -> None:
+    """Have the whole judged anew by the current criteria, also if its judging is under way."""
     if state.iteration > 0:
         state.iterations = state.iterations[: state.iteration - 1]
         state.rejudge_count += 1
 
 
-def _cancel(state: RunState, command: Cancel, by: str) -> None:
+def _cancel_tasks(state: RunState, command: Cancel, by: str) -> None:
     reason = f"cancelled by {by}" + (f": {command.reason}" if command.reason else "")
     if command.task is None:
         state.cancel_reason = reason
@@ -208,51 +210,55 @@ def _cancel(state: RunState, command: Cancel, by: str) -> None:
 
 
 def iterate_subtree(state: RunState, task: TaskState) -> Iterator[TaskState]:
-    """A task and everything under it."""
+    """Yield a task and everything under it."""
     yield task
     for child in state.iterate_children(task.spec.id):
         yield from iterate_subtree(state, child)
 
 
-def _retry(state: RunState, command: Retry) -> None:
-    """The task is planned again, with a fresh count of attempts; an ended run is open again and will be judged anew.
+def _retry_task(state: RunState, command: Retry) -> None:
+    """Have the task planned again with a fresh count of attempts; a run that has ended is reopened and judged anew.
 
     Planners above it that were given up with it wait for it again.
     """
     task = state.tasks[command.task]
-    _move(state, task, TaskStatus.PLANNED, {"retry": command, "earlier_attempts": len(task.attempts)})
-    for other in [one for one in state.tasks.values() if _fell_with(state, one, command.task)]:
-        _move(state, other, TaskStatus.PLANNED, {})
+    _move_task(state, task, TaskStatus.PLANNED, {"retry": command, "earlier_attempts": len(task.attempts)})
+    cancelled = [other for other in state.tasks.values() if _was_cancelled_with(state, other, command.task)]
+    for other in cancelled:
+        _move_task(state, other, TaskStatus.PLANNED, {})
     for name in list(state.iterate_lineage(task.spec.parent)):
         if state.tasks[name].status == TaskStatus.CANCELLED:
-            _move(state, state.tasks[name], TaskStatus.WAITING, {})
-    _judge_again(state)
+            _move_task(state, state.tasks[name], TaskStatus.WAITING, {})
+    _rejudge_run(state)
     state.ended = None
     state.cancel_reason = ""
 
 
-def _move(state: RunState, task: TaskState, to: TaskStatus, changes: dict[str, object]) -> None:
+def _move_task(state: RunState, task: TaskState, to: TaskStatus, changes: dict[str, object]) -> None:
     status = apply_transition(TASK_TRANSITIONS, f"task {task.spec.id}", task.status, to)
     state.tasks[task.spec.id] = task.model_copy(update={"status": status, "reason": "", "cause": None} | changes)
 
 
-def _fell_with(state: RunState, task: TaskState, needed: TaskId) -> bool:
-    """Whether a task was cancelled without a try because of one that it depends on, directly or through others."""
+def _was_cancelled_with(state: RunState, task: TaskState, needed: TaskId) -> bool:
+    """Return True if a task was cancelled untried because of one that it depends on, directly or not."""
     if task.status != TaskStatus.CANCELLED or task.attempts:
         return False
     return any(
-        name == needed or (name in state.tasks and _fell_with(state, state.tasks[name], needed))
+        name == needed or (name in state.tasks and _was_cancelled_with(state, state.tasks[name], needed))
         for name in task.spec.depends_on
     )
 
 
 def collect_granted_criteria(state: RunState) -> frozenset[str]:
-    """The ids of criteria that people let be added where the question holds them in words only, as in old journals."""
-    yes = (one.approval for one in state.approvals.values() if one.decision == "approve")
-    asked = (one for one in yes if one.matter == "contract" and not one.criteria)
-    return frozenset(line.partition(":")[0] for one in asked for line in one.detail)
+    """Return the ids of criteria that people let be added in questions of old journals, which hold them as text."""
+    ids: set[str] = set()
+    for answer in state.approvals.values():
+        question = answer.approval
+        if answer.decision == "approve" and question.matter == "contract" and not question.criteria:
+            ids.update(line.partition(":")[0] for line in question.detail)
+    return frozenset(ids)
 
 
 def build_answered_approval(state: RunState, item: str, decision: str, by: str, reason: str) -> ApprovalState:
-    """An approval with its answer."""
+    """Return an approval with its answer."""
     return state.approvals[item].model_copy(update={"decision": decision, "by": by, "reason": reason})

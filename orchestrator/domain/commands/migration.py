@@ -1,9 +1,9 @@
-"""What people's commands do to a migration, and why one that makes no sense is refused.
+"""The effect of people's commands on a migration, and the reason why one that makes no sense is refused.
 
 An ended run is open again after any of them that leaves it something to do.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from difflib import get_close_matches
 from functools import singledispatch
 from typing import Any
@@ -25,11 +25,11 @@ from orchestrator.domain.transitions import FILE_TRANSITIONS, apply_transition
 
 MIGRATION_COMMANDS = (SkipFiles, RetryFiles, HoldShard, ReleaseShard, RollbackShards, Publish, Revise)
 ALL_GROUPS = "*"
-"""What stands in `RunState.published` for all groups."""
+"""The entry of `RunState.published` for all groups."""
 FIXED_RECIPE_PARTS = ("migration.id", "scope", "shard", "env")
-"""What a revision of a recipe cannot change: which files there are, how they are divided, and where they are judged."""
+"""The parts of a recipe that a revision cannot change: the files, their division, and where they are judged."""
 _SHOWN = 5
-_RETRIED = frozenset(
+_RETRYABLE = frozenset(
     {
         *(FileStatus.REJECTED, FileStatus.UNCHANGED, FileStatus.NEEDS_HUMAN),
         *(FileStatus.SKIPPED, FileStatus.REVERTED, FileStatus.NOTHING_TO_DO),
@@ -38,74 +38,70 @@ _RETRIED = frozenset(
 
 
 def is_migration_command(command: Command) -> bool:
-    """Whether a command makes sense for migrations only."""
+    """Return True if a command makes sense for migrations only."""
     return isinstance(command, MIGRATION_COMMANDS)
 
 
 def explain_migration_refusal(state: RunState, command: Command) -> str:
-    """Why a migration cannot do what it is told now; empty when it can."""
+    """Return the reason why a migration cannot carry out a command now; empty when it can."""
     if state.run.mode != "migration":
         return "this run carries a goal: files, shards and recipes are a migration's"
-    return _refusal(command, state)
+    return _explain_refusal(command, state)
 
 
 def find_changed_fixed_parts(old: dict[str, Any], new: dict[str, Any]) -> tuple[str, ...]:
-    """Which parts of two recipes, as plain data, differ that a revision cannot change."""
-    return tuple(part for part in FIXED_RECIPE_PARTS if _part(old, part) != _part(new, part))
+    """Return the parts in which two recipes, as plain data, differ although a revision cannot change them."""
+    return tuple(part for part in FIXED_RECIPE_PARTS if _get_part(old, part) != _get_part(new, part))
 
 
-def _part(recipe: dict[str, Any], name: str) -> object:
-    found: Any = recipe
+def _get_part(recipe: dict[str, Any], name: str) -> object:
+    value: Any = recipe
     for key in name.split("."):
-        found = found.get(key, {})
-    return found
+        value = value.get(key, {})
+    return value
+
+
+def _format_part(name: str) -> str:
+    if "." in name:
+        return name
+    return f"[{name}]"
 
 
 @singledispatch
-def _refusal(_command: Command, _state: RunState) -> str:
+def _explain_refusal(_command: Command, _state: RunState) -> str:
     return ""
 
 
-@_refusal.register
+@_explain_refusal.register
 def _(command: SkipFiles, state: RunState) -> str:
-    if missing := _unknown("file", command.files, state.files):
+    if missing := _explain_unknown_name("file", command.files, state.files):
         return missing
     files = [state.files[path] for path in command.files]
-    if landed := [file for file in files if file.status == FileStatus.MERGED]:
+    if landed := _select_files(files, {FileStatus.MERGED}):
         shard = state.find_shard_of_file(landed[0].path)
-        return f"{_named(landed)} landed: take its shard back instead (migrate rollback RUN {_name(shard)})"
-    again = []
-    for file in files:
-        if file.status == FileStatus.SKIPPED:
-            again.append(file)
-    if len(again) == len(files):
-        return f"{_named(again)} was left out already"
+        return (
+            f"{_format_files(landed)} landed: take its shard back instead (migrate rollback RUN {_format_shard(shard)})"
+        )
+    if len(_select_files(files, {FileStatus.SKIPPED})) == len(files):
+        return f"{_format_files(files)} was left out already"
     return ""
 
 
-@_refusal.register
+@_explain_refusal.register
 def _(command: RetryFiles, state: RunState) -> str:
-    if missing := _unknown("file", command.files, state.files):
+    if missing := _explain_unknown_name("file", command.files, state.files):
         return missing
     files = [state.files[path] for path in command.files]
-    landed = []
-    for file in files:
-        if file.status == FileStatus.MERGED:
-            landed.append(file)
-    if landed:
-        return f"{_named(landed)} landed: there is nothing to try again"
-    under_way = []
-    for file in files:
-        if file.status not in _RETRIED:
-            under_way.append(file)
-    if under_way:
-        return f"{_named(under_way)} is on its way ({under_way[0].status}): it has not failed yet"
+    if landed := _select_files(files, {FileStatus.MERGED}):
+        return f"{_format_files(landed)} landed: there is nothing to try again"
+    if under_way := _select_files(files, set(FileStatus) - _RETRYABLE):
+        return f"{_format_files(under_way)} is on its way ({under_way[0].status}): it has not failed yet"
     return ""
 
 
-@_refusal.register
+@_explain_refusal.register
 def _(command: HoldShard, state: RunState) -> str:
-    if missing := _unknown("shard", (command.shard,), state.shards):
+    if missing := _explain_unknown_name("shard", (command.shard,), state.shards):
         return missing
     shard = state.shards[command.shard]
     if shard.commit is not None:
@@ -115,18 +111,18 @@ def _(command: HoldShard, state: RunState) -> str:
     return ""
 
 
-@_refusal.register
+@_explain_refusal.register
 def _(command: ReleaseShard, state: RunState) -> str:
-    if missing := _unknown("shard", (command.shard,), state.shards):
+    if missing := _explain_unknown_name("shard", (command.shard,), state.shards):
         return missing
     if state.shards[command.shard].held:
         return ""
     return f"{command.shard} is not held"
 
 
-@_refusal.register
+@_explain_refusal.register
 def _(command: RollbackShards, state: RunState) -> str:
-    if missing := _unknown("shard", command.shards, state.shards):
+    if missing := _explain_unknown_name("shard", command.shards, state.shards):
         return missing
     shards = [state.shards[name] for name in command.shards]
     for shard in shards:
@@ -137,54 +133,59 @@ def _(command: RollbackShards, state: RunState) -> str:
     return ""
 
 
-@_refusal.register
+@_explain_refusal.register
 def _(_command: Publish, state: RunState) -> str:
     if state.landings:
         return ""
     return "nothing has landed, so there is no pull request to open"
 
 
-@_refusal.register
+@_explain_refusal.register
 def _(command: Revise, state: RunState) -> str:
     old = state.requested_recipe or state.recipe or {}
     if command.recipe == old:
         return "the recipe is the one that the run has"
     if changed := find_changed_fixed_parts(old, command.recipe):
-        parts = ", ".join(f"[{part}]" if "." not in part else part for part in changed)
+        parts = ", ".join(map(_format_part, changed))
         return f"a revision cannot change {parts}: begin a new run; what stays the same comes from the cache"
     return ""
 
 
-def _unknown(what: str, names: Iterable[str], known: Iterable[str]) -> str:
-    """Which of the names there is not, with those that it may have been meant for."""
+def _explain_unknown_name(subject: str, names: Iterable[str], known: Iterable[str]) -> str:
+    """Return which of the names does not exist, with those that it may have been meant for."""
     names, known = tuple(names), list(known)
     if not names:
-        return f"no {what} is named"
+        return f"no {subject} is named"
     wrong = next((name for name in names if name not in known), None)
     if wrong is None:
         return ""
     alike = []
-    for one in known:
-        if one.rpartition("/")[2] == wrong.rpartition("/")[2]:
-            alike.append(one)
+    for name in known:
+        if name.rpartition("/")[2] == wrong.rpartition("/")[2]:
+            alike.append(name)
     near = list(dict.fromkeys([*alike, *get_close_matches(wrong, known, _SHOWN, 0.5)]))[:_SHOWN]
-    some = ", ".join([*known[:_SHOWN], "…"] if len(known) > _SHOWN else known)
+    problem = f"there is no {subject} {wrong!r} in this run"
     if near:
-        hint = f"did you mean {', '.join(near)}?"
-    else:
-        hint = f"there are {len(known)}{f': {some}' if some else ''}"
-    return f"there is no {what} {wrong!r} in this run: {hint}"
+        return f"{problem}: did you mean {', '.join(near)}?"
+    if not known:
+        return f"{problem}: there are 0"
+    examples = known[:_SHOWN]
+    if len(known) > _SHOWN:
+        examples.append("…")
+    return f"{problem}: there are {len(known)}: {', '.join(examples)}"
 
 
-def _named(files: list[FileRecord]) -> str:
-    if len(files) > 1:
-        more = f" (and {len(files) - 1} more)"
-    else:
-        more = ""
-    return f"{files[0].path}{more}"
+def _select_files(files: Iterable[FileRecord], statuses: Collection[FileStatus]) -> list[FileRecord]:
+    return [file for file in files if file.status in statuses]
 
 
-def _name(shard: Shard | None) -> str:
+def _format_files(files: list[FileRecord]) -> str:
+    if len(files) == 1:
+        return files[0].path
+    return f"{files[0].path} (and {len(files) - 1} more)"
+
+
+def _format_shard(shard: Shard | None) -> str:
     if shard:
         return shard.name
     return "SHARD"
@@ -201,8 +202,8 @@ def _(command: SkipFiles, state: RunState, by: str) -> None:
         file = state.files[path]
         if file.status != FileStatus.SKIPPED:
             status = apply_transition(FILE_TRANSITIONS, f"file {path}", file.status, FileStatus.SKIPPED)
-            told = _because("left out", command.reason, by)
-            changes = {"status": status, "reason": told, "signature": "", "is_overtaken": not file.status.is_terminal}
+            reason = _format_reason("left out", command.reason, by)
+            changes = {"status": status, "reason": reason, "signature": "", "is_overtaken": not file.status.is_terminal}
             state.files[path] = file.model_copy(update=changes)
 
 
@@ -213,12 +214,12 @@ def _(command: RetryFiles, state: RunState, _by: str) -> None:
         fresh = {"note": command.note, "after_wave": state.current_wave_number, "is_asked_for": True}
         state.files[path] = state.files[path].model_copy(update=fresh)
     state.rejudge_count += 1
-    _open_again(state)
+    _reopen_run(state)
 
 
 @apply_migration_command.register
 def _(command: HoldShard, state: RunState, by: str) -> None:
-    held = _because("held", command.reason, by)
+    held = _format_reason("held", command.reason, by)
     state.shards[command.shard] = state.shards[command.shard].model_copy(update={"held": held})
 
 
@@ -226,14 +227,14 @@ def _(command: HoldShard, state: RunState, by: str) -> None:
 def _(command: ReleaseShard, state: RunState, _by: str) -> None:
     released = {"held": "", "after_wave": state.current_wave_number}
     state.shards[command.shard] = state.shards[command.shard].model_copy(update=released)
-    _open_again(state)
+    _reopen_run(state)
 
 
 @apply_migration_command.register
 def _(command: RollbackShards, state: RunState, by: str) -> None:
     state.requested_rollbacks = tuple(dict.fromkeys((*state.requested_rollbacks, *command.shards)))
-    state.rollback_reasons |= dict.fromkeys(command.shards, _because("taken back", command.reason, by))
-    _open_again(state)
+    state.rollback_reasons |= dict.fromkeys(command.shards, _format_reason("taken back", command.reason, by))
+    _reopen_run(state)
 
 
 @apply_migration_command.register
@@ -241,7 +242,7 @@ def _(command: Publish, state: RunState, _by: str) -> None:
     state.requested_publications = tuple(
         dict.fromkeys((*state.requested_publications, *(command.groups or (ALL_GROUPS,))))
     )
-    _open_again(state)
+    _reopen_run(state)
 
 
 @apply_migration_command.register
@@ -250,15 +251,15 @@ def _(command: Revise, state: RunState, _by: str) -> None:
 
 
 def request_revision(state: RunState, recipe: dict[str, Any]) -> None:
-    """Have the run go on by another recipe as soon as it can tell which files that concerns."""
+    """Have the run continue with another recipe once it can tell which files that concerns."""
     state.requested_recipe = recipe
-    _open_again(state)
+    _reopen_run(state)
 
 
-def _because(what: str, reason: str, by: str) -> str:
-    return f"{what} by {by}" + (f": {reason}" if reason else "")
+def _format_reason(subject: str, reason: str, by: str) -> str:
+    return f"{subject} by {by}" + (f": {reason}" if reason else "")
 
 
-def _open_again(state: RunState) -> None:
+def _reopen_run(state: RunState) -> None:
     state.ended = None
     state.cancel_reason = ""

@@ -7,22 +7,24 @@ from orchestrator.domain.run.state import RunState
 
 
 def find_running_call(state: RunState, session: SessionId) -> ToolCalled | None:
-    """The call of a tool that a conversation waits for; None if it waits for none."""
-    calls = (intent for intent in state.open_intents.values() if isinstance(intent, ToolCalled))
-    return next((call for call in calls if call.session == session), None)
+    """Return the tool call that a conversation waits for; None if it waits for none."""
+    return next((call for call in _list_running_calls(state) if call.session == session), None)
 
 
 def find_running_call_of_task(state: RunState, task: TaskId) -> ToolCalled | None:
-    """The latest call of a tool that a conversation about a task waits for."""
-    calls = []
-    for intent in state.open_intents.values():
-        if isinstance(intent, ToolCalled):
-            calls.append(intent)
-    return next((call for call in reversed(calls) if call.task == task), None)
+    """Return the latest tool call that a conversation about a task waits for."""
+    return next((call for call in reversed(_list_running_calls(state)) if call.task == task), None)
+
+
+def _list_running_calls(state: RunState) -> list[ToolCalled]:
+    return [intent for intent in state.open_intents.values() if isinstance(intent, ToolCalled)]
 
 
 def explain_stop_refusal(state: RunState, command: StopCall) -> str:
-    """Why a call cannot be stopped; empty when it can. A command that names a call means no later one."""
+    """Return the reason why a call cannot be stopped; empty when it can.
+
+    A command that names a call does not stop a later one.
+    """
     if command.session not in state.sessions:
         return f"there is no conversation {command.session!r} in this run"
     running = find_running_call(state, command.session)
@@ -37,6 +39,6 @@ def explain_stop_refusal(state: RunState, command: StopCall) -> str:
 
 
 def record_stopped_call(state: RunState, command: StopCall) -> None:
-    """Note that a call is to end, and is not to be made again if it was cut off otherwise."""
+    """Record that a call is to end, and is not to be made again if it was cut off otherwise."""
     if running := find_running_call(state, command.session):
         state.stopped_calls[parse_effect_name(running.key)] = command.reason

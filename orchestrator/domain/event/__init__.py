@@ -22,21 +22,20 @@ class UnknownEventError(ValueError):
     """A kind or version this program does not know: the journal was written by another version of it."""
 
 
-def _concrete(cls: type[Event]) -> list[type[Event]]:
+def _list_concrete(cls: type[Event]) -> list[type[Event]]:
     below = []
     for sub in cls.__subclasses__():
-        for found in _concrete(sub):
-            below.append(found)
+        below.extend(_list_concrete(sub))
     return below or [cls]
 
 
-def _identity(cls: type[Event]) -> tuple[str, int]:
+def _get_identity(cls: type[Event]) -> tuple[str, int]:
     return cls.model_fields["kind"].default, cls.model_fields["v"].default
 
 
 _MODULES = (forge, landing, migration, external, people, run, work)
 EVENT_CLASSES: dict[tuple[str, int], type[Event]] = {
-    _identity(cls): cls for cls in _concrete(Event) if cls not in {Event, Intent, Done}
+    _get_identity(cls): cls for cls in _list_concrete(Event) if cls not in {Event, Intent, Done}
 }
 """(kind, version) → class. Importing this package imports every module of events."""
 
@@ -60,6 +59,6 @@ def parse_event(kind: str, version: int, body: str | bytes) -> Event:
 
 
 def format_event_body(event: Event) -> str:
-    """The JSON body to store: everything but `kind` and `v`, which have columns of their own."""
+    """Return the JSON body to store: everything but `kind` and `v`, which have columns of their own."""
     data: dict[str, Any] = event.model_dump(mode="json", exclude={"kind", "v"}, exclude_defaults=True)
     return json.dumps(data, ensure_ascii=False, separators=(",", ":"))

@@ -1,4 +1,7 @@
-"""What every event has. Facts are named in the past tense; an effect is an intent before and a done event after."""
+"""The fields of every event.
+
+Facts are named in the past tense; an effect is an intent before and a done event after.
+"""
 
 from datetime import datetime
 from typing import NamedTuple
@@ -19,13 +22,13 @@ class Event(FrozenModel):
 
 
 class Intent(Event):
-    """Written before an external effect. `key` is the effect's idempotency key, see `effect_key`."""
+    """Written before an external effect. `key` is the effect's idempotency key, see `build_effect_key`."""
 
     key: str
 
     @property
     def effect(self) -> str:
-        """Which kind of effect this begins: a name in `orchestrator.domain.effects.EFFECTS`."""
+        """The kind of effect that this begins: a name in `orchestrator.domain.effects.EFFECTS`."""
         return self.kind.partition(".")[0]
 
 

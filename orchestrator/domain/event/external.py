@@ -48,7 +48,7 @@ class NotificationSending(Intent):
 
 
 class NotificationSent(Done):
-    """What became of a notification; `is_sent` is None where nobody knows, because the engine died meanwhile."""
+    """The result of a notification; `is_sent` is None if nobody knows, because the engine died meanwhile."""
 
     kind: Literal["notification.sent"] = "notification.sent"
     v: Literal[1] = 1

@@ -8,7 +8,7 @@ from orchestrator.domain.judging.forge_check import ForgeCheck
 
 
 class ChecksSeen(Event):
-    """What the forge's checks say of a commit of the pull request `ref`: at the first look, and when it changes."""
+    """The forge's checks of a commit of the pull request `ref`: at the first look, and when they change."""
 
     kind: Literal["checks.seen"] = "checks.seen"
     v: Literal[1] = 1

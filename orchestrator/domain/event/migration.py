@@ -21,7 +21,7 @@ class FoundFile(FrozenModel):
     owner: str = ""
 
     def build_record(self) -> FileRecord:
-        """The file where it begins."""
+        """Return the record of the file at the start of the migration."""
         return FileRecord(
             path=self.path,
             base=self.blob,
@@ -101,7 +101,7 @@ class RecipeRevised(Event):
 
 
 class ShardReverted(Event):
-    """What a shard had changed is taken back on the PR branch by `commit`, which passed the gate.
+    """The changes of a shard are taken back on the PR branch by `commit`, which passed the gate.
 
     `stands` are the blobs that its files have there now; those of the base, unless others changed them as well.
     """
@@ -126,7 +126,7 @@ class RollbackRefused(Event):
 
 
 class FilesFlagged(Event):
-    """What reviewers should know of changes: `flag` says what, such as that no test that ran reaches them."""
+    """A remark on changes for reviewers: `flag` says what, such as that no test that ran reaches them."""
 
     kind: Literal["files.flagged"] = "files.flagged"
     v: Literal[1] = 1

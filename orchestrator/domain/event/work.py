@@ -254,7 +254,7 @@ class ToolCalled(Intent):
 
 
 class ToolReturned(Done):
-    """What the tool returned to the model; `ok` is false for refusals and failures.
+    """The tool's result for the model; `ok` is false for refusals and failures.
 
     `network` is what its command reached of the network, and what it was kept from.
     `stray_packets` counts what a command tried to send and had no way out for; old journals do not tell.

@@ -7,12 +7,12 @@ from orchestrator.domain.run.state import RunState
 
 
 def shift_deadlines(state: RunState, by: timedelta) -> None:
-    """Move what is waited for by the wall clock: open questions, the forge's checks and the pauses of providers."""
+    """Move the deadlines of the wall clock: open questions, the forge's checks and the pauses of providers."""
     if state.forge_checks_since is not None:
         state.forge_checks_since += by
-    for item, asked in state.approvals.items():
-        if asked.is_open and asked.approval.expires_at is not None:
-            moved = copy_with_changes(asked.approval, expires_at=asked.approval.expires_at + by)
-            state.approvals[item] = copy_with_changes(asked, approval=moved)
+    for item, question in state.approvals.items():
+        if question.is_open and question.approval.expires_at is not None:
+            shifted = copy_with_changes(question.approval, expires_at=question.approval.expires_at + by)
+            state.approvals[item] = copy_with_changes(question, approval=shifted)
     for pool, until in state.provider_pauses.items():
         state.provider_pauses[pool] = until + by

@@ -1,4 +1,4 @@
-"""What the events of a migration change in the state of its run."""
+"""The changes that events of a migration make to the state of its run."""
 
 from functools import singledispatch
 
@@ -67,9 +67,11 @@ def _(event: migration.FileMoved, state: RunState) -> None:
 
 @apply_migration_event.register
 def _(event: migration.ShardsPlanned, state: RunState) -> None:
-    taken = {path for shard in event.shards for path in shard.files}
+    planned_paths: set[str] = set()
+    for shard in event.shards:
+        planned_paths.update(shard.files)
     for shard in list(state.shards.values()):
-        kept = tuple(path for path in shard.files if path not in taken)
+        kept = tuple(path for path in shard.files if path not in planned_paths)
         if kept != shard.files:
             state.shards[shard.name] = shard.model_copy(update={"files": kept})
     state.shards |= {shard.name: shard for shard in event.shards}
@@ -82,9 +84,9 @@ def _(event: migration.WaveStarted, state: RunState) -> None:
 
 @apply_migration_event.register
 def _(event: migration.WaveEnded, state: RunState) -> None:
-    state.waves = [
-        wave.model_copy(update={"is_over": True}) if wave.number == event.number else wave for wave in state.waves
-    ]
+    for index, wave in enumerate(state.waves):
+        if wave.number == event.number:
+            state.waves[index] = wave.model_copy(update={"is_over": True})
 
 
 @apply_migration_event.register
@@ -94,11 +96,11 @@ def _(event: migration.RecipeRevised, state: RunState) -> None:
     state.revisions.append(event)
     restart_ladder(state, event.redo)
     no = {"decision": "deny", "by": event.by, "reason": f"the recipe was revised to {event.revision}"}
-    overtaken = {}
-    for item, asked in state.approvals.items():
-        if asked.is_about_recipe and asked.is_open:
-            overtaken[item] = asked
-    state.approvals |= {item: asked.model_copy(update=no) for item, asked in overtaken.items()}
+    questions = {}
+    for item, question in state.approvals.items():
+        if question.is_about_recipe and question.is_open:
+            questions[item] = question
+    state.approvals |= {item: question.model_copy(update=no) for item, question in questions.items()}
 
 
 @apply_migration_event.register

@@ -1,4 +1,4 @@
-"""`fold`: events to state. The only place where an event changes anything."""
+"""Fold events to the state of a run. The only place where an event changes anything."""
 
 from collections.abc import Callable, Iterable
 from datetime import datetime
@@ -16,14 +16,14 @@ from orchestrator.domain.run.state import RunState
 
 
 def fold_events(events: Iterable[RecordedEvent], onto: RunState | None = None) -> RunState:
-    """The state after `events`.
+    """Return the state after `events`.
 
     Args:
         events: in journal order.
         onto: a state to go on from; it is the caller's own and is advanced in place. None starts empty.
 
     Raises:
-        IllegalMove: an event moves something where its transition table does not allow it.
+        IllegalTransition: an event moves something where its transition table does not allow it.
         ContractAltered: an event changes the contract, which only people can.
     """
     state = RunState() if onto is None else onto
@@ -35,34 +35,40 @@ def fold_events(events: Iterable[RecordedEvent], onto: RunState | None = None) -
 def apply_recorded_event(state: RunState, recorded: RecordedEvent) -> None:
     """Apply one event to a state that the caller owns."""
     event, at = recorded.event, recorded.at
-    steps = _steps(type(event))
-    for book in steps.before:
-        book(state, event, at)
-    moved = state.files.get(event.path) if isinstance(event, migration.FileMoved) else None
+    steps = _find_steps(type(event))
+    for record in steps.before:
+        record(state, event, at)
+    file_before = state.files.get(event.path) if isinstance(event, migration.FileMoved) else None
     steps.apply(event, state)
     state.seq, state.last_at = recorded.seq, at
-    for book in steps.after:
-        book(state, event, at)
-    record_tick(state, event, at, moved)
+    for record in steps.after:
+        record(state, event, at)
+    record_tick(state, event, at, file_before)
 
 
-_Book: TypeAlias = Callable[[RunState, Any, datetime], None]
+_Recorder: TypeAlias = Callable[[RunState, Any, datetime], None]
 _Kinds: TypeAlias = type[Event] | tuple[type[Event], ...]
 
 
 class _Steps(NamedTuple):
-    """What events of a kind lead to: before they are applied, when they are, and afterwards."""
+    """The functions for events of a kind: before they are applied, when they are, and afterwards."""
 
-    before: tuple[_Book, ...]
+    before: tuple[_Recorder, ...]
     apply: Callable[[Event, RunState], None]
-    after: tuple[_Book, ...]
+    after: tuple[_Recorder, ...]
 
 
 @cache
-def _steps(kind: type[Event]) -> _Steps:
-    """Looked up once for each kind: to ask each event what it is would take half of the time of a fold."""
-    before, after = (tuple(book for kinds, book in table if issubclass(kind, kinds)) for table in (_BEFORE, _AFTER))
-    return _Steps(before, apply_run_event.dispatch(kind), after)
+def _find_steps(kind: type[Event]) -> _Steps:
+    """Return the steps of a kind of event.
+
+    They are looked up once for each kind: to ask each event what it is would take half of the time of a fold.
+    """
+    return _Steps(_select_recorders(_BEFORE, kind), apply_run_event.dispatch(kind), _select_recorders(_AFTER, kind))
+
+
+def _select_recorders(table: tuple[tuple[_Kinds, _Recorder], ...], kind: type[Event]) -> tuple[_Recorder, ...]:
+    return tuple(record for kinds, record in table if issubclass(kind, kinds))
 
 
 def _begin_effect(state: RunState, event: Intent, _at: datetime) -> None:
@@ -81,13 +87,13 @@ def _end_effect(state: RunState, event: Done, _at: datetime) -> None:
     state.open_intents.pop(event.key, None)
 
 
-_BEFORE: tuple[tuple[_Kinds, _Book], ...] = (
+_BEFORE: tuple[tuple[_Kinds, _Recorder], ...] = (
     (Intent, _begin_effect),
     (run.EngineStarted, _begin_epoch),
     ((people.ApprovalRequested, people.ApprovalDecided), record_question_time),
     (forge.ChecksSeen, record_forge_checks),
 )
-_AFTER: tuple[tuple[_Kinds, _Book], ...] = (
+_AFTER: tuple[tuple[_Kinds, _Recorder], ...] = (
     (Done, _end_effect),
     (TIMED_EVENTS, record_work_time),
 )

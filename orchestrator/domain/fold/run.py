@@ -1,4 +1,4 @@
-"""What each kind of event changes in the state of its run; `migrated` has those of migrations."""
+"""The changes that each kind of event makes to the state of its run; `fold.migration` has those of migrations."""
 
 from datetime import timedelta
 from functools import singledispatch
@@ -25,17 +25,17 @@ from orchestrator.domain.transitions import TASK_TRANSITIONS, apply_transition
 def apply_run_event(event: Event, state: RunState) -> None:
     """Change a state that the caller owns as one event says. Events that only tell a story change nothing.
 
-    Raises as `fold` does.
+    Raises as `fold_events` does.
     """
 
 
-def _task(state: RunState, event: Event) -> TaskState:
+def _get_task(state: RunState, event: Event) -> TaskState:
     if event.task is None or event.task not in state.tasks:
         raise ValueError(f"{event.kind} names task {event.task!r}, which was never created")
     return state.tasks[event.task]
 
 
-def _update(state: RunState, task: TaskState, status: TaskStatus | None = None, **changes: object) -> None:
+def _update_task(state: RunState, task: TaskState, status: TaskStatus | None = None, **changes: object) -> None:
     if status is not None:
         changes["status"] = apply_transition(TASK_TRANSITIONS, f"task {task.spec.id}", task.status, status)
     state.tasks[task.spec.id] = task.model_copy(update=changes)
@@ -189,47 +189,47 @@ def _(event: work.TaskCreated, state: RunState) -> None:
 
 @apply_run_event.register
 def _(event: work.PlanningStarted, state: RunState) -> None:
-    _update(state, _task(state, event), TaskStatus.PLANNING, rounds=event.round)
+    _update_task(state, _get_task(state, event), TaskStatus.PLANNING, rounds=event.round)
 
 
 @apply_run_event.register
 def _(event: work.PlanSubmitted, state: RunState) -> None:
-    _update(state, _task(state, event), TaskStatus.WAITING)
+    _update_task(state, _get_task(state, event), TaskStatus.WAITING)
 
 
 @apply_run_event.register
 def _(event: work.PlanningEnded, state: RunState) -> None:
-    _update(state, _task(state, event), TaskStatus.DONE, handoff=event.handoff)
+    _update_task(state, _get_task(state, event), TaskStatus.DONE, handoff=event.handoff)
 
 
 @apply_run_event.register
 def _(event: work.AttemptStarted, state: RunState) -> None:
-    task = _task(state, event)
-    _update(state, task, TaskStatus.RUNNING, attempts=(*task.attempts, event.attempt), retry=None)
+    task = _get_task(state, event)
+    _update_task(state, task, TaskStatus.RUNNING, attempts=(*task.attempts, event.attempt), retry=None)
 
 
 @apply_run_event.register
 def _(event: work.CandidateTaken, state: RunState) -> None:
-    task = _task(state, event)
-    _update(state, task, candidates=(*task.candidates, event))
+    task = _get_task(state, event)
+    _update_task(state, task, candidates=(*task.candidates, event))
 
 
 @apply_run_event.register
 def _(event: work.AttemptEnded, state: RunState) -> None:
-    task = _task(state, event)
-    _update(state, task, TaskStatus.JUDGING, ends=(*task.ends, event), handoff=event.handoff or task.handoff)
+    task = _get_task(state, event)
+    _update_task(state, task, TaskStatus.JUDGING, ends=(*task.ends, event), handoff=event.handoff or task.handoff)
 
 
 @apply_run_event.register
 def _(event: work.VerdictGiven, state: RunState) -> None:
-    task = _task(state, event)
+    task = _get_task(state, event)
     status = TaskStatus.QUEUED if event.verdict.kind == "merge" else None
-    _update(state, task, status, verdicts=(*task.verdicts, event))
+    _update_task(state, task, status, verdicts=(*task.verdicts, event))
 
 
 @apply_run_event.register
 def _(event: work.TaskEnded, state: RunState) -> None:
-    _update(state, _task(state, event), event.status, reason=event.reason, cause=event.cause)
+    _update_task(state, _get_task(state, event), event.status, reason=event.reason, cause=event.cause)
 
 
 # --- conversations -------------------------------------------------------------------------------------------------
@@ -265,10 +265,10 @@ def _(event: work.ModelFailed, state: RunState) -> None:
 
 def _count_answer(state: RunState, event: work.ModelReplied | work.ModelFailed) -> None:
     """Count by the model that was asked: a reply names the model that says it answered."""
-    asked = state.open_intents.get(event.key)
+    call = state.open_intents.get(event.key)
     if event.task is not None:
-        if isinstance(asked, work.ModelCalled):
-            model = asked.model
+        if isinstance(call, work.ModelCalled):
+            model = call.model
         else:
             model = state.sessions[event.session].model
         state.answer_counts[f"{event.role} {event.task} {model}"] += 1
@@ -276,14 +276,14 @@ def _count_answer(state: RunState, event: work.ModelReplied | work.ModelFailed) 
 
 @apply_run_event.register
 def _(event: work.ToolReturned, state: RunState) -> None:
-    called, session = state.open_intents.get(event.key), state.sessions.get(event.session)
-    if not isinstance(called, work.ToolCalled) or len(state.policy_violations) >= MAX_VIOLATIONS:
+    call, session = state.open_intents.get(event.key), state.sessions.get(event.session)
+    if not isinstance(call, work.ToolCalled) or len(state.policy_violations) >= MAX_VIOLATIONS:
         return
     if state.started:
         repository = state.started.repository
     else:
         repository = ""
-    state.policy_violations += find_policy_violations(called, event, session.attempt if session else 0, repository)
+    state.policy_violations += find_policy_violations(call, event, session.attempt if session else 0, repository)
 
 
 @apply_run_event.register
@@ -317,7 +317,7 @@ def _(event: landing.UnitEjected, state: RunState) -> None:
     state.ejections.append(event)
     task = state.tasks.get(parse_unit_task(event.unit))
     if task is not None:
-        _update(state, task, ejections=(*task.ejections, event))
+        _update_task(state, task, ejections=(*task.ejections, event))
 
 
 @apply_run_event.register
@@ -327,7 +327,7 @@ def _(event: landing.LandingFinished, state: RunState) -> None:
     for unit in event.units:
         task = state.tasks.get(parse_unit_task(unit))
         if task is not None:
-            _update(state, task, TaskStatus.MERGED)
+            _update_task(state, task, TaskStatus.MERGED)
 
 
 # --- migrations ----------------------------------------------------------------------------------------------------

@@ -33,24 +33,24 @@ POSSIBLY_BILLED_ERRORS = frozenset({"lost", "timed-out"})
 
 def record_reply_cost(state: RunState, event: ModelReplied) -> None:
     """Book a reply's cost to the run, its role, model, conversation, task and the tasks above."""
-    usage, model = event.usage, _asked(state, event)
+    usage, model = event.usage, _get_asked_model(state, event)
     session = state.sessions[event.session]
     state.sessions[event.session] = copy_with_changes(session, replies=session.replies + 1, spent=session.spent + usage)
     state.spent += usage
-    _add(state.spent_by_role, event.role, usage)
-    _add(state.spent_by_model, model, usage)
+    _add_usage(state.spent_by_role, event.role, usage)
+    _add_usage(state.spent_by_model, model, usage)
     state.call_s_by_role[event.role] = state.call_s_by_role.get(event.role, 0.0) + event.seconds
     state.call_s_by_model[model] = state.call_s_by_model.get(model, 0.0) + event.seconds
     if event.task is not None:
-        _add(state.spent_by_task, event.task, usage)
+        _add_usage(state.spent_by_task, event.task, usage)
     for node in state.iterate_lineage(event.task):
-        _add(state.spent_by_node, node, usage)
+        _add_usage(state.spent_by_node, node, usage)
 
 
 def record_failure_cost(state: RunState, event: ModelFailed) -> None:
     """Book a failed try: nothing, or what it had reserved where it may have been billed."""
     if event.may_be_billed or event.error in POSSIBLY_BILLED_ERRORS:
-        _book_risk(state, event)
+        _record_risk(state, event)
     if event.error in {"lost", "script-exhausted"}:
         return  # the try is made again, or nothing was asked of anybody
     session = state.sessions[event.session]
@@ -58,7 +58,7 @@ def record_failure_cost(state: RunState, event: ModelFailed) -> None:
 
 
 def record_work_time(state: RunState, event: Event, _at: datetime) -> None:
-    """Book when work at a task begins and ends, which the events `TIMED` tell; `state` has taken it in already."""
+    """Book when work at a task begins and ends, which the `TIMED_EVENTS` tell; `state` has taken it in already."""
     match event:
         case AttemptStarted(task=str(task)) | PlanningStarted(task=str(task)):
             state.task_begun_s.setdefault(task, state.wall_s)
@@ -70,7 +70,7 @@ def record_work_time(state: RunState, event: Event, _at: datetime) -> None:
 
 
 def record_question_time(state: RunState, event: ApprovalRequested | ApprovalDecided, at: datetime) -> None:
-    """When a question was put, or answered."""
+    """Record when a question was put, or answered."""
     if isinstance(event, ApprovalRequested):
         state.approval_asked_at[event.approval.item] = at
     else:
@@ -78,34 +78,34 @@ def record_question_time(state: RunState, event: ApprovalRequested | ApprovalDec
 
 
 def record_forge_checks(state: RunState, event: ChecksSeen, at: datetime) -> None:
-    """What the forge's checks say, and since when they are waited for."""
+    """Record the forge's checks, and since when they are waited for."""
     if state.forge_checks is None or (state.forge_checks.ref, state.forge_checks.commit) != (event.ref, event.commit):
         state.forge_checks_since = None
     state.forge_checks = event
     state.forge_checks_since = state.forge_checks_since or at
 
 
-def _book_risk(state: RunState, event: ModelFailed) -> None:
+def _record_risk(state: RunState, event: ModelFailed) -> None:
     state.possibly_billed_calls += 1
-    called = state.open_intents.get(event.key)
-    if not isinstance(called, ModelCalled) or not called.reserved.calls:
+    call = state.open_intents.get(event.key)
+    if not isinstance(call, ModelCalled) or not call.reserved.calls:
         return  # a journal from before calls reserved anything
-    session, risk = state.sessions[event.session], called.reserved
+    session, risk = state.sessions[event.session], call.reserved
     state.sessions[event.session] = copy_with_changes(session, at_risk=session.at_risk + risk)
     state.at_risk += risk
-    _add(state.at_risk_by_role, event.role, risk)
-    _add(state.at_risk_by_model, called.model, risk)
+    _add_usage(state.at_risk_by_role, event.role, risk)
+    _add_usage(state.at_risk_by_model, call.model, risk)
     for node in state.iterate_lineage(event.task):
-        _add(state.at_risk_by_node, node, risk)
+        _add_usage(state.at_risk_by_node, node, risk)
 
 
-def _asked(state: RunState, event: ModelReplied) -> str:
-    """The model as it was asked for: a reply may call it by another name."""
-    called = state.open_intents.get(event.key)
-    if isinstance(called, ModelCalled):
-        return called.model
+def _get_asked_model(state: RunState, event: ModelReplied) -> str:
+    """Return the model by the name under which it was asked: a reply may call it by another."""
+    call = state.open_intents.get(event.key)
+    if isinstance(call, ModelCalled):
+        return call.model
     return event.model
 
 
-def _add(sums: MutableMapping[K, Usage], key: K, usage: Usage) -> None:
+def _add_usage(sums: MutableMapping[K, Usage], key: K, usage: Usage) -> None:
     sums[key] = sums[key] + usage if key in sums else usage

@@ -1,1 +1,1 @@
-"""What a verdict rests on: checks and their receipts, test symptoms, checks of the forge, reviews, verdicts."""
+"""Verdicts and their evidence: checks with receipts, test symptoms, checks of the forge, reviews."""

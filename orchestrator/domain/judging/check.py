@@ -13,7 +13,7 @@ from orchestrator.domain.text.blob_text import Text
 
 
 class ReportFormat(StrEnum):
-    """How a check tells the outcome of each test."""
+    """The format in which a check reports the outcome of each test."""
 
     AUTO = "auto"
     JUNIT = "junit"
@@ -37,7 +37,7 @@ class TestOutcome(StrEnum):
 
     @property
     def is_red(self) -> bool:
-        """Whether the test tells that something is broken."""
+        """True if the test tells that something is broken."""
         return self in {TestOutcome.FAILED, TestOutcome.ERROR}
 
 
@@ -53,7 +53,7 @@ GATE_VARIANTS: Mapping[str, str] = {
     CANARY_CHECK: "with tests of the harness in place of the project's: one that must pass, the others must fail",
     NEW_TESTS_CHECK: "on the base, with the tests that the change adds",
 }
-"""How the gate's command was run where that says nothing of the candidate's own tests."""
+"""Runs of the gate's command that say nothing of the candidate's own tests: check id → description."""
 
 
 class CheckSpec(FrozenModel):
@@ -66,7 +66,7 @@ class CheckSpec(FrozenModel):
 
 
 class TestCounts(FrozenModel):
-    """How many tests ended how; expected failures count as passed, unexpected passes too."""
+    """Numbers of tests by outcome; expected failures count as passed, unexpected passes too."""
 
     __test__: ClassVar[bool] = False  # pytest would take it for a test class
 
@@ -77,7 +77,7 @@ class TestCounts(FrozenModel):
 
     @classmethod
     def count_outcomes(cls, outcomes: Iterable[TestOutcome]) -> "TestCounts":
-        """Count outcomes."""
+        """Return the number of tests by outcome."""
         n = Counter(outcomes)
         return cls(
             passed=n[TestOutcome.PASSED] + n[TestOutcome.XFAILED] + n[TestOutcome.XPASSED],
@@ -88,7 +88,7 @@ class TestCounts(FrozenModel):
 
     @property
     def total(self) -> int:
-        """All tests that reported an outcome."""
+        """The number of tests that reported an outcome."""
         return self.passed + self.failed + self.errors + self.skipped
 
     def __add__(self, other: "TestCounts") -> "TestCounts":
@@ -101,7 +101,7 @@ class TestCounts(FrozenModel):
 
 
 class ReceiptStatus(StrEnum):
-    """How the command itself ended. Everything but `completed` is infrastructure until it repeats."""
+    """The end of the command itself. Everything but `completed` is infrastructure until it repeats."""
 
     COMPLETED = "completed"
     TIMED_OUT = "timed-out"
@@ -111,7 +111,7 @@ class ReceiptStatus(StrEnum):
 
 
 class Receipt(FrozenModel):
-    """What the harness saw when it ran one check on one tree.
+    """The record of one run of a check on one tree.
 
     `tests` is the sha of a blob that holds test id → outcome as JSON, or None where the check reports only an
     exit code; `problem` says what is wrong with the report itself, or what the command was killed for.
@@ -140,7 +140,7 @@ class Receipt(FrozenModel):
 
 
 class Difference(FrozenModel):
-    """What a candidate's outcomes lost against the baseline. Green is when nothing was lost and something ran.
+    """The losses of a candidate's outcomes against the baseline. Green is when nothing was lost and something ran.
 
     `flaky` are tests that were seen both ways on this very tree. `unsettled` are those of them that are all that is
     red, while no run was green as a whole: nobody can be blamed for them, and nothing can land.
@@ -156,17 +156,17 @@ class Difference(FrozenModel):
 
     @property
     def is_green(self) -> bool:
-        """Whether the candidate may land as far as the tests go."""
+        """True if the candidate may land as far as the tests go."""
         return not (self.unsettled or self.new_failures or self._is_red_otherwise)
 
     @property
     def is_unsettled(self) -> bool:
-        """Whether nothing is known to be wrong, and nothing to be right."""
+        """True if nothing is known to be wrong, and nothing to be right."""
         return bool(self.unsettled) and not (self.new_failures or self._is_red_otherwise)
 
     @property
     def needs_rerun(self) -> bool:
-        """Whether tests that fail are all that is red, so that another run may see it otherwise."""
+        """True if tests that fail are all that is red, so that another run may be green."""
         return bool(self.unsettled or self.new_failures) and not self._is_red_otherwise
 
     @property

@@ -1,4 +1,4 @@
-"""What the checks of a forge say of a commit, and what follows from it. Pure."""
+"""Checks of a forge on a commit, and their meaning together. Pure."""
 
 from collections.abc import Iterable, Sequence
 from typing import Literal
@@ -10,13 +10,13 @@ MAX_CHECKS = 200
 """Checks of one commit that are kept."""
 _NAME_CHARS = 200
 _SUMMARY_CHARS = 1_000
-_TOLD = 20
+_MAX_DESCRIBED = 20
 """Failed checks of which more than the name is told to models."""
 _URL_CHARS = 500
 _ORDER = ("failed", "pending", "passed")
 
 ChecksOutcome = Literal["waits", "passed", "failed", "none", "late"]
-"""What the checks of a commit mean together: not yet known; green; red; there are none; not known in time."""
+"""The meaning of a commit's checks together: not yet known; green; red; there are none; not known in time."""
 
 
 class ForgeCheck(FrozenModel):
@@ -29,15 +29,15 @@ class ForgeCheck(FrozenModel):
 
 
 def limit_checks(checks: Iterable[ForgeCheck]) -> tuple[ForgeCheck, ...]:
-    """The checks as they are kept: in one order, of bounded size, without control characters.
+    """Return the checks in one order, of bounded size, without control characters.
 
     Of very many those go that passed, so that what is left never means more than all of them.
     """
     ordered = sorted(checks, key=lambda check: (_ORDER.index(check.state), check.name, check.url))
-    return tuple(_bounded(check) for check in ordered[:MAX_CHECKS])
+    return tuple(_limit_check(check) for check in ordered[:MAX_CHECKS])
 
 
-def _bounded(check: ForgeCheck) -> ForgeCheck:
+def _limit_check(check: ForgeCheck) -> ForgeCheck:
     return ForgeCheck(
         name=to_one_line(check.name, _NAME_CHARS) or "?",
         state=check.state,
@@ -49,7 +49,9 @@ def _bounded(check: ForgeCheck) -> ForgeCheck:
 def compute_checks_outcome(
     checks: Sequence[ForgeCheck], waited_s: float, *, longest_s: float, grace_s: float, is_steady: bool
 ) -> ChecksOutcome:
-    """What checks mean together. Nothing is decided while one is pending, so that all that is red is known at once.
+    """Return the meaning of checks together.
+
+    Nothing is decided while one is pending, so that all red ones are known at once.
 
     Args:
         checks: of one commit, as they were seen last.
@@ -76,26 +78,34 @@ def compute_checks_outcome(
 
 
 def list_check_names(checks: Iterable[ForgeCheck], state: str) -> tuple[str, ...]:
-    """The names of those in a state."""
+    """Return the names of the checks in a state."""
     return tuple(check.name for check in checks if check.state == state)
 
 
 def list_failure_reasons(checks: Iterable[ForgeCheck]) -> tuple[str, ...]:
-    """What speaks against the work, in words for those who are to mend it; empty where no check failed."""
+    """Return a line for each failed check, for those who are to repair the work; empty if none failed."""
     failed = [check for check in checks if check.state == "failed"]
-    more = list_check_names(failed[_TOLD:], "failed")
+    more = list_check_names(failed[_MAX_DESCRIBED:], "failed")
     rest = [f"{len(more)} more of the forge's checks failed: {', '.join(more)}"] if more else []
-    return (*map(_red, failed[:_TOLD]), *rest)
+    return (*map(_format_failure, failed[:_MAX_DESCRIBED]), *rest)
 
 
-def _red(check: ForgeCheck) -> str:
-    where = f" ({check.url})" if check.url else ""
-    return f"the forge's check {check.name} failed{where}" + (f": {check.summary}" if check.summary else "")
+def _format_failure(check: ForgeCheck) -> str:
+    text = f"the forge's check {check.name} failed"
+    if check.url:
+        text += f" ({check.url})"
+    if check.summary:
+        text += f": {check.summary}"
+    return text
 
 
 def format_check_lines(checks: Sequence[ForgeCheck]) -> tuple[str, ...]:
-    """A line for each, for a judge: what fails says why, as far as there is room."""
-    with_words = [check for check in checks if check.state == "failed" and check.summary][:_TOLD]
-    return tuple(
-        f"{check.name}: {check.state}" + (f": {check.summary}" if check in with_words else "") for check in checks
-    )
+    """Return a line for each check, for a judge; failed ones give their reason as far as there is room."""
+    described = [check for check in checks if check.state == "failed" and check.summary][:_MAX_DESCRIBED]
+    lines = []
+    for check in checks:
+        line = f"{check.name}: {check.state}"
+        if check in described:
+            line += f": {check.summary}"
+        lines.append(line)
+    return tuple(lines)

@@ -10,7 +10,7 @@ from orchestrator.domain.run.task import Task
 
 OUTCOME_POINT = "outcome"
 """The id of the point that every task has."""
-_CITED = re.compile(r"(?P<path>.+?):(?P<first>[0-9]{1,9})(?:-(?P<last>[0-9]{1,9}))?")
+_CITATION = re.compile(r"(?P<path>.+?):(?P<first>[0-9]{1,9})(?:-(?P<last>[0-9]{1,9}))?")
 
 LineRange = tuple[int, int]
 """The first and the last of some lines, counted from 1."""
@@ -27,7 +27,7 @@ class LensView(StrEnum):
 
 
 class ReviewMaterial(FrozenModel):
-    """What a reviewer gets to see of a change.
+    """The part of a change that a reviewer gets to see.
 
     `places` are the lines that can be cited: the shown ones of either side by path, none where the file has no lines
     to show; then its path alone can be.
@@ -38,7 +38,7 @@ class ReviewMaterial(FrozenModel):
 
 
 def get_review_points(task: Task) -> Mapping[str, str]:
-    """The points of a task by id: its outcome, and `A1`, `A2`, … for its acceptance points."""
+    """Return the points of a task by id: its outcome, and `A1`, `A2`, … for its acceptance points."""
     numbered = {}
     for number, text in enumerate(task.acceptance, start=1):
         numbered[f"A{number}"] = text
@@ -46,50 +46,51 @@ def get_review_points(task: Task) -> Mapping[str, str]:
 
 
 def find_approval_problems(
-    task: Task, findings: Sequence[PointFinding], shown: ReviewMaterial, checks: Sequence[str]
+    task: Task, findings: Sequence[PointFinding], material: ReviewMaterial, checks: Sequence[str]
 ) -> tuple[str, ...]:
-    """What keeps findings from being an approval: each point needs one that says it is met, with evidence that exists.
+    """Return the reasons why findings are no approval: each point needs one that is met, with evidence that exists.
 
     Args:
         task: what was asked for.
         findings: what the reviewer says.
-        shown: what it saw.
+        material: what it saw.
         checks: the ids of the checks that it was told of.
     """
-    return tuple(_problems(get_review_points(task), findings, shown, checks))
+    return tuple(_iterate_problems(get_review_points(task), findings, material, checks))
 
 
-def _problems(
-    wanted: Mapping[str, str], findings: Sequence[PointFinding], shown: ReviewMaterial, checks: Sequence[str]
+def _iterate_problems(
+    points: Mapping[str, str], findings: Sequence[PointFinding], material: ReviewMaterial, checks: Sequence[str]
 ) -> Iterator[str]:
     ids = [finding.id for finding in findings]
-    yield from (f"there is no finding for point {name}" for name in wanted if name not in ids)
-    yield from (f"there are two findings for point {name}" for name in wanted if ids.count(name) > 1)
+    yield from (f"there is no finding for point {name}" for name in points if name not in ids)
+    yield from (f"there are two findings for point {name}" for name in points if ids.count(name) > 1)
     for name in dict.fromkeys(ids):
-        if name not in wanted:
-            yield f"there is no point {name}: the points are {', '.join(wanted)}"
+        if name not in points:
+            yield f"there is no point {name}: the points are {', '.join(points)}"
     for finding in findings:
         if not finding.met:
             yield f"approve contradicts the unmet point {finding.id}"
         elif not finding.evidence:
             yield f"point {finding.id} has no evidence: give path:line, or one of {', '.join(checks) or 'no check'}"
         for text in finding.evidence:
-            if problem := _citation_problem(text, shown.places, checks):
+            if problem := _find_citation_problem(text, material.places, checks):
                 yield f"point {finding.id}: {problem}"
 
 
-def _citation_problem(text: str, places: Mapping[str, tuple[LineRange, ...]], checks: Sequence[str]) -> str:
-    """Why a text is no evidence; empty if it names a check, a line that was shown, or a file without lines."""
+def _find_citation_problem(text: str, places: Mapping[str, tuple[LineRange, ...]], checks: Sequence[str]) -> str:
+    """Return the reason why a text is no evidence; empty if it names a check, a shown line, or a file without lines."""
     if text in checks or places.get(text) == ():
         return ""
-    cited = _CITED.fullmatch(text)
-    if cited is None:
+    citation = _CITATION.fullmatch(text)
+    if citation is None:
         return f"{text[:200]!r} is neither path:line nor one of the checks {', '.join(checks) or '(none ran)'}"
-    spans = places.get(cited["path"])
+    spans = places.get(citation["path"])
     if spans is None:
-        return f"{cited['path'][:200]!r} is no file that you were shown"
-    first, last = int(cited["first"]), int(cited["last"] or cited["first"])
+        return f"{citation['path'][:200]!r} is no file that you were shown"
+    first, last = int(citation["first"]), int(citation["last"] or citation["first"])
     if any(start <= first <= last <= end for start, end in spans):
         return ""
     lines = ", ".join(f"{start}-{end}" for start, end in spans[:12]) or "none"
-    return f"line {first if first == last else f'{first}-{last}'} of {cited['path']} was not shown (shown: {lines})"
+    numbers = str(first) if first == last else f"{first}-{last}"
+    return f"line {numbers} of {citation['path']} was not shown (shown: {lines})"

@@ -1,8 +1,8 @@
-"""What a red union shows, in parts that can be searched for one by one: symptoms.
+"""Symptoms of a red union, each of which can be searched for by itself.
 
 A test that newly fails is a symptom by its own id; one that is missing or newly skipped is another symptom than the
 same test failing, because whoever makes it vanish also hides that somebody else breaks it. Whatever concerns the run
-as a whole, such as a hang, is the symptom `GATE`: a run that shows it tells nothing about what it does not show.
+as a whole, such as a hang, is the symptom `GATE_SYMPTOM`: a run that shows it may hide all others.
 """
 
 from orchestrator.domain.judging.check import Difference
@@ -13,7 +13,7 @@ SKIPPED_SUFFIX = " (skipped)"
 
 
 def collect_symptoms(difference: Difference) -> frozenset[str]:
-    """Every symptom that a difference to the baseline shows."""
+    """Return every symptom that a difference to the baseline shows."""
     return frozenset(
         {
             *([GATE_SYMPTOM] if difference.problems else []),
@@ -27,22 +27,22 @@ def collect_symptoms(difference: Difference) -> frozenset[str]:
 
 
 def get_symptom_test(symptom: str) -> str:
-    """The id of the test that a symptom is about; empty for the gate itself."""
+    """Return the id of the test that a symptom is about; empty for the gate itself."""
     if symptom == GATE_SYMPTOM:
         return ""
     return symptom.removesuffix(MISSING_SUFFIX).removesuffix(SKIPPED_SUFFIX)
 
 
-def can_hide_symptom(seen: frozenset[str], symptom: str) -> bool:
-    """Whether a run that showed `seen`, and not `symptom`, may have failed to show it."""
+def can_hide_symptom(run_symptoms: frozenset[str], symptom: str) -> bool:
+    """Return True if a run that showed `run_symptoms`, and not `symptom`, may have failed to show it."""
     test = get_symptom_test(symptom)
     return symptom != GATE_SYMPTOM and (
-        GATE_SYMPTOM in seen or test + MISSING_SUFFIX in seen or test + SKIPPED_SUFFIX in seen
+        GATE_SYMPTOM in run_symptoms or test + MISSING_SUFFIX in run_symptoms or test + SKIPPED_SUFFIX in run_symptoms
     )
 
 
 def select_symptoms(difference: Difference, symptoms: frozenset[str]) -> Difference:
-    """The part of a difference that these symptoms stand for."""
+    """Return the part of a difference that these symptoms stand for."""
     return Difference(
         problems=difference.problems if GATE_SYMPTOM in symptoms else (),
         new_failures=tuple(test for test in difference.new_failures if test in symptoms),

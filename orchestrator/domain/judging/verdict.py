@@ -44,7 +44,7 @@ class LensVote(FrozenModel):
 
 
 class Finding(FrozenModel):
-    """What a rule saw in a change; a blocking one keeps it from landing.
+    """A rule's remark on a change; a blocking one keeps it from landing.
 
     `rule` is the value of a `RuleId`. `is_granted` tells that it would have blocked, had the plan not granted that its
     file changes. `path` and `line` (from 1) say where it is; `path` is empty where it is about no single file, and in

@@ -14,7 +14,7 @@ from orchestrator.domain.migration.files import FileRecord, FileStatus, Tick
 from orchestrator.domain.run.state import RunState
 
 MAX_TICKS = 500
-"""How many ticks a run keeps at most."""
+"""The number of ticks that a run keeps at most."""
 TICK_MERGE_S = 1.0
 """Seconds of work within which moves of files belong to one tick."""
 
@@ -22,19 +22,19 @@ _DONE = {FileStatus.MERGED, FileStatus.NOTHING_TO_DO}
 
 
 def counts_sites(recipe: dict[str, Any] | None) -> bool:
-    """Whether a recipe counts sites. If it does not, each file stands for one."""
+    """Return True if a recipe counts sites. If it does not, each file stands for one."""
     return bool(recipe and recipe.get("scope", {}).get("site"))
 
 
 def get_found_weight(file: FileRecord, has_sites: bool = True) -> float:
-    """The weight of the sites that a file has on the base."""
+    """Return the weight of the sites that a file has on the base."""
     if not has_sites:
         return 1.0
     return file.weight or float(file.sites)
 
 
 def get_remaining_weight(file: FileRecord, has_sites: bool = True) -> float:
-    """The weight of the sites that a file still has on the PR branch; never more than were found."""
+    """Return the weight of the sites that a file still has on the PR branch; never more than were found."""
     if not has_sites:
         if file.status in _DONE:
             return 0.0
@@ -45,7 +45,7 @@ def get_remaining_weight(file: FileRecord, has_sites: bool = True) -> float:
 
 
 def sum_remaining_weight(state: RunState) -> float:
-    """The weight of all sites that remain."""
+    """Return the weight of all sites that remain."""
     has_sites = counts_sites(state.recipe)
     return round(sum(get_remaining_weight(file, has_sites) for file in state.files.values()), 6)
 
@@ -54,17 +54,17 @@ def record_tick(state: RunState, event: Event, at: datetime, before: FileRecord 
     """Book what an event changed. `state` has taken it in already; `before` is the file that it moved, as it was."""
     if isinstance(event, migration.FilesFound):
         state.inventory_at = at
-        state.burndown = [_taken(state, at, "inventory")]
+        state.burndown = [_make_full_tick(state, at, "inventory")]
     if not state.burndown or isinstance(event, migration.FilesFound):
         return
     if before is not None and isinstance(event, migration.FileMoved):
-        _add(state, _moved(state, at, before, state.files[event.path]))
-    elif (said := describe_tick_event(event)) or isinstance(event, people.CommandTaken):
-        _add(state, _taken(state, at, said))
+        _add_tick(state, _make_moved_tick(state, at, before, state.files[event.path]))
+    elif (mark := describe_tick_event(event)) or isinstance(event, people.CommandTaken):
+        _add_tick(state, _make_full_tick(state, at, mark))
 
 
 def describe_tick_event(event: Event) -> str:
-    """What the burndown says at the tick of an event; empty for most."""
+    """Return the burndown's words for the tick of an event; empty for most."""
     match event:
         case migration.WaveStarted():
             return f"wave {event.number} ({event.wave})"
@@ -77,42 +77,42 @@ def describe_tick_event(event: Event) -> str:
         case run.RunEnded():
             return f"ended: {event.outcome}"
         case people.CommandTaken(refused=""):
-            return _OF_PEOPLE.get(event.command.do, "")
+            return _COMMAND_MARKS.get(event.command.do, "")
     return ""
 
 
-_OF_PEOPLE = {"skip-files": "files left out", "retry-files": "files tried again", "revise": "recipe revised"}
+_COMMAND_MARKS = {"skip-files": "files left out", "retry-files": "files tried again", "revise": "recipe revised"}
 
 
-def _taken(state: RunState, at: datetime, said: str) -> Tick:
+def _make_full_tick(state: RunState, at: datetime, mark: str) -> Tick:
     files = Counter(file.status.value for file in state.files.values())
-    return _tick(state, at, sum_remaining_weight(state), dict(sorted(files.items())), said)
+    return _make_tick(state, at, sum_remaining_weight(state), dict(sorted(files.items())), mark)
 
 
-def _moved(state: RunState, at: datetime, before: FileRecord, after: FileRecord) -> Tick:
-    """The tick after a file moved, made from the last one: there may be very many files."""
+def _make_moved_tick(state: RunState, at: datetime, before: FileRecord, after: FileRecord) -> Tick:
+    """Return the tick after a file moved, made from the last one: there may be very many files."""
     last, has_sites = state.burndown[-1], counts_sites(state.recipe)
     files = Counter(last.files)
     files.update({after.status.value: 1})
     files.subtract({before.status.value: 1})
     sites = round(last.sites - get_remaining_weight(before, has_sites) + get_remaining_weight(after, has_sites), 6)
-    return _tick(state, at, max(sites, 0.0), dict(sorted((+files).items())), "")
+    return _make_tick(state, at, max(sites, 0.0), dict(sorted((+files).items())), "")
 
 
-def _tick(state: RunState, at: datetime, sites: float, files: dict[str, int], said: str) -> Tick:
-    last = state.burndown[-1] if state.burndown and said != "inventory" else None
-    begun = state.inventory_at or at
+def _make_tick(state: RunState, at: datetime, sites: float, files: dict[str, int], mark: str) -> Tick:
+    last = state.burndown[-1] if state.burndown and mark != "inventory" else None
+    start = state.inventory_at or at
     return Tick(
-        at=round(max((at - begun).total_seconds(), last.at if last else 0.0), 3),
+        at=round(max((at - start).total_seconds(), last.at if last else 0.0), 3),
         worked=round(max(state.wall_s, last.worked if last else 0.0), 3),
         sites=sites,
         files=files,
         spent_usd=float(state.spent.cost_usd),
-        mark=said,
+        mark=mark,
     )
 
 
-def _add(state: RunState, tick: Tick) -> None:
+def _add_tick(state: RunState, tick: Tick) -> None:
     """Add a tick; one without a mark takes in what was booked just before it, and keeps its time."""
     ticks = state.burndown
     last = ticks[-1]
@@ -124,37 +124,34 @@ def _add(state: RunState, tick: Tick) -> None:
         state.burndown = thin_ticks(ticks, MAX_TICKS // 2)
 
 
-def thin_ticks(ticks: Sequence[Tick], most: int) -> list[Tick]:
-    """At most so many ticks: the first, the last and all with a mark, and of the rest some, evenly over the work.
+def thin_ticks(ticks: Sequence[Tick], limit: int) -> list[Tick]:
+    """Return at most `limit` ticks: the first, the last and all with a mark, and some others, evenly over the work.
 
-    Marks are left out only where there are more than `most` of them.
+    Marks are left out only where there are more than `limit` of them.
     """
-    if len(ticks) <= most:
+    if len(ticks) <= limit:
         return list(ticks)
-    kept = {0, len(ticks) - 1, *(place for place, tick in enumerate(ticks) if tick.mark)}
-    if len(kept) > most:
-        return [ticks[place] for place in _evenly(sorted(kept), most)]
-    room = most - len(kept)
-    others = []
-    for place in range(len(ticks)):
-        if place not in kept:
-            others.append(place)
-    return [ticks[place] for place in sorted(kept | set(_spread(ticks, others, room)))]
+    kept = {0, len(ticks) - 1, *(index for index, tick in enumerate(ticks) if tick.mark)}
+    if len(kept) > limit:
+        return [ticks[index] for index in _pick_evenly(sorted(kept), limit)]
+    room = limit - len(kept)
+    others = sorted(set(range(len(ticks))) - kept)
+    return [ticks[index] for index in sorted(kept | set(_pick_spread(ticks, others, room)))]
 
 
-def _evenly(places: Sequence[int], most: int) -> list[int]:
-    """Of these at most so many (two at least), the first and the last among them."""
-    step = (len(places) - 1) / (max(most, 2) - 1)
-    return list(dict.fromkeys(places[round(step * number)] for number in range(max(most, 2))))
+def _pick_evenly(indices: Sequence[int], limit: int) -> list[int]:
+    """Return at most `limit` of the places (two at least), the first and the last among them."""
+    step = (len(indices) - 1) / (max(limit, 2) - 1)
+    return list(dict.fromkeys(indices[round(step * number)] for number in range(max(limit, 2))))
 
 
-def _spread(ticks: Sequence[Tick], places: Iterable[int], room: int) -> list[int]:
-    """At most `room` of the places, no two of them in the same stretch of work."""
+def _pick_spread(ticks: Sequence[Tick], indices: Iterable[int], room: int) -> list[int]:
+    """Return at most `room` of the places, no two of them in the same stretch of work."""
     if room <= 0:
         return []
     begin, end = ticks[0].worked, ticks[-1].worked
     stretch = (end - begin) / room or 1.0
     last_in = {}
-    for place in places:
-        last_in[min(int((ticks[place].worked - begin) / stretch), room - 1)] = place
+    for index in indices:
+        last_in[min(int((ticks[index].worked - begin) / stretch), room - 1)] = index
     return list(last_in.values())

@@ -10,7 +10,7 @@ from orchestrator.domain.ids import CommitId
 
 
 class FileStatus(StrEnum):
-    """Where a file of a migration stands.
+    """The status of a file of a migration.
 
     restored: a step left it unparsable, timed out or failed, and its bytes were put back.
     ejected: the queue's search named it as guilty of a red gate; the next rung may still save it.
@@ -34,7 +34,7 @@ class FileStatus(StrEnum):
 
     @property
     def is_terminal(self) -> bool:
-        """Whether nothing more will happen to the file by itself."""
+        """True if nothing more will happen to the file by itself."""
         return self in _TERMINAL
 
     @property
@@ -44,7 +44,7 @@ class FileStatus(StrEnum):
 
     @property
     def is_left_over(self) -> bool:
-        """Whether the ladder ended without the file having landed, although it should have."""
+        """True if the ladder ended without the file having landed, although it should have."""
         return self in {FileStatus.REJECTED, FileStatus.UNCHANGED, FileStatus.NEEDS_HUMAN, FileStatus.REVERTED}
 
 
@@ -65,7 +65,7 @@ class SitePlace(FrozenModel):
 
 
 class FailureKind(StrEnum):
-    """What a file failed of."""
+    """The kind of failure of a file."""
 
     COMMAND = "command"
     CONTENT = "content"
@@ -117,7 +117,7 @@ class FileRecord(FrozenModel):
 
     @property
     def is_pending(self) -> bool:
-        """Whether the file has not come to rest with what stands of it: it failed, has a change, or begins anew."""
+        """True if the file still has to change or land: it failed, has a change to land, or begins anew."""
         if self.has_failed:
             return True
         is_changed = self.status == FileStatus.TRANSFORMED and self.blob not in {None, self.branch_blob}
@@ -135,14 +135,14 @@ class FileRecord(FrozenModel):
 
     @property
     def remaining_sites(self) -> int:
-        """How many sites the file has on the PR branch."""
+        """The number of sites that the file has on the PR branch."""
         if self.status == FileStatus.MERGED:
             return self.left or 0
         return self.sites
 
 
 class ShardStatus(StrEnum):
-    """Where a shard stands; made from its files."""
+    """The status of a shard; computed from its files."""
 
     OPEN = "open"
     RUNNING = "running"
@@ -169,7 +169,7 @@ class Shard(FrozenModel):
     after_wave: int = 0
 
     def compute_status(self, files: Iterable[FileRecord]) -> ShardStatus:
-        """Its status, from its files' records."""
+        """Return the shard's status, from its files' records."""
         statuses = {file.status for file in files}
         if self.is_reverted:
             return ShardStatus.REVERTED
@@ -187,7 +187,7 @@ class Shard(FrozenModel):
 
 
 def build_next_shard_name(name: str) -> str:
-    """`core.r1` for `core`, `core.r2` for `core.r1`."""
+    """Return `core.r1` for `core`, `core.r2` for `core.r1`."""
     stem, dot, number = name.rpartition(".r")
     if dot and number.isdigit():
         return f"{stem}.r{int(number) + 1}"

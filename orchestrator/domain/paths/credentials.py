@@ -1,4 +1,4 @@
-"""Where credentials usually lie, in a home directory and in a checkout."""
+"""Usual paths of credentials, in a home directory and in a checkout."""
 
 from fnmatch import fnmatchcase
 
@@ -34,4 +34,7 @@ SECRET_FILE_EXAMPLES = (
 
 def is_secret_path(path: str) -> bool:
     """Return True if a path is known for secrets by its own name or that of a directory it lies in."""
-    return any(fnmatchcase(part.lower(), glob) for part in path.split("/") for glob in SECRET_NAME_GLOBS)
+    for name in path.lower().split("/"):
+        if any(fnmatchcase(name, glob) for glob in SECRET_NAME_GLOBS):
+            return True
+    return False

@@ -1,7 +1,7 @@
-"""What of the user's checkout may be shown to workspaces because files of a repository ask for it."""
+"""The parts of the user's checkout that a repository may have shown to workspaces: installed dependencies."""
 
 DEPENDENCY_PATTERNS = (".venv", "venv", "node_modules", "*.egg-info")
-"""What is shared where nobody says anything else: environments and packages, and nothing built from the sources."""
+"""The patterns shared by default: environments and packages, and nothing built from the sources."""
 
 _ALSO_DEPENDENCIES = (".tox", ".nox", "__pypackages__", "bower_components", "vendor")
 

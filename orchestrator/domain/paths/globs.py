@@ -10,38 +10,41 @@ _SET = re.compile(r"\[!?\^?(\]?[^\]]*)\]")
 
 
 def is_glob(text: str) -> bool:
-    """Whether a text is a glob that names files: no negation, no comment, no escape, no range that runs backwards."""
+    """Return True if a text is a glob of files: no negation, no comment, no escape, no range that runs backwards."""
     if not text.strip() or text[0] in "!#" or set(text) & {"\\", "\0", "\n"}:
         return False
-    return all(first <= last for inside in _SET.findall(text) for first, last in _RANGE.findall(inside))
+    for ranges in map(_RANGE.findall, _SET.findall(text)):
+        if any(first > last for first, last in ranges):
+            return False
+    return True
 
 
 def can_overlap(left: str, right: str) -> bool:
-    """Whether some path could match both globs; `**` stands for any number of directories.
+    """Return True if some path could match both globs; `**` stands for any number of directories.
 
     A glob covers everything below what it names, as in .gitignore.
     """
-    return _paths_meet(_segments(left), _segments(right))
+    return _can_paths_overlap(_split_glob(left), _split_glob(right))
 
 
-def _segments(glob: str) -> tuple[str, ...]:
+def _split_glob(glob: str) -> tuple[str, ...]:
     return tuple(part for part in glob.split("/") if part not in ("", "."))
 
 
 @lru_cache(maxsize=4096)
-def _paths_meet(left: tuple[str, ...], right: tuple[str, ...]) -> bool:
+def _can_paths_overlap(left: tuple[str, ...], right: tuple[str, ...]) -> bool:
     if not left or not right:
         return True
     if left[0] == "**":
-        return _paths_meet(left[1:], right) or _paths_meet(left, right[1:])
+        return _can_paths_overlap(left[1:], right) or _can_paths_overlap(left, right[1:])
     if right[0] == "**":
-        return _paths_meet(left, right[1:]) or _paths_meet(left[1:], right)
-    return _names_meet(left[0], right[0]) and _paths_meet(left[1:], right[1:])
+        return _can_paths_overlap(left, right[1:]) or _can_paths_overlap(left[1:], right)
+    return _can_names_overlap(left[0], right[0]) and _can_paths_overlap(left[1:], right[1:])
 
 
-def _names_meet(left: str, right: str) -> bool:
+def _can_names_overlap(left: str, right: str) -> bool:
     """Compare what stands before the first and after the last wildcard; the middle may always meet."""
-    (head_l, tail_l), (head_r, tail_r) = _ends(left), _ends(right)
+    (head_l, tail_l), (head_r, tail_r) = _split_ends(left), _split_ends(right)
     if tail_l is None and tail_r is None:
         return left == right
     heads = head_l.startswith(head_r) or head_r.startswith(head_l)
@@ -49,7 +52,7 @@ def _names_meet(left: str, right: str) -> bool:
     return heads and (tail_l.endswith(tail_r) or tail_r.endswith(tail_l))
 
 
-def _ends(name: str) -> tuple[str, str | None]:
+def _split_ends(name: str) -> tuple[str, str | None]:
     found = list(_WILD.finditer(name))
     if not found:
         return name, None
@@ -58,13 +61,13 @@ def _ends(name: str) -> tuple[str, str | None]:
 
 
 def matches_glob(glob: str, path: str) -> bool:
-    """Whether a glob matches exactly this path, or a directory that it lies in; `**` as in `overlap`."""
-    return _path_fits(_segments(glob), _segments(path))
+    """Return True if a glob matches exactly this path, or a directory above it; `**` as in `can_overlap`."""
+    return _matches_path(_split_glob(glob), _split_glob(path))
 
 
-def _path_fits(glob: tuple[str, ...], path: tuple[str, ...]) -> bool:
+def _matches_path(glob: tuple[str, ...], path: tuple[str, ...]) -> bool:
     if not glob:
         return True
     if glob[0] == "**":
-        return any(_path_fits(glob[1:], path[start:]) for start in range(len(path) + 1))
-    return bool(path) and fnmatchcase(path[0], glob[0]) and _path_fits(glob[1:], path[1:])
+        return any(_matches_path(glob[1:], path[start:]) for start in range(len(path) + 1))
+    return bool(path) and fnmatchcase(path[0], glob[0]) and _matches_path(glob[1:], path[1:])

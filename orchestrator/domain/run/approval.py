@@ -27,7 +27,7 @@ class Approval(FrozenModel):
     settings: dict[str, Any] = Field(default_factory=dict)
     """Settings of the run that a yes changes, nested as in config.toml."""
     criteria: tuple[Criterion, ...] = ()
-    """What a yes adds to the contract."""
+    """The criteria that a yes adds to the contract."""
     recipe: dict[str, Any] | None = None
     """The recipe that a migration goes on by after a yes."""
     expires_at: datetime | None = None
@@ -43,14 +43,14 @@ class ApprovalState(FrozenModel):
 
     @property
     def is_open(self) -> bool:
-        """Whether it still waits for an answer."""
+        """True if it still waits for an answer."""
         return self.decision is None
 
     @property
     def is_about_recipe(self) -> bool:
-        """Whether it proposes another recipe: a run may end over it and be opened again by it."""
+        """True if it proposes another recipe: a run may end over it and be opened again by it."""
         return self.approval.matter == "recipe"
 
     def has_expired(self, now: datetime) -> bool:
-        """Whether it waits no longer for a person, because its time is over."""
+        """Return True if it waits no longer for a person, because its time is over."""
         return self.is_open and self.approval.expires_at is not None and self.approval.expires_at <= now

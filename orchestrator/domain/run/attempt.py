@@ -11,7 +11,7 @@ AttemptMode = Literal["fresh", "revise", "restart", "fork"]
 
 
 class Exit(StrEnum):
-    """How an agent's session ended; each name calls for a different reaction.
+    """The end of an agent's session; each name calls for a different reaction.
 
     `refused` is the provider's word, `vetoed` that of a hook of the user's.
     """
@@ -28,17 +28,17 @@ class Exit(StrEnum):
 
     @property
     def is_infrastructure(self) -> bool:
-        """Whether a model or its provider failed, which says nothing about the task."""
+        """True if a model or its provider failed, which says nothing about the task."""
         return self in {Exit.REFUSED, Exit.MALFORMED}
 
     @property
     def is_out_of_room(self) -> bool:
-        """Whether the session was too short for its task."""
+        """True if the session was too short for its task."""
         return self in {Exit.OUT_OF_TURNS, Exit.OUT_OF_CONTEXT}
 
 
 class Fork(FrozenModel):
-    """Where a conversation leaves another: after turn `turn` (from 0) of `session`, with the workspace at `tree`."""
+    """The turn at which a conversation leaves another: after `turn` (from 0) of `session`, with files as in `tree`."""
 
     session: SessionId
     turn: int

@@ -41,13 +41,13 @@ class Contract(FrozenModel):
         return frozenset(criterion.id for criterion in self.criteria)
 
     def with_criteria(self, criteria: Iterable[Criterion]) -> "Contract":
-        """With more criteria at the end; none takes the place of one that is there."""
+        """Return the contract with more criteria at the end; none replaces an existing one."""
         added = tuple(criterion for criterion in criteria if criterion.id not in self.ids)
         return Contract(criteria=(*self.criteria, *added))
 
     def without_criterion(self, name: str) -> "Contract":
-        """With one criterion less."""
-        return Contract(criteria=tuple(one for one in self.criteria if one.id != name))
+        """Return the contract without one criterion."""
+        return Contract(criteria=tuple(criterion for criterion in self.criteria if criterion.id != name))
 
 
 def split_criterion(text: str) -> tuple[str, str]:
@@ -59,7 +59,7 @@ def split_criterion(text: str) -> tuple[str, str]:
 
 
 def freeze_contract(before: Contract | None, after: Contract, granted: Collection[str]) -> Contract:
-    """The contract once it is frozen. It is frozen once; what people change later is recorded as their words.
+    """Return the frozen contract. It is frozen once; what people change later is recorded as their words.
 
     `granted` are ids of criteria that a person has let be added: old journals freeze the contract again for these.
 
@@ -69,13 +69,14 @@ def freeze_contract(before: Contract | None, after: Contract, granted: Collectio
     if before is None or after == before:
         return after
     kept, added = after.criteria[: len(before.criteria)], after.criteria[len(before.criteria) :]
-    if kept != before.criteria or any(one.id in before.ids or one.id not in granted for one in added):
+    is_allowed = all(criterion.id in granted and criterion.id not in before.ids for criterion in added)
+    if kept != before.criteria or not is_allowed:
         raise ContractAltered("the contract is frozen: only a person can change a criterion of a run that has begun")
     return after
 
 
 class CriterionFinding(FrozenModel):
-    """Whether a criterion is met, with the evidence cited for it.
+    """The finding whether a criterion is met, with the evidence cited for it.
 
     `receipt` is the key of the receipt of its command, which only the harness can put there.
     """

@@ -1,4 +1,4 @@
-"""Where the criteria of a run stand: what was said of each, and what its command gave."""
+"""The status of a run's criteria: the newest finding on each, and the receipts of its command."""
 
 from dataclasses import dataclass
 
@@ -20,7 +20,7 @@ class CriterionStatus:
 
     @property
     def label(self) -> str:
-        """`met`, `not met`, or that there is no verdict yet."""
+        """The status in words: `met`, `not met`, or that there is no verdict yet."""
         if self.finding is None:
             return "not judged yet"
         if self.finding.met:
@@ -29,26 +29,26 @@ class CriterionStatus:
 
     @property
     def was_met_on_base(self) -> bool:
-        """Whether its command was green on the base."""
+        """True if its command was green on the base."""
         return self.before is not None and self.before.status == ReceiptStatus.COMPLETED and self.before.exit_code == 0
 
 
 def list_criterion_statuses(state: RunState) -> tuple[CriterionStatus, ...]:
-    """Every criterion of the contract; none for a migration, or before the contract is frozen."""
+    """Return the status of every criterion; none for a migration, or before the contract is frozen."""
     criteria = state.contract.criteria if state.contract else ()
     newest = state.iterations[-1].findings if state.iterations else ()
-    found = {finding.id: finding for finding in newest}
-    return tuple(_standing(state, criterion, found.get(criterion.id)) for criterion in criteria)
+    finding_by_id = {finding.id: finding for finding in newest}
+    return tuple(_build_status(state, criterion, finding_by_id.get(criterion.id)) for criterion in criteria)
 
 
-def _standing(state: RunState, criterion: Criterion, finding: CriterionFinding | None) -> CriterionStatus:
+def _build_status(state: RunState, criterion: Criterion, finding: CriterionFinding | None) -> CriterionStatus:
     after = state.receipts.get(finding.receipt) if finding else None
-    return CriterionStatus(criterion, finding, _on_base(state, criterion), after)
+    return CriterionStatus(criterion, finding, _find_base_receipt(state, criterion), after)
 
 
-def _on_base(state: RunState, criterion: Criterion) -> Receipt | None:
+def _find_base_receipt(state: RunState, criterion: Criterion) -> Receipt | None:
     if not criterion.command or criterion.id == GATE_CRITERION:
         return None
-    wanted = (criterion.check, criterion.command, state.run.base_tree)
+    identity = (criterion.check, criterion.command, state.run.base_tree)
     receipts = reversed(state.receipts.values())
-    return next((r for r in receipts if (r.kind, r.command, r.tree) == wanted), None)
+    return next((receipt for receipt in receipts if (receipt.kind, receipt.command, receipt.tree) == identity), None)

@@ -1,4 +1,4 @@
-"""Which cause follows from how an agent's session ended."""
+"""The cause that follows from the end of an agent's session."""
 
 from collections.abc import Mapping
 

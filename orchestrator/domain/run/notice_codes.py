@@ -4,7 +4,7 @@ from enum import StrEnum
 
 
 class NoticeCode(StrEnum):
-    """What a notice is about; its `subject` and `paths` are what it names."""
+    """The topic of a notice; its `subject` and `paths` are what it names."""
 
     OUTPUTS_WITHHELD = "outputs-withheld"
     """Compiled files of the checkout are not shared with workspaces."""

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from graphlib import CycleError, TopologicalSorter
-from itertools import combinations
+from itertools import combinations, product
 from math import isfinite
 
 from pydantic import Field
@@ -20,7 +20,7 @@ _NAMES_SOMETHING = re.compile(r"[^\W_]")
 
 
 class PlanLimits(FrozenModel):
-    """What a plan at this place of the tree may hold: `depth` is the planner's own, counted from 0 at the root.
+    """The bounds of a plan at its place of the tree: `depth` is the planner's own, counted from 0 at the root.
 
     `left_usd` and `left_tokens` are what the planner's slice may still spend, None for no bound; `has_prices` is false
     when a price is unknown, so that dollars would bound nothing.
@@ -42,26 +42,26 @@ class Plan(FrozenModel):
     tasks: tuple[TaskDraft, ...] = Field(description="The tasks, in the order in which you would do them.")
 
 
-def check_plan(plan: Plan, limits: PlanLimits, taken: Sequence[str] = ()) -> tuple[str, ...]:
-    """Every problem of the plan, in words its planner can act on; empty when the plan may be carried out.
+def check_plan(plan: Plan, limits: PlanLimits, existing_keys: Sequence[str] = ()) -> tuple[str, ...]:
+    """Return every problem of the plan, in words its planner can act on; empty when the plan may be carried out.
 
     Args:
         plan: the drafts.
         limits: the planner's place in the tree.
-        taken: keys of tasks that the planner submitted before; new tasks may depend on them.
+        existing_keys: keys of tasks that the planner submitted before; new tasks may depend on them.
     """
     return (
-        *_count_problems(plan, limits),
-        *_key_problems(plan, taken),
-        *_draft_problems(plan, limits),
-        *_grant_problems(plan),
-        *_dependency_problems(plan, taken),
-        *_ownership_problems(plan),
-        *_budget_problems(plan, limits),
+        *_check_count(plan, limits),
+        *_check_keys(plan, existing_keys),
+        *_check_drafts(plan, limits),
+        *_check_grants(plan),
+        *_check_dependencies(plan, existing_keys),
+        *_check_ownership(plan),
+        *_check_budget(plan, limits),
     )
 
 
-def _count_problems(plan: Plan, limits: PlanLimits) -> Iterator[str]:
+def _check_count(plan: Plan, limits: PlanLimits) -> Iterator[str]:
     if not plan.tasks:
         yield "the plan holds no task: submit at least one, or finish instead"
     if len(plan.tasks) > limits.max_children:
@@ -71,17 +71,17 @@ def _count_problems(plan: Plan, limits: PlanLimits) -> Iterator[str]:
         )
 
 
-def _key_problems(plan: Plan, taken: Sequence[str]) -> Iterator[str]:
+def _check_keys(plan: Plan, existing_keys: Sequence[str]) -> Iterator[str]:
     for key, count in Counter(draft.key for draft in plan.tasks).items():
         if not TASK_KEY_PATTERN.match(key):
             yield f"key {key!r} is not made of 1 to 40 lower-case letters, digits and hyphens, the first no hyphen"
         if count > 1:
             yield f"key {key!r} is used {count} times"
-        if key in taken:
+        if key in existing_keys:
             yield f"key {key!r} names a task that you submitted before: choose another"
 
 
-def _draft_problems(plan: Plan, limits: PlanLimits) -> Iterator[str]:
+def _check_drafts(plan: Plan, limits: PlanLimits) -> Iterator[str]:
     for draft in plan.tasks:
         if not draft.outcome.strip():
             yield f"task {draft.key!r} has no outcome"
@@ -101,7 +101,7 @@ def _draft_problems(plan: Plan, limits: PlanLimits) -> Iterator[str]:
             yield f"task {draft.key!r} asks for worker variant {draft.variant!r}; known: {known}"
 
 
-def _grant_problems(plan: Plan) -> Iterator[str]:
+def _check_grants(plan: Plan) -> Iterator[str]:
     for draft in plan.tasks:
         for glob in draft.grants:
             if not is_glob(glob) or not _NAMES_SOMETHING.search(glob):
@@ -110,8 +110,8 @@ def _grant_problems(plan: Plan) -> Iterator[str]:
             yield f"task {draft.key!r} is a branch, and `grants` are for leaves: leave them to its own planner"
 
 
-def _dependency_problems(plan: Plan, taken: Sequence[str]) -> Iterator[str]:
-    known = {draft.key for draft in plan.tasks} | set(taken)
+def _check_dependencies(plan: Plan, existing_keys: Sequence[str]) -> Iterator[str]:
+    known = {draft.key for draft in plan.tasks} | set(existing_keys)
     for draft in plan.tasks:
         for key in draft.depends_on:
             if key not in known:
@@ -121,26 +121,22 @@ def _dependency_problems(plan: Plan, taken: Sequence[str]) -> Iterator[str]:
         yield f"tasks depend on each other in a circle: {' → '.join(cycle)}"
 
 
-def _ownership_problems(plan: Plan) -> Iterator[str]:
-    after = _reachable({draft.key: draft.depends_on for draft in plan.tasks})
-    for one, other in combinations(plan.tasks, 2):
-        for decision in sorted(set(one.decisions) & set(other.decisions)):
-            yield f"tasks {one.key!r} and {other.key!r} both own the decision {decision!r}: give it to one of them"
-        if other.key in after[one.key] or one.key in after[other.key]:
+def _check_ownership(plan: Plan) -> Iterator[str]:
+    after = _find_reachable({draft.key: draft.depends_on for draft in plan.tasks})
+    for left, right in combinations(plan.tasks, 2):
+        for decision in sorted(set(left.decisions) & set(right.decisions)):
+            yield f"tasks {left.key!r} and {right.key!r} both own the decision {decision!r}: give it to one of them"
+        if right.key in after[left.key] or left.key in after[right.key]:
             continue
-        shared = []
-        for p in one.paths:
-            for q in other.paths:
-                if can_overlap(p, q):
-                    shared.append((p, q))
+        shared = next((pair for pair in product(left.paths, right.paths) if can_overlap(*pair)), None)
         if shared:
             yield (
-                f"tasks {one.key!r} and {other.key!r} may change the same files ({shared[0][0]} and {shared[0][1]}) "
+                f"tasks {left.key!r} and {right.key!r} may change the same files ({shared[0]} and {shared[1]}) "
                 "with no order between them: add a dependency or divide the files"
             )
 
 
-def _budget_problems(plan: Plan, limits: PlanLimits) -> Iterator[str]:
+def _check_budget(plan: Plan, limits: PlanLimits) -> Iterator[str]:
     for draft in plan.tasks:
         for name, amount in (("budget_usd", draft.budget_usd), ("budget_tokens", draft.budget_tokens)):
             if amount is not None and not (amount > 0 and isfinite(amount)):
@@ -159,7 +155,7 @@ def _budget_problems(plan: Plan, limits: PlanLimits) -> Iterator[str]:
 
 
 def find_cycle(edges: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
-    """The keys of one circle of dependencies, first key repeated at the end; empty when there is none."""
+    """Return the keys of one cycle of dependencies, first key repeated at the end; empty when there is none."""
     try:
         TopologicalSorter(edges).prepare()
     except CycleError as circle:
@@ -167,16 +163,16 @@ def find_cycle(edges: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
     return ()
 
 
-def _reachable(edges: Mapping[str, Sequence[str]]) -> dict[str, set[str]]:
-    """For every key, all keys it depends on, directly or through others."""
+def _find_reachable(edges: Mapping[str, Sequence[str]]) -> dict[str, set[str]]:
+    """Return for every key all keys it depends on, directly or through others."""
     reach: dict[str, set[str]] = {}
     for key in edges:
-        seen: set[str] = set()
+        reached: set[str] = set()
         stack = list(edges[key])
         while stack:
             target = stack.pop()
-            if target not in seen:
-                seen.add(target)
+            if target not in reached:
+                reached.add(target)
                 stack.extend(edges.get(target, ()))
-        reach[key] = seen
+        reach[key] = reached
     return reach

@@ -1,4 +1,4 @@
-"""What a run is at some moment: the fold of its events. Read it, never change it; `fold` makes it."""
+"""The state of a run: the fold of its events. Only `fold_events` makes and changes it."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -30,7 +30,7 @@ from orchestrator.domain.ids import (
 )
 from orchestrator.domain.judging.check import CANARY_CHECK, Receipt
 from orchestrator.domain.migration.files import FileRecord, Shard, ShardStatus, Tick, Wave
-from orchestrator.domain.run.approval import Approval, ApprovalState
+from orchestrator.domain.run.approval import Approval, ApprovalMatter, ApprovalState
 from orchestrator.domain.run.attempt import Attempt, Exit
 from orchestrator.domain.run.contract import Contract, IterationVerdict
 from orchestrator.domain.run.handoff import Handoff
@@ -53,9 +53,9 @@ class TaskState(FrozenModel):
     reason: str = ""
     cause: EndCause | None = None
     retry: Retry | None = None
-    """What a person asked for, until the attempt that it leads to begins."""
+    """A person's request, until the attempt that it leads to begins."""
     earlier_attempts: int = 0
-    """How many attempts there were when a person last had it tried again: those count against no limit."""
+    """The number of attempts before a person last had it tried again: those count against no limit."""
 
     @property
     def attempt(self) -> Attempt | None:
@@ -82,12 +82,12 @@ class TaskState(FrozenModel):
 
     @property
     def unit(self) -> UnitId:
-        """The name under which the latest attempt stands in the queue."""
+        """The name of the latest attempt in the queue."""
         return build_unit_id(self.spec.id, self.attempt.number if self.attempt else 0)
 
     @property
     def ejection(self) -> UnitEjected | None:
-        """Why the queue ejected the latest attempt, if it did."""
+        """The queue's reason for ejecting the latest attempt, if it did."""
         latest = self.ejections[-1] if self.ejections else None
         if latest and latest.unit == self.unit:
             return latest
@@ -143,7 +143,7 @@ class RunState:
     pr: PrOpened | None = None
     """The pull request that was opened last, unless it was closed since."""
     forge_checks: ChecksSeen | None = None
-    """What the forge's checks said last of the commit that the pull request asks to merge."""
+    """The forge's latest checks of the commit that the pull request asks to merge."""
     forge_checks_since: datetime | None = None
     """Since when these are waited for; None where nobody waits, or a pause ended that."""
     merging: PrMerging | None = None
@@ -156,16 +156,16 @@ class RunState:
     overrides: tuple[dict[str, Any], ...] = ()
     """Settings that people changed since the run began, in order."""
     user_pause: str | None = None
-    """Who paused the run and why; nothing begins before it is continued."""
+    """The person who paused the run and the reason; nothing begins before it is continued."""
     cancel_reason: str = ""
-    """Who gave up the whole run and why."""
+    """The person who gave up the whole run and the reason."""
     rejudge_count: int = 0
-    """How often a person had a task tried again: what was or is being judged of the whole is to be judged anew."""
+    """The number of times a person had a task tried again: judgements of the whole from before are void."""
     tasks: dict[TaskId, TaskState] = field(default_factory=dict)
     sessions: dict[SessionId, SessionState] = field(default_factory=dict)
     receipts: dict[str, Receipt] = field(default_factory=dict)
     flaky: Counter[str] = field(default_factory=Counter)
-    """How often two runs on one tree disagreed on a test, by its id."""
+    """The number of times two runs on one tree disagreed on a test, by its id."""
     files: dict[str, FileRecord] = field(default_factory=dict)
     shards: dict[str, Shard] = field(default_factory=dict)
     waves: list[Wave] = field(default_factory=list)
@@ -184,9 +184,9 @@ class RunState:
     ref_history: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """By ref of a branch, the commits at which the run has put it, or was about to, in order; not its own PR branch."""
     burndown: list[Tick] = field(default_factory=list)
-    """What remained when: the last tick is how things are. See `domain.burndown`."""
+    """The remaining work over time: the last tick is the present state. See `domain.migration.burndown`."""
     inventory_at: datetime | None = None
-    """When the files of a migration were found: the burndown's ticks count from then."""
+    """The time at which the files of a migration were found: the burndown's ticks count from then."""
     revisions: list[RecipeRevised] = field(default_factory=list)
     """The recipes that a migration went on by after its first one."""
     step_seconds: dict[str, float] = field(default_factory=dict)
@@ -198,7 +198,7 @@ class RunState:
     open_intents: dict[str, Intent] = field(default_factory=dict)
     approval_asked_at: dict[str, datetime] = field(default_factory=dict)
     approval_answered_at: dict[str, datetime] = field(default_factory=dict)
-    """When the questions of `approvals` were put to people, and answered."""
+    """The times at which the questions of `approvals` were put to people, and answered."""
     stopped_calls: dict[str, str] = field(default_factory=dict)
     """Calls of tools that people had stopped, as `tool/SESSION/TURN/INDEX`, with the reason."""
     spent: Usage = field(default_factory=Usage)
@@ -220,7 +220,7 @@ class RunState:
     provider_pauses: dict[str, datetime] = field(default_factory=dict)
     """Until when providers asked not to be called, by quota pool."""
     policy_violations: list[PolicyViolation] = field(default_factory=list)
-    """What agents tried beyond their walls, in order; of very many the first."""
+    """The policy violations of agents, in order; of very many the first."""
     notified_through: dict[str, int] = field(default_factory=dict)
     """Channel → the last event that needs no notification on it any more."""
 
@@ -233,9 +233,9 @@ class RunState:
 
     @property
     def is_unsafe(self) -> bool:
-        """Whether commands of this run have, or at some time had, no sandbox around them."""
+        """True if commands of this run have, or at some time had, no sandbox around them."""
         settings = (self.started.settings if self.started else {}, *self.overrides)
-        return any(one.get("hands", {}).get("without_sandbox") for one in settings)
+        return any(values.get("hands", {}).get("without_sandbox") for values in settings)
 
     @property
     def head(self) -> CommitId | None:
@@ -247,15 +247,16 @@ class RunState:
     @property
     def pending_approvals(self) -> list[ApprovalState]:
         """The approvals that nobody has answered and that still matter, oldest first."""
-        return [one for one in self.approvals.values() if one.is_open and not self._is_moot(one.approval)]
+        questions = self.approvals.values()
+        return [question for question in questions if question.is_open and not self._is_moot(question.approval)]
 
     def _is_moot(self, approval: Approval) -> bool:
-        """Whether it is about tasks that have ended, or about how things were before more was tried, landed or put."""
+        """Return True if its tasks have ended, or if tries, landings or later questions have overtaken it."""
         subject = approval.subject
         match approval.matter:
             case "sample":
-                what, has_swept = parse_progress_topic(subject), any(wave.kind == "sweep" for wave in self.waves)
-                return approval.item != self._put_last(what) or (what == "sample" and has_swept)
+                topic, has_swept = parse_progress_topic(subject), any(wave.kind == "sweep" for wave in self.waves)
+                return approval.item != self._find_latest_question(topic) or (topic == "sample" and has_swept)
             case "tier":
                 return self._has_ended(parse_tier_task(subject))
             case "plan":
@@ -271,34 +272,37 @@ class RunState:
     def _has_ended(self, task: TaskId) -> bool:
         return task in self.tasks and self.tasks[task].status.is_terminal
 
-    def _put_last(self, subject: str) -> str:
-        """The last of the questions whether a migration is to go on that are about this."""
-        asked = []
-        for one in self.approvals.values():
-            if one.approval.matter == "sample":
-                asked.append(one.approval)
-        return [one.item for one in asked if parse_progress_topic(one.subject) == subject][-1]
+    def _find_latest_question(self, subject: str) -> str:
+        """Return the last question on this subject whether a migration is to go on."""
+        latest = ""
+        for question in self._list_questions("sample"):
+            if parse_progress_topic(question.approval.subject) == subject:
+                latest = question.approval.item
+        return latest
+
+    def _list_questions(self, matter: ApprovalMatter) -> list[ApprovalState]:
+        return [question for question in self.approvals.values() if question.approval.matter == matter]
 
     @property
     def unapproved_violations(self) -> list[PolicyViolation]:
-        """What agents tried beyond their walls, without asking for a tier where the user granted one."""
-        return [one for one in self.policy_violations if one.kind != "tier" or not self._was_granted(one.task)]
+        """The policy violations without a request for a tier that the user granted."""
+        violations = self.policy_violations
+        return [
+            violation for violation in violations if violation.kind != "tier" or not self._was_granted(violation.task)
+        ]
 
     def _was_granted(self, task: TaskId | None) -> bool:
-        return task is not None and any(wish.decision == "approve" for wish in self.list_tier_requests(task))
+        return task is not None and any(request.decision == "approve" for request in self.list_tier_requests(task))
 
     def list_tier_requests(self, task: TaskId) -> list[ApprovalState]:
-        """What the workers of a task asked for in tiers, oldest first."""
-        asked = []
-        for one in self.approvals.values():
-            if one.approval.matter == "tier":
-                asked.append(one)
-        return [one for one in asked if parse_tier_task(one.approval.subject) == task]
+        """Return the questions in which the workers of a task asked for tiers, oldest first."""
+        questions = self._list_questions("tier")
+        return [question for question in questions if parse_tier_task(question.approval.subject) == task]
 
     @property
     def landed_units(self) -> frozenset[UnitId]:
-        """Everything that has landed."""
-        return frozenset(unit for landing in self.landings for unit in landing.units)
+        """All units that have landed."""
+        return frozenset[UnitId]().union(*(landing.units for landing in self.landings))
 
     @property
     def wall_s(self) -> float:
@@ -315,32 +319,32 @@ class RunState:
         return 0
 
     def find_shard_of_file(self, path: str) -> Shard | None:
-        """The shard that a file of a migration is in."""
+        """Return the shard that holds a file of a migration."""
         return next((shard for shard in self.shards.values() if path in shard.files), None)
 
     def get_shard_status(self, shard: Shard) -> ShardStatus:
-        """Where a shard stands."""
+        """Return the status of a shard."""
         return shard.compute_status(self.files[path] for path in shard.files)
 
     def list_flaky_tests(self) -> list[tuple[str, int]]:
-        """The tests that were seen both ways on one tree, with the number of such trees, most first."""
+        """Return the tests with both outcomes on one tree, with the number of such trees, most first."""
         return sorted(self.flaky.items(), key=lambda item: (-item[1], item[0]))
 
     @property
     def test_runs(self) -> int:
-        """How often the harness ran a check; runs of its own tests in place of the project's are none."""
+        """The number of the harness's runs of checks, without those of its own tests in place of the project's."""
         return sum(receipt.kind != CANARY_CHECK for receipt in self.receipts.values())
 
     def iterate_lineage(self, task: TaskId | None) -> Iterator[TaskId]:
-        """A task and the tasks above it, up to the root; nothing for None or a task that does not exist."""
+        """Yield a task and the tasks above it, up to the root; nothing for None or a task that does not exist."""
         while task is not None and task in self.tasks:
             yield task
             task = self.tasks[task].spec.parent
 
     def iterate_children(self, parent: TaskId) -> Iterator[TaskState]:
-        """The tasks that a planner submitted, in order."""
+        """Yield the tasks that a planner submitted, in order."""
         return (task for task in self.tasks.values() if task.spec.parent == parent)
 
     def get_baseline_receipts(self) -> Mapping[str, Receipt]:
-        """Check id → the receipt of that check on the base tree."""
+        """Return the receipts on the base tree by the id of their check."""
         return {self.receipts[key].check: self.receipts[key] for key in self.baseline}

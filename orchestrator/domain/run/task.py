@@ -61,7 +61,7 @@ class Task(FrozenModel):
 
 
 class TaskStatus(StrEnum):
-    """Where a task stands; see `lifecycle` for the moves that are allowed."""
+    """The status of a task; `domain.transitions` has the allowed changes."""
 
     PLANNED = "planned"
     RUNNING = "running"
@@ -78,12 +78,12 @@ class TaskStatus(StrEnum):
 
     @property
     def is_reached(self) -> bool:
-        """Whether what the task was to bring is there."""
+        """True if the task's outcome is reached."""
         return self in _REACHED
 
     @property
     def is_terminal(self) -> bool:
-        """Whether nothing more will happen to the task in this run."""
+        """True if nothing more will happen to the task in this run."""
         return self in _TERMINAL
 
 
@@ -97,7 +97,7 @@ _TERMINAL = frozenset(
 
 
 class EndCause(StrEnum):
-    """Why a candidate did not land, or a task ended without landing: each calls for a different reaction.
+    """The reason why a candidate did not land, or a task ended without landing: each calls for a different reaction.
 
     What merged, and a planner's task that is done, has none. A task whose attempts are used up ends with the cause of
     the last one; `no-attempt-left` stands where an old journal does not name that.
@@ -125,7 +125,7 @@ class EndCause(StrEnum):
 
     @property
     def is_infrastructure(self) -> bool:
-        """Whether it says nothing about the work: what has to be mended is a model, its provider or the tests."""
+        """True if it says nothing about the work: a model, its provider or the tests have to be repaired."""
         return self in _INFRASTRUCTURE
 
 

@@ -1,1 +1,1 @@
-"""What commands may reach: capability tiers, network decisions, and the policy violations that agents try."""
+"""The reach of commands: capability tiers, network decisions, and the policy violations that agents try."""

@@ -1,4 +1,4 @@
-"""What became of a command's wish to reach a host."""
+"""Decisions on commands' connections to hosts."""
 
 from collections.abc import Iterable
 
@@ -6,7 +6,7 @@ from orchestrator.domain.frozen_model import FrozenModel
 
 
 class NetworkDecision(FrozenModel):
-    """Whether a command got through to `host` and `port`, and why not.
+    """The decision on a command's connection to `host` and `port`, with the reason.
 
     Bytes are those of the command (`sent_bytes`) and of the host (`received_bytes`). Wishes that met the same end count
     as one, `times` over.
@@ -22,11 +22,15 @@ class NetworkDecision(FrozenModel):
 
 
 def describe_refused_hosts(decisions: Iterable[NetworkDecision]) -> tuple[str, ...]:
-    """One line for each thing that a command was kept from."""
-    return tuple(f"{d.host}:{d.port}: {d.reason}" + _times(d.times) for d in decisions if not d.allowed)
+    """Return one line for each connection that a command was refused."""
+    return tuple(
+        f"{decision.host}:{decision.port}: {decision.reason}" + _format_times(decision.times)
+        for decision in decisions
+        if not decision.allowed
+    )
 
 
-def _times(count: int) -> str:
+def _format_times(count: int) -> str:
     if count > 1:
         return f" ({count} times)"
     return ""

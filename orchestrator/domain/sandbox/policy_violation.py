@@ -1,4 +1,4 @@
-"""What an agent tried beyond its walls: told of each tool's use by its words, by what refused it, or by the kernel."""
+"""Policy violations of agents, found in a tool's use by its words, by what refused it, or by the kernel."""
 
 import json
 import re
@@ -27,10 +27,10 @@ MAX_VIOLATIONS = 1_000
 
 _WHAT_CHARS = 300
 _HEAD = re.compile(r"\A\[([^\]\n]{1,80})\]")
-_LURED = re.compile(
+_LINK_REFUSAL = re.compile(
     r"symbolic link, which file tools do not follow|leads out of the workspace|lies in git's own directory"
 )
-_REMEMBERED = 1_000
+_CACHE_SIZE = 1_000
 """So many shell commands are looked at once only: agents run the same ones over and over."""
 _REACH_BY_NAME = {
     **dict.fromkeys(("read", "write", "edit", "list", "search"), ToolReach.FILES),
@@ -57,21 +57,21 @@ class PolicyViolation(FrozenModel):
 
 
 def find_policy_violations(
-    called: ToolCalled, returned: ToolReturned, attempt: int, repository: str
+    call: ToolCalled, result: ToolReturned, attempt: int, repository: str
 ) -> Iterator[PolicyViolation]:
-    """What one use of a tool tried beyond the walls, each kind once; nothing at all for almost every use.
+    """Yield the policy violations that one use of a tool tried, each kind once; none for almost every use.
 
     Args:
-        called: the tool with its arguments, of which a long text's beginning is looked at.
-        returned: what it gave back.
+        call: the tool with its arguments, of which a long text's beginning is looked at.
+        result: what it gave back.
         attempt: the number of the task's attempt, 0 for a planner.
         repository: where the user's checkout lies; paths below it are no way out.
     """
-    for kind, what, outcome, evidence in _seen(called, returned, repository):
+    for kind, what, outcome, evidence in _find_violations(call, result, repository):
         yield PolicyViolation(
-            task=called.task,
+            task=call.task,
             attempt=attempt,
-            turn=called.turn,
+            turn=call.turn,
             kind=kind,
             what=to_one_line(what, _WHAT_CHARS),
             outcome=to_one_line(outcome, _WHAT_CHARS),
@@ -79,95 +79,94 @@ def find_policy_violations(
         )
 
 
-_Seen = tuple[ViolationKind, str, str, ViolationEvidence]
+_ViolationFields = tuple[ViolationKind, str, str, ViolationEvidence]
 
 
-def _seen(called: ToolCalled, returned: ToolReturned, repository: str) -> Iterator[_Seen]:
-    reach = called.reach or _REACH_BY_NAME.get(called.name)
+def _find_violations(call: ToolCalled, result: ToolReturned, repository: str) -> Iterator[_ViolationFields]:
+    reach = call.reach or _REACH_BY_NAME.get(call.name)
     if reach == ToolReach.COMMAND:
-        yield from _in_shell(called, returned)
+        yield from _find_in_shell(call, result)
     elif reach == ToolReach.TIER:
         yield (
             "tier",
-            f"asked for {_arguments(called)}",
-            returned.observation.head,
-            "words" if returned.ok else "refusal",
+            f"asked for {_format_arguments(call)}",
+            result.observation.head,
+            "words" if result.ok else "refusal",
         )
-    elif reach == ToolReach.FILES and not returned.ok:
-        yield from _by_file_tool(called, returned, repository)
+    elif reach == ToolReach.FILES and not result.ok:
+        yield from _find_in_file_tool(call, result, repository)
 
 
-def _in_shell(called: ToolCalled, returned: ToolReturned) -> Iterator[_Seen]:
-    for told in describe_refused_hosts(returned.network):
-        yield ("network", told, "refused by the proxy", "refusal")
-    command, meant = _meant(called.arguments.head)
-    packets = returned.stray_packets
-    if not (meant or packets):
+def _find_in_shell(call: ToolCalled, result: ToolReturned) -> Iterator[_ViolationFields]:
+    for host in describe_refused_hosts(result.network):
+        yield ("network", host, "refused by the proxy", "refusal")
+    command, violations = _parse_shell_call(call.arguments.head)
+    packets = result.stray_packets
+    if not (violations or packets):
         return
-    found = {kind: words for kind, words in meant if not _is_allowed(kind, called.tier)}
-    outcome = _ending(returned)
-    if packets and "network" not in found:
-        yield "network", command, f"{outcome}; {_packets(packets)}", "kernel"
-    for kind, words in found.items():
+    quotes = {kind: words for kind, words in violations if not _is_allowed(kind, call.tier)}
+    outcome = _describe_end(result)
+    if packets and "network" not in quotes:
+        yield "network", command, f"{outcome}; {_format_packets(packets)}", "kernel"
+    for kind, words in quotes.items():
         if kind == "network" and packets:
-            yield kind, words, f"{outcome}; {_packets(packets)}", "kernel"
+            yield kind, words, f"{outcome}; {_format_packets(packets)}", "kernel"
         else:
             yield kind, words, outcome, "words"
 
 
-@lru_cache(_REMEMBERED)
-def _meant(arguments: str) -> tuple[str, tuple[QuotedViolation, ...]]:
-    """The command that a shell's arguments hold, and what it means to do beyond the walls."""
-    command = _argument(arguments, "command")
+@lru_cache(_CACHE_SIZE)
+def _parse_shell_call(arguments: str) -> tuple[str, tuple[QuotedViolation, ...]]:
+    """Return the command in a shell's arguments, and the violations that its words show."""
+    command = _read_argument(arguments, "command")
     return command, find_command_violations(command)
 
 
 def _is_allowed(kind: ViolationKind, tier: Tier | None) -> bool:
-    """Whether the user granted that to this command."""
+    """Return True if the user granted that to this command."""
     return tier == Tier.EVERYTHING and kind in {"network", "push"}
 
 
-def _packets(count: int) -> str:
+def _format_packets(count: int) -> str:
     return f"{count} packet{'s' * (count != 1)} had no way out"
 
 
-def _by_file_tool(called: ToolCalled, returned: ToolReturned, repository: str) -> Iterator[_Seen]:
-    path = _argument(called.arguments.head, "path") or _argument(called.arguments.head, "glob")
+def _find_in_file_tool(call: ToolCalled, result: ToolReturned, repository: str) -> Iterator[_ViolationFields]:
+    path = _read_argument(call.arguments.head, "path") or _read_argument(call.arguments.head, "glob")
     kind = find_path_violation(path, repository)
-    if kind is None and _LURED.search(returned.observation.head):
+    if kind is None and _LINK_REFUSAL.search(result.observation.head):
         kind = "outside-path"
     if kind:
-        yield kind, f"{called.name} {path}", f"refused: {returned.observation.head}", "refusal"
+        yield kind, f"{call.name} {path}", f"refused: {result.observation.head}", "refusal"
 
 
-def _ending(returned: ToolReturned) -> str:
-    """What the shell tool says first of how the command ended."""
-    head = _HEAD.match(returned.observation.head)
+def _describe_end(result: ToolReturned) -> str:
+    """Return the shell tool's first words on the command's end."""
+    head = _HEAD.match(result.observation.head)
     if head is None:
-        if returned.ok:
+        if result.ok:
             return "it ran behind the walls"
-        return f"not run: {returned.observation.head}"
+        return f"not run: {result.observation.head}"
     return f"it ran behind the walls: {head[1]}"
 
 
-def _arguments(called: ToolCalled) -> str:
-    tier, reason = _argument(called.arguments.head, "tier"), _argument(called.arguments.head, "reason")
+def _format_arguments(call: ToolCalled) -> str:
+    tier, reason = _read_argument(call.arguments.head, "tier"), _read_argument(call.arguments.head, "reason")
     if tier:
         return f"tier {tier}: {reason}"
-    return called.arguments.head
+    return call.arguments.head
 
 
-def _argument(head: str, name: str) -> str:
-    """An argument as text; of arguments too long to stand in the event as a whole, what can be seen of them."""
-    for whole in (head, f'{head}"}}', f'{head[:-1]}"}}'):
+def _read_argument(head: str, name: str) -> str:
+    """Return an argument as text; of arguments cut short in the event, the text that is left."""
+    for text in (head, f'{head}"}}', f'{head[:-1]}"}}'):
         try:
-            arguments = decode_json(whole)
+            arguments = decode_json(text)
         except ValueError:
             continue
-        if isinstance(arguments, dict):
-            value = arguments.get(name, "")
-        else:
-            value = ""
+        if not isinstance(arguments, dict):
+            return ""
+        value = arguments.get(name, "")
         if isinstance(value, str):
             return value
         return json.dumps(value)

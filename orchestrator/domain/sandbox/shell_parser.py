@@ -25,7 +25,7 @@ _DEEPEST = 4
 
 
 class SimpleCommand(NamedTuple):
-    """One program with what it is given. `reaches` is what of it can name files: no words to print or to find."""
+    """One program with its arguments. `reaches` is what of it can name files: no words to print or to find."""
 
     program: str
     rest: str
@@ -34,24 +34,24 @@ class SimpleCommand(NamedTuple):
 
 
 def split_shell_commands(line: str, depth: int = 0) -> Iterator[SimpleCommand]:
-    """The simple commands of a command line, those in substitutions and in `sh -c` too, in no exact order.
+    """Yield the simple commands of a command line, those in substitutions and in `sh -c` too, in no exact order.
 
     What a here-document puts into a file is text and no command.
     """
-    for piece in _pieces(_DOCUMENT.sub(_document, line)):
-        yield from _simple(piece, depth)
+    for piece in _split_pieces(_DOCUMENT.sub(_inline_document, line)):
+        yield from _parse_piece(piece, depth)
 
 
-def _document(found: re.Match[str]) -> str:
-    """A here-document as part of the line it is given to, if that line runs it."""
-    first, _, more, body = found.groups()
+def _inline_document(match: re.Match[str]) -> str:
+    """Return a here-document as part of the line it is given to, if that line runs it."""
+    first, _, more, body = match.groups()
     is_text = re.match(r"\s*(?:cat|tee)\b", first) is not None
     if is_text:
         return f"{first}{more}"
     return f"{first}{more} '{body.replace(chr(39), chr(34))}'"
 
 
-def _pieces(line: str) -> Iterator[str]:
+def _split_pieces(line: str) -> Iterator[str]:
     piece: list[str] = []
     for token in _TOKEN.findall(line):
         if token in _BETWEEN:
@@ -65,45 +65,45 @@ def _pieces(line: str) -> Iterator[str]:
     yield "".join(piece)
 
 
-def _simple(piece: str, depth: int) -> Iterator[SimpleCommand]:
+def _parse_piece(piece: str, depth: int) -> Iterator[SimpleCommand]:
     text = piece.strip()
-    rest = _unwrapped(text)
-    found = _PROGRAM.match(rest)
-    if found is None:
+    rest = _unwrap_command(text)
+    match = _PROGRAM.match(rest)
+    if match is None:
         if text:
             yield SimpleCommand("", "", text, text)
         return
-    program, given = found[1], found[2]
-    if program == "env" and (inner := _env_command(given)):
-        yield from _simple(inner, depth)
+    program, arguments = match[1], match[2]
+    if program == "env" and (inner := _find_env_command(arguments)):
+        yield from _parse_piece(inner, depth)
         return
-    if program in _SHELLS and depth < _DEEPEST and (script := _SHELL.search(given)):
+    if program in _SHELLS and depth < _DEEPEST and (script := _SHELL.search(arguments)):
         yield from split_shell_commands(script[1][1:-1], depth + 1)
-    yield SimpleCommand(program, given, text, _reaches(program, given))
+    yield SimpleCommand(program, arguments, text, _select_reach(program, arguments))
 
 
-def _unwrapped(text: str) -> str:
-    while found := _ASSIGNMENT.match(text) or _WRAPPER.match(text):
-        text = text[found.end() :]
+def _unwrap_command(text: str) -> str:
+    while match := _ASSIGNMENT.match(text) or _WRAPPER.match(text):
+        text = text[match.end() :]
     return text
 
 
-def _env_command(given: str) -> str:
-    """What `env` is to run; empty if it only prints."""
-    given = given.strip()
-    while found := _ENV_OPTION.match(given) or _ASSIGNMENT.match(given):
-        given = given[found.end() :]
-    if given.startswith((">", "<", "2>")):
+def _find_env_command(arguments: str) -> str:
+    """Return the command that `env` is to run; empty if it only prints."""
+    arguments = arguments.strip()
+    while match := _ENV_OPTION.match(arguments) or _ASSIGNMENT.match(arguments):
+        arguments = arguments[match.end() :]
+    if arguments.startswith((">", "<", "2>")):
         return ""
-    return given
+    return arguments
 
 
-def _reaches(program: str, given: str) -> str:
+def _select_reach(program: str, arguments: str) -> str:
     if program in _TALKERS:
-        start = given.find(">")
+        start = arguments.find(">")
         if start >= 0:
-            return given[start:]
+            return arguments[start:]
         return ""
-    if program in _SEEKERS and (found := _QUOTED.match(given)):
-        return given[found.end() :]
-    return f"{program} {given}"
+    if program in _SEEKERS and (match := _QUOTED.match(arguments)):
+        return arguments[match.end() :]
+    return f"{program} {arguments}"

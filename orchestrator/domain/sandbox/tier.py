@@ -13,7 +13,7 @@ class Tier(IntEnum):
 
     @property
     def description(self) -> str:
-        """What it offers, for people and models."""
+        """The abilities that the tier offers, for people and models."""
         return _WORDS[self]
 
 

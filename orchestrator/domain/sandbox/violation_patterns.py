@@ -1,4 +1,4 @@
-"""What a command means to do beyond its walls, by its words: a table of recognisers, kept narrow.
+"""Patterns of commands that break the sandbox policy by their words: a table of recognisers, kept narrow.
 
 Words prove nothing: a command may do otherwise than it reads, and none of this stops it. It is for the report, where
 a false alarm costs trust. So `env FOO=1 make`, `git remote -v`, `curl http://localhost:8000` or `grep -r "curl" docs`
@@ -46,17 +46,17 @@ _EXCERPT = 200
 
 
 def find_command_violations(command: str) -> tuple[QuotedViolation, ...]:
-    """What a command line means to do beyond the walls: each kind at most once, with the words that say so."""
-    seen: dict[ViolationKind, str] = {}
+    """Return the violations that a command line shows: each kind at most once, with the words that show it."""
+    violations: dict[ViolationKind, str] = {}
     assigned = frozenset(re.findall(r"\b([A-Z_0-9]+)=", command))
-    for one in split_shell_commands(command):
-        for kind in _kinds(one, assigned):
-            seen.setdefault(kind, one.text[:_EXCERPT])
-    return tuple(seen.items())
+    for part in split_shell_commands(command):
+        for kind in _find_kinds(part, assigned):
+            violations.setdefault(kind, part.text[:_EXCERPT])
+    return tuple(violations.items())
 
 
 def find_path_violation(path: str, repository: str) -> ViolationKind | None:
-    """What the path of a file tool means to reach beyond the workspace; None for an ordinary one.
+    """Return the kind of violation that a file tool's path shows; None for an ordinary path.
 
     An absolute path into the user's own checkout `repository` is only clumsy.
     """
@@ -71,20 +71,20 @@ def find_path_violation(path: str, repository: str) -> ViolationKind | None:
     return None
 
 
-def _kinds(one: SimpleCommand, assigned: frozenset[str]) -> Iterator[ViolationKind]:
+def _find_kinds(part: SimpleCommand, assigned: frozenset[str]) -> Iterator[ViolationKind]:
     for kind, pattern in _PATTERNS:
-        if pattern.search(one.reaches):
+        if pattern.search(part.reaches):
             yield kind
-    if (found := _SECRET.search(one.text)) and found[1] not in assigned:
+    if (match := _SECRET.search(part.text)) and match[1] not in assigned:
         yield "environment"
-    is_code = one.program in _INTERPRETERS or one.program.startswith("python")
-    if is_code and (found := _SOCKET.search(one.text)) and not _LOCAL.search(one.text[found.start() :]):
+    is_code = part.program in _INTERPRETERS or part.program.startswith("python")
+    if is_code and (match := _SOCKET.search(part.text)) and not _LOCAL.search(part.text[match.start() :]):
         yield "network"
-    if is_code and _DUMPED.search(one.text):
+    if is_code and _DUMPED.search(part.text):
         yield "environment"
-    rule = _PROGRAMS.get(one.program)
-    if rule and not _ONLY_ASKS.fullmatch(one.rest) and (told := rule(one.rest)):
-        yield told
+    rule = _PROGRAMS.get(part.program)
+    if rule and not _ONLY_ASKS.fullmatch(part.rest) and (violation := rule(part.rest)):
+        yield violation
 
 
 _PATTERNS: tuple[tuple[ViolationKind, re.Pattern[str]], ...] = (
@@ -97,46 +97,41 @@ _PATTERNS: tuple[tuple[ViolationKind, re.Pattern[str]], ...] = (
 )
 
 
-def _prints_environment(rest: str) -> ViolationKind | None:
-    """`env` without a command, `printenv` of everything or of a secret, `export -p`, `declare -x`."""
-    words = []
-    for word in rest.split():
-        if not word.startswith((">", "2>")):
-            words.append(word)
+def _check_environment(rest: str) -> ViolationKind | None:
+    """Return "environment" for `env` without a command, and for `printenv` of everything or of a secret."""
+    words = _list_words(rest, (">", "2>"))
     if not words or any(re.fullmatch(_SECRET_NAME, word) for word in words):
         return "environment"
     return None
 
 
-def _prints_variables(rest: str) -> ViolationKind | None:
+def _list_words(text: str, ignored_prefixes: tuple[str, ...]) -> list[str]:
+    return [word for word in text.split() if not word.startswith(ignored_prefixes)]
+
+
+def _check_variables(rest: str) -> ViolationKind | None:
     if rest.split() in (["-p"], ["-x"]):
         return "environment"
     return None
 
 
-def _goes_out(rest: str) -> ViolationKind | None:
-    """A program of the network that is given somewhere to go, and not only this machine."""
-    where = []
-    for word in rest.split():
-        if not word.startswith("-"):
-            where.append(word)
+def _check_connection(rest: str) -> ViolationKind | None:
+    """Return "network" for a network program with an argument that is not only this machine."""
+    targets = _list_words(rest, ("-",))
     is_local = _LOCAL.search(rest) and not re.search(r"://(?!localhost|127\.|\[::1\]|0\.0\.0\.0)", rest)
-    if where and not is_local:
+    if targets and not is_local:
         return "network"
     return None
 
 
-def _copies_out(rest: str) -> ViolationKind | None:
+def _check_copy(rest: str) -> ViolationKind | None:
     if re.search(r"(?:^|\s)(?:[\w.-]+@)?[\w.-]+:(?!\\)", rest) or "://" in rest:
         return "network"
     return None
 
 
-def _git(rest: str) -> ViolationKind | None:
-    words = []
-    for word in re.sub(r"(?:^|\s)-[cC]\s+\S+", " ", rest).split():
-        if not word.startswith("-"):
-            words.append(word)
+def _check_git(rest: str) -> ViolationKind | None:
+    words = _list_words(re.sub(r"(?:^|\s)-[cC]\s+\S+", " ", rest), ("-",))
     if words[:1] == ["push"] or (words[:1] == ["remote"] and words[1:2] in (["add"], ["set-url"])):
         return "push"
     if words[:1] and words[0] in {"clone", "fetch", "pull", "ls-remote", "submodule"} and _REMOTE.search(rest):
@@ -144,21 +139,21 @@ def _git(rest: str) -> ViolationKind | None:
     return None
 
 
-def _always(kind: ViolationKind) -> Callable[[str], ViolationKind | None]:
+def _build_rule(kind: ViolationKind) -> Callable[[str], ViolationKind | None]:
     return lambda rest: kind if rest.strip() else None
 
 
 _PROGRAMS: Mapping[str, Callable[[str], ViolationKind | None]] = {
-    **dict.fromkeys(("env", "printenv"), _prints_environment),
-    **dict.fromkeys(("export", "declare"), _prints_variables),
+    **dict.fromkeys(("env", "printenv"), _check_environment),
+    **dict.fromkeys(("export", "declare"), _check_variables),
     **dict.fromkeys(
-        ("curl", "wget", "nc", "ncat", "netcat", "telnet", "ssh", "sftp", "ftp", "socat", "ping"), _goes_out
+        ("curl", "wget", "nc", "ncat", "netcat", "telnet", "ssh", "sftp", "ftp", "socat", "ping"), _check_connection
     ),
-    **dict.fromkeys(("dig", "nslookup", "host"), _goes_out),
-    **dict.fromkeys(("scp", "rsync"), _copies_out),
-    **dict.fromkeys(("gh", "glab", "hub"), _always("push")),
+    **dict.fromkeys(("dig", "nslookup", "host"), _check_connection),
+    **dict.fromkeys(("scp", "rsync"), _check_copy),
+    **dict.fromkeys(("gh", "glab", "hub"), _build_rule("push")),
     **dict.fromkeys(
-        ("sudo", "doas", "mount", "umount", "unshare", "nsenter", "chroot", "pivot_root"), _always("walls")
+        ("sudo", "doas", "mount", "umount", "unshare", "nsenter", "chroot", "pivot_root"), _build_rule("walls")
     ),
-    "git": _git,
+    "git": _check_git,
 }

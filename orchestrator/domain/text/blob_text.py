@@ -14,10 +14,10 @@ class Text(FrozenModel):
 
     @classmethod
     def build_inline(cls, text: str) -> "Text":
-        """A text kept whole in the event; for words known to be short."""
+        """Return a text kept whole in the event; for words known to be short."""
         return cls(head=text, size=len(text))
 
     @property
     def is_whole(self) -> bool:
-        """Whether `head` is the whole text."""
+        """True if `head` is the whole text."""
         return self.sha is None

@@ -13,31 +13,32 @@ _ENTITY = re.compile(r"&(?=#|\w+;)")
 
 
 def sanitize_markdown(text: str, limit: int = 2_000) -> str:
-    """Markdown text that mentions nobody, closes nothing, loads nothing and holds no control characters."""
+    """Return Markdown that mentions nobody, closes nothing, loads nothing and holds no control characters."""
     text = strip_controls(text)[:limit]
     text = _ENTITY.sub("&amp;", text).replace("![", "!\\[").replace("<", "&lt;")
-    return _without_calls(text)
+    return _defuse_mentions(text)
 
 
 def sanitize_title(text: str, limit: int = 200) -> str:
-    """One line for the title of a pull request or the subject of a commit, which are no Markdown but are searched for
-    mentions and for words that close issues.
+    """Return one line for the title of a pull request or the subject of a commit.
+
+    These are no Markdown but are searched for mentions and for words that close issues.
     """
-    return _without_calls(to_one_line(text, limit))
+    return _defuse_mentions(to_one_line(text, limit))
 
 
-def _without_calls(text: str) -> str:
+def _defuse_mentions(text: str) -> str:
     text = _KEYWORD.sub(lambda word: f"{word[0][:2]}\u200b{word[0][2:]}", text)
     return _MENTION.sub("\\g<0>\u200b", _TICKET.sub("\\1\u200b-", text))
 
 
 def to_one_line(text: str, limit: int = 2_000) -> str:
-    """The words of a text in one line without control characters, for titles and list entries."""
+    """Return the words of a text in one line without control characters, for titles and list entries."""
     return " ".join(strip_controls(text).split())[:limit]
 
 
 def format_code_span(text: str) -> str:
-    """A Markdown code span of one line that nothing in the text can end; not for a table's cell."""
+    """Return a Markdown code span of one line that nothing in the text can end; not for a table's cell."""
     text = " ".join(strip_controls(text).split("\n"))
     fence = "`" * (max(map(len, re.findall("`+", text)), default=0) + 1)
     pad = " " if "`" in text else ""
@@ -45,14 +46,14 @@ def format_code_span(text: str) -> str:
 
 
 def strip_controls(text: str) -> str:
-    """The text without control and bidirectional formatting characters, except line feeds and tabs."""
+    """Return the text without control and bidirectional formatting characters, except line feeds and tabs."""
     if text.isprintable():
         return text
     return text.translate(_WITHOUT_CONTROLS)
 
 
 class _WithoutControls(dict[int, int | None]):
-    """What becomes of each character; what is looked up is kept for common ones, so that it stays small."""
+    """The replacement of each character; those of common ones are kept, so that it stays small."""
 
     def __missing__(self, code: int) -> int | None:
         char = chr(code)

@@ -1,4 +1,4 @@
-"""What a tool's output looks like to a model: bounded, cut between lines, with nothing invisible in it."""
+"""Tools' output for models: bounded, cut between lines, with nothing invisible in it."""
 
 import re
 
@@ -28,7 +28,7 @@ class TruncatedText(FrozenModel):
 
 
 def truncate_text(text: str, limit_chars: int = LIMIT_CHARS) -> TruncatedText:
-    """The text if it is short, else its head and tail with a line between them that says what was left out.
+    """Return the text if it is short, else its head and tail with a line between them that says what was left out.
 
     Colours are dropped, other control characters are shown as symbols, and lines of more than `LINE_CHARS` characters
     are cut. A limit below 200 characters counts as 200.
@@ -39,30 +39,32 @@ def truncate_text(text: str, limit_chars: int = LIMIT_CHARS) -> TruncatedText:
     limit = max(limit_chars, _LEAST_CHARS)
     if len(shown) <= limit:
         return TruncatedText(text=shown, total_chars=len(text), is_capped=shown != whole)
-    head, tail = _ends(shown, shown, limit)
+    head, tail = _cut_ends(shown, shown, limit)
     rest = shown[len(head) : len(shown) - len(tail)]
     count = rest.count("\n") + (not rest.endswith("\n"))
     amount = f"{len(rest):,} characters, {count:,} line{'s' if count > 1 else ''},"
-    return TruncatedText(text=_joined(head, amount, tail), total_chars=len(text), is_capped=True)
+    return TruncatedText(text=_join_ends(head, amount, tail), total_chars=len(text), is_capped=True)
 
 
 def truncate_bytes(head: bytes, tail: bytes, total: int, limit_chars: int = LIMIT_CHARS) -> TruncatedText:
-    """The same for an output of `total` bytes of which only the first and last ones were read; they may overlap."""
+    """Return the same for an output of `total` bytes of which only the first and last were read; they may overlap."""
     if len(head) + len(tail) >= total:
         return truncate_text((head + tail[len(head) + len(tail) - total :]).decode("utf-8", "replace"), limit_chars)
-    first = _shortened(_PARTIAL_END.sub(b"", head).decode("utf-8", "replace"))
-    last = _shortened(_PARTIAL_START.sub(b"", tail).decode("utf-8", "replace"))
-    kept_head, kept_tail = _ends(first, last, max(limit_chars, _LEAST_CHARS))
+    first = _shorten_lines(_PARTIAL_END.sub(b"", head).decode("utf-8", "replace"))
+    last = _shorten_lines(_PARTIAL_START.sub(b"", tail).decode("utf-8", "replace"))
+    kept_head, kept_tail = _cut_ends(first, last, max(limit_chars, _LEAST_CHARS))
     rest = max(total - len(kept_head.encode()) - len(kept_tail.encode()), 0)
-    return TruncatedText(text=_joined(kept_head, f"about {rest:,} bytes", kept_tail), total_chars=total, is_capped=True)
+    return TruncatedText(
+        text=_join_ends(kept_head, f"about {rest:,} bytes", kept_tail), total_chars=total, is_capped=True
+    )
 
 
 def show_control_characters(text: str) -> str:
-    """The text with `\\n` line ends and without colours; other characters that are not seen are shown as symbols."""
-    return _INVISIBLE.sub(_symbol, _STYLING.sub("", text.replace("\r\n", "\n")))
+    """Return the text with `\\n` line ends and without colours; other invisible characters become symbols."""
+    return _INVISIBLE.sub(_replace_character, _STYLING.sub("", text.replace("\r\n", "\n")))
 
 
-def _symbol(match: re.Match[str]) -> str:
+def _replace_character(match: re.Match[str]) -> str:
     code = ord(match[0])
     if code < 0x20:
         return chr(0x2400 + code)
@@ -73,7 +75,7 @@ def _symbol(match: re.Match[str]) -> str:
     return f"<U+{code:04X}>"
 
 
-def _shortened(text: str) -> str:
+def _shorten_lines(text: str) -> str:
     return "\n".join(map(_cut_line, show_control_characters(text).split("\n")))
 
 
@@ -83,8 +85,8 @@ def _cut_line(line: str) -> str:
     return f"{line[:LINE_CHARS]} [... {len(line) - LINE_CHARS:,} more characters in this line]"
 
 
-def _ends(first: str, last: str, limit: int) -> tuple[str, str]:
-    """The head of one text and the tail of another that together leave room for the line between them.
+def _cut_ends(first: str, last: str, limit: int) -> tuple[str, str]:
+    """Return the head of one text and the tail of another that together leave room for the line between them.
 
     Each is cut at a line boundary, unless that would cost more than half of it.
     """
@@ -98,9 +100,7 @@ def _ends(first: str, last: str, limit: int) -> tuple[str, str]:
     return head, tail
 
 
-def _joined(head: str, amount: str, tail: str) -> str:
-    if head.endswith("\n") or not head:
-        gap = ""
-    else:
-        gap = "\n"
-    return f"{head}{gap}[... {amount} left out here ...]\n{tail}"
+def _join_ends(head: str, amount: str, tail: str) -> str:
+    if head and not head.endswith("\n"):
+        head += "\n"
+    return f"{head}[... {amount} left out here ...]\n{tail}"
