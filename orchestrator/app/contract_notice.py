@@ -1,4 +1,4 @@
-"""Telling a person that the project now asks for something else than a run that has begun."""
+"""Tell a person that the project's file now asks for other criteria than a run that has begun."""
 
 from anyio import to_thread
 
@@ -8,7 +8,7 @@ from orchestrator.engine.context import RunContext
 
 
 async def record_contract_change(context: RunContext) -> None:
-    """Say once which criteria of the project's file the run does not have: its contract stays as it was frozen."""
+    """Record once which criteria of the project's file the run does not have: its contract stays as it was frozen."""
     state = context.state
     if state.contract is None or state.ended is not None:
         return

@@ -1,4 +1,4 @@
-"""`plan`: the root planner alone. It reads a workspace and speaks with its model; nothing of the run is kept."""
+"""`plan`: call the root planner alone. It reads a workspace and asks its model; nothing of the run is kept."""
 
 import tempfile
 from dataclasses import dataclass
@@ -27,14 +27,14 @@ from orchestrator.project.secrets import build_redactor
 
 @dataclass(frozen=True)
 class GoalPlan:
-    """What a run would begin with: its contract, and the root planner's plan or report that nothing is to be done."""
+    """The beginning of a run: its contract, and the root planner's plan or its report that nothing is to be done."""
 
     contract: Contract
     plan: Plan | Handoff
 
 
 async def plan_goal(options: Options, goal: str) -> GoalPlan:
-    """The root planner's plan for a goal, or its report that nothing needs to be done.
+    """Return the root planner's plan for a goal, or its report that nothing needs to be done.
 
     Raises:
         OrchestrateError: it could not plan; says why.

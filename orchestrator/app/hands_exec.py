@@ -1,4 +1,4 @@
-"""`hands exec`: one command in a workspace of its own, exactly as a worker's would run."""
+"""`hands exec`: run one command in a workspace of its own, exactly as a worker's would run."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
@@ -25,7 +25,7 @@ _CHUNK_BYTES = 1024 * 1024
 
 @dataclass(frozen=True)
 class SandboxCommand:
-    """A workspace at the repository's HEAD. `explained` is the policy that a command in it runs under."""
+    """A command in a workspace at the repository's HEAD. `explanation` is the policy that it runs under."""
 
     workspace: LocalWorkspace
     command: ShellCommand
@@ -56,7 +56,9 @@ class SandboxCommand:
 async def open_sandbox_command(
     options: Options, line: str, tier: Tier, timeout_s: float | None, tell: Callable[[str], Awaitable[None]]
 ) -> AsyncIterator[SandboxCommand]:
-    """A workspace for one command line, thrown away at the end; the worker's own time limit where none is given.
+    """Open a workspace for one command line, which is removed at the end.
+
+    Without `timeout_s` the worker's own time limit holds.
 
     What `[env] deps` names is installed first, as for a run; `tell` hears of it.
 

@@ -1,4 +1,4 @@
-"""Hands whose workspaces are booked: an intent before each is prepared, a done event after."""
+"""Hands that record their workspaces: an intent before each is prepared, a done event after."""
 
 from collections.abc import Mapping
 
@@ -10,7 +10,7 @@ from orchestrator.ports.ledger import Ledger
 
 
 class JournaledHands:
-    """A `ports.Hands` around another one."""
+    """A `ports.Hands` that wraps another one and records its workspaces."""
 
     def __init__(self, hands: Hands, ledger: Ledger) -> None:
         self._hands = hands
@@ -18,21 +18,21 @@ class JournaledHands:
 
     @property
     def refusal_reason(self) -> str | None:
-        """As the hands below say."""
+        """The reason of the wrapped hands."""
         return self._hands.refusal_reason
 
     @property
     def environment_hash(self) -> str:
-        """As the hands below say."""
+        """The hash of the wrapped hands."""
         return self._hands.environment_hash
 
     @property
     def policy_summary(self) -> Mapping[str, str]:
-        """As the hands below say."""
+        """The summary of the wrapped hands."""
         return self._hands.policy_summary
 
     async def open_workspace(self, commit: CommitId, purpose: str) -> Workspace:
-        """A clean workspace at a commit, booked under its purpose."""
+        """Open a clean workspace at a commit, and record it under its purpose."""
         key = self._ledger.build_next_key(f"workspace/{purpose}")
         async with record_effect(self._ledger, WorkspaceLeasing(key=key, purpose=purpose, commit=commit)) as leasing:
             workspace = await self._hands.open_workspace(commit, purpose)

@@ -1,4 +1,4 @@
-"""What a replay asks again of a live model, and with which prompts and settings."""
+"""The live model that a replay asks again, with its prompts and settings."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -30,7 +30,7 @@ from roles.model_roles import find_model_problems, is_prompt_of_role, iterate_co
 
 @dataclass(frozen=True)
 class ReplayOptions:
-    """What a replay is to do otherwise: prompts from a directory, one role asked again, on which model, or no asking.
+    """The options of a replay: prompts from a directory, one role asked again, on another model, or offline.
 
     `keep` keeps the scratch directory.
     """
@@ -42,7 +42,7 @@ class ReplayOptions:
     keep: bool = False
 
     async def load_prompts(self) -> PromptSource:
-        """The prompts of the replay.
+        """Return the prompts of the replay.
 
         Raises:
             UsageProblem: the directory holds none that can be used, or the wishes contradict each other.
@@ -67,7 +67,7 @@ async def open_reasker(
     flags: Any,  # noqa: ANN401
     state: RunState,
 ) -> AsyncIterator[RoleReasker | None]:
-    """Whoever asks the wished role again; None if nothing is to be asked or no model is configured for it.
+    """Open the client that asks a role again; None if no role is to be asked or no model is configured for it.
 
     Raises:
         EnvironmentProblem: a model or its credentials are not there.
@@ -99,7 +99,7 @@ async def open_reasker(
 
 
 def _on_model(config: Config, role: Role, model: str, flags: Any) -> Config:  # noqa: ANN401
-    """The configuration with another model for one role, at its usual place unless the flags name another."""
+    """Return the configuration with another model for one role, at its usual provider unless the flags name another."""
     if not model:
         return config
     values = config.model_dump(mode="json", by_alias=True)

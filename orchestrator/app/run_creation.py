@@ -1,4 +1,4 @@
-"""Making a run: what has to be in order before its first event is written. Nothing works on it yet."""
+"""Make a run, after checking all that must be in order before its first event. Nothing works on it yet."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -32,7 +32,7 @@ from worktrees.ref_store.refs import read_ref
 
 
 async def create_goal_run(options: Options, goal: str) -> RunLocation:
-    """Make a run that is to carry a goal to its end; nothing works on it yet.
+    """Make a run for a goal; nothing works on it yet.
 
     Raises:
         OrchestrateError: it cannot be started; nothing was changed.
@@ -48,7 +48,7 @@ async def create_goal_run(options: Options, goal: str) -> RunLocation:
 
 
 async def create_migration_run(options: Options, recipe: Recipe, asked: WorkFilter = EVERYTHING) -> RunLocation:
-    """Make a run that is to carry a migration, or what of it is asked for, to its end; nothing works on it yet.
+    """Make a run for a migration, or for the part of it that is asked for; nothing works on it yet.
 
     Raises:
         OrchestrateError: it cannot be started, or the recipe or what is asked for matches nothing; nothing was changed.
@@ -68,7 +68,7 @@ async def create_migration_run(options: Options, recipe: Recipe, asked: WorkFilt
 
 
 def build_world_grants(config: Config, recipe: Recipe) -> list[SandboxGrant]:
-    """What the worlds of a migration are allowed in the sandbox; one if they are the same."""
+    """Return the sandbox grants of a migration's environments; one if they are the same."""
     worlds = dict.fromkeys(select_environment(recipe.env, world).model_dump_json() for world in ENVIRONMENT_NAMES)
     envs = []
     for world in worlds:
@@ -77,7 +77,7 @@ def build_world_grants(config: Config, recipe: Recipe) -> list[SandboxGrant]:
 
 
 async def _branch(around: ProjectContext, name: str) -> str:
-    """The name, if it is that of a branch."""
+    """Return the name if a branch has it; otherwise the empty string."""
     if name and await read_ref(around.repository.git, f"refs/heads/{name}"):
         return name
     return ""
@@ -96,7 +96,7 @@ async def require_models(config: Config, *roles: str) -> None:
 
 
 async def create_new_run(around: ProjectContext, new: NewRun, *allowed: SandboxGrant) -> RunLocation:
-    """Make a run; nothing works on it yet.
+    """Make a run for these sandbox grants; nothing works on it yet.
 
     Raises:
         EnvironmentProblem: this host has no sandbox for what it is allowed.
@@ -117,7 +117,7 @@ async def create_new_run(around: ProjectContext, new: NewRun, *allowed: SandboxG
 
 
 def _notices_of_outputs(withheld: Sequence[str]) -> Sequence[Noticed]:
-    """Return a notice of what was compiled in the checkout, if there is anything."""
+    """Return a notice of the compiled outputs that workspaces do not get, if there are any."""
     if not withheld:
         return ()
     shown = ", ".join(withheld[:5]) + (f" and {len(withheld) - 5} more" if len(withheld) > 5 else "")

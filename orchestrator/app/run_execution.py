@@ -1,4 +1,4 @@
-"""Working on a run in this process: from its beginning, or from where it stands, to its end or to what stops it."""
+"""Work on a run in this process, from its beginning or from where it stands, to its end or to what stops it."""
 
 import os
 from dataclasses import dataclass
@@ -36,7 +36,7 @@ class RunExit:
 
     @property
     def exit_code(self) -> int:
-        """What the process leaves with."""
+        """The exit code of the process."""
         if self.error is not None:
             return self.error.exit_code
         if self.state.ended:
@@ -45,14 +45,14 @@ class RunExit:
 
 
 async def run_goal(options: Options, goal: str, watcher: RunWatcher | None = None) -> RunExit:
-    """Carry a goal to its end in this process; raises as `begin_goal` does."""
+    """Carry a goal to its end in this process; raises as `create_goal_run` does."""
     return await work_on_run(await create_goal_run(options, goal), watcher)
 
 
 async def run_migration(
     options: Options, recipe: Recipe, watcher: RunWatcher | None = None, asked: WorkFilter = EVERYTHING
 ) -> RunExit:
-    """Carry a migration to its end in this process; raises as `begin_migration` does."""
+    """Carry a migration to its end in this process; raises as `create_migration_run` does."""
     return await work_on_run(await create_migration_run(options, recipe, asked), watcher)
 
 
@@ -61,7 +61,7 @@ async def resume_run(options: Options, wanted: str | None, watcher: RunWatcher |
 
     Raises:
         RunLocked: another process works on it.
-        UsageProblem: as `to_be_resumed` says.
+        UsageProblem: as `prepare_resume` says.
     """
     place, state = await to_thread.run_sync(prepare_resume, options, wanted)
     if not needs_engine(place, state):
@@ -108,7 +108,7 @@ async def _execute(context: RunContext) -> None:
 
 
 async def _until_cancelled(context: RunContext) -> None:
-    """Let the run go its way; on again where somebody has a task tried again as soon as the run was given up."""
+    """Execute the run until it ends or is cancelled; again if a task is retried just after the run gave up."""
     while context.state.ended is None and not context.state.cancel_reason:
         try:
             await execute_run(context)
@@ -117,7 +117,7 @@ async def _until_cancelled(context: RunContext) -> None:
 
 
 async def execute_run(context: RunContext) -> None:
-    """Let the run go its way to its end; raises as the two kinds of runs do."""
+    """Execute the run to its end; raises as `MigrationRunner` and `GoalRun` do."""
     if context.state.run.recipe is not None:
         slots = context.config.hands.slots or len(os.sched_getaffinity(0))
         await MigrationRunner(context, slots).run_migration()

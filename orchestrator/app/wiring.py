@@ -1,4 +1,4 @@
-"""Opening a run: lock, journal, hands, gate, forge and roles, put together and taken down again."""
+"""Open a run: put lock, journal, hands, gate, forge and roles together, and take them down again."""
 
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
@@ -65,14 +65,14 @@ from worktrees.errors import GitError, RefMoved
 
 
 class RunWatcher(Protocol):
-    """Somebody who follows a run while it works. Called on the event loop: it must not block."""
+    """An observer of a run while it works. It is called on the event loop, so it must not block."""
 
     def on_run_opened(self, state: RunState) -> None:
-        """The run is open; `state` stays current."""
+        """Take the state of the run that was opened; `state` stays current."""
         ...
 
     def on_event_recorded(self, recorded: RecordedEvent) -> None:
-        """Something was recorded."""
+        """Take an event that was just recorded."""
         ...
 
 
@@ -82,14 +82,14 @@ def _as_it_is(forge: Forge) -> Forge:
 
 @dataclass(frozen=True)
 class RunOverrides:
-    """What a run works with where a replay takes something else.
+    """The parts of a run that a replay replaces.
 
     Attributes:
         client: what answers instead of the configured models.
         pace: when things begin.
         open_journal: which journal is written.
         prompts: what the roles are told.
-        around: what stands before the forge.
+        wrap_forge: puts something before the forge.
         deps: where installed dependencies lie, if not in the run's own state directory.
     """
 
@@ -108,7 +108,7 @@ _USUAL = RunOverrides()
 async def open_run(
     place: RunLocation, watcher: RunWatcher | None = None, means: RunOverrides = _USUAL
 ) -> AsyncIterator[RunContext]:
-    """A run that this process works on from now on; nobody else can record or land anything any more.
+    """Open a run for this process; until it is closed no other process can record or land anything in it.
 
     Raises:
         RunLocked: another process works on it.
@@ -149,7 +149,7 @@ async def open_run(
 
 
 def _recipe(state: RunState) -> Recipe | None:
-    """The recipe that the run goes on by; None for a goal."""
+    """Return the recipe that the run goes on by; None for a goal."""
     stands = state.requested_recipe or state.recipe
     if stands:
         return Recipe.model_validate(stands)
@@ -157,12 +157,12 @@ def _recipe(state: RunState) -> Recipe | None:
 
 
 def _asks(recipe: Recipe | None) -> bool:
-    """Whether the run asks models: a goal does."""
+    """Return True if the run calls models, as every goal does."""
     return recipe is None or recipe.needs_models
 
 
 async def _has_worker(config: Config) -> bool:
-    """Whether the user has named a model for workers, and it exists as far as can be told without a call."""
+    """Return True if the user has named a worker model that exists, as far as can be told without a call."""
     if config.roles.worker.model == load_config(None, {}).config.roles.worker.model:
         return False
     async with ModelRouter(Path()) as router:
@@ -208,7 +208,7 @@ async def _journal(
 
 
 async def _fence(place: RunLocation, journal: Journal) -> LandingFence:
-    """Raise the fence on refs that can be written; what stands in the way is recorded as the reason for the stop."""
+    """Raise the landing fence on refs that can be written; a git problem is recorded as the reason for the stop."""
     try:
         await repair_refs(place.repository.git, journal)
         return await raise_landing_fence(place.repository.git, journal)
@@ -228,7 +228,7 @@ async def _worlds(
     stack: AsyncExitStack,
     deps: Path | None = None,
 ) -> tuple[SandboxGrant, Hands, Hands | None]:
-    """The hands that work with what they are granted, and those of the baseline where that has a world of its own."""
+    """Return the grant, the hands that work under it, and the baseline's hands if it has its own environment."""
     env = recipe.env if recipe else RecipeEnv()
     try:
         await require_forge(place.repository, config)
@@ -281,7 +281,7 @@ def _opened(
 async def _lending(
     place: RunLocation, config: Config, allowed: SandboxGrant, journal: Journal, directories: Sequence[Path]
 ) -> AsyncIterator[Hands]:
-    """Hands as the run's own that see these directories of the host as well."""
+    """Open hands like the run's own that see these directories of the host as well."""
     given = (GrantedFolder(path=str(directory), origin="orchestrate itself") for directory in directories)
     more = allowed.model_copy(update={"read_only": (*allowed.read_only, *given)})
     async with _opened(place, config, more, journal) as hands:
@@ -324,7 +324,7 @@ async def _roles(
 
 
 def _pauses(state: RunState) -> Iterator[Noticed]:
-    """What providers asked for in an earlier process and still holds: calls wait without a word."""
+    """Yield a notice for each pause that a provider asked for in an earlier process and that still holds."""
     for pool, until in state.provider_pauses.items():
         if until > SystemClock().now():
             when = f"{until.astimezone():%Y-%m-%d %H:%M:%S %z}"
@@ -339,14 +339,17 @@ def build_roles(
     budgets: Callable[[], BudgetSettings] | None = None,
     ladder: TierGrants = DEFAULT_TIER_GRANTS,
 ) -> ModelRoles:
-    """The three roles on the configured models. `budgets` gives the limits as they stand, where they may change."""
+    """Return the three roles on the configured models.
+
+    `budgets` returns the current limits, where they may change during the run.
+    """
     providers = ProviderRegistry(build_provider_rules(config), ledger.state.provider_pauses)
     asker = ModelCaller(router, ledger, build_retry_policy(config), RunBudget(config.budget, budgets), providers)
     return ModelRoles(RoleSurroundings(config, ledger, asker, hooks, tier_grants=ladder))
 
 
 def count_model_replies(state: RunState) -> Mapping[str, Mapping[tuple[Role, TaskId], int]]:
-    """By model as configured: how many answers and failures each role and task has had, so that scripts go on."""
+    """Return how many answers and failures each role and task has had, by configured model, so that scripts go on."""
     counts: dict[str, Counter[tuple[Role, TaskId]]] = {}
     for answered, count in state.answer_counts.items():
         role, task, model = answered.split(" ", 2)

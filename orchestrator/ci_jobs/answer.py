@@ -1,4 +1,4 @@
-"""Answering what a run asks that only lies in refs: in a job, before it goes on."""
+"""Answer what a run asks while it lies only in refs: in a job, before the run goes on."""
 
 from contextlib import suppress
 
@@ -15,7 +15,7 @@ from orchestrator.run_control.transfer import import_run_archive
 
 
 async def import_run_of_key(options: Options, key: str) -> tuple[RunLocation, RunState]:
-    """The run that a key's jobs carry on, taken in from the refs of this clone.
+    """Import the run that a key's jobs carry on, from the refs of this clone.
 
     Raises:
         UsageProblem: there is none.
@@ -30,7 +30,7 @@ async def import_run_of_key(options: Options, key: str) -> tuple[RunLocation, Ru
 
 
 def select_waiting_item(state: RunState, named: str) -> str:
-    """The item that is meant: by its name, by its number among those that wait, or the only one.
+    """Return the waiting item that `named` names, by name or number, or the only one if it is empty.
 
     Raises:
         UsageProblem: there is none such.

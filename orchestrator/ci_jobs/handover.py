@@ -1,4 +1,4 @@
-"""Two jobs instead of one: the first works and may only read, the second may write and works on nothing."""
+"""Hand a run from the job that works and may only read to the job that may write and works on nothing."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,7 +24,7 @@ from worktrees.ref_store.refs import read_ref, set_ref
 
 @dataclass(frozen=True)
 class DeliveredRun:
-    """A run that another job worked on, here now with its refs and its PR branch; its state lies on the shelf."""
+    """A run that another job worked on, here now with its refs and PR branch; its state lies on the remote."""
 
     handover: Handover
     place: RunLocation
@@ -42,7 +42,7 @@ async def keep_pull_request_refs(git: Git, state: RunState) -> None:
 
 
 async def collect_pull_request_wishes(git: Git, state: RunState) -> tuple[RequestedPullRequest, ...]:
-    """The pull requests that a run has opened where there is no forge behind its repository, in whichever job."""
+    """Return the pull requests that a run has opened without a forge, in whichever job."""
     return tuple(
         [
             RequestedPullRequest(group=group, request=await read_pull_request(git, _kept(state, pr.ref)))
@@ -61,13 +61,13 @@ def _kept(state: RunState, ref: str) -> str:
 
 
 async def receive_handover(options: Options, remote: str, directory: Path) -> DeliveredRun:
-    """Take in what `orchestrate ci run --handover` left in a directory, and put its state where the next job looks.
+    """Import the run that `orchestrate ci run --handover` left in a directory, and push its state for the next job.
 
     To do it again is no error.
 
     Raises:
         UsageProblem: there is nothing of the kind, or it is not sound, or not of this repository.
-        Superseded: another job has left another state meanwhile.
+        StateSuperseded: another job has left another state meanwhile.
         EnvironmentProblem: the remote cannot be reached, or does not allow it.
     """
     handover = await to_thread.run_sync(read_handover, directory)

@@ -1,4 +1,4 @@
-"""A job of a CI system: it takes up the run of its key where the job before left it, and leaves it for the next one."""
+"""A job of a CI system: it takes up its key's run where the job before left it, and leaves it for the next one."""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -39,7 +39,7 @@ from worktrees.ref_store.remote_refs import fetch_commits
 
 @dataclass(frozen=True)
 class JobRequest:
-    """What a job is asked to do. Times are in seconds.
+    """The request for a CI job. Times are in seconds.
 
     `goal` or `recipe` is what to begin with where the key has no run yet; `wanted` names a run instead of the key.
     `limit_s` is this job's time. `holder` is what the CI system calls the job; after `stale_s` without a sign of life
@@ -62,8 +62,9 @@ class JobRequest:
 
 @dataclass
 class CiJob:
-    """A job that has the key. `ticket` is what the key's next job would find; `until_s` is after how many seconds of
-    work in all this one stops.
+    """A job that has the key. `ticket` is the lease record that the key's next job would find.
+
+    The job stops once the run has worked `until_s` seconds in all.
     """
 
     options: Options
@@ -75,7 +76,7 @@ class CiJob:
 
     @property
     def git(self) -> Git:
-        """The clone's."""
+        """The git repository of the clone."""
         return self.shelf.git
 
 
@@ -114,7 +115,7 @@ async def claim_key(options: Options, wish: JobRequest) -> CiJob:
 
 
 def _require_asked(ticket: LeaseRecord, wish: JobRequest) -> None:
-    """There is something to do, and no doubt what."""
+    """Refuse a job that has nothing to do, or whose key carries on another run."""
     if wish.wanted and not ((ticket.run or "").startswith(wish.wanted) or (ticket.run or "").endswith(wish.wanted)):
         raise UsageProblem(f"key {ticket.key} carries on run {ticket.run or 'none yet'}, not {wish.wanted!r}")
     if ticket.run is None and not (wish.goal or wish.recipe):
@@ -122,7 +123,7 @@ def _require_asked(ticket: LeaseRecord, wish: JobRequest) -> None:
 
 
 def _with_push(options: Options, wish: JobRequest, config: Config) -> Options:
-    """A PR branch that stays on a machine which is thrown away is no result: it is pushed where the state is.
+    """Return the options with the PR branch pushed to where the state is: the job's machine is thrown away.
 
     A job that hands over reaches nothing: its pull requests are asked for by the one that it hands over to.
     """
@@ -135,7 +136,7 @@ def _flagged(options: Options, more: Mapping[str, Any]) -> Options:
 
 
 async def start_or_resume_run(job: CiJob) -> tuple[RunLocation, RunState]:
-    """The run of the key, here: begun, or taken in from where the job before left it.
+    """Begin the key's run, or import it as the job before left it.
 
     Raises:
         OrchestrateError: it cannot be.
@@ -166,7 +167,7 @@ async def _begin(job: CiJob) -> tuple[RunLocation, RunState]:
 
 
 async def _take_in(job: CiJob, run: str) -> tuple[RunLocation, RunState]:
-    """Its settings stay what they were, but for those that are this job's own and those that the job was given."""
+    """Import the run, which keeps its settings but for this job's own and those that the job was given."""
     own = (await to_thread.run_sync(load_project_context, job.options)).config
     await _complete(job, run)
     with suppress(
@@ -190,7 +191,7 @@ async def _take_in(job: CiJob, run: str) -> tuple[RunLocation, RunState]:
 
 
 def _limit(job: CiJob, state: RunState, own: Config) -> float:
-    """The time limit of a run that goes on, in seconds of work of all its jobs; a recipe only ever lowers it."""
+    """Return the time limit of a resumed run, in seconds over all its jobs; a recipe only ever lowers it."""
     if job.request.limit_s:
         job.until_s = state.wall_s + job.request.limit_s
     recipe = Recipe.model_validate(state.recipe) if state.recipe else None
@@ -198,7 +199,7 @@ def _limit(job: CiJob, state: RunState, own: Config) -> float:
 
 
 async def _complete(job: CiJob, run: str) -> None:
-    """A clone of a job often has only the newest commit, and the run may rest on an older one."""
+    """Fetch older commits that the run rests on; a job's clone often has only the newest one."""
     lacking = await archive_ref.find_missing_commits(job.git, run)
     if lacking and job.request.remote:
         with (
@@ -209,7 +210,7 @@ async def _complete(job: CiJob, run: str) -> None:
 
 
 async def save_run_state(job: CiJob, place: RunLocation, end: JobResult | None = None, summary: str = "") -> None:
-    """Leave the run's state for the next job, also while an engine works on it; at the job's end also the key.
+    """Save the run's state for the next job, also while an engine works on it; at the job's end release the key.
 
     Args:
         job: this job.
@@ -218,7 +219,7 @@ async def save_run_state(job: CiJob, place: RunLocation, end: JobResult | None =
         summary: the run's summary as Markdown, for a handover.
 
     Raises:
-        Superseded: another job has left another one.
+        StateSuperseded: another job has left another one.
         EnvironmentProblem: it cannot be exported, or the remote cannot be reached.
     """
     if not job.request.remote:
@@ -263,7 +264,7 @@ async def send_heartbeat(job: CiJob) -> None:
     """Give a sign of life.
 
     Raises:
-        Superseded: another job has taken the key.
+        StateSuperseded: another job has taken the key.
         EnvironmentProblem: the remote cannot be reached.
     """
     await _put(job, job.ticket.renew_lease(datetime.now(UTC), job.request.stale_s))

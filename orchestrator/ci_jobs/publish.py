@@ -1,4 +1,4 @@
-"""The second of two jobs: it has the right to write and no model's key, and does what the first one asked for."""
+"""The second of two jobs: it may write, has no model's key, and publishes what the first one asked for."""
 
 import json
 import re
@@ -37,7 +37,7 @@ _LIMIT = 5
 
 @dataclass(frozen=True)
 class PublishRequest:
-    """What to publish: what the first job left in `directory`, to a remote. `issue` is to be told of it.
+    """A request to publish what the first job left in `directory` to a remote, and to comment on `issue`.
 
     With `by_push` the merge requests are made by the push itself, as GitLab can.
     """
@@ -50,24 +50,24 @@ class PublishRequest:
 
 @dataclass(frozen=True)
 class PublishedRun:
-    """What became of it: the end of the first job, where its pull requests are now, and the code to leave with."""
+    """A published run: how the first job ended, and where its pull requests are now."""
 
     end: JobResult
     pull_requests: tuple[OpenedPullRequest, ...]
 
     @property
     def exit_code(self) -> int:
-        """0 where it is done, and where the next job is to go on by itself."""
+        """The exit code: 0 if the run is done, or if the next job goes on by itself."""
         if self.end.is_resumable:
             return 0
         return self.end.exit
 
     def build_outputs(self) -> dict[str, str]:
-        """For the steps that follow: those of the first job, with the pull requests on the forge."""
+        """Return the outputs for the steps that follow: those of the first job, with the pull requests on the forge."""
         return self.end.build_outputs() | {"prs": json.dumps([one.url or one.ref for one in self.pull_requests])}
 
     def as_object(self) -> dict[str, Any]:
-        """For --json."""
+        """Return the object for --json."""
         told = []
         for one in self.pull_requests:
             told.append(one.model_dump(mode="json"))
@@ -75,7 +75,7 @@ class PublishedRun:
 
 
 async def publish_run(options: Options, wish: PublishRequest) -> PublishedRun:
-    """Put the run's state where the next job looks, push what has landed, open its pull requests, tell the issue.
+    """Push the run's state and what has landed, open its pull requests, and comment on the issue.
 
     To do it again changes nothing more. An issue is also told of what went wrong.
 
@@ -101,7 +101,7 @@ async def publish_run(options: Options, wish: PublishRequest) -> PublishedRun:
 
 
 def _end(delivered: DeliveredRun) -> JobResult:
-    """How the first job ended; one that nobody saw the end of was cut off, and left what it had by then."""
+    """Return how the first job ended; without a recorded exit it was cut off, and left what it had by then."""
     told, ticket = delivered.handover, delivered.handover.ticket
     is_cut = told.exit is None
     return JobResult(
@@ -134,7 +134,7 @@ async def _put(around: ProjectContext, wish: PublishRequest, delivered: Delivere
 
 
 def _require_own(around: ProjectContext, state: RunState, asked: RequestedPullRequest) -> None:
-    """A file that another job made may ask for nothing but what its run has landed, and on a branch of runs."""
+    """Refuse a pull request of anything but what its run has landed, or on a branch that no run would use."""
     request, run = asked.request, state.run
     landed = {}
     for pr in (*([state.pr] if state.pr else []), *state.prs.values()):
@@ -165,7 +165,7 @@ async def _push(around: ProjectContext, wish: PublishRequest, asked: RequestedPu
 
 
 async def _is_merged(git: Git, remote: str, request: PullRequest) -> bool:
-    """Whether the target has what was asked for, so that a branch that is gone need not come back."""
+    """Return True if the target has the requested commit, so that a branch that is gone need not come back."""
     target = await read_remote_tip(git, remote, request.target) if request.target else None
     return bool(
         target and await find_existing_objects(git, [target]) and await is_ancestor(git, request.commit, target)
@@ -173,7 +173,7 @@ async def _is_merged(git: Git, remote: str, request: PullRequest) -> bool:
 
 
 def _push_options(asked: RequestedPullRequest) -> tuple[str, ...]:
-    """What makes GitLab open a merge request for a pushed branch. An option has one line."""
+    """Return the push options that make GitLab open a merge request. An option has one line."""
     request = asked.request
     target = (f"merge_request.target={to_one_line(request.target, 200)}",) if request.target else ()
     return ("merge_request.create", *target, f"merge_request.title={to_one_line(request.title, 200)}")
@@ -184,7 +184,7 @@ def _by_push(asked: RequestedPullRequest) -> OpenedPullRequest:
 
 
 def render_issue_comment(end: JobResult, opened: tuple[OpenedPullRequest, ...], state: RunState) -> str:
-    """What an issue is told: how it stands, where the pull requests are, what it cost, what to write to go on."""
+    """Return the comment for an issue: status, pull requests, what is asked, cost, and how to go on."""
     status = sanitize_markdown(to_one_line(end.status, 100))
     lines = [f"**{status}**: {sanitize_markdown(to_one_line(end.reason or state.run.goal))}"]
     lines += [f"- {one.url or one.ref}" for one in opened]
@@ -219,4 +219,4 @@ async def _tell(around: ProjectContext, wish: PublishRequest, state: RunState, t
 
 
 async def _silent(_: str) -> None:
-    """Nobody is told of waits."""
+    """Ignore a message about waiting."""

@@ -1,4 +1,4 @@
-"""Putting a run's state on the shelf of its key."""
+"""Push a run's state to the remote state of its key."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,7 +21,7 @@ _LONGEST_S = 1800.0
 async def push_run_state(
     shelf: RemoteState, ticket: LeaseRecord, manifest: Manifest, archive: Path, scratch: Path
 ) -> None:
-    """Put an archive of the ticket's run on the shelf with the ticket; raises as `Shelf.put`.
+    """Push an archive of the lease's run together with the lease; raises as `RemoteState.push_state`.
 
     The objects that it is pushed as are not kept in the clone: a long job would fill the disk with them.
     """
@@ -35,7 +35,7 @@ async def push_run_state(
 
 @contextmanager
 def limit_remote_wait(remote: str) -> Iterator[None]:
-    """Wait for a remote only so long.
+    """Limit the time that the block may wait for a remote.
 
     Raises:
         EnvironmentProblem: it did not answer.

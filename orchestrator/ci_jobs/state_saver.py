@@ -1,4 +1,4 @@
-"""Leaving the state from time to time while an engine works, so that the death of a job costs little."""
+"""Save the state from time to time while an engine works, so that the death of a job costs little."""
 
 import os
 import signal
@@ -26,10 +26,10 @@ _BEATS = 3
 
 
 class StateSaver:
-    """Leaves the state of a job's run, in a thread of its own; to be used as a context manager.
+    """A thread that saves the state of a job's run; to be used as a context manager.
 
-    What cannot be left now is left later. If another job has left something, this one has lost the key: `lost` says so,
-    and this process gets a SIGTERM.
+    A save that fails is tried again later. If another job has saved a state, this one has lost the key: `superseded`
+    holds the error, and this process gets a SIGTERM.
     """
 
     def __init__(self, job: CiJob, place: RunLocation, every_s: float, say: Callable[[str], None]) -> None:

@@ -1,4 +1,4 @@
-"""Following a run that an engine works on. The terminal is only a client: its end ends nothing but itself."""
+"""Follow a run that an engine works on. The terminal is only a client: its end ends nothing but itself."""
 
 import signal
 import subprocess
@@ -28,7 +28,7 @@ _How = Literal["drain", "interrupt", "terminate"]
 
 
 class Detached(Exception):
-    """The terminal went away, or whoever sits there wants to: the engine goes on."""
+    """The terminal went away, or its user left: the engine goes on."""
 
     def __init__(self, place: RunLocation, has_terminal: bool) -> None:
         super().__init__()
@@ -37,7 +37,7 @@ class Detached(Exception):
 
 
 def start_background_engine(place: RunLocation) -> None:
-    """Start an engine for a run and wait only until it has taken it.
+    """Start an engine for a run and wait only until it has taken the run.
 
     Raises:
         RunLocked: another engine works on the run.
@@ -55,7 +55,7 @@ def start_background_engine(place: RunLocation) -> None:
 
 
 def follow_engine(place: RunLocation, *, outlives_us: bool = True) -> RunState:
-    """Start an engine for a run and follow it to where it stops; gives the state then.
+    """Start an engine for a run, follow it to where it stops, and return the state then.
 
     The engine `outlives_us` if this process dies, or stops then, too.
 
@@ -79,7 +79,7 @@ def follow_engine(place: RunLocation, *, outlives_us: bool = True) -> RunState:
 
 
 class _Follower:
-    """Reads a journal as it grows."""
+    """A reader that follows a journal as it grows."""
 
     def __init__(self, place: RunLocation, store: EventStore, watcher: ProgressWatcher) -> None:
         self._place = place
@@ -92,7 +92,7 @@ class _Follower:
         self._early: list[tuple[_How, str]] = []
 
     def follow_to_end(self, outlives_us: bool) -> tuple["subprocess.Popen[bytes]", RunState]:
-        """Start an engine and follow it to its end; gives it and the state then."""
+        """Start an engine and follow it to its end; return it and the state then."""
         self._watcher.on_run_opened(self._state)
         self._tell_beginning()
         with self._signals():
@@ -132,7 +132,7 @@ class _Follower:
                 signal.signal(number, handler)
 
     def _interrupted(self, _number: int, _frame: FrameType | None) -> None:
-        """The first finishes what runs, the second stops at once, the third leaves the engine to itself."""
+        """Finish what runs at the first Ctrl-C, stop at once at the second, leave the engine to itself at the third."""
         self._interrupts += 1
         if self._interrupts > 2:
             raise Detached(self._place, has_terminal=True)

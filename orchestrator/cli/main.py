@@ -86,7 +86,7 @@ def main(arguments: list[str] | None = None) -> NoReturn:
 
 
 def _have_standard_streams() -> None:
-    """A closed one becomes one that gives nothing and keeps nothing, so that no file opened later gets its number."""
+    """Replace closed standard streams by /dev/null, so that no file opened later gets their numbers."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             descriptor = os.open(os.devnull, os.O_RDWR)

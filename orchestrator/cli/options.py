@@ -1,4 +1,4 @@
-"""Options that several verbs share, and what they mean as configuration."""
+"""Options that several verbs share, and their conversion to configuration values."""
 
 import re
 import sys
@@ -25,7 +25,7 @@ class Duration(click.ParamType[float]):
     name = "duration"
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Seconds."""
+        """Return the duration in seconds."""
         parts = _DURATION.match(value)
         if not value or parts is None:
             self.fail(f"{value!r} is no duration: write for example 5h30m, 90m or 45s", param, ctx)
@@ -88,7 +88,10 @@ engine_limit_options = _together(
 
 
 def parse_settings(pairs: tuple[str, ...]) -> dict[str, Any]:
-    """`--set` pairs as nested values; a part with dots of its own stands in quotes: `budget.models."gpt-4.1".usd`."""
+    """Return `--set` pairs as nested values.
+
+    A part with dots of its own stands in quotes: `budget.models."gpt-4.1".usd`.
+    """
     values: dict[str, Any] = {}
     for pair in pairs:
         key, equals, text = pair.partition("=")
@@ -102,7 +105,10 @@ def parse_settings(pairs: tuple[str, ...]) -> dict[str, Any]:
 
 
 def add_criteria(texts: tuple[str, ...], commands: tuple[str, ...], into: dict[str, Any]) -> None:
-    """`--criterion` and `--must` as `[[contract]]`: `c1`, `c2`, … unless the text begins with an id; `must-1`, …"""
+    """Add `--criterion` and `--must` as `[[contract]]`.
+
+    Their ids are `c1`, `c2`, … unless the text begins with an id, and `must-1`, `must-2`, …
+    """
     if texts or commands:
         asked = []
         for number, text in enumerate(texts, start=1):
@@ -115,19 +121,22 @@ def add_criteria(texts: tuple[str, ...], commands: tuple[str, ...], into: dict[s
 
 
 def disable_sandbox(into: dict[str, Any], wish: bool) -> None:
-    """`--unsafe-no-sandbox`."""
+    """Switch the sandbox off if `--unsafe-no-sandbox` was given."""
     if wish:
         set_nested_value(into, ("hands", "without_sandbox"), True)
 
 
 def disable_cache(into: dict[str, Any], wish: bool) -> None:
-    """`--no-cache`."""
+    """Switch the cache of steps off if `--no-cache` was given."""
     if wish:
         set_nested_value(into, ("migrate", "cache"), False)
 
 
 def add_models(pairs: tuple[str, ...], into: dict[str, Any]) -> None:
-    """`--model ROLE=MODEL` pairs; `worker.strong=MODEL` names a variant of the worker, `judge.code=MODEL` a lens."""
+    """Add `--model ROLE=MODEL` pairs.
+
+    `worker.strong=MODEL` names a variant of the worker, `judge.code=MODEL` a lens.
+    """
     for pair in pairs:
         role, equals, model = pair.partition("=")
         name, _, within = role.partition(".")
@@ -140,7 +149,7 @@ def add_models(pairs: tuple[str, ...], into: dict[str, Any]) -> None:
 
 
 def read_goal(given: str) -> str:
-    """The goal in the words that were given, or for `-` what standard input holds, whatever its encoding is."""
+    """Return the goal as given, or for `-` the text on standard input, whatever its encoding is."""
     if given == "-":
         text = sys.stdin.buffer.read().decode("utf-8", "replace")
     else:

@@ -1,4 +1,4 @@
-"""Showing a run while it works: a live bar on a terminal, plain lines everywhere else. Always on standard error."""
+"""Show a run while it works: a live bar on a terminal, plain lines everywhere else. Always on standard error."""
 
 import os
 import sys
@@ -30,11 +30,11 @@ class ProgressWatcher(Protocol):
     """A watcher of one run, to be used as a context manager."""
 
     def on_run_opened(self, state: RunState) -> None:
-        """The run is open; `state` stays current."""
+        """Take the state of the run that was opened; `state` stays current."""
         ...
 
     def on_event_recorded(self, recorded: RecordedEvent) -> None:
-        """Something was recorded."""
+        """Take an event that was just recorded."""
         ...
 
     def __enter__(self) -> Self: ...
@@ -43,7 +43,7 @@ class ProgressWatcher(Protocol):
 
 
 def choose_watcher() -> ProgressWatcher:
-    """The watcher that fits where standard error goes."""
+    """Return the watcher that fits the place standard error goes to."""
     is_terminal = sys.stderr.isatty() and os.environ.get("TERM") != "dumb" and not os.environ.get("CI")
     if is_terminal:
         return _Bar()
@@ -51,7 +51,7 @@ def choose_watcher() -> ProgressWatcher:
 
 
 class _Lines:
-    """A line an event, and a heartbeat when nothing else was said for a minute."""
+    """A watcher that prints a line for each event, and a heartbeat after a minute without one."""
 
     def __init__(self) -> None:
         self._state: RunState | None = None
@@ -85,7 +85,7 @@ def _say_all(lines: Iterable[str]) -> None:
 
 
 class _Bar:
-    """One line that is redrawn: what is being done, how far, what it took so far."""
+    """A watcher that redraws one line: the current phase, its progress, time and spend so far."""
 
     def __init__(self) -> None:
         from rich.console import Console

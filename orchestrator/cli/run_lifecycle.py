@@ -1,4 +1,4 @@
-"""What all verbs do that work on a run: start its engine, watch it, say how it ended, leave with its exit code."""
+"""Run an engine for a verb: start it, watch it, print how the run ended, leave with its exit code."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -21,7 +21,7 @@ RunOpener = Callable[[], tuple[RunLocation, RunState]]
 
 
 def run_with_engine(begin: RunOpener, as_json: bool, where: str, detach: bool = False) -> int:
-    """Have an engine work on a run, watched; the exit code of how it ended.
+    """Have an engine work on a run, watch it, and return the exit code of how it ended.
 
     With `as_json` one object goes to standard output, also when the run could not be started. `where` are the options
     with which other verbs find the run. With `detach` only the start is awaited.
@@ -52,7 +52,7 @@ def run_with_engine(begin: RunOpener, as_json: bool, where: str, detach: bool = 
 
 @contextmanager
 def print_failure_as_json(as_json: bool) -> Iterator[None]:
-    """With `as_json`, what stops the block is told as one object on standard output before it goes on its way."""
+    """With `as_json`, print an error of the block as one object on standard output, and raise it again."""
     try:
         yield
     except (OrchestrateError, GitError, OSError) as error:

@@ -1,4 +1,4 @@
-"""Looking at what a recipe is about, before there is a run."""
+"""Find what a recipe is about, before there is a run."""
 
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
@@ -30,7 +30,7 @@ DiscoveryEvents = tuple[FilesFound | FileMoved | ShardsPlanned | Noticed, ...]
 async def discover_migration(
     around: ProjectContext, recipe: Recipe, asked: WorkFilter = EVERYTHING
 ) -> tuple[CommitId, DiscoveryEvents]:
-    """The commit that a migration starts from, and the events that it begins with, with a notice of an earlier run.
+    """Return the base commit of a migration and its first events, with a notice of an earlier run if there was one.
 
     Raises:
         UsageProblem: the recipe names no base, has no file in scope, or cannot be followed; nothing is asked for.
@@ -45,7 +45,7 @@ async def discover_migration(
 async def discover_migration_at(
     around: ProjectContext, recipe: Recipe, base: CommitId, asked: WorkFilter, store: Path | None = None
 ) -> DiscoveryEvents:
-    """The events that a migration begins with at a commit; raises as `surveyed` does."""
+    """Return the events that a migration begins with at a commit; raises as `discover_migration` does."""
     git = around.repository.git
     if not needs_hands(recipe):
         return await plan_migration(git, base, recipe, None, asked)
@@ -54,7 +54,7 @@ async def discover_migration_at(
 
 
 async def require_installable(around: ProjectContext, recipe: Recipe, base: CommitId) -> None:
-    """Make sure, while there is no run yet, of what can be told of `[env]` without installing anything.
+    """Check, while there is no run yet, as much of `[env]` as can be checked without installing anything.
 
     Raises:
         UsageProblem: an entry of `deps` cannot be understood, or what is to be installed needs a tier that nobody has.
@@ -71,7 +71,7 @@ async def require_installable(around: ProjectContext, recipe: Recipe, base: Comm
 async def open_workspace_at(
     around: ProjectContext, recipe: Recipe, commit: CommitId, store: Path | None = None
 ) -> AsyncIterator[Workspace]:
-    """A workspace at a commit in which the recipe's commands find sites and name shards, as its new world has it.
+    """Open a workspace at a commit for the recipe's commands that find sites and name shards.
 
     What `[env]` installs is there if the recipe has such commands; it is kept in `store`, by default in the state
     directory.
@@ -82,7 +82,7 @@ async def open_workspace_at(
     """
 
     async def ignore_notice(text: str) -> None:
-        """What is installed is told when the run begins."""
+        """Ignore a notice: what is installed is told when the run begins."""
 
     config, state, env = around.config, around.state.path, select_environment(recipe.env, "after")
     granted = build_grant(config, env, list_needed_programs(recipe))
@@ -100,5 +100,5 @@ async def open_workspace_at(
 
 
 def _has_commands(recipe: Recipe) -> bool:
-    """Whether something of the recipe itself is run; ast-grep needs nothing of the project."""
+    """Return True if the recipe runs commands of its own; ast-grep needs nothing of the project."""
     return "command" in recipe.shard.by or any(site.engine == "command" for site in recipe.scope.site)

@@ -1,4 +1,4 @@
-"""Telling a person, before anything is spent, that an earlier run of a migration has landed what this one would do."""
+"""Warn a person, before anything is spent, that an earlier run has landed files that this one would do again."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, suppress
@@ -26,7 +26,7 @@ _URLS = 3
 async def find_previous_run_notice(
     around: ProjectContext, recipe: Recipe, base: CommitId, events: Sequence[Event]
 ) -> tuple[Noticed, ...]:
-    """A notice of the newest run of the same migration whose branch has files that are to be done again, if one has.
+    """Return a notice of the newest earlier run whose branch has files that are to be done again, if there is one.
 
     Such a file stands at the base as that run found it. A run whose branch is gone, or that was not to publish what it
     landed, is passed over.
@@ -51,7 +51,7 @@ async def find_previous_run_notice(
 
 
 def _to_do(events: Iterable[Event]) -> Iterator[tuple[str, str]]:
-    """Path and blob of the files that are asked for."""
+    """Return path and blob of the files that are to be done."""
     events = list(events)
     skipped = set()
     for event in events:
@@ -62,7 +62,7 @@ def _to_do(events: Iterable[Event]) -> Iterator[tuple[str, str]]:
 
 
 def _read(run: RunDirectory, migration: str) -> RunState | None:
-    """Where a run of this migration stands that is under way or has published; None for any other. Blocks."""
+    """Return the state of a run of this migration that is under way or has published; None for any other. Blocks."""
     with suppress(OrchestrateError), closing(EventReader.open_reader(run.journal)) as reader:
         first = next(iter(reader.read_events(until=1)), None)
         if first is None or not isinstance(first.event, RunStarted) or _id(first.event) != migration:

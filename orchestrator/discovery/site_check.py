@@ -1,4 +1,4 @@
-"""`migrate check`: the sites of a commit against what is allowed, in the user's repository."""
+"""`migrate check`: compare the sites of a commit with what is allowed, in the user's repository."""
 
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, replace
@@ -23,7 +23,7 @@ _ALL = 10**9
 
 @dataclass(frozen=True)
 class SiteCheckRequest:
-    """What is asked: `ref` is counted (empty for what is checked out), `since` is what it is held against, if any.
+    """A request to count `ref` (empty: what is checked out) and to compare it with `since`, if given.
 
     `most` bounds all sites together; without it each kind of site has its own target.
     """
@@ -35,7 +35,7 @@ class SiteCheckRequest:
 
 
 async def check_sites(options: Options, question: SiteCheckRequest) -> SiteCheckResult:
-    """Count, and compare. Only commits are looked at, never what lies about in the checkout.
+    """Count sites, and compare. Only commits are read, never uncommitted files of the checkout.
 
     Where sites are found by commands or ast-grep, they run in the sandbox in a scratch directory, which is removed.
 

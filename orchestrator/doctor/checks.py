@@ -1,4 +1,4 @@
-"""`doctor`: what works here, what does not, and how to mend it."""
+"""`doctor`: find out what works here and what does not, and tell how to mend it."""
 
 import os
 import platform
@@ -38,7 +38,7 @@ _MIN_FREE_BYTES = 2 * 1024**3
 
 @dataclass(frozen=True)
 class DoctorFinding:
-    """One thing that was looked at. A problem that is no more than a warning keeps nothing from working."""
+    """The result of one check. A problem that is only a warning keeps nothing from working."""
 
     name: str
     is_ok: bool
@@ -47,7 +47,7 @@ class DoctorFinding:
 
 
 async def check_requirements(options: Options) -> AsyncIterator[DoctorFinding]:
-    """Look at everything a run needs, one finding at a time; nothing is changed and no model is called."""
+    """Check everything a run needs, one finding at a time; nothing is changed and no model is called."""
     yield DoctorFinding("python", sys.version_info >= (3, 11), platform.python_version())
     yield await _git()
     try:
@@ -91,7 +91,7 @@ def _disk(state: Path) -> DoctorFinding:
 
 
 async def _locks(around: ProjectContext) -> DoctorFinding:
-    """Locks that dead processes left: those of our refs are no problem, the others stand in everybody's way."""
+    """Check for locks of dead processes: those on our refs are no problem, the others stand in everybody's way."""
     git_dir = around.repository.common_dir
     found = await find_repository_locks(git_dir)
     ours = []
@@ -108,7 +108,10 @@ async def _locks(around: ProjectContext) -> DoctorFinding:
 
 
 async def _hands(around: ProjectContext) -> list[DoctorFinding]:
-    """All at once: nothing may be yielded out of a task group, which a reader who goes away would leave open."""
+    """Return all findings of the sandbox at once.
+
+    Nothing may be yielded out of a task group: a reader who goes away would leave it open.
+    """
     try:
         async with open_local_hands(around.repository, around.state.path, build_grant(around.config)) as hands:
             first = DoctorFinding(
@@ -134,7 +137,7 @@ def _gate(around: ProjectContext) -> DoctorFinding:
 
 
 async def _forge(around: ProjectContext) -> list[DoctorFinding]:
-    """Nothing to look at where pull requests stay in the repository."""
+    """Check the forge; there is nothing to check where pull requests stay in the repository."""
     if around.config.pr.forge == "local":
         return []
     from orchestrator.forge.github.api import open_github_api  # only who uses it pays for an HTTP client

@@ -1,4 +1,4 @@
-"""`doctor --ci`: what a job of a CI system has and lacks, by its variables and the clone. Nobody is asked."""
+"""`doctor --ci`: check what a CI job has and lacks, by its variables and the clone, without asking a service."""
 
 import os
 import re
@@ -31,7 +31,7 @@ _NAMESPACES = (
 def check_ci_job(
     around: ProjectContext, environ: Mapping[str, str] = os.environ, system: Path = Path("/")
 ) -> list[DoctorFinding]:
-    """Everything that can be known offline. Blocks.
+    """Yield a finding for everything that can be known offline. Blocks.
 
     Args:
         around: the clone and its configuration.
@@ -86,7 +86,7 @@ def _event(environ: Mapping[str, str]) -> Iterator[DoctorFinding]:
 
 
 def _workflows(root: Path) -> Iterator[DoctorFinding]:
-    """Workflow files that would run us on what strangers send."""
+    """Check for workflow files that would run us on what strangers send."""
     for file in sorted((root / ".github" / "workflows").glob("*.y*ml")):
         if not file.is_file() or file.stat().st_size > _MOST_BYTES:
             continue
@@ -108,7 +108,7 @@ def _history(repository: GitRepository) -> DoctorFinding:
 
 
 def _keys(around: ProjectContext, environ: Mapping[str, str]) -> DoctorFinding:
-    """Whether the variables for the models' keys are there; what their values are good for only a call would tell."""
+    """Check that the variables for the models' keys are set. Only a call would tell if their values are good."""
     names = _key_names(around)
     missing = sorted(name for name in names if not environ.get(name, "").strip())
     if missing:
@@ -131,7 +131,7 @@ def _key_names(around: ProjectContext) -> set[str]:
 
 
 def _token(around: ProjectContext, environ: Mapping[str, str]) -> DoctorFinding:
-    """What kind of token there is, by how it begins, and whether its pull requests start workflows."""
+    """Check the kind of the token, by how it begins, and if its pull requests start workflows."""
     name = next((name for name in _TOKENS if environ.get(name, "").strip()), "")
     if not name:
         text = (
@@ -149,7 +149,7 @@ def _token(around: ProjectContext, environ: Mapping[str, str]) -> DoctorFinding:
 
 
 def _kind(token: str) -> tuple[str, str | None]:
-    """What a token is, and what to know of its pull requests; None where that cannot be told from the token."""
+    """Return what a token is, and a note on its pull requests; None if the token does not show it."""
     starting = "pull requests that it opens start workflows"
     kinds: tuple[tuple[str, str, str | None], ...] = (
         ("ghs_", "an app's, as the workflow's own is", None),
@@ -165,7 +165,7 @@ def _kind(token: str) -> tuple[str, str | None]:
 
 
 def _credentials(around: ProjectContext, environ: Mapping[str, str]) -> DoctorFinding:
-    """Whether the right to write lies beside the model's key."""
+    """Check that the right to write does not lie beside the model's key."""
     has_key = any(environ.get(name, "").strip() for name in _key_names(around))
     tokens = []
     for name in _TOKENS:
@@ -184,7 +184,7 @@ def _credentials(around: ProjectContext, environ: Mapping[str, str]) -> DoctorFi
 
 
 def _namespaces(system: Path) -> DoctorFinding:
-    """A hint; whether the sandbox holds is found by trying it."""
+    """Give a hint on user namespaces; only trying the sandbox shows if it holds."""
     for key, value, better in _NAMESPACES:
         switch = system / "proc/sys" / key.replace(".", "/")
         if switch.is_file() and switch.read_text(encoding="ascii", errors="replace").strip() == value:
@@ -194,7 +194,7 @@ def _namespaces(system: Path) -> DoctorFinding:
 
 
 def _sudo(environ: Mapping[str, str]) -> DoctorFinding:
-    """Asked of CI systems only: anywhere else, a wrong try is reported to an administrator."""
+    """Check for sudo on CI systems only: anywhere else, a wrong try is reported to an administrator."""
     program = shutil.which("sudo", path=environ.get("PATH"))
     if not environ.get("CI") or program is None:
         return DoctorFinding("sudo", True, "not there" if environ.get("CI") else "not tried outside CI")

@@ -1,4 +1,4 @@
-"""What a caller asks for, and the configuration that makes of it."""
+"""The options of a caller, and the configuration, grant and settings that are built from them."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -26,7 +26,10 @@ _SCRIPTED = "scripted:"
 
 @dataclass(frozen=True)
 class Options:
-    """What the command line says. `flags` are nested configuration values; `read_only` are directories to bind."""
+    """The options of the command line.
+
+    `flags` are nested configuration values; `read_only` are directories to show the sandbox.
+    """
 
     repository: Path
     flags: Mapping[str, Any] = field(default_factory=dict)
@@ -68,7 +71,7 @@ def load_project_context(options: Options) -> ProjectContext:
 
 
 def open_repository(path: Path) -> GitRepository:
-    """The repository that `path` lies in.
+    """Open the repository that `path` lies in.
 
     Raises:
         UsageProblem: there is none that can be worked on.
@@ -85,7 +88,7 @@ def open_repository(path: Path) -> GitRepository:
 
 
 def open_state_directory(repository: GitRepository, configured: str) -> StateDirectory:
-    """Where the runs of a repository lie; `configured` is empty for the usual place.
+    """Return the state directory of a repository; `configured` is empty for the usual one.
 
     Raises:
         UsageProblem: it would lie inside the checkout, which is never touched.
@@ -101,7 +104,7 @@ def open_state_directory(repository: GitRepository, configured: str) -> StateDir
 
 
 def resolve_script_paths(config: Config) -> Config:
-    """The configuration with scripted models named by absolute paths, so that a resume finds them from anywhere."""
+    """Return the configuration with absolute paths of scripted models, so that a resume finds them from anywhere."""
 
     def resolve_script(model: str) -> str:
         if not model.startswith(_SCRIPTED):
@@ -124,7 +127,7 @@ def resolve_script_paths(config: Config) -> Config:
 
 
 def build_grant(config: Config, recipe: RecipeEnv | None = None, programs: Sequence[str] = ()) -> SandboxGrant:
-    """What the user allows in the sandbox: the configuration's share and the recipe's, and programs of our own."""
+    """Return what the user allows in the sandbox, by the configuration, the recipe and our own programs."""
     hands, extra = config.hands, recipe or RecipeEnv()
     given = [GrantedFolder(path=path) for path in hands.read_only]
     given += [GrantedFolder(path=path, origin="env.read_only of the recipe") for path in extra.read_only]
@@ -156,7 +159,7 @@ def build_grant(config: Config, recipe: RecipeEnv | None = None, programs: Seque
 
 
 def build_prices(config: Config) -> dict[str, Price]:
-    """`[prices]` by model."""
+    """Return the `[prices]` by model."""
     return {model: settings.build_price() for model, settings in config.prices.items()}
 
 
@@ -166,12 +169,12 @@ def build_litellm_client(config: Config) -> LiteLLMClient:
 
 
 def build_retry_policy(config: Config) -> RetryPolicy:
-    """`[retry]` as the retries take it."""
+    """Return the retry policy of `[retry]`."""
     return RetryPolicy(**config.retry.model_dump(include=set(RetryPolicy.model_fields)))
 
 
 def build_provider_rules(config: Config) -> ProviderRules:
-    """`[providers]`, and what `[retry]` says of providers, as the limits take it."""
+    """Return the provider limits of `[providers]` and `[retry]`."""
     retry = config.retry
     rules = ProviderRules(
         by_key=config.providers,

@@ -1,4 +1,4 @@
-"""What a recipe's `[stop]` says of money and time, as limits of the run."""
+"""Apply the money and time limits of a recipe's `[stop]` to the run."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -11,7 +11,7 @@ from orchestrator.project.options import ProjectContext
 
 
 def apply_recipe_limits(around: ProjectContext, stop: StopRules) -> ProjectContext:
-    """The surroundings with the lower of both limits: a recipe only ever lowers what the user set (0: no limit)."""
+    """Return the project with the lower of both limits: a recipe only ever lowers what the user set (0: no limit)."""
     config = around.config
     wanted = {
         "budget": {"usd": choose_lower_limit(config.budget.usd, stop.budget_usd)},
@@ -21,7 +21,7 @@ def apply_recipe_limits(around: ProjectContext, stop: StopRules) -> ProjectConte
 
 
 def choose_lower_limit(of_user: float, of_recipe: float) -> float:
-    """The lower of two limits, of which 0 means none."""
+    """Return the lower of two limits, of which 0 means none."""
     given = [limit for limit in (of_user, of_recipe) if limit > 0]
     return min(given, default=0)
 

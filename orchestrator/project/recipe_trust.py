@@ -1,4 +1,4 @@
-"""Which places of this machine a recipe may open by its `[env]`, by who has written it."""
+"""Decide by its author which places of this machine a recipe may open by its `[env]`."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -37,7 +37,7 @@ def load_trusted_recipe(options: Options, path: Path) -> Recipe:
 
 
 def iterate_exposed_paths(env: RecipeEnv) -> Iterator[tuple[str, str]]:
-    """Yield what a recipe shows of this machine beside dependencies of the checkout: the key and what it names."""
+    """Yield key and path of what a recipe shows of this machine beside dependencies of the checkout."""
     for pattern in env.share:
         if not is_dependency_pattern(pattern):
             yield ("share", pattern)

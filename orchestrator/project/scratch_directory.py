@@ -22,7 +22,7 @@ class ScratchDirectory:
 
     @property
     def state(self) -> StateDirectory:
-        """Where the run's journal, worktrees and logs go."""
+        """The state directory for the run's journal, worktrees and logs."""
         return StateDirectory(self.path / "state")
 
 
@@ -30,7 +30,7 @@ class ScratchDirectory:
 def create_scratch_directory(
     repository: GitRepository, state: StateDirectory, keep: bool
 ) -> Iterator[ScratchDirectory]:
-    """A new scratch directory below `state`, removed at the end unless it is to be kept. Blocks.
+    """Create a scratch directory below `state`, removed at the end unless `keep`. Blocks.
 
     What killed processes have left there is removed first. What had to be made to hold it is removed as well.
 

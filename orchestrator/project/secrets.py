@@ -1,4 +1,4 @@
-"""Which secrets a process of ours holds, as far as the configuration and the environment tell."""
+"""Collect the secrets that a process of ours holds, as far as configuration and environment show them."""
 
 import json
 import os
@@ -16,7 +16,10 @@ from orchestrator.redact.secret_sources import collect_secrets
 
 
 def build_redactor(config: Config, environ: Mapping[str, str] = os.environ, home: Path | None = None) -> Redactor:
-    """Takes out what this process knows and what the configuration names. Blocks to read the user's files."""
+    """Return a redactor of the secrets in the environment and those that the configuration names.
+
+    Blocks to read the user's files.
+    """
     names = tuple(
         dict.fromkeys((*config.redact.env, *_key_variables(config), config.notify.webhook_env, config.pr.token_env))
     )
@@ -24,7 +27,7 @@ def build_redactor(config: Config, environ: Mapping[str, str] = os.environ, home
 
 
 def require_secret_free_event(event: Event, redactor: Redactor) -> None:
-    """Settings and recipe stand in the journal to the letter, because a run works with them: they may hold no secret.
+    """Make sure that an event's settings and recipe, which are recorded unchanged, hold no secret.
 
     Raises:
         UsageProblem: they hold the value of a known one.
@@ -35,7 +38,7 @@ def require_secret_free_event(event: Event, redactor: Redactor) -> None:
 
 
 def require_secret_free_values(what: str, values: Mapping[str, Any] | None, redactor: Redactor) -> None:
-    """Make sure that values which are recorded to the letter hold no secret; `what` they are, for the message.
+    """Make sure that values which are recorded unchanged hold no secret; `what` names them in the message.
 
     Raises:
         UsageProblem: they hold the value of a known one.

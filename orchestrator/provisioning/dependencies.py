@@ -1,4 +1,4 @@
-"""`[env] deps`: a run's dependencies, installed before anybody works on it."""
+"""`[env] deps`: install a run's dependencies before anybody works on it."""
 
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import ExitStack
@@ -31,7 +31,7 @@ async def install_dependencies(
     tell: Callable[[str], Awaitable[None]],
     stack: ExitStack,
 ) -> SandboxGrant:
-    """The grant with what the entries name lent to every workspace; it stays while `stack` is open.
+    """Return the grant with the dependencies lent to every workspace; they stay while `stack` is open.
 
     They go before what the user's own checkout has in these places: it may be of another commit. Nothing is installed
     where the user grants nobody tier 2: a repository may name deps as well.
@@ -58,7 +58,7 @@ async def install_dependencies(
 async def load_manifests(
     granted: SandboxGrant, entries: Sequence[str], repository: GitRepository, commit: CommitId
 ) -> Manifests:
-    """What the entries name, if it may be installed.
+    """Return the manifests that the entries name, if they may be installed.
 
     Raises:
         UsageProblem: an entry cannot be understood, or tier 2 is granted to nobody.
@@ -77,14 +77,14 @@ async def load_manifests(
 
 
 def iterate_outside_directories(granted: SandboxGrant, root: Path) -> Iterator[GrantedFolder]:
-    """What was given of the host beside the checkout: there nothing is about to be installed."""
+    """Yield the granted directories outside the checkout: nothing is installed there."""
     for given in granted.read_only:
         if given.path.startswith("~") or not Path(normpath(root / given.path)).is_relative_to(root):
             yield given
 
 
 async def _text(git: Git, commit: CommitId, path: str) -> str | None:
-    """A regular file's text in a commit; None if there is none."""
+    """Return a regular file's text in a commit; None if there is none."""
     found = []
     for entry in await list_tree(git, commit, [path]):
         if entry.path == path:

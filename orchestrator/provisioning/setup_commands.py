@@ -1,4 +1,4 @@
-"""`[env] setup` of a recipe: what its commands leave is made before anybody works on the run."""
+"""`[env] setup` of a recipe: run its commands before anybody works on the run, and lend what they make."""
 
 import re
 from collections.abc import Awaitable, Callable, Mapping
@@ -34,7 +34,7 @@ async def run_setup_commands(
     tell: Callable[[str], Awaitable[None]],
     stack: ExitStack,
 ) -> SandboxGrant:
-    """The grant with what the commands of `env.setup` leave lent to every workspace; it stays while `stack` is open.
+    """Return the grant with the results of `env.setup` lent to every workspace; they stay while `stack` is open.
 
     Nothing is run where the user grants nobody the tier that it takes.
 
@@ -60,7 +60,7 @@ async def run_setup_commands(
 
 
 def require_setup_tier(granted: SandboxGrant, env: RecipeEnv) -> Tier:
-    """The tier at which the commands of `env.setup`, of which there are some, are run.
+    """Return the tier at which the commands of `env.setup`, of which there are some, are run.
 
     Raises:
         UsageProblem: it is granted to nobody.
@@ -92,7 +92,7 @@ def _not_granted(tier: Tier, ceiling: Tier) -> str:
 
 
 async def _manifests(repository: GitRepository, commit: CommitId) -> Mapping[str, str]:
-    """Path → blob of the files that say what the project needs, as they stand in the commit."""
+    """Return path → blob of the files that name the project's needs, as they stand in the commit."""
     return {
         entry.path: entry.oid for entry in await list_tree(repository.git, commit) if _MANIFEST.fullmatch(entry.path)
     }

@@ -1,4 +1,4 @@
-"""`gc`: what may go. Work that did not land stays unless its run is named.
+"""`gc`: remove what may go. Work that did not land stays unless its run is named.
 
 A kill at any moment is harmless. A run that is to go is first moved out of the runs in one step; the place it is moved
 to tells the next `gc` what is left to remove.
@@ -40,7 +40,7 @@ _CACHES = ("search.db", "snapshot")
 
 @dataclass(frozen=True)
 class CollectionRequest:
-    """What is asked for: named runs go whatever is in them, others only by policy and if nothing would be lost."""
+    """A request to remove runs: named ones in any case, others only by policy and if nothing would be lost."""
 
     named: tuple[str, ...] = ()
     by_policy: bool = False
@@ -49,7 +49,7 @@ class CollectionRequest:
 
 @dataclass
 class CollectionResult:
-    """What was removed, or would be. `kept` are the runs past retention that stay, and why.
+    """The things that were removed, or would be. `kept` are the runs past retention that stay, and why.
 
     `locks` are refs of ours that dead processes had locked, `locked` tells of the lock files that stay and the way on.
     """
@@ -108,7 +108,7 @@ def _alone(state: StateDirectory) -> Iterator[None]:
 
 
 class _Collection:
-    """One `gc`: what it has removed so far, or would have, stands in `gone`."""
+    """One `gc`; `result` holds what it has removed so far, or would have."""
 
     def __init__(self, around: ProjectContext, named: set[RunId], is_dry: bool) -> None:
         self.result = CollectionResult()
@@ -127,7 +127,7 @@ class _Collection:
             await self._remove_all_of(run, place, has_refs=not run.journal.exists())
 
     async def sweep_locks(self) -> None:
-        """Remove dead processes' locks on refs of ours, but of runs that a process works on; tell of all others."""
+        """Remove dead processes' locks on our refs, but not of runs that a process works on; report all others."""
         found = await find_repository_locks(self._git.git_dir)
         for lock in found.dead:
             ref = get_locked_ref(self._git.git_dir, lock)
@@ -144,7 +144,7 @@ class _Collection:
         return all(_is_idle(run) for run in self._known_runs({ref.split("/")[2]}))
 
     async def drop_workspaces(self) -> None:
-        """The worktrees that nobody leases."""
+        """Remove the worktrees that nobody leases."""
         idle = await to_thread.run_sync(self._pool.list_idle_worktrees)
         sizes = {}
         for name in idle:
@@ -153,7 +153,7 @@ class _Collection:
         self.result.freed_bytes += sum(sizes.get(name, 0) for name in self.result.workspaces)
 
     async def drop_leftovers(self) -> None:
-        """Whole outputs and caches of what ended long ago, and directories of runs that never became one."""
+        """Remove old outputs and caches, and run directories in which no run ever began."""
         if self._limits.keep_days:
             logs = await to_thread.run_sync(find_old_logs, self._state.path, self._limits.keep_days * _DAY_S)
             await self._drop(logs)
@@ -165,7 +165,7 @@ class _Collection:
             await self._drop_unborn(RunDirectory(place))
 
     async def _drop_deps(self, store: DepsStore, unused_s: float) -> None:
-        """Installed dependencies that no run has used for so long."""
+        """Remove dependency sets that no run has used for `unused_s` seconds."""
         for key in await to_thread.run_sync(store.list_unused_keys, unused_s):
             held = [place for place in (store.root / key, store.root / f"{key}.new") if place.exists()]
             self.result.deps += (key,) if held else ()
@@ -175,7 +175,7 @@ class _Collection:
                 await to_thread.run_sync(store.remove_entry, key)
 
     async def drop_runs(self, *, by_policy: bool) -> None:
-        """The named runs, and by policy those past retention that hold nothing that would be lost."""
+        """Remove the named runs, and by policy those past retention in which nothing would be lost."""
         for run in self._known_runs(self._named | (self._past if by_policy else set())):
             try:
                 with run.hold_lock():
@@ -206,7 +206,7 @@ class _Collection:
         return None
 
     async def _drop_run(self, run: RunDirectory) -> None:
-        """Only while holding the run's lock, which moves along with the run."""
+        """Remove a run. The caller holds its lock, which moves along with the run."""
         self.result.runs += (run.run,)
         if self._is_dry:
             await self._remove_all_of(run, run.path, has_refs=True)
@@ -223,7 +223,7 @@ class _Collection:
         await self._drop([place])
 
     async def _drop_caches(self, run: RunDirectory) -> None:
-        """Only of a run that has ended; a reader that has such a file open keeps it until it closes it."""
+        """Remove the caches of a run that has ended; a reader that has one open keeps it until it closes it."""
         files = []
         for file in _children(run.path):
             if file.name.startswith(_CACHES):
@@ -236,7 +236,7 @@ class _Collection:
         self.result.logs += tuple(f"{run.run}/{folder.name}" for folder in logs)
 
     async def _drop_unborn(self, run: RunDirectory) -> None:
-        """What an import or a start left that was killed before there was a journal."""
+        """Remove what an import or a start left that was killed before there was a journal."""
         if run.journal.exists() or datetime.now(UTC).timestamp() - run.path.stat().st_mtime < _DAY_S:
             return
         with suppress(RunLocked), run.hold_lock():
@@ -251,7 +251,7 @@ class _Collection:
 
 
 def _last_records(state: StateDirectory) -> list[tuple[RunId, datetime | None]]:
-    """Every run, oldest first, with when its journal was last written."""
+    """Return every run, oldest first, with when its journal was last written."""
     return [(run.run, _written(run)) for run in state.list_runs()]
 
 
@@ -288,7 +288,7 @@ def _children(place: Path) -> list[Path]:
 
 
 def _move_durably(source: Path, target: Path) -> None:
-    """Rename, and be sure that it stays renamed before anything else is removed."""
+    """Rename a directory, and sync both parents before anything else is removed."""
     create_private_directory(target.parent)
     _remove(target)
     source.rename(target)

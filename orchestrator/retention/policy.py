@@ -1,4 +1,4 @@
-"""Which runs `gc` may remove: past retention, ended, and with nothing in them that did not land. Pure but for git."""
+"""Choose the runs `gc` may remove: past retention, ended, with nothing unlanded. Pure but for git."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -35,7 +35,7 @@ class KeptRun:
 
 
 def select_expired_runs(ends: Sequence[tuple[RunId, datetime | None]], now: datetime, limits: GcSettings) -> set[RunId]:
-    """The runs that `[gc]` does not ask to keep.
+    """Return the runs that `[gc]` does not ask to keep.
 
     Args:
         ends: every run, oldest first, with when something was last recorded in it; None if that is unknown.
@@ -55,7 +55,7 @@ def select_expired_runs(ends: Sequence[tuple[RunId, datetime | None]], now: date
 
 
 def list_unlanded_work(state: RunState) -> tuple[UnlandedWork, ...]:
-    """What the journal knows to have been made and not landed; a task that landed at last has left nothing."""
+    """Return the recorded work that has not landed; a task that landed at last has left nothing."""
     tasks = []
     for task in state.tasks.values():
         if task.status != TaskStatus.MERGED and task.candidates and task.candidates[-1].paths:
@@ -69,7 +69,7 @@ def list_unlanded_work(state: RunState) -> tuple[UnlandedWork, ...]:
 
 
 async def find_reason_to_keep(git: Git, state: RunState) -> KeptRun | None:
-    """Why a run that nobody works on may not be removed unless it is named; None if nothing would be lost.
+    """Return why a run that nobody works on has to be named to be removed; None if nothing would be lost.
 
     Work that a branch, a tag or a remote's branch holds would not be lost.
     """

@@ -1,4 +1,4 @@
-"""The diffs that `diff` prints."""
+"""Make the diffs that `diff` prints."""
 
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from worktrees.object_store.tree_overlay import overlay_tree
 
 
 async def render_change(repository: Path, state: RunState, name: str | None, attempt: int | None, stat: bool) -> str:
-    """The change of a whole run, of a task's attempt, or of one file of a migration.
+    """Return the change of a whole run, of a task's attempt, or of one file of a migration.
 
     Raises:
         UsageProblem: there is no such task, attempt or file.

@@ -1,4 +1,4 @@
-"""Starting an engine in a process of its own, which outlives whoever started it."""
+"""Start an engine in a process of its own, which outlives whoever started it."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""A run as its callers find it: where it is, where it stands, and whether anybody should work on it."""
+"""Find a run: its location, its state, and if an engine should work on it."""
 
 import os
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ from worktrees.repositories.repository import GitRepository
 
 @dataclass(frozen=True)
 class RunLocation:
-    """Where a run is: its repository, what is kept for that, and the run's own directory."""
+    """The location of a run: its repository, the state directory for that, and the run's own directory."""
 
     repository: GitRepository
     state: StateDirectory
@@ -34,7 +34,7 @@ class RunLocation:
 
 
 def find_run(options: Options, wanted: str | None) -> tuple[RunLocation, RunState]:
-    """A run of a repository and where it stands. Blocks.
+    """Return the location and state of a run of a repository. Blocks.
 
     Raises:
         UsageProblem: there is no such run, or it stopped before its first event.
@@ -51,7 +51,7 @@ def find_run(options: Options, wanted: str | None) -> tuple[RunLocation, RunStat
 
 
 def prepare_resume(options: Options, wanted: str | None) -> tuple[RunLocation, RunState]:
-    """A run that is to be gone on with, and where it stands. Blocks.
+    """Return the location and state of a run that is to be resumed. Blocks.
 
     What `options.flags` say of its settings holds from now on.
 
@@ -81,7 +81,7 @@ def prepare_resume(options: Options, wanted: str | None) -> tuple[RunLocation, R
 
 
 def predict_state(place: RunLocation, state: RunState) -> RunState:
-    """The state of a run once the next engine has taken what waits in its inbox. Blocks."""
+    """Return the state of a run once the next engine has taken what waits in its inbox. Blocks."""
     waiting = [sent for _, sent in place.directory.inbox.iterate_commands() if sent.key not in state.taken_commands]
     if not waiting:
         return state
@@ -93,7 +93,7 @@ def predict_state(place: RunLocation, state: RunState) -> RunState:
 
 
 def _sound(state: RunState, settings: dict[str, Any]) -> dict[str, Any]:
-    """Settings that make a configuration together with the run's, with scripts named by absolute paths."""
+    """Return settings that are valid together with the run's, with scripts named by absolute paths."""
     try:
         config = build_effective_config(state, settings)
     except ValidationError as error:

@@ -1,4 +1,4 @@
-"""What people mean when they tell a migration something: which files, shards and groups."""
+"""Resolve the files, shards and groups that a person names in a command to a migration."""
 
 import posixpath
 from collections.abc import Callable, Sequence
@@ -24,7 +24,7 @@ _FAILED = frozenset({FileStatus.REJECTED, FileStatus.UNCHANGED, FileStatus.NEEDS
 
 @dataclass(frozen=True)
 class FileSelection:
-    """Which files a person means: these paths, or all that failed, of either only what fits the rest.
+    """A selection of files: these paths, or all that failed, of either only what fits the other fields.
 
     `reason` and `signature` are parts of what the files failed of, in any case.
     """
@@ -37,12 +37,12 @@ class FileSelection:
 
     @property
     def is_empty(self) -> bool:
-        """Whether it selects by nothing at all."""
+        """True if no field selects anything."""
         return not (self.paths or self.failed or self.reason or self.signature or self.shard)
 
 
 def select_files(place: RunLocation, state: RunState, wish: FileSelection) -> tuple[str, ...]:
-    """The paths that a person means.
+    """Return the paths that a selection means.
 
     Raises:
         UsageProblem: nothing is said, no file fits, or there is no such shard.
@@ -73,7 +73,7 @@ def select_files(place: RunLocation, state: RunState, wish: FileSelection) -> tu
 
 
 def resolve_tracked_paths(place: RunLocation, state: RunState, paths: Sequence[str]) -> tuple[str, ...]:
-    """Paths as the repository has them, where they were given as seen from the current directory."""
+    """Return paths as the repository has them, for paths relative to the current directory."""
     return tuple(_as_tracked(place, state, path) for path in paths)
 
 
@@ -95,7 +95,7 @@ def _shard(state: RunState, name: str) -> frozenset[str]:
 
 
 def list_landed_shards(state: RunState) -> tuple[str, ...]:
-    """Every shard that can be taken back.
+    """Return every shard that can be taken back.
 
     Raises:
         UsageProblem: there is none.
@@ -107,7 +107,7 @@ def list_landed_shards(state: RunState) -> tuple[str, ...]:
 
 
 def build_publish_command(state: RunState, groups: Sequence[str]) -> Publish:
-    """The command to open these groups' pull requests, or those of all.
+    """Return the command to open the pull requests of these groups, or of all if none is named.
 
     Raises:
         UsageProblem: there is no such group.
@@ -132,7 +132,7 @@ def _unknown(what: str, name: str, known: list[str]) -> str:
 
 
 def build_revise_command(place: RunLocation, state: RunState, recipe: Recipe) -> tuple[Revise, str]:
-    """The command to go on by another recipe, and the difference it makes, as a diff. Blocks.
+    """Return the command to go on by another recipe, and the difference to the current one as a diff. Blocks.
 
     Raises:
         UsageProblem: the run cannot go on by it.
@@ -146,7 +146,7 @@ def build_revise_command(place: RunLocation, state: RunState, recipe: Recipe) ->
 
 
 async def list_due_groups(place: RunLocation, state: RunState) -> tuple[str, ...]:
-    """The groups of an ended migration whose pull requests have waited and may be opened by now."""
+    """Return the groups of an ended migration whose pull requests have waited and may be opened by now."""
     recipe = Recipe.model_validate(state.recipe)
     is_one = state.pr is not None and not state.pr.group
     if state.ended is None or not recipe.merge.has_groups or is_one or TOGETHER in state.prs:

@@ -1,4 +1,4 @@
-"""Notifications as a run is opened with them, and what a run still owes that ended before everybody was told."""
+"""Send notifications of a run while it is open, and find those that a run still owes after its end."""
 
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
@@ -19,7 +19,7 @@ from orchestrator.report.log.event_descriptions import describe_event
 async def run_notifications(
     config: Config, journal: Journal, file: Path, root: Path
 ) -> AsyncIterator[Callable[[], None]]:
-    """Notifications while the block lasts; what is given is to be called once recovery is through."""
+    """Send notifications while the block lasts; the yielded function is to be called once recovery is through."""
     if not list_channels(config.notify):
         yield _nothing
         return
@@ -31,7 +31,7 @@ async def run_notifications(
 
 
 def has_pending_notifications(config: Config, state: RunState, file: Path) -> bool:
-    """Whether somebody is still to be told of a run that has ended, by an after_run hook or by a notification.
+    """Return True if an after_run hook or a notification of an ended run is still to be sent.
 
     So it is too if a process died while it told somebody: what became of that is to be settled.
     """
@@ -47,7 +47,7 @@ def has_pending_notifications(config: Config, state: RunState, file: Path) -> bo
 
 
 def _behind_marks(file: Path, state: RunState, config: Config) -> Iterator[RecordedEvent]:
-    """What is to be told of on some channel; one that lags is told apart by the notifier."""
+    """Yield events that some channel has not been sent; the notifier sorts out which one lags."""
     marks = []
     for channel in list_channels(config.notify):
         marks.append(state.notified_through.get(channel, 0))
@@ -61,4 +61,4 @@ def _behind_marks(file: Path, state: RunState, config: Config) -> Iterator[Recor
 
 
 def _nothing() -> None:
-    """Nobody waits for recovery."""
+    """Do nothing: no notification waits for recovery."""

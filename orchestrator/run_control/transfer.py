@@ -1,4 +1,4 @@
-"""Moving runs between machines: `run export` and `run import`."""
+"""Move runs between machines: `run export` and `run import`."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -31,8 +31,9 @@ _NOT_RESUMED = {"state", "gc"}
 
 @dataclass(frozen=True)
 class ExportedRun:
-    """An exported run, and the file or ref that it is in now. `left_behind` counts commands that no engine has taken:
-    they are no part of its history yet.
+    """An exported run, and the file or ref that it is in now.
+
+    `untaken_commands` counts commands that no engine has taken: they are no part of its history yet.
     """
 
     exported: ArchiveExport
@@ -74,9 +75,9 @@ async def import_run_archive(
 ) -> ImportedRun:
     """Import a run from a file, or from the ref `journal` of the run that `ref` names.
 
-    Unless its settings are trusted, what of them acts as the user, opens places of this machine or decides where keys
-    are sent is replaced by this user's `own`, see `own_instead`. A recipe cannot be replaced: unless it is trusted, it
-    may show commands nothing of this machine but dependencies of the checkout.
+    Unless its settings are trusted, those that act as the user, open places of this machine or decide where keys are
+    sent are replaced by this user's `own`, see `replace_foreign_settings`. A recipe cannot be replaced: unless it is
+    trusted, it may show commands nothing of this machine but dependencies of the checkout.
 
     Raises:
         UsageProblem: there is no such file or ref, it is not sound, it does not fit what is here, or its recipe opens
@@ -94,7 +95,7 @@ async def import_run_archive(
 
 
 def _require_closed_recipe(state: RunState) -> None:
-    """Refuse a run whose recipe opens places of this machine: nobody here has said that commands may see them."""
+    """Refuse a run whose recipe shows commands places of this machine: nobody here has allowed that."""
     stands = state.requested_recipe or state.recipe
     opened = list(iterate_exposed_paths(Recipe.model_validate(stands).env)) if stands else []
     if opened:
@@ -106,7 +107,7 @@ def _require_closed_recipe(state: RunState) -> None:
 
 
 def replace_foreign_settings(settings: Mapping[str, Any], own: Config | None = None) -> dict[str, Any]:
-    """The settings that hold instead of those that came with a run: this user's own for what is not somebody else's.
+    """Return a run's settings with this user's own values where somebody else's may not hold.
 
     Those are what runs or reaches out as the user (hooks, notifications, pushes), what the sandbox shows of this
     machine and of the checkout, and where model calls and their keys go. A tier may be lower than the user's own and
@@ -147,7 +148,7 @@ def _united(ours: Sequence[str], theirs: Sequence[str]) -> list[str]:
 
 
 def _places_within(role: Mapping[str, Any], place: Mapping[str, Any]) -> dict[str, Any]:
-    """A place for all variants of a role, and for what lenses name of their own: the rest they inherit."""
+    """Return `place` for all variants of a role, and for what its lenses name themselves: the rest they inherit."""
     variants = dict.fromkeys(role.get("variants", {}), place)
     lenses = {}
     for lens, named in role.get("lenses", {}).items():
@@ -156,7 +157,7 @@ def _places_within(role: Mapping[str, Any], place: Mapping[str, Any]) -> dict[st
 
 
 def list_foreign_settings(settings: Mapping[str, Any], *, trust_settings: bool = False) -> tuple[str, ...]:
-    """What a resume would work with although only users may set it, and this one has not: `key = value`."""
+    """Return the user-only settings that a resume would use though this user has not set them, as `key = value`."""
     if not trust_settings:
         settings = replace_foreign_settings(settings)
     own = dict(iterate_leaf_values(load_config(None).config.model_dump(mode="json", by_alias=True)))
@@ -169,14 +170,14 @@ def list_foreign_settings(settings: Mapping[str, Any], *, trust_settings: bool =
 
 
 def list_replaced_settings(settings: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return what of an imported run's settings does not count here, since only users say such: `key = value`."""
+    """Return an imported run's settings that do not count here, since only users may set them, as `key = value`."""
     kept = dict(iterate_leaf_values(replace_foreign_settings(settings)))
     found = ((key, value) for key, value in iterate_leaf_values(settings) if key[0] not in _NOT_RESUMED)
     return tuple(f"{format_dotted_key(key)} = {json.dumps(value)}" for key, value in found if kept.get(key) != value)
 
 
 def list_absent_paths(settings: Mapping[str, Any]) -> tuple[str, ...]:
-    """Settings of an imported run that name files which this machine does not have, as `key = path`."""
+    """Return settings of an imported run that name files which this machine does not have, as `key = path`."""
     found = []
     for path in settings.get("hands", {}).get("read_only", ()):
         found.append(("hands.read_only", path))

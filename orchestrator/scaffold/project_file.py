@@ -1,4 +1,4 @@
-"""`init`: the files that a repository needs to be worked on, written once and yours from then on."""
+"""`init`: write the files that a repository needs to be worked on, once; they are yours from then on."""
 
 import json
 from dataclasses import dataclass
@@ -32,8 +32,9 @@ _BUDGET_USD = "10"
 
 @dataclass(frozen=True)
 class ProjectFileRequest:
-    """What the user asked for: the project's file, or with `forge` a workflow, of which each job may work `limit_s`
-    seconds; `package` is what its jobs install (empty: as it was installed here, as far as that can be told).
+    """A request for the project's file, or with `forge` for a workflow whose jobs may work `limit_s` seconds each.
+
+    `package` is what its jobs install (empty: as it was installed here, as far as that can be told).
     """
 
     forge: ForgeKind | None = None
@@ -45,7 +46,7 @@ class ProjectFileRequest:
 
 @dataclass(frozen=True)
 class ProjectFile:
-    """The file, its text, and what a person has to know or do."""
+    """The file, its text, its findings, and what a person has to do."""
 
     file: Path
     text: str
@@ -54,7 +55,7 @@ class ProjectFile:
     to_do: tuple[str, ...] = ()
 
     def as_object(self) -> dict[str, Any]:
-        """For --json."""
+        """Return the object for --json."""
         return {
             "schema": "orchestrate.initial/1",
             "file": str(self.file),
@@ -124,7 +125,7 @@ def _is_odd(one: RoleModel) -> bool:
 
 
 def build_role_models(config: Config) -> tuple[RoleModel, ...]:
-    """The models of the roles, as a job has to be told of them."""
+    """Return the models of the roles, as a job has to know them."""
     return tuple(_role_model(name, getattr(config.roles, name)) for name in ROLES)
 
 
@@ -135,7 +136,7 @@ def _role_model(role: str, settings: ModelSettings) -> RoleModel:
 
 
 def find_install_spec() -> str:
-    """What makes pip install the Orchestrate that runs here (PEP 610); empty where another machine could not."""
+    """Return the pip requirement of this Orchestrate (PEP 610); empty if another machine could not install it."""
     try:
         installed = distribution("orchestrate")
     except PackageNotFoundError:
@@ -153,7 +154,7 @@ def find_install_spec() -> str:
 
 
 def _require_place(file: Path, root: Path, wish: ProjectFileRequest) -> None:
-    """Nothing is lost, and nothing is written through a link to somewhere else."""
+    """Refuse to overwrite a file unasked, and to write through a link to somewhere else."""
     if file.exists() and not (wish.may_overwrite or wish.is_dry):
         raise UsageProblem(f"{file} exists already: look at it with --dry-run, or say --force to lose it")
     if not file.resolve().is_relative_to(root.resolve()) or file.is_symlink():

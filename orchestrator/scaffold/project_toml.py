@@ -1,4 +1,4 @@
-"""The text of a project's `orchestrate.toml`, from what the repository tells of itself."""
+"""Render a project's `orchestrate.toml` from what the repository shows."""
 
 import shlex
 
@@ -18,7 +18,7 @@ _NO_COMMAND = """# The command of your tests was not found: write it here. Witho
 
 
 def render_project_toml(findings: Findings) -> str:
-    """The file: the gate, and in comments what else was found."""
+    """Return the text of the file: the gate, and in comments what else was found."""
     parts = [_HEAD.format(user=_place()), "\n".join(_found(findings)), "[gate]\n" + _gate(findings.command)]
     return "\n".join([*parts, _env(findings)])
 
@@ -53,7 +53,7 @@ def _gate(command: TestCommand | None) -> str:
 
 
 def _env(findings: Findings) -> str:
-    """Where the tests find what they need: lent by the checkout, or installed."""
+    """Return a comment on where the tests find what they need: lent by the checkout, or installed."""
     if findings.environments:
         names = ", ".join(map(shlex.quote, findings.environments))
         return f"# [env]\n# {names} of the checkout: lent to every workspace, read-only, unless deps say otherwise.\n"

@@ -1,4 +1,4 @@
-"""`migrate init`: a recipe for a repository, from what the repository tells of itself."""
+"""`migrate init`: write a recipe for a repository, from what its files show."""
 
 import re
 from collections.abc import Iterator
@@ -28,7 +28,7 @@ _LONGEST_ID = 40
 
 @dataclass(frozen=True)
 class RecipeRequest:
-    """What the user asked for: the name of a template, a change in words, a pattern for its sites."""
+    """A request for a recipe: the name of a template, a change in words, a pattern for its sites."""
 
     template: str = ""
     goal: str = ""
@@ -36,13 +36,13 @@ class RecipeRequest:
 
     @property
     def template_name(self) -> str:
-        """The template that is meant."""
+        """The name of the template that the request means."""
         return self.template or (NATURAL_LANGUAGE_TEMPLATE if self.goal else COMMAND_TEMPLATE)
 
 
 @dataclass(frozen=True)
 class WrittenRecipe:
-    """The recipe that was written, what it rests on, and what it finds."""
+    """The recipe that was written, the findings it rests on, and what it finds."""
 
     file: Path
     template: RecipeTemplate
@@ -51,7 +51,7 @@ class WrittenRecipe:
     counted: str
 
     def as_object(self) -> dict[str, Any]:
-        """For --json."""
+        """Return the object for --json."""
         return {
             "schema": "orchestrate.init/1",
             "file": str(self.file),
@@ -62,7 +62,7 @@ class WrittenRecipe:
         }
 
     def render_lines(self) -> Iterator[str]:
-        """For a person."""
+        """Yield the lines for a person."""
         yield f"wrote {self.file} ({self.template.name}: {self.template.summary})"
         yield from self.findings.render_lines()
         if self.tools.missing:
@@ -102,7 +102,7 @@ async def write_recipe_file(options: Options, wish: RecipeRequest, file: Path | 
 
 
 def _checked(wish: RecipeRequest) -> RecipeTemplate:
-    """The template, if the wish fits it."""
+    """Return the template, if the request fits it."""
     chosen = load_template(wish.template_name)
     for word, given in (("goal", wish.goal), ("pattern", wish.pattern)):
         if not given.isprintable() and any(0xD800 <= ord(letter) <= 0xDFFF for letter in given):
@@ -121,7 +121,7 @@ def _checked(wish: RecipeRequest) -> RecipeTemplate:
 
 
 def _id(text: str) -> str:
-    """A name for a migration made of the first words of a text."""
+    """Return a name for a migration made of the first words of a text."""
     words = re.findall(r"[a-z0-9]+", text.lower())
     name = ""
     for word in words:
@@ -132,7 +132,7 @@ def _id(text: str) -> str:
 
 
 async def read_project(repository: GitRepository) -> RepositoryFiles:
-    """What the current commit of a repository tells of itself."""
+    """Return the files of a repository's current commit, with the text of its configuration files."""
     entries = []
     for entry in await list_tree(repository.git, repository.read_head_commit()):
         if entry.kind == "blob":
@@ -159,7 +159,7 @@ def _write(place: Path, text: str, overwrite: bool) -> None:
 
 
 async def _counted(options: Options, recipe: Recipe) -> str:
-    """What the recipe has in scope, as far as that can be counted without running a command."""
+    """Return a line on what is in scope, as far as it can be counted without running a command."""
     if any(site.engine != "regex" for site in recipe.scope.site):
         return "its sites are counted by orchestrate migrate plan"
     try:

@@ -1,4 +1,4 @@
-"""`migrate run --dry-run`: a migration as far as its first queue, in a scratch directory that is removed."""
+"""`migrate run --dry-run`: carry a migration to its first queue, in a scratch directory that is removed."""
 
 import os
 from dataclasses import dataclass, replace
@@ -32,7 +32,7 @@ _LEFT_OUT = {"hooks", "notify"}
 
 @dataclass(frozen=True)
 class DryRunOptions:
-    """What is asked for; with `verify` the gate is run as well, with `diff` the report has the unified diff."""
+    """The options of a dry run: with `verify` the gate is run, with `diff` the report has the unified diff."""
 
     asked: WorkFilter = EVERYTHING
     verify: bool = False
@@ -48,7 +48,7 @@ async def dry_run_recipe(
     they are known. What `[env]` installs is kept in the state directory, as for every run.
 
     Raises:
-        OrchestrateError: as `begin_migration` does, or it had to stop.
+        OrchestrateError: as `create_migration_run` does, or it had to stop.
     """
     around = await to_thread.run_sync(load_project_context, options)
     base = await resolve_base(around.repository.git, recipe, around.repository.read_head_commit())
@@ -63,7 +63,7 @@ async def dry_run_recipe(
 
 
 def _inside(around: ProjectContext, place: ScratchDirectory) -> ProjectContext:
-    """The same in the scratch directory, with settings that reach nobody outside."""
+    """Return the project in the scratch directory, with settings that reach nobody outside."""
     settings = around.config.model_dump(mode="json", by_alias=True, exclude=_LEFT_OUT)
     config = Config.model_validate(merge_settings(settings, _ALONE))
     return ProjectContext(place.repository, replace(around.loaded, config=config), place.state)

@@ -1,4 +1,4 @@
-"""Replaying a run from its journal: the models' replies are the recorded ones, everything else really happens again."""
+"""Replay a run from its journal: the models' replies are recorded, everything else really happens again."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -56,7 +56,7 @@ Wishes for a tier are answered as they were then, when their turn comes.
 async def replay_run(
     options: Options, wanted: str | None, wishes: ReplayOptions, watcher: RunWatcher | None = None
 ) -> ReplayReport:
-    """Do a run over as its journal tells it, in a scratch directory, and hold the two against each other.
+    """Replay a run in a scratch directory, and compare the replay with its journal.
 
     Settings are the run's as they stood last, but for what `options.flags` say now.
 
@@ -99,7 +99,7 @@ class _Replay:
         self._requests = RequestComparison(recording, self._config)
 
     async def execute_replay(self, place: ScratchDirectory, watcher: RunWatcher | None) -> ReplayReport:
-        """Do the run over, and report.
+        """Execute the run again, and report.
 
         Raises:
             OrchestrateError: it had to stop for a reason that is not in the recording.
@@ -123,7 +123,7 @@ class _Replay:
         return self._report(now, replayed, problem)
 
     async def _made(self, place: ScratchDirectory) -> RunPlace:
-        """The run at its beginning, in the scratch directory and with the settings of the replay."""
+        """Create the run in the scratch directory, with its first events and the settings of the replay."""
         settings = self._config.model_dump(mode="json", by_alias=True)
         first = []
         for event in self._recording.opening_events:
@@ -157,7 +157,7 @@ class _Replay:
         return RecordedForge(forge, self._recording.events)
 
     async def _require_recorded(self, place: CallPosition) -> None:
-        """Where a migration asks what it was never asked before, the replay cannot go on."""
+        """Stop the replay if a migration makes a call that is not in the recording."""
         if place not in self._recording.answers:
             raise ReplayStopped(None, [milestones.name_reply(*place)])
 
@@ -171,7 +171,7 @@ class _Replay:
             await self._reasker.repeat_call(request, await self._requests.find_recorded_messages(request), call)
 
     def _require_expected(self, problem: OrchestrateError | None) -> None:
-        """A replay may stop where the order cannot be kept, or where the recorded run stopped as well."""
+        """Raise a problem, unless the order could not be kept or the recorded run stopped by it as well."""
         if problem is not None and not isinstance(problem, ReplayStopped) and not self._is_recorded(problem):
             raise problem
 
@@ -197,7 +197,7 @@ class _Replay:
         )
 
     def _stop(self, problem: OrchestrateError | None) -> Iterator[Divergence]:
-        """Where the recorded order could not be kept. A recording that was cut off ends without a divergence."""
+        """Yield a divergence if the recorded order could not be kept, unless the recording was cut off."""
         if not isinstance(problem, ReplayStopped):
             return
         asked = ", ".join(problem.out_of_order) or "nothing"

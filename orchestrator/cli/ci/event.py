@@ -61,7 +61,7 @@ def _payload() -> dict[str, Any]:
 
 
 def _lines(order: JobOrder) -> list[str]:
-    """Lines for a log in which GitHub takes `::` at the beginning of one, and `##[` anywhere, for a command."""
+    """Return lines for a log in which GitHub takes `::` at the beginning, and `##[` anywhere, for a command."""
     goal = to_one_line(order.goal, _GOAL_CHARS).replace("##[", "## [")
     what = order.answer or (f"goal: {goal}" if goal else f"go on with {order.run or order.key}")
     return [what, f"key {order.key or '(that of the run)'}, {order.time_limit_s} s"]

@@ -1,4 +1,4 @@
-"""One job of a CI system from its beginning to its end, and what it tells."""
+"""Run one job of a CI system from its beginning to its end, and print its result."""
 
 import os
 import signal
@@ -37,7 +37,7 @@ _OURS = (OrchestrateError, GitError, OSError)
 
 
 def run_ci_job(options: Options, wish: JobRequest, every_s: float, as_json: bool) -> int:
-    """Do what one job does: take the key, carry the run on, leave its state, tell the CI system; gives the exit code.
+    """Take the key, carry the run on, save its state, tell the CI system; return the exit code.
 
     Raises:
         OrchestrateError: it could not begin. The CI system has been told.
@@ -59,7 +59,7 @@ def run_ci_job(options: Options, wish: JobRequest, every_s: float, as_json: bool
 
 
 def _taken_up(job: CiJob) -> tuple[RunLocation, RunState]:
-    """The run, here; if that fails, the key is free again."""
+    """Begin the run or import it; if that fails, free the key again."""
     try:
         place, state = anyio.run(start_or_resume_run, job)
     except BaseException:
@@ -75,7 +75,7 @@ def _taken_up(job: CiJob) -> tuple[RunLocation, RunState]:
 def _worked(
     job: CiJob, place: RunLocation, state: RunState, every_s: float, came: Sequence[int]
 ) -> tuple[OrchestrateError | None, StateSuperseded | None]:
-    """Have an engine work on the run; what went wrong with it, and whether the key was lost meanwhile."""
+    """Have an engine work on the run; return its error, and the loss of the key if another job took it meanwhile."""
     failed: OrchestrateError | None = None
     with StateSaver(job, place, every_s, print_message) as keeper:
         try:
@@ -91,7 +91,7 @@ def _worked(
 
 
 def _stop(place: RunLocation) -> None:
-    """No engine outlives its job."""
+    """Stop the engine, and wait for it: no engine outlives its job."""
     send_command(place.directory, Stop(how="terminate"), by="the end of the job")
     until = time.monotonic() + _STOPPING_S
     while has_live_engine(place.directory) and time.monotonic() < until:
@@ -99,7 +99,7 @@ def _stop(place: RunLocation) -> None:
 
 
 def _left(job: CiJob, place: RunLocation, failed: OrchestrateError | None, lost: StateSuperseded | None) -> JobResult:
-    """How it ended, once the state is where the next job looks for it."""
+    """Save the state for the next job, and return how this job ended."""
     state = read_state(place.directory.journal)
     end = build_job_result(state, place.directory.journal, job.ticket, job.until_s)
     if failed is not None:
@@ -118,7 +118,7 @@ def _left(job: CiJob, place: RunLocation, failed: OrchestrateError | None, lost:
 
 
 def _problem_of_leaving(job: CiJob, place: RunLocation, end: JobResult, text: str) -> OrchestrateError | None:
-    """Leave the state for the last time; what kept it from that."""
+    """Save the state for the last time, in several tries; return the error if none succeeded."""
     problem: OrchestrateError | None = None
     for pause_s in _TRIES_S:
         time.sleep(pause_s)
@@ -137,7 +137,7 @@ def _problem_of_leaving(job: CiJob, place: RunLocation, end: JobResult, text: st
 
 
 def _summary(job: CiJob, place: RunLocation, state: RunState) -> str:
-    """The run as Markdown, with which job of how many this was."""
+    """Return the run as Markdown, with the number of this job."""
     ticket = job.ticket
     head = f"Job {ticket.hop} of at most {ticket.max_hops} with the key `{ticket.key}`.\n\n"
     with open_run_journal(place.directory) as store:
@@ -155,7 +155,7 @@ def _tell(end: JobResult, as_json: bool) -> None:
 
 @contextmanager
 def _stopped_by_sigterm() -> Iterator[None]:
-    """A SIGTERM ends what is being done; while an engine works, the one who follows it takes it instead.
+    """Turn a SIGTERM into an exception; while an engine works, its follower takes the signal instead.
 
     Raises:
         Terminated: one came.
@@ -170,7 +170,7 @@ def _stopped_by_sigterm() -> Iterator[None]:
 
 @contextmanager
 def _noting_signals() -> Iterator[Sequence[int]]:
-    """Signals only tell that they came: leaving the state takes a moment, and whoever ends a job says so twice.
+    """Record signals without acting on them: saving the state takes a moment, and CI systems send them twice.
 
     While an engine works, the one who follows it takes them instead.
     """

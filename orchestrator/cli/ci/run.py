@@ -93,7 +93,7 @@ def run_command(goal: str | None, **given: Any) -> None:  # noqa: ANN401
 
 
 def _options(given: dict[str, Any]) -> Options:
-    """The time limit is one of the job, not of the run as elsewhere."""
+    """Return the run's options without the time limit, which is this job's and not the run's as elsewhere."""
     return build_run_options(given | {"time_limit": None})
 
 

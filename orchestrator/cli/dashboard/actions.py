@@ -1,4 +1,4 @@
-"""What a dashboard on this machine can do: commands into the inbox, an engine started, an editor and a shell opened."""
+"""The actions of a dashboard on this machine: send commands, start an engine, open an editor or a shell."""
 
 import os
 import shlex
@@ -17,7 +17,10 @@ from orchestrator.tui.actions import DashboardActions
 
 
 def build_dashboard_actions(directory: RunDirectory, where: Sequence[str]) -> DashboardActions:
-    """The doors of a run; `where` are the options with which other verbs find it. Made before any dashboard is."""
+    """Return the actions of a run; `where` are the options with which other verbs find it.
+
+    They are made before any dashboard is.
+    """
     environ = dict(os.environ)  # Textual takes NO_COLOR out of it
     return DashboardActions(
         send_command=partial(send_command, directory),

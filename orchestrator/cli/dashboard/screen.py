@@ -1,4 +1,4 @@
-"""Showing a run on a screen of its own: whether that can be, how it is to look, and how it is left."""
+"""Show a run on a screen of its own: check that it can be, set its looks, and leave it."""
 
 import logging
 import os
@@ -29,7 +29,7 @@ _LOOK_S = 1.0
 
 @dataclass(frozen=True)
 class ScreenOptions:
-    """What the command line says of the looks; what it does not say is as `[tui]` has it."""
+    """The looks that the command line sets; `[tui]` sets the others."""
 
     is_read_only: bool = False
     is_ascii: bool = False
@@ -40,7 +40,10 @@ class ScreenOptions:
 
 
 def can_show_dashboard(environ: Mapping[str, str]) -> bool:
-    """Whether a dashboard can be shown: Textual reads standard input and draws on standard error, or in a browser."""
+    """Return True if a dashboard can be shown, on a terminal or in a browser.
+
+    Textual reads standard input and draws on standard error.
+    """
     if is_for_browser(environ):
         return True
     if environ.get("TERM", "dumb") == "dumb" or environ.get("CI") or environ.get("ORCHESTRATE_TUI") == "0":
@@ -49,12 +52,12 @@ def can_show_dashboard(environ: Mapping[str, str]) -> bool:
 
 
 def is_for_browser(environ: Mapping[str, str]) -> bool:
-    """Whether a server has started this process to draw for a browser."""
+    """Return True if a server has started this process to draw for a browser."""
     return environ.get("TEXTUAL_DRIVER", "").startswith("textual.drivers.web_driver:")
 
 
 def show_dashboard(directory: RunDirectory, where: Sequence[str], wishes: ScreenOptions, again: str) -> int:
-    """Show a run until somebody leaves; gives the exit code.
+    """Show a run until somebody leaves; return the exit code.
 
     Args:
         directory: the run.
@@ -87,7 +90,7 @@ def show_dashboard(directory: RunDirectory, where: Sequence[str], wishes: Screen
 
 
 def _farewell(app: "Dashboard", is_at_work: bool) -> str:
-    """How a run is left that has not ended; empty if there is nothing to come back for."""
+    """Return how a run goes on after its screen is left; empty if there is nothing to come back for."""
     state = app.view_model.state if app.view_model is not None else None
     if is_at_work:
         return "goes on"
@@ -99,7 +102,7 @@ def _farewell(app: "Dashboard", is_at_work: bool) -> str:
 
 
 def print_run_lines(directory: RunDirectory, words: str, is_read_only: bool) -> int:
-    """Tell a run in lines; gives its exit code, 0 where somebody left before its end.
+    """Print a run as lines; return its exit code, or 0 if somebody left before its end.
 
     Args:
         directory: the run.
@@ -122,7 +125,7 @@ def print_run_lines(directory: RunDirectory, words: str, is_read_only: bool) -> 
 
 
 def _print(text: str) -> None:
-    """A log that is read while it is written should have each line at once."""
+    """Print a line at once, for those who read a log while it is written."""
     click.echo(text)
     sys.stdout.flush()
 
@@ -152,14 +155,14 @@ def _is_drawable(encoding: str) -> bool:
 
 
 def log_to_run(directory: RunDirectory) -> None:
-    """Log to a file of the run: a word on standard error would stand in the middle of the screen."""
+    """Log to a file of the run: a message on standard error would stand in the middle of the screen."""
     logging.raiseExceptions = False
     logging.basicConfig(handlers=[_Log(directory.path / "watch.log", delay=True)], force=True)
     logging.captureWarnings(capture=True)
 
 
 class _Log(logging.FileHandler):
-    """A log that is missed where it cannot be written: in somebody else's directory, or on a full disk."""
+    """A log that drops what cannot be written: in somebody else's directory, or on a full disk."""
 
     def emit(self, record: logging.LogRecord) -> None:
         """Write a record if that can be done."""
@@ -169,7 +172,7 @@ class _Log(logging.FileHandler):
 
 @contextmanager
 def _signals(app: "Dashboard") -> Iterator[None]:
-    """A terminal that hangs up takes nothing but this process with it, however stuck that is in writing to it."""
+    """End this process, and nothing else, when the terminal hangs up, even while writing to it blocks."""
 
     is_leaving = False
 
@@ -200,7 +203,7 @@ def _signals(app: "Dashboard") -> Iterator[None]:
 
 
 def _hang_up_without_terminal() -> None:
-    """Not every terminal says so when it goes, nor a server; reading from one that has gone would only burn time."""
+    """Send SIGHUP to this process once its terminal or server is gone: not every one of them says so."""
     server = os.getppid() if is_for_browser(os.environ) else None
     while os.getppid() == server if server else os.isatty(0) and os.isatty(2):
         time.sleep(_LOOK_S)

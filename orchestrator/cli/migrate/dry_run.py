@@ -22,7 +22,7 @@ _STDOUT = Path("-")
 
 
 def print_dry_run(options: Options, recipe: Path, asked: WorkFilter, given: dict[str, Any]) -> int:
-    """Try a recipe and say what came of it; the exit code.
+    """Try a recipe, print the result, and return the exit code.
 
     Raises:
         UsageProblem: the options contradict each other.

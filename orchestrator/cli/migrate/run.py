@@ -152,7 +152,7 @@ def plan_command(recipe: Path, shows_all: bool, **given: Any) -> None:  # noqa: 
 
 
 def build_migration_options(given: dict[str, Any]) -> Options:
-    """What the options say as a caller's wishes."""
+    """Return the command's options as `Options`."""
     flags = parse_settings(given["settings"])
     add_models(given.get("models", ()), flags)
     for key, path in _FLAGS.items():

@@ -97,7 +97,10 @@ def _show_one(directory: RunDirectory, path: str, as_json: bool) -> None:
             shard = build_shard_details(found, one)
             _print(shard, render_shard_details(shard), as_json)
             return
-        with open_run_journal(directory) as store, suppress(JournalProblem):  # `state_of` tells of it at the end
+        with (
+            open_run_journal(directory) as store,
+            suppress(JournalProblem),
+        ):  # `read_state_tolerantly` raises it at the end
             log.record_events(store.read_kinds(FileMoveLog.KINDS))
         place = build_file_details(found, one, log)
         _print(place, render_file_details(place), as_json)
@@ -125,7 +128,7 @@ def _print(value: dict[str, Any], lines: Iterable[str], as_json: bool) -> None:
 
 
 def _watch(directory: RunDirectory, as_json: bool) -> None:
-    """On a terminal the whole status anew each time; else a line, or an object, whenever something has changed."""
+    """Print the whole status anew each time on a terminal; else a line, or an object, after each change."""
     seen = -1
     while True:
         with read_status(directory) as status:
@@ -152,7 +155,7 @@ def _show_change(status: "RunStatus", as_json: bool) -> None:
 
 
 def choose_glyphs() -> "BurndownGlyphs":
-    """Those that standard output can show."""
+    """Return the glyphs that standard output can show."""
     from orchestrator.report.migration.burndown_text import ASCII_GLYPHS, UNICODE_GLYPHS
 
     try:

@@ -41,7 +41,7 @@ def engine_command(run: str, repo: Path, state: str, parent: int | None) -> None
 
 
 def _stop_without(parent: int) -> None:
-    """As a SIGTERM would, once the process that started this one has died."""
+    """Send this process a SIGTERM once the process that started it has died."""
     while os.getppid() == parent:
         time.sleep(_POLL_S)
     os.kill(os.getpid(), signal.SIGTERM)

@@ -49,7 +49,7 @@ def plan_command(goal: str, **given: Any) -> None:  # noqa: ANN401
 
 
 def print_plan(options: Options, goal: str, as_json: bool) -> None:
-    """Plan and print, as one object or for a person: the contract first, then the tasks."""
+    """Plan a goal and print the plan, as one object or for a person: the contract first, then the tasks."""
     planned = anyio.run(partial(plan_goal, options, goal))
     if as_json:
         told = {"schema": "orchestrate.plan/1", "goal": goal} | planned.contract.model_dump(mode="json")

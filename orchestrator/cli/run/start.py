@@ -39,7 +39,7 @@ class GoalOrSubcommand(click.Command):
         parent: click.Context | None = None,
         **extra: Any,  # noqa: ANN401
     ) -> click.Context:
-        """The context of the command that the first word selects."""
+        """Return the context of the command that the first word selects."""
         if args and args[0] in _WORDS:
             from orchestrator.cli.run import transfer
 
@@ -117,7 +117,7 @@ def _begin(options: Options, goal: str) -> tuple[RunLocation, RunState]:
 
 
 def build_run_options(given: dict[str, Any]) -> Options:
-    """What the options say as a caller's wishes."""
+    """Return the command's options as `Options`."""
     flags = parse_settings(given["settings"])
     add_models(given["models"], flags)
     add_criteria(given["criteria"], given["musts"], flags)

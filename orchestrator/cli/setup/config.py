@@ -75,7 +75,7 @@ def schema_command(name: str | None, as_json: bool) -> None:
 
 
 def _full(name: str, known: Iterable[str]) -> str:
-    """The whole name of a schema; the newest where no number is given."""
+    """Return the whole name of a schema; the newest version if no number is given."""
     fits = []
     for one in known:
         if name in (one, one.removeprefix("orchestrate.").rpartition("/")[0]):
