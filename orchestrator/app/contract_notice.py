@@ -12,17 +12,17 @@ async def record_contract_change(context: RunContext) -> None:
     state = context.state
     if state.contract is None or state.ended is not None:
         return
-    asked = await to_thread.run_sync(read_project_criteria, context.repository.root)
-    held = {}
+    project_criteria = await to_thread.run_sync(read_project_criteria, context.repository.root)
+    run_criteria = {}
     for criterion in state.contract.criteria:
-        held[criterion.id] = criterion
-    other = []
-    for one in asked:
-        if held.get(one.id) != one.build_criterion():
-            other.append(one.id)
+        run_criteria[criterion.id] = criterion
+    changed = []
+    for criterion_settings in project_criteria:
+        if run_criteria.get(criterion_settings.id) != criterion_settings.build_criterion():
+            changed.append(criterion_settings.id)
     text = (
         f"the project's file asks for criteria that this run does not have, or not as they stand there now "
-        f"({', '.join(other)}); its contract stays as it was frozen: orchestrate criterion add or drop changes it"
+        f"({', '.join(changed)}); its contract stays as it was frozen: orchestrate criterion add or drop changes it"
     )
-    if other and all(notice.text != text for notice in state.notices):
+    if changed and all(notice.text != text for notice in state.notices):
         await context.journal.append(Noticed(level="warning", text=text))

@@ -39,8 +39,8 @@ async def plan_goal(options: Options, goal: str) -> GoalPlan:
     Raises:
         OrchestrateError: it could not plan; says why.
     """
-    around = await to_thread.run_sync(load_project_context, options)
-    config = around.config
+    project = await to_thread.run_sync(load_project_context, options)
+    config = project.config
     await require_models(config, "planner")
     contract = build_contract(goal, config.gate.command, (settings.build_criterion() for settings in config.contract))
     brief = PlanningBrief(
@@ -59,11 +59,11 @@ async def plan_goal(options: Options, goal: str) -> GoalPlan:
         redactor = await to_thread.run_sync(build_redactor, config)
         journal = Journal(Path(scratch), SystemClock(), redactor)
         async with (
-            open_local_hands(around.repository, around.state.path, build_grant(config), redactor=redactor) as hands,
+            open_local_hands(project.repository, project.state.path, build_grant(config), redactor=redactor) as hands,
             ModelRouter(Path(), connect=partial(build_litellm_client, config)) as router,
         ):
-            workspace = await hands.open_workspace(CommitId(around.repository.read_head_commit()), "planning")
-            roles = build_roles(config, journal, router, ladder=RunTierGrants(lambda: config, journal))
+            workspace = await hands.open_workspace(CommitId(project.repository.read_head_commit()), "planning")
+            roles = build_roles(config, journal, router, tier_grants=RunTierGrants(lambda: config, journal))
             result = await roles.planner.plan_slice(brief, workspace)
         journal.close()
     if isinstance(result, Plan | Handoff):

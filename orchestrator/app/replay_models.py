@@ -62,7 +62,7 @@ class ReplayOptions:
 
 @asynccontextmanager
 async def open_reasker(
-    wishes: ReplayOptions,
+    replay_options: ReplayOptions,
     config: Config,
     flags: Any,  # noqa: ANN401
     state: RunState,
@@ -72,44 +72,46 @@ async def open_reasker(
     Raises:
         EnvironmentProblem: a model or its credentials are not there.
     """
-    role = wishes.only
-    if role is None or wishes.offline:
+    role = replay_options.only
+    if role is None or replay_options.offline:
         yield None
         return
-    asked = _on_model(config, role, wishes.model, flags)
+    changed_config = _replace_model(config, role, replay_options.model, flags)
     if not any(
-        settings.model for name, settings in iterate_configured_models(asked.roles) if name.partition(".")[0] == role
+        settings.model
+        for name, settings in iterate_configured_models(changed_config.roles)
+        if name.partition(".")[0] == role
     ):
         yield None
         return
-    async with ModelRouter(Path(), connect=partial(build_litellm_client, asked)) as router:
-        wanted = []
-        for name, _ in iterate_configured_models(asked.roles):
+    async with ModelRouter(Path(), connect=partial(build_litellm_client, changed_config)) as router:
+        role_names = []
+        for name, _ in iterate_configured_models(changed_config.roles):
             if name.partition(".")[0] == role:
-                wanted.append(name)
-        if problems := await find_model_problems(asked.roles, router, wanted):
+                role_names.append(name)
+        if problems := await find_model_problems(changed_config.roles, router, role_names):
             raise EnvironmentProblem("\n".join(problems))
         yield RoleReasker(
             role=role,
-            client=RateLimitedClient(router, ProviderRegistry(build_provider_rules(asked))),
-            settings=lambda request: get_model_settings(asked, state, request),
-            policy=build_retry_policy(asked),
-            budget=RunBudget(asked.budget),
+            client=RateLimitedClient(router, ProviderRegistry(build_provider_rules(changed_config))),
+            settings=lambda request: get_model_settings(changed_config, state, request),
+            policy=build_retry_policy(changed_config),
+            budget=RunBudget(changed_config.budget),
         )
 
 
-def _on_model(config: Config, role: Role, model: str, flags: Any) -> Config:  # noqa: ANN401
+def _replace_model(config: Config, role: Role, model: str, flags: Any) -> Config:  # noqa: ANN401
     """Return the configuration with another model for one role, at its usual provider unless the flags name another."""
     if not model:
         return config
     values = config.model_dump(mode="json", by_alias=True)
-    given = flags.get("roles", {}).get(role, {})
-    changed = {"model": model} | {key: given.get(key, "") for key in ("api_base", "api_key_env")}
+    role_flags = flags.get("roles", {}).get(role, {})
+    model_values = {"model": model} | {key: role_flags.get(key, "") for key in ("api_base", "api_key_env")}
     settings = values["roles"][role]
-    settings.update(changed)
+    settings.update(model_values)
     for variant in settings.get("variants", {}).values():
-        variant.update(changed)
+        variant.update(model_values)
     for lens in settings.get("lenses", {}).values():
-        for key in (*changed, "fallbacks"):
+        for key in (*model_values, "fallbacks"):
             lens.pop(key, None)
     return resolve_script_paths(Config.model_validate(values))

@@ -50,10 +50,10 @@ async def run_goal(options: Options, goal: str, watcher: RunWatcher | None = Non
 
 
 async def run_migration(
-    options: Options, recipe: Recipe, watcher: RunWatcher | None = None, asked: WorkFilter = EVERYTHING
+    options: Options, recipe: Recipe, watcher: RunWatcher | None = None, work_filter: WorkFilter = EVERYTHING
 ) -> RunExit:
     """Carry a migration to its end in this process; raises as `create_migration_run` does."""
-    return await work_on_run(await create_migration_run(options, recipe, asked), watcher)
+    return await work_on_run(await create_migration_run(options, recipe, work_filter), watcher)
 
 
 async def resume_run(options: Options, wanted: str | None, watcher: RunWatcher | None = None) -> RunExit:
@@ -63,51 +63,51 @@ async def resume_run(options: Options, wanted: str | None, watcher: RunWatcher |
         RunLocked: another process works on it.
         UsageProblem: as `prepare_resume` says.
     """
-    place, state = await to_thread.run_sync(prepare_resume, options, wanted)
-    if not needs_engine(place, state):
-        return RunExit(place.directory, state)
-    return await work_on_run(place, watcher)
+    location, state = await to_thread.run_sync(prepare_resume, options, wanted)
+    if not needs_engine(location, state):
+        return RunExit(location.directory, state)
+    return await work_on_run(location, watcher)
 
 
-async def work_on_run(place: RunLocation, watcher: RunWatcher | None = None) -> RunExit:
+async def work_on_run(location: RunLocation, watcher: RunWatcher | None = None) -> RunExit:
     """Work on a run until it ends or something stops it; why it stopped is the last thing recorded.
 
     Raises:
         RunLocked: another process works on it.
     """
-    async with open_run(place, watcher) as context:
+    async with open_run(location, watcher) as context:
         try:
-            await _note_repository(context)
+            await _record_repository_move(context)
             await settle_open_intents(context)
             context.on_recovered()
             await record_contract_change(context)
-            await _execute(context)
+            await _execute_unless_ended(context)
         except (OrchestrateError, GitError, OSError) as error:
             problem = convert_error(error)
             if problem is None:
                 raise
             if not isinstance(problem, JournalProblem | RunTakenOver):
                 await context.journal.append(RunPaused(reason=str(problem), exit=problem.exit_code))
-            return RunExit(place.directory, context.state, problem)
-        return RunExit(place.directory, context.state)
+            return RunExit(location.directory, context.state, problem)
+        return RunExit(location.directory, context.state)
 
 
-async def _note_repository(context: RunContext) -> None:
+async def _record_repository_move(context: RunContext) -> None:
     root = str(context.repository.root)
     if context.state.run.repository != root:
         await context.journal.append(RepositoryMoved(repository=root))
 
 
-async def _execute(context: RunContext) -> None:
+async def _execute_unless_ended(context: RunContext) -> None:
     if context.state.ended is None and not context.state.cancel_reason:
         await require_run_allowed(context)
-        await _until_cancelled(context)
+        await _execute_until_cancelled(context)
     if context.state.ended is None:
         await end_run(context, "cancelled", context.state.cancel_reason)
     await notify_run_ended(context)
 
 
-async def _until_cancelled(context: RunContext) -> None:
+async def _execute_until_cancelled(context: RunContext) -> None:
     """Execute the run until it ends or is cancelled; again if a task is retried just after the run gave up."""
     while context.state.ended is None and not context.state.cancel_reason:
         try:

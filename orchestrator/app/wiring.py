@@ -76,7 +76,7 @@ class RunWatcher(Protocol):
         ...
 
 
-def _as_it_is(forge: Forge) -> Forge:
+def _return_unchanged(forge: Forge) -> Forge:
     return forge
 
 
@@ -97,16 +97,16 @@ class RunOverrides:
     pace: ActionOrder = field(default_factory=ImmediateOrder)
     open_journal: Callable[[Path, Clock], Journal] = Journal
     prompts: PromptSource = SHIPPED_PROMPTS
-    wrap_forge: Callable[[Forge], Forge] = _as_it_is
+    wrap_forge: Callable[[Forge], Forge] = _return_unchanged
     deps: Path | None = None
 
 
-_USUAL = RunOverrides()
+_NO_OVERRIDES = RunOverrides()
 
 
 @asynccontextmanager
 async def open_run(
-    place: RunLocation, watcher: RunWatcher | None = None, means: RunOverrides = _USUAL
+    location: RunLocation, watcher: RunWatcher | None = None, overrides: RunOverrides = _NO_OVERRIDES
 ) -> AsyncIterator[RunContext]:
     """Open a run for this process; until it is closed no other process can record or land anything in it.
 
@@ -115,48 +115,52 @@ async def open_run(
         EnvironmentProblem: the state directory cannot be used.
     """
     async with AsyncExitStack() as stack:
-        lock = stack.enter_context(place.directory.hold_lock())
-        journal = await _journal(place, watcher, means, stack)
-        epoch = await _fence(place, journal)
-        await CommandConsumer(journal, place.directory.inbox).take_pending_commands()
+        lock = stack.enter_context(location.directory.hold_lock())
+        journal = await _open_journal(location, watcher, overrides, stack)
+        epoch = await _raise_fence(location, journal)
+        await CommandConsumer(journal, location.directory.inbox).take_pending_commands()
         live = LiveConfig(journal.state)
         lock.write_owner(live.current.run.lease_s)
-        recovered = await stack.enter_async_context(
-            run_notifications(live.current, journal, place.directory.journal, place.repository.root)
+        on_recovered = await stack.enter_async_context(
+            run_notifications(live.current, journal, location.directory.journal, location.repository.root)
         )
-        recipe = _recipe(journal.state)
-        allowed, hands, before = await _worlds(place, live.current, recipe, journal, stack, means.deps)
-        hooks = _hooks(place, live.current, journal, hands)
+        recipe = _load_recipe(journal.state)
+        grant, hands, before = await _open_environments(location, live.current, recipe, journal, stack, overrides.deps)
+        hooks = _build_hooks(location, live.current, journal, hands)
         yield RunContext(
-            directory=place.directory,
+            directory=location.directory,
             journal=journal,
             live=live,
             lock=lock,
             landing_fence=epoch,
-            repository=place.repository,
+            repository=location.repository,
             hands=hands,
-            gate=_gate(live.current, recipe, journal, hands, before),
+            gate=_build_gate(live.current, recipe, journal, hands, before),
             baseline_hands=before,
-            lend_hands=partial(_lending, place, live.current, allowed, journal),
-            canaries=None if recipe else _canaries(live.current, hands, journal),
-            forge=means.wrap_forge(await stack.enter_async_context(_forge(place, live.current, journal))),
-            roles=await _roles(place, live, journal, hooks, means, stack) if _asks(recipe) else None,
+            lend_hands=partial(_lend_hands, location, live.current, grant, journal),
+            canaries=None if recipe else _build_canary_runner(live.current, hands, journal),
+            forge=overrides.wrap_forge(
+                await stack.enter_async_context(_open_run_forge(location, live.current, journal))
+            ),
+            roles=await _open_roles(location, live, journal, hooks, overrides, stack)
+            if _needs_models(recipe)
+            else None,
             hooks=hooks,
-            on_recovered=recovered,
-            action_order=means.pace,
+            on_recovered=on_recovered,
+            action_order=overrides.pace,
             has_worker=partial(_has_worker, live.current),
         )
 
 
-def _recipe(state: RunState) -> Recipe | None:
+def _load_recipe(state: RunState) -> Recipe | None:
     """Return the recipe that the run goes on by; None for a goal."""
-    stands = state.requested_recipe or state.recipe
-    if stands:
-        return Recipe.model_validate(stands)
+    values = state.requested_recipe or state.recipe
+    if values:
+        return Recipe.model_validate(values)
     return None
 
 
-def _asks(recipe: Recipe | None) -> bool:
+def _needs_models(recipe: Recipe | None) -> bool:
     """Return True if the run calls models, as every goal does."""
     return recipe is None or recipe.needs_models
 
@@ -169,37 +173,39 @@ async def _has_worker(config: Config) -> bool:
         return not await find_model_problems(config.roles, router, ("worker",))
 
 
-def _gate(config: Config, recipe: Recipe | None, journal: Journal, hands: Hands, before: Hands | None) -> HarnessGate:
+def _build_gate(
+    config: Config, recipe: Recipe | None, journal: Journal, hands: Hands, before: Hands | None
+) -> HarnessGate:
     if recipe:
         checks = recipe.build_checks()
     else:
         checks = config.gate.build_checks()
-    base_runner = _runner(config, before, journal) if before else None
-    return HarnessGate(_runner(config, hands, journal), journal, checks, baseline_runner=base_runner)
+    base_runner = _build_check_runner(config, before, journal) if before else None
+    return HarnessGate(_build_check_runner(config, hands, journal), journal, checks, baseline_runner=base_runner)
 
 
-def _runner(config: Config, hands: Hands, journal: Journal) -> CheckRunner:
+def _build_check_runner(config: Config, hands: Hands, journal: Journal) -> CheckRunner:
     return CheckRunner(hands, journal, config.hands.output_mb * 1024 * 1024)
 
 
-def _canaries(config: Config, hands: Hands, journal: Journal) -> CanaryRunner | None:
+def _build_canary_runner(config: Config, hands: Hands, journal: Journal) -> CanaryRunner | None:
     checks = config.gate.build_checks()
     if checks:
-        return CanaryRunner(_runner(config, hands, journal), journal, checks[0])
+        return CanaryRunner(_build_check_runner(config, hands, journal), journal, checks[0])
     return None
 
 
-async def _journal(
-    place: RunLocation, watcher: RunWatcher | None, means: RunOverrides, stack: AsyncExitStack
+async def _open_journal(
+    location: RunLocation, watcher: RunWatcher | None, overrides: RunOverrides, stack: AsyncExitStack
 ) -> Journal:
     crash_point("engine.before-claim")
-    journal = await to_thread.run_sync(means.open_journal, place.directory.path, SystemClock())
+    journal = await to_thread.run_sync(overrides.open_journal, location.directory.path, SystemClock())
     crash_point("engine.after-claim")
     stack.callback(journal.close)
     if journal.state.started is not None:
         journal.redactor = await to_thread.run_sync(build_redactor, LiveConfig(journal.state).current)
     stack.callback(JournalMaintenance(journal).close)
-    journal.projections[STATUS_PROJECTION] = partial(render_status_json, journal=place.directory.journal)
+    journal.projections[STATUS_PROJECTION] = partial(render_status_json, journal=location.directory.journal)
     if watcher:
         journal.listeners.append(watcher.on_event_recorded)
         watcher.on_run_opened(journal.state)
@@ -207,11 +213,11 @@ async def _journal(
     return journal
 
 
-async def _fence(place: RunLocation, journal: Journal) -> LandingFence:
+async def _raise_fence(location: RunLocation, journal: Journal) -> LandingFence:
     """Raise the landing fence on refs that can be written; a git problem is recorded as the reason for the stop."""
     try:
-        await repair_refs(place.repository.git, journal)
-        return await raise_landing_fence(place.repository.git, journal)
+        await repair_refs(location.repository.git, journal)
+        return await raise_landing_fence(location.repository.git, journal)
     except GitError as error:
         problem = convert_error(error)
         if problem is None or isinstance(error, RefMoved):
@@ -220,8 +226,8 @@ async def _fence(place: RunLocation, journal: Journal) -> LandingFence:
         raise problem from error
 
 
-async def _worlds(
-    place: RunLocation,
+async def _open_environments(
+    location: RunLocation,
     config: Config,
     recipe: Recipe | None,
     journal: Journal,
@@ -231,20 +237,24 @@ async def _worlds(
     """Return the grant, the hands that work under it, and the baseline's hands if it has its own environment."""
     env = recipe.env if recipe else RecipeEnv()
     try:
-        await require_forge(place.repository, config)
+        await require_forge(location.repository, config)
         tools = list_needed_programs(recipe) if recipe else ()
-        allowed, hands = await _hands(place, config, select_environment(env, "after"), tools, journal, stack, deps)
+        grant, hands = await _open_environment(
+            location, config, select_environment(env, "after"), tools, journal, stack, deps
+        )
         if not env.has_two_environments:
-            return allowed, JournaledHands(hands, journal), None
-        _, before = await _hands(place, config, select_environment(env, "before"), tools, journal, stack, deps)
+            return grant, JournaledHands(hands, journal), None
+        _, before = await _open_environment(
+            location, config, select_environment(env, "before"), tools, journal, stack, deps
+        )
     except OrchestrateError as problem:
         await journal.append(RunPaused(reason=str(problem), exit=problem.exit_code))
         raise
-    return allowed, JournaledHands(hands, journal), JournaledHands(before, journal)
+    return grant, JournaledHands(hands, journal), JournaledHands(before, journal)
 
 
-async def _hands(
-    place: RunLocation,
+async def _open_environment(
+    location: RunLocation,
     config: Config,
     env: RecipeEnv,
     tools: Sequence[str],
@@ -255,79 +265,84 @@ async def _hands(
     async def record_notice(text: str) -> None:
         await journal.append(Noticed(level="info", text=text))
 
-    store, base = deps or place.state.path / DEPS_DIRECTORY, journal.state.run.base
-    until = stack.enter_context(ExitStack())
+    store, base = deps or location.state.path / DEPS_DIRECTORY, journal.state.run.base
+    lent_until_end = stack.enter_context(ExitStack())
     entries = (*config.env.deps, *env.deps)
-    here = (place.repository, place.state.path, store, base, record_notice, until)
-    allowed = await run_setup_commands(
-        await install_dependencies(build_grant(config, env, tools), entries, *here), env, *here
+    installation = (location.repository, location.state.path, store, base, record_notice, lent_until_end)
+    grant = await run_setup_commands(
+        await install_dependencies(build_grant(config, env, tools), entries, *installation), env, *installation
     )
-    hands = await stack.enter_async_context(_opened(place, config, allowed, journal))
+    hands = await stack.enter_async_context(_open_hands(location, config, grant, journal))
     if hands.refusal_reason:
         raise EnvironmentProblem(hands.refusal_reason)
     for notice in hands.notices:
         await journal.append(Noticed(level="warning", text=notice))
-    return allowed, hands
+    return grant, hands
 
 
-def _opened(
-    place: RunLocation, config: Config, allowed: SandboxGrant, journal: Journal
+def _open_hands(
+    location: RunLocation, config: Config, grant: SandboxGrant, journal: Journal
 ) -> AbstractAsyncContextManager[LocalHands]:
     slots = config.hands.slots or None
-    return open_local_hands(place.repository, place.state.path, allowed, slots=slots, redactor=journal.redactor)
+    return open_local_hands(location.repository, location.state.path, grant, slots=slots, redactor=journal.redactor)
 
 
 @asynccontextmanager
-async def _lending(
-    place: RunLocation, config: Config, allowed: SandboxGrant, journal: Journal, directories: Sequence[Path]
+async def _lend_hands(
+    location: RunLocation, config: Config, grant: SandboxGrant, journal: Journal, directories: Sequence[Path]
 ) -> AsyncIterator[Hands]:
     """Open hands like the run's own that see these directories of the host as well."""
-    given = (GrantedFolder(path=str(directory), origin="orchestrate itself") for directory in directories)
-    more = allowed.model_copy(update={"read_only": (*allowed.read_only, *given)})
-    async with _opened(place, config, more, journal) as hands:
+    folders = (GrantedFolder(path=str(directory), origin="orchestrate itself") for directory in directories)
+    wider_grant = grant.model_copy(update={"read_only": (*grant.read_only, *folders)})
+    async with _open_hands(location, config, wider_grant, journal) as hands:
         yield JournaledHands(hands, journal)
 
 
-def _hooks(place: RunLocation, config: Config, journal: Journal, hands: Hands) -> Hooks:
+def _build_hooks(location: RunLocation, config: Config, journal: Journal, hands: Hands) -> Hooks:
     if not config.hooks:
         return NO_HOOKS
-    return HookRunner(config.hooks, journal, hands, place.repository.git, place.repository.root)
+    return HookRunner(config.hooks, journal, hands, location.repository.git, location.repository.root)
 
 
-def _forge(place: RunLocation, config: Config, journal: Journal) -> AbstractAsyncContextManager[Forge]:
+def _open_run_forge(location: RunLocation, config: Config, journal: Journal) -> AbstractAsyncContextManager[Forge]:
     async def record_notice(text: str) -> None:
         await journal.append(Noticed(level="info", text=text))
 
-    return open_forge(place.repository, place.state.path / "prs", config, journal.state, record_notice)
+    return open_forge(location.repository, location.state.path / "prs", config, journal.state, record_notice)
 
 
-async def _roles(
-    place: RunLocation, live: LiveConfig, journal: Journal, hooks: Hooks, means: RunOverrides, stack: AsyncExitStack
+async def _open_roles(
+    location: RunLocation,
+    live: LiveConfig,
+    journal: Journal,
+    hooks: Hooks,
+    overrides: RunOverrides,
+    stack: AsyncExitStack,
 ) -> ModelRoles:
-    config, ladder = live.current, RunTierGrants(lambda: live.current, journal)
-    if means.client is not None:
-        asker = ModelCaller(
-            means.client,
+    config, tier_grants = live.current, RunTierGrants(lambda: live.current, journal)
+    if overrides.client is not None:
+        caller = ModelCaller(
+            overrides.client,
             journal,
             build_retry_policy(config),
             RunBudget(config.budget),
             ProviderRegistry(UNLIMITED_RULES),
         )
-        return ModelRoles(RoleSurroundings(config, journal, asker, hooks, means.prompts, ladder))
+        return ModelRoles(RoleSurroundings(config, journal, caller, hooks, overrides.prompts, tier_grants))
     connect = partial(build_litellm_client, config)
     router = await stack.enter_async_context(
-        ModelRouter(place.directory.path, count_model_replies(journal.state), connect)
+        ModelRouter(location.directory.path, count_model_replies(journal.state), connect)
     )
-    if pauses := tuple(_pauses(journal.state)):
+    if pauses := tuple(_list_provider_pauses(journal.state)):
         await journal.append(*pauses)
-    return build_roles(config, journal, router, hooks, lambda: live.current.budget, ladder)
+    return build_roles(config, journal, router, hooks, lambda: live.current.budget, tier_grants)
 
 
-def _pauses(state: RunState) -> Iterator[Noticed]:
+def _list_provider_pauses(state: RunState) -> Iterator[Noticed]:
     """Yield a notice for each pause that a provider asked for in an earlier process and that still holds."""
-    for pool, until in state.provider_pauses.items():
-        if until > SystemClock().now():
-            when = f"{until.astimezone():%Y-%m-%d %H:%M:%S %z}"
+    for pool, lent_until_end in state.provider_pauses.items():
+        if lent_until_end > SystemClock().now():
+            when = f"{lent_until_end.astimezone():%Y-%m-%d %H:%M:%S %z}"
             yield Noticed(level="info", text=f"{pool} asked not to be called before {when}")
 
 
@@ -337,15 +352,15 @@ def build_roles(
     router: ModelRouter,
     hooks: Hooks = NO_HOOKS,
     budgets: Callable[[], BudgetSettings] | None = None,
-    ladder: TierGrants = DEFAULT_TIER_GRANTS,
+    tier_grants: TierGrants = DEFAULT_TIER_GRANTS,
 ) -> ModelRoles:
     """Return the three roles on the configured models.
 
     `budgets` returns the current limits, where they may change during the run.
     """
     providers = ProviderRegistry(build_provider_rules(config), ledger.state.provider_pauses)
-    asker = ModelCaller(router, ledger, build_retry_policy(config), RunBudget(config.budget, budgets), providers)
-    return ModelRoles(RoleSurroundings(config, ledger, asker, hooks, tier_grants=ladder))
+    caller = ModelCaller(router, ledger, build_retry_policy(config), RunBudget(config.budget, budgets), providers)
+    return ModelRoles(RoleSurroundings(config, ledger, caller, hooks, tier_grants=tier_grants))
 
 
 def count_model_replies(state: RunState) -> Mapping[str, Mapping[tuple[Role, TaskId], int]]:

@@ -80,7 +80,7 @@ class CiJob:
         return self.shelf.git
 
 
-async def claim_key(options: Options, wish: JobRequest) -> CiJob:
+async def claim_key(options: Options, request: JobRequest) -> CiJob:
     """Take the key for this job.
 
     Raises:
@@ -89,50 +89,52 @@ async def claim_key(options: Options, wish: JobRequest) -> CiJob:
         LimitReached: as many jobs as may have had it.
         EnvironmentProblem: the remote cannot be reached.
     """
-    around = await to_thread.run_sync(load_project_context, options)
-    git = around.repository.git
-    if wish.remote:
-        await check_remote(git, wish.remote)
+    project = await to_thread.run_sync(load_project_context, options)
+    git = project.repository.git
+    if request.remote:
+        await check_remote(git, request.remote)
     else:
-        await to_thread.run_sync(partial(wish.handover.mkdir, parents=True, exist_ok=True))
-    with limit_remote_wait(wish.remote):
-        if wish.key:
-            key = check_key(wish.key)
+        await to_thread.run_sync(partial(request.handover.mkdir, parents=True, exist_ok=True))
+    with limit_remote_wait(request.remote):
+        if request.key:
+            key = check_key(request.key)
         else:
-            key = await find_key(git, wish.remote, wish.wanted)
-        shelf = RemoteState(git, wish.remote, key)
-        found = await shelf.fetch_lease_record()
+            key = await find_key(git, request.remote, request.wanted)
+        shelf = RemoteState(git, request.remote, key)
+        current = await shelf.fetch_lease_record()
     now = datetime.now(UTC)
-    if wish.is_anew:
-        before = LeaseRecord(key=shelf.key, lease=found.lease)
+    if request.is_anew:
+        previous = LeaseRecord(key=shelf.key, lease=current.lease)
     else:
-        before = found
-    _require_asked(before, wish)
-    ticket = claim_lease(before, create_lease(wish.holder, now, wish.stale_s), now, wish.max_hops)
-    job = CiJob(_with_push(options, wish, around.config), wish, shelf, ticket, found.release_lease())
-    await _put(job, ticket)
+        previous = current
+    _require_work(previous, request)
+    ticket = claim_lease(previous, create_lease(request.holder, now, request.stale_s), now, request.max_hops)
+    job = CiJob(_add_push_target(options, request, project.config), request, shelf, ticket, current.release_lease())
+    await _push_lease(job, ticket)
     return job
 
 
-def _require_asked(ticket: LeaseRecord, wish: JobRequest) -> None:
+def _require_work(ticket: LeaseRecord, request: JobRequest) -> None:
     """Refuse a job that has nothing to do, or whose key carries on another run."""
-    if wish.wanted and not ((ticket.run or "").startswith(wish.wanted) or (ticket.run or "").endswith(wish.wanted)):
-        raise UsageProblem(f"key {ticket.key} carries on run {ticket.run or 'none yet'}, not {wish.wanted!r}")
-    if ticket.run is None and not (wish.goal or wish.recipe):
+    if request.wanted and not (
+        (ticket.run or "").startswith(request.wanted) or (ticket.run or "").endswith(request.wanted)
+    ):
+        raise UsageProblem(f"key {ticket.key} carries on run {ticket.run or 'none yet'}, not {request.wanted!r}")
+    if ticket.run is None and not (request.goal or request.recipe):
         raise UsageProblem(f"key {ticket.key} has no run to go on with: say what to begin, a GOAL or --recipe FILE")
 
 
-def _with_push(options: Options, wish: JobRequest, config: Config) -> Options:
+def _add_push_target(options: Options, request: JobRequest, config: Config) -> Options:
     """Return the options with the PR branch pushed to where the state is: the job's machine is thrown away.
 
     A job that hands over reaches nothing: its pull requests are asked for by the one that it hands over to.
     """
-    apart = {"push": "", "forge": "local", "checks_wait_s": 0, "merge": "never"}
-    return _flagged(options, {"pr": {"push": config.pr.push or wish.remote} if wish.remote else apart})
+    no_publishing = {"push": "", "forge": "local", "checks_wait_s": 0, "merge": "never"}
+    return _add_flags(options, {"pr": {"push": config.pr.push or request.remote} if request.remote else no_publishing})
 
 
-def _flagged(options: Options, more: Mapping[str, Any]) -> Options:
-    return Options(options.repository, merge_settings(options.flags, more), options.read_only, options.trust_project)
+def _add_flags(options: Options, flags: Mapping[str, Any]) -> Options:
+    return Options(options.repository, merge_settings(options.flags, flags), options.read_only, options.trust_project)
 
 
 async def start_or_resume_run(job: CiJob) -> tuple[RunLocation, RunState]:
@@ -142,38 +144,38 @@ async def start_or_resume_run(job: CiJob) -> tuple[RunLocation, RunState]:
         OrchestrateError: it cannot be.
     """
     if job.ticket.run is None:
-        return await _begin(job)
+        return await _begin_run(job)
     if job.shelf.tips.get(get_journal_ref(job.ticket.run)) is None:
         raise UsageProblem(
             f"the state of run {job.ticket.run}, which key {job.ticket.key} carries on, is gone: there is no "
             f"{get_journal_ref(job.ticket.run)}; begin anew with --restart"
         )
-    return await _take_in(job, job.ticket.run)
+    return await _import_key_run(job, job.ticket.run)
 
 
-async def _begin(job: CiJob) -> tuple[RunLocation, RunState]:
-    options, wish = job.options, job.request
-    if wish.limit_s:
-        options = _flagged(options, {"run": {"time_limit_s": wish.limit_s}})
-        job.until_s = wish.limit_s
-    if wish.recipe is not None:
-        with locate_problems(wish.recipe):
-            place = await create_migration_run(
-                options, await to_thread.run_sync(load_trusted_recipe, options, wish.recipe)
+async def _begin_run(job: CiJob) -> tuple[RunLocation, RunState]:
+    options, request = job.options, job.request
+    if request.limit_s:
+        options = _add_flags(options, {"run": {"time_limit_s": request.limit_s}})
+        job.until_s = request.limit_s
+    if request.recipe is not None:
+        with locate_problems(request.recipe):
+            location = await create_migration_run(
+                options, await to_thread.run_sync(load_trusted_recipe, options, request.recipe)
             )
     else:
-        place = await create_goal_run(options, wish.goal)
-    return place, await to_thread.run_sync(read_state, place.directory.journal)
+        location = await create_goal_run(options, request.goal)
+    return location, await to_thread.run_sync(read_state, location.directory.journal)
 
 
-async def _take_in(job: CiJob, run: str) -> tuple[RunLocation, RunState]:
+async def _import_key_run(job: CiJob, run: str) -> tuple[RunLocation, RunState]:
     """Import the run, which keeps its settings but for this job's own and those that the job was given."""
-    own = (await to_thread.run_sync(load_project_context, job.options)).config
-    await _complete(job, run)
+    own_config = (await to_thread.run_sync(load_project_context, job.options)).config
+    await _fetch_missing_commits(job, run)
     with suppress(
         LocalRunAhead
     ):  # a job died here after it had last left the state: what it recorded since is not lost
-        await import_run_archive(job.options, None, run, own=own, trust_recipe=True)
+        await import_run_archive(job.options, None, run, own=own_config, trust_recipe=True)
     _, state = await to_thread.run_sync(find_run, job.options, run)
     if job.request.goal and job.request.goal != state.run.goal:
         raise UsageProblem(
@@ -185,36 +187,36 @@ async def _take_in(job: CiJob, run: str) -> tuple[RunLocation, RunState]:
         if key != "contract":
             flags[key] = value
     if job.options.read_only:
-        flags = merge_settings(flags, {"hands": {"read_only": list(own.hands.read_only)}})
-    flags = merge_settings(flags, {"run": {"time_limit_s": _limit(job, state, own)}})
+        flags = merge_settings(flags, {"hands": {"read_only": list(own_config.hands.read_only)}})
+    flags = merge_settings(flags, {"run": {"time_limit_s": _compute_time_limit(job, state, own_config)}})
     return await to_thread.run_sync(prepare_resume, Options(job.options.repository, flags), run)
 
 
-def _limit(job: CiJob, state: RunState, own: Config) -> float:
+def _compute_time_limit(job: CiJob, state: RunState, own_config: Config) -> float:
     """Return the time limit of a resumed run, in seconds over all its jobs; a recipe only ever lowers it."""
     if job.request.limit_s:
         job.until_s = state.wall_s + job.request.limit_s
     recipe = Recipe.model_validate(state.recipe) if state.recipe else None
-    return choose_lower_limit(job.until_s or own.run.time_limit_s, recipe.stop.wall_s if recipe else 0)
+    return choose_lower_limit(job.until_s or own_config.run.time_limit_s, recipe.stop.wall_s if recipe else 0)
 
 
-async def _complete(job: CiJob, run: str) -> None:
+async def _fetch_missing_commits(job: CiJob, run: str) -> None:
     """Fetch older commits that the run rests on; a job's clone often has only the newest one."""
-    lacking = await archive_ref.find_missing_commits(job.git, run)
-    if lacking and job.request.remote:
+    missing = await archive_ref.find_missing_commits(job.git, run)
+    if missing and job.request.remote:
         with (
             suppress(GitError),
             limit_remote_wait(job.request.remote),
         ):  # if that fails, the import tells what is missing
-            await fetch_commits(job.git, job.request.remote, lacking)
+            await fetch_commits(job.git, job.request.remote, missing)
 
 
-async def save_run_state(job: CiJob, place: RunLocation, end: JobResult | None = None, summary: str = "") -> None:
+async def save_run_state(job: CiJob, location: RunLocation, end: JobResult | None = None, summary: str = "") -> None:
     """Save the run's state for the next job, also while an engine works on it; at the job's end release the key.
 
     Args:
         job: this job.
-        place: the run.
+        location: the run.
         end: how the job ended, None while it works.
         summary: the run's summary as Markdown, for a handover.
 
@@ -223,30 +225,32 @@ async def save_run_state(job: CiJob, place: RunLocation, end: JobResult | None =
         EnvironmentProblem: it cannot be exported, or the remote cannot be reached.
     """
     if not job.request.remote:
-        await keep_pull_request_refs(job.git, await to_thread.run_sync(read_state, place.directory.journal))
-    with open_session(place.state.path) as scratch:
+        await keep_pull_request_refs(job.git, await to_thread.run_sync(read_state, location.directory.journal))
+    with open_session(location.state.path) as scratch:
         if job.request.remote:
             archive = scratch / ARCHIVE_FILE
         else:
             archive = job.request.handover / ARCHIVE_FILE
-        told = (await export_run(place.repository.git, place.directory, archive, scratch)).manifest
-        ticket = job.ticket.update_run(told.run, told.events, is_ended=told.is_ended)
+        manifest = (await export_run(location.repository.git, location.directory, archive, scratch)).manifest
+        ticket = job.ticket.update_run(manifest.run, manifest.events, is_ended=manifest.is_ended)
         if end:
             ticket = ticket.release_lease()
         else:
             ticket = ticket.renew_lease(datetime.now(UTC), job.request.stale_s)
         if job.request.remote:
             with limit_remote_wait(job.request.remote):
-                await push_run_state(job.shelf, ticket, told, archive, scratch)
+                await push_run_state(job.shelf, ticket, manifest, archive, scratch)
         else:
-            await _hand_over(job, place, ticket.release_lease(), end, summary)
+            await _write_handover(job, location, ticket.release_lease(), end, summary)
     job.ticket = ticket
 
 
-async def _hand_over(job: CiJob, place: RunLocation, ticket: LeaseRecord, end: JobResult | None, summary: str) -> None:
+async def _write_handover(
+    job: CiJob, location: RunLocation, ticket: LeaseRecord, end: JobResult | None, summary: str
+) -> None:
     handover = Handover(ticket=ticket, tips=job.shelf.tips)
     if end is not None:
-        state = await to_thread.run_sync(read_state, place.directory.journal)
+        state = await to_thread.run_sync(read_state, location.directory.journal)
         handover = Handover(
             ticket=ticket,
             tips=job.shelf.tips,
@@ -267,7 +271,7 @@ async def send_heartbeat(job: CiJob) -> None:
         StateSuperseded: another job has taken the key.
         EnvironmentProblem: the remote cannot be reached.
     """
-    await _put(job, job.ticket.renew_lease(datetime.now(UTC), job.request.stale_s))
+    await _push_lease(job, job.ticket.renew_lease(datetime.now(UTC), job.request.stale_s))
 
 
 async def release_key(job: CiJob) -> None:
@@ -276,10 +280,10 @@ async def release_key(job: CiJob) -> None:
     Raises:
         EnvironmentProblem: the remote cannot be reached.
     """
-    await _put(job, job.previous_ticket)
+    await _push_lease(job, job.previous_ticket)
 
 
-async def _put(job: CiJob, ticket: LeaseRecord) -> None:
+async def _push_lease(job: CiJob, ticket: LeaseRecord) -> None:
     if job.request.remote:
         with limit_remote_wait(job.request.remote):
             await job.shelf.push_state(ticket)

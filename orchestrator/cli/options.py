@@ -33,7 +33,7 @@ class Duration(click.ParamType[float]):
         return hours * 3600 + minutes * 60 + seconds
 
 
-def _together(*options: Callable[[F], F]) -> Callable[[F], F]:
+def _combine_options(*options: Callable[[F], F]) -> Callable[[F], F]:
     def apply_options(function: F) -> F:
         for option in reversed(options):
             function = option(function)
@@ -42,7 +42,7 @@ def _together(*options: Callable[[F], F]) -> Callable[[F], F]:
     return apply_options
 
 
-repository_options = _together(
+repository_options = _combine_options(
     click.option(
         "--repo",
         type=click.Path(path_type=Path, file_okay=False),
@@ -52,11 +52,11 @@ repository_options = _together(
     click.option("--state", default="", metavar="DIR", help="Where journals and worktrees live."),
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object on standard output.")
-config_options = _together(
+config_options = _combine_options(
     click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Any key of config.toml."),
     click.option("--trust-project", is_flag=True, help="Let orchestrate.toml set models, budgets and [hands]."),
 )
-contract_options = _together(
+contract_options = _combine_options(
     click.option(
         "--criterion",
         "criteria",
@@ -81,7 +81,7 @@ no_sandbox_option = click.option(
     is_flag=True,
     help="Run commands with no sandbox: as you, with your files and your network. For this run only; refused in CI.",
 )
-engine_limit_options = _together(
+engine_limit_options = _combine_options(
     click.option("--read-only", multiple=True, metavar="DIR", help="Bind a tool chain's directory into the sandbox."),
     click.option("--time-limit", type=Duration(), metavar="5h30m", help="Stop resumably after this time."),
 )
@@ -110,25 +110,25 @@ def add_criteria(texts: tuple[str, ...], commands: tuple[str, ...], into: dict[s
     Their ids are `c1`, `c2`, … unless the text begins with an id, and `must-1`, `must-2`, …
     """
     if texts or commands:
-        asked = []
+        criteria = []
         for number, text in enumerate(texts, start=1):
             name, words = split_criterion(text)
-            asked.append({"id": name or f"c{number}", "text": words})
+            criteria.append({"id": name or f"c{number}", "text": words})
         musts = []
         for number, line in enumerate(commands, start=1):
             musts.append({"id": f"must-{number}", "command": line})
-        into["contract"] = [*into.get("contract", ()), *asked, *musts]
+        into["contract"] = [*into.get("contract", ()), *criteria, *musts]
 
 
-def disable_sandbox(into: dict[str, Any], wish: bool) -> None:
+def disable_sandbox(into: dict[str, Any], is_given: bool) -> None:
     """Switch the sandbox off if `--unsafe-no-sandbox` was given."""
-    if wish:
+    if is_given:
         set_nested_value(into, ("hands", "without_sandbox"), True)
 
 
-def disable_cache(into: dict[str, Any], wish: bool) -> None:
+def disable_cache(into: dict[str, Any], is_given: bool) -> None:
     """Switch the cache of steps off if `--no-cache` was given."""
-    if wish:
+    if is_given:
         set_nested_value(into, ("migrate", "cache"), False)
 
 

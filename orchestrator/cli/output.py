@@ -31,14 +31,14 @@ def print_object(value: Any) -> None:  # noqa: ANN401
 
 def format_json(value: Any, indent: int | None = None) -> str:  # noqa: ANN401
     """Return a value as JSON in which invisible characters are escaped."""
-    return _UNUSUAL.sub(_escaped, json.dumps(value, ensure_ascii=False, indent=indent))
+    return _UNUSUAL.sub(_escape_character, json.dumps(value, ensure_ascii=False, indent=indent))
 
 
-def _escaped(match: re.Match[str]) -> str:
+def _escape_character(match: re.Match[str]) -> str:
     if unicodedata.category(match[0]) not in {"Cc", "Cf", "Cs"}:
         return match[0]
     units = match[0].encode("utf-16-be", "surrogatepass")
-    return "".join(f"\\u{units[at : at + 2].hex()}" for at in range(0, len(units), 2))
+    return "".join(f"\\u{units[start : start + 2].hex()}" for start in range(0, len(units), 2))
 
 
 def print_lines(lines: Iterable[str]) -> None:
@@ -48,7 +48,7 @@ def print_lines(lines: Iterable[str]) -> None:
 
 def print_message(text: str) -> None:
     """Print a line for a person on standard error, redacted: an error may quote a secret."""
-    click.echo(strip_controls(_redactor().redact_text(text)), err=True)
+    click.echo(strip_controls(_load_redactor().redact_text(text)), err=True)
 
 
 def print_crash(_kind: type[BaseException], error: BaseException, _trace: TracebackType | None) -> None:
@@ -57,7 +57,7 @@ def print_crash(_kind: type[BaseException], error: BaseException, _trace: Traceb
 
 
 @cache
-def _redactor() -> "Redactor":
+def _load_redactor() -> "Redactor":
     from orchestrator.redact.redactor import Redactor  # most verbs have nothing to say
     from orchestrator.redact.secret_sources import collect_secrets
 
@@ -71,14 +71,14 @@ def print_alarm(text: str, *, err: bool = True) -> None:
 
 def convert_to_user_error(error: Exception) -> OrchestrateError | None:
     """Return an error as the user is to see it; None for an unforeseen one."""
-    ours = convert_error(error)
-    if ours is None and isinstance(error, OSError):
+    problem = convert_error(error)
+    if problem is None and isinstance(error, OSError):
         if error.filename:
-            place = f"{error.filename}: "
+            prefix = f"{error.filename}: "
         else:
-            place = ""
-        return EnvironmentProblem(f"{place}{error.strerror or error}")
-    return ours
+            prefix = ""
+        return EnvironmentProblem(f"{prefix}{error.strerror or error}")
+    return problem
 
 
 class CommandOutput:

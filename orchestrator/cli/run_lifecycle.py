@@ -28,22 +28,22 @@ def run_with_engine(begin: RunOpener, as_json: bool, where: str, detach: bool = 
     """
     try:
         with print_failure_as_json(as_json):
-            place, state = begin()
-            _warn(state)
-            if needs_engine(place, state):
+            location, state = begin()
+            _warn_of_no_sandbox(state)
+            if needs_engine(location, state):
                 if detach:
-                    return _in_background(place, as_json, where)
-                state = follow_engine(place)
-    except Detached as hung_up:
-        if hung_up.has_terminal:
-            print_message(_goes_on(hung_up.place, where))
+                    return _start_in_background(location, as_json, where)
+                state = follow_engine(location)
+    except Detached as detached:
+        if detached.has_terminal:
+            print_message(_format_background_notice(detached.location, where))
         return 0
     print_message("")
-    _warn(state)
+    _warn_of_no_sandbox(state)
     for text in render_summary_lines(state, where):
         print_message(text)
     if as_json:
-        print_object(build_run_result(state, place.directory.journal).as_object())
+        print_object(build_run_result(state, location.directory.journal).as_object())
     end = state.ended or state.paused
     if end:
         return end.exit
@@ -62,24 +62,25 @@ def print_failure_as_json(as_json: bool) -> Iterator[None]:
         raise
 
 
-def _warn(state: RunState) -> None:
+def _warn_of_no_sandbox(state: RunState) -> None:
     if state.is_unsafe:
         print_alarm(UNSAFE_BANNER)
 
 
-def _in_background(place: RunLocation, as_json: bool, where: str) -> int:
-    start_background_engine(place)
+def _start_in_background(location: RunLocation, as_json: bool, where: str) -> int:
+    start_background_engine(location)
     if as_json:
-        names = {"run": place.directory.run, "journal": str(place.directory.journal)}
+        names = {"run": location.directory.run, "journal": str(location.directory.journal)}
         print_object({"schema": "orchestrate.started/1", "outcome": "started", **names})
     else:
-        click.echo(place.directory.run)
-    print_message(_goes_on(place, where))
+        click.echo(location.directory.run)
+    print_message(_format_background_notice(location, where))
     return 0
 
 
-def _goes_on(place: RunLocation, where: str) -> str:
-    return f"run {place.directory.run} goes on in the background; see: orchestrate status {place.directory.run}{where}"
+def _format_background_notice(location: RunLocation, where: str) -> str:
+    run = location.directory.run
+    return f"run {run} goes on in the background; see: orchestrate status {run}{where}"
 
 
 def exit_with(code: int) -> None:

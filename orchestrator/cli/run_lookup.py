@@ -26,10 +26,10 @@ def find_checkout_root(path: Path) -> Path:
 
 def find_state_directory(repository: Path, state: str) -> StateDirectory:
     """Return the directory with the runs of a repository; `state` is the value of --state."""
-    return StateDirectory.open_for(find_checkout_root(repository), state or _configured(os.environ))
+    return StateDirectory.open_for(find_checkout_root(repository), state or _read_configured_state(os.environ))
 
 
-def _configured(environ: Mapping[str, str]) -> str:
+def _read_configured_state(environ: Mapping[str, str]) -> str:
     """Return the state directory of the environment or the user's file.
 
     The configuration is only loaded if there is such a file.
@@ -50,7 +50,7 @@ def has_live_engine(directory: RunDirectory) -> bool:
 def format_location_options(repo: Path, state: str) -> str:
     """Return the options that name a repository and a state directory, if they are not the usual ones."""
     if repo != Path():
-        at = f" --repo {shlex.quote(str(repo))}"
+        options = f" --repo {shlex.quote(str(repo))}"
     else:
-        at = ""
-    return at + (f" --state {shlex.quote(state)}" if state else "")
+        options = ""
+    return options + (f" --state {shlex.quote(state)}" if state else "")

@@ -18,8 +18,8 @@ async def build_inventory(options: Options, recipe: Recipe) -> PlanReport:
         NothingToMigrate: no file in scope has a site.
         EnvironmentProblem: it takes a sandbox or a program that this host does not have.
     """
-    around = await to_thread.run_sync(load_project_context, options)
-    base, events = await discover_migration(around, recipe)
+    project = await to_thread.run_sync(load_project_context, options)
+    base, events = await discover_migration(project, recipe)
     return PlanReport(
         recipe=recipe,
         base=base,

@@ -24,7 +24,7 @@ _URLS = 3
 
 
 async def find_previous_run_notice(
-    around: ProjectContext, recipe: Recipe, base: CommitId, events: Sequence[Event]
+    project: ProjectContext, recipe: Recipe, base: CommitId, events: Sequence[Event]
 ) -> tuple[Noticed, ...]:
     """Return a notice of the newest earlier run whose branch has files that are to be done again, if there is one.
 
@@ -32,25 +32,25 @@ async def find_previous_run_notice(
     landed, is passed over.
 
     Args:
-        around: the repository and where its runs lie.
+        project: the repository and where its runs lie.
         recipe: what is to be carried out.
         base: the commit to start from.
         events: what such a run begins with.
     """
-    to_do = set(_to_do(events))
-    branches = await list_refs(around.repository.git, "refs/heads/")
-    for run in reversed(around.state.list_runs()[-_RUNS:]):
-        state = await to_thread.run_sync(_read, run, recipe.migration.id)
+    pending = set(_list_pending_files(events))
+    branches = await list_refs(project.repository.git, "refs/heads/")
+    for run in reversed(project.state.list_runs()[-_RUNS:]):
+        state = await to_thread.run_sync(_read_open_run, run, recipe.migration.id)
         if state is None or f"refs/heads/{state.run.branch}" not in branches:
             continue
-        again = sum((file.path, file.base) in to_do for file in state.files.values() if file.landed)
-        if again:
-            text, code = _told(state, base, again), NoticeCode.EARLIER_RUN
+        repeated = sum((file.path, file.base) in pending for file in state.files.values() if file.landed)
+        if repeated:
+            text, code = _describe_run(state, base, repeated), NoticeCode.EARLIER_RUN
             return (Noticed(level="warning", text=text, code=code, subject=state.run.run),)
     return ()
 
 
-def _to_do(events: Iterable[Event]) -> Iterator[tuple[str, str]]:
+def _list_pending_files(events: Iterable[Event]) -> Iterator[tuple[str, str]]:
     """Return path and blob of the files that are to be done."""
     events = list(events)
     skipped = set()
@@ -61,11 +61,11 @@ def _to_do(events: Iterable[Event]) -> Iterator[tuple[str, str]]:
     return ((file.path, file.blob) for file in files if file.path not in skipped)
 
 
-def _read(run: RunDirectory, migration: str) -> RunState | None:
+def _read_open_run(run: RunDirectory, migration: str) -> RunState | None:
     """Return the state of a run of this migration that is under way or has published; None for any other. Blocks."""
     with suppress(OrchestrateError), closing(EventReader.open_reader(run.journal)) as reader:
         first = next(iter(reader.read_events(until=1)), None)
-        if first is None or not isinstance(first.event, RunStarted) or _id(first.event) != migration:
+        if first is None or not isinstance(first.event, RunStarted) or _get_migration_id(first.event) != migration:
             return None
         state = derive_whole_state(reader).state
         if state.ended is None or state.pr is not None or state.prs:
@@ -74,13 +74,13 @@ def _read(run: RunDirectory, migration: str) -> RunState | None:
     return None
 
 
-def _id(started: RunStarted) -> str:
+def _get_migration_id(started: RunStarted) -> str:
     return str((started.recipe or {}).get("migration", {}).get("id", ""))
 
 
-def _told(state: RunState, base: CommitId, again: int) -> str:
-    run, opened = state.run, [*state.prs.values()] or [one for one in (state.pr,) if one is not None]
-    urls = [one.url for one in opened if one.url]
+def _describe_run(state: RunState, base: CommitId, repeated: int) -> str:
+    run, opened = state.run, [*state.prs.values()] or [pr for pr in (state.pr,) if pr is not None]
+    urls = [pr.url for pr in opened if pr.url]
     if len(urls) > _URLS:
         more = f" and {len(urls) - _URLS} more"
     else:
@@ -90,11 +90,11 @@ def _told(state: RunState, base: CommitId, again: int) -> str:
     else:
         shown = ""
     if state.ended is None:
-        mend = f"go on with that one instead: orchestrate migrate resume {run.run}"
+        advice = f"go on with that one instead: orchestrate migrate resume {run.run}"
     else:
-        mend = "merge that first, or delete the branch if nobody wants it"
+        advice = "merge that first, or delete the branch if nobody wants it"
     return (
-        f"an earlier run of this migration, {run.run}, has landed {again} of these files on {run.branch}{shown}, "
+        f"an earlier run of this migration, {run.run}, has landed {repeated} of these files on {run.branch}{shown}, "
         f"and commit {base[:12]} does not have them: a further run does them again and proposes them a second time; "
-        f"{mend}"
+        f"{advice}"
     )

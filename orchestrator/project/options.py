@@ -129,10 +129,10 @@ def resolve_script_paths(config: Config) -> Config:
 def build_grant(config: Config, recipe: RecipeEnv | None = None, programs: Sequence[str] = ()) -> SandboxGrant:
     """Return what the user allows in the sandbox, by the configuration, the recipe and our own programs."""
     hands, extra = config.hands, recipe or RecipeEnv()
-    given = [GrantedFolder(path=path) for path in hands.read_only]
-    given += [GrantedFolder(path=path, origin="env.read_only of the recipe") for path in extra.read_only]
+    folders = [GrantedFolder(path=path) for path in hands.read_only]
+    folders += [GrantedFolder(path=path, origin="env.read_only of the recipe") for path in extra.read_only]
     return SandboxGrant(
-        read_only=tuple(given),
+        read_only=tuple(folders),
         programs=tuple(programs),
         share=(*config.env.share, *extra.share),
         env={**config.env.vars, **extra.vars},
@@ -184,10 +184,10 @@ def build_provider_rules(config: Config) -> ProviderRules:
         patience_s=retry.retry_after_cap_s,
     )
     judge = config.roles.judge
-    asked = (judge, *(judge.get_lens_settings(name) for name in judge.active_lenses))
+    judge_settings = (judge, *(judge.get_lens_settings(name) for name in judge.active_lenses))
     judges = (
         rules.get_limits_key(model.model, model.api_base or None)
-        for settings in asked
+        for settings in judge_settings
         for model in settings.list_fallback_chain()
     )
     return rules.model_copy(update={"judge_keys": frozenset(judges)})

@@ -40,11 +40,11 @@ def create_scratch_directory(
     """
     home = state.path / "replays"
     made = []
-    for place in (home, state.path, *state.path.parents):
-        if not place.exists():
-            made.append(place)
+    for directory in (home, state.path, *state.path.parents):
+        if not directory.exists():
+            made.append(directory)
     with ExitStack() as stack:
-        stack.callback(_unmake, made)
+        stack.callback(_remove_directories, made)
         try:
             path = stack.enter_context(create_process_folder(home, secrets.token_hex(4)))
         except OSError as error:
@@ -57,7 +57,7 @@ def create_scratch_directory(
         yield ScratchDirectory(path, create_borrowing_repository(repository, path / "git"))
 
 
-def _unmake(made: list[Path]) -> None:
+def _remove_directories(made: list[Path]) -> None:
     with suppress(OSError):  # something else lies there by now
-        for place in made:
-            place.rmdir()
+        for directory in made:
+            directory.rmdir()

@@ -43,10 +43,10 @@ def require_secret_free_values(what: str, values: Mapping[str, Any] | None, reda
     Raises:
         UsageProblem: they hold the value of a known one.
     """
-    held = redactor.find_secrets(json.dumps(values, ensure_ascii=False).encode("utf-8", "surrogatepass"))
-    if held:
+    secrets = redactor.find_secrets(json.dumps(values, ensure_ascii=False).encode("utf-8", "surrogatepass"))
+    if secrets:
         raise UsageProblem(
-            f"the {what} holds the value of {', '.join(held)}, and would be recorded: name the variable there, "
+            f"the {what} holds the value of {', '.join(secrets)}, and would be recorded: name the variable there, "
             "or let a command read it, in place of the value"
         )
 
@@ -54,11 +54,11 @@ def require_secret_free_values(what: str, values: Mapping[str, Any] | None, reda
 def _key_variables(config: Config) -> Iterator[str]:
     roles = config.roles
     lenses = (roles.judge.get_lens_settings(name) for name in roles.judge.lenses)
-    usual: tuple[ModelSettings, ...] = (
+    roles_settings: tuple[ModelSettings, ...] = (
         *(roles.planner, roles.worker, roles.judge),
         *(*roles.worker.variants.values(), *lenses),
     )
-    for settings in usual:
-        for one in settings.list_fallback_chain():
-            if one.api_key_env:
-                yield one.api_key_env
+    for settings in roles_settings:
+        for model in settings.list_fallback_chain():
+            if model.api_key_env:
+                yield model.api_key_env

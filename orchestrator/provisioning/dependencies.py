@@ -43,10 +43,10 @@ async def install_dependencies(
     if not entries:
         return granted
     manifests = await load_manifests(granted, entries, repository, commit)
-    alone = granted.model_copy(
+    install_grant = granted.model_copy(
         update={"share": (), "read_only": tuple(iterate_outside_directories(granted, repository.root))}
     )
-    async with open_local_hands(repository, state, alone) as hands:
+    async with open_local_hands(repository, state, install_grant) as hands:
         if hands.refusal_reason:
             raise EnvironmentProblem(hands.refusal_reason)
         lent = await DependencyInstaller(hands, DepsStore(store), manifests, commit).install_missing(tell, stack)
@@ -64,26 +64,26 @@ async def load_manifests(
         UsageProblem: an entry cannot be understood, or tier 2 is granted to nobody.
     """
     if granted.ceiling < Tier.REGISTRIES:
-        told = (
+        text = (
             f"deps under [env] need tier 2, and nothing here may have more than {int(granted.ceiling)}: set ask_tier "
             "under [hands] to 2, or remove deps"
         )
-        raise UsageProblem(told, ("env", "deps"))
+        raise UsageProblem(text, ("env", "deps"))
 
     async def read_text_at_commit(path: str) -> str | None:
-        return await _text(repository.git, commit, path)
+        return await _read_committed_text(repository.git, commit, path)
 
     return await read_manifests(entries, read_text_at_commit)
 
 
 def iterate_outside_directories(granted: SandboxGrant, root: Path) -> Iterator[GrantedFolder]:
     """Yield the granted directories outside the checkout: nothing is installed there."""
-    for given in granted.read_only:
-        if given.path.startswith("~") or not Path(normpath(root / given.path)).is_relative_to(root):
-            yield given
+    for folder in granted.read_only:
+        if folder.path.startswith("~") or not Path(normpath(root / folder.path)).is_relative_to(root):
+            yield folder
 
 
-async def _text(git: Git, commit: CommitId, path: str) -> str | None:
+async def _read_committed_text(git: Git, commit: CommitId, path: str) -> str | None:
     """Return a regular file's text in a commit; None if there is none."""
     found = []
     for entry in await list_tree(git, commit, [path]):

@@ -45,12 +45,12 @@ async def run_setup_commands(
     if not env.setup:
         return granted
     tier = require_setup_tier(granted, env)
-    own = tuple(iterate_outside_directories(granted, repository.root))
-    alone = granted.model_copy(update={"share": (), "read_only": own})
-    async with open_local_hands(repository, state, alone) as hands:
+    outside = tuple(iterate_outside_directories(granted, repository.root))
+    setup_grant = granted.model_copy(update={"share": (), "read_only": outside})
+    async with open_local_hands(repository, state, setup_grant) as hands:
         if hands.refusal_reason:
             raise EnvironmentProblem(hands.refusal_reason)
-        manifests = await _manifests(repository, commit)
+        manifests = await _list_manifests(repository, commit)
         lent = await ProjectSetup(hands, DepsStore(store), env.setup, manifests, commit, tier).run_missing_setup(
             tell, stack
         )
@@ -74,11 +74,11 @@ def require_setup_tier(granted: SandboxGrant, env: RecipeEnv) -> Tier:
             key = "network"
         else:
             key = env.setup[0]
-        raise UsageProblem(_not_granted(tier, granted.ceiling), ("env", key))
+        raise UsageProblem(_explain_missing_tier(tier, granted.ceiling), ("env", key))
     return tier
 
 
-def _not_granted(tier: Tier, ceiling: Tier) -> str:
+def _explain_missing_tier(tier: Tier, ceiling: Tier) -> str:
     if tier == Tier.EVERYTHING:
         return (
             f'network = "allow" under [env] asks for tier {int(tier)}, {tier.description}, and nothing here may have '
@@ -91,7 +91,7 @@ def _not_granted(tier: Tier, ceiling: Tier) -> str:
     )
 
 
-async def _manifests(repository: GitRepository, commit: CommitId) -> Mapping[str, str]:
+async def _list_manifests(repository: GitRepository, commit: CommitId) -> Mapping[str, str]:
     """Return path → blob of the files that name the project's needs, as they stand in the commit."""
     return {
         entry.path: entry.oid for entry in await list_tree(repository.git, commit) if _MANIFEST.fullmatch(entry.path)

@@ -66,34 +66,34 @@ class CollectionResult:
     freed_bytes: int = 0
 
 
-async def collect_garbage(options: Options, wish: CollectionRequest) -> CollectionResult:
+async def collect_garbage(options: Options, request: CollectionRequest) -> CollectionResult:
     """Remove idle workspaces, old outputs and caches, and the runs that may go.
 
     Raises:
         RunLocked: a process works on a named run, or another `gc` is at work; nothing was removed.
         UsageProblem: there is no such run.
     """
-    around = await to_thread.run_sync(load_project_context, options)
-    named = {around.state.find_run(run).run for run in wish.named}
-    _require_idle([around.state.get_run(run) for run in named])
-    with _alone(around.state):
-        collection = _Collection(around, named, wish.is_dry)
+    project = await to_thread.run_sync(load_project_context, options)
+    named = {project.state.find_run(run).run for run in request.named}
+    _require_idle([project.state.get_run(run) for run in named])
+    with _hold_collection_lock(project.state):
+        collection = _Collection(project, named, request.is_dry)
         await collection.finish_removals()
         await collection.sweep_locks()
         await collection.drop_workspaces()
         await collection.drop_leftovers()
-        await collection.drop_runs(by_policy=wish.by_policy or around.config.gc.runs)
+        await collection.drop_runs(by_policy=request.by_policy or project.config.gc.runs)
         return collection.result
 
 
 def _require_idle(runs: Sequence[RunDirectory]) -> None:
-    with ExitStack() as held:
+    with ExitStack() as stack:
         for run in runs:
-            held.enter_context(run.hold_lock())
+            stack.enter_context(run.hold_lock())
 
 
 @contextmanager
-def _alone(state: StateDirectory) -> Iterator[None]:
+def _hold_collection_lock(state: StateDirectory) -> Iterator[None]:
     try:
         create_private_directory(state.path)
         lock = try_file_lock(state.path / "gc.lock")
@@ -110,21 +110,21 @@ def _alone(state: StateDirectory) -> Iterator[None]:
 class _Collection:
     """One `gc`; `result` holds what it has removed so far, or would have."""
 
-    def __init__(self, around: ProjectContext, named: set[RunId], is_dry: bool) -> None:
+    def __init__(self, project: ProjectContext, named: set[RunId], is_dry: bool) -> None:
         self.result = CollectionResult()
-        self._git = around.repository.git
-        self._pool = build_worktree_pool(around.repository, around.state.path)
-        self._state = around.state
-        self._limits = around.config.gc
+        self._git = project.repository.git
+        self._pool = build_worktree_pool(project.repository, project.state.path)
+        self._state = project.state
+        self._limits = project.config.gc
         self._named = named
         self._is_dry = is_dry
-        self._past = select_expired_runs(_last_records(around.state), datetime.now(UTC), around.config.gc)
+        self._expired = select_expired_runs(_list_last_records(project.state), datetime.now(UTC), project.config.gc)
 
     async def finish_removals(self) -> None:
         """Go on with the runs that an earlier `gc` had begun to remove when it was killed."""
-        for place in sorted(_children(self._removed)):
-            run = self._state.get_run(RunId(place.name))
-            await self._remove_all_of(run, place, has_refs=not run.journal.exists())
+        for path in sorted(_list_children(self._trash)):
+            run = self._state.get_run(RunId(path.name))
+            await self._remove_contents(run, path, has_refs=not run.journal.exists())
 
     async def sweep_locks(self) -> None:
         """Remove dead processes' locks on our refs, but not of runs that a process works on; report all others."""
@@ -136,12 +136,12 @@ class _Collection:
             elif self._is_dry or remove_lock(lock):
                 self.result.locks += (ref,)
         self.result.locked += tuple(
-            str(LockedRepository.for_held_lock(lock.path, who)) for lock, who in found.held.items()
+            str(LockedRepository.for_held_lock(lock.path, holders)) for lock, holders in found.held.items()
         )
 
     def _is_idle(self, ref: str) -> bool:
         """Return True if no process works on the run that a ref belongs to."""
-        return all(_is_idle(run) for run in self._known_runs({ref.split("/")[2]}))
+        return all(_is_idle(run) for run in self._select_runs({ref.split("/")[2]}))
 
     async def drop_workspaces(self) -> None:
         """Remove the worktrees that nobody leases."""
@@ -156,32 +156,34 @@ class _Collection:
         """Remove old outputs and caches, and run directories in which no run ever began."""
         if self._limits.keep_days:
             logs = await to_thread.run_sync(find_old_logs, self._state.path, self._limits.keep_days * _DAY_S)
-            await self._drop(logs)
+            await self._remove_paths(logs)
             self.result.logs = tuple(folder.name for folder in logs)
-            await self._drop_deps(DepsStore(self._state.path / DEPS_DIRECTORY), self._limits.keep_days * _DAY_S)
-        for run in self._known_runs(self._past - self._named):
-            await self._drop_caches(run)
-        for place in _children(self._state.path / "runs"):
-            await self._drop_unborn(RunDirectory(place))
+            await self._remove_dependency_sets(
+                DepsStore(self._state.path / DEPS_DIRECTORY), self._limits.keep_days * _DAY_S
+            )
+        for run in self._select_runs(self._expired - self._named):
+            await self._remove_caches(run)
+        for path in _list_children(self._state.path / "runs"):
+            await self._remove_unstarted_run(RunDirectory(path))
 
-    async def _drop_deps(self, store: DepsStore, unused_s: float) -> None:
+    async def _remove_dependency_sets(self, store: DepsStore, unused_s: float) -> None:
         """Remove dependency sets that no run has used for `unused_s` seconds."""
         for key in await to_thread.run_sync(store.list_unused_keys, unused_s):
-            held = [place for place in (store.root / key, store.root / f"{key}.new") if place.exists()]
-            self.result.deps += (key,) if held else ()
-            for place in held:
-                self.result.freed_bytes += await to_thread.run_sync(measure_tree_bytes, place)
+            found = [path for path in (store.root / key, store.root / f"{key}.new") if path.exists()]
+            self.result.deps += (key,) if found else ()
+            for path in found:
+                self.result.freed_bytes += await to_thread.run_sync(measure_tree_bytes, path)
             if not self._is_dry:
                 await to_thread.run_sync(store.remove_entry, key)
 
     async def drop_runs(self, *, by_policy: bool) -> None:
         """Remove the named runs, and by policy those past retention in which nothing would be lost."""
-        for run in self._known_runs(self._named | (self._past if by_policy else set())):
+        for run in self._select_runs(self._named | (self._expired if by_policy else set())):
             try:
                 with run.hold_lock():
-                    kept = None if run.run in self._named else await self._why_kept(run)
+                    kept = None if run.run in self._named else await self._find_reason_to_keep(run)
                     if kept is None:
-                        await self._drop_run(run)
+                        await self._remove_run(run)
             except RunLocked as locked:
                 if run.run in self._named:
                     raise
@@ -190,13 +192,13 @@ class _Collection:
                 self.result.kept += (kept,)
 
     @property
-    def _removed(self) -> Path:
+    def _trash(self) -> Path:
         return self._state.path / "removed"
 
-    def _known_runs(self, wanted: set[str] | set[RunId]) -> list[RunDirectory]:
+    def _select_runs(self, wanted: set[str] | set[RunId]) -> list[RunDirectory]:
         return [run for run in self._state.list_runs() if run.run in wanted]
 
-    async def _why_kept(self, run: RunDirectory) -> KeptRun | None:
+    async def _find_reason_to_keep(self, run: RunDirectory) -> KeptRun | None:
         try:
             state = await to_thread.run_sync(lambda: fold_events(read_all_events(run.journal)))
         except JournalProblem as problem:
@@ -205,57 +207,57 @@ class _Collection:
             return await find_reason_to_keep(self._git, state)
         return None
 
-    async def _drop_run(self, run: RunDirectory) -> None:
+    async def _remove_run(self, run: RunDirectory) -> None:
         """Remove a run. The caller holds its lock, which moves along with the run."""
         self.result.runs += (run.run,)
         if self._is_dry:
-            await self._remove_all_of(run, run.path, has_refs=True)
+            await self._remove_contents(run, run.path, has_refs=True)
             return
-        place = self._removed / run.run
-        await to_thread.run_sync(_move_durably, run.path, place)
-        await self._remove_all_of(run, place, has_refs=True)
+        path = self._trash / run.run
+        await to_thread.run_sync(_move_durably, run.path, path)
+        await self._remove_contents(run, path, has_refs=True)
 
-    async def _remove_all_of(self, run: RunDirectory, place: Path, *, has_refs: bool) -> None:
+    async def _remove_contents(self, run: RunDirectory, path: Path, *, has_refs: bool) -> None:
         refs = list(await list_refs(self._git, f"{_REFS}/{run.run}")) if has_refs else []
         self.result.refs += tuple(refs)
         if not self._is_dry:
             await delete_refs(self._git, refs)
-        await self._drop([place])
+        await self._remove_paths([path])
 
-    async def _drop_caches(self, run: RunDirectory) -> None:
+    async def _remove_caches(self, run: RunDirectory) -> None:
         """Remove the caches of a run that has ended; a reader that has one open keeps it until it closes it."""
         files = []
-        for file in _children(run.path):
+        for file in _list_children(run.path):
             if file.name.startswith(_CACHES):
                 files.append(file)
         logs = [run.logs] if run.logs.is_dir() else []
         if not (files or logs) or not _is_idle(run) or not await to_thread.run_sync(_has_ended, run):
             return
-        await self._drop([*files, *logs])
+        await self._remove_paths([*files, *logs])
         self.result.caches += tuple(f"{run.run}/{file.name}" for file in files)
         self.result.logs += tuple(f"{run.run}/{folder.name}" for folder in logs)
 
-    async def _drop_unborn(self, run: RunDirectory) -> None:
+    async def _remove_unstarted_run(self, run: RunDirectory) -> None:
         """Remove what an import or a start left that was killed before there was a journal."""
         if run.journal.exists() or datetime.now(UTC).timestamp() - run.path.stat().st_mtime < _DAY_S:
             return
         with suppress(RunLocked), run.hold_lock():
             if not run.journal.exists():
-                await self._drop([run.path])
+                await self._remove_paths([run.path])
 
-    async def _drop(self, places: Sequence[Path]) -> None:
-        for place in places:
-            self.result.freed_bytes += await to_thread.run_sync(measure_tree_bytes, place)
+    async def _remove_paths(self, paths: Sequence[Path]) -> None:
+        for path in paths:
+            self.result.freed_bytes += await to_thread.run_sync(measure_tree_bytes, path)
             if not self._is_dry:
-                await to_thread.run_sync(_remove, place)
+                await to_thread.run_sync(_remove_path, path)
 
 
-def _last_records(state: StateDirectory) -> list[tuple[RunId, datetime | None]]:
+def _list_last_records(state: StateDirectory) -> list[tuple[RunId, datetime | None]]:
     """Return every run, oldest first, with when its journal was last written."""
-    return [(run.run, _written(run)) for run in state.list_runs()]
+    return [(run.run, _read_last_write(run)) for run in state.list_runs()]
 
 
-def _written(run: RunDirectory) -> datetime | None:
+def _read_last_write(run: RunDirectory) -> datetime | None:
     files = [run.journal, run.journal.with_name("journal.db-wal")]
     times = []
     for file in files:
@@ -281,16 +283,16 @@ def _is_idle(run: RunDirectory) -> bool:
         return False
 
 
-def _children(place: Path) -> list[Path]:
-    if place.is_dir():
-        return sorted(place.iterdir())
+def _list_children(path: Path) -> list[Path]:
+    if path.is_dir():
+        return sorted(path.iterdir())
     return []
 
 
 def _move_durably(source: Path, target: Path) -> None:
     """Rename a directory, and sync both parents before anything else is removed."""
     create_private_directory(target.parent)
-    _remove(target)
+    _remove_path(target)
     source.rename(target)
     for directory in (target.parent, source.parent):
         descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
@@ -300,8 +302,8 @@ def _move_durably(source: Path, target: Path) -> None:
             os.close(descriptor)
 
 
-def _remove(place: Path) -> None:
-    if place.is_dir() and not place.is_symlink():
-        remove_tree(place)
+def _remove_path(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        remove_tree(path)
     else:
-        place.unlink(missing_ok=True)
+        path.unlink(missing_ok=True)

@@ -20,13 +20,13 @@ async def render_change(repository: Path, state: RunState, name: str | None, att
         UsageProblem: there is no such task, attempt or file.
     """
     git = (await to_thread.run_sync(open_repository, repository)).git
-    old, new = await _ends(git, state, name, attempt)
+    old, new = await _find_ends(git, state, name, attempt)
     if stat:
         return await read_diff_stat(git, old, new)
     return await read_diff_text(git, old, new)
 
 
-async def _ends(git: Git, state: RunState, name: str | None, attempt: int | None) -> tuple[str, str]:
+async def _find_ends(git: Git, state: RunState, name: str | None, attempt: int | None) -> tuple[str, str]:
     if name is None:
         return state.run.base, state.head or state.run.base
     if state.run.mode == "migration" and name not in state.tasks:

@@ -41,56 +41,58 @@ class FileSelection:
         return not (self.paths or self.failed or self.reason or self.signature or self.shard)
 
 
-def select_files(place: RunLocation, state: RunState, wish: FileSelection) -> tuple[str, ...]:
+def select_files(location: RunLocation, state: RunState, selection: FileSelection) -> tuple[str, ...]:
     """Return the paths that a selection means.
 
     Raises:
         UsageProblem: nothing is said, no file fits, or there is no such shard.
     """
-    if wish.is_empty:
+    if selection.is_empty:
         raise UsageProblem("say which files: PATH…, --failed, --reason TEXT, --signature TEXT or --shard SHARD")
-    shard = _shard(state, wish.shard) if wish.shard else None
-    paths = resolve_tracked_paths(place, state, wish.paths)
+    shard = _list_shard_files(state, selection.shard) if selection.shard else None
+    paths = resolve_tracked_paths(location, state, selection.paths)
     unknown = [path for path in paths if path not in state.files]
     if unknown:
         return tuple(unknown)  # whoever takes the command names what is like it
-    if wish.shard and not wish.failed:
-        takes = _FAILED | {FileStatus.REVERTED, FileStatus.SKIPPED}
+    if selection.shard and not selection.failed:
+        statuses = _FAILED | {FileStatus.REVERTED, FileStatus.SKIPPED}
     else:
-        takes = _FAILED
-    among = [state.files[path] for path in paths] or [file for file in state.files.values() if file.status in takes]
+        statuses = _FAILED
+    candidates = [state.files[path] for path in paths] or [
+        file for file in state.files.values() if file.status in statuses
+    ]
     fits: tuple[Callable[[FileRecord], bool], ...] = (
         lambda file: shard is None or file.path in shard,
-        lambda file: not wish.failed or file.status in _FAILED,
-        lambda file: wish.reason.lower() in file.reason.lower(),
-        lambda file: wish.signature.lower() in file.signature.lower(),
+        lambda file: not selection.failed or file.status in _FAILED,
+        lambda file: selection.reason.lower() in file.reason.lower(),
+        lambda file: selection.signature.lower() in file.signature.lower(),
     )
-    found = tuple(file.path for file in among if all(fit(file) for fit in fits))
+    found = tuple(file.path for file in candidates if all(fit(file) for fit in fits))
     if not found:
         failed = sum(file.status in _FAILED for file in state.files.values())
         raise UsageProblem(f"no file is meant by that; {failed} of {len(state.files)} files have failed")
     return found
 
 
-def resolve_tracked_paths(place: RunLocation, state: RunState, paths: Sequence[str]) -> tuple[str, ...]:
+def resolve_tracked_paths(location: RunLocation, state: RunState, paths: Sequence[str]) -> tuple[str, ...]:
     """Return paths as the repository has them, for paths relative to the current directory."""
-    return tuple(_as_tracked(place, state, path) for path in paths)
+    return tuple(_resolve_tracked_path(location, state, path) for path in paths)
 
 
-def _as_tracked(place: RunLocation, state: RunState, path: str) -> str:
+def _resolve_tracked_path(location: RunLocation, state: RunState, path: str) -> str:
     plain = posixpath.normpath(path)
-    here = Path.cwd() / path
-    if plain not in state.files and here.is_relative_to(place.repository.root):
-        from_here = posixpath.normpath(here.relative_to(place.repository.root).as_posix())
-        if from_here in state.files:
-            return from_here
+    absolute = Path.cwd() / path
+    if plain not in state.files and absolute.is_relative_to(location.repository.root):
+        tracked = posixpath.normpath(absolute.relative_to(location.repository.root).as_posix())
+        if tracked in state.files:
+            return tracked
         return plain
     return plain
 
 
-def _shard(state: RunState, name: str) -> frozenset[str]:
+def _list_shard_files(state: RunState, name: str) -> frozenset[str]:
     if name not in state.shards:
-        raise UsageProblem(_unknown("shard", name, list(state.shards)))
+        raise UsageProblem(_explain_unknown("shard", name, list(state.shards)))
     return frozenset(state.shards[name].files)
 
 
@@ -116,39 +118,39 @@ def build_publish_command(state: RunState, groups: Sequence[str]) -> Publish:
         known = []
         for group in group_shards(state, Recipe.model_validate(state.recipe)):
             known.append(group.name)
-        wrong = next((name for name in groups if name not in (*known, TOGETHER)), None)
-        if wrong is not None:
-            raise UsageProblem(_unknown("group of landed shards", wrong, known))
+        unknown = next((name for name in groups if name not in (*known, TOGETHER)), None)
+        if unknown is not None:
+            raise UsageProblem(_explain_unknown("group of landed shards", unknown, known))
     return Publish(groups=tuple(groups))
 
 
-def _unknown(what: str, name: str, known: list[str]) -> str:
-    near = get_close_matches(name, known, 5, 0.5) or known[:10]
-    if near:
-        hint = f"did you mean {', '.join(near)}?"
+def _explain_unknown(kind: str, name: str, known: list[str]) -> str:
+    similar = get_close_matches(name, known, 5, 0.5) or known[:10]
+    if similar:
+        hint = f"did you mean {', '.join(similar)}?"
     else:
         hint = "there is none"
-    return f"there is no {what} {name!r} in this run: {hint}"
+    return f"there is no {kind} {name!r} in this run: {hint}"
 
 
-def build_revise_command(place: RunLocation, state: RunState, recipe: Recipe) -> tuple[Revise, str]:
+def build_revise_command(location: RunLocation, state: RunState, recipe: Recipe) -> tuple[Revise, str]:
     """Return the command to go on by another recipe, and the difference to the current one as a diff. Blocks.
 
     Raises:
         UsageProblem: the run cannot go on by it.
     """
     command = Revise(recipe=recipe.dump_values())
-    after = predict_state(place, state)
+    after = predict_state(location, state)
     if why := explain_refusal(after, command):
         changed = find_changed_fixed_parts(after.requested_recipe or after.recipe or {}, command.recipe)
         raise UsageProblem(why, tuple(changed[0].split(".")) if changed else ())
     return command, diff_recipes(Recipe.model_validate(state.recipe), recipe)
 
 
-async def list_due_groups(place: RunLocation, state: RunState) -> tuple[str, ...]:
+async def list_due_groups(location: RunLocation, state: RunState) -> tuple[str, ...]:
     """Return the groups of an ended migration whose pull requests have waited and may be opened by now."""
     recipe = Recipe.model_validate(state.recipe)
     is_one = state.pr is not None and not state.pr.group
     if state.ended is None or not recipe.merge.has_groups or is_one or TOGETHER in state.prs:
         return ()
-    return await list_openable_groups(place.repository.git, state, recipe, build_effective_config(state).pr.push)
+    return await list_openable_groups(location.repository.git, state, recipe, build_effective_config(state).pr.push)

@@ -21,12 +21,12 @@ async def run_notifications(
 ) -> AsyncIterator[Callable[[], None]]:
     """Send notifications while the block lasts; the yielded function is to be called once recovery is through."""
     if not list_channels(config.notify):
-        yield _nothing
+        yield _do_nothing
         return
     notifier = Notifier(config.notify, journal, root, lambda recorded: describe_event(recorded.event))
-    earlier = list(_behind_marks(file, journal.state, config))
+    unsent = list(_iterate_unsent_events(file, journal.state, config))
     journal.listeners.append(notifier.queue_event)
-    async with notifier.run_senders(earlier):
+    async with notifier.run_senders(unsent):
         yield notifier.start_sending
 
 
@@ -43,10 +43,10 @@ def has_pending_notifications(config: Config, state: RunState, file: Path) -> bo
             hooks.append(number)
     if any(not state.effect_tries[build_effect_name("after_run", RUN_END_OCCURRENCE, number)] for number in hooks):
         return True
-    return any(True for _ in _behind_marks(file, state, config))
+    return any(True for _ in _iterate_unsent_events(file, state, config))
 
 
-def _behind_marks(file: Path, state: RunState, config: Config) -> Iterator[RecordedEvent]:
+def _iterate_unsent_events(file: Path, state: RunState, config: Config) -> Iterator[RecordedEvent]:
     """Yield events that some channel has not been sent; the notifier sorts out which one lags."""
     marks = []
     for channel in list_channels(config.notify):
@@ -60,5 +60,5 @@ def _behind_marks(file: Path, state: RunState, config: Config) -> Iterator[Recor
         store.close()
 
 
-def _nothing() -> None:
+def _do_nothing() -> None:
     """Do nothing: no notification waits for recovery."""

@@ -49,11 +49,11 @@ async def export_run_archive(
     Raises:
         UsageProblem: there is no such run, or the file exists and may not be replaced.
     """
-    repository, state = await to_thread.run_sync(_places, options)
+    repository, state = await to_thread.run_sync(_open_places, options)
     if target is not None and not may_replace:
         _require_free(target)
     run = state.find_run(wanted)
-    with _scratch(state) as scratch:
+    with _open_scratch(state) as scratch:
         file = target or scratch / "archive.tar.gz"
         exported = await export_run(repository.git, run, file, scratch, is_whole=is_whole)
         if target:
@@ -83,26 +83,26 @@ async def import_run_archive(
         UsageProblem: there is no such file or ref, it is not sound, it does not fit what is here, or its recipe opens
             places of this machine.
     """
-    repository, state = await to_thread.run_sync(_places, options)
-    instead = None if trust_settings else partial(replace_foreign_settings, own=own)
+    repository, state = await to_thread.run_sync(_open_places, options)
+    replace_settings = None if trust_settings else partial(replace_foreign_settings, own=own)
     require = None if trust_settings or trust_recipe else _require_closed_recipe
     if source is not None:
-        return await import_run(repository, state, source, instead, require)
-    with _scratch(state) as scratch:
+        return await import_run(repository, state, source, replace_settings, require)
+    with _open_scratch(state) as scratch:
         archive = scratch / "archive.tar.gz"
         await archive_ref.read_archive_ref(repository.git, ref or "", archive)
-        return await import_run(repository, state, archive, instead, require)
+        return await import_run(repository, state, archive, replace_settings, require)
 
 
 def _require_closed_recipe(state: RunState) -> None:
     """Refuse a run whose recipe shows commands places of this machine: nobody here has allowed that."""
-    stands = state.requested_recipe or state.recipe
-    opened = list(iterate_exposed_paths(Recipe.model_validate(stands).env)) if stands else []
+    recipe = state.requested_recipe or state.recipe
+    opened = list(iterate_exposed_paths(Recipe.model_validate(recipe).env)) if recipe else []
     if opened:
-        named = ", ".join(f"{key} = {value!r}" for key, value in opened)
+        listing = ", ".join(f"{key} = {value!r}" for key, value in opened)
         raise UsageProblem(
-            f"the run's recipe would show commands places of this machine by its [env] ({named}); nothing was changed. "
-            "Import it with --trust-settings if you trust who wrote it"
+            f"the run's recipe would show commands places of this machine by its [env] ({listing}); nothing was "
+            "changed. Import it with --trust-settings if you trust who wrote it"
         )
 
 
@@ -119,7 +119,7 @@ def replace_foreign_settings(settings: Mapping[str, Any], own: Config | None = N
         place = {}
         for key in ("api_base", "api_key_env", "fallbacks"):
             place[key] = ours["roles"][name][key]
-        roles[name] = place | _places_within(theirs, place) | _lower_tier(theirs, ours["roles"][name])
+        roles[name] = place | _spread_endpoint(theirs, place) | _lower_tier(theirs, ours["roles"][name])
     own_tables = {}
     for key in ("hooks", "notify", "hands"):
         own_tables[key] = ours[key]
@@ -132,7 +132,7 @@ def replace_foreign_settings(settings: Mapping[str, Any], own: Config | None = N
         "pr": {key: ours["pr"][key] for key in outside},
         "roles": roles,
         "env": {"share": ours["env"]["share"]},
-        "redact": {key: _united(ours["redact"][key], settings["redact"][key]) for key in ours["redact"]},
+        "redact": {key: _unite(ours["redact"][key], settings["redact"][key]) for key in ours["redact"]},
     }
     return merge_settings(others, own_keys) | own_tables
 
@@ -143,16 +143,16 @@ def _lower_tier(theirs: Mapping[str, Any], ours: Mapping[str, Any]) -> dict[str,
     return {}
 
 
-def _united(ours: Sequence[str], theirs: Sequence[str]) -> list[str]:
+def _unite(ours: Sequence[str], theirs: Sequence[str]) -> list[str]:
     return list(dict.fromkeys((*ours, *theirs)))
 
 
-def _places_within(role: Mapping[str, Any], place: Mapping[str, Any]) -> dict[str, Any]:
+def _spread_endpoint(role: Mapping[str, Any], place: Mapping[str, Any]) -> dict[str, Any]:
     """Return `place` for all variants of a role, and for what its lenses name themselves: the rest they inherit."""
     variants = dict.fromkeys(role.get("variants", {}), place)
     lenses = {}
-    for lens, named in role.get("lenses", {}).items():
-        lenses[lens] = {key: value for key, value in place.items() if key in named}
+    for lens, listing in role.get("lenses", {}).items():
+        lenses[lens] = {key: value for key, value in place.items() if key in listing}
     return ({"variants": variants} if variants else {}) | ({"lenses": lenses} if lenses else {})
 
 
@@ -193,14 +193,14 @@ def _require_free(target: Path) -> None:
         raise UsageProblem(f"{target} exists: name another file, or replace it with --force")
 
 
-def _places(options: Options) -> tuple[GitRepository, StateDirectory]:
+def _open_places(options: Options) -> tuple[GitRepository, StateDirectory]:
     repository = open_repository(options.repository)
     configured = load_config(None, {"state": options.flags.get("state", {})}).config.state.dir
     return repository, open_state_directory(repository, configured)
 
 
 @contextmanager
-def _scratch(state: StateDirectory) -> Iterator[Path]:
+def _open_scratch(state: StateDirectory) -> Iterator[Path]:
     with open_session(state.path) as session:
         place = session / "moving"
         place.mkdir()

@@ -32,7 +32,7 @@ def init_command(file: Path | None, listing: bool, force: bool, **given: Any) ->
     orchestrate migrate init mine.toml --pattern 'old_name\\('      a codemod of your own
     """
     if listing:
-        _list(given["as_json"])
+        _list_templates(given["as_json"])
         return
     wish = RecipeRequest(given["template"], given["goal"], given["pattern"])
     started = anyio.run(write_recipe_file, Options(given["repo"]), wish, file, force)
@@ -42,7 +42,7 @@ def init_command(file: Path | None, listing: bool, force: bool, **given: Any) ->
         print_lines(started.render_lines())
 
 
-def _list(as_json: bool) -> None:
+def _list_templates(as_json: bool) -> None:
     known = load_templates().values()
     if as_json:
         names = ("name", "summary", "language")

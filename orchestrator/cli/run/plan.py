@@ -50,15 +50,15 @@ def plan_command(goal: str, **given: Any) -> None:  # noqa: ANN401
 
 def print_plan(options: Options, goal: str, as_json: bool) -> None:
     """Plan a goal and print the plan, as one object or for a person: the contract first, then the tasks."""
-    planned = anyio.run(partial(plan_goal, options, goal))
+    goal_plan = anyio.run(partial(plan_goal, options, goal))
     if as_json:
-        told = {"schema": "orchestrate.plan/1", "goal": goal} | planned.contract.model_dump(mode="json")
-        print_object(told | planned.plan.model_dump(mode="json"))
+        value = {"schema": "orchestrate.plan/1", "goal": goal} | goal_plan.contract.model_dump(mode="json")
+        print_object(value | goal_plan.plan.model_dump(mode="json"))
     else:
-        print_lines([*_criteria(planned.contract), *_lines(planned.plan)])
+        print_lines([*_render_criteria(goal_plan.contract), *_render_plan(goal_plan.plan)])
 
 
-def _criteria(contract: Contract) -> Iterator[str]:
+def _render_criteria(contract: Contract) -> Iterator[str]:
     yield "reached when"
     for criterion in contract.criteria:
         if criterion.command:
@@ -69,16 +69,16 @@ def _criteria(contract: Contract) -> Iterator[str]:
     yield ""
 
 
-def _lines(plan: Plan | Handoff) -> Iterator[str]:
+def _render_plan(plan: Plan | Handoff) -> Iterator[str]:
     if isinstance(plan, Handoff):
         yield f"nothing to do: {plan.summary}"
         return
     yield plan.rationale
     for draft in plan.tasks:
-        yield from _draft_lines(draft)
+        yield from _render_draft(draft)
 
 
-def _draft_lines(draft: TaskDraft) -> Iterator[str]:
+def _render_draft(draft: TaskDraft) -> Iterator[str]:
     if draft.depends_on:
         after = f"  after {', '.join(draft.depends_on)}"
     else:

@@ -104,16 +104,16 @@ def run_command(goal: str, **given: Any) -> None:  # noqa: ANN401
         print_plan(options, goal, given["as_json"])
         return
     where = format_location_options(given["repo"], given["state"])
-    exit_with(run_with_engine(partial(_begin, options, goal), given["as_json"], where, given["detach"]))
+    exit_with(run_with_engine(partial(_create_run, options, goal), given["as_json"], where, given["detach"]))
 
 
-def _begin(options: Options, goal: str) -> tuple[RunLocation, RunState]:
+def _create_run(options: Options, goal: str) -> tuple[RunLocation, RunState]:
     from orchestrator.app.run_creation import (
         create_goal_run,  # takes its time to load, and a mistake is told without it
     )
 
-    place = anyio.run(create_goal_run, options, goal)
-    return place, read_state(place.directory.journal)
+    location = anyio.run(create_goal_run, options, goal)
+    return location, read_state(location.directory.journal)
 
 
 def build_run_options(given: dict[str, Any]) -> Options:
