@@ -340,9 +340,9 @@ async def _open_roles(
 
 def _list_provider_pauses(state: RunState) -> Iterator[Noticed]:
     """Yield a notice for each pause that a provider asked for in an earlier process and that still holds."""
-    for pool, lent_until_end in state.provider_pauses.items():
-        if lent_until_end > SystemClock().now():
-            when = f"{lent_until_end.astimezone():%Y-%m-%d %H:%M:%S %z}"
+    for pool, until in state.provider_pauses.items():
+        if until > SystemClock().now():
+            when = f"{until.astimezone():%Y-%m-%d %H:%M:%S %z}"
             yield Noticed(level="info", text=f"{pool} asked not to be called before {when}")
 
 

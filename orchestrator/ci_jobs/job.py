@@ -62,22 +62,22 @@ class JobRequest:
 
 @dataclass
 class CiJob:
-    """A job that has the key. `ticket` is the lease record that the key's next job would find.
+    """A job that has the key. `lease` is the lease record that the key's next job would find.
 
     The job stops once the run has worked `until_s` seconds in all.
     """
 
     options: Options
     request: JobRequest
-    shelf: RemoteState
-    ticket: LeaseRecord
-    previous_ticket: LeaseRecord
+    remote_state: RemoteState
+    lease: LeaseRecord
+    previous_lease: LeaseRecord
     until_s: float | None = None
 
     @property
     def git(self) -> Git:
         """The git repository of the clone."""
-        return self.shelf.git
+        return self.remote_state.git
 
 
 async def claim_key(options: Options, request: JobRequest) -> CiJob:
@@ -100,28 +100,30 @@ async def claim_key(options: Options, request: JobRequest) -> CiJob:
             key = check_key(request.key)
         else:
             key = await find_key(git, request.remote, request.wanted)
-        shelf = RemoteState(git, request.remote, key)
-        current = await shelf.fetch_lease_record()
+        remote_state = RemoteState(git, request.remote, key)
+        current = await remote_state.fetch_lease_record()
     now = datetime.now(UTC)
     if request.is_anew:
-        previous = LeaseRecord(key=shelf.key, lease=current.lease)
+        previous = LeaseRecord(key=remote_state.key, lease=current.lease)
     else:
         previous = current
     _require_work(previous, request)
-    ticket = claim_lease(previous, create_lease(request.holder, now, request.stale_s), now, request.max_hops)
-    job = CiJob(_add_push_target(options, request, project.config), request, shelf, ticket, current.release_lease())
-    await _push_lease(job, ticket)
+    lease = claim_lease(previous, create_lease(request.holder, now, request.stale_s), now, request.max_hops)
+    job = CiJob(
+        _add_push_target(options, request, project.config), request, remote_state, lease, current.release_lease()
+    )
+    await _push_lease(job, lease)
     return job
 
 
-def _require_work(ticket: LeaseRecord, request: JobRequest) -> None:
+def _require_work(lease: LeaseRecord, request: JobRequest) -> None:
     """Refuse a job that has nothing to do, or whose key carries on another run."""
     if request.wanted and not (
-        (ticket.run or "").startswith(request.wanted) or (ticket.run or "").endswith(request.wanted)
+        (lease.run or "").startswith(request.wanted) or (lease.run or "").endswith(request.wanted)
     ):
-        raise UsageProblem(f"key {ticket.key} carries on run {ticket.run or 'none yet'}, not {request.wanted!r}")
-    if ticket.run is None and not (request.goal or request.recipe):
-        raise UsageProblem(f"key {ticket.key} has no run to go on with: say what to begin, a GOAL or --recipe FILE")
+        raise UsageProblem(f"key {lease.key} carries on run {lease.run or 'none yet'}, not {request.wanted!r}")
+    if lease.run is None and not (request.goal or request.recipe):
+        raise UsageProblem(f"key {lease.key} has no run to go on with: say what to begin, a GOAL or --recipe FILE")
 
 
 def _add_push_target(options: Options, request: JobRequest, config: Config) -> Options:
@@ -143,14 +145,14 @@ async def start_or_resume_run(job: CiJob) -> tuple[RunLocation, RunState]:
     Raises:
         OrchestrateError: it cannot be.
     """
-    if job.ticket.run is None:
+    if job.lease.run is None:
         return await _begin_run(job)
-    if job.shelf.tips.get(get_journal_ref(job.ticket.run)) is None:
+    if job.remote_state.tips.get(get_journal_ref(job.lease.run)) is None:
         raise UsageProblem(
-            f"the state of run {job.ticket.run}, which key {job.ticket.key} carries on, is gone: there is no "
-            f"{get_journal_ref(job.ticket.run)}; begin anew with --restart"
+            f"the state of run {job.lease.run}, which key {job.lease.key} carries on, is gone: there is no "
+            f"{get_journal_ref(job.lease.run)}; begin anew with --restart"
         )
-    return await _import_key_run(job, job.ticket.run)
+    return await _import_key_run(job, job.lease.run)
 
 
 async def _begin_run(job: CiJob) -> tuple[RunLocation, RunState]:
@@ -179,7 +181,7 @@ async def _import_key_run(job: CiJob, run: str) -> tuple[RunLocation, RunState]:
     _, state = await to_thread.run_sync(find_run, job.options, run)
     if job.request.goal and job.request.goal != state.run.goal:
         raise UsageProblem(
-            f"key {job.ticket.key} carries on run {run}, whose goal is another one: use another --key, leave GOAL out "
+            f"key {job.lease.key} carries on run {run}, whose goal is another one: use another --key, leave GOAL out "
             "to go on, or begin anew with --restart"
         )
     flags = {}
@@ -232,28 +234,28 @@ async def save_run_state(job: CiJob, location: RunLocation, end: JobResult | Non
         else:
             archive = job.request.handover / ARCHIVE_FILE
         manifest = (await export_run(location.repository.git, location.directory, archive, scratch)).manifest
-        ticket = job.ticket.update_run(manifest.run, manifest.events, is_ended=manifest.is_ended)
+        lease = job.lease.update_run(manifest.run, manifest.events, is_ended=manifest.is_ended)
         if end:
-            ticket = ticket.release_lease()
+            lease = lease.release_lease()
         else:
-            ticket = ticket.renew_lease(datetime.now(UTC), job.request.stale_s)
+            lease = lease.renew_lease(datetime.now(UTC), job.request.stale_s)
         if job.request.remote:
             with limit_remote_wait(job.request.remote):
-                await push_run_state(job.shelf, ticket, manifest, archive, scratch)
+                await push_run_state(job.remote_state, lease, manifest, archive, scratch)
         else:
-            await _write_handover(job, location, ticket.release_lease(), end, summary)
-    job.ticket = ticket
+            await _write_handover(job, location, lease.release_lease(), end, summary)
+    job.lease = lease
 
 
 async def _write_handover(
-    job: CiJob, location: RunLocation, ticket: LeaseRecord, end: JobResult | None, summary: str
+    job: CiJob, location: RunLocation, lease: LeaseRecord, end: JobResult | None, summary: str
 ) -> None:
-    handover = Handover(ticket=ticket, tips=job.shelf.tips)
+    handover = Handover(ticket=lease, tips=job.remote_state.tips)
     if end is not None:
         state = await to_thread.run_sync(read_state, location.directory.journal)
         handover = Handover(
-            ticket=ticket,
-            tips=job.shelf.tips,
+            ticket=lease,
+            tips=job.remote_state.tips,
             status=end.status,
             exit=end.exit,
             reason=end.reason,
@@ -271,7 +273,7 @@ async def send_heartbeat(job: CiJob) -> None:
         StateSuperseded: another job has taken the key.
         EnvironmentProblem: the remote cannot be reached.
     """
-    await _push_lease(job, job.ticket.renew_lease(datetime.now(UTC), job.request.stale_s))
+    await _push_lease(job, job.lease.renew_lease(datetime.now(UTC), job.request.stale_s))
 
 
 async def release_key(job: CiJob) -> None:
@@ -280,11 +282,11 @@ async def release_key(job: CiJob) -> None:
     Raises:
         EnvironmentProblem: the remote cannot be reached.
     """
-    await _push_lease(job, job.previous_ticket)
+    await _push_lease(job, job.previous_lease)
 
 
-async def _push_lease(job: CiJob, ticket: LeaseRecord) -> None:
+async def _push_lease(job: CiJob, lease: LeaseRecord) -> None:
     if job.request.remote:
         with limit_remote_wait(job.request.remote):
-            await job.shelf.push_state(ticket)
-    job.ticket = ticket
+            await job.remote_state.push_state(lease)
+    job.lease = lease

@@ -203,18 +203,11 @@ def render_issue_comment(end: JobResult, opened: tuple[OpenedPullRequest, ...], 
     status = sanitize_markdown(to_one_line(end.status, 100))
     lines = [f"**{status}**: {sanitize_markdown(to_one_line(end.reason or state.run.goal))}"]
     lines += [f"- {pr.url or pr.ref}" for pr in opened]
-    approvals = [pr.approval for pr in state.pending_approvals]
-    lines += [
-        f"- asks: {format_code_span(to_one_line(pr.item))} {sanitize_markdown(to_one_line(pr.title))}"
-        for pr in approvals
-    ]
-    return "\n\n".join(
-        (
-            "\n".join(lines),
-            format_cost_section(state),
-            f"{_explain_next_step(end, state)}\n\nRun `{state.run.run}`, job {end.hop}.",
-        )
-    )
+    for pending in state.pending_approvals:
+        item, title = to_one_line(pending.approval.item), to_one_line(pending.approval.title)
+        lines.append(f"- asks: {format_code_span(item)} {sanitize_markdown(title)}")
+    ending = f"{_explain_next_step(end, state)}\n\nRun `{state.run.run}`, job {end.hop}."
+    return "\n\n".join(("\n".join(lines), format_cost_section(state), ending))
 
 
 def _explain_next_step(end: JobResult, state: RunState) -> str:

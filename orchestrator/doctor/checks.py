@@ -72,20 +72,20 @@ async def _check_git() -> DoctorFinding:
         found = await to_thread.run_sync(read_git_version)
     except GitError as error:
         return DoctorFinding("git", False, f"{error}; install git with your system's package manager")
-    text = ".".join(map(str, found))
+    version = ".".join(map(str, found))
     is_new = found >= _MIN_GIT
     return DoctorFinding(
-        "git", is_new, text if is_new else f"{text}: 2.38 or newer is needed (merge-tree --write-tree)"
+        "git", is_new, version if is_new else f"{version}: 2.38 or newer is needed (merge-tree --write-tree)"
     )
 
 
 def _check_disk(state: Path) -> DoctorFinding:
-    location = next(parent for parent in (state, *state.parents) if parent.exists())
-    if not os.access(location, os.W_OK | os.X_OK):
+    folder = next(parent for parent in (state, *state.parents) if parent.exists())
+    if not os.access(folder, os.W_OK | os.X_OK):
         return DoctorFinding(
-            "state", False, f"{location} cannot be written to: name another place for {state} with --state DIR"
+            "state", False, f"{folder} cannot be written to: name another place for {state} with --state DIR"
         )
-    free = shutil.disk_usage(location).free
+    free = shutil.disk_usage(folder).free
     text = f"{free / 1024**3:.0f} GiB free for {state}"
     return DoctorFinding("state", free > _MIN_FREE_BYTES, text, is_warning=True)
 
@@ -98,13 +98,13 @@ async def _check_locks(project: ProjectContext) -> DoctorFinding:
     for lock in found.dead:
         if get_locked_ref(git_dir, lock).startswith("refs/orchestrate/"):
             ours.append(lock)
-    text = []
+    problems = []
     for lock in found.dead:
         if lock not in ours:
-            text.append(str(LockedRepository.for_held_lock(lock.path, ())))
-    text += [str(LockedRepository.for_held_lock(lock.path, holders)) for lock, holders in found.held.items()]
-    text += [f"{lock.path} was left by a process that died: the next resume or gc removes it" for lock in ours]
-    return DoctorFinding("git locks", not text, "; ".join(text) or "none was left", is_warning=True)
+            problems.append(str(LockedRepository.for_held_lock(lock.path, ())))
+    problems += [str(LockedRepository.for_held_lock(lock.path, holders)) for lock, holders in found.held.items()]
+    problems += [f"{lock.path} was left by a process that died: the next resume or gc removes it" for lock in ours]
+    return DoctorFinding("git locks", not problems, "; ".join(problems) or "none was left", is_warning=True)
 
 
 async def _check_sandbox(project: ProjectContext) -> list[DoctorFinding]:

@@ -40,6 +40,15 @@ class FileSelection:
         """True if no field selects anything."""
         return not (self.paths or self.failed or self.reason or self.signature or self.shard)
 
+    def fits(self, file: FileRecord, shard: frozenset[str] | None) -> bool:
+        """Return True if a file is selected; `shard` are the paths of the selected shard, None for any."""
+        if shard is not None and file.path not in shard:
+            return False
+        if self.failed and file.status not in _FAILED:
+            return False
+        has_reason = self.reason.lower() in file.reason.lower()
+        return has_reason and self.signature.lower() in file.signature.lower()
+
 
 def select_files(location: RunLocation, state: RunState, selection: FileSelection) -> tuple[str, ...]:
     """Return the paths that a selection means.
@@ -61,13 +70,7 @@ def select_files(location: RunLocation, state: RunState, selection: FileSelectio
     candidates = [state.files[path] for path in paths] or [
         file for file in state.files.values() if file.status in statuses
     ]
-    fits: tuple[Callable[[FileRecord], bool], ...] = (
-        lambda file: shard is None or file.path in shard,
-        lambda file: not selection.failed or file.status in _FAILED,
-        lambda file: selection.reason.lower() in file.reason.lower(),
-        lambda file: selection.signature.lower() in file.signature.lower(),
-    )
-    found = tuple(file.path for file in candidates if all(fit(file) for fit in fits))
+    found = tuple(file.path for file in candidates if selection.fits(file, shard))
     if not found:
         failed = sum(file.status in _FAILED for file in state.files.values())
         raise UsageProblem(f"no file is meant by that; {failed} of {len(state.files)} files have failed")

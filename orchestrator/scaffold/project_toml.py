@@ -71,4 +71,7 @@ def _render_env(findings: Findings) -> str:
 
 
 def _escape_comment(text: str) -> str:
-    return "".join(letter if letter.isprintable() else "?" for letter in text)
+    letters = []
+    for letter in text:
+        letters.append(letter if letter.isprintable() else "?")
+    return "".join(letters)

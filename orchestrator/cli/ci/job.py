@@ -67,7 +67,7 @@ def _take_run(job: CiJob) -> tuple[RunLocation, RunState]:
             anyio.run(release_key, job)
         raise
     print_message(
-        f"key {job.ticket.key}: job {job.ticket.hop} of at most {job.ticket.max_hops} on run {location.directory.run}"
+        f"key {job.lease.key}: job {job.lease.hop} of at most {job.lease.max_hops} on run {location.directory.run}"
     )
     return location, state
 
@@ -103,7 +103,7 @@ def _finish_job(
 ) -> JobResult:
     """Save the state for the next job, and return how this job ended."""
     state = read_state(location.directory.journal)
-    end = build_job_result(state, location.directory.journal, job.ticket, job.until_s)
+    end = build_job_result(state, location.directory.journal, job.lease, job.until_s)
     if error is not None:
         end = replace(end, exit=error.exit_code, is_resumable=False, reason=str(error))
     text = _render_summary(job, location, state)
@@ -140,8 +140,8 @@ def _save_final_state(job: CiJob, location: RunLocation, end: JobResult, text: s
 
 def _render_summary(job: CiJob, location: RunLocation, state: RunState) -> str:
     """Return the run as Markdown, with the number of this job."""
-    ticket = job.ticket
-    head = f"Job {ticket.hop} of at most {ticket.max_hops} with the key `{ticket.key}`.\n\n"
+    lease = job.lease
+    head = f"Job {lease.hop} of at most {lease.max_hops} with the key `{lease.key}`.\n\n"
     with open_run_journal(location.directory) as store:
         report = collect_run_report(
             state, location.directory.journal, store.read_kinds, TolerantBlobs(location.directory).get

@@ -53,10 +53,9 @@ def demo_command(kind: str, offline: bool, directory: Path | None, as_json: bool
 
 
 def _make_directory(given: Path | None) -> Path:
-    candidates = [given] if given else (Path(f"orchestrate-demo{number or ''}") for number in count())
-    directory = next((path for path in candidates if not path.exists()), None)
-    if directory is None:
+    if given is not None and given.exists():
         raise click.BadParameter(f"{given} exists already: name a new directory", param_hint="--dir")
+    directory = given or _choose_free_directory()
     try:
         directory.mkdir(parents=True)
         return directory.absolute()
@@ -65,6 +64,14 @@ def _make_directory(given: Path | None) -> Path:
         raise EnvironmentProblem(
             f"no directory for the demo can be made {location}({error.strerror}): name another with --dir"
         ) from error
+
+
+def _choose_free_directory() -> Path:
+    for number in count():
+        directory = Path(f"orchestrate-demo{number or ''}")
+        if not directory.exists():
+            break
+    return directory
 
 
 def _describe_outcome(result: DemoResult) -> list[str]:

@@ -77,8 +77,13 @@ async def _collect_findings(options: Options, in_ci: bool, is_silent: bool) -> l
 def _print_finding(finding: DoctorFinding, is_silent: bool) -> None:
     if is_silent:
         return
-    mark = "ok  " if finding.is_ok else "warn" if finding.is_warning else "FAIL"
-    text = f"{mark}  {finding.name:18} {finding.detail}"
+    if finding.is_ok:
+        mark = "ok"
+    elif finding.is_warning:
+        mark = "warn"
+    else:
+        mark = "FAIL"
+    text = f"{mark:4}  {finding.name:18} {finding.detail}"
     if finding.detail == UNSAFE_BANNER:
         print_alarm(text, err=False)
     else:
