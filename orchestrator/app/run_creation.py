@@ -10,6 +10,7 @@ from orchestrator.discovery.migration_events import discover_migration, require_
 from orchestrator.domain.event import Event
 from orchestrator.domain.event.run import OUTPUTS_WITHHELD, Noticed
 from orchestrator.domain.recipe.environments import ENVIRONMENT_NAMES, select_environment
+from orchestrator.domain.text.listing import join_limited
 from orchestrator.engine.run_start import NewRun, build_first_events
 from orchestrator.errors import EnvironmentProblem, UsageProblem
 from orchestrator.forge.factory import require_forge
@@ -122,9 +123,9 @@ def _build_output_notices(withheld: Sequence[str]) -> Sequence[Noticed]:
     """Return a notice of the compiled outputs that workspaces do not get, if there are any."""
     if not withheld:
         return ()
-    shown = ", ".join(withheld[:5]) + (f" and {len(withheld) - 5} more" if len(withheld) > 5 else "")
     text = (
-        f"what was compiled from the project's sources in your checkout is not used ({shown}), because it would judge "
+        f"what was compiled from the project's sources in your checkout is not used "
+        f"({join_limited(withheld, 5)}), because it would judge "
         'every change by what was built before: build it in the gate (command under [gate], such as "make && pytest"), '
         "or, if nobody changes what it is built from, name it in share under [env] of your own configuration"
     )

@@ -131,8 +131,9 @@ def _add_push_target(options: Options, request: JobRequest, config: Config) -> O
 
     A job that hands over reaches nothing: its pull requests are asked for by the one that it hands over to.
     """
-    no_publishing = {"push": "", "forge": "local", "checks_wait_s": 0, "merge": "never"}
-    return _add_flags(options, {"pr": {"push": config.pr.push or request.remote} if request.remote else no_publishing})
+    if request.remote:
+        return _add_flags(options, {"pr": {"push": config.pr.push or request.remote}})
+    return _add_flags(options, {"pr": {"push": "", "forge": "local", "checks_wait_s": 0, "merge": "never"}})
 
 
 def _add_flags(options: Options, flags: Mapping[str, Any]) -> Options:
@@ -174,9 +175,8 @@ async def _import_key_run(job: CiJob, run: str) -> tuple[RunLocation, RunState]:
     """Import the run, which keeps its settings but for this job's own and those that the job was given."""
     own_config = (await to_thread.run_sync(load_project_context, job.options)).config
     await _fetch_missing_commits(job, run)
-    with suppress(
-        LocalRunAhead
-    ):  # a job died here after it had last left the state: what it recorded since is not lost
+    # A job died here after it had last saved the state: what it recorded since is not lost.
+    with suppress(LocalRunAhead):
         await import_run_archive(job.options, None, run, own=own_config, trust_recipe=True)
     _, state = await to_thread.run_sync(find_run, job.options, run)
     if job.request.goal and job.request.goal != state.run.goal:
@@ -198,18 +198,18 @@ def _compute_time_limit(job: CiJob, state: RunState, own_config: Config) -> floa
     """Return the time limit of a resumed run, in seconds over all its jobs; a recipe only ever lowers it."""
     if job.request.limit_s:
         job.until_s = state.wall_s + job.request.limit_s
-    recipe = Recipe.model_validate(state.recipe) if state.recipe else None
-    return choose_lower_limit(job.until_s or own_config.run.time_limit_s, recipe.stop.wall_s if recipe else 0)
+    limit_s = job.until_s or own_config.run.time_limit_s
+    if state.recipe:
+        return choose_lower_limit(limit_s, Recipe.model_validate(state.recipe).stop.wall_s)
+    return choose_lower_limit(limit_s, 0)
 
 
 async def _fetch_missing_commits(job: CiJob, run: str) -> None:
     """Fetch older commits that the run rests on; a job's clone often has only the newest one."""
     missing = await archive_ref.find_missing_commits(job.git, run)
     if missing and job.request.remote:
-        with (
-            suppress(GitError),
-            limit_remote_wait(job.request.remote),
-        ):  # if that fails, the import tells what is missing
+        # If this fails, the import tells what is missing.
+        with suppress(GitError), limit_remote_wait(job.request.remote):
             await fetch_commits(job.git, job.request.remote, missing)
 
 

@@ -108,15 +108,17 @@ async def publish_run(options: Options, publish_request: PublishRequest) -> Publ
 def _build_job_result(delivered: DeliveredRun) -> JobResult:
     """Return how the first job ended; without a recorded exit it was cut off, and left what it had by then."""
     handover, ticket = delivered.handover, delivered.handover.ticket
-    is_cut = handover.exit is None
+    status, code, reason = handover.status, handover.exit, handover.reason
+    if code is None:
+        status, code, reason = "cut-off", _LIMIT, "the job was ended from outside; what it had left by then is kept"
     return JobResult(
-        status="cut-off" if is_cut else handover.status,
-        exit=_LIMIT if handover.exit is None else handover.exit,
+        status=status,
+        exit=code,
         key=ticket.key,
         hop=ticket.hop,
         max_hops=ticket.max_hops,
         is_resumable=handover.resumable,
-        reason="the job was ended from outside; what it had left by then is kept" if is_cut else handover.reason,
+        reason=reason,
         result=build_run_result(delivered.state, delivered.location.directory.journal),
     )
 
@@ -135,7 +137,7 @@ async def _publish_pull_requests(
     for requested in requests:
         await _push_branch(project, publish_request, requested)
     if publish_request.by_push:
-        return tuple(_build_pushed_request(requested) for requested in requests)
+        return tuple(map(_build_pushed_request, requests))
     async with open_forge(project.repository, Path(), project.config, delivered.state, _ignore_message) as forge:
         return tuple([await forge.open_pull_request(requested.request) for requested in requests])
 
@@ -181,17 +183,21 @@ async def _push_branch(
 
 async def _is_merged(git: Git, remote: str, pull_request: PullRequest) -> bool:
     """Return True if the target has the requested commit, so that a branch that is gone need not come back."""
-    target = await read_remote_tip(git, remote, pull_request.target) if pull_request.target else None
-    return bool(
-        target and await find_existing_objects(git, [target]) and await is_ancestor(git, pull_request.commit, target)
-    )
+    if not pull_request.target:
+        return False
+    target = await read_remote_tip(git, remote, pull_request.target)
+    if target is None or not await find_existing_objects(git, [target]):
+        return False
+    return await is_ancestor(git, pull_request.commit, target)
 
 
 def _build_push_options(requested: RequestedPullRequest) -> tuple[str, ...]:
     """Return the push options that make GitLab open a merge request. An option has one line."""
     pull_request = requested.request
-    target = (f"merge_request.target={to_one_line(pull_request.target, 200)}",) if pull_request.target else ()
-    return ("merge_request.create", *target, f"merge_request.title={to_one_line(pull_request.title, 200)}")
+    options = ["merge_request.create"]
+    if pull_request.target:
+        options.append(f"merge_request.target={to_one_line(pull_request.target, 200)}")
+    return (*options, f"merge_request.title={to_one_line(pull_request.title, 200)}")
 
 
 def _build_pushed_request(requested: RequestedPullRequest) -> OpenedPullRequest:

@@ -6,11 +6,12 @@ from contextlib import closing, suppress
 from anyio import to_thread
 
 from orchestrator.domain.event import Event
-from orchestrator.domain.event.migration import FileMoved, FilesFound
+from orchestrator.domain.event.migration import FileMoved, FilesFound, FoundFile
 from orchestrator.domain.event.run import Noticed, RunStarted
 from orchestrator.domain.ids import CommitId
 from orchestrator.domain.run.notice_codes import NoticeCode
 from orchestrator.domain.run.state import RunState
+from orchestrator.domain.text.listing import join_limited
 from orchestrator.errors import OrchestrateError
 from orchestrator.journal.locations.run_directory import RunDirectory
 from orchestrator.journal.state.derivation import derive_whole_state
@@ -51,14 +52,17 @@ async def find_previous_run_notice(
 
 
 def _list_pending_files(events: Iterable[Event]) -> Iterator[tuple[str, str]]:
-    """Return path and blob of the files that are to be done."""
-    events = list(events)
-    skipped = set()
+    """Yield path and blob of the files that are to be done."""
+    skipped: set[str] = set()
+    files: list[FoundFile] = []
     for event in events:
         if isinstance(event, FileMoved):
             skipped.add(event.path)
-    files = (file for event in events if isinstance(event, FilesFound) for file in event.files)
-    return ((file.path, file.blob) for file in files if file.path not in skipped)
+        elif isinstance(event, FilesFound):
+            files += event.files
+    for file in files:
+        if file.path not in skipped:
+            yield file.path, file.blob
 
 
 def _read_open_run(run: RunDirectory, migration: str) -> RunState | None:
@@ -79,16 +83,13 @@ def _get_migration_id(started: RunStarted) -> str:
 
 
 def _describe_run(state: RunState, base: CommitId, repeated: int) -> str:
-    run, opened = state.run, [*state.prs.values()] or [pr for pr in (state.pr,) if pr is not None]
+    run, opened = state.run, [*state.prs.values()]
+    if state.pr is not None and not opened:
+        opened = [state.pr]
     urls = [pr.url for pr in opened if pr.url]
-    if len(urls) > _URLS:
-        more = f" and {len(urls) - _URLS} more"
-    else:
-        more = ""
+    shown = ""
     if urls:
-        shown = f" ({', '.join(urls[:_URLS])}{more})"
-    else:
-        shown = ""
+        shown = f" ({join_limited(urls, _URLS)})"
     if state.ended is None:
         advice = f"go on with that one instead: orchestrate migrate resume {run.run}"
     else:

@@ -48,7 +48,9 @@ async def check_sites(options: Options, request: SiteCheckRequest) -> SiteCheckR
         problem = "the recipe counts no sites: add a [[scope.site]] with an id and a pattern to check it"
         raise UsageProblem(problem, ("scope",))
     repository = await to_thread.run_sync(open_repository, options.repository)
-    names = [request.ref or "HEAD", *([request.since] if request.since else [])]
+    names = [request.ref or "HEAD"]
+    if request.since:
+        names.append(request.since)
     commits = []
     for name in names:
         commits.append(await to_thread.run_sync(_resolve_commit, repository, name))

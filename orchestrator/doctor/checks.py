@@ -73,10 +73,9 @@ async def _check_git() -> DoctorFinding:
     except GitError as error:
         return DoctorFinding("git", False, f"{error}; install git with your system's package manager")
     version = ".".join(map(str, found))
-    is_new = found >= _MIN_GIT
-    return DoctorFinding(
-        "git", is_new, version if is_new else f"{version}: 2.38 or newer is needed (merge-tree --write-tree)"
-    )
+    if found >= _MIN_GIT:
+        return DoctorFinding("git", True, version)
+    return DoctorFinding("git", False, f"{version}: 2.38 or newer is needed (merge-tree --write-tree)")
 
 
 def _check_disk(state: Path) -> DoctorFinding:
@@ -94,16 +93,15 @@ async def _check_locks(project: ProjectContext) -> DoctorFinding:
     """Check for locks of dead processes: those on our refs are no problem, the others stand in everybody's way."""
     git_dir = project.repository.common_dir
     found = await find_repository_locks(git_dir)
-    ours = []
+    problems, removable = [], []
     for lock in found.dead:
         if get_locked_ref(git_dir, lock).startswith("refs/orchestrate/"):
-            ours.append(lock)
-    problems = []
-    for lock in found.dead:
-        if lock not in ours:
+            removable.append(f"{lock.path} was left by a process that died: the next resume or gc removes it")
+        else:
             problems.append(str(LockedRepository.for_held_lock(lock.path, ())))
-    problems += [str(LockedRepository.for_held_lock(lock.path, holders)) for lock, holders in found.held.items()]
-    problems += [f"{lock.path} was left by a process that died: the next resume or gc removes it" for lock in ours]
+    for lock, holders in found.held.items():
+        problems.append(str(LockedRepository.for_held_lock(lock.path, holders)))
+    problems += removable
     return DoctorFinding("git locks", not problems, "; ".join(problems) or "none was left", is_warning=True)
 
 
@@ -119,11 +117,11 @@ async def _check_sandbox(project: ProjectContext) -> list[DoctorFinding]:
             )
             if project.config.hands.without_sandbox:
                 first = DoctorFinding("sandbox", False, UNSAFE_BANNER, is_warning=True)
-            others = []
+            findings = [first]
             for name, text in hands.policy_summary.items():
                 if name not in {"commands", "self-test"}:
-                    others.append((name, text))
-            return [first, *(DoctorFinding(f"sandbox {name}", True, text) for name, text in others)]
+                    findings.append(DoctorFinding(f"sandbox {name}", True, text))
+            return findings
     except OrchestrateError as error:
         return [DoctorFinding("sandbox", False, str(error))]
 

@@ -4,7 +4,7 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from orchestrator.doctor.checks import DoctorFinding
@@ -110,7 +110,7 @@ def _check_history(repository: GitRepository) -> DoctorFinding:
 def _check_keys(project: ProjectContext, environ: Mapping[str, str]) -> DoctorFinding:
     """Check that the variables for the models' keys are set. Only a call would tell if their values are good."""
     names = _list_key_names(project)
-    missing = sorted(name for name in names if not environ.get(name, "").strip())
+    missing = sorted(names.difference(_list_set_names(names, environ)))
     if missing:
         is_empty = any(name in environ for name in missing)
         why = "; one that is empty is a secret that does not exist, or that this event does not get" * is_empty
@@ -122,24 +122,29 @@ def _check_keys(project: ProjectContext, environ: Mapping[str, str]) -> DoctorFi
 
 
 def _list_key_names(project: ProjectContext) -> set[str]:
-    models = []
+    names = set()
     for _, settings in iterate_configured_models(project.config.roles):
-        if settings.model:
-            models.append(settings)
-    named = (
-        settings.api_key_env or ("" if settings.api_base else get_key_variable(settings.model)) for settings in models
-    )
-    return {name for name in named if name}
+        if settings.model and settings.api_key_env:
+            names.add(settings.api_key_env)
+        elif settings.model and not settings.api_base:
+            names.add(get_key_variable(settings.model))
+    return names - {""}
+
+
+def _list_set_names(names: Iterable[str], environ: Mapping[str, str]) -> list[str]:
+    """Return the names of variables that are there and not blank."""
+    return [name for name in names if environ.get(name, "").strip()]
 
 
 def _check_token(project: ProjectContext, environ: Mapping[str, str]) -> DoctorFinding:
     """Check the kind of the token, by how it begins, and if its pull requests start workflows."""
-    name = next((name for name in _TOKENS if environ.get(name, "").strip()), "")
-    if not name:
+    names = _list_set_names(_TOKENS, environ)
+    if not names:
         text = (
             "none here: nothing is pushed and no pull request is opened by this job (orchestrate ci publish needs one)"
         )
         return DoctorFinding("token", True, text)
+    name = names[0]
     kind, starts = _describe_token(environ[name].strip())
     if starts is None:
         text = (
@@ -162,17 +167,16 @@ def _describe_token(token: str) -> tuple[str, str | None]:
         ("glpat-", "a person's, a group's or a project's at GitLab", "merge requests that it opens start pipelines"),
         ("glcbt-", "the job's own at GitLab", "it may not open merge requests: give a project access token"),
     )
-    found = ((kind, text) for start, kind, text in kinds if token.startswith(start))
-    return next(found, ("of a kind that is not known here", "whether its pull requests start workflows is not known"))
+    for start, kind, text in kinds:
+        if token.startswith(start):
+            return kind, text
+    return "of a kind that is not known here", "whether its pull requests start workflows is not known"
 
 
 def _check_separation(project: ProjectContext, environ: Mapping[str, str]) -> DoctorFinding:
     """Check that the right to write does not lie beside the model's key."""
-    has_key = any(environ.get(name, "").strip() for name in _list_key_names(project))
-    tokens = []
-    for name in _TOKENS:
-        if environ.get(name, "").strip():
-            tokens.append(name)
+    has_key = bool(_list_set_names(_list_key_names(project), environ))
+    tokens = _list_set_names(_TOKENS, environ)
     if has_key and tokens:
         text = f"the models' key and {', '.join(tokens)} are in one job: let one job work and another publish"
         return DoctorFinding("separation", False, text, is_warning=True)

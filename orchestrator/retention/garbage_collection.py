@@ -135,9 +135,8 @@ class _Collection:
                 self.result.locked += (str(LockedRepository.for_held_lock(lock.path, ())),)
             elif self._is_dry or remove_lock(lock):
                 self.result.locks += (ref,)
-        self.result.locked += tuple(
-            str(LockedRepository.for_held_lock(lock.path, holders)) for lock, holders in found.held.items()
-        )
+        for lock, holders in found.held.items():
+            self.result.locked += (str(LockedRepository.for_held_lock(lock.path, holders)),)
 
     def _is_idle(self, ref: str) -> bool:
         """Return True if no process works on the run that a ref belongs to."""
@@ -149,8 +148,11 @@ class _Collection:
         sizes = {}
         for name in idle:
             sizes[name] = await to_thread.run_sync(measure_tree_bytes, self._state.path / "worktrees" / name)
-        self.result.workspaces = idle if self._is_dry else await self._pool.remove_idle_worktrees()
-        self.result.freed_bytes += sum(sizes.get(name, 0) for name in self.result.workspaces)
+        self.result.workspaces = idle
+        if not self._is_dry:
+            self.result.workspaces = await self._pool.remove_idle_worktrees()
+        for name in self.result.workspaces:
+            self.result.freed_bytes += sizes.get(name, 0)
 
     async def drop_leftovers(self) -> None:
         """Remove old outputs and caches, and run directories in which no run ever began."""
@@ -170,7 +172,8 @@ class _Collection:
         """Remove dependency sets that no run has used for `unused_s` seconds."""
         for key in await to_thread.run_sync(store.list_unused_keys, unused_s):
             found = [path for path in (store.root / key, store.root / f"{key}.new") if path.exists()]
-            self.result.deps += (key,) if found else ()
+            if found:
+                self.result.deps += (key,)
             for path in found:
                 self.result.freed_bytes += await to_thread.run_sync(measure_tree_bytes, path)
             if not self._is_dry:
@@ -178,10 +181,15 @@ class _Collection:
 
     async def drop_runs(self, *, by_policy: bool) -> None:
         """Remove the named runs, and by policy those past retention in which nothing would be lost."""
-        for run in self._select_runs(self._named | (self._expired if by_policy else set())):
+        wanted = set(self._named)
+        if by_policy:
+            wanted |= self._expired
+        for run in self._select_runs(wanted):
+            kept = None
             try:
                 with run.hold_lock():
-                    kept = None if run.run in self._named else await self._find_reason_to_keep(run)
+                    if run.run not in self._named:
+                        kept = await self._find_reason_to_keep(run)
                     if kept is None:
                         await self._remove_run(run)
             except RunLocked as locked:
@@ -218,7 +226,9 @@ class _Collection:
         await self._remove_contents(run, path, has_refs=True)
 
     async def _remove_contents(self, run: RunDirectory, path: Path, *, has_refs: bool) -> None:
-        refs = list(await list_refs(self._git, f"{_REFS}/{run.run}")) if has_refs else []
+        refs: list[str] = []
+        if has_refs:
+            refs += await list_refs(self._git, f"{_REFS}/{run.run}")
         self.result.refs += tuple(refs)
         if not self._is_dry:
             await delete_refs(self._git, refs)
@@ -234,8 +244,10 @@ class _Collection:
         if not (files or logs) or not _is_idle(run) or not await to_thread.run_sync(_has_ended, run):
             return
         await self._remove_paths([*files, *logs])
-        self.result.caches += tuple(f"{run.run}/{file.name}" for file in files)
-        self.result.logs += tuple(f"{run.run}/{folder.name}" for folder in logs)
+        for file in files:
+            self.result.caches += (f"{run.run}/{file.name}",)
+        for folder in logs:
+            self.result.logs += (f"{run.run}/{folder.name}",)
 
     async def _remove_unstarted_run(self, run: RunDirectory) -> None:
         """Remove what an import or a start left that was killed before there was a journal."""

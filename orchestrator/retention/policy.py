@@ -42,16 +42,13 @@ def select_expired_runs(ends: Sequence[tuple[RunId, datetime | None]], now: date
         now: aware.
         limits: a run goes when it is older than `keep_days`, or not among the `keep_runs` newest; 0 is no limit.
     """
+    expired = set()
     if limits.keep_runs:
-        surplus = {run for run, _ in ends[: -limits.keep_runs]}
-    else:
-        surplus = set()
-    oldest = now - timedelta(days=limits.keep_days)
+        expired |= {run for run, _ in ends[: -limits.keep_runs]}
     if limits.keep_days:
-        outdated = {run for run, written_at in ends if written_at is not None and written_at < oldest}
-    else:
-        outdated = set()
-    return surplus | outdated
+        oldest = now - timedelta(days=limits.keep_days)
+        expired |= {run for run, written_at in ends if written_at is not None and written_at < oldest}
+    return expired
 
 
 def list_unlanded_work(state: RunState) -> tuple[UnlandedWork, ...]:
@@ -74,9 +71,9 @@ async def find_reason_to_keep(git: Git, state: RunState) -> KeptRun | None:
     Work that a branch, a tag or a remote's branch holds would not be lost.
     """
     run = state.run.run
-    if state.ended is None:
-        return KeptRun(run, "it has not ended", await _select_unheld_work(git, list_unlanded_work(state)))
     work = await _select_unheld_work(git, list_unlanded_work(state))
+    if state.ended is None:
+        return KeptRun(run, "it has not ended", work)
     if work:
         return KeptRun(run, "work of it has not landed", work)
     landed = await _select_unheld_work(
@@ -90,9 +87,7 @@ async def find_reason_to_keep(git: Git, state: RunState) -> KeptRun | None:
 async def _select_unheld_work(git: Git, work: Sequence[UnlandedWork]) -> tuple[UnlandedWork, ...]:
     commits = await find_existing_objects(git, [item.commit for item in work if item.commit])
     options = ("rev-list", "--no-walk=unsorted", "--stdin", "--not", "--branches", "--tags", "--remotes")
-    stdin = "".join(f"{commit}\n" for commit in commits)
-    if stdin:
-        unheld = set((await git.run_text(*options, stdin=stdin.encode())).split())
-    else:
-        unheld = set()
+    unheld = set()
+    if commits:
+        unheld = set((await git.run_text(*options, stdin="\n".join([*commits, ""]).encode())).split())
     return tuple(item for item in work if item.commit is None or item.commit in unheld)

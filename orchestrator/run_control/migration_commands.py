@@ -1,7 +1,7 @@
 """Resolve the files, shards and groups that a person names in a command to a migration."""
 
 import posixpath
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
@@ -63,13 +63,12 @@ def select_files(location: RunLocation, state: RunState, selection: FileSelectio
     unknown = [path for path in paths if path not in state.files]
     if unknown:
         return tuple(unknown)  # whoever takes the command names what is like it
+    statuses = _FAILED
     if selection.shard and not selection.failed:
         statuses = _FAILED | {FileStatus.REVERTED, FileStatus.SKIPPED}
-    else:
-        statuses = _FAILED
-    candidates = [state.files[path] for path in paths] or [
-        file for file in state.files.values() if file.status in statuses
-    ]
+    candidates = [state.files[path] for path in paths]
+    if not paths:
+        candidates = [file for file in state.files.values() if file.status in statuses]
     found = tuple(file.path for file in candidates if selection.fits(file, shard))
     if not found:
         failed = sum(file.status in _FAILED for file in state.files.values())
@@ -89,7 +88,6 @@ def _resolve_tracked_path(location: RunLocation, state: RunState, path: str) -> 
         tracked = posixpath.normpath(absolute.relative_to(location.repository.root).as_posix())
         if tracked in state.files:
             return tracked
-        return plain
     return plain
 
 
@@ -121,19 +119,17 @@ def build_publish_command(state: RunState, groups: Sequence[str]) -> Publish:
         known = []
         for group in group_shards(state, Recipe.model_validate(state.recipe)):
             known.append(group.name)
-        unknown = next((name for name in groups if name not in (*known, TOGETHER)), None)
-        if unknown is not None:
-            raise UsageProblem(_explain_unknown("group of landed shards", unknown, known))
+        for name in groups:
+            if name not in (*known, TOGETHER):
+                raise UsageProblem(_explain_unknown("group of landed shards", name, known))
     return Publish(groups=tuple(groups))
 
 
 def _explain_unknown(kind: str, name: str, known: list[str]) -> str:
     similar = get_close_matches(name, known, 5, 0.5) or known[:10]
     if similar:
-        hint = f"did you mean {', '.join(similar)}?"
-    else:
-        hint = "there is none"
-    return f"there is no {kind} {name!r} in this run: {hint}"
+        return f"there is no {kind} {name!r} in this run: did you mean {', '.join(similar)}?"
+    return f"there is no {kind} {name!r} in this run: there is none"
 
 
 def build_revise_command(location: RunLocation, state: RunState, recipe: Recipe) -> tuple[Revise, str]:

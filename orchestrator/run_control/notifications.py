@@ -37,13 +37,11 @@ def has_pending_notifications(config: Config, state: RunState, file: Path) -> bo
     """
     if state.open_intents:
         return True
-    hooks = []
     for number, hook in enumerate(config.hooks, start=1):
-        if "after_run" in hook.on:
-            hooks.append(number)
-    if any(not state.effect_tries[build_effect_name("after_run", RUN_END_OCCURRENCE, number)] for number in hooks):
-        return True
-    return any(True for _ in _iterate_unsent_events(file, state, config))
+        name = build_effect_name("after_run", RUN_END_OCCURRENCE, number)
+        if "after_run" in hook.on and not state.effect_tries[name]:
+            return True
+    return next(_iterate_unsent_events(file, state, config), None) is not None
 
 
 def _iterate_unsent_events(file: Path, state: RunState, config: Config) -> Iterator[RecordedEvent]:

@@ -153,7 +153,8 @@ def _spread_endpoint(role: Mapping[str, Any], place: Mapping[str, Any]) -> dict[
     lenses = {}
     for lens, listing in role.get("lenses", {}).items():
         lenses[lens] = {key: value for key, value in place.items() if key in listing}
-    return ({"variants": variants} if variants else {}) | ({"lenses": lenses} if lenses else {})
+    tables = {"variants": variants, "lenses": lenses}
+    return {name: table for name, table in tables.items() if table}
 
 
 def list_foreign_settings(settings: Mapping[str, Any], *, trust_settings: bool = False) -> tuple[str, ...]:
@@ -161,19 +162,31 @@ def list_foreign_settings(settings: Mapping[str, Any], *, trust_settings: bool =
     if not trust_settings:
         settings = replace_foreign_settings(settings)
     own = dict(iterate_leaf_values(load_config(None).config.model_dump(mode="json", by_alias=True)))
-    found = (
-        (key, value)
-        for key, value in iterate_leaf_values(settings)
-        if is_user_only_key(key) and key[0] not in _NOT_RESUMED
-    )
-    return tuple(f"{format_dotted_key(key)} = {json.dumps(value)}" for key, value in found if own.get(key) != value)
+    foreign = []
+    for key, value in _iterate_resumed_values(settings):
+        if is_user_only_key(key) and own.get(key) != value:
+            foreign.append(_format_setting(key, value))
+    return tuple(foreign)
 
 
 def list_replaced_settings(settings: Mapping[str, Any]) -> tuple[str, ...]:
     """Return an imported run's settings that do not count here, since only users may set them, as `key = value`."""
     kept = dict(iterate_leaf_values(replace_foreign_settings(settings)))
-    found = ((key, value) for key, value in iterate_leaf_values(settings) if key[0] not in _NOT_RESUMED)
-    return tuple(f"{format_dotted_key(key)} = {json.dumps(value)}" for key, value in found if kept.get(key) != value)
+    replaced = []
+    for key, value in _iterate_resumed_values(settings):
+        if kept.get(key) != value:
+            replaced.append(_format_setting(key, value))
+    return tuple(replaced)
+
+
+def _iterate_resumed_values(settings: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], Any]]:
+    for key, value in iterate_leaf_values(settings):
+        if key[0] not in _NOT_RESUMED:
+            yield key, value
+
+
+def _format_setting(key: tuple[str, ...], value: object) -> str:
+    return f"{format_dotted_key(key)} = {json.dumps(value)}"
 
 
 def list_absent_paths(settings: Mapping[str, Any]) -> tuple[str, ...]:
