@@ -124,7 +124,7 @@ def _build_output_notices(withheld: Sequence[str]) -> Sequence[Noticed]:
     if not withheld:
         return ()
     text = (
-        f"what was compiled from the project's sources in your checkout is not used "
+        "what was compiled from the project's sources in your checkout is not used "
         f"({join_limited(withheld, 5)}), because it would judge "
         'every change by what was built before: build it in the gate (command under [gate], such as "make && pytest"), '
         "or, if nobody changes what it is built from, name it in share under [env] of your own configuration"

@@ -151,7 +151,5 @@ def add_models(pairs: tuple[str, ...], into: dict[str, Any]) -> None:
 def read_goal(given: str) -> str:
     """Return the goal as given, or for `-` the text on standard input, whatever its encoding is."""
     if given == "-":
-        text = sys.stdin.buffer.read().decode("utf-8", "replace")
-    else:
-        text = given
-    return text.strip()
+        return sys.stdin.buffer.read().decode("utf-8", "replace").strip()
+    return given.strip()

@@ -73,10 +73,7 @@ def convert_to_user_error(error: Exception) -> OrchestrateError | None:
     """Return an error as the user is to see it; None for an unforeseen one."""
     problem = convert_error(error)
     if problem is None and isinstance(error, OSError):
-        if error.filename:
-            prefix = f"{error.filename}: "
-        else:
-            prefix = ""
+        prefix = f"{error.filename}: " if error.filename else ""
         return EnvironmentProblem(f"{prefix}{error.strerror or error}")
     return problem
 

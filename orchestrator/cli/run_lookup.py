@@ -49,8 +49,9 @@ def has_live_engine(directory: RunDirectory) -> bool:
 
 def format_location_options(repo: Path, state: str) -> str:
     """Return the options that name a repository and a state directory, if they are not the usual ones."""
+    options = ""
     if repo != Path():
-        options = f" --repo {shlex.quote(str(repo))}"
-    else:
-        options = ""
-    return options + (f" --state {shlex.quote(state)}" if state else "")
+        options += f" --repo {shlex.quote(str(repo))}"
+    if state:
+        options += f" --state {shlex.quote(state)}"
+    return options

@@ -65,15 +65,10 @@ def require_setup_tier(granted: SandboxGrant, env: RecipeEnv) -> Tier:
     Raises:
         UsageProblem: it is granted to nobody.
     """
+    tier, key = Tier.REGISTRIES, env.setup[0]
     if env.network == "allow":
-        tier = Tier.EVERYTHING
-    else:
-        tier = Tier.REGISTRIES
+        tier, key = Tier.EVERYTHING, "network"
     if granted.ceiling < tier:
-        if tier == Tier.EVERYTHING:
-            key = "network"
-        else:
-            key = env.setup[0]
         raise UsageProblem(_explain_missing_tier(tier, granted.ceiling), ("env", key))
     return tier
 

@@ -73,13 +73,17 @@ async def write_project_file(options: Options, request: ProjectFileRequest) -> P
         UsageProblem: it is no repository, the file exists and may not be lost, or it would lie elsewhere.
     """
     repository = await to_thread.run_sync(open_repository, options.repository)
-    file = repository.root / (WORKFLOW_PATHS[request.forge] if request.forge else PROJECT_FILE)
-    await to_thread.run_sync(_require_writable, file, repository.root, request)
     if request.forge is None:
+        file = repository.root / PROJECT_FILE
+        await to_thread.run_sync(_require_writable, file, repository.root, request)
         findings = survey_repository(await read_project(repository))
-        lines = tuple(line.strip().replace("[[verify.check]]", "[gate]") for line in findings.render_lines())
-        project_file = ProjectFile(file, render_project_toml(findings), not request.is_dry, lines, _NEXT)
+        lines = []
+        for line in findings.render_lines():
+            lines.append(line.strip().replace("[[verify.check]]", "[gate]"))
+        project_file = ProjectFile(file, render_project_toml(findings), not request.is_dry, tuple(lines), _NEXT)
     else:
+        file = repository.root / WORKFLOW_PATHS[request.forge]
+        await to_thread.run_sync(_require_writable, file, repository.root, request)
         project = await to_thread.run_sync(load_project_context, options)
         project_file = _build_workflow(project, request.forge, request, file)
     if not request.is_dry:
@@ -92,19 +96,21 @@ _NEXT = ("look at it, commit it, then: orchestrate doctor",)
 
 def _build_workflow(project: ProjectContext, forge: ForgeKind, request: ProjectFileRequest, file: Path) -> ProjectFile:
     config, package = project.config, request.package or find_install_spec()
+    budget = _BUDGET_USD
     if config.budget.usd:
         budget = f"{config.budget.usd:g}"
-    else:
-        budget = _BUDGET_USD
     models = build_role_models(config)
     values = WorkflowValues(package=package, limit_s=request.limit_s, budget_usd=budget, models=models)
-    to_do = [] if package else ["say in the file what pip is to install: ORCHESTRATE_PACKAGE (or --package)"]
+    to_do = []
+    if not package:
+        to_do.append("say in the file what pip is to install: ORCHESTRATE_PACKAGE (or --package)")
     if any(not model.model for model in models):
         to_do.append("set the variable ORCHESTRATE_MODEL of the repository, for example to anthropic/claude-sonnet-4-5")
-    to_do += [f"set the secret {name}" for name in list_secrets(models)]
-    to_do += [
-        f"{model.model}: its provider takes its keys otherwise; add them" for model in models if _has_unknown_key(model)
-    ]
+    for name in list_secrets(models):
+        to_do.append(f"set the secret {name}")
+    for model in models:
+        if _has_unknown_key(model):
+            to_do.append(f"{model.model}: its provider takes its keys otherwise; add them")
     if not config.gate.command:
         to_do.append("the project has no gate command, without which nothing can land: orchestrate init")
     return ProjectFile(file, render_workflow(forge, values), not request.is_dry, to_do=(*to_do, *_AFTER[forge]))
@@ -132,9 +138,10 @@ def build_role_models(config: Config) -> tuple[RoleModel, ...]:
 
 
 def _build_role_model(role: str, settings: ModelSettings) -> RoleModel:
-    key = settings.api_key_env or ("" if settings.api_base else get_key_variable(settings.model))
-    secrets = (key,) if key else ()
-    return RoleModel(role, settings.model, settings.api_base, settings.api_key_env, secrets)
+    key = settings.api_key_env
+    if not key and not settings.api_base:
+        key = get_key_variable(settings.model)
+    return RoleModel(role, settings.model, settings.api_base, settings.api_key_env, (key,) if key else ())
 
 
 def find_install_spec() -> str:

@@ -33,7 +33,10 @@ def _get_user_file() -> str:
 
 def _render_findings(findings: Findings) -> list[str]:
     findings_by_name = [("sources", findings.sources), ("tests", findings.tests), ("not ours", findings.exclude)]
-    lines = [f"# {name}: {_escape_comment(', '.join(globs))}" for name, globs in findings_by_name if globs]
+    lines = []
+    for name, globs in findings_by_name:
+        if globs:
+            lines.append(f"# {name}: {_escape_comment(', '.join(globs))}")
     if lines:
         return [*lines, ""]
     return []
@@ -42,10 +45,9 @@ def _render_findings(findings: Findings) -> list[str]:
 def _render_gate(command: TestCommand | None) -> str:
     if command is None:
         return f"{_NO_COMMAND}\n"
-    if "{tests}" in command.run:
-        run = " ".join(command.run.replace("{tests}", command.all).split())
-    else:
-        run = command.run
+    run = command.run
+    if "{tests}" in run:
+        run = " ".join(run.replace("{tests}", command.all).split())
     notes = [f"# {_escape_comment(note)}" for note in command.notes]
     lines = [
         f"# found in: {_escape_comment(command.source_file)}",

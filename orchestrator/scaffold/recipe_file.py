@@ -37,7 +37,11 @@ class RecipeRequest:
     @property
     def template_name(self) -> str:
         """The name of the template that the request means."""
-        return self.template or (NATURAL_LANGUAGE_TEMPLATE if self.goal else COMMAND_TEMPLATE)
+        if self.template:
+            return self.template
+        if self.goal:
+            return NATURAL_LANGUAGE_TEMPLATE
+        return COMMAND_TEMPLATE
 
 
 @dataclass(frozen=True)
@@ -101,7 +105,10 @@ async def write_recipe_file(
     }
     draft = fill_template(template, findings, values, RecipeTools())
     tools = find_tools(draft, template.needs, project.repository.root)
-    target = file or Path(f"{values['id'] if template.has_placeholder('id') else template.name}.toml")
+    name = template.name
+    if template.has_placeholder("id"):
+        name = values["id"]
+    target = file or Path(f"{name}.toml")
     text = fill_template(template, findings, values, tools)
     await to_thread.run_sync(_write_text, target, text, overwrite)
     return WrittenRecipe(target, template, findings, tools, await _describe_scope(options, load_recipe(target)))
@@ -128,32 +135,28 @@ def _require_template(request: RecipeRequest) -> RecipeTemplate:
 
 def _build_id(text: str) -> str:
     """Return a name for a migration made of the first words of a text."""
-    values = re.findall(r"[a-z0-9]+", text.lower())
     name = ""
-    for word in values:
+    for word in re.findall(r"[a-z0-9]+", text.lower()):
         if len(name) + len(word) >= _LONGEST_ID:
             break
-        name = f"{name}-{word}" if name else word
+        name = f"{name}-{word}".lstrip("-")
     return name or "change"
 
 
 async def read_project(repository: GitRepository) -> RepositoryFiles:
     """Return the files of a repository's current commit, with the text of its configuration files."""
-    entries = []
+    paths, config_files = [], {}
     for entry in await list_tree(repository.git, repository.read_head_commit()):
-        if entry.kind == "blob":
-            entries.append(entry)
-    config_files = {}
-    for entry in entries:
+        if entry.kind != "blob":
+            continue
+        paths.append(entry.path)
         if entry.path in CONFIG_FILES:
             config_files[entry.path] = entry.oid
     contents = await read_blobs(repository.git, list(config_files.values()))
     texts = {}
     for path, oid in config_files.items():
         texts[path] = contents[oid].decode("utf-8", "replace")
-    return RepositoryFiles(
-        tuple(entry.path for entry in entries), texts, repository.root, repository.read_branch() or ""
-    )
+    return RepositoryFiles(tuple(paths), texts, repository.root, repository.read_branch() or "")
 
 
 def _write_text(target: Path, text: str, overwrite: bool) -> None:
@@ -172,5 +175,7 @@ async def _describe_scope(options: Options, recipe: Recipe) -> str:
         found = await build_inventory(options, recipe)
     except OrchestrateError as problem:
         return f"as it stands it finds nothing: {problem}"
-    sites = f", {found.sites} sites in {sum(file.sites > 0 for file in found.files)} of them"
-    return f"{len(found.files)} files in scope{sites if recipe.scope.site else ''}"
+    text = f"{len(found.files)} files in scope"
+    if recipe.scope.site:
+        text += f", {found.sites} sites in {sum(file.sites > 0 for file in found.files)} of them"
+    return text

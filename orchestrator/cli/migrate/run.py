@@ -117,9 +117,8 @@ def _require_dry_run(given: dict[str, Any]) -> None:
 
 
 def _create_run(options: Options, recipe: Path, work_filter: WorkFilter) -> tuple[RunLocation, RunState]:
-    from orchestrator.app.run_creation import (
-        create_migration_run,  # takes its time to load, and a mistake is told without it
-    )
+    # It takes its time to load, and a mistake is told without it.
+    from orchestrator.app.run_creation import create_migration_run
 
     with locate_problems(recipe):
         location = anyio.run(create_migration_run, options, load_trusted_recipe(options, recipe), work_filter)

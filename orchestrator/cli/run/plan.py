@@ -61,11 +61,10 @@ def print_plan(options: Options, goal: str, as_json: bool) -> None:
 def _render_criteria(contract: Contract) -> Iterator[str]:
     yield "reached when"
     for criterion in contract.criteria:
+        line = f"  {criterion.id}: {to_one_line(criterion.text)}"
         if criterion.command:
-            command = f"  $ {to_one_line(criterion.command)}"
-        else:
-            command = ""
-        yield f"  {criterion.id}: {to_one_line(criterion.text)}{command}"
+            line += f"  $ {to_one_line(criterion.command)}"
+        yield line
     yield ""
 
 
@@ -79,10 +78,9 @@ def _render_plan(plan: Plan | Handoff) -> Iterator[str]:
 
 
 def _render_draft(draft: TaskDraft) -> Iterator[str]:
+    after = ""
     if draft.depends_on:
         after = f"  after {', '.join(draft.depends_on)}"
-    else:
-        after = ""
     yield f"\n{draft.key} ({draft.kind}){after}  {draft.title}"
     yield f"  {draft.outcome}"
     for point in draft.acceptance:

@@ -108,9 +108,8 @@ def run_command(goal: str, **given: Any) -> None:  # noqa: ANN401
 
 
 def _create_run(options: Options, goal: str) -> tuple[RunLocation, RunState]:
-    from orchestrator.app.run_creation import (
-        create_goal_run,  # takes its time to load, and a mistake is told without it
-    )
+    # It takes its time to load, and a mistake is told without it.
+    from orchestrator.app.run_creation import create_goal_run
 
     location = anyio.run(create_goal_run, options, goal)
     return location, read_state(location.directory.journal)

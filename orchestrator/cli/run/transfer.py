@@ -45,8 +45,8 @@ def export_command(run: str, file: Path | None, as_ref: bool, whole: bool, force
     """
     if as_ref == (file is not None):
         raise click.UsageError("name a FILE to write, or say --ref")
-    work = partial(export_run_archive, _build_options(given), run, file, is_whole=whole, may_replace=force)
-    exported_run = anyio.run(work)
+    export = partial(export_run_archive, _build_options(given), run, file, is_whole=whole, may_replace=force)
+    exported_run = anyio.run(export)
     if given["as_json"]:
         print_object(_build_export_object(exported_run))
         return
@@ -99,10 +99,8 @@ def import_command(file: Path | None, ref: str | None, trust_settings: bool, **g
     if (file is None) == (ref is None):
         raise click.UsageError("name the FILE to take in, or say --ref RUN")
     imported = anyio.run(partial(import_run_archive, _build_options(given), file, ref, trust_settings=trust_settings))
-    absent, foreign = (
-        list_absent_paths(imported.settings),
-        list_foreign_settings(imported.settings, trust_settings=trust_settings),
-    )
+    absent = list_absent_paths(imported.settings)
+    foreign = list_foreign_settings(imported.settings, trust_settings=trust_settings)
     replaced = () if trust_settings else list_replaced_settings(imported.settings)
     if given["as_json"]:
         lists = {"settings": list(foreign), "absent": list(absent), "replaced": list(replaced)}

@@ -74,15 +74,12 @@ def _render_removed(removed: CollectionResult, is_dry: bool) -> Iterator[str]:
 def _render_kept_run(kept: KeptRun) -> Iterator[str]:
     yield f"kept {kept.run}: {kept.why}"
     for work in kept.work[:_SHOWN]:
+        line = f"  {work.status} {work.name}"
+        if work.status != "landed":
+            line += f"  see it: orchestrate diff {kept.run} {work.name}"
         if work.commit:
-            branch_hint = f"; keep it: git branch NAME {work.commit[:12]}"
-        else:
-            branch_hint = ""
-        if work.status == "landed":
-            diff_hint = ""
-        else:
-            diff_hint = f"  see it: orchestrate diff {kept.run} {work.name}"
-        yield f"  {work.status} {work.name}{diff_hint}{branch_hint}"
+            line += f"; keep it: git branch NAME {work.commit[:12]}"
+        yield line
     if len(kept.work) > _SHOWN:
         yield f"  and {len(kept.work) - _SHOWN} more"
     yield f"  remove it all the same: orchestrate gc --run {kept.run}"

@@ -89,10 +89,7 @@ def exec_command(
     if state:
         set_nested_value(flags, ("state", "dir"), state)
     disable_sandbox(flags, unsafe_no_sandbox)
-    if len(words) == 1:
-        line = words[0]
-    else:
-        line = shlex.join(words)
+    line = words[0] if len(words) == 1 else shlex.join(words)
     options = Options(repo, flags, read_only, trust_project)
     exit_with(anyio.run(_run_command, options, line, Tier(tier), timeout, explain, as_json))
 
@@ -145,11 +142,10 @@ def _render_policy(explanation: PolicyExplanation) -> Iterator[str]:
         yield f"{name:11} {text}"
     yield "what stands where:"
     for mount in cast(list[dict[str, str]], explanation["places"]):
+        line = f"  {mount['kind']:9}  {mount['path']}"
         if mount["source"] not in ("", mount["path"]):
-            source = f"  {mount['source']}"
-        else:
-            source = ""
-        yield f"  {mount['kind']:9}  {mount['path']}{source}"
+            line += f"  {mount['source']}"
+        yield line
     yield "variables that a command sees:"
     yield from (f"  {name}={text}" for name, text in sorted(cast(Mapping[str, str], explanation["variables"]).items()))
     yield "rules as hashed:"
