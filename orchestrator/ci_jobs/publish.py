@@ -31,7 +31,7 @@ from worktrees.ref_store.remote_refs import push_commit, read_remote_tip
 
 _MIGRATIONS = "migrate/"
 _GROUP_SUFFIX = re.compile(r"(?:--[A-Za-z0-9_+=-]+)?")
-"""What the branch of a part of a run has after the name of the run's own."""
+"""The suffix of the branch of a part of a run, after the name of the run's own branch."""
 _LIMIT = 5
 
 
@@ -74,7 +74,7 @@ class PublishedRun:
         return self.end.to_json_object() | {"schema": "orchestrate.published/1", "pull_requests": values}
 
 
-async def publish_run(options: Options, publish_request: PublishRequest) -> PublishedRun:
+async def publish_run(options: Options, request: PublishRequest) -> PublishedRun:
     """Push the run's state and what has landed, open its pull requests, and comment on the issue.
 
     To do it again changes nothing more. An issue is also told of what went wrong.
@@ -84,24 +84,18 @@ async def publish_run(options: Options, publish_request: PublishRequest) -> Publ
         PersonNeeded: a branch or a pull request of that name is somebody else's.
         EnvironmentProblem: the remote or the forge cannot be reached, or does not allow it.
     """
-    flagged = Options(options.repository, merge_settings(options.flags, {"pr": {"push": publish_request.remote}}))
-    project = await to_thread.run_sync(load_project_context, flagged)
-    delivered = await receive_handover(flagged, publish_request.remote, publish_request.directory)
+    push_options = Options(options.repository, merge_settings(options.flags, {"pr": {"push": request.remote}}))
+    project = await to_thread.run_sync(load_project_context, push_options)
+    delivered = await receive_handover(push_options, request.remote, request.directory)
     end = _build_job_result(delivered)
     try:
-        opened = await _publish_pull_requests(project, publish_request, delivered)
+        opened = await _publish_pull_requests(project, request, delivered)
     except OrchestrateError as problem:
         with suppress(OrchestrateError):  # that the issue cannot be told either is the lesser problem
-            await _comment_on_issue(
-                project,
-                publish_request,
-                delivered.state,
-                f"**It could not be published:** {sanitize_markdown(str(problem))}",
-            )
+            text = f"**It could not be published:** {sanitize_markdown(str(problem))}"
+            await _comment_on_issue(project, request, delivered.state, text)
         raise
-    await _comment_on_issue(
-        project, publish_request, delivered.state, render_issue_comment(end, opened, delivered.state)
-    )
+    await _comment_on_issue(project, request, delivered.state, render_issue_comment(end, opened, delivered.state))
     return PublishedRun(end, opened)
 
 
@@ -124,19 +118,19 @@ def _build_job_result(delivered: DeliveredRun) -> JobResult:
 
 
 async def _publish_pull_requests(
-    project: ProjectContext, publish_request: PublishRequest, delivered: DeliveredRun
+    project: ProjectContext, request: PublishRequest, delivered: DeliveredRun
 ) -> tuple[OpenedPullRequest, ...]:
     requests = delivered.handover.pull_requests
     for requested in requests:
         _require_own_request(project, delivered.state, requested)
-    if requests and project.config.pr.forge == "local" and not publish_request.by_push:
+    if requests and project.config.pr.forge == "local" and not request.by_push:
         raise UsageProblem(
             "pull requests are to be opened, and no forge is configured: set forge under [pr], for example by "
             "ORCHESTRATE__PR__FORGE=github; or let the push make them with --merge-request (GitLab)"
         )
     for requested in requests:
-        await _push_branch(project, publish_request, requested)
-    if publish_request.by_push:
+        await _push_branch(project, request, requested)
+    if request.by_push:
         return tuple(map(_build_pushed_request, requests))
     async with open_forge(project.repository, Path(), project.config, delivered.state, _ignore_message) as forge:
         return tuple([await forge.open_pull_request(requested.request) for requested in requests])
@@ -148,37 +142,34 @@ def _require_own_request(project: ProjectContext, state: RunState, requested: Re
     landed = {}
     for pr in (*([state.pr] if state.pr else []), *state.prs.values()):
         landed[pr.branch or run.branch] = pr.head
-    is_landed = (
-        landed.get(pull_request.head) == pull_request.commit and OBJECT_ID.fullmatch(pull_request.commit) is not None
-    )
-    is_of_runs = pull_request.head.startswith((project.config.pr.prefix or _MIGRATIONS, _MIGRATIONS))
-    is_its_own = pull_request.head.startswith(run.branch) and _GROUP_SUFFIX.fullmatch(
-        pull_request.head.removeprefix(run.branch)
-    )
+    branch, commit = pull_request.head, pull_request.commit
+    is_landed = landed.get(branch) == commit and OBJECT_ID.fullmatch(commit) is not None
+    is_of_runs = branch.startswith((project.config.pr.prefix or _MIGRATIONS, _MIGRATIONS))
+    is_its_own = branch.startswith(run.branch) and _GROUP_SUFFIX.fullmatch(branch.removeprefix(run.branch))
     if pull_request.run != run.run or not (is_landed and is_of_runs and is_its_own):
-        name = to_one_line(pull_request.head, 100)
+        name = to_one_line(branch, 100)
         raise UsageProblem(f"the pull request of {name} is not published: run {run.run} has nothing landed there")
 
 
-async def _push_branch(
-    project: ProjectContext, publish_request: PublishRequest, requested: RequestedPullRequest
-) -> None:
+async def _push_branch(project: ProjectContext, request: PublishRequest, requested: RequestedPullRequest) -> None:
     git, pull_request = project.repository.git, requested.request
-    push_options = _build_push_options(requested) if publish_request.by_push else ()
+    push_options = _build_push_options(requested) if request.by_push else ()
     try:
-        with limit_remote_wait(publish_request.remote):
-            tip = await read_remote_tip(git, publish_request.remote, pull_request.head)
-            if tip != pull_request.commit and not (
-                tip is None and await _is_merged(git, publish_request.remote, pull_request)
-            ):
-                await push_commit(git, publish_request.remote, pull_request.commit, pull_request.head, push_options)
+        with limit_remote_wait(request.remote):
+            tip = await read_remote_tip(git, request.remote, pull_request.head)
+            if tip is None:
+                is_there = await _is_merged(git, request.remote, pull_request)
+            else:
+                is_there = tip == pull_request.commit
+            if not is_there:
+                await push_commit(git, request.remote, pull_request.commit, pull_request.head, push_options)
     except PushRefused as error:
         raise PersonNeeded(
             f"{pull_request.head} was not pushed, because {error}. Nothing is ever forced: rename or delete the branch "
             "there, or allow the push"
         ) from error
     except GitError as error:
-        raise EnvironmentProblem(f"{publish_request.remote} cannot be reached: {error}") from error
+        raise EnvironmentProblem(f"{request.remote} cannot be reached: {error}") from error
 
 
 async def _is_merged(git: Git, remote: str, pull_request: PullRequest) -> bool:
@@ -226,16 +217,14 @@ def _explain_next_step(end: JobResult, state: RunState) -> str:
     return "`/orchestrate resume` goes on where that helps, `/orchestrate run` begins anew."
 
 
-async def _comment_on_issue(
-    project: ProjectContext, publish_request: PublishRequest, state: RunState, text: str
-) -> None:
-    if publish_request.issue is None or project.config.pr.forge != "github":
+async def _comment_on_issue(project: ProjectContext, request: PublishRequest, state: RunState, text: str) -> None:
+    if request.issue is None or project.config.pr.forge != "github":
         return
     from orchestrator.forge.github.api import open_github_api  # only who uses it pays for an HTTP client
     from orchestrator.forge.github.comments import upsert_comment
 
     async with open_github_api(await find_github_repository(project.repository, project.config)) as api:
-        await upsert_comment(api, publish_request.issue, build_marker(state.run.run, "status"), text)
+        await upsert_comment(api, request.issue, build_marker(state.run.run, "status"), text)
 
 
 async def _ignore_message(_: str) -> None:

@@ -60,8 +60,10 @@ def load_project_context(options: Options) -> ProjectContext:
     repository = open_repository(options.repository)
     flags = dict(options.flags)
     if options.read_only:
-        hands = dict(flags.get("hands", {}))
-        flags["hands"] = hands | {"read_only": [str(Path(d).expanduser().absolute()) for d in options.read_only]}
+        read_only = []
+        for directory in options.read_only:
+            read_only.append(str(Path(directory).expanduser().absolute()))
+        flags["hands"] = dict(flags.get("hands", {})) | {"read_only": read_only}
     loaded = load_config(repository.root, flags, trust_project=options.trust_project)
     config = resolve_script_paths(loaded.config)
     if config.hands.without_sandbox:
@@ -122,7 +124,10 @@ def resolve_script_paths(config: Config) -> Config:
         resolve_settings(role)
         for own in (*role.get("variants", {}).values(), *role.get("lenses", {}).values()):
             resolve_settings(own)
-    values["budget"]["models"] = {resolve_script(model): limit for model, limit in values["budget"]["models"].items()}
+    limits = {}
+    for model, limit in values["budget"]["models"].items():
+        limits[resolve_script(model)] = limit
+    values["budget"]["models"] = limits
     return Config.model_validate(values)
 
 
@@ -184,10 +189,8 @@ def build_provider_rules(config: Config) -> ProviderRules:
         patience_s=retry.retry_after_cap_s,
     )
     judge = config.roles.judge
-    judge_settings = (judge, *(judge.get_lens_settings(name) for name in judge.active_lenses))
-    judges = (
-        rules.get_limits_key(model.model, model.api_base or None)
-        for settings in judge_settings
-        for model in settings.list_fallback_chain()
-    )
-    return rules.model_copy(update={"judge_keys": frozenset(judges)})
+    judge_keys = set()
+    for settings in (judge, *map(judge.get_lens_settings, judge.active_lenses)):
+        for model in settings.list_fallback_chain():
+            judge_keys.add(rules.get_limits_key(model.model, model.api_base or None))
+    return rules.model_copy(update={"judge_keys": frozenset(judge_keys)})

@@ -18,7 +18,7 @@ from worktrees.object_store.trees import list_tree, read_blob
 from worktrees.repositories.repository import GitRepository
 
 DEPS_DIRECTORY = "deps"
-"""Where they lie, below the state directory."""
+"""The directory of installed dependencies, below the state directory."""
 
 
 async def install_dependencies(

@@ -35,7 +35,7 @@ from worktrees.safety.private_directory import create_private_directory
 _REFS = "refs/orchestrate"
 _DAY_S = 24 * 3600.0
 _CACHES = ("search.db", "snapshot")
-"""How the names of files beside a journal begin that can be derived from it anew."""
+"""The prefixes of files beside a journal that can be derived from it anew."""
 
 
 @dataclass(frozen=True)
@@ -74,8 +74,10 @@ async def collect_garbage(options: Options, request: CollectionRequest) -> Colle
         UsageProblem: there is no such run.
     """
     project = await to_thread.run_sync(load_project_context, options)
-    named = {project.state.find_run(run).run for run in request.named}
-    _require_idle([project.state.get_run(run) for run in named])
+    named = set()
+    for run in request.named:
+        named.add(project.state.find_run(run).run)
+    _require_idle(list(map(project.state.get_run, named)))
     with _hold_collection_lock(project.state):
         collection = _Collection(project, named, request.is_dry)
         await collection.finish_removals()
@@ -140,7 +142,7 @@ class _Collection:
 
     def _is_idle(self, ref: str) -> bool:
         """Return True if no process works on the run that a ref belongs to."""
-        return all(_is_idle(run) for run in self._select_runs({ref.split("/")[2]}))
+        return all(map(_is_idle, self._select_runs({ref.split("/")[2]})))
 
     async def drop_workspaces(self) -> None:
         """Remove the worktrees that nobody leases."""

@@ -4,6 +4,7 @@ import posixpath
 from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import partial
 from pathlib import Path
 
 from orchestrator.config.live_config import build_effective_config
@@ -78,7 +79,7 @@ def select_files(location: RunLocation, state: RunState, selection: FileSelectio
 
 def resolve_tracked_paths(location: RunLocation, state: RunState, paths: Sequence[str]) -> tuple[str, ...]:
     """Return paths as the repository has them, for paths relative to the current directory."""
-    return tuple(_resolve_tracked_path(location, state, path) for path in paths)
+    return tuple(map(partial(_resolve_tracked_path, location, state), paths))
 
 
 def _resolve_tracked_path(location: RunLocation, state: RunState, path: str) -> str:

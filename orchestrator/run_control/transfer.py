@@ -57,11 +57,11 @@ async def export_run_archive(
         file = target or scratch / "archive.tar.gz"
         exported = await export_run(repository.git, run, file, scratch, is_whole=is_whole)
         if target:
-            place = str(target)
+            location = str(target)
         else:
-            place = await archive_ref.write_archive_ref(repository.git, exported.manifest, file)
+            location = await archive_ref.write_archive_ref(repository.git, exported.manifest, file)
     waiting = await to_thread.run_sync(lambda: list(run.inbox.iterate_commands()))
-    return ExportedRun(exported, place, len(waiting))
+    return ExportedRun(exported, location, len(waiting))
 
 
 async def import_run_archive(
@@ -113,46 +113,46 @@ def replace_foreign_settings(settings: Mapping[str, Any], own: Config | None = N
     machine and of the checkout, and where model calls and their keys go. A tier may be lower than the user's own and
     never higher, and what is a secret for either of them is one. Without `own` the user's own are those of no project.
     """
-    ours = (own or load_config(None).config).model_dump(mode="json", by_alias=True)
+    own_values = (own or load_config(None).config).model_dump(mode="json", by_alias=True)
     roles = {}
     for name, theirs in settings["roles"].items():
-        place = {}
+        endpoint = {}
         for key in ("api_base", "api_key_env", "fallbacks"):
-            place[key] = ours["roles"][name][key]
-        roles[name] = place | _spread_endpoint(theirs, place) | _lower_tier(theirs, ours["roles"][name])
+            endpoint[key] = own_values["roles"][name][key]
+        roles[name] = endpoint | _spread_endpoint(theirs, endpoint) | _lower_tier(theirs, own_values["roles"][name])
     own_tables = {}
     for key in ("hooks", "notify", "hands"):
-        own_tables[key] = ours[key]
+        own_tables[key] = own_values[key]
     others = {}
     for key, value in settings.items():
         if key not in own_tables:
             others[key] = value
     outside = ("push", "forge", "url", "repository", "token_env", "checks_wait_s", "checks_poll_s", "merge")
     own_keys = {
-        "pr": {key: ours["pr"][key] for key in outside},
+        "pr": {key: own_values["pr"][key] for key in outside},
         "roles": roles,
-        "env": {"share": ours["env"]["share"]},
-        "redact": {key: _unite(ours["redact"][key], settings["redact"][key]) for key in ours["redact"]},
+        "env": {"share": own_values["env"]["share"]},
+        "redact": {key: _unite(own_values["redact"][key], settings["redact"][key]) for key in own_values["redact"]},
     }
     return merge_settings(others, own_keys) | own_tables
 
 
-def _lower_tier(theirs: Mapping[str, Any], ours: Mapping[str, Any]) -> dict[str, Any]:
-    if "tier" in theirs and "tier" in ours:
-        return {"tier": min(theirs["tier"], ours["tier"])}
+def _lower_tier(foreign_values: Mapping[str, Any], own_values: Mapping[str, Any]) -> dict[str, Any]:
+    if "tier" in foreign_values and "tier" in own_values:
+        return {"tier": min(foreign_values["tier"], own_values["tier"])}
     return {}
 
 
-def _unite(ours: Sequence[str], theirs: Sequence[str]) -> list[str]:
-    return list(dict.fromkeys((*ours, *theirs)))
+def _unite(own_values: Sequence[str], foreign_values: Sequence[str]) -> list[str]:
+    return list(dict.fromkeys((*own_values, *foreign_values)))
 
 
-def _spread_endpoint(role: Mapping[str, Any], place: Mapping[str, Any]) -> dict[str, Any]:
-    """Return `place` for all variants of a role, and for what its lenses name themselves: the rest they inherit."""
-    variants = dict.fromkeys(role.get("variants", {}), place)
+def _spread_endpoint(role: Mapping[str, Any], endpoint: Mapping[str, Any]) -> dict[str, Any]:
+    """Return `endpoint` for all variants of a role, and for what its lenses name themselves: the rest they inherit."""
+    variants = dict.fromkeys(role.get("variants", {}), endpoint)
     lenses = {}
-    for lens, listing in role.get("lenses", {}).items():
-        lenses[lens] = {key: value for key, value in place.items() if key in listing}
+    for lens, lens_values in role.get("lenses", {}).items():
+        lenses[lens] = {key: value for key, value in endpoint.items() if key in lens_values}
     tables = {"variants": variants, "lenses": lenses}
     return {name: table for name, table in tables.items() if table}
 
@@ -215,6 +215,6 @@ def _open_places(options: Options) -> tuple[GitRepository, StateDirectory]:
 @contextmanager
 def _open_scratch(state: StateDirectory) -> Iterator[Path]:
     with open_session(state.path) as session:
-        place = session / "moving"
-        place.mkdir()
-        yield place
+        folder = session / "moving"
+        folder.mkdir()
+        yield folder

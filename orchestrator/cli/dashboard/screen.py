@@ -36,7 +36,7 @@ class ScreenOptions:
     no_mouse: bool = False
     no_animations: bool = False
     speed: float | None = None
-    """How fast the run is played from its beginning; None to see it as it is."""
+    """The speed at which the run is played from its beginning; None to see it as it is."""
 
 
 def can_show_dashboard(environ: Mapping[str, str]) -> bool:

@@ -35,7 +35,7 @@ _CODES = {
     CommandEnding.KILLED: 137,
     CommandEnding.NOT_STARTED: 7,
 }
-"""How the verb leaves when the command did not end by itself; 124 and 137 as timeout(1) does."""
+"""The exit code when the command did not end by itself; 124 and 137 as timeout(1) does."""
 
 
 @click.group("hands")
