@@ -269,9 +269,8 @@ async def _open_environment(
     lent_until_end = stack.enter_context(ExitStack())
     entries = (*config.env.deps, *env.deps)
     installation = (location.repository, location.state.path, store, base, record_notice, lent_until_end)
-    grant = await run_setup_commands(
-        await install_dependencies(build_grant(config, env, tools), entries, *installation), env, *installation
-    )
+    grant = await install_dependencies(build_grant(config, env, tools), entries, *installation)
+    grant = await run_setup_commands(grant, env, *installation)
     hands = await stack.enter_async_context(_open_hands(location, config, grant, journal))
     if hands.refusal_reason:
         raise EnvironmentProblem(hands.refusal_reason)

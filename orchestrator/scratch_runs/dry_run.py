@@ -52,21 +52,16 @@ async def dry_run_recipe(
     """
     project = await to_thread.run_sync(load_project_context, options)
     base = await resolve_base(project.repository.git, recipe, project.repository.read_head_commit())
+    work_filter = dry_run_options.work_filter
     with create_scratch_directory(project.repository, project.state, keep=False) as scratch:
-        run = await _create_run(
-            _move_to_scratch(project, scratch),
-            project,
-            dry_run_options.work_filter.apply_sample(recipe),
-            base,
-            dry_run_options.work_filter,
-        )
+        scratch_project, sampled = _move_to_scratch(project, scratch), work_filter.apply_sample(recipe)
+        run = await _create_run(scratch_project, project, sampled, base, work_filter)
         async with open_run(run, watcher, RunOverrides(deps=project.state.path / DEPS_DIRECTORY)) as context:
             get_process_cache(context).earlier_runs = project.state.list_runs()
             slots = context.config.hands.slots or len(os.sched_getaffinity(0))
-            only_sample = bool(dry_run_options.work_filter.sample)
-            outcome = await DryRunner(
-                context, slots, only_sample=only_sample, verify=dry_run_options.verify
-            ).run_to_queue()
+            only_sample = bool(work_filter.sample)
+            runner = DryRunner(context, slots, only_sample=only_sample, verify=dry_run_options.verify)
+            outcome = await runner.run_to_queue()
             return await build_dry_run_report(
                 scratch.repository.git, context.state, outcome, wants_diff=dry_run_options.diff
             )

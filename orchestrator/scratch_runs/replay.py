@@ -215,7 +215,7 @@ class _Replay:
     def _build_repeated_role(self) -> RepeatedRole | None:
         if self._reasker is None:
             return None
-        calls = tuple(sorted(self._reasker.results, key=lambda replay: replay.seq))
+        calls = tuple(sorted(self._reasker.results, key=lambda call: call.seq))
         models = tuple(dict.fromkeys(call.model for call in calls))
         return RepeatedRole(role=self._reasker.role, models=models, calls=calls, spent=self._reasker.spent)
 

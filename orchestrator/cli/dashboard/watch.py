@@ -50,9 +50,8 @@ def watch_command(*, run: str | None, repo: Path, state: str, **given: Any) -> N
     """
     from orchestrator.cli.dashboard.screen import can_show_dashboard, print_run_lines, show_dashboard
 
-    _require_consistent(
-        given, is_in_lines := not given["web"] and (given["plain"] or not can_show_dashboard(os.environ))
-    )
+    is_in_lines = not given["web"] and (given["plain"] or not can_show_dashboard(os.environ))
+    _require_consistent(given, is_in_lines)
     directory = find_state_directory(repo, state).find_run(run)
     words = format_location_options(repo.absolute(), state and str(Path(state).expanduser().absolute()))
     if given["film"] is not None:
