@@ -1,4 +1,4 @@
-"""`plan`: the root planner alone. It reads a workspace and speaks with its model; nothing of the run is kept."""
+"""`plan`: call the root planner alone. It reads a workspace and asks its model; nothing of the run is kept."""
 
 import tempfile
 from dataclasses import dataclass
@@ -28,20 +28,20 @@ from orchestrator.project.secrets import build_redactor
 
 @dataclass(frozen=True)
 class GoalPlan:
-    """What a run would begin with: its contract, and the root planner's plan or report that nothing is to be done."""
+    """The beginning of a run: its contract, and the root planner's plan or its report that nothing is to be done."""
 
     contract: Contract
     plan: Plan | Handoff
 
 
 async def plan_goal(options: Options, goal: str) -> GoalPlan:
-    """The root planner's plan for a goal, or its report that nothing needs to be done.
+    """Return the root planner's plan for a goal, or its report that nothing needs to be done.
 
     Raises:
         OrchestrateError: it could not plan; says why.
     """
-    around = await to_thread.run_sync(load_project_context, options)
-    config = around.config
+    project = await to_thread.run_sync(load_project_context, options)
+    config = project.config
     await require_models(config, "planner")
     contract = build_contract(goal, config.gate.command, (settings.build_criterion() for settings in config.contract))
     brief = PlanningBrief(
@@ -60,12 +60,12 @@ async def plan_goal(options: Options, goal: str) -> GoalPlan:
         redactor = await to_thread.run_sync(build_redactor, config)
         journal = Journal(Path(scratch), SystemClock(), redactor)
         async with (
-            open_local_hands(around.repository, around.state.path, build_grant(config), redactor=redactor) as hands,
+            open_local_hands(project.repository, project.state.path, build_grant(config), redactor=redactor) as hands,
             ModelRouter(Path(), connect=partial(build_litellm_client, config)) as router,
         ):
-            head = CommitId(around.repository.read_head_commit())
+            head = CommitId(project.repository.read_head_commit())
             workspace = await hands.open_workspace(head, Purpose("planning"))
-            roles = build_roles(config, journal, router, ladder=RunTierGrants(lambda: config, journal))
+            roles = build_roles(config, journal, router, tier_grants=RunTierGrants(lambda: config, journal))
             result = await roles.planner.plan_slice(brief, workspace)
         journal.close()
     if isinstance(result, Plan | Handoff):

@@ -1,4 +1,4 @@
-"""`hands exec`: one command in a workspace of its own, exactly as a worker's would run."""
+"""`hands exec`: run one command in a workspace of its own, exactly as a worker's would run."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
@@ -26,7 +26,7 @@ _CHUNK_BYTES = 1024 * 1024
 
 @dataclass(frozen=True)
 class SandboxCommand:
-    """A workspace at the repository's HEAD. `explained` is the policy that a command in it runs under."""
+    """A command in a workspace at the repository's HEAD. `explanation` is the policy that it runs under."""
 
     workspace: LocalWorkspace
     command: ShellCommand
@@ -57,39 +57,43 @@ class SandboxCommand:
 async def open_sandbox_command(
     options: Options, line: str, tier: Tier, timeout_s: float | None, tell: Callable[[str], Awaitable[None]]
 ) -> AsyncIterator[SandboxCommand]:
-    """A workspace for one command line, thrown away at the end; the worker's own time limit where none is given.
+    """Open a workspace for one command line, which is removed at the end.
+
+    Without `timeout_s` the worker's own time limit holds.
 
     What `[env] deps` names is installed first, as for a run; `tell` hears of it.
 
     Raises:
         OrchestrateError: the repository cannot be worked on.
     """
-    around = await to_thread.run_sync(load_project_context, options)
-    hands_settings = around.config.hands
+    project = await to_thread.run_sync(load_project_context, options)
+    hands_settings = project.config.hands
     command = ShellCommand(
         line=line,
         tier=tier,
         timeout_s=timeout_s or hands_settings.command_timeout_s,
         output_bytes=hands_settings.output_mb * 1024 * 1024,
     )
-    granted = build_grant(around.config)
-    granted = granted.model_copy(update={"ceiling": max(granted.ceiling, tier)})
-    redactor = await to_thread.run_sync(build_redactor, around.config)
-    head, state = CommitId(around.repository.read_head_commit()), around.state.path
+    grant = build_grant(project.config)
+    grant = grant.model_copy(update={"ceiling": max(grant.ceiling, tier)})
+    redactor = await to_thread.run_sync(build_redactor, project.config)
+    head, state = CommitId(project.repository.read_head_commit()), project.state.path
     async with AsyncExitStack() as stack:
-        lent = stack.enter_context(ExitStack())
-        deps = around.config.env.deps
-        granted = await install_dependencies(
-            granted, deps, around.repository, state, state / DEPS_DIRECTORY, head, tell, lent
+        until_end = stack.enter_context(ExitStack())
+        deps = project.config.env.deps
+        grant = await install_dependencies(
+            grant, deps, project.repository, state, state / DEPS_DIRECTORY, head, tell, until_end
         )
-        hands = await stack.enter_async_context(open_local_hands(around.repository, state, granted, redactor=redactor))
+        hands = await stack.enter_async_context(open_local_hands(project.repository, state, grant, redactor=redactor))
         for notice in hands.notices:
             await tell(notice)
         workspace = await hands.open_workspace(head, Purpose("hands exec"))
-        yield SandboxCommand(workspace, command, await _explained(hands, workspace, command, around.repository.root))
+        yield SandboxCommand(
+            workspace, command, await _explain_policy(hands, workspace, command, project.repository.root)
+        )
 
 
-async def _explained(
+async def _explain_policy(
     hands: LocalHands, workspace: LocalWorkspace, command: ShellCommand, repository: Path
 ) -> PolicyExplanation:
     policy = await hands.resolve_tier_policy(command.tier)

@@ -1,4 +1,4 @@
-"""Hands whose workspaces are booked: an intent before each is prepared, a done event after."""
+"""Hands that record their workspaces: an intent before each is prepared, a done event after."""
 
 from collections.abc import Mapping
 
@@ -11,7 +11,7 @@ from orchestrator.ports.ledger import Ledger
 
 
 class JournaledHands:
-    """A `ports.Hands` around another one."""
+    """A `ports.Hands` that wraps another one and records its workspaces."""
 
     def __init__(self, hands: Hands, ledger: Ledger) -> None:
         self._hands = hands
@@ -19,17 +19,17 @@ class JournaledHands:
 
     @property
     def refusal_reason(self) -> str | None:
-        """As the hands below say."""
+        """The reason of the wrapped hands."""
         return self._hands.refusal_reason
 
     @property
     def environment_hash(self) -> str:
-        """As the hands below say."""
+        """The hash of the wrapped hands."""
         return self._hands.environment_hash
 
     @property
     def policy_summary(self) -> Mapping[str, str]:
-        """As the hands below say."""
+        """The summary of the wrapped hands."""
         return self._hands.policy_summary
 
     async def open_workspace(self, commit: CommitId, purpose: Purpose) -> Workspace:

@@ -1,4 +1,4 @@
-"""What a replay asks again of a live model, and with which prompts and settings."""
+"""The live model that a replay asks again, with its prompts and settings."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -30,7 +30,7 @@ from roles.model_roles import find_model_problems, is_prompt_of_role, iterate_co
 
 @dataclass(frozen=True)
 class ReplayOptions:
-    """What a replay is to do otherwise: prompts from a directory, one role asked again, on which model, or no asking.
+    """The options of a replay: prompts from a directory, one role asked again, on another model, or offline.
 
     `keep` keeps the scratch directory.
     """
@@ -42,7 +42,7 @@ class ReplayOptions:
     keep: bool = False
 
     async def load_prompts(self) -> PromptSource:
-        """The prompts of the replay.
+        """Return the prompts of the replay.
 
         Raises:
             UsageProblem: the directory holds none that can be used, or the wishes contradict each other.
@@ -62,54 +62,56 @@ class ReplayOptions:
 
 @asynccontextmanager
 async def open_reasker(
-    wishes: ReplayOptions,
+    replay_options: ReplayOptions,
     config: Config,
     flags: Any,  # noqa: ANN401
     state: RunState,
 ) -> AsyncIterator[RoleReasker | None]:
-    """Whoever asks the wished role again; None if nothing is to be asked or no model is configured for it.
+    """Open the client that asks a role again; None if no role is to be asked or no model is configured for it.
 
     Raises:
         EnvironmentProblem: a model or its credentials are not there.
     """
-    role = wishes.only
-    if role is None or wishes.offline:
+    role = replay_options.only
+    if role is None or replay_options.offline:
         yield None
         return
-    asked = _on_model(config, role, wishes.model, flags)
+    changed_config = _replace_model(config, role, replay_options.model, flags)
     if not any(
-        settings.model for name, settings in iterate_configured_models(asked.roles) if name.partition(".")[0] == role
+        settings.model
+        for name, settings in iterate_configured_models(changed_config.roles)
+        if name.partition(".")[0] == role
     ):
         yield None
         return
-    async with ModelRouter(Path(), connect=partial(build_litellm_client, asked)) as router:
-        wanted = []
-        for name, _ in iterate_configured_models(asked.roles):
+    async with ModelRouter(Path(), connect=partial(build_litellm_client, changed_config)) as router:
+        role_names = []
+        for name, _ in iterate_configured_models(changed_config.roles):
             if name.partition(".")[0] == role:
-                wanted.append(name)
-        if problems := await find_model_problems(asked.roles, router, wanted):
+                role_names.append(name)
+        if problems := await find_model_problems(changed_config.roles, router, role_names):
             raise EnvironmentProblem("\n".join(problems))
         yield RoleReasker(
             role=role,
-            client=RateLimitedClient(router, ProviderRegistry(build_provider_rules(asked))),
-            settings=lambda request: get_model_settings(asked, state, request),
-            policy=build_retry_policy(asked),
-            budget=RunBudget(asked.budget),
+            client=RateLimitedClient(router, ProviderRegistry(build_provider_rules(changed_config))),
+            settings=lambda request: get_model_settings(changed_config, state, request),
+            policy=build_retry_policy(changed_config),
+            budget=RunBudget(changed_config.budget),
         )
 
 
-def _on_model(config: Config, role: Role, model: str, flags: Any) -> Config:  # noqa: ANN401
-    """The configuration with another model for one role, at its usual place unless the flags name another."""
+def _replace_model(config: Config, role: Role, model: str, flags: Any) -> Config:  # noqa: ANN401
+    """Return the configuration with another model for one role, at its usual provider unless the flags name another."""
     if not model:
         return config
     values = config.model_dump(mode="json", by_alias=True)
-    given = flags.get("roles", {}).get(role, {})
-    changed = {"model": model} | {key: given.get(key, "") for key in ("api_base", "api_key_env")}
+    role_flags = flags.get("roles", {}).get(role, {})
+    model_values = {"model": model} | {key: role_flags.get(key, "") for key in ("api_base", "api_key_env")}
     settings = values["roles"][role]
-    settings.update(changed)
+    settings.update(model_values)
     for variant in settings.get("variants", {}).values():
-        variant.update(changed)
+        variant.update(model_values)
     for lens in settings.get("lenses", {}).values():
-        for key in (*changed, "fallbacks"):
+        for key in (*model_values, "fallbacks"):
             lens.pop(key, None)
     return resolve_script_paths(Config.model_validate(values))

@@ -1,4 +1,4 @@
-"""Making a run: what has to be in order before its first event is written. Nothing works on it yet."""
+"""Make a run, after checking all that must be in order before its first event. Nothing works on it yet."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,6 +11,7 @@ from orchestrator.domain.event import Event
 from orchestrator.domain.event.run import Noticed
 from orchestrator.domain.recipe.environments import ENVIRONMENT_NAMES, select_environment
 from orchestrator.domain.run.notice_codes import NoticeCode
+from orchestrator.domain.text.listing import join_limited
 from orchestrator.engine.run_start import NewRun, build_first_events
 from orchestrator.errors import EnvironmentProblem, UsageProblem
 from orchestrator.forge.factory import require_forge
@@ -33,53 +34,55 @@ from worktrees.ref_store.refs import read_ref
 
 
 async def create_goal_run(options: Options, goal: str) -> RunLocation:
-    """Make a run that is to carry a goal to its end; nothing works on it yet.
+    """Make a run for a goal; nothing works on it yet.
 
     Raises:
         OrchestrateError: it cannot be started; nothing was changed.
     """
-    around = await to_thread.run_sync(load_project_context, options)
-    if not around.config.gate.build_checks():
+    project = await to_thread.run_sync(load_project_context, options)
+    if not project.config.gate.build_checks():
         raise UsageProblem(
             'no gate is configured, so nothing could be judged: give --gate "COMMAND", or set command under [gate]'
         )
-    await require_models(around.config)
-    await require_forge(around.repository, around.config)
-    return await create_new_run(around, NewRun("goal", goal, around.config.pr.prefix), build_grant(around.config))
+    await require_models(project.config)
+    await require_forge(project.repository, project.config)
+    return await create_new_run(project, NewRun("goal", goal, project.config.pr.prefix), build_grant(project.config))
 
 
-async def create_migration_run(options: Options, recipe: Recipe, asked: WorkFilter = EVERYTHING) -> RunLocation:
-    """Make a run that is to carry a migration, or what of it is asked for, to its end; nothing works on it yet.
+async def create_migration_run(options: Options, recipe: Recipe, work_filter: WorkFilter = EVERYTHING) -> RunLocation:
+    """Make a run for a migration, or for the part of it that is asked for; nothing works on it yet.
 
     Raises:
         OrchestrateError: it cannot be started, or the recipe or what is asked for matches nothing; nothing was changed.
     """
-    around = await to_thread.run_sync(load_project_context, options)
+    project = await to_thread.run_sync(load_project_context, options)
     if roles := tuple(recipe.needed_roles):
-        await require_models(around.config, *roles)
-    recipe = asked.apply_sample(recipe)
-    around = apply_recipe_limits(around, recipe.stop)
-    base, found = await discover_migration(around, recipe, asked)
-    await require_installable(around, recipe, base)
-    target = await _branch(around, recipe.migration.base)
+        await require_models(project.config, *roles)
+    recipe = work_filter.apply_sample(recipe)
+    project = apply_recipe_limits(project, recipe.stop)
+    base, found = await discover_migration(project, recipe, work_filter)
+    await require_installable(project, recipe, base)
+    target = await _find_target_branch(project, recipe.migration.base)
     new = NewRun(
         "migration", recipe.title, f"migrate/{recipe.migration.id}/", recipe.dump_values(), found, base, target
     )
-    return await create_new_run(around, new, *build_world_grants(around.config, recipe))
+    return await create_new_run(project, new, *build_world_grants(project.config, recipe))
 
 
 def build_world_grants(config: Config, recipe: Recipe) -> list[SandboxGrant]:
-    """What the worlds of a migration are allowed in the sandbox; one if they are the same."""
-    worlds = dict.fromkeys(select_environment(recipe.env, world).model_dump_json() for world in ENVIRONMENT_NAMES)
+    """Return the sandbox grants of a migration's environments; one if they are the same."""
+    environments = dict.fromkeys(
+        select_environment(recipe.env, environment).model_dump_json() for environment in ENVIRONMENT_NAMES
+    )
     envs = []
-    for world in worlds:
-        envs.append(RecipeEnv.model_validate_json(world))
+    for environment in environments:
+        envs.append(RecipeEnv.model_validate_json(environment))
     return [build_grant(config, env, list_needed_programs(recipe)) for env in envs]
 
 
-async def _branch(around: ProjectContext, name: str) -> str:
-    """The name, if it is that of a branch."""
-    if name and await read_ref(around.repository.git, f"refs/heads/{name}"):
+async def _find_target_branch(project: ProjectContext, name: str) -> str:
+    """Return the name if a branch has it; otherwise the empty string."""
+    if name and await read_ref(project.repository.git, f"refs/heads/{name}"):
         return name
     return ""
 
@@ -96,34 +99,34 @@ async def require_models(config: Config, *roles: str) -> None:
         raise EnvironmentProblem("\n".join(problems))
 
 
-async def create_new_run(around: ProjectContext, new: NewRun, *allowed: SandboxGrant) -> RunLocation:
-    """Make a run; nothing works on it yet.
+async def create_new_run(project: ProjectContext, new: NewRun, *grants: SandboxGrant) -> RunLocation:
+    """Make a run for these sandbox grants; nothing works on it yet.
 
     Raises:
         EnvironmentProblem: this host has no sandbox for what it is allowed.
         UsageProblem: its PR branch cannot exist, or its settings hold a secret.
     """
     withheld: dict[str, None] = {}
-    for one in allowed:
-        async with open_local_hands(around.repository, around.state.path, one) as hands:
+    for grant in grants:
+        async with open_local_hands(project.repository, project.state.path, grant) as hands:
             if hands.refusal_reason:
                 raise EnvironmentProblem(hands.refusal_reason)
-            withheld |= dict.fromkeys(await find_withheld_outputs(around.repository, hands.policy))
+            withheld |= dict.fromkeys(await find_withheld_outputs(project.repository, hands.policy))
     now = SystemClock().now()
-    directory = around.state.build_run_directory(now)
-    first = await build_first_events(new, directory.run, around.repository, around.config, now)
-    first = (*first, *_notices_of_outputs(tuple(withheld)))
-    await create_run_directory(directory, first, await to_thread.run_sync(build_redactor, around.config))
-    return RunLocation(around.repository, around.state, directory)
+    directory = project.state.build_run_directory(now)
+    first = await build_first_events(new, directory.run, project.repository, project.config, now)
+    first = (*first, *_build_output_notices(tuple(withheld)))
+    await create_run_directory(directory, first, await to_thread.run_sync(build_redactor, project.config))
+    return RunLocation(project.repository, project.state, directory)
 
 
-def _notices_of_outputs(withheld: Sequence[str]) -> Sequence[Noticed]:
-    """Return a notice of what was compiled in the checkout, if there is anything."""
+def _build_output_notices(withheld: Sequence[str]) -> Sequence[Noticed]:
+    """Return a notice of the compiled outputs that workspaces do not get, if there are any."""
     if not withheld:
         return ()
-    shown = ", ".join(withheld[:5]) + (f" and {len(withheld) - 5} more" if len(withheld) > 5 else "")
     text = (
-        f"what was compiled from the project's sources in your checkout is not used ({shown}), because it would judge "
+        "what was compiled from the project's sources in your checkout is not used "
+        f"({join_limited(withheld, 5)}), because it would judge "
         'every change by what was built before: build it in the gate (command under [gate], such as "make && pytest"), '
         "or, if nobody changes what it is built from, name it in share under [env] of your own configuration"
     )

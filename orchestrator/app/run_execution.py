@@ -1,4 +1,4 @@
-"""Working on a run in this process: from its beginning, or from where it stands, to its end or to what stops it."""
+"""Work on a run in this process, from its beginning or from where it stands, to its end or to what stops it."""
 
 import os
 from dataclasses import dataclass
@@ -36,7 +36,7 @@ class RunExit:
 
     @property
     def exit_code(self) -> int:
-        """What the process leaves with."""
+        """The exit code of the process."""
         if self.error is not None:
             return self.error.exit_code
         if self.state.ended:
@@ -45,15 +45,15 @@ class RunExit:
 
 
 async def run_goal(options: Options, goal: str, watcher: RunWatcher | None = None) -> RunExit:
-    """Carry a goal to its end in this process; raises as `begin_goal` does."""
+    """Carry a goal to its end in this process; raises as `create_goal_run` does."""
     return await work_on_run(await create_goal_run(options, goal), watcher)
 
 
 async def run_migration(
-    options: Options, recipe: Recipe, watcher: RunWatcher | None = None, asked: WorkFilter = EVERYTHING
+    options: Options, recipe: Recipe, watcher: RunWatcher | None = None, work_filter: WorkFilter = EVERYTHING
 ) -> RunExit:
-    """Carry a migration to its end in this process; raises as `begin_migration` does."""
-    return await work_on_run(await create_migration_run(options, recipe, asked), watcher)
+    """Carry a migration to its end in this process; raises as `create_migration_run` does."""
+    return await work_on_run(await create_migration_run(options, recipe, work_filter), watcher)
 
 
 async def resume_run(options: Options, wanted: str | None, watcher: RunWatcher | None = None) -> RunExit:
@@ -61,54 +61,54 @@ async def resume_run(options: Options, wanted: str | None, watcher: RunWatcher |
 
     Raises:
         RunLocked: another process works on it.
-        UsageProblem: as `to_be_resumed` says.
+        UsageProblem: as `prepare_resume` says.
     """
-    place, state = await to_thread.run_sync(prepare_resume, options, wanted)
-    if not needs_engine(place, state):
-        return RunExit(place.directory, state)
-    return await work_on_run(place, watcher)
+    location, state = await to_thread.run_sync(prepare_resume, options, wanted)
+    if not needs_engine(location, state):
+        return RunExit(location.directory, state)
+    return await work_on_run(location, watcher)
 
 
-async def work_on_run(place: RunLocation, watcher: RunWatcher | None = None) -> RunExit:
+async def work_on_run(location: RunLocation, watcher: RunWatcher | None = None) -> RunExit:
     """Work on a run until it ends or something stops it; why it stopped is the last thing recorded.
 
     Raises:
         RunLocked: another process works on it.
     """
-    async with open_run(place, watcher) as context:
+    async with open_run(location, watcher) as context:
         try:
-            await _note_repository(context)
+            await _record_repository_move(context)
             await settle_open_intents(context)
             context.on_recovered()
             await record_contract_change(context)
-            await _execute(context)
+            await _execute_unless_ended(context)
         except (OrchestrateError, GitError, OSError) as error:
             problem = convert_error(error)
             if problem is None:
                 raise
             if not isinstance(problem, JournalProblem | RunTakenOver):
                 await context.journal.append(RunPaused(reason=str(problem), exit=problem.exit_code))
-            return RunExit(place.directory, context.state, problem)
-        return RunExit(place.directory, context.state)
+            return RunExit(location.directory, context.state, problem)
+        return RunExit(location.directory, context.state)
 
 
-async def _note_repository(context: RunContext) -> None:
+async def _record_repository_move(context: RunContext) -> None:
     root = str(context.repository.root)
     if context.state.run.repository != root:
         await context.journal.append(RepositoryMoved(repository=root))
 
 
-async def _execute(context: RunContext) -> None:
+async def _execute_unless_ended(context: RunContext) -> None:
     if context.state.ended is None and not context.state.cancel_reason:
         await require_run_allowed(context)
-        await _until_cancelled(context)
+        await _execute_until_cancelled(context)
     if context.state.ended is None:
         await end_run(context, "cancelled", context.state.cancel_reason)
     await notify_run_ended(context)
 
 
-async def _until_cancelled(context: RunContext) -> None:
-    """Let the run go its way; on again where somebody has a task tried again as soon as the run was given up."""
+async def _execute_until_cancelled(context: RunContext) -> None:
+    """Execute the run until it ends or is cancelled; again if a task is retried just after the run gave up."""
     while context.state.ended is None and not context.state.cancel_reason:
         try:
             await execute_run(context)
@@ -117,7 +117,7 @@ async def _until_cancelled(context: RunContext) -> None:
 
 
 async def execute_run(context: RunContext) -> None:
-    """Let the run go its way to its end; raises as the two kinds of runs do."""
+    """Execute the run to its end; raises as `MigrationRunner` and `GoalRun` do."""
     if context.state.run.recipe is not None:
         slots = context.config.hands.slots or len(os.sched_getaffinity(0))
         await MigrationRunner(context, slots).run_migration()

@@ -1,4 +1,4 @@
-"""Opening a run: lock, journal, hands, gate, forge and roles, put together and taken down again."""
+"""Open a run: put lock, journal, hands, gate, forge and roles together, and take them down again."""
 
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
@@ -65,31 +65,31 @@ from worktrees.errors import GitError, RefMoved
 
 
 class RunWatcher(Protocol):
-    """Somebody who follows a run while it works. Called on the event loop: it must not block."""
+    """An observer of a run while it works. It is called on the event loop, so it must not block."""
 
     def on_run_opened(self, state: RunState) -> None:
-        """The run is open; `state` stays current."""
+        """Take the state of the run that was opened; `state` stays current."""
         ...
 
     def on_event_recorded(self, recorded: RecordedEvent) -> None:
-        """Something was recorded."""
+        """Take an event that was just recorded."""
         ...
 
 
-def _as_it_is(forge: Forge) -> Forge:
+def _return_unchanged(forge: Forge) -> Forge:
     return forge
 
 
 @dataclass(frozen=True)
 class RunOverrides:
-    """What a run works with where a replay takes something else.
+    """The parts of a run that a replay replaces.
 
     Attributes:
         client: what answers instead of the configured models.
         pace: when things begin.
         open_journal: which journal is written.
         prompts: what the roles are told.
-        around: what stands before the forge.
+        wrap_forge: puts something before the forge.
         deps: where installed dependencies lie, if not in the run's own state directory.
     """
 
@@ -97,109 +97,115 @@ class RunOverrides:
     pace: ActionOrder = field(default_factory=ImmediateOrder)
     open_journal: Callable[[Path, Clock], Journal] = Journal
     prompts: PromptSource = SHIPPED_PROMPTS
-    wrap_forge: Callable[[Forge], Forge] = _as_it_is
+    wrap_forge: Callable[[Forge], Forge] = _return_unchanged
     deps: Path | None = None
 
 
-_USUAL = RunOverrides()
+_NO_OVERRIDES = RunOverrides()
 
 
 @asynccontextmanager
 async def open_run(
-    place: RunLocation, watcher: RunWatcher | None = None, means: RunOverrides = _USUAL
+    location: RunLocation, watcher: RunWatcher | None = None, overrides: RunOverrides = _NO_OVERRIDES
 ) -> AsyncIterator[RunContext]:
-    """A run that this process works on from now on; nobody else can record or land anything any more.
+    """Open a run for this process; until it is closed no other process can record or land anything in it.
 
     Raises:
         RunLocked: another process works on it.
         EnvironmentProblem: the state directory cannot be used.
     """
     async with AsyncExitStack() as stack:
-        lock = stack.enter_context(place.directory.hold_lock())
-        journal = await _journal(place, watcher, means, stack)
-        epoch = await _fence(place, journal)
-        await CommandConsumer(journal, place.directory.inbox).take_pending_commands()
+        lock = stack.enter_context(location.directory.hold_lock())
+        journal = await _open_journal(location, watcher, overrides, stack)
+        epoch = await _raise_fence(location, journal)
+        await CommandConsumer(journal, location.directory.inbox).take_pending_commands()
         live = LiveConfig(journal.state)
         lock.write_owner(live.current.run.lease_s)
-        recovered = await stack.enter_async_context(
-            run_notifications(live.current, journal, place.directory.journal, place.repository.root)
+        on_recovered = await stack.enter_async_context(
+            run_notifications(live.current, journal, location.directory.journal, location.repository.root)
         )
-        recipe = _recipe(journal.state)
-        allowed, hands, before = await _worlds(place, live.current, recipe, journal, stack, means.deps)
-        hooks = _hooks(place, live.current, journal, hands)
+        recipe = _load_recipe(journal.state)
+        grant, hands, before = await _open_environments(location, live.current, recipe, journal, stack, overrides.deps)
+        hooks = _build_hooks(location, live.current, journal, hands)
         yield RunContext(
-            directory=place.directory,
+            directory=location.directory,
             journal=journal,
             live=live,
             lock=lock,
             landing_fence=epoch,
-            repository=place.repository,
+            repository=location.repository,
             hands=hands,
-            gate=_gate(live.current, recipe, journal, hands, before),
+            gate=_build_gate(live.current, recipe, journal, hands, before),
             baseline_hands=before,
-            lend_hands=partial(_lending, place, live.current, allowed, journal),
-            canaries=None if recipe else _canaries(live.current, hands, journal),
-            forge=means.wrap_forge(await stack.enter_async_context(_forge(place, live.current, journal))),
-            roles=await _roles(place, live, journal, hooks, means, stack) if _asks(recipe) else None,
+            lend_hands=partial(_lend_hands, location, live.current, grant, journal),
+            canaries=None if recipe else _build_canary_runner(live.current, hands, journal),
+            forge=overrides.wrap_forge(
+                await stack.enter_async_context(_open_run_forge(location, live.current, journal))
+            ),
+            roles=await _open_roles(location, live, journal, hooks, overrides, stack)
+            if _needs_models(recipe)
+            else None,
             hooks=hooks,
-            on_recovered=recovered,
-            action_order=means.pace,
+            on_recovered=on_recovered,
+            action_order=overrides.pace,
             has_worker=partial(_has_worker, live.current),
         )
 
 
-def _recipe(state: RunState) -> Recipe | None:
-    """The recipe that the run goes on by; None for a goal."""
-    stands = state.requested_recipe or state.recipe
-    if stands:
-        return Recipe.model_validate(stands)
+def _load_recipe(state: RunState) -> Recipe | None:
+    """Return the recipe that the run goes on by; None for a goal."""
+    values = state.requested_recipe or state.recipe
+    if values:
+        return Recipe.model_validate(values)
     return None
 
 
-def _asks(recipe: Recipe | None) -> bool:
-    """Whether the run asks models: a goal does."""
+def _needs_models(recipe: Recipe | None) -> bool:
+    """Return True if the run calls models, as every goal does."""
     return recipe is None or recipe.needs_models
 
 
 async def _has_worker(config: Config) -> bool:
-    """Whether the user has named a model for workers, and it exists as far as can be told without a call."""
+    """Return True if the user has named a worker model that exists, as far as can be told without a call."""
     if config.roles.worker.model == load_config(None, {}).config.roles.worker.model:
         return False
     async with ModelRouter(Path()) as router:
         return not await find_model_problems(config.roles, router, ("worker",))
 
 
-def _gate(config: Config, recipe: Recipe | None, journal: Journal, hands: Hands, before: Hands | None) -> HarnessGate:
+def _build_gate(
+    config: Config, recipe: Recipe | None, journal: Journal, hands: Hands, before: Hands | None
+) -> HarnessGate:
     if recipe:
         checks = recipe.build_checks()
     else:
         checks = config.gate.build_checks()
-    base_runner = _runner(config, before, journal) if before else None
-    return HarnessGate(_runner(config, hands, journal), journal, checks, baseline_runner=base_runner)
+    base_runner = _build_check_runner(config, before, journal) if before else None
+    return HarnessGate(_build_check_runner(config, hands, journal), journal, checks, baseline_runner=base_runner)
 
 
-def _runner(config: Config, hands: Hands, journal: Journal) -> CheckRunner:
+def _build_check_runner(config: Config, hands: Hands, journal: Journal) -> CheckRunner:
     return CheckRunner(hands, journal, config.hands.output_mb * 1024 * 1024)
 
 
-def _canaries(config: Config, hands: Hands, journal: Journal) -> CanaryRunner | None:
+def _build_canary_runner(config: Config, hands: Hands, journal: Journal) -> CanaryRunner | None:
     checks = config.gate.build_checks()
     if checks:
-        return CanaryRunner(_runner(config, hands, journal), journal, checks[0])
+        return CanaryRunner(_build_check_runner(config, hands, journal), journal, checks[0])
     return None
 
 
-async def _journal(
-    place: RunLocation, watcher: RunWatcher | None, means: RunOverrides, stack: AsyncExitStack
+async def _open_journal(
+    location: RunLocation, watcher: RunWatcher | None, overrides: RunOverrides, stack: AsyncExitStack
 ) -> Journal:
     crash_point("engine.before-claim")
-    journal = await to_thread.run_sync(means.open_journal, place.directory.path, SystemClock())
+    journal = await to_thread.run_sync(overrides.open_journal, location.directory.path, SystemClock())
     crash_point("engine.after-claim")
     stack.callback(journal.close)
     if journal.state.started is not None:
         journal.redactor = await to_thread.run_sync(build_redactor, LiveConfig(journal.state).current)
     stack.callback(JournalMaintenance(journal).close)
-    journal.projections[STATUS_PROJECTION] = partial(render_status_json, journal=place.directory.journal)
+    journal.projections[STATUS_PROJECTION] = partial(render_status_json, journal=location.directory.journal)
     if watcher:
         journal.listeners.append(watcher.on_event_recorded)
         watcher.on_run_opened(journal.state)
@@ -207,11 +213,11 @@ async def _journal(
     return journal
 
 
-async def _fence(place: RunLocation, journal: Journal) -> LandingFence:
-    """Raise the fence on refs that can be written; what stands in the way is recorded as the reason for the stop."""
+async def _raise_fence(location: RunLocation, journal: Journal) -> LandingFence:
+    """Raise the landing fence on refs that can be written; a git problem is recorded as the reason for the stop."""
     try:
-        await repair_refs(place.repository.git, journal)
-        return await raise_landing_fence(place.repository.git, journal)
+        await repair_refs(location.repository.git, journal)
+        return await raise_landing_fence(location.repository.git, journal)
     except GitError as error:
         problem = convert_error(error)
         if problem is None or isinstance(error, RefMoved):
@@ -220,31 +226,35 @@ async def _fence(place: RunLocation, journal: Journal) -> LandingFence:
         raise problem from error
 
 
-async def _worlds(
-    place: RunLocation,
+async def _open_environments(
+    location: RunLocation,
     config: Config,
     recipe: Recipe | None,
     journal: Journal,
     stack: AsyncExitStack,
     deps: Path | None = None,
 ) -> tuple[SandboxGrant, Hands, Hands | None]:
-    """The hands that work with what they are granted, and those of the baseline where that has a world of its own."""
+    """Return the grant, the hands that work under it, and the baseline's hands if it has its own environment."""
     env = recipe.env if recipe else RecipeEnv()
     try:
-        await require_forge(place.repository, config)
+        await require_forge(location.repository, config)
         tools = list_needed_programs(recipe) if recipe else ()
-        allowed, hands = await _hands(place, config, select_environment(env, "after"), tools, journal, stack, deps)
+        grant, hands = await _open_environment(
+            location, config, select_environment(env, "after"), tools, journal, stack, deps
+        )
         if not env.has_two_environments:
-            return allowed, JournaledHands(hands, journal), None
-        _, before = await _hands(place, config, select_environment(env, "before"), tools, journal, stack, deps)
+            return grant, JournaledHands(hands, journal), None
+        _, before = await _open_environment(
+            location, config, select_environment(env, "before"), tools, journal, stack, deps
+        )
     except OrchestrateError as problem:
         await journal.append(RunPaused(reason=str(problem), exit=problem.exit_code))
         raise
-    return allowed, JournaledHands(hands, journal), JournaledHands(before, journal)
+    return grant, JournaledHands(hands, journal), JournaledHands(before, journal)
 
 
-async def _hands(
-    place: RunLocation,
+async def _open_environment(
+    location: RunLocation,
     config: Config,
     env: RecipeEnv,
     tools: Sequence[str],
@@ -255,76 +265,80 @@ async def _hands(
     async def record_notice(text: str) -> None:
         await journal.append(Noticed(level="info", text=text))
 
-    store, base = deps or place.state.path / DEPS_DIRECTORY, journal.state.run.base
-    until = stack.enter_context(ExitStack())
+    store, base = deps or location.state.path / DEPS_DIRECTORY, journal.state.run.base
+    lent_until_end = stack.enter_context(ExitStack())
     entries = (*config.env.deps, *env.deps)
-    here = (place.repository, place.state.path, store, base, record_notice, until)
-    allowed = await run_setup_commands(
-        await install_dependencies(build_grant(config, env, tools), entries, *here), env, *here
-    )
-    hands = await stack.enter_async_context(_opened(place, config, allowed, journal))
+    installation = (location.repository, location.state.path, store, base, record_notice, lent_until_end)
+    grant = await install_dependencies(build_grant(config, env, tools), entries, *installation)
+    grant = await run_setup_commands(grant, env, *installation)
+    hands = await stack.enter_async_context(_open_hands(location, config, grant, journal))
     if hands.refusal_reason:
         raise EnvironmentProblem(hands.refusal_reason)
     for notice in hands.notices:
         await journal.append(Noticed(level="warning", text=notice))
-    return allowed, hands
+    return grant, hands
 
 
-def _opened(
-    place: RunLocation, config: Config, allowed: SandboxGrant, journal: Journal
+def _open_hands(
+    location: RunLocation, config: Config, grant: SandboxGrant, journal: Journal
 ) -> AbstractAsyncContextManager[LocalHands]:
     slots = config.hands.slots or None
-    return open_local_hands(place.repository, place.state.path, allowed, slots=slots, redactor=journal.redactor)
+    return open_local_hands(location.repository, location.state.path, grant, slots=slots, redactor=journal.redactor)
 
 
 @asynccontextmanager
-async def _lending(
-    place: RunLocation, config: Config, allowed: SandboxGrant, journal: Journal, directories: Sequence[Path]
+async def _lend_hands(
+    location: RunLocation, config: Config, grant: SandboxGrant, journal: Journal, directories: Sequence[Path]
 ) -> AsyncIterator[Hands]:
-    """Hands as the run's own that see these directories of the host as well."""
-    given = (GrantedFolder(path=str(directory), origin="orchestrate itself") for directory in directories)
-    more = allowed.model_copy(update={"read_only": (*allowed.read_only, *given)})
-    async with _opened(place, config, more, journal) as hands:
+    """Open hands like the run's own that see these directories of the host as well."""
+    folders = (GrantedFolder(path=str(directory), origin="orchestrate itself") for directory in directories)
+    wider_grant = grant.model_copy(update={"read_only": (*grant.read_only, *folders)})
+    async with _open_hands(location, config, wider_grant, journal) as hands:
         yield JournaledHands(hands, journal)
 
 
-def _hooks(place: RunLocation, config: Config, journal: Journal, hands: Hands) -> Hooks:
+def _build_hooks(location: RunLocation, config: Config, journal: Journal, hands: Hands) -> Hooks:
     if not config.hooks:
         return NO_HOOKS
-    return HookRunner(config.hooks, journal, hands, place.repository.git, place.repository.root)
+    return HookRunner(config.hooks, journal, hands, location.repository.git, location.repository.root)
 
 
-def _forge(place: RunLocation, config: Config, journal: Journal) -> AbstractAsyncContextManager[Forge]:
+def _open_run_forge(location: RunLocation, config: Config, journal: Journal) -> AbstractAsyncContextManager[Forge]:
     async def record_notice(text: str) -> None:
         await journal.append(Noticed(level="info", text=text))
 
-    return open_forge(place.repository, place.state.path / "prs", config, journal.state, record_notice)
+    return open_forge(location.repository, location.state.path / "prs", config, journal.state, record_notice)
 
 
-async def _roles(
-    place: RunLocation, live: LiveConfig, journal: Journal, hooks: Hooks, means: RunOverrides, stack: AsyncExitStack
+async def _open_roles(
+    location: RunLocation,
+    live: LiveConfig,
+    journal: Journal,
+    hooks: Hooks,
+    overrides: RunOverrides,
+    stack: AsyncExitStack,
 ) -> ModelRoles:
-    config, ladder = live.current, RunTierGrants(lambda: live.current, journal)
-    if means.client is not None:
-        asker = ModelCaller(
-            means.client,
+    config, tier_grants = live.current, RunTierGrants(lambda: live.current, journal)
+    if overrides.client is not None:
+        caller = ModelCaller(
+            overrides.client,
             journal,
             build_retry_policy(config),
             RunBudget(config.budget),
             ProviderRegistry(UNLIMITED_RULES),
         )
-        return ModelRoles(RoleContext(config, journal, asker, hooks, means.prompts, ladder))
+        return ModelRoles(RoleContext(config, journal, caller, hooks, overrides.prompts, tier_grants))
     connect = partial(build_litellm_client, config)
     router = await stack.enter_async_context(
-        ModelRouter(place.directory.path, count_model_replies(journal.state), connect)
+        ModelRouter(location.directory.path, count_model_replies(journal.state), connect)
     )
-    if pauses := tuple(_pauses(journal.state)):
+    if pauses := tuple(_list_provider_pauses(journal.state)):
         await journal.append(*pauses)
-    return build_roles(config, journal, router, hooks, lambda: live.current.budget, ladder)
+    return build_roles(config, journal, router, hooks, lambda: live.current.budget, tier_grants)
 
 
-def _pauses(state: RunState) -> Iterator[Noticed]:
-    """What providers asked for in an earlier process and still holds: calls wait without a word."""
+def _list_provider_pauses(state: RunState) -> Iterator[Noticed]:
+    """Yield a notice for each pause that a provider asked for in an earlier process and that still holds."""
     for pool, until in state.provider_pauses.items():
         if until > SystemClock().now():
             when = f"{until.astimezone():%Y-%m-%d %H:%M:%S %z}"
@@ -337,16 +351,19 @@ def build_roles(
     router: ModelRouter,
     hooks: Hooks = NO_HOOKS,
     budgets: Callable[[], BudgetSettings] | None = None,
-    ladder: TierGrants = DEFAULT_TIER_GRANTS,
+    tier_grants: TierGrants = DEFAULT_TIER_GRANTS,
 ) -> ModelRoles:
-    """The three roles on the configured models. `budgets` gives the limits as they stand, where they may change."""
+    """Return the three roles on the configured models.
+
+    `budgets` returns the current limits, where they may change during the run.
+    """
     providers = ProviderRegistry(build_provider_rules(config), ledger.state.provider_pauses)
-    asker = ModelCaller(router, ledger, build_retry_policy(config), RunBudget(config.budget, budgets), providers)
-    return ModelRoles(RoleContext(config, ledger, asker, hooks, tier_grants=ladder))
+    caller = ModelCaller(router, ledger, build_retry_policy(config), RunBudget(config.budget, budgets), providers)
+    return ModelRoles(RoleContext(config, ledger, caller, hooks, tier_grants=tier_grants))
 
 
 def count_model_replies(state: RunState) -> Mapping[str, Mapping[tuple[Role, TaskId], int]]:
-    """By model as configured: how many answers and failures each role and task has had, so that scripts go on."""
+    """Return how many answers and failures each role and task has had, by configured model, so that scripts go on."""
     counts: dict[str, Counter[tuple[Role, TaskId]]] = {}
     for answered, count in state.answer_counts.items():
         role, task, model = answered.split(" ", 2)

@@ -1,4 +1,4 @@
-"""Two jobs instead of one: the first works and may only read, the second may write and works on nothing."""
+"""Hand a run from the job that works and may only read to the job that may write and works on nothing."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,10 +25,10 @@ from worktrees.ref_store.refs import read_ref, set_ref
 
 @dataclass(frozen=True)
 class DeliveredRun:
-    """A run that another job worked on, here now with its refs and its PR branch; its state lies on the shelf."""
+    """A run that another job worked on, here now with its refs and PR branch; its state lies on the remote."""
 
     handover: Handover
-    place: RunLocation
+    location: RunLocation
     state: RunState
 
 
@@ -37,7 +37,7 @@ async def keep_pull_request_refs(git: Git, state: RunState) -> None:
 
     The forge's refs do not: their numbers are those of one clone.
     """
-    for pr in _opened(state).values():
+    for pr in _index_opened_requests(state).values():
         if await read_ref(git, pr.ref) and (await read_pull_request(git, pr.ref)).run == state.run.run:
             await set_ref(
                 git,
@@ -47,30 +47,30 @@ async def keep_pull_request_refs(git: Git, state: RunState) -> None:
 
 
 async def collect_pull_request_wishes(git: Git, state: RunState) -> tuple[RequestedPullRequest, ...]:
-    """The pull requests that a run has opened where there is no forge behind its repository, in whichever job."""
+    """Return the pull requests that a run has opened without a forge, in whichever job."""
     return tuple(
         [
             RequestedPullRequest(
                 group=group, request=await read_pull_request(git, RunRefs(state.run.run).build_pull_request_ref(pr.ref))
             )
-            for group, pr in _opened(state).items()
+            for group, pr in _index_opened_requests(state).items()
         ]
     )
 
 
-def _opened(state: RunState) -> dict[str, PrOpened]:
+def _index_opened_requests(state: RunState) -> dict[str, PrOpened]:
     opened = (*([state.pr] if state.pr else []), *state.prs.values())
     return {pr.group: pr for pr in opened if pr.forge == "local"}
 
 
 async def receive_handover(options: Options, remote: str, directory: Path) -> DeliveredRun:
-    """Take in what `orchestrate ci run --handover` left in a directory, and put its state where the next job looks.
+    """Import the run that `orchestrate ci run --handover` left in a directory, and push its state for the next job.
 
     To do it again is no error.
 
     Raises:
         UsageProblem: there is nothing of the kind, or it is not sound, or not of this repository.
-        Superseded: another job has left another state meanwhile.
+        StateSuperseded: another job has left another state meanwhile.
         EnvironmentProblem: the remote cannot be reached, or does not allow it.
     """
     handover = await to_thread.run_sync(read_handover, directory)
@@ -81,31 +81,31 @@ async def receive_handover(options: Options, remote: str, directory: Path) -> De
         await import_run_archive(options, archive, None)
     except LocalRunAhead:
         raise StateSuperseded(f"{archive} is older than what is here of the same run") from None
-    place, state = await to_thread.run_sync(find_run, options, handover.ticket.run)
-    await _put(RemoteState(repository.git, remote, handover.ticket.key), handover, place, archive)
-    return DeliveredRun(handover, place, state)
+    location, state = await to_thread.run_sync(find_run, options, handover.ticket.run)
+    await _push_state(RemoteState(repository.git, remote, handover.ticket.key), handover, location, archive)
+    return DeliveredRun(handover, location, state)
 
 
-async def _put(shelf: RemoteState, handover: Handover, place: RunLocation, archive: Path) -> None:
+async def _push_state(remote_state: RemoteState, handover: Handover, location: RunLocation, archive: Path) -> None:
     manifest = await to_thread.run_sync(read_manifest, archive)
-    ticket = handover.ticket.update_run(manifest.run, manifest.events, is_ended=manifest.is_ended).release_lease()
+    lease = handover.ticket.update_run(manifest.run, manifest.events, is_ended=manifest.is_ended).release_lease()
     if manifest.run != handover.ticket.run:
         raise UsageProblem(f"{archive} holds run {manifest.run}, not {handover.ticket.run}: take both files of one job")
-    with limit_remote_wait(shelf.remote):
-        found = await shelf.fetch_lease_record()
-        if found == ticket:
+    with limit_remote_wait(remote_state.remote):
+        found = await remote_state.fetch_lease_record()
+        if found == lease:
             return
-        seen = {}
+        tips_then = {}
         for ref, tip in handover.tips.items():
             if tip is not None:
-                seen[ref] = tip
-        there = {}
-        for ref, tip in shelf.tips.items():
+                tips_then[ref] = tip
+        tips_now = {}
+        for ref, tip in remote_state.tips.items():
             if tip is not None:
-                there[ref] = tip
-        if seen != there:
+                tips_now[ref] = tip
+        if tips_then != tips_now:
             raise StateSuperseded(
-                f"key {ticket.key} has been carried on by another job meanwhile: this job's state is not put there"
+                f"key {lease.key} has been carried on by another job meanwhile: this job's state is not put there"
             )
-        with open_session(place.state.path) as scratch:
-            await push_run_state(shelf, ticket, manifest, archive, scratch)
+        with open_session(location.state.path) as scratch:
+            await push_run_state(remote_state, lease, manifest, archive, scratch)

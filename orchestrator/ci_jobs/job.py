@@ -1,4 +1,4 @@
-"""A job of a CI system: it takes up the run of its key where the job before left it, and leaves it for the next one."""
+"""A job of a CI system: it takes up its key's run where the job before left it, and leaves it for the next one."""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -40,7 +40,7 @@ from worktrees.ref_store.remote_refs import fetch_commits
 
 @dataclass(frozen=True)
 class JobRequest:
-    """What a job is asked to do. Times are in seconds.
+    """The request for a CI job. Times are in seconds.
 
     `goal` or `recipe` is what to begin with where the key has no run yet; `wanted` names a run instead of the key.
     `limit_s` is this job's time. `holder` is what the CI system calls the job; after `stale_s` without a sign of life
@@ -63,24 +63,25 @@ class JobRequest:
 
 @dataclass
 class CiJob:
-    """A job that has the key. `ticket` is what the key's next job would find; `until_s` is after how many seconds of
-    work in all this one stops.
+    """A job that has the key. `lease` is the lease record that the key's next job would find.
+
+    The job stops once the run has worked `until_s` seconds in all.
     """
 
     options: Options
     request: JobRequest
-    shelf: RemoteState
-    ticket: LeaseRecord
-    previous_ticket: LeaseRecord
+    remote_state: RemoteState
+    lease: LeaseRecord
+    previous_lease: LeaseRecord
     until_s: float | None = None
 
     @property
     def git(self) -> Git:
-        """The clone's."""
-        return self.shelf.git
+        """The git repository of the clone."""
+        return self.remote_state.git
 
 
-async def claim_key(options: Options, wish: JobRequest) -> CiJob:
+async def claim_key(options: Options, request: JobRequest) -> CiJob:
     """Take the key for this job.
 
     Raises:
@@ -89,95 +90,99 @@ async def claim_key(options: Options, wish: JobRequest) -> CiJob:
         LimitReached: as many jobs as may have had it.
         EnvironmentProblem: the remote cannot be reached.
     """
-    around = await to_thread.run_sync(load_project_context, options)
-    git = around.repository.git
-    if wish.remote:
-        await check_remote(git, wish.remote)
+    project = await to_thread.run_sync(load_project_context, options)
+    git = project.repository.git
+    if request.remote:
+        await check_remote(git, request.remote)
     else:
-        await to_thread.run_sync(partial(wish.handover.mkdir, parents=True, exist_ok=True))
-    with limit_remote_wait(wish.remote):
-        if wish.key:
-            key = check_key(wish.key)
+        await to_thread.run_sync(partial(request.handover.mkdir, parents=True, exist_ok=True))
+    with limit_remote_wait(request.remote):
+        if request.key:
+            key = check_key(request.key)
         else:
-            key = await find_key(git, wish.remote, wish.wanted)
-        shelf = RemoteState(git, wish.remote, key)
-        found = await shelf.fetch_lease_record()
+            key = await find_key(git, request.remote, request.wanted)
+        remote_state = RemoteState(git, request.remote, key)
+        current = await remote_state.fetch_lease_record()
     now = datetime.now(UTC)
-    if wish.is_anew:
-        before = LeaseRecord(key=shelf.key, lease=found.lease)
+    if request.is_anew:
+        previous = LeaseRecord(key=remote_state.key, lease=current.lease)
     else:
-        before = found
-    _require_asked(before, wish)
-    ticket = claim_lease(before, create_lease(wish.holder, now, wish.stale_s), now, wish.max_hops)
-    job = CiJob(_with_push(options, wish, around.config), wish, shelf, ticket, found.release_lease())
-    await _put(job, ticket)
+        previous = current
+    _require_work(previous, request)
+    lease = claim_lease(previous, create_lease(request.holder, now, request.stale_s), now, request.max_hops)
+    job = CiJob(
+        _add_push_target(options, request, project.config), request, remote_state, lease, current.release_lease()
+    )
+    await _push_lease(job, lease)
     return job
 
 
-def _require_asked(ticket: LeaseRecord, wish: JobRequest) -> None:
-    """There is something to do, and no doubt what."""
-    if wish.wanted and not ((ticket.run or "").startswith(wish.wanted) or (ticket.run or "").endswith(wish.wanted)):
-        raise UsageProblem(f"key {ticket.key} carries on run {ticket.run or 'none yet'}, not {wish.wanted!r}")
-    if ticket.run is None and not (wish.goal or wish.recipe):
-        raise UsageProblem(f"key {ticket.key} has no run to go on with: say what to begin, a GOAL or --recipe FILE")
+def _require_work(lease: LeaseRecord, request: JobRequest) -> None:
+    """Refuse a job that has nothing to do, or whose key carries on another run."""
+    if request.wanted and not (
+        (lease.run or "").startswith(request.wanted) or (lease.run or "").endswith(request.wanted)
+    ):
+        raise UsageProblem(f"key {lease.key} carries on run {lease.run or 'none yet'}, not {request.wanted!r}")
+    if lease.run is None and not (request.goal or request.recipe):
+        raise UsageProblem(f"key {lease.key} has no run to go on with: say what to begin, a GOAL or --recipe FILE")
 
 
-def _with_push(options: Options, wish: JobRequest, config: Config) -> Options:
-    """A PR branch that stays on a machine which is thrown away is no result: it is pushed where the state is.
+def _add_push_target(options: Options, request: JobRequest, config: Config) -> Options:
+    """Return the options with the PR branch pushed to where the state is: the job's machine is thrown away.
 
     A job that hands over reaches nothing: its pull requests are asked for by the one that it hands over to.
     """
-    apart = {"push": "", "forge": "local", "checks_wait_s": 0, "merge": "never"}
-    return _flagged(options, {"pr": {"push": config.pr.push or wish.remote} if wish.remote else apart})
+    if request.remote:
+        return _add_flags(options, {"pr": {"push": config.pr.push or request.remote}})
+    return _add_flags(options, {"pr": {"push": "", "forge": "local", "checks_wait_s": 0, "merge": "never"}})
 
 
-def _flagged(options: Options, more: Mapping[str, Any]) -> Options:
-    return Options(options.repository, merge_settings(options.flags, more), options.read_only, options.trust_project)
+def _add_flags(options: Options, flags: Mapping[str, Any]) -> Options:
+    return Options(options.repository, merge_settings(options.flags, flags), options.read_only, options.trust_project)
 
 
 async def start_or_resume_run(job: CiJob) -> tuple[RunLocation, RunState]:
-    """The run of the key, here: begun, or taken in from where the job before left it.
+    """Begin the key's run, or import it as the job before left it.
 
     Raises:
         OrchestrateError: it cannot be.
     """
-    if job.ticket.run is None:
-        return await _begin(job)
-    if job.shelf.tips.get(RunRefs(job.ticket.run).journal) is None:
+    if job.lease.run is None:
+        return await _begin_run(job)
+    if job.remote_state.tips.get(RunRefs(job.lease.run).journal) is None:
         raise UsageProblem(
-            f"the state of run {job.ticket.run}, which key {job.ticket.key} carries on, is gone: there is no "
-            f"{RunRefs(job.ticket.run).journal}; begin anew with --restart"
+            f"the state of run {job.lease.run}, which key {job.lease.key} carries on, is gone: there is no "
+            f"{RunRefs(job.lease.run).journal}; begin anew with --restart"
         )
-    return await _take_in(job, job.ticket.run)
+    return await _import_key_run(job, job.lease.run)
 
 
-async def _begin(job: CiJob) -> tuple[RunLocation, RunState]:
-    options, wish = job.options, job.request
-    if wish.limit_s:
-        options = _flagged(options, {"run": {"time_limit_s": wish.limit_s}})
-        job.until_s = wish.limit_s
-    if wish.recipe is not None:
-        with locate_problems(wish.recipe):
-            place = await create_migration_run(
-                options, await to_thread.run_sync(load_trusted_recipe, options, wish.recipe)
+async def _begin_run(job: CiJob) -> tuple[RunLocation, RunState]:
+    options, request = job.options, job.request
+    if request.limit_s:
+        options = _add_flags(options, {"run": {"time_limit_s": request.limit_s}})
+        job.until_s = request.limit_s
+    if request.recipe is not None:
+        with locate_problems(request.recipe):
+            location = await create_migration_run(
+                options, await to_thread.run_sync(load_trusted_recipe, options, request.recipe)
             )
     else:
-        place = await create_goal_run(options, wish.goal)
-    return place, await to_thread.run_sync(read_state, place.directory.journal)
+        location = await create_goal_run(options, request.goal)
+    return location, await to_thread.run_sync(read_state, location.directory.journal)
 
 
-async def _take_in(job: CiJob, run: str) -> tuple[RunLocation, RunState]:
-    """Its settings stay what they were, but for those that are this job's own and those that the job was given."""
-    own = (await to_thread.run_sync(load_project_context, job.options)).config
-    await _complete(job, run)
-    with suppress(
-        LocalRunAhead
-    ):  # a job died here after it had last left the state: what it recorded since is not lost
-        await import_run_archive(job.options, None, run, own=own, trust_recipe=True)
+async def _import_key_run(job: CiJob, run: str) -> tuple[RunLocation, RunState]:
+    """Import the run, which keeps its settings but for this job's own and those that the job was given."""
+    own_config = (await to_thread.run_sync(load_project_context, job.options)).config
+    await _fetch_missing_commits(job, run)
+    # A job died here after it had last saved the state: what it recorded since is not lost.
+    with suppress(LocalRunAhead):
+        await import_run_archive(job.options, None, run, own=own_config, trust_recipe=True)
     _, state = await to_thread.run_sync(find_run, job.options, run)
     if job.request.goal and job.request.goal != state.run.goal:
         raise UsageProblem(
-            f"key {job.ticket.key} carries on run {run}, whose goal is another one: use another --key, leave GOAL out "
+            f"key {job.lease.key} carries on run {run}, whose goal is another one: use another --key, leave GOAL out "
             "to go on, or begin anew with --restart"
         )
     flags = {}
@@ -185,71 +190,73 @@ async def _take_in(job: CiJob, run: str) -> tuple[RunLocation, RunState]:
         if key != "contract":
             flags[key] = value
     if job.options.read_only:
-        flags = merge_settings(flags, {"hands": {"read_only": list(own.hands.read_only)}})
-    flags = merge_settings(flags, {"run": {"time_limit_s": _limit(job, state, own)}})
+        flags = merge_settings(flags, {"hands": {"read_only": list(own_config.hands.read_only)}})
+    flags = merge_settings(flags, {"run": {"time_limit_s": _compute_time_limit(job, state, own_config)}})
     return await to_thread.run_sync(prepare_resume, Options(job.options.repository, flags), run)
 
 
-def _limit(job: CiJob, state: RunState, own: Config) -> float:
-    """The time limit of a run that goes on, in seconds of work of all its jobs; a recipe only ever lowers it."""
+def _compute_time_limit(job: CiJob, state: RunState, own_config: Config) -> float:
+    """Return the time limit of a resumed run, in seconds over all its jobs; a recipe only ever lowers it."""
     if job.request.limit_s:
         job.until_s = state.wall_s + job.request.limit_s
-    recipe = Recipe.model_validate(state.recipe) if state.recipe else None
-    return choose_lower_limit(job.until_s or own.run.time_limit_s, recipe.stop.wall_s if recipe else 0)
+    limit_s = job.until_s or own_config.run.time_limit_s
+    if state.recipe:
+        return choose_lower_limit(limit_s, Recipe.model_validate(state.recipe).stop.wall_s)
+    return choose_lower_limit(limit_s, 0)
 
 
-async def _complete(job: CiJob, run: str) -> None:
-    """A clone of a job often has only the newest commit, and the run may rest on an older one."""
-    lacking = await archive_ref.find_missing_commits(job.git, run)
-    if lacking and job.request.remote:
-        with (
-            suppress(GitError),
-            limit_remote_wait(job.request.remote),
-        ):  # if that fails, the import tells what is missing
-            await fetch_commits(job.git, job.request.remote, lacking)
+async def _fetch_missing_commits(job: CiJob, run: str) -> None:
+    """Fetch older commits that the run rests on; a job's clone often has only the newest one."""
+    missing = await archive_ref.find_missing_commits(job.git, run)
+    if missing and job.request.remote:
+        # If this fails, the import tells what is missing.
+        with suppress(GitError), limit_remote_wait(job.request.remote):
+            await fetch_commits(job.git, job.request.remote, missing)
 
 
-async def save_run_state(job: CiJob, place: RunLocation, end: JobResult | None = None, summary: str = "") -> None:
-    """Leave the run's state for the next job, also while an engine works on it; at the job's end also the key.
+async def save_run_state(job: CiJob, location: RunLocation, end: JobResult | None = None, summary: str = "") -> None:
+    """Save the run's state for the next job, also while an engine works on it; at the job's end release the key.
 
     Args:
         job: this job.
-        place: the run.
+        location: the run.
         end: how the job ended, None while it works.
         summary: the run's summary as Markdown, for a handover.
 
     Raises:
-        Superseded: another job has left another one.
+        StateSuperseded: another job has left another one.
         EnvironmentProblem: it cannot be exported, or the remote cannot be reached.
     """
     if not job.request.remote:
-        await keep_pull_request_refs(job.git, await to_thread.run_sync(read_state, place.directory.journal))
-    with open_session(place.state.path) as scratch:
+        await keep_pull_request_refs(job.git, await to_thread.run_sync(read_state, location.directory.journal))
+    with open_session(location.state.path) as scratch:
         if job.request.remote:
             archive = scratch / ARCHIVE_FILE
         else:
             archive = job.request.handover / ARCHIVE_FILE
-        told = (await export_run(place.repository.git, place.directory, archive, scratch)).manifest
-        ticket = job.ticket.update_run(told.run, told.events, is_ended=told.is_ended)
+        manifest = (await export_run(location.repository.git, location.directory, archive, scratch)).manifest
+        lease = job.lease.update_run(manifest.run, manifest.events, is_ended=manifest.is_ended)
         if end:
-            ticket = ticket.release_lease()
+            lease = lease.release_lease()
         else:
-            ticket = ticket.renew_lease(datetime.now(UTC), job.request.stale_s)
+            lease = lease.renew_lease(datetime.now(UTC), job.request.stale_s)
         if job.request.remote:
             with limit_remote_wait(job.request.remote):
-                await push_run_state(job.shelf, ticket, told, archive, scratch)
+                await push_run_state(job.remote_state, lease, manifest, archive, scratch)
         else:
-            await _hand_over(job, place, ticket.release_lease(), end, summary)
-    job.ticket = ticket
+            await _write_handover(job, location, lease.release_lease(), end, summary)
+    job.lease = lease
 
 
-async def _hand_over(job: CiJob, place: RunLocation, ticket: LeaseRecord, end: JobResult | None, summary: str) -> None:
-    handover = Handover(ticket=ticket, tips=job.shelf.tips)
+async def _write_handover(
+    job: CiJob, location: RunLocation, lease: LeaseRecord, end: JobResult | None, summary: str
+) -> None:
+    handover = Handover(ticket=lease, tips=job.remote_state.tips)
     if end is not None:
-        state = await to_thread.run_sync(read_state, place.directory.journal)
+        state = await to_thread.run_sync(read_state, location.directory.journal)
         handover = Handover(
-            ticket=ticket,
-            tips=job.shelf.tips,
+            ticket=lease,
+            tips=job.remote_state.tips,
             status=end.status,
             exit=end.exit,
             reason=end.reason,
@@ -264,10 +271,10 @@ async def send_heartbeat(job: CiJob) -> None:
     """Give a sign of life.
 
     Raises:
-        Superseded: another job has taken the key.
+        StateSuperseded: another job has taken the key.
         EnvironmentProblem: the remote cannot be reached.
     """
-    await _put(job, job.ticket.renew_lease(datetime.now(UTC), job.request.stale_s))
+    await _push_lease(job, job.lease.renew_lease(datetime.now(UTC), job.request.stale_s))
 
 
 async def release_key(job: CiJob) -> None:
@@ -276,11 +283,11 @@ async def release_key(job: CiJob) -> None:
     Raises:
         EnvironmentProblem: the remote cannot be reached.
     """
-    await _put(job, job.previous_ticket)
+    await _push_lease(job, job.previous_lease)
 
 
-async def _put(job: CiJob, ticket: LeaseRecord) -> None:
+async def _push_lease(job: CiJob, lease: LeaseRecord) -> None:
     if job.request.remote:
         with limit_remote_wait(job.request.remote):
-            await job.shelf.push_state(ticket)
-    job.ticket = ticket
+            await job.remote_state.push_state(lease)
+    job.lease = lease

@@ -1,4 +1,4 @@
-"""The second of two jobs: it has the right to write and no model's key, and does what the first one asked for."""
+"""The second of two jobs: it may write, has no model's key, and publishes what the first one asked for."""
 
 import json
 import re
@@ -31,14 +31,14 @@ from worktrees.object_store.packs import find_existing_objects
 from worktrees.ref_store.remote_refs import push_commit, read_remote_tip
 
 _MIGRATIONS = "migrate/"
-_GROUP = re.compile(r"(?:--[A-Za-z0-9_+=-]+)?")
-"""What the branch of a part of a run has after the name of the run's own."""
+_GROUP_SUFFIX = re.compile(r"(?:--[A-Za-z0-9_+=-]+)?")
+"""The suffix of the branch of a part of a run, after the name of the run's own branch."""
 _LIMIT = 5
 
 
 @dataclass(frozen=True)
 class PublishRequest:
-    """What to publish: what the first job left in `directory`, to a remote. `issue` is to be told of it.
+    """A request to publish what the first job left in `directory` to a remote, and to comment on `issue`.
 
     With `by_push` the merge requests are made by the push itself, as GitLab can.
     """
@@ -51,32 +51,32 @@ class PublishRequest:
 
 @dataclass(frozen=True)
 class PublishedRun:
-    """What became of it: the end of the first job, where its pull requests are now, and the code to leave with."""
+    """A published run: how the first job ended, and where its pull requests are now."""
 
     end: JobResult
     pull_requests: tuple[OpenedPullRequest, ...]
 
     @property
     def exit_code(self) -> int:
-        """0 where it is done, and where the next job is to go on by itself."""
+        """The exit code: 0 if the run is done, or if the next job goes on by itself."""
         if self.end.is_resumable:
             return 0
         return self.end.exit
 
     def build_outputs(self) -> dict[str, str]:
-        """For the steps that follow: those of the first job, with the pull requests on the forge."""
-        return self.end.build_outputs() | {"prs": json.dumps([one.url or one.ref for one in self.pull_requests])}
+        """Return the outputs for the steps that follow: those of the first job, with the pull requests on the forge."""
+        return self.end.build_outputs() | {"prs": json.dumps([pr.url or pr.ref for pr in self.pull_requests])}
 
     def as_object(self) -> dict[str, Any]:
-        """For --json."""
-        told = []
-        for one in self.pull_requests:
-            told.append(one.model_dump(mode="json"))
-        return self.end.to_json_object() | {"schema": "orchestrate.published/1", "pull_requests": told}
+        """Return the object for --json."""
+        values = []
+        for pr in self.pull_requests:
+            values.append(pr.model_dump(mode="json"))
+        return self.end.to_json_object() | {"schema": "orchestrate.published/1", "pull_requests": values}
 
 
-async def publish_run(options: Options, wish: PublishRequest) -> PublishedRun:
-    """Put the run's state where the next job looks, push what has landed, open its pull requests, tell the issue.
+async def publish_run(options: Options, request: PublishRequest) -> PublishedRun:
+    """Push the run's state and what has landed, open its pull requests, and comment on the issue.
 
     To do it again changes nothing more. An issue is also told of what went wrong.
 
@@ -85,121 +85,130 @@ async def publish_run(options: Options, wish: PublishRequest) -> PublishedRun:
         PersonNeeded: a branch or a pull request of that name is somebody else's.
         EnvironmentProblem: the remote or the forge cannot be reached, or does not allow it.
     """
-    flagged = Options(options.repository, merge_settings(options.flags, {"pr": {"push": wish.remote}}))
-    around = await to_thread.run_sync(load_project_context, flagged)
-    delivered = await receive_handover(flagged, wish.remote, wish.directory)
-    end = _end(delivered)
+    push_options = Options(options.repository, merge_settings(options.flags, {"pr": {"push": request.remote}}))
+    project = await to_thread.run_sync(load_project_context, push_options)
+    delivered = await receive_handover(push_options, request.remote, request.directory)
+    end = _build_job_result(delivered)
     try:
-        opened = await _put(around, wish, delivered)
+        opened = await _publish_pull_requests(project, request, delivered)
     except OrchestrateError as problem:
         with suppress(OrchestrateError):  # that the issue cannot be told either is the lesser problem
-            await _comment_on_issue(
-                around, wish, delivered.state, f"**It could not be published:** {sanitize_markdown(str(problem))}"
-            )
+            text = f"**It could not be published:** {sanitize_markdown(str(problem))}"
+            await _comment_on_issue(project, request, delivered.state, text)
         raise
-    await _comment_on_issue(around, wish, delivered.state, render_issue_comment(end, opened, delivered.state))
+    await _comment_on_issue(project, request, delivered.state, render_issue_comment(end, opened, delivered.state))
     return PublishedRun(end, opened)
 
 
-def _end(delivered: DeliveredRun) -> JobResult:
-    """How the first job ended; one that nobody saw the end of was cut off, and left what it had by then."""
-    told, ticket = delivered.handover, delivered.handover.ticket
-    is_cut = told.exit is None
+def _build_job_result(delivered: DeliveredRun) -> JobResult:
+    """Return how the first job ended; without a recorded exit it was cut off, and left what it had by then."""
+    handover, ticket = delivered.handover, delivered.handover.ticket
+    status, code, reason = handover.status, handover.exit, handover.reason
+    if code is None:
+        status, code, reason = "cut-off", _LIMIT, "the job was ended from outside; what it had left by then is kept"
     return JobResult(
-        status="cut-off" if is_cut else told.status,
-        exit=_LIMIT if told.exit is None else told.exit,
+        status=status,
+        exit=code,
         key=ticket.key,
         hop=ticket.hop,
         max_hops=ticket.max_hops,
-        is_resumable=told.resumable,
-        reason="the job was ended from outside; what it had left by then is kept" if is_cut else told.reason,
-        result=build_run_result(delivered.state, delivered.place.directory.journal),
+        is_resumable=handover.resumable,
+        reason=reason,
+        result=build_run_result(delivered.state, delivered.location.directory.journal),
     )
 
 
-async def _put(around: ProjectContext, wish: PublishRequest, delivered: DeliveredRun) -> tuple[OpenedPullRequest, ...]:
-    asked = delivered.handover.pull_requests
-    for one in asked:
-        _require_own(around, delivered.state, one)
-    if asked and around.config.pr.forge == "local" and not wish.by_push:
+async def _publish_pull_requests(
+    project: ProjectContext, request: PublishRequest, delivered: DeliveredRun
+) -> tuple[OpenedPullRequest, ...]:
+    requests = delivered.handover.pull_requests
+    for requested in requests:
+        _require_own_request(project, delivered.state, requested)
+    if requests and project.config.pr.forge == "local" and not request.by_push:
         raise UsageProblem(
             "pull requests are to be opened, and no forge is configured: set forge under [pr], for example by "
             "ORCHESTRATE__PR__FORGE=github; or let the push make them with --merge-request (GitLab)"
         )
-    for one in asked:
-        await _push(around, wish, one)
-    if wish.by_push:
-        return tuple(_by_push(one) for one in asked)
-    async with open_forge(around.repository, Path(), around.config, delivered.state, _ignore_wait) as forge:
-        return tuple([await forge.open_pull_request(one.request) for one in asked])
+    for requested in requests:
+        await _push_branch(project, request, requested)
+    if request.by_push:
+        return tuple(map(_build_pushed_request, requests))
+    async with open_forge(project.repository, Path(), project.config, delivered.state, _ignore_message) as forge:
+        return tuple([await forge.open_pull_request(requested.request) for requested in requests])
 
 
-def _require_own(around: ProjectContext, state: RunState, asked: RequestedPullRequest) -> None:
-    """A file that another job made may ask for nothing but what its run has landed, and on a branch of runs."""
-    request, run = asked.request, state.run
+def _require_own_request(project: ProjectContext, state: RunState, requested: RequestedPullRequest) -> None:
+    """Refuse a pull request of anything but what its run has landed, or on a branch that no run would use."""
+    pull_request, run = requested.request, state.run
     landed = {}
     for pr in (*([state.pr] if state.pr else []), *state.prs.values()):
         landed[pr.branch or run.branch] = pr.head
-    is_landed = landed.get(request.head) == request.commit and is_object_id(request.commit)
-    is_of_runs = request.head.startswith((around.config.pr.prefix or _MIGRATIONS, _MIGRATIONS))
-    is_its_own = request.head.startswith(run.branch) and _GROUP.fullmatch(request.head.removeprefix(run.branch))
-    if request.run != run.run or not (is_landed and is_of_runs and is_its_own):
-        name = to_one_line(request.head, 100)
+    branch, commit = pull_request.head, pull_request.commit
+    is_landed = landed.get(branch) == commit and is_object_id(commit)
+    is_of_runs = branch.startswith((project.config.pr.prefix or _MIGRATIONS, _MIGRATIONS))
+    is_its_own = branch.startswith(run.branch) and _GROUP_SUFFIX.fullmatch(branch.removeprefix(run.branch))
+    if pull_request.run != run.run or not (is_landed and is_of_runs and is_its_own):
+        name = to_one_line(branch, 100)
         raise UsageProblem(f"the pull request of {name} is not published: run {run.run} has nothing landed there")
 
 
-async def _push(around: ProjectContext, wish: PublishRequest, asked: RequestedPullRequest) -> None:
-    git, request = around.repository.git, asked.request
-    wanted = _push_options(asked) if wish.by_push else ()
+async def _push_branch(project: ProjectContext, request: PublishRequest, requested: RequestedPullRequest) -> None:
+    git, pull_request = project.repository.git, requested.request
+    push_options = _build_push_options(requested) if request.by_push else ()
     try:
-        with limit_remote_wait(wish.remote):
-            tip = await read_remote_tip(git, wish.remote, request.head)
-            if tip != request.commit and not (tip is None and await _is_merged(git, wish.remote, request)):
-                await push_commit(git, wish.remote, request.commit, request.head, wanted)
+        with limit_remote_wait(request.remote):
+            tip = await read_remote_tip(git, request.remote, pull_request.head)
+            if tip is None:
+                is_there = await _is_merged(git, request.remote, pull_request)
+            else:
+                is_there = tip == pull_request.commit
+            if not is_there:
+                await push_commit(git, request.remote, pull_request.commit, pull_request.head, push_options)
     except PushRefused as error:
         raise PersonNeeded(
-            f"{request.head} was not pushed, because {error}. Nothing is ever forced: rename or delete the branch "
+            f"{pull_request.head} was not pushed, because {error}. Nothing is ever forced: rename or delete the branch "
             "there, or allow the push"
         ) from error
     except GitError as error:
-        raise EnvironmentProblem(f"{wish.remote} cannot be reached: {error}") from error
+        raise EnvironmentProblem(f"{request.remote} cannot be reached: {error}") from error
 
 
-async def _is_merged(git: Git, remote: str, request: PullRequest) -> bool:
-    """Whether the target has what was asked for, so that a branch that is gone need not come back."""
-    target = await read_remote_tip(git, remote, request.target) if request.target else None
-    return bool(
-        target and await find_existing_objects(git, [target]) and await is_ancestor(git, request.commit, target)
-    )
+async def _is_merged(git: Git, remote: str, pull_request: PullRequest) -> bool:
+    """Return True if the target has the requested commit, so that a branch that is gone need not come back."""
+    if not pull_request.target:
+        return False
+    target = await read_remote_tip(git, remote, pull_request.target)
+    if target is None or not await find_existing_objects(git, [target]):
+        return False
+    return await is_ancestor(git, pull_request.commit, target)
 
 
-def _push_options(asked: RequestedPullRequest) -> tuple[str, ...]:
-    """What makes GitLab open a merge request for a pushed branch. An option has one line."""
-    request = asked.request
-    target = (f"merge_request.target={to_one_line(request.target, 200)}",) if request.target else ()
-    return ("merge_request.create", *target, f"merge_request.title={to_one_line(request.title, 200)}")
+def _build_push_options(requested: RequestedPullRequest) -> tuple[str, ...]:
+    """Return the push options that make GitLab open a merge request. An option has one line."""
+    pull_request = requested.request
+    options = ["merge_request.create"]
+    if pull_request.target:
+        options.append(f"merge_request.target={to_one_line(pull_request.target, 200)}")
+    return (*options, f"merge_request.title={to_one_line(pull_request.title, 200)}")
 
 
-def _by_push(asked: RequestedPullRequest) -> OpenedPullRequest:
-    return OpenedPullRequest(forge="gitlab", ref=asked.request.head, url="")
+def _build_pushed_request(requested: RequestedPullRequest) -> OpenedPullRequest:
+    return OpenedPullRequest(forge="gitlab", ref=requested.request.head, url="")
 
 
 def render_issue_comment(end: JobResult, opened: tuple[OpenedPullRequest, ...], state: RunState) -> str:
-    """What an issue is told: how it stands, where the pull requests are, what it cost, what to write to go on."""
+    """Return the comment for an issue: status, pull requests, what is asked, cost, and how to go on."""
     status = sanitize_markdown(to_one_line(end.status, 100))
     lines = [f"**{status}**: {sanitize_markdown(to_one_line(end.reason or state.run.goal))}"]
-    lines += [f"- {one.url or one.ref}" for one in opened]
-    asked = [one.approval for one in state.pending_approvals]
-    lines += [
-        f"- asks: {format_code_span(to_one_line(one.item))} {sanitize_markdown(to_one_line(one.title))}"
-        for one in asked
-    ]
-    return "\n\n".join(
-        ("\n".join(lines), format_cost_section(state), f"{_next(end, state)}\n\nRun `{state.run.run}`, job {end.hop}.")
-    )
+    lines += [f"- {pr.url or pr.ref}" for pr in opened]
+    for pending in state.pending_approvals:
+        item, title = to_one_line(pending.approval.item), to_one_line(pending.approval.title)
+        lines.append(f"- asks: {format_code_span(item)} {sanitize_markdown(title)}")
+    ending = f"{_explain_next_step(end, state)}\n\nRun `{state.run.run}`, job {end.hop}."
+    return "\n\n".join(("\n".join(lines), format_cost_section(state), ending))
 
 
-def _next(end: JobResult, state: RunState) -> str:
+def _explain_next_step(end: JobResult, state: RunState) -> str:
     if end.is_resumable:
         return "The next job goes on by itself."
     if state.pending_approvals:
@@ -209,12 +218,12 @@ def _next(end: JobResult, state: RunState) -> str:
     return "`/orchestrate resume` goes on where that helps, `/orchestrate run` begins anew."
 
 
-async def _comment_on_issue(around: ProjectContext, wish: PublishRequest, state: RunState, text: str) -> None:
-    if wish.issue is None:
+async def _comment_on_issue(project: ProjectContext, request: PublishRequest, state: RunState, text: str) -> None:
+    if request.issue is None:
         return
-    async with open_forge_repository(around.repository, around.config) as forge:
-        await forge.upsert_comment(wish.issue, build_marker(state.run.run, "status"), text)
+    async with open_forge_repository(project.repository, project.config) as forge:
+        await forge.upsert_comment(request.issue, build_marker(state.run.run, "status"), text)
 
 
-async def _ignore_wait(_: str) -> None:
-    """Nobody is told of waits."""
+async def _ignore_message(_: str) -> None:
+    """Ignore a message about waiting."""

@@ -1,4 +1,4 @@
-"""Putting a run's state on the shelf of its key."""
+"""Push a run's state to the remote state of its key."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,23 +19,23 @@ _LONGEST_S = 1800.0
 
 
 async def push_run_state(
-    shelf: RemoteState, ticket: LeaseRecord, manifest: Manifest, archive: Path, scratch: Path
+    remote_state: RemoteState, lease: LeaseRecord, manifest: Manifest, archive: Path, scratch: Path
 ) -> None:
-    """Put an archive of the ticket's run on the shelf with the ticket; raises as `Shelf.put`.
+    """Push an archive of the lease's run together with the lease; raises as `RemoteState.push_state`.
 
     The objects that it is pushed as are not kept in the clone: a long job would fill the disk with them.
     """
-    apart = Git(scratch / "shelf.git")
-    await to_thread.run_sync(apart.git_dir.mkdir)
-    await apart.run("init", "--quiet", "--bare", f"--object-format={await read_object_format(shelf.git)}")
-    ref = await archive_ref.write_archive_ref(apart, manifest, archive)
-    commit = await apart.run_text("rev-parse", "--verify", ref)
-    await shelf.push_state(ticket, commit, apart.git_dir / "objects")
+    scratch_git = Git(scratch / "shelf.git")
+    await to_thread.run_sync(scratch_git.git_dir.mkdir)
+    await scratch_git.run("init", "--quiet", "--bare", f"--object-format={await read_object_format(remote_state.git)}")
+    ref = await archive_ref.write_archive_ref(scratch_git, manifest, archive)
+    commit = await scratch_git.run_text("rev-parse", "--verify", ref)
+    await remote_state.push_state(lease, commit, scratch_git.git_dir / "objects")
 
 
 @contextmanager
 def limit_remote_wait(remote: str) -> Iterator[None]:
-    """Wait for a remote only so long.
+    """Limit the time that the block may wait for a remote.
 
     Raises:
         EnvironmentProblem: it did not answer.

@@ -1,4 +1,4 @@
-"""Leaving the state from time to time while an engine works, so that the death of a job costs little."""
+"""Save the state from time to time while an engine works, so that the death of a job costs little."""
 
 import os
 import signal
@@ -26,55 +26,55 @@ _BEATS = 3
 
 
 class StateSaver:
-    """Leaves the state of a job's run, in a thread of its own; to be used as a context manager.
+    """A thread that saves the state of a job's run; to be used as a context manager.
 
-    What cannot be left now is left later. If another job has left something, this one has lost the key: `lost` says so,
-    and this process gets a SIGTERM.
+    A save that fails is tried again later. If another job has saved a state, this one has lost the key: `superseded`
+    holds the error, and this process gets a SIGTERM.
     """
 
-    def __init__(self, job: CiJob, place: RunLocation, every_s: float, say: Callable[[str], None]) -> None:
+    def __init__(self, job: CiJob, location: RunLocation, every_s: float, print_message: Callable[[str], None]) -> None:
         self.superseded: StateSuperseded | None = None
-        self._job, self._place, self._say = job, place, say
+        self._job, self._location, self._print_message = job, location, print_message
         now = time.monotonic()
-        self._cadence = SaveSchedule(every_s, job.request.stale_s / _BEATS, saved_at=now - every_s, heartbeat_at=now)
+        self._schedule = SaveSchedule(every_s, job.request.stale_s / _BEATS, saved_at=now - every_s, heartbeat_at=now)
         self._seq, self._kept, self._landed = 0, 0, 0
-        self._over = threading.Event()
-        self._thread = threading.Thread(target=self._work, name="keeper")
+        self._is_over = threading.Event()
+        self._thread = threading.Thread(target=self._save_until_over, name="keeper")
 
     def __enter__(self) -> Self:
         self._thread.start()
         return self
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
-        self._over.set()
+        self._is_over.set()
         self._thread.join()
 
-    def _work(self) -> None:
-        while not self._over.wait(_POLL_S) and self.superseded is None:
+    def _save_until_over(self) -> None:
+        while not self._is_over.wait(_POLL_S) and self.superseded is None:
             with suppress(JournalProblem):  # whoever follows the engine tells of it
-                self._look()
-            news, landed = self._seq > self._kept, self._landed > self._kept
-            due = self._cadence.choose_save(time.monotonic(), is_news=news, has_landed=landed)
+                self._read_progress()
+            has_news, has_landed = self._seq > self._kept, self._landed > self._kept
+            due = self._schedule.choose_save(time.monotonic(), is_news=has_news, has_landed=has_landed)
             if due:
-                self._leave(due)
+                self._save(due)
 
-    def _look(self) -> None:
-        with closing(EventReader.open_reader(self._place.directory.journal)) as reader:
+    def _read_progress(self) -> None:
+        with closing(EventReader.open_reader(self._location.directory.journal)) as reader:
             landings = reader.read_kinds([LandingFinished.model_fields["kind"].default], after=self._landed)
-            self._landed = max((one.seq for one in landings), default=self._landed)
+            self._landed = max((landing.seq for landing in landings), default=self._landed)
             self._seq = reader.read_last_seq()
 
-    def _leave(self, due: SaveKind) -> None:
-        begun, seq = time.monotonic(), self._seq
+    def _save(self, due: SaveKind) -> None:
+        started_at, seq = time.monotonic(), self._seq
         try:
             if due == "state":
-                anyio.run(save_run_state, self._job, self._place)
+                anyio.run(save_run_state, self._job, self._location)
                 self._kept = seq
             else:
                 anyio.run(partial(send_heartbeat, self._job))
-        except StateSuperseded as lost:
-            self.superseded = lost
+        except StateSuperseded as error:
+            self.superseded = error
             os.kill(os.getpid(), signal.SIGTERM)
         except (OrchestrateError, GitError, OSError) as error:
-            self._say(f"warning: the state could not be left for the next job: {error}; this is tried again")
-        self._cadence.record_save(due, begun, time.monotonic())
+            self._print_message(f"warning: the state could not be left for the next job: {error}; this is tried again")
+        self._schedule.record_save(due, started_at, time.monotonic())

@@ -1,4 +1,4 @@
-"""Following a run that an engine works on. The terminal is only a client: its end ends nothing but itself."""
+"""Follow a run that an engine works on. The terminal is only a client: its end ends nothing but itself."""
 
 import signal
 import subprocess
@@ -24,38 +24,40 @@ from orchestrator.run_control.location import RunLocation
 from orchestrator.run_control.send_command import send_command
 
 _POLL_S = 0.1
-_How = Literal["drain", "interrupt", "terminate"]
+_StopKind = Literal["drain", "interrupt", "terminate"]
 
 
 class Detached(Exception):
-    """The terminal went away, or whoever sits there wants to: the engine goes on."""
+    """The terminal went away, or its user left: the engine goes on."""
 
-    def __init__(self, place: RunLocation, has_terminal: bool) -> None:
+    def __init__(self, location: RunLocation, has_terminal: bool) -> None:
         super().__init__()
-        self.place = place
+        self.location = location
         self.has_terminal = has_terminal
 
 
-def start_background_engine(place: RunLocation) -> None:
-    """Start an engine for a run and wait only until it has taken it.
+def start_background_engine(location: RunLocation) -> None:
+    """Start an engine for a run and wait only until it has taken the run.
 
     Raises:
         RunLocked: another engine works on the run.
         EnvironmentProblem: the engine ended at once.
     """
-    if has_live_engine(place.directory):
-        raise _locked(place)
-    engine = start_engine(place)
-    while not has_live_engine(place.directory):
+    if has_live_engine(location.directory):
+        raise _build_locked_error(location)
+    engine = start_engine(location)
+    while not has_live_engine(location.directory):
         if engine.poll() not in (None, 0):
-            raise EnvironmentProblem(f"the engine ended at once ({_how(engine)}): {_last_words(place)}")
+            raise EnvironmentProblem(
+                f"the engine ended at once ({_format_exit(engine)}): {_read_last_log_line(location)}"
+            )
         if engine.returncode == 0:
             return
         time.sleep(_POLL_S)
 
 
-def follow_engine(place: RunLocation, *, outlives_us: bool = True) -> RunState:
-    """Start an engine for a run and follow it to where it stops; gives the state then.
+def follow_engine(location: RunLocation, *, outlives_us: bool = True) -> RunState:
+    """Start an engine for a run, follow it to where it stops, and return the state then.
 
     The engine `outlives_us` if this process dies, or stops then, too.
 
@@ -64,107 +66,107 @@ def follow_engine(place: RunLocation, *, outlives_us: bool = True) -> RunState:
         EnvironmentProblem: the engine ended without a word in the journal.
         Detached: the terminal hung up, or Ctrl-C came a third time.
     """
-    if has_live_engine(place.directory):
-        raise _locked(place)
-    with open_run_journal(place.directory) as store, choose_watcher() as watcher:
-        engine, state = _Follower(place, store, watcher).follow_to_end(outlives_us)
+    if has_live_engine(location.directory):
+        raise _build_locked_error(location)
+    with open_run_journal(location.directory) as store, choose_watcher() as watcher:
+        engine, state = _Follower(location, store, watcher).follow_to_end(outlives_us)
     if engine.returncode == RunLocked.exit_code and (state.ended or state.paused) is None:
-        raise _locked(place)
+        raise _build_locked_error(location)
     if (state.ended or state.paused) is None or (engine.returncode or 0) < 0:
         raise EnvironmentProblem(
-            f"the engine ended without a word ({_how(engine)}): {_last_words(place)}; "
-            f"nothing recorded is lost, go on with: orchestrate resume {place.directory.run}"
+            f"the engine ended without a word ({_format_exit(engine)}): {_read_last_log_line(location)}; "
+            f"nothing recorded is lost, go on with: orchestrate resume {location.directory.run}"
         )
     return state
 
 
 class _Follower:
-    """Reads a journal as it grows."""
+    """A reader that follows a journal as it grows."""
 
-    def __init__(self, place: RunLocation, store: EventStore, watcher: ProgressWatcher) -> None:
-        self._place = place
+    def __init__(self, location: RunLocation, store: EventStore, watcher: ProgressWatcher) -> None:
+        self._location = location
         self._store = store
         self._watcher = watcher
         self._state = derive_whole_state(store).state
         self._state.paused = None  # of an earlier engine
         self._interrupts = 0
         self._engine: int | None = None
-        self._early: list[tuple[_How, str]] = []
+        self._early_stops: list[tuple[_StopKind, str]] = []
 
     def follow_to_end(self, outlives_us: bool) -> tuple["subprocess.Popen[bytes]", RunState]:
-        """Start an engine and follow it to its end; gives it and the state then."""
+        """Start an engine and follow it to its end; return it and the state then."""
         self._watcher.on_run_opened(self._state)
-        self._tell_beginning()
-        with self._signals():
-            engine = start_engine(self._place, outlives_us=outlives_us)
+        self._show_first_events()
+        with self._handle_signals():
+            engine = start_engine(self._location, outlives_us=outlives_us)
             self._engine = engine.pid
-            for how, by in self._early:
-                self._stop(how, by)
+            for kind, by in self._early_stops:
+                self._send_stop(kind, by)
             while True:
                 has_ended = engine.poll() is not None
-                self._read_on()
+                self._read_new_events()
                 if has_ended:
                     return engine, self._state
                 time.sleep(_POLL_S)
 
-    def _tell_beginning(self) -> None:
+    def _show_first_events(self) -> None:
         """Show what a run that no engine has worked on yet begins with: its id, warnings, what was found."""
         if not self._state.epoch:
             for recorded in self._store.read_events():
                 self._watcher.on_event_recorded(recorded)
 
-    def _read_on(self) -> None:
+    def _read_new_events(self) -> None:
         for recorded in self._store.read_events(after=self._state.seq):
             apply_recorded_event(self._state, recorded)
             self._watcher.on_event_recorded(recorded)
 
     @contextmanager
-    def _signals(self) -> Iterator[None]:
-        before = {
-            signal.SIGINT: signal.signal(signal.SIGINT, self._interrupted),
-            signal.SIGTERM: signal.signal(signal.SIGTERM, self._terminated),
-            signal.SIGHUP: signal.signal(signal.SIGHUP, self._hung_up),
+    def _handle_signals(self) -> Iterator[None]:
+        previous_handlers = {
+            signal.SIGINT: signal.signal(signal.SIGINT, self._on_interrupt),
+            signal.SIGTERM: signal.signal(signal.SIGTERM, self._on_terminate),
+            signal.SIGHUP: signal.signal(signal.SIGHUP, self._on_hangup),
         }
         try:
             yield
         finally:
-            for number, handler in before.items():
+            for number, handler in previous_handlers.items():
                 signal.signal(number, handler)
 
-    def _interrupted(self, _number: int, _frame: FrameType | None) -> None:
-        """The first finishes what runs, the second stops at once, the third leaves the engine to itself."""
+    def _on_interrupt(self, _number: int, _frame: FrameType | None) -> None:
+        """Finish what runs at the first Ctrl-C, stop at once at the second, leave the engine to itself at the third."""
         self._interrupts += 1
         if self._interrupts > 2:
-            raise Detached(self._place, has_terminal=True)
-        self._stop("drain" if self._interrupts == 1 else "interrupt", "Ctrl-C")
+            raise Detached(self._location, has_terminal=True)
+        self._send_stop("drain" if self._interrupts == 1 else "interrupt", "Ctrl-C")
 
-    def _terminated(self, _number: int, _frame: FrameType | None) -> None:
-        self._stop("terminate", "SIGTERM")
+    def _on_terminate(self, _number: int, _frame: FrameType | None) -> None:
+        self._send_stop("terminate", "SIGTERM")
 
-    def _stop(self, how: _How, by: str) -> None:
+    def _send_stop(self, kind: _StopKind, by: str) -> None:
         if self._engine is None:
-            self._early.append((how, by))  # it is only being started
+            self._early_stops.append((kind, by))  # it is only being started
             return
-        send_command(self._place.directory, Stop(how=how, process=self._engine), by=by)
+        send_command(self._location.directory, Stop(how=kind, process=self._engine), by=by)
 
-    def _hung_up(self, _number: int, _frame: FrameType | None) -> None:
-        raise Detached(self._place, has_terminal=False)
+    def _on_hangup(self, _number: int, _frame: FrameType | None) -> None:
+        raise Detached(self._location, has_terminal=False)
 
 
-def _locked(place: RunLocation) -> RunLocked:
+def _build_locked_error(location: RunLocation) -> RunLocked:
     return RunLocked(
-        f"run {place.directory.run} is being worked on by {find_lock_owner(place.directory.path) or 'another'}"
+        f"run {location.directory.run} is being worked on by {find_lock_owner(location.directory.path) or 'another'}"
     )
 
 
-def _how(engine: "subprocess.Popen[bytes]") -> str:
+def _format_exit(engine: "subprocess.Popen[bytes]") -> str:
     code = engine.returncode
     if code is not None and code < 0:
         return f"signal {-code}"
     return f"exit {code}"
 
 
-def _last_words(place: RunLocation) -> str:
-    log: Path = place.directory.engine_log
+def _read_last_log_line(location: RunLocation) -> str:
+    log: Path = location.directory.engine_log
     lines = log.read_text(errors="replace").strip().splitlines() if log.exists() else []
     return f"{lines[-1] if lines else 'it printed nothing'} (see {log})"

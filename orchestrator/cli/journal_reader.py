@@ -1,4 +1,4 @@
-"""Reading a run's journal for the verbs that only read. What can be read of a damaged one is shown first."""
+"""Read a run's journal for the verbs that only read; of a damaged one, show what can be read first."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,7 +13,7 @@ from orchestrator.journal.storage.event_store import EventStore
 
 @contextmanager
 def open_run_journal(directory: RunDirectory) -> Iterator[EventStore]:
-    """A run's journal, read-only."""
+    """Open a run's journal, read-only."""
     store = EventStore.open_reader(directory.journal)
     try:
         yield store
@@ -23,11 +23,11 @@ def open_run_journal(directory: RunDirectory) -> Iterator[EventStore]:
 
 @contextmanager
 def read_state_tolerantly(directory: RunDirectory) -> Iterator[RunState]:
-    """The run as its journal has it now, or as far as the journal can be read; after the block the damage is told.
+    """Return the run's state as far as its journal can be read; raise the damage after the block.
 
     Raises:
         UsageProblem: it stopped before its first event.
-        Damaged: at the end of the block.
+        DamagedJournal: at the end of the block.
     """
     with open_run_journal(directory) as store:
         state, damage, _ = derive_state(store)
@@ -47,7 +47,7 @@ class TolerantBlobs:
         self._problem: JournalProblem | None = None
 
     def get(self, sha: str) -> bytes:
-        """The content, or words that say that it cannot be read."""
+        """Return the content, or words that say that it cannot be read."""
         try:
             return self._blobs.read_blob(sha)
         except JournalProblem as problem:

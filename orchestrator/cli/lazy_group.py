@@ -8,7 +8,7 @@ import click
 
 
 class Verb(NamedTuple):
-    """One verb: its module below `orchestrator.cli`, and its line in the list of verbs.
+    """A verb: its module below `orchestrator.cli`, and its line in the list of verbs.
 
     The module has the command in `COMMANDS` by its name, or defines it as `VERB_command`, with `_` for `-`.
     """
@@ -18,7 +18,7 @@ class Verb(NamedTuple):
 
 
 class LazyGroup(click.Group):
-    """List verbs without importing any, and import the module of the one that is used."""
+    """A group that lists verbs without importing any, and imports the module of the one that is used."""
 
     verbs: Mapping[str, Verb] = {}
 

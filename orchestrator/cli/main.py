@@ -66,9 +66,9 @@ def cli() -> None:
 
 def main(arguments: list[str] | None = None) -> NoReturn:
     """Run the command line and leave with its exit code."""
-    _have_standard_streams()
+    _replace_closed_streams()
     protect_process()
-    sys.excepthook = _crashed
+    sys.excepthook = _print_crash
     try:
         code: Any = cli.main(args=arguments, prog_name="orchestrate", standalone_mode=False)
         sys.exit(code if isinstance(code, int) else 0)
@@ -82,11 +82,11 @@ def main(arguments: list[str] | None = None) -> NoReturn:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(141)
     except (OrchestrateError, GitError, OSError) as error:
-        _fail(error)
+        _exit_with_error(error)
 
 
-def _have_standard_streams() -> None:
-    """A closed one becomes one that gives nothing and keeps nothing, so that no file opened later gets its number."""
+def _replace_closed_streams() -> None:
+    """Replace closed standard streams by /dev/null, so that no file opened later gets their numbers."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             descriptor = os.open(os.devnull, os.O_RDWR)
@@ -97,13 +97,13 @@ def _have_standard_streams() -> None:
             stream.reconfigure(errors="backslashreplace")  # what a terminal's encoding lacks ends no command
 
 
-def _crashed(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+def _print_crash(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
     from orchestrator.cli.output import print_crash
 
     print_crash(kind, error, trace)
 
 
-def _fail(error: Exception) -> NoReturn:
+def _exit_with_error(error: Exception) -> NoReturn:
     from orchestrator.cli.output import convert_to_user_error, print_message
 
     problem = convert_to_user_error(error)

@@ -1,4 +1,4 @@
-"""Options that several verbs share, and what they mean as configuration."""
+"""Options that several verbs share, and their conversion to configuration values."""
 
 import re
 import sys
@@ -25,7 +25,7 @@ class Duration(click.ParamType[float]):
     name = "duration"
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Seconds."""
+        """Return the duration in seconds."""
         parts = _DURATION.match(value)
         if not value or parts is None:
             self.fail(f"{value!r} is no duration: write for example 5h30m, 90m or 45s", param, ctx)
@@ -33,7 +33,7 @@ class Duration(click.ParamType[float]):
         return hours * 3600 + minutes * 60 + seconds
 
 
-def _together(*options: Callable[[F], F]) -> Callable[[F], F]:
+def _combine_options(*options: Callable[[F], F]) -> Callable[[F], F]:
     def apply_options(function: F) -> F:
         for option in reversed(options):
             function = option(function)
@@ -42,7 +42,7 @@ def _together(*options: Callable[[F], F]) -> Callable[[F], F]:
     return apply_options
 
 
-repository_options = _together(
+repository_options = _combine_options(
     click.option(
         "--repo",
         type=click.Path(path_type=Path, file_okay=False),
@@ -52,11 +52,11 @@ repository_options = _together(
     click.option("--state", default="", metavar="DIR", help="Where journals and worktrees live."),
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object on standard output.")
-config_options = _together(
+config_options = _combine_options(
     click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Any key of config.toml."),
     click.option("--trust-project", is_flag=True, help="Let orchestrate.toml set models, budgets and [hands]."),
 )
-contract_options = _together(
+contract_options = _combine_options(
     click.option(
         "--criterion",
         "criteria",
@@ -81,14 +81,17 @@ no_sandbox_option = click.option(
     is_flag=True,
     help="Run commands with no sandbox: as you, with your files and your network. For this run only; refused in CI.",
 )
-engine_limit_options = _together(
+engine_limit_options = _combine_options(
     click.option("--read-only", multiple=True, metavar="DIR", help="Bind a tool chain's directory into the sandbox."),
     click.option("--time-limit", type=Duration(), metavar="5h30m", help="Stop resumably after this time."),
 )
 
 
 def parse_settings(pairs: tuple[str, ...]) -> dict[str, Any]:
-    """`--set` pairs as nested values; a part with dots of its own stands in quotes: `budget.models."gpt-4.1".usd`."""
+    """Return `--set` pairs as nested values.
+
+    A part with dots of its own stands in quotes: `budget.models."gpt-4.1".usd`.
+    """
     values: dict[str, Any] = {}
     for pair in pairs:
         key, equals, text = pair.partition("=")
@@ -102,32 +105,38 @@ def parse_settings(pairs: tuple[str, ...]) -> dict[str, Any]:
 
 
 def add_criteria(texts: tuple[str, ...], commands: tuple[str, ...], into: dict[str, Any]) -> None:
-    """`--criterion` and `--must` as `[[contract]]`: `c1`, `c2`, … unless the text begins with an id; `must-1`, …"""
+    """Add `--criterion` and `--must` as `[[contract]]`.
+
+    Their ids are `c1`, `c2`, … unless the text begins with an id, and `must-1`, `must-2`, …
+    """
     if texts or commands:
-        asked = []
+        criteria = []
         for number, text in enumerate(texts, start=1):
             name, words = split_criterion(text)
-            asked.append({"id": name or f"c{number}", "text": words})
+            criteria.append({"id": name or f"c{number}", "text": words})
         musts = []
         for number, line in enumerate(commands, start=1):
             musts.append({"id": f"must-{number}", "command": line})
-        into["contract"] = [*into.get("contract", ()), *asked, *musts]
+        into["contract"] = [*into.get("contract", ()), *criteria, *musts]
 
 
-def disable_sandbox(into: dict[str, Any], wish: bool) -> None:
-    """`--unsafe-no-sandbox`."""
-    if wish:
+def disable_sandbox(into: dict[str, Any], is_given: bool) -> None:
+    """Switch the sandbox off if `--unsafe-no-sandbox` was given."""
+    if is_given:
         set_nested_value(into, ("hands", "without_sandbox"), True)
 
 
-def disable_cache(into: dict[str, Any], wish: bool) -> None:
-    """`--no-cache`."""
-    if wish:
+def disable_cache(into: dict[str, Any], is_given: bool) -> None:
+    """Switch the cache of steps off if `--no-cache` was given."""
+    if is_given:
         set_nested_value(into, ("migrate", "cache"), False)
 
 
 def add_models(pairs: tuple[str, ...], into: dict[str, Any]) -> None:
-    """`--model ROLE=MODEL` pairs; `worker.strong=MODEL` names a variant of the worker, `judge.code=MODEL` a lens."""
+    """Add `--model ROLE=MODEL` pairs.
+
+    `worker.strong=MODEL` names a variant of the worker, `judge.code=MODEL` a lens.
+    """
     for pair in pairs:
         role, equals, model = pair.partition("=")
         name, _, within = role.partition(".")
@@ -140,9 +149,7 @@ def add_models(pairs: tuple[str, ...], into: dict[str, Any]) -> None:
 
 
 def read_goal(given: str) -> str:
-    """The goal in the words that were given, or for `-` what standard input holds, whatever its encoding is."""
+    """Return the goal as given, or for `-` the text on standard input, whatever its encoding is."""
     if given == "-":
-        text = sys.stdin.buffer.read().decode("utf-8", "replace")
-    else:
-        text = given
-    return text.strip()
+        return sys.stdin.buffer.read().decode("utf-8", "replace").strip()
+    return given.strip()

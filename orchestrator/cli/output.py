@@ -1,4 +1,4 @@
-"""What goes to standard output and what to standard error. Nothing that is printed can steer a terminal."""
+"""Print to standard output and standard error, without anything that can steer a terminal."""
 
 import json
 import os
@@ -25,39 +25,39 @@ _UNUSUAL = re.compile(r"[^\n -~]")
 
 
 def print_object(value: Any) -> None:  # noqa: ANN401
-    """One JSON object on standard output."""
+    """Print one JSON object on standard output."""
     click.echo(format_json(value, indent=1 if sys.stdout.isatty() else None))
 
 
 def format_json(value: Any, indent: int | None = None) -> str:  # noqa: ANN401
-    """As JSON in which what cannot be seen is escaped."""
-    return _UNUSUAL.sub(_escaped, json.dumps(value, ensure_ascii=False, indent=indent))
+    """Return a value as JSON in which invisible characters are escaped."""
+    return _UNUSUAL.sub(_escape_character, json.dumps(value, ensure_ascii=False, indent=indent))
 
 
-def _escaped(match: re.Match[str]) -> str:
+def _escape_character(match: re.Match[str]) -> str:
     if unicodedata.category(match[0]) not in {"Cc", "Cf", "Cs"}:
         return match[0]
     units = match[0].encode("utf-16-be", "surrogatepass")
-    return "".join(f"\\u{units[at : at + 2].hex()}" for at in range(0, len(units), 2))
+    return "".join(f"\\u{units[start : start + 2].hex()}" for start in range(0, len(units), 2))
 
 
 def print_lines(lines: Iterable[str]) -> None:
-    """Lines for a person, on standard output."""
+    """Print lines for a person on standard output."""
     click.echo("\n".join(strip_controls(line) for line in lines))
 
 
 def print_message(text: str) -> None:
-    """A line for a person, on standard error; an error may quote what nobody has redacted."""
-    click.echo(strip_controls(_redactor().redact_text(text)), err=True)
+    """Print a line for a person on standard error, redacted: an error may quote a secret."""
+    click.echo(strip_controls(_load_redactor().redact_text(text)), err=True)
 
 
 def print_crash(_kind: type[BaseException], error: BaseException, _trace: TracebackType | None) -> None:
-    """What nobody foresaw, with its traceback, on standard error: a `sys.excepthook`."""
+    """Print an unforeseen error with its traceback on standard error: a `sys.excepthook`."""
     print_message("".join(format_exception(error)).rstrip())
 
 
 @cache
-def _redactor() -> "Redactor":
+def _load_redactor() -> "Redactor":
     from orchestrator.redact.redactor import Redactor  # most verbs have nothing to say
     from orchestrator.redact.secret_sources import collect_secrets
 
@@ -65,31 +65,28 @@ def _redactor() -> "Redactor":
 
 
 def print_alarm(text: str, *, err: bool = True) -> None:
-    """A line that nobody may miss: in red, where that can be shown."""
+    """Print a line that nobody may miss: in red, where that can be shown."""
     click.secho(strip_controls(text), fg="red", bold=True, err=err)
 
 
 def convert_to_user_error(error: Exception) -> OrchestrateError | None:
-    """An error as the user is to see it; None for one that nobody foresaw."""
-    ours = convert_error(error)
-    if ours is None and isinstance(error, OSError):
-        if error.filename:
-            place = f"{error.filename}: "
-        else:
-            place = ""
-        return EnvironmentProblem(f"{place}{error.strerror or error}")
-    return ours
+    """Return an error as the user is to see it; None for an unforeseen one."""
+    problem = convert_error(error)
+    if problem is None and isinstance(error, OSError):
+        prefix = f"{error.filename}: " if error.filename else ""
+        return EnvironmentProblem(f"{prefix}{error.strerror or error}")
+    return problem
 
 
 class CommandOutput:
-    """Output of a command as it comes: byte for byte into a file or a pipe, without controls on a terminal."""
+    """A printer of a command's output as it comes: unchanged into a file or pipe, without controls on a terminal."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
         self._decoder = getincrementaldecoder("utf-8")("replace") if stream.isatty() else None
 
     def write_chunk(self, chunk: bytes) -> None:
-        """Write what came."""
+        """Write the next bytes of the output."""
         if self._decoder is None:
             self._stream.buffer.write(chunk)
         else:
@@ -97,7 +94,7 @@ class CommandOutput:
         self._stream.flush()
 
     def finish_output(self) -> None:
-        """Nothing more comes."""
+        """Write what is left of an incomplete character at the end of the output."""
         if self._decoder is not None:
             self._stream.write(strip_controls(self._decoder.decode(b"", final=True)))
             self._stream.flush()

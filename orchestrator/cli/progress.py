@@ -1,4 +1,4 @@
-"""Showing a run while it works: a live bar on a terminal, plain lines everywhere else. Always on standard error."""
+"""Show a run while it works: a live bar on a terminal, plain lines everywhere else. Always on standard error."""
 
 import os
 import sys
@@ -30,11 +30,11 @@ class ProgressWatcher(Protocol):
     """A watcher of one run, to be used as a context manager."""
 
     def on_run_opened(self, state: RunState) -> None:
-        """The run is open; `state` stays current."""
+        """Take the state of the run that was opened; `state` stays current."""
         ...
 
     def on_event_recorded(self, recorded: RecordedEvent) -> None:
-        """Something was recorded."""
+        """Take an event that was just recorded."""
         ...
 
     def __enter__(self) -> Self: ...
@@ -43,27 +43,27 @@ class ProgressWatcher(Protocol):
 
 
 def choose_watcher() -> ProgressWatcher:
-    """The watcher that fits where standard error goes."""
+    """Return the watcher that fits the place standard error goes to."""
     is_terminal = sys.stderr.isatty() and os.environ.get("TERM") != "dumb" and not os.environ.get("CI")
     if is_terminal:
-        return _Bar()
-    return _Lines()
+        return _BarWatcher()
+    return _LineWatcher()
 
 
-class _Lines:
-    """A line an event, and a heartbeat when nothing else was said for a minute."""
+class _LineWatcher:
+    """A watcher that prints a line for each event, and a heartbeat after a minute without one."""
 
     def __init__(self) -> None:
         self._state: RunState | None = None
-        self._narration = ProgressReporter(time.monotonic(), is_github=is_github_actions(os.environ))
+        self._reporter = ProgressReporter(time.monotonic(), is_github=is_github_actions(os.environ))
         self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._beat, daemon=True)
+        self._thread = threading.Thread(target=self._print_heartbeats, daemon=True)
 
     def on_run_opened(self, state: RunState) -> None:
         self._state = state
 
     def on_event_recorded(self, recorded: RecordedEvent) -> None:
-        _say_all(self._narration.render_event(recorded, time.monotonic()))
+        _print_messages(self._reporter.render_event(recorded, time.monotonic()))
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -73,19 +73,21 @@ class _Lines:
         self._stop.set()
         self._thread.join()
 
-    def _beat(self) -> None:
+    def _print_heartbeats(self) -> None:
         while not self._stop.wait(1.0):
             if self._state is not None:
-                _say_all(self._narration.render_heartbeat(self._state, time.strftime("%H:%M:%S"), time.monotonic()))
+                _print_messages(
+                    self._reporter.render_heartbeat(self._state, time.strftime("%H:%M:%S"), time.monotonic())
+                )
 
 
-def _say_all(lines: Iterable[str]) -> None:
+def _print_messages(lines: Iterable[str]) -> None:
     for text in lines:
         print_message(text)
 
 
-class _Bar:
-    """One line that is redrawn: what is being done, how far, what it took so far."""
+class _BarWatcher:
+    """A watcher that redraws one line: the current phase, its progress, time and spend so far."""
 
     def __init__(self) -> None:
         from rich.console import Console
@@ -112,13 +114,13 @@ class _Bar:
         if recorded.event.kind in _NOTABLE:
             self._progress.console.print(render_event_line(recorded), no_wrap=True, overflow="ellipsis")
         if self._state is not None:
-            now = get_phase(self._state)
+            phase = get_phase(self._state)
             self._progress.update(
                 self._task,
-                description=now.title,
-                completed=now.done,
-                total=max(now.total, 1),
-                spent=_spent(self._state),
+                description=phase.title,
+                completed=phase.done,
+                total=max(phase.total, 1),
+                spent=_format_spend(self._state),
             )
 
     def __enter__(self) -> Self:
@@ -128,5 +130,5 @@ class _Bar:
         self._progress.stop()
 
 
-def _spent(state: RunState) -> str:
+def _format_spend(state: RunState) -> str:
     return f"{state.test_runs} test runs, {state.spent.cost_text}"

@@ -1,4 +1,4 @@
-"""Options that name files for the forms of a report, and writing those."""
+"""Add options that name files for the forms of a report, and write those files."""
 
 import sys
 from collections.abc import Callable, Mapping
@@ -15,13 +15,13 @@ _STDOUT = Path("-")
 
 
 def add_file_option(name: str, what: str) -> Callable[[Any], Any]:
-    """An option with the file for one form."""
+    """Return an option with the file for one form."""
     kind = click.Path(path_type=Path, dir_okay=False, allow_dash=True)
     return click.option(name, type=kind, metavar="FILE", help=f"{what}; - is standard output.")
 
 
 def select_forms(files: Mapping[str, Path | None], as_json: bool) -> Mapping[str, Path]:
-    """The forms that a file was named for.
+    """Return the forms that a file was named for.
 
     Raises:
         UsageProblem: more than one of them would go to standard output.
@@ -36,7 +36,7 @@ def select_forms(files: Mapping[str, Path | None], as_json: bool) -> Mapping[str
 
 
 def write_report_file(path: Path, text: str) -> None:
-    """Write a form of the report.
+    """Write a form of the report to a file, or to standard output for `-`.
 
     Raises:
         EnvironmentProblem: the file cannot be written.

@@ -1,4 +1,4 @@
-"""What all verbs do that work on a run: start its engine, watch it, say how it ended, leave with its exit code."""
+"""Run an engine for a verb: start it, watch it, print how the run ended, leave with its exit code."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -21,29 +21,29 @@ RunOpener = Callable[[], tuple[RunLocation, RunState]]
 
 
 def run_with_engine(begin: RunOpener, as_json: bool, where: str, detach: bool = False) -> int:
-    """Have an engine work on a run, watched; the exit code of how it ended.
+    """Have an engine work on a run, watch it, and return the exit code of how it ended.
 
     With `as_json` one object goes to standard output, also when the run could not be started. `where` are the options
     with which other verbs find the run. With `detach` only the start is awaited.
     """
     try:
         with print_failure_as_json(as_json):
-            place, state = begin()
-            _warn(state)
-            if needs_engine(place, state):
+            location, state = begin()
+            _warn_of_no_sandbox(state)
+            if needs_engine(location, state):
                 if detach:
-                    return _in_background(place, as_json, where)
-                state = follow_engine(place)
-    except Detached as hung_up:
-        if hung_up.has_terminal:
-            print_message(_goes_on(hung_up.place, where))
+                    return _start_in_background(location, as_json, where)
+                state = follow_engine(location)
+    except Detached as detached:
+        if detached.has_terminal:
+            print_message(_format_background_notice(detached.location, where))
         return 0
     print_message("")
-    _warn(state)
+    _warn_of_no_sandbox(state)
     for text in render_summary_lines(state, where):
         print_message(text)
     if as_json:
-        print_object(build_run_result(state, place.directory.journal).as_object())
+        print_object(build_run_result(state, location.directory.journal).as_object())
     end = state.ended or state.paused
     if end:
         return end.exit
@@ -52,7 +52,7 @@ def run_with_engine(begin: RunOpener, as_json: bool, where: str, detach: bool = 
 
 @contextmanager
 def print_failure_as_json(as_json: bool) -> Iterator[None]:
-    """With `as_json`, what stops the block is told as one object on standard output before it goes on its way."""
+    """With `as_json`, print an error of the block as one object on standard output, and raise it again."""
     try:
         yield
     except (OrchestrateError, GitError, OSError) as error:
@@ -62,24 +62,25 @@ def print_failure_as_json(as_json: bool) -> Iterator[None]:
         raise
 
 
-def _warn(state: RunState) -> None:
+def _warn_of_no_sandbox(state: RunState) -> None:
     if state.is_unsafe:
         print_alarm(UNSAFE_BANNER)
 
 
-def _in_background(place: RunLocation, as_json: bool, where: str) -> int:
-    start_background_engine(place)
+def _start_in_background(location: RunLocation, as_json: bool, where: str) -> int:
+    start_background_engine(location)
     if as_json:
-        names = {"run": place.directory.run, "journal": str(place.directory.journal)}
+        names = {"run": location.directory.run, "journal": str(location.directory.journal)}
         print_object({"schema": "orchestrate.started/1", "outcome": "started", **names})
     else:
-        click.echo(place.directory.run)
-    print_message(_goes_on(place, where))
+        click.echo(location.directory.run)
+    print_message(_format_background_notice(location, where))
     return 0
 
 
-def _goes_on(place: RunLocation, where: str) -> str:
-    return f"run {place.directory.run} goes on in the background; see: orchestrate status {place.directory.run}{where}"
+def _format_background_notice(location: RunLocation, where: str) -> str:
+    run = location.directory.run
+    return f"run {run} goes on in the background; see: orchestrate status {run}{where}"
 
 
 def exit_with(code: int) -> None:

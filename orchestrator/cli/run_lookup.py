@@ -1,4 +1,4 @@
-"""Finding runs for the verbs that only read: without a git library, a subprocess or (if need be) the configuration."""
+"""Find runs for the verbs that only read: without a git library, a subprocess or (if need be) the configuration."""
 
 import os
 import shlex
@@ -13,7 +13,7 @@ from worktrees.repositories.discovery import find_checkout
 
 
 def find_checkout_root(path: Path) -> Path:
-    """The top of the checkout that `path` lies in.
+    """Return the top of the checkout that `path` lies in.
 
     Raises:
         UsageProblem: there is none.
@@ -25,12 +25,15 @@ def find_checkout_root(path: Path) -> Path:
 
 
 def find_state_directory(repository: Path, state: str) -> StateDirectory:
-    """Where the runs of a repository lie; `state` is what --state said."""
-    return StateDirectory.open_for(find_checkout_root(repository), state or _configured(os.environ))
+    """Return the directory with the runs of a repository; `state` is the value of --state."""
+    return StateDirectory.open_for(find_checkout_root(repository), state or _read_configured_state(os.environ))
 
 
-def _configured(environ: Mapping[str, str]) -> str:
-    """What the environment or the user's own file says; the configuration is only loaded where there is such a file."""
+def _read_configured_state(environ: Mapping[str, str]) -> str:
+    """Return the state directory of the environment or the user's file.
+
+    The configuration is only loaded if there is such a file.
+    """
     base = Path(environ.get("XDG_CONFIG_HOME") or Path(environ.get("HOME", "/"), ".config"))
     if not (base / "orchestrate" / "config.toml").exists():
         return environ.get("ORCHESTRATE__STATE__DIR", "")
@@ -40,14 +43,15 @@ def _configured(environ: Mapping[str, str]) -> str:
 
 
 def has_live_engine(directory: RunDirectory) -> bool:
-    """Whether a process holds the run's lock and gives signs of life."""
+    """Return True if a process holds the run's lock and gives signs of life."""
     return find_lock_owner(directory.path) is not None
 
 
 def format_location_options(repo: Path, state: str) -> str:
-    """The options that name a repository and a state directory, where they are not the usual ones."""
+    """Return the options that name a repository and a state directory, if they are not the usual ones."""
+    options = ""
     if repo != Path():
-        at = f" --repo {shlex.quote(str(repo))}"
-    else:
-        at = ""
-    return at + (f" --state {shlex.quote(state)}" if state else "")
+        options += f" --repo {shlex.quote(str(repo))}"
+    if state:
+        options += f" --state {shlex.quote(state)}"
+    return options

@@ -3,8 +3,9 @@
 from anyio import to_thread
 
 from orchestrator.discovery.migration_events import discover_migration
-from orchestrator.domain.event.migration import FilesFound, ShardsPlanned
+from orchestrator.domain.event.migration import FilesFound, FoundFile, ShardsPlanned
 from orchestrator.domain.event.run import Noticed
+from orchestrator.domain.migration.files import Shard
 from orchestrator.migrate.recipe import Recipe
 from orchestrator.migrate.scope.plan_report import PlanReport
 from orchestrator.project.options import Options, load_project_context
@@ -18,12 +19,16 @@ async def build_inventory(options: Options, recipe: Recipe) -> PlanReport:
         NothingToMigrate: no file in scope has a site.
         EnvironmentProblem: it takes a sandbox or a program that this host does not have.
     """
-    around = await to_thread.run_sync(load_project_context, options)
-    base, events = await discover_migration(around, recipe)
-    return PlanReport(
-        recipe=recipe,
-        base=base,
-        files=tuple(file for event in events if isinstance(event, FilesFound) for file in event.files),
-        shards=tuple(shard for event in events if isinstance(event, ShardsPlanned) for shard in event.shards),
-        notices=tuple(event.text for event in events if isinstance(event, Noticed)),
-    )
+    project = await to_thread.run_sync(load_project_context, options)
+    base, events = await discover_migration(project, recipe)
+    files: list[FoundFile] = []
+    shards: list[Shard] = []
+    notices = []
+    for event in events:
+        if isinstance(event, FilesFound):
+            files += event.files
+        elif isinstance(event, ShardsPlanned):
+            shards += event.shards
+        elif isinstance(event, Noticed):
+            notices.append(event.text)
+    return PlanReport(recipe=recipe, base=base, files=tuple(files), shards=tuple(shards), notices=tuple(notices))

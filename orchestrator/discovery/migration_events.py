@@ -1,4 +1,4 @@
-"""Looking at what a recipe is about, before there is a run."""
+"""Find what a recipe is about, before there is a run."""
 
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
@@ -29,50 +29,50 @@ DiscoveryEvents = tuple[FilesFound | FileMoved | ShardsPlanned | Noticed, ...]
 
 
 async def discover_migration(
-    around: ProjectContext, recipe: Recipe, asked: WorkFilter = EVERYTHING
+    project: ProjectContext, recipe: Recipe, work_filter: WorkFilter = EVERYTHING
 ) -> tuple[CommitId, DiscoveryEvents]:
-    """The commit that a migration starts from, and the events that it begins with, with a notice of an earlier run.
+    """Return the base commit of a migration and its first events, with a notice of an earlier run if there was one.
 
     Raises:
         UsageProblem: the recipe names no base, has no file in scope, or cannot be followed; nothing is asked for.
         NothingToMigrate: no file in scope has a site.
         EnvironmentProblem: it takes a sandbox or a program that this host does not have.
     """
-    base = await resolve_base(around.repository.git, recipe, around.repository.read_head_commit())
-    found = await discover_migration_at(around, recipe, base, asked)
-    return base, (*found, *await find_previous_run_notice(around, recipe, base, found))
+    base = await resolve_base(project.repository.git, recipe, project.repository.read_head_commit())
+    found = await discover_migration_at(project, recipe, base, work_filter)
+    return base, (*found, *await find_previous_run_notice(project, recipe, base, found))
 
 
 async def discover_migration_at(
-    around: ProjectContext, recipe: Recipe, base: CommitId, asked: WorkFilter, store: Path | None = None
+    project: ProjectContext, recipe: Recipe, base: CommitId, work_filter: WorkFilter, store: Path | None = None
 ) -> DiscoveryEvents:
-    """The events that a migration begins with at a commit; raises as `surveyed` does."""
-    git = around.repository.git
+    """Return the events that a migration begins with at a commit; raises as `discover_migration` does."""
+    git = project.repository.git
     if not needs_hands(recipe):
-        return await plan_migration(git, base, recipe, None, asked)
-    async with open_workspace_at(around, recipe, base, store) as workspace:
-        return await plan_migration(git, base, recipe, workspace, asked)
+        return await plan_migration(git, base, recipe, None, work_filter)
+    async with open_workspace_at(project, recipe, base, store) as workspace:
+        return await plan_migration(git, base, recipe, workspace, work_filter)
 
 
-async def require_installable(around: ProjectContext, recipe: Recipe, base: CommitId) -> None:
-    """Make sure, while there is no run yet, of what can be told of `[env]` without installing anything.
+async def require_installable(project: ProjectContext, recipe: Recipe, base: CommitId) -> None:
+    """Check, while there is no run yet, as much of `[env]` as can be checked without installing anything.
 
     Raises:
         UsageProblem: an entry of `deps` cannot be understood, or what is to be installed needs a tier that nobody has.
     """
-    granted = build_grant(around.config)
-    if entries := (*around.config.env.deps, *recipe.env.deps):
-        await load_manifests(granted, entries, around.repository, base)
-    for world in ENVIRONMENT_NAMES:
-        if (env := select_environment(recipe.env, world)).setup:
-            require_setup_tier(granted, env)
+    grant = build_grant(project.config)
+    if entries := (*project.config.env.deps, *recipe.env.deps):
+        await load_manifests(grant, entries, project.repository, base)
+    for environment in ENVIRONMENT_NAMES:
+        if (env := select_environment(recipe.env, environment)).setup:
+            require_setup_tier(grant, env)
 
 
 @asynccontextmanager
 async def open_workspace_at(
-    around: ProjectContext, recipe: Recipe, commit: CommitId, store: Path | None = None
+    project: ProjectContext, recipe: Recipe, commit: CommitId, store: Path | None = None
 ) -> AsyncIterator[Workspace]:
-    """A workspace at a commit in which the recipe's commands find sites and name shards, as its new world has it.
+    """Open a workspace at a commit for the recipe's commands that find sites and name shards.
 
     What `[env]` installs is there if the recipe has such commands; it is kept in `store`, by default in the state
     directory.
@@ -83,23 +83,23 @@ async def open_workspace_at(
     """
 
     async def ignore_notice(text: str) -> None:
-        """What is installed is told when the run begins."""
+        """Ignore a notice: what is installed is told when the run begins."""
 
-    config, state, env = around.config, around.state.path, select_environment(recipe.env, "after")
-    granted = build_grant(config, env, list_needed_programs(recipe))
+    config, state, env = project.config, project.state.path, select_environment(recipe.env, "after")
+    grant = build_grant(config, env, list_needed_programs(recipe))
     redactor = await to_thread.run_sync(build_redactor, config)
     async with AsyncExitStack() as stack:
-        lent = stack.enter_context(ExitStack())
-        here = (around.repository, state, store or state / DEPS_DIRECTORY, commit, ignore_notice, lent)
+        until_end = stack.enter_context(ExitStack())
+        installation = (project.repository, state, store or state / DEPS_DIRECTORY, commit, ignore_notice, until_end)
         if _has_commands(recipe):
-            granted = await install_dependencies(granted, (*config.env.deps, *env.deps), *here)
-            granted = await run_setup_commands(granted, env, *here)
-        hands = await stack.enter_async_context(open_local_hands(around.repository, state, granted, redactor=redactor))
+            grant = await install_dependencies(grant, (*config.env.deps, *env.deps), *installation)
+            grant = await run_setup_commands(grant, env, *installation)
+        hands = await stack.enter_async_context(open_local_hands(project.repository, state, grant, redactor=redactor))
         if hands.refusal_reason:
             raise EnvironmentProblem(hands.refusal_reason)
         yield await hands.open_workspace(commit, Purpose("inventory"))
 
 
 def _has_commands(recipe: Recipe) -> bool:
-    """Whether something of the recipe itself is run; ast-grep needs nothing of the project."""
+    """Return True if the recipe runs commands of its own; ast-grep needs nothing of the project."""
     return "command" in recipe.shard.by or any(site.engine == "command" for site in recipe.scope.site)

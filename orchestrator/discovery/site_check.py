@@ -1,4 +1,4 @@
-"""`migrate check`: the sites of a commit against what is allowed, in the user's repository."""
+"""`migrate check`: compare the sites of a commit with what is allowed, in the user's repository."""
 
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, replace
@@ -23,7 +23,7 @@ _ALL = 10**9
 
 @dataclass(frozen=True)
 class SiteCheckRequest:
-    """What is asked: `ref` is counted (empty for what is checked out), `since` is what it is held against, if any.
+    """A request to count `ref` (empty: what is checked out) and to compare it with `since`, if given.
 
     `most` bounds all sites together; without it each kind of site has its own target.
     """
@@ -34,8 +34,8 @@ class SiteCheckRequest:
     most: int | None = None
 
 
-async def check_sites(options: Options, question: SiteCheckRequest) -> SiteCheckResult:
-    """Count, and compare. Only commits are looked at, never what lies about in the checkout.
+async def check_sites(options: Options, request: SiteCheckRequest) -> SiteCheckResult:
+    """Count sites, and compare. Only commits are read, never uncommitted files of the checkout.
 
     Where sites are found by commands or ast-grep, they run in the sandbox in a scratch directory, which is removed.
 
@@ -43,38 +43,42 @@ async def check_sites(options: Options, question: SiteCheckRequest) -> SiteCheck
         UsageProblem: there is no repository, a commit does not exist, the recipe counts no sites.
         EnvironmentProblem: finding sites takes a sandbox or a program that this host does not have.
     """
-    recipe = question.recipe
+    recipe = request.recipe
     if not recipe.work_scope.site:
-        told = "the recipe counts no sites: add a [[scope.site]] with an id and a pattern to check it"
-        raise UsageProblem(told, ("scope",))
+        problem = "the recipe counts no sites: add a [[scope.site]] with an id and a pattern to check it"
+        raise UsageProblem(problem, ("scope",))
     repository = await to_thread.run_sync(open_repository, options.repository)
-    names = [question.ref or "HEAD", *([question.since] if question.since else [])]
+    names = [request.ref or "HEAD"]
+    if request.since:
+        names.append(request.since)
     commits = []
     for name in names:
-        commits.append(await to_thread.run_sync(_resolve, repository, name))
-    tally, *earlier = [tally async for tally in _tallies(options, recipe, repository, commits)]
-    return check_site_limits(recipe, tally, question.most, *earlier)
+        commits.append(await to_thread.run_sync(_resolve_commit, repository, name))
+    count, *earlier_counts = [count async for count in _count_commits(options, recipe, repository, commits)]
+    return check_site_limits(recipe, count, request.most, *earlier_counts)
 
 
-async def _tallies(
+async def _count_commits(
     options: Options, recipe: Recipe, repository: GitRepository, commits: Sequence[CommitId]
 ) -> AsyncIterator[SiteCount]:
     if not needs_workspace(recipe.work_scope):
         for commit in commits:
             yield await count_sites(repository.git, commit, recipe.work_scope)
         return
-    around = await to_thread.run_sync(load_project_context, options)
-    with create_scratch_directory(repository, around.state, keep=False) as place:
-        inside = replace(around, repository=place.repository, state=place.state)
+    project = await to_thread.run_sync(load_project_context, options)
+    with create_scratch_directory(repository, project.state, keep=False) as scratch:
+        scratch_project = replace(project, repository=scratch.repository, state=scratch.state)
         for commit in commits:
-            async with open_workspace_at(inside, recipe, commit, around.state.path / DEPS_DIRECTORY) as workspace:
+            async with open_workspace_at(
+                scratch_project, recipe, commit, project.state.path / DEPS_DIRECTORY
+            ) as workspace:
                 find = partial(find_sites, workspace=workspace)
                 yield await count_sites(repository.git, commit, recipe.work_scope, find, at_once=_ALL)
 
 
-def _resolve(repository: GitRepository, name: str) -> CommitId:
-    words = ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
-    found = repository.checkout_git.run_sync(*words, ok=(0, 1, 128))
+def _resolve_commit(repository: GitRepository, name: str) -> CommitId:
+    arguments = ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
+    found = repository.checkout_git.run_sync(*arguments, ok=(0, 1, 128))
     if found.exit_code:
         raise UsageProblem(
             f"there is no commit {escape_path(name)} in {repository.root}; a shallow clone lacks old ones: "

@@ -1,4 +1,4 @@
-"""`doctor`: what works here, what does not, and how to mend it."""
+"""`doctor`: find out what works here and what does not, and tell how to mend it."""
 
 import os
 import platform
@@ -36,7 +36,7 @@ _MIN_FREE_BYTES = 2 * 1024**3
 
 @dataclass(frozen=True)
 class DoctorFinding:
-    """One thing that was looked at. A problem that is no more than a warning keeps nothing from working."""
+    """The result of one check. A problem that is only a warning keeps nothing from working."""
 
     name: str
     is_ok: bool
@@ -45,96 +45,97 @@ class DoctorFinding:
 
 
 async def check_requirements(options: Options) -> AsyncIterator[DoctorFinding]:
-    """Look at everything a run needs, one finding at a time; nothing is changed and no model is called."""
+    """Check everything a run needs, one finding at a time; nothing is changed and no model is called."""
     yield DoctorFinding("python", sys.version_info >= (3, 11), platform.python_version())
-    yield await _git()
+    yield await _check_git()
     try:
-        around = await to_thread.run_sync(load_project_context, options)
+        project = await to_thread.run_sync(load_project_context, options)
     except OrchestrateError as error:
         yield DoctorFinding("repository", False, str(error))
         return
-    yield DoctorFinding("repository", True, f"{around.repository.root}, {around.repository.read_head_commit()[:12]}")
-    yield _disk(around.state.path)
-    yield await _locks(around)
-    for finding in await _hands(around):
+    yield DoctorFinding("repository", True, f"{project.repository.root}, {project.repository.read_head_commit()[:12]}")
+    yield _check_disk(project.state.path)
+    yield await _check_locks(project)
+    for finding in await _check_sandbox(project):
         yield finding
-    yield _gate(around)
-    for finding in await _forge(around):
+    yield _check_gate(project)
+    for finding in await _check_forge(project):
         yield finding
-    for finding in await _models(around):
+    for finding in await _check_models(project):
         yield finding
 
 
-async def _git() -> DoctorFinding:
+async def _check_git() -> DoctorFinding:
     try:
         found = await to_thread.run_sync(read_git_version)
     except GitError as error:
         return DoctorFinding("git", False, f"{error}; install git with your system's package manager")
-    told = ".".join(map(str, found))
-    is_new = found >= _MIN_GIT
-    return DoctorFinding(
-        "git", is_new, told if is_new else f"{told}: 2.38 or newer is needed (merge-tree --write-tree)"
-    )
+    version = ".".join(map(str, found))
+    if found >= _MIN_GIT:
+        return DoctorFinding("git", True, version)
+    return DoctorFinding("git", False, f"{version}: 2.38 or newer is needed (merge-tree --write-tree)")
 
 
-def _disk(state: Path) -> DoctorFinding:
-    place = next(parent for parent in (state, *state.parents) if parent.exists())
-    if not os.access(place, os.W_OK | os.X_OK):
+def _check_disk(state: Path) -> DoctorFinding:
+    folder = next(parent for parent in (state, *state.parents) if parent.exists())
+    if not os.access(folder, os.W_OK | os.X_OK):
         return DoctorFinding(
-            "state", False, f"{place} cannot be written to: name another place for {state} with --state DIR"
+            "state", False, f"{folder} cannot be written to: name another place for {state} with --state DIR"
         )
-    free = shutil.disk_usage(place).free
+    free = shutil.disk_usage(folder).free
     text = f"{free / 1024**3:.0f} GiB free for {state}"
     return DoctorFinding("state", free > _MIN_FREE_BYTES, text, is_warning=True)
 
 
-async def _locks(around: ProjectContext) -> DoctorFinding:
-    """Locks that dead processes left: those of our refs are no problem, the others stand in everybody's way."""
-    git_dir = around.repository.common_dir
+async def _check_locks(project: ProjectContext) -> DoctorFinding:
+    """Check for locks of dead processes: those on our refs are no problem, the others stand in everybody's way."""
+    git_dir = project.repository.common_dir
     found = await find_repository_locks(git_dir)
-    ours = []
+    problems, removable = [], []
     for lock in found.dead:
         if is_own_ref(get_locked_ref(git_dir, lock.path)):
-            ours.append(lock)
-    told = []
-    for lock in found.dead:
-        if lock not in ours:
-            told.append(str(LockedRepository.for_held_lock(lock.path, ())))
-    told += [str(LockedRepository.for_held_lock(lock.path, holders)) for lock, holders in found.held.items()]
-    told += [f"{lock.path} was left by a process that died: the next resume or gc removes it" for lock in ours]
-    return DoctorFinding("git locks", not told, "; ".join(told) or "none was left", is_warning=True)
+            removable.append(f"{lock.path} was left by a process that died: the next resume or gc removes it")
+        else:
+            problems.append(str(LockedRepository.for_held_lock(lock.path, ())))
+    for lock, holders in found.held.items():
+        problems.append(str(LockedRepository.for_held_lock(lock.path, holders)))
+    problems += removable
+    return DoctorFinding("git locks", not problems, "; ".join(problems) or "none was left", is_warning=True)
 
 
-async def _hands(around: ProjectContext) -> list[DoctorFinding]:
-    """All at once: nothing may be yielded out of a task group, which a reader who goes away would leave open."""
+async def _check_sandbox(project: ProjectContext) -> list[DoctorFinding]:
+    """Return all findings of the sandbox at once.
+
+    Nothing may be yielded out of a task group: a reader who goes away would leave it open.
+    """
     try:
-        async with open_local_hands(around.repository, around.state.path, build_grant(around.config)) as hands:
+        async with open_local_hands(project.repository, project.state.path, build_grant(project.config)) as hands:
             first = DoctorFinding(
                 "sandbox", hands.refusal_reason is None, hands.refusal_reason or "the escape self-test passed"
             )
-            if around.config.hands.without_sandbox:
+            if project.config.hands.without_sandbox:
                 first = DoctorFinding("sandbox", False, UNSAFE_BANNER, is_warning=True)
-            others = []
+            findings = [first]
             for name, text in hands.policy_summary.items():
                 if name not in {"commands", "self-test"}:
-                    others.append((name, text))
-            return [first, *(DoctorFinding(f"sandbox {name}", True, text) for name, text in others)]
+                    findings.append(DoctorFinding(f"sandbox {name}", True, text))
+            return findings
     except OrchestrateError as error:
         return [DoctorFinding("sandbox", False, str(error))]
 
 
-def _gate(around: ProjectContext) -> DoctorFinding:
-    command = around.config.gate.command
+def _check_gate(project: ProjectContext) -> DoctorFinding:
+    command = project.config.gate.command
     text = (
         command or 'no gate command: `run` needs --gate "COMMAND" or command under [gate]; migrations bring their own'
     )
     return DoctorFinding("gate", bool(command), text, is_warning=True)
 
 
-async def _forge(around: ProjectContext) -> list[DoctorFinding]:
-    """Return nothing where pull requests stay in the repository."""
+async def _check_forge(project: ProjectContext) -> list[DoctorFinding]:
+    """Check the forge; there is nothing to check where pull requests stay in the repository."""
     try:
-        async with open_forge_repository(around.repository, around.config, is_impatient=True) as forge:
+        async with open_forge_repository(project.repository, project.config, is_impatient=True) as forge:
             access = await forge.describe_access()
     except OrchestrateError as problem:
         return [DoctorFinding("forge", False, str(problem))]
@@ -143,21 +144,21 @@ async def _forge(around: ProjectContext) -> list[DoctorFinding]:
     return []
 
 
-async def _models(around: ProjectContext) -> list[DoctorFinding]:
-    config = around.config
+async def _check_models(project: ProjectContext) -> list[DoctorFinding]:
+    config = project.config
     async with ModelRouter(Path()) as router:
         found = []
         for name, settings in iterate_configured_models(config.roles):
-            found.append(await _model(router, name, settings))
+            found.append(await _check_model(router, name, settings))
     rules = build_provider_rules(config)
-    asked = set()
+    used_keys = set()
     for _, settings in iterate_configured_models(config.roles):
-        asked.add(rules.get_limits_key(settings.model, settings.api_base or None))
-    unused = sorted(set(config.providers) - asked)
+        used_keys.add(rules.get_limits_key(settings.model, settings.api_base or None))
+    unused = sorted(set(config.providers) - used_keys)
     return found + [DoctorFinding(f"providers.{key}", False, _UNUSED, is_warning=True) for key in unused]
 
 
-async def _model(router: ModelRouter, name: str, settings: ModelSettings) -> DoctorFinding:
+async def _check_model(router: ModelRouter, name: str, settings: ModelSettings) -> DoctorFinding:
     if not settings.model:
         text = f"none: set roles.{name}.model, or --model {name}=MODEL; only `run` and `plan` need it"
         return DoctorFinding(f"model {name}", False, text, is_warning=True)

@@ -1,10 +1,10 @@
-"""`doctor --ci`: what a job of a CI system has and lacks, by its variables and the clone. Nobody is asked."""
+"""`doctor --ci`: check what a CI job has and lacks, by its variables and the clone, without asking a service."""
 
 import os
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -32,36 +32,36 @@ _NAMESPACES = (
 
 
 def check_ci_job(
-    around: ProjectContext, environ: Mapping[str, str] = os.environ, system: Path = Path("/")
+    project: ProjectContext, environ: Mapping[str, str] = os.environ, system: Path = Path("/")
 ) -> list[DoctorFinding]:
-    """Everything that can be known offline. Blocks.
+    """Yield a finding for everything that can be known offline. Blocks.
 
     Args:
-        around: the clone and its configuration.
+        project: the clone and its configuration.
         environ: the job's variables.
         system: where `/proc` lies.
     """
-    repository = around.repository
+    repository = project.repository
     return [
-        _place(environ),
-        *_event(environ),
-        *_workflows(repository.root),
-        _history(repository),
-        _keys(around, environ),
-        _token(around, environ),
-        _credentials(around, environ),
+        _check_system(environ),
+        *_check_event(environ),
+        *_check_workflows(repository.root),
+        _check_history(repository),
+        _check_keys(project, environ),
+        _check_token(project, environ),
+        _check_separation(project, environ),
         DoctorFinding(
             "identity",
             True,
             f"commits are {COMMIT_AUTHOR[0]} <{COMMIT_AUTHOR[1]}>'s: git's user.name and user.email do not matter",
         ),
-        _namespaces(system),
-        _sudo(environ),
-        _outputs(environ),
+        _check_namespaces(system),
+        _check_sudo(environ),
+        _check_outputs(environ),
     ]
 
 
-def _place(environ: Mapping[str, str]) -> DoctorFinding:
+def _check_system(environ: Mapping[str, str]) -> DoctorFinding:
     if environ.get("GITHUB_ACTIONS") == "true":
         return DoctorFinding(
             "ci", True, f"GitHub Actions, {environ.get('GITHUB_WORKFLOW', 'a workflow without a name')}"
@@ -72,7 +72,7 @@ def _place(environ: Mapping[str, str]) -> DoctorFinding:
     return DoctorFinding("ci", False, text, is_warning=True)
 
 
-def _event(environ: Mapping[str, str]) -> Iterator[DoctorFinding]:
+def _check_event(environ: Mapping[str, str]) -> Iterator[DoctorFinding]:
     name = environ.get("GITHUB_EVENT_NAME") or environ.get("CI_PIPELINE_SOURCE", "")
     if name in _FOREIGN_EVENTS:
         yield DoctorFinding(
@@ -88,19 +88,19 @@ def _event(environ: Mapping[str, str]) -> Iterator[DoctorFinding]:
         yield DoctorFinding("event", True, name)
 
 
-def _workflows(root: Path) -> Iterator[DoctorFinding]:
-    """Workflow files that would run us on what strangers send."""
+def _check_workflows(root: Path) -> Iterator[DoctorFinding]:
+    """Check for workflow files that would run us on what strangers send."""
     for file in sorted((root / ".github" / "workflows").glob("*.y*ml")):
         if not file.is_file() or file.stat().st_size > _MOST_BYTES:
             continue
         text = file.read_text(encoding="utf-8", errors="replace")
         found = _FOREIGN_TRIGGER.search(text)
         if found and _STARTS_US.search(text):
-            told = f"{file.name} starts a run by {found[1]}, which anybody can cause: remove that trigger"
-            yield DoctorFinding("workflow", False, told)
+            text = f"{file.name} starts a run by {found[1]}, which anybody can cause: remove that trigger"
+            yield DoctorFinding("workflow", False, text)
 
 
-def _history(repository: GitRepository) -> DoctorFinding:
+def _check_history(repository: GitRepository) -> DoctorFinding:
     if (repository.common_dir / "shallow").exists():
         text = (
             "the clone is shallow: `ci run` fetches from its remote what it misses; with --handover it cannot, nor can "
@@ -110,38 +110,45 @@ def _history(repository: GitRepository) -> DoctorFinding:
     return DoctorFinding("history", True, "the clone has all of it")
 
 
-def _keys(around: ProjectContext, environ: Mapping[str, str]) -> DoctorFinding:
-    """Whether the variables for the models' keys are there; what their values are good for only a call would tell."""
-    names = _key_names(around)
-    missing = sorted(name for name in names if not environ.get(name, "").strip())
+def _check_keys(project: ProjectContext, environ: Mapping[str, str]) -> DoctorFinding:
+    """Check that the variables for the models' keys are set. Only a call would tell if their values are good."""
+    names = _list_key_names(project)
+    missing = sorted(names.difference(_list_set_names(names, environ)))
     if missing:
         is_empty = any(name in environ for name in missing)
         why = "; one that is empty is a secret that does not exist, or that this event does not get" * is_empty
-        told = f"not there: {', '.join(missing)}{why}: set it for this job"
-        return DoctorFinding("secrets", False, told, is_warning=not environ.get("CI"))
+        text = f"not there: {', '.join(missing)}{why}: set it for this job"
+        return DoctorFinding("secrets", False, text, is_warning=not environ.get("CI"))
     if not names:
         return DoctorFinding("secrets", True, "no model that is configured needs a variable of a known name")
     return DoctorFinding("secrets", True, f"there: {', '.join(sorted(names))}")
 
 
-def _key_names(around: ProjectContext) -> set[str]:
-    models = []
-    for _, settings in iterate_configured_models(around.config.roles):
-        if settings.model:
-            models.append(settings)
-    named = (one.api_key_env or ("" if one.api_base else get_key_variable(one.model)) for one in models)
-    return {name for name in named if name}
+def _list_key_names(project: ProjectContext) -> set[str]:
+    names = set()
+    for _, settings in iterate_configured_models(project.config.roles):
+        if settings.model and settings.api_key_env:
+            names.add(settings.api_key_env)
+        elif settings.model and not settings.api_base:
+            names.add(get_key_variable(settings.model))
+    return names - {""}
 
 
-def _token(around: ProjectContext, environ: Mapping[str, str]) -> DoctorFinding:
-    """What kind of token there is, by how it begins, and whether its pull requests start workflows."""
-    name = next((name for name in _TOKENS if environ.get(name, "").strip()), "")
-    if not name:
+def _list_set_names(names: Iterable[str], environ: Mapping[str, str]) -> list[str]:
+    """Return the names of variables that are there and not blank."""
+    return [name for name in names if environ.get(name, "").strip()]
+
+
+def _check_token(project: ProjectContext, environ: Mapping[str, str]) -> DoctorFinding:
+    """Check the kind of the token, by how it begins, and if its pull requests start workflows."""
+    names = _list_set_names(_TOKENS, environ)
+    if not names:
         text = (
             "none here: nothing is pushed and no pull request is opened by this job (orchestrate ci publish needs one)"
         )
         return DoctorFinding("token", True, text)
-    kind, starts = _kind(environ[name].strip())
+    name = names[0]
+    kind, starts = _describe_token(environ[name].strip())
     if starts is None:
         text = (
             f"{name} is {kind}. If it is the workflow's own, pull requests that it opens start no workflow, so checks "
@@ -151,8 +158,8 @@ def _token(around: ProjectContext, environ: Mapping[str, str]) -> DoctorFinding:
     return DoctorFinding("token", True, f"{name} is {kind}: {starts}")
 
 
-def _kind(token: str) -> tuple[str, str | None]:
-    """What a token is, and what to know of its pull requests; None where that cannot be told from the token."""
+def _describe_token(token: str) -> tuple[str, str | None]:
+    """Return what a token is, and a note on its pull requests; None if the token does not show it."""
     starting = "pull requests that it opens start workflows"
     kinds: tuple[tuple[str, str, str | None], ...] = (
         ("ghs_", "an app's, as the workflow's own is", None),
@@ -163,21 +170,20 @@ def _kind(token: str) -> tuple[str, str | None]:
         ("glpat-", "a person's, a group's or a project's at GitLab", "merge requests that it opens start pipelines"),
         ("glcbt-", "the job's own at GitLab", "it may not open merge requests: give a project access token"),
     )
-    found = ((kind, told) for start, kind, told in kinds if token.startswith(start))
-    return next(found, ("of a kind that is not known here", "whether its pull requests start workflows is not known"))
+    for start, kind, text in kinds:
+        if token.startswith(start):
+            return kind, text
+    return "of a kind that is not known here", "whether its pull requests start workflows is not known"
 
 
-def _credentials(around: ProjectContext, environ: Mapping[str, str]) -> DoctorFinding:
-    """Whether the right to write lies beside the model's key."""
-    has_key = any(environ.get(name, "").strip() for name in _key_names(around))
-    tokens = []
-    for name in _TOKENS:
-        if environ.get(name, "").strip():
-            tokens.append(name)
+def _check_separation(project: ProjectContext, environ: Mapping[str, str]) -> DoctorFinding:
+    """Check that the right to write does not lie beside the model's key."""
+    has_key = bool(_list_set_names(_list_key_names(project), environ))
+    tokens = _list_set_names(_TOKENS, environ)
     if has_key and tokens:
         text = f"the models' key and {', '.join(tokens)} are in one job: let one job work and another publish"
         return DoctorFinding("separation", False, text, is_warning=True)
-    if has_key and _has_checkout_token(around):
+    if has_key and _has_checkout_token(project):
         text = (
             "actions/checkout left its token in the clone's configuration, beside the models' key: "
             "persist-credentials: false"
@@ -186,36 +192,36 @@ def _credentials(around: ProjectContext, environ: Mapping[str, str]) -> DoctorFi
     return DoctorFinding("separation", True, "the models' key and the right to write are not seen in one job")
 
 
-def _has_checkout_token(around: ProjectContext) -> bool:
+def _has_checkout_token(project: ProjectContext) -> bool:
     with suppress(GitError):
-        return has_setting(around.repository.common_dir, "http", "extraheader")
+        return has_setting(project.repository.common_dir, "http", "extraheader")
     return False
 
 
-def _namespaces(system: Path) -> DoctorFinding:
-    """A hint; whether the sandbox holds is found by trying it."""
+def _check_namespaces(system: Path) -> DoctorFinding:
+    """Give a hint on user namespaces; only trying the sandbox shows if it holds."""
     for key, value, better in _NAMESPACES:
         switch = system / "proc/sys" / key.replace(".", "/")
         if switch.is_file() and switch.read_text(encoding="ascii", errors="replace").strip() == value:
-            told = f"{key} is {value}, which keeps bubblewrap from working: sudo sysctl -w {key}={better}"
-            return DoctorFinding("namespaces", False, told, is_warning=True)
+            text = f"{key} is {value}, which keeps bubblewrap from working: sudo sysctl -w {key}={better}"
+            return DoctorFinding("namespaces", False, text, is_warning=True)
     return DoctorFinding("namespaces", True, "the kernel does not forbid those of users")
 
 
-def _sudo(environ: Mapping[str, str]) -> DoctorFinding:
-    """Asked of CI systems only: anywhere else, a wrong try is reported to an administrator."""
+def _check_sudo(environ: Mapping[str, str]) -> DoctorFinding:
+    """Check for sudo on CI systems only: anywhere else, a wrong try is reported to an administrator."""
     program = shutil.which("sudo", path=environ.get("PATH"))
     if not environ.get("CI") or program is None:
         return DoctorFinding("sudo", True, "not there" if environ.get("CI") else "not tried outside CI")
-    done = subprocess.run([program, "-n", "true"], capture_output=True, timeout=_SUDO_S, check=False)
-    if done.returncode:
+    result = subprocess.run([program, "-n", "true"], capture_output=True, timeout=_SUDO_S, check=False)
+    if result.returncode:
         return DoctorFinding("sudo", True, "needs a password")
     return DoctorFinding(
         "sudo", True, "without a password; commands of workers cannot use it, since the sandbox gains no rights"
     )
 
 
-def _outputs(environ: Mapping[str, str]) -> DoctorFinding:
+def _check_outputs(environ: Mapping[str, str]) -> DoctorFinding:
     names = ("GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY")
     if environ.get("GITHUB_ACTIONS") == "true" and (missing := [name for name in names if not environ.get(name)]):
         return DoctorFinding(

@@ -1,4 +1,4 @@
-"""What a caller asks for, and the configuration that makes of it."""
+"""The options of a caller, and the configuration, grant and settings that are built from them."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -26,7 +26,10 @@ _SCRIPTED = "scripted:"
 
 @dataclass(frozen=True)
 class Options:
-    """What the command line says. `flags` are nested configuration values; `read_only` are directories to bind."""
+    """The options of the command line.
+
+    `flags` are nested configuration values; `read_only` are directories to show the sandbox.
+    """
 
     repository: Path
     flags: Mapping[str, Any] = field(default_factory=dict)
@@ -57,8 +60,10 @@ def load_project_context(options: Options) -> ProjectContext:
     repository = open_repository(options.repository)
     flags = dict(options.flags)
     if options.read_only:
-        hands = dict(flags.get("hands", {}))
-        flags["hands"] = hands | {"read_only": [str(Path(d).expanduser().absolute()) for d in options.read_only]}
+        read_only = []
+        for directory in options.read_only:
+            read_only.append(str(Path(directory).expanduser().absolute()))
+        flags["hands"] = dict(flags.get("hands", {})) | {"read_only": read_only}
     loaded = load_config(repository.root, flags, trust_project=options.trust_project)
     config = resolve_script_paths(loaded.config)
     if config.hands.without_sandbox:
@@ -68,7 +73,7 @@ def load_project_context(options: Options) -> ProjectContext:
 
 
 def open_repository(path: Path) -> GitRepository:
-    """The repository that `path` lies in.
+    """Open the repository that `path` lies in.
 
     Raises:
         UsageProblem: there is none that can be worked on.
@@ -85,7 +90,7 @@ def open_repository(path: Path) -> GitRepository:
 
 
 def open_state_directory(repository: GitRepository, configured: str) -> StateDirectory:
-    """Where the runs of a repository lie; `configured` is empty for the usual place.
+    """Return the state directory of a repository; `configured` is empty for the usual one.
 
     Raises:
         UsageProblem: it would lie inside the checkout, which is never touched.
@@ -101,7 +106,7 @@ def open_state_directory(repository: GitRepository, configured: str) -> StateDir
 
 
 def resolve_script_paths(config: Config) -> Config:
-    """The configuration with scripted models named by absolute paths, so that a resume finds them from anywhere."""
+    """Return the configuration with absolute paths of scripted models, so that a resume finds them from anywhere."""
 
     def resolve_script(model: str) -> str:
         if not model.startswith(_SCRIPTED):
@@ -119,17 +124,20 @@ def resolve_script_paths(config: Config) -> Config:
         resolve_settings(role)
         for own in (*role.get("variants", {}).values(), *role.get("lenses", {}).values()):
             resolve_settings(own)
-    values["budget"]["models"] = {resolve_script(model): limit for model, limit in values["budget"]["models"].items()}
+    limits = {}
+    for model, limit in values["budget"]["models"].items():
+        limits[resolve_script(model)] = limit
+    values["budget"]["models"] = limits
     return Config.model_validate(values)
 
 
 def build_grant(config: Config, recipe: RecipeEnv | None = None, programs: Sequence[str] = ()) -> SandboxGrant:
-    """What the user allows in the sandbox: the configuration's share and the recipe's, and programs of our own."""
+    """Return what the user allows in the sandbox, by the configuration, the recipe and our own programs."""
     hands, extra = config.hands, recipe or RecipeEnv()
-    given = [GrantedFolder(path=path) for path in hands.read_only]
-    given += [GrantedFolder(path=path, origin="env.read_only of the recipe") for path in extra.read_only]
+    folders = [GrantedFolder(path=path) for path in hands.read_only]
+    folders += [GrantedFolder(path=path, origin="env.read_only of the recipe") for path in extra.read_only]
     return SandboxGrant(
-        read_only=tuple(given),
+        read_only=tuple(folders),
         programs=tuple(programs),
         share=(*config.env.share, *extra.share),
         env={**config.env.vars, **extra.vars},
@@ -156,7 +164,7 @@ def build_grant(config: Config, recipe: RecipeEnv | None = None, programs: Seque
 
 
 def build_prices(config: Config) -> dict[str, Price]:
-    """`[prices]` by model."""
+    """Return the `[prices]` by model."""
     return {model: settings.build_price() for model, settings in config.prices.items()}
 
 
@@ -166,12 +174,12 @@ def build_litellm_client(config: Config) -> LiteLLMClient:
 
 
 def build_retry_policy(config: Config) -> RetryPolicy:
-    """`[retry]` as the retries take it."""
+    """Return the retry policy of `[retry]`."""
     return RetryPolicy(**config.retry.model_dump(include=set(RetryPolicy.model_fields)))
 
 
 def build_provider_rules(config: Config) -> ProviderRules:
-    """`[providers]`, and what `[retry]` says of providers, as the limits take it."""
+    """Return the provider limits of `[providers]` and `[retry]`."""
     retry = config.retry
     rules = ProviderRules(
         by_key=config.providers,
@@ -181,10 +189,8 @@ def build_provider_rules(config: Config) -> ProviderRules:
         patience_s=retry.retry_after_cap_s,
     )
     judge = config.roles.judge
-    asked = (judge, *(judge.get_lens_settings(name) for name in judge.active_lenses))
-    judges = (
-        rules.get_limits_key(model.model, model.api_base or None)
-        for settings in asked
-        for model in settings.list_fallback_chain()
-    )
-    return rules.model_copy(update={"judge_keys": frozenset(judges)})
+    judge_keys = set()
+    for settings in (judge, *map(judge.get_lens_settings, judge.active_lenses)):
+        for model in settings.list_fallback_chain():
+            judge_keys.add(rules.get_limits_key(model.model, model.api_base or None))
+    return rules.model_copy(update={"judge_keys": frozenset(judge_keys)})

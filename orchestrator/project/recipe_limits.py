@@ -1,4 +1,4 @@
-"""What a recipe's `[stop]` says of money and time, as limits of the run."""
+"""Apply the money and time limits of a recipe's `[stop]` to the run."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -10,21 +10,21 @@ from orchestrator.migrate.recipe import StopRules
 from orchestrator.project.options import ProjectContext
 
 
-def apply_recipe_limits(around: ProjectContext, stop: StopRules) -> ProjectContext:
-    """The surroundings with the lower of both limits: a recipe only ever lowers what the user set (0: no limit)."""
-    config = around.config
-    wanted = {
+def apply_recipe_limits(project: ProjectContext, stop: StopRules) -> ProjectContext:
+    """Return the project with the lower of both limits: a recipe only ever lowers what the user set (0: no limit)."""
+    config = project.config
+    changes = {
         "budget": {"usd": choose_lower_limit(config.budget.usd, stop.budget_usd)},
         "run": {"time_limit_s": choose_lower_limit(config.run.time_limit_s, stop.wall_s)},
     }
-    return replace(around, loaded=replace(around.loaded, config=_with(config, wanted)))
+    return replace(project, loaded=replace(project.loaded, config=_change_config(config, changes)))
 
 
 def choose_lower_limit(of_user: float, of_recipe: float) -> float:
-    """The lower of two limits, of which 0 means none."""
-    given = [limit for limit in (of_user, of_recipe) if limit > 0]
-    return min(given, default=0)
+    """Return the lower of two limits, of which 0 means none."""
+    limits = [limit for limit in (of_user, of_recipe) if limit > 0]
+    return min(limits, default=0)
 
 
-def _with(config: Config, changes: Mapping[str, Any]) -> Config:
+def _change_config(config: Config, changes: Mapping[str, Any]) -> Config:
     return Config.model_validate(merge_settings(config.model_dump(mode="json", by_alias=True), changes))

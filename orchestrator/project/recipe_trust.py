@@ -1,4 +1,4 @@
-"""Which places of this machine a recipe may open by its `[env]`, by who has written it."""
+"""Decide by its author which places of this machine a recipe may open by its `[env]`."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,22 +22,22 @@ def load_trusted_recipe(options: Options, path: Path) -> Recipe:
         UsageProblem: as `load_recipe` does; a recipe of the repository's opens more than that, and is not trusted.
     """
     recipe = load_recipe(path)
-    if options.trust_project or not (opened := list(iterate_exposed_paths(recipe.env))):
+    if options.trust_project or not (exposed := list(iterate_exposed_paths(recipe.env))):
         return recipe
     if is_tracked(open_repository(options.repository), path):
-        key, value = opened[0]
-        told = (
+        key, value = exposed[0]
+        text = (
             f"{key} under [env] may not show {value!r} to commands, but dependencies of the checkout alone, "
             f"such as {', '.join(DEPENDENCY_PATTERNS)}, because the recipe is part of the repository being "
             "worked on: give it as --read-only DIR or under [hands] or [env] of your own configuration, "
             "or start with --trust-project if you trust this repository"
         )
-        raise UsageProblem(told, ("env", value))
+        raise UsageProblem(text, ("env", value))
     return recipe
 
 
 def iterate_exposed_paths(env: RecipeEnv) -> Iterator[tuple[str, str]]:
-    """Yield what a recipe shows of this machine beside dependencies of the checkout: the key and what it names."""
+    """Yield key and path of what a recipe shows of this machine beside dependencies of the checkout."""
     for pattern in env.share:
         if not is_dependency_pattern(pattern):
             yield ("share", pattern)
@@ -54,8 +54,8 @@ def _is_dependency(directory: str) -> bool:
 
 def is_tracked(repository: GitRepository, path: Path) -> bool:
     """Return True if a file is part of the repository. Blocks."""
-    place = path.resolve()
-    if not place.is_relative_to(repository.root.resolve()):
+    location = path.resolve()
+    if not location.is_relative_to(repository.root.resolve()):
         return False
-    words = ("-C", str(repository.root), "ls-files", "--error-unmatch", "--", str(place))
-    return repository.checkout_git.run_sync(*words, ok=(0, 1)).exit_code == 0
+    arguments = ("-C", str(repository.root), "ls-files", "--error-unmatch", "--", str(location))
+    return repository.checkout_git.run_sync(*arguments, ok=(0, 1)).exit_code == 0

@@ -22,7 +22,7 @@ class ScratchDirectory:
 
     @property
     def state(self) -> StateDirectory:
-        """Where the run's journal, worktrees and logs go."""
+        """The state directory for the run's journal, worktrees and logs."""
         return StateDirectory(self.path / "state")
 
 
@@ -30,7 +30,7 @@ class ScratchDirectory:
 def create_scratch_directory(
     repository: GitRepository, state: StateDirectory, keep: bool
 ) -> Iterator[ScratchDirectory]:
-    """A new scratch directory below `state`, removed at the end unless it is to be kept. Blocks.
+    """Create a scratch directory below `state`, removed at the end unless `keep`. Blocks.
 
     What killed processes have left there is removed first. What had to be made to hold it is removed as well.
 
@@ -40,11 +40,11 @@ def create_scratch_directory(
     """
     home = state.path / "replays"
     made = []
-    for place in (home, state.path, *state.path.parents):
-        if not place.exists():
-            made.append(place)
+    for directory in (home, state.path, *state.path.parents):
+        if not directory.exists():
+            made.append(directory)
     with ExitStack() as stack:
-        stack.callback(_unmake, made)
+        stack.callback(_remove_directories, made)
         try:
             path = stack.enter_context(create_process_folder(home, secrets.token_hex(4)))
         except OSError as error:
@@ -57,7 +57,7 @@ def create_scratch_directory(
         yield ScratchDirectory(path, create_borrowing_repository(repository, path / "git"))
 
 
-def _unmake(made: list[Path]) -> None:
+def _remove_directories(made: list[Path]) -> None:
     with suppress(OSError):  # something else lies there by now
-        for place in made:
-            place.rmdir()
+        for directory in made:
+            directory.rmdir()

@@ -1,4 +1,4 @@
-"""Which secrets a process of ours holds, as far as the configuration and the environment tell."""
+"""Collect the secrets that a process of ours holds, as far as configuration and environment show them."""
 
 import json
 import os
@@ -16,7 +16,10 @@ from orchestrator.redact.secret_sources import collect_secrets
 
 
 def build_redactor(config: Config, environ: Mapping[str, str] = os.environ, home: Path | None = None) -> Redactor:
-    """Takes out what this process knows and what the configuration names. Blocks to read the user's files."""
+    """Return a redactor of the secrets in the environment and those that the configuration names.
+
+    Blocks to read the user's files.
+    """
     names = tuple(
         dict.fromkeys((*config.redact.env, *_key_variables(config), config.notify.webhook_env, config.pr.token_env))
     )
@@ -24,7 +27,7 @@ def build_redactor(config: Config, environ: Mapping[str, str] = os.environ, home
 
 
 def require_secret_free_event(event: Event, redactor: Redactor) -> None:
-    """Settings and recipe stand in the journal to the letter, because a run works with them: they may hold no secret.
+    """Make sure that an event's settings and recipe, which are recorded unchanged, hold no secret.
 
     Raises:
         UsageProblem: they hold the value of a known one.
@@ -35,15 +38,15 @@ def require_secret_free_event(event: Event, redactor: Redactor) -> None:
 
 
 def require_secret_free_values(what: str, values: Mapping[str, Any] | None, redactor: Redactor) -> None:
-    """Make sure that values which are recorded to the letter hold no secret; `what` they are, for the message.
+    """Make sure that values which are recorded unchanged hold no secret; `what` names them in the message.
 
     Raises:
         UsageProblem: they hold the value of a known one.
     """
-    held = redactor.find_secrets(json.dumps(values, ensure_ascii=False).encode("utf-8", "surrogatepass"))
-    if held:
+    secrets = redactor.find_secrets(json.dumps(values, ensure_ascii=False).encode("utf-8", "surrogatepass"))
+    if secrets:
         raise UsageProblem(
-            f"the {what} holds the value of {', '.join(held)}, and would be recorded: name the variable there, "
+            f"the {what} holds the value of {', '.join(secrets)}, and would be recorded: name the variable there, "
             "or let a command read it, in place of the value"
         )
 
@@ -51,11 +54,11 @@ def require_secret_free_values(what: str, values: Mapping[str, Any] | None, reda
 def _key_variables(config: Config) -> Iterator[str]:
     roles = config.roles
     lenses = (roles.judge.get_lens_settings(name) for name in roles.judge.lenses)
-    usual: tuple[ModelSettings, ...] = (
+    roles_settings: tuple[ModelSettings, ...] = (
         *(roles.planner, roles.worker, roles.judge),
         *(*roles.worker.variants.values(), *lenses),
     )
-    for settings in usual:
-        for one in settings.list_fallback_chain():
-            if one.api_key_env:
-                yield one.api_key_env
+    for settings in roles_settings:
+        for model in settings.list_fallback_chain():
+            if model.api_key_env:
+                yield model.api_key_env

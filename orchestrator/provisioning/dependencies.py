@@ -1,4 +1,4 @@
-"""`[env] deps`: a run's dependencies, installed before anybody works on it."""
+"""`[env] deps`: install a run's dependencies before anybody works on it."""
 
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import ExitStack
@@ -18,7 +18,7 @@ from worktrees.object_store.trees import list_tree, read_blob
 from worktrees.repositories.repository import GitRepository
 
 DEPS_DIRECTORY = "deps"
-"""Where they lie, below the state directory."""
+"""The directory of installed dependencies, below the state directory."""
 
 
 async def install_dependencies(
@@ -31,7 +31,7 @@ async def install_dependencies(
     tell: Callable[[str], Awaitable[None]],
     stack: ExitStack,
 ) -> SandboxGrant:
-    """The grant with what the entries name lent to every workspace; it stays while `stack` is open.
+    """Return the grant with the dependencies lent to every workspace; they stay while `stack` is open.
 
     They go before what the user's own checkout has in these places: it may be of another commit. Nothing is installed
     where the user grants nobody tier 2: a repository may name deps as well.
@@ -43,10 +43,10 @@ async def install_dependencies(
     if not entries:
         return granted
     manifests = await load_manifests(granted, entries, repository, commit)
-    alone = granted.model_copy(
+    install_grant = granted.model_copy(
         update={"share": (), "read_only": tuple(iterate_outside_directories(granted, repository.root))}
     )
-    async with open_local_hands(repository, state, alone) as hands:
+    async with open_local_hands(repository, state, install_grant) as hands:
         if hands.refusal_reason:
             raise EnvironmentProblem(hands.refusal_reason)
         lent = await DependencyInstaller(hands, DepsStore(store), manifests, commit).install_missing(tell, stack)
@@ -58,33 +58,33 @@ async def install_dependencies(
 async def load_manifests(
     granted: SandboxGrant, entries: Sequence[str], repository: GitRepository, commit: CommitId
 ) -> Manifests:
-    """What the entries name, if it may be installed.
+    """Return the manifests that the entries name, if they may be installed.
 
     Raises:
         UsageProblem: an entry cannot be understood, or tier 2 is granted to nobody.
     """
     if granted.ceiling < Tier.REGISTRIES:
-        told = (
+        text = (
             f"deps under [env] need tier 2, and nothing here may have more than {int(granted.ceiling)}: set ask_tier "
             "under [hands] to 2, or remove deps"
         )
-        raise UsageProblem(told, ("env", "deps"))
+        raise UsageProblem(text, ("env", "deps"))
 
     async def read_text_at_commit(path: str) -> str | None:
-        return await _text(repository.git, commit, path)
+        return await _read_committed_text(repository.git, commit, path)
 
     return await read_manifests(entries, read_text_at_commit)
 
 
 def iterate_outside_directories(granted: SandboxGrant, root: Path) -> Iterator[GrantedFolder]:
-    """What was given of the host beside the checkout: there nothing is about to be installed."""
-    for given in granted.read_only:
-        if given.path.startswith("~") or not Path(normpath(root / given.path)).is_relative_to(root):
-            yield given
+    """Yield the granted directories outside the checkout: nothing is installed there."""
+    for folder in granted.read_only:
+        if folder.path.startswith("~") or not Path(normpath(root / folder.path)).is_relative_to(root):
+            yield folder
 
 
-async def _text(git: Git, commit: CommitId, path: str) -> str | None:
-    """A regular file's text in a commit; None if there is none."""
+async def _read_committed_text(git: Git, commit: CommitId, path: str) -> str | None:
+    """Return a regular file's text in a commit; None if there is none."""
     found = []
     for entry in await list_tree(git, commit, [path]):
         if entry.path == path:

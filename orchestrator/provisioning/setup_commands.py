@@ -1,4 +1,4 @@
-"""`[env] setup` of a recipe: what its commands leave is made before anybody works on the run."""
+"""`[env] setup` of a recipe: run its commands before anybody works on the run, and lend what they make."""
 
 import re
 from collections.abc import Awaitable, Callable, Mapping
@@ -34,7 +34,7 @@ async def run_setup_commands(
     tell: Callable[[str], Awaitable[None]],
     stack: ExitStack,
 ) -> SandboxGrant:
-    """The grant with what the commands of `env.setup` leave lent to every workspace; it stays while `stack` is open.
+    """Return the grant with the results of `env.setup` lent to every workspace; they stay while `stack` is open.
 
     Nothing is run where the user grants nobody the tier that it takes.
 
@@ -45,12 +45,12 @@ async def run_setup_commands(
     if not env.setup:
         return granted
     tier = require_setup_tier(granted, env)
-    own = tuple(iterate_outside_directories(granted, repository.root))
-    alone = granted.model_copy(update={"share": (), "read_only": own})
-    async with open_local_hands(repository, state, alone) as hands:
+    outside = tuple(iterate_outside_directories(granted, repository.root))
+    setup_grant = granted.model_copy(update={"share": (), "read_only": outside})
+    async with open_local_hands(repository, state, setup_grant) as hands:
         if hands.refusal_reason:
             raise EnvironmentProblem(hands.refusal_reason)
-        manifests = await _manifests(repository, commit)
+        manifests = await _list_manifests(repository, commit)
         lent = await ProjectSetup(hands, DepsStore(store), env.setup, manifests, commit, tier).run_missing_setup(
             tell, stack
         )
@@ -60,25 +60,20 @@ async def run_setup_commands(
 
 
 def require_setup_tier(granted: SandboxGrant, env: RecipeEnv) -> Tier:
-    """The tier at which the commands of `env.setup`, of which there are some, are run.
+    """Return the tier at which the commands of `env.setup`, of which there are some, are run.
 
     Raises:
         UsageProblem: it is granted to nobody.
     """
+    tier, key = Tier.REGISTRIES, env.setup[0]
     if env.network == "allow":
-        tier = Tier.EVERYTHING
-    else:
-        tier = Tier.REGISTRIES
+        tier, key = Tier.EVERYTHING, "network"
     if granted.ceiling < tier:
-        if tier == Tier.EVERYTHING:
-            key = "network"
-        else:
-            key = env.setup[0]
-        raise UsageProblem(_not_granted(tier, granted.ceiling), ("env", key))
+        raise UsageProblem(_explain_missing_tier(tier, granted.ceiling), ("env", key))
     return tier
 
 
-def _not_granted(tier: Tier, ceiling: Tier) -> str:
+def _explain_missing_tier(tier: Tier, ceiling: Tier) -> str:
     if tier == Tier.EVERYTHING:
         return (
             f'network = "allow" under [env] asks for tier {int(tier)}, {tier.description}, and nothing here may have '
@@ -91,8 +86,8 @@ def _not_granted(tier: Tier, ceiling: Tier) -> str:
     )
 
 
-async def _manifests(repository: GitRepository, commit: CommitId) -> Mapping[str, str]:
-    """Path → blob of the files that say what the project needs, as they stand in the commit."""
+async def _list_manifests(repository: GitRepository, commit: CommitId) -> Mapping[str, str]:
+    """Return path → blob of the files that name the project's needs, as they stand in the commit."""
     return {
         entry.path: entry.oid for entry in await list_tree(repository.git, commit) if _MANIFEST.fullmatch(entry.path)
     }

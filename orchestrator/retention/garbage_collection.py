@@ -1,4 +1,4 @@
-"""`gc`: what may go. Work that did not land stays unless its run is named.
+"""`gc`: remove what may go. Work that did not land stays unless its run is named.
 
 A kill at any moment is harmless. A run that is to go is first moved out of the runs in one step; the place it is moved
 to tells the next `gc` what is left to remove.
@@ -36,12 +36,12 @@ from worktrees.safety.private_directory import create_private_directory
 
 _DAY_S = 24 * 3600.0
 _CACHES = ("search.db", "snapshot")
-"""How the names of files beside a journal begin that can be derived from it anew."""
+"""The prefixes of files beside a journal that can be derived from it anew."""
 
 
 @dataclass(frozen=True)
 class CollectionRequest:
-    """What is asked for: named runs go whatever is in them, others only by policy and if nothing would be lost."""
+    """A request to remove runs: named ones in any case, others only by policy and if nothing would be lost."""
 
     named: tuple[str, ...] = ()
     by_policy: bool = False
@@ -50,7 +50,7 @@ class CollectionRequest:
 
 @dataclass
 class CollectionResult:
-    """What was removed, or would be. `kept` are the runs past retention that stay, and why.
+    """The things that were removed, or would be. `kept` are the runs past retention that stay, and why.
 
     `locks` are refs of ours that dead processes had locked, `locked` tells of the lock files that stay and the way on.
     """
@@ -67,34 +67,36 @@ class CollectionResult:
     freed_bytes: int = 0
 
 
-async def collect_garbage(options: Options, wish: CollectionRequest) -> CollectionResult:
+async def collect_garbage(options: Options, request: CollectionRequest) -> CollectionResult:
     """Remove idle workspaces, old outputs and caches, and the runs that may go.
 
     Raises:
         RunLocked: a process works on a named run, or another `gc` is at work; nothing was removed.
         UsageProblem: there is no such run.
     """
-    around = await to_thread.run_sync(load_project_context, options)
-    named = {around.state.find_run(run).run for run in wish.named}
-    _require_idle([around.state.get_run(run) for run in named])
-    with _alone(around.state):
-        collection = _Collection(around, named, wish.is_dry)
+    project = await to_thread.run_sync(load_project_context, options)
+    named = set()
+    for run in request.named:
+        named.add(project.state.find_run(run).run)
+    _require_idle(list(map(project.state.get_run, named)))
+    with _hold_collection_lock(project.state):
+        collection = _Collection(project, named, request.is_dry)
         await collection.finish_removals()
         await collection.sweep_locks()
         await collection.drop_workspaces()
         await collection.drop_leftovers()
-        await collection.drop_runs(by_policy=wish.by_policy or around.config.gc.runs)
+        await collection.drop_runs(by_policy=request.by_policy or project.config.gc.runs)
         return collection.result
 
 
 def _require_idle(runs: Sequence[RunDirectory]) -> None:
-    with ExitStack() as held:
+    with ExitStack() as stack:
         for run in runs:
-            held.enter_context(run.hold_lock())
+            stack.enter_context(run.hold_lock())
 
 
 @contextmanager
-def _alone(state: StateDirectory) -> Iterator[None]:
+def _hold_collection_lock(state: StateDirectory) -> Iterator[None]:
     try:
         create_private_directory(state.path)
         lock = try_file_lock(state.path / "gc.lock")
@@ -109,26 +111,26 @@ def _alone(state: StateDirectory) -> Iterator[None]:
 
 
 class _Collection:
-    """One `gc`: what it has removed so far, or would have, stands in `gone`."""
+    """One `gc`; `result` holds what it has removed so far, or would have."""
 
-    def __init__(self, around: ProjectContext, named: set[RunId], is_dry: bool) -> None:
+    def __init__(self, project: ProjectContext, named: set[RunId], is_dry: bool) -> None:
         self.result = CollectionResult()
-        self._git = around.repository.git
-        self._pool = build_worktree_pool(around.repository, around.state.path)
-        self._state = around.state
-        self._limits = around.config.gc
+        self._git = project.repository.git
+        self._pool = build_worktree_pool(project.repository, project.state.path)
+        self._state = project.state
+        self._limits = project.config.gc
         self._named = named
         self._is_dry = is_dry
-        self._past = select_expired_runs(_last_records(around.state), datetime.now(UTC), around.config.gc)
+        self._expired = select_expired_runs(_list_last_records(project.state), datetime.now(UTC), project.config.gc)
 
     async def finish_removals(self) -> None:
         """Go on with the runs that an earlier `gc` had begun to remove when it was killed."""
-        for place in sorted(_children(self._removed)):
-            run = self._state.get_run(RunId(place.name))
-            await self._remove_all_of(run, place, has_refs=not run.journal.exists())
+        for path in sorted(_list_children(self._trash)):
+            run = self._state.get_run(RunId(path.name))
+            await self._remove_contents(run, path, has_refs=not run.journal.exists())
 
     async def sweep_locks(self) -> None:
-        """Remove dead processes' locks on refs of ours, but of runs that a process works on; tell of all others."""
+        """Remove dead processes' locks on our refs, but not of runs that a process works on; report all others."""
         found = await find_repository_locks(self._git.git_dir)
         for lock in found.dead:
             ref = get_locked_ref(self._git.git_dir, lock.path)
@@ -136,53 +138,63 @@ class _Collection:
                 self.result.locked += (str(LockedRepository.for_held_lock(lock.path, ())),)
             elif self._is_dry or remove_lock(lock):
                 self.result.locks += (ref,)
-        self.result.locked += tuple(
-            str(LockedRepository.for_held_lock(lock.path, who)) for lock, who in found.held.items()
-        )
+        for lock, holders in found.held.items():
+            self.result.locked += (str(LockedRepository.for_held_lock(lock.path, holders)),)
 
     def _is_idle(self, ref: str) -> bool:
         """Return True if no process works on the run that a ref belongs to."""
-        return all(_is_idle(run) for run in self._known_runs({parse_run(ref)}))
+        return all(map(_is_idle, self._select_runs({parse_run(ref)})))
 
     async def drop_workspaces(self) -> None:
-        """The worktrees that nobody leases."""
+        """Remove the worktrees that nobody leases."""
         idle = await to_thread.run_sync(self._pool.list_idle_worktrees)
         sizes = {}
         for name in idle:
             sizes[name] = await to_thread.run_sync(measure_tree_bytes, self._state.path / "worktrees" / name)
-        self.result.workspaces = idle if self._is_dry else await self._pool.remove_idle_worktrees()
-        self.result.freed_bytes += sum(sizes.get(name, 0) for name in self.result.workspaces)
+        self.result.workspaces = idle
+        if not self._is_dry:
+            self.result.workspaces = await self._pool.remove_idle_worktrees()
+        for name in self.result.workspaces:
+            self.result.freed_bytes += sizes.get(name, 0)
 
     async def drop_leftovers(self) -> None:
-        """Whole outputs and caches of what ended long ago, and directories of runs that never became one."""
+        """Remove old outputs and caches, and run directories in which no run ever began."""
         if self._limits.keep_days:
             logs = await to_thread.run_sync(find_old_logs, self._state.path, self._limits.keep_days * _DAY_S)
-            await self._drop(logs)
+            await self._remove_paths(logs)
             self.result.logs = tuple(folder.name for folder in logs)
-            await self._drop_deps(DepsStore(self._state.path / DEPS_DIRECTORY), self._limits.keep_days * _DAY_S)
-        for run in self._known_runs(self._past - self._named):
-            await self._drop_caches(run)
-        for place in _children(self._state.path / "runs"):
-            await self._drop_unborn(RunDirectory(place))
+            await self._remove_dependency_sets(
+                DepsStore(self._state.path / DEPS_DIRECTORY), self._limits.keep_days * _DAY_S
+            )
+        for run in self._select_runs(self._expired - self._named):
+            await self._remove_caches(run)
+        for path in _list_children(self._state.path / "runs"):
+            await self._remove_unstarted_run(RunDirectory(path))
 
-    async def _drop_deps(self, store: DepsStore, unused_s: float) -> None:
-        """Installed dependencies that no run has used for so long."""
+    async def _remove_dependency_sets(self, store: DepsStore, unused_s: float) -> None:
+        """Remove dependency sets that no run has used for `unused_s` seconds."""
         for key in await to_thread.run_sync(store.list_unused_keys, unused_s):
-            held = [place for place in (store.root / key, store.root / f"{key}.new") if place.exists()]
-            self.result.deps += (key,) if held else ()
-            for place in held:
-                self.result.freed_bytes += await to_thread.run_sync(measure_tree_bytes, place)
+            found = [path for path in (store.root / key, store.root / f"{key}.new") if path.exists()]
+            if found:
+                self.result.deps += (key,)
+            for path in found:
+                self.result.freed_bytes += await to_thread.run_sync(measure_tree_bytes, path)
             if not self._is_dry:
                 await to_thread.run_sync(store.remove_entry, key)
 
     async def drop_runs(self, *, by_policy: bool) -> None:
-        """The named runs, and by policy those past retention that hold nothing that would be lost."""
-        for run in self._known_runs(self._named | (self._past if by_policy else set())):
+        """Remove the named runs, and by policy those past retention in which nothing would be lost."""
+        wanted = set(self._named)
+        if by_policy:
+            wanted |= self._expired
+        for run in self._select_runs(wanted):
+            kept = None
             try:
                 with run.hold_lock():
-                    kept = None if run.run in self._named else await self._why_kept(run)
+                    if run.run not in self._named:
+                        kept = await self._find_reason_to_keep(run)
                     if kept is None:
-                        await self._drop_run(run)
+                        await self._remove_run(run)
             except RunLocked as locked:
                 if run.run in self._named:
                     raise
@@ -191,13 +203,13 @@ class _Collection:
                 self.result.kept += (kept,)
 
     @property
-    def _removed(self) -> Path:
+    def _trash(self) -> Path:
         return self._state.path / "removed"
 
-    def _known_runs(self, wanted: Container[str | None]) -> list[RunDirectory]:
+    def _select_runs(self, wanted: Container[str | None]) -> list[RunDirectory]:
         return [run for run in self._state.list_runs() if run.run in wanted]
 
-    async def _why_kept(self, run: RunDirectory) -> KeptRun | None:
+    async def _find_reason_to_keep(self, run: RunDirectory) -> KeptRun | None:
         try:
             state = await to_thread.run_sync(lambda: fold_events(read_all_events(run.journal)))
         except JournalProblem as problem:
@@ -206,57 +218,61 @@ class _Collection:
             return await find_reason_to_keep(self._git, state)
         return None
 
-    async def _drop_run(self, run: RunDirectory) -> None:
-        """Only while holding the run's lock, which moves along with the run."""
+    async def _remove_run(self, run: RunDirectory) -> None:
+        """Remove a run. The caller holds its lock, which moves along with the run."""
         self.result.runs += (run.run,)
         if self._is_dry:
-            await self._remove_all_of(run, run.path, has_refs=True)
+            await self._remove_contents(run, run.path, has_refs=True)
             return
-        place = self._removed / run.run
-        await to_thread.run_sync(_move_aside, run.path, place)
-        await self._remove_all_of(run, place, has_refs=True)
+        path = self._trash / run.run
+        await to_thread.run_sync(_move_aside, run.path, path)
+        await self._remove_contents(run, path, has_refs=True)
 
-    async def _remove_all_of(self, run: RunDirectory, place: Path, *, has_refs: bool) -> None:
-        refs = list(await list_refs(self._git, RunRefs(run.run).prefix)) if has_refs else []
+    async def _remove_contents(self, run: RunDirectory, path: Path, *, has_refs: bool) -> None:
+        refs: list[str] = []
+        if has_refs:
+            refs += await list_refs(self._git, RunRefs(run.run).prefix)
         self.result.refs += tuple(refs)
         if not self._is_dry:
             await delete_refs(self._git, refs)
-        await self._drop([place])
+        await self._remove_paths([path])
 
-    async def _drop_caches(self, run: RunDirectory) -> None:
-        """Only of a run that has ended; a reader that has such a file open keeps it until it closes it."""
+    async def _remove_caches(self, run: RunDirectory) -> None:
+        """Remove the caches of a run that has ended; a reader that has one open keeps it until it closes it."""
         files = []
-        for file in _children(run.path):
+        for file in _list_children(run.path):
             if file.name.startswith(_CACHES):
                 files.append(file)
         logs = [run.logs] if run.logs.is_dir() else []
         if not (files or logs) or not _is_idle(run) or not await to_thread.run_sync(_has_ended, run):
             return
-        await self._drop([*files, *logs])
-        self.result.caches += tuple(f"{run.run}/{file.name}" for file in files)
-        self.result.logs += tuple(f"{run.run}/{folder.name}" for folder in logs)
+        await self._remove_paths([*files, *logs])
+        for file in files:
+            self.result.caches += (f"{run.run}/{file.name}",)
+        for folder in logs:
+            self.result.logs += (f"{run.run}/{folder.name}",)
 
-    async def _drop_unborn(self, run: RunDirectory) -> None:
-        """What an import or a start left that was killed before there was a journal."""
+    async def _remove_unstarted_run(self, run: RunDirectory) -> None:
+        """Remove what an import or a start left that was killed before there was a journal."""
         if run.journal.exists() or datetime.now(UTC).timestamp() - run.path.stat().st_mtime < _DAY_S:
             return
         with suppress(RunLocked), run.hold_lock():
             if not run.journal.exists():
-                await self._drop([run.path])
+                await self._remove_paths([run.path])
 
-    async def _drop(self, places: Sequence[Path]) -> None:
-        for place in places:
-            self.result.freed_bytes += await to_thread.run_sync(measure_tree_bytes, place)
+    async def _remove_paths(self, paths: Sequence[Path]) -> None:
+        for path in paths:
+            self.result.freed_bytes += await to_thread.run_sync(measure_tree_bytes, path)
             if not self._is_dry:
-                await to_thread.run_sync(_remove, place)
+                await to_thread.run_sync(_remove_path, path)
 
 
-def _last_records(state: StateDirectory) -> list[tuple[RunId, datetime | None]]:
-    """Every run, oldest first, with when its journal was last written."""
-    return [(run.run, _written(run)) for run in state.list_runs()]
+def _list_last_records(state: StateDirectory) -> list[tuple[RunId, datetime | None]]:
+    """Return every run, oldest first, with when its journal was last written."""
+    return [(run.run, _read_last_write(run)) for run in state.list_runs()]
 
 
-def _written(run: RunDirectory) -> datetime | None:
+def _read_last_write(run: RunDirectory) -> datetime | None:
     files = [run.journal, run.journal.with_name("journal.db-wal")]
     times = []
     for file in files:
@@ -282,21 +298,21 @@ def _is_idle(run: RunDirectory) -> bool:
         return False
 
 
-def _children(place: Path) -> list[Path]:
-    if place.is_dir():
-        return sorted(place.iterdir())
+def _list_children(path: Path) -> list[Path]:
+    if path.is_dir():
+        return sorted(path.iterdir())
     return []
 
 
 def _move_aside(source: Path, target: Path) -> None:
-    """Rename, and be sure that it stays renamed before anything else is removed."""
+    """Rename a directory durably before anything else is removed."""
     create_private_directory(target.parent)
-    _remove(target)
+    _remove_path(target)
     move_durably(source, target)
 
 
-def _remove(place: Path) -> None:
-    if place.is_dir() and not place.is_symlink():
-        remove_tree(place)
+def _remove_path(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        remove_tree(path)
     else:
-        place.unlink(missing_ok=True)
+        path.unlink(missing_ok=True)

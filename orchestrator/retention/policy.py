@@ -1,4 +1,4 @@
-"""Which runs `gc` may remove: past retention, ended, and with nothing in them that did not land. Pure but for git."""
+"""Choose the runs `gc` may remove: past retention, ended, with nothing unlanded. Pure but for git."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -35,62 +35,59 @@ class KeptRun:
 
 
 def select_expired_runs(ends: Sequence[tuple[RunId, datetime | None]], now: datetime, limits: GcSettings) -> set[RunId]:
-    """The runs that `[gc]` does not ask to keep.
+    """Return the runs that `[gc]` does not ask to keep.
 
     Args:
         ends: every run, oldest first, with when something was last recorded in it; None if that is unknown.
         now: aware.
         limits: a run goes when it is older than `keep_days`, or not among the `keep_runs` newest; 0 is no limit.
     """
+    expired = set()
     if limits.keep_runs:
-        beyond = {run for run, _ in ends[: -limits.keep_runs]}
-    else:
-        beyond = set()
-    oldest = now - timedelta(days=limits.keep_days)
+        expired |= {run for run, _ in ends[: -limits.keep_runs]}
     if limits.keep_days:
-        aged = {run for run, at in ends if at is not None and at < oldest}
-    else:
-        aged = set()
-    return beyond | aged
+        oldest = now - timedelta(days=limits.keep_days)
+        expired |= {run for run, written_at in ends if written_at is not None and written_at < oldest}
+    return expired
 
 
 def list_unlanded_work(state: RunState) -> tuple[UnlandedWork, ...]:
-    """What the journal knows to have been made and not landed; a task that landed at last has left nothing."""
+    """Return the recorded work that has not landed; a task that landed at last has left nothing."""
     tasks = []
     for task in state.tasks.values():
         if task.status != TaskStatus.MERGED and task.candidates and task.candidates[-1].paths:
             tasks.append(UnlandedWork(task.spec.id, task.status.value, task.candidates[-1].commit))
-    lost = {FileStatus.TRANSFORMED, FileStatus.EJECTED, FileStatus.REJECTED}
+    unlanded_statuses = {FileStatus.TRANSFORMED, FileStatus.EJECTED, FileStatus.REJECTED}
     files = []
     for file in state.files.values():
-        if file.status in lost and (file.blob or file.tried) not in (None, file.base):
+        if file.status in unlanded_statuses and (file.blob or file.tried) not in (None, file.base):
             files.append(UnlandedWork(file.path, file.status.value, None))
     return (*tasks, *files)
 
 
 async def find_reason_to_keep(git: Git, state: RunState) -> KeptRun | None:
-    """Why a run that nobody works on may not be removed unless it is named; None if nothing would be lost.
+    """Return why a run that nobody works on has to be named to be removed; None if nothing would be lost.
 
     Work that a branch, a tag or a remote's branch holds would not be lost.
     """
     run = state.run.run
+    work = await _select_unheld_work(git, list_unlanded_work(state))
     if state.ended is None:
-        return KeptRun(run, "it has not ended", await _not_held(git, list_unlanded_work(state)))
-    work = await _not_held(git, list_unlanded_work(state))
+        return KeptRun(run, "it has not ended", work)
     if work:
         return KeptRun(run, "work of it has not landed", work)
-    landed = await _not_held(git, (UnlandedWork(state.run.branch, "landed", state.head),) if state.head else ())
+    landed = await _select_unheld_work(
+        git, (UnlandedWork(state.run.branch, "landed", state.head),) if state.head else ()
+    )
     if landed:
         return KeptRun(run, f"what it landed is on no branch any more, {state.run.branch} being gone", landed)
     return None
 
 
-async def _not_held(git: Git, work: Sequence[UnlandedWork]) -> tuple[UnlandedWork, ...]:
-    commits = await find_existing_objects(git, [one.commit for one in work if one.commit])
+async def _select_unheld_work(git: Git, work: Sequence[UnlandedWork]) -> tuple[UnlandedWork, ...]:
+    commits = await find_existing_objects(git, [item.commit for item in work if item.commit])
     options = ("rev-list", "--no-walk=unsorted", "--stdin", "--not", "--branches", "--tags", "--remotes")
-    asked = "".join(f"{commit}\n" for commit in commits)
-    if asked:
-        lonely = set((await git.run_text(*options, stdin=asked.encode())).split())
-    else:
-        lonely = set()
-    return tuple(one for one in work if one.commit is None or one.commit in lonely)
+    unheld = set()
+    if commits:
+        unheld = set((await git.run_text(*options, stdin="\n".join([*commits, ""]).encode())).split())
+    return tuple(item for item in work if item.commit is None or item.commit in unheld)

@@ -1,4 +1,4 @@
-"""The diffs that `diff` prints."""
+"""Make the diffs that `diff` prints."""
 
 from pathlib import Path
 
@@ -14,19 +14,19 @@ from worktrees.object_store.tree_overlay import overlay_tree
 
 
 async def render_change(repository: Path, state: RunState, name: str | None, attempt: int | None, stat: bool) -> str:
-    """The change of a whole run, of a task's attempt, or of one file of a migration.
+    """Return the change of a whole run, of a task's attempt, or of one file of a migration.
 
     Raises:
         UsageProblem: there is no such task, attempt or file.
     """
     git = (await to_thread.run_sync(open_repository, repository)).git
-    old, new = await _ends(git, state, name, attempt)
+    old, new = await _find_ends(git, state, name, attempt)
     if stat:
         return await read_diff_stat(git, old, new)
     return await read_diff_text(git, old, new)
 
 
-async def _ends(git: Git, state: RunState, name: str | None, attempt: int | None) -> tuple[str, str]:
+async def _find_ends(git: Git, state: RunState, name: str | None, attempt: int | None) -> tuple[str, str]:
     if name is None:
         return state.run.base, state.head or state.run.base
     if state.run.mode == "migration" and name not in state.tasks:

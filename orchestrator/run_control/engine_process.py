@@ -1,4 +1,4 @@
-"""Starting an engine in a process of its own, which outlives whoever started it."""
+"""Start an engine in a process of its own, which outlives whoever started it."""
 
 import os
 import subprocess
@@ -8,7 +8,7 @@ from orchestrator.errors import EnvironmentProblem
 from orchestrator.run_control.location import RunLocation
 
 
-def start_engine(place: RunLocation, *, outlives_us: bool = True) -> "subprocess.Popen[bytes]":
+def start_engine(location: RunLocation, *, outlives_us: bool = True) -> "subprocess.Popen[bytes]":
     """Start a process that works on the run; it belongs to no terminal, and what it prints goes to the run's log.
 
     Unless it `outlives_us` it stops when this process is gone, however that came.
@@ -18,15 +18,15 @@ def start_engine(place: RunLocation, *, outlives_us: bool = True) -> "subprocess
     """
     words = [
         "engine",
-        place.directory.run,
+        location.directory.run,
         "--repo",
-        str(place.repository.root),
+        str(location.repository.root),
         "--state",
-        str(place.state.path.parent),
+        str(location.state.path.parent),
         *(() if outlives_us else ("--while", str(os.getpid()))),
     ]
     try:
-        with place.directory.engine_log.open("ab") as log:
+        with location.directory.engine_log.open("ab") as log:
             return subprocess.Popen(
                 # -P: nothing of the directory that we stand in is imported
                 [sys.executable, "-P", "-m", "orchestrator", *words],

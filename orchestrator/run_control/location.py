@@ -1,4 +1,4 @@
-"""A run as its callers find it: where it is, where it stands, and whether anybody should work on it."""
+"""Find a run: its location, its state, and if an engine should work on it."""
 
 import os
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ from worktrees.repositories.repository import GitRepository
 
 @dataclass(frozen=True)
 class RunLocation:
-    """Where a run is: its repository, what is kept for that, and the run's own directory."""
+    """The location of a run: its repository, the state directory for that, and the run's own directory."""
 
     repository: GitRepository
     state: StateDirectory
@@ -34,7 +34,7 @@ class RunLocation:
 
 
 def find_run(options: Options, wanted: str | None) -> tuple[RunLocation, RunState]:
-    """A run of a repository and where it stands. Blocks.
+    """Return the location and state of a run of a repository. Blocks.
 
     Raises:
         UsageProblem: there is no such run, or it stopped before its first event.
@@ -43,15 +43,15 @@ def find_run(options: Options, wanted: str | None) -> tuple[RunLocation, RunStat
     state = open_state_directory(
         repository, load_config(None, {"state": options.flags.get("state", {})}).config.state.dir
     )
-    place = RunLocation(repository, state, state.find_run(wanted))
-    found = read_state(place.directory.journal)
+    location = RunLocation(repository, state, state.find_run(wanted))
+    found = read_state(location.directory.journal)
     if found.started is None:
-        raise UsageProblem(f"run {place.directory.run} stopped before its first event: start it anew")
-    return place, found
+        raise UsageProblem(f"run {location.directory.run} stopped before its first event: start it anew")
+    return location, found
 
 
 def prepare_resume(options: Options, wanted: str | None) -> tuple[RunLocation, RunState]:
-    """A run that is to be gone on with, and where it stands. Blocks.
+    """Return the location and state of a run that is to be resumed. Blocks.
 
     What `options.flags` say of its settings holds from now on.
 
@@ -59,7 +59,7 @@ def prepare_resume(options: Options, wanted: str | None) -> tuple[RunLocation, R
         UsageProblem: there is no such run, or the settings are wrong.
         RunLocked: an engine works on it, which has been told of the settings.
     """
-    place, state = find_run(options, wanted)
+    location, state = find_run(options, wanted)
     if "contract" in options.flags:
         raise UsageProblem(CONTRACT_FROZEN_REFUSAL)
     if state.is_unsafe and state.ended is None:
@@ -68,32 +68,32 @@ def prepare_resume(options: Options, wanted: str | None) -> tuple[RunLocation, R
     for key, value in options.flags.items():
         if key != "state":
             settings[key] = value
-    after = predict_state(place, state)
-    if settings and (working := find_lock_owner(place.directory.path)) is not None:
-        send_command(place.directory, Configure(settings=_sound(state, settings)))
-        told = f"run {place.directory.run} is being worked on by {working}, which takes the settings given here"
-        raise RunLocked(told)
+    after = predict_state(location, state)
+    if settings and (owner := find_lock_owner(location.directory.path)) is not None:
+        send_command(location.directory, Configure(settings=_validate_settings(state, settings)))
+        text = f"run {location.directory.run} is being worked on by {owner}, which takes the settings given here"
+        raise RunLocked(text)
     if after.ended is None and after.user_pause is not None:
-        send_command(place.directory, Continue())
+        send_command(location.directory, Continue())
     if after.ended is None and settings:
-        send_command(place.directory, Configure(settings=_sound(state, settings)))
-    return place, state
+        send_command(location.directory, Configure(settings=_validate_settings(state, settings)))
+    return location, state
 
 
-def predict_state(place: RunLocation, state: RunState) -> RunState:
-    """The state of a run once the next engine has taken what waits in its inbox. Blocks."""
-    waiting = [sent for _, sent in place.directory.inbox.iterate_commands() if sent.key not in state.taken_commands]
+def predict_state(location: RunLocation, state: RunState) -> RunState:
+    """Return the state of a run once the next engine has taken what waits in its inbox. Blocks."""
+    waiting = [sent for _, sent in location.directory.inbox.iterate_commands() if sent.key not in state.taken_commands]
     if not waiting:
         return state
-    after = read_state(place.directory.journal)
+    after = read_state(location.directory.journal)
     for sent in waiting:
         if not explain_refusal(after, sent.command):
             apply_command(after, sent.command, sent.by)
     return after
 
 
-def _sound(state: RunState, settings: dict[str, Any]) -> dict[str, Any]:
-    """Settings that make a configuration together with the run's, with scripts named by absolute paths."""
+def _validate_settings(state: RunState, settings: dict[str, Any]) -> dict[str, Any]:
+    """Return settings that are valid together with the run's, with scripts named by absolute paths."""
     try:
         config = build_effective_config(state, settings)
     except ValidationError as error:
@@ -110,15 +110,15 @@ def _sound(state: RunState, settings: dict[str, Any]) -> dict[str, Any]:
     return settings
 
 
-def needs_engine(place: RunLocation, state: RunState) -> bool:
+def needs_engine(location: RunLocation, state: RunState) -> bool:
     """Return True if there is anything for an engine to do.
 
     A run that has ended may still owe somebody a word, and have refs that a power cut has left broken. Blocks.
     """
     if (
         state.ended is None
-        or any(place.directory.inbox.iterate_commands())
-        or needs_ref_repair(place.repository.git, state)
+        or any(location.directory.inbox.iterate_commands())
+        or needs_ref_repair(location.repository.git, state)
     ):
         return True
-    return has_pending_notifications(build_effective_config(state), state, place.directory.journal)
+    return has_pending_notifications(build_effective_config(state), state, location.directory.journal)

@@ -1,9 +1,10 @@
-"""What people mean when they tell a migration something: which files, shards and groups."""
+"""Resolve the files, shards and groups that a person names in a command to a migration."""
 
 import posixpath
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import partial
 from pathlib import Path
 
 from orchestrator.config.live_config import build_effective_config
@@ -24,7 +25,7 @@ _FAILED = frozenset({FileStatus.REJECTED, FileStatus.UNCHANGED, FileStatus.NEEDS
 
 @dataclass(frozen=True)
 class FileSelection:
-    """Which files a person means: these paths, or all that failed, of either only what fits the rest.
+    """A selection of files: these paths, or all that failed, of either only what fits the other fields.
 
     `reason` and `signature` are parts of what the files failed of, in any case.
     """
@@ -37,65 +38,68 @@ class FileSelection:
 
     @property
     def is_empty(self) -> bool:
-        """Whether it selects by nothing at all."""
+        """True if no field selects anything."""
         return not (self.paths or self.failed or self.reason or self.signature or self.shard)
 
+    def fits(self, file: FileRecord, shard: frozenset[str] | None) -> bool:
+        """Return True if a file is selected; `shard` are the paths of the selected shard, None for any."""
+        if shard is not None and file.path not in shard:
+            return False
+        if self.failed and file.status not in _FAILED:
+            return False
+        has_reason = self.reason.lower() in file.reason.lower()
+        return has_reason and self.signature.lower() in file.signature.lower()
 
-def select_files(place: RunLocation, state: RunState, wish: FileSelection) -> tuple[str, ...]:
-    """The paths that a person means.
+
+def select_files(location: RunLocation, state: RunState, selection: FileSelection) -> tuple[str, ...]:
+    """Return the paths that a selection means.
 
     Raises:
         UsageProblem: nothing is said, no file fits, or there is no such shard.
     """
-    if wish.is_empty:
+    if selection.is_empty:
         raise UsageProblem("say which files: PATH…, --failed, --reason TEXT, --signature TEXT or --shard SHARD")
-    shard = _shard(state, wish.shard) if wish.shard else None
-    paths = resolve_tracked_paths(place, state, wish.paths)
+    shard = _list_shard_files(state, selection.shard) if selection.shard else None
+    paths = resolve_tracked_paths(location, state, selection.paths)
     unknown = [path for path in paths if path not in state.files]
     if unknown:
         return tuple(unknown)  # whoever takes the command names what is like it
-    if wish.shard and not wish.failed:
-        takes = _FAILED | {FileStatus.REVERTED, FileStatus.SKIPPED}
-    else:
-        takes = _FAILED
-    among = [state.files[path] for path in paths] or [file for file in state.files.values() if file.status in takes]
-    fits: tuple[Callable[[FileRecord], bool], ...] = (
-        lambda file: shard is None or file.path in shard,
-        lambda file: not wish.failed or file.status in _FAILED,
-        lambda file: wish.reason.lower() in file.reason.lower(),
-        lambda file: wish.signature.lower() in file.signature.lower(),
-    )
-    found = tuple(file.path for file in among if all(fit(file) for fit in fits))
+    statuses = _FAILED
+    if selection.shard and not selection.failed:
+        statuses = _FAILED | {FileStatus.REVERTED, FileStatus.SKIPPED}
+    candidates = [state.files[path] for path in paths]
+    if not paths:
+        candidates = [file for file in state.files.values() if file.status in statuses]
+    found = tuple(file.path for file in candidates if selection.fits(file, shard))
     if not found:
         failed = sum(file.status in _FAILED for file in state.files.values())
         raise UsageProblem(f"no file is meant by that; {failed} of {len(state.files)} files have failed")
     return found
 
 
-def resolve_tracked_paths(place: RunLocation, state: RunState, paths: Sequence[str]) -> tuple[str, ...]:
-    """Paths as the repository has them, where they were given as seen from the current directory."""
-    return tuple(_as_tracked(place, state, path) for path in paths)
+def resolve_tracked_paths(location: RunLocation, state: RunState, paths: Sequence[str]) -> tuple[str, ...]:
+    """Return paths as the repository has them, for paths relative to the current directory."""
+    return tuple(map(partial(_resolve_tracked_path, location, state), paths))
 
 
-def _as_tracked(place: RunLocation, state: RunState, path: str) -> str:
+def _resolve_tracked_path(location: RunLocation, state: RunState, path: str) -> str:
     plain = posixpath.normpath(path)
-    here = Path.cwd() / path
-    if plain not in state.files and here.is_relative_to(place.repository.root):
-        from_here = posixpath.normpath(here.relative_to(place.repository.root).as_posix())
-        if from_here in state.files:
-            return from_here
-        return plain
+    absolute = Path.cwd() / path
+    if plain not in state.files and absolute.is_relative_to(location.repository.root):
+        tracked = posixpath.normpath(absolute.relative_to(location.repository.root).as_posix())
+        if tracked in state.files:
+            return tracked
     return plain
 
 
-def _shard(state: RunState, name: str) -> frozenset[str]:
+def _list_shard_files(state: RunState, name: str) -> frozenset[str]:
     if name not in state.shards:
-        raise UsageProblem(_unknown("shard", name, list(state.shards)))
+        raise UsageProblem(_explain_unknown("shard", name, list(state.shards)))
     return frozenset(state.shards[name].files)
 
 
 def list_landed_shards(state: RunState) -> tuple[str, ...]:
-    """Every shard that can be taken back.
+    """Return every shard that can be taken back.
 
     Raises:
         UsageProblem: there is none.
@@ -107,7 +111,7 @@ def list_landed_shards(state: RunState) -> tuple[str, ...]:
 
 
 def build_publish_command(state: RunState, groups: Sequence[str]) -> Publish:
-    """The command to open these groups' pull requests, or those of all.
+    """Return the command to open the pull requests of these groups, or of all if none is named.
 
     Raises:
         UsageProblem: there is no such group.
@@ -116,39 +120,37 @@ def build_publish_command(state: RunState, groups: Sequence[str]) -> Publish:
         known = []
         for group in group_shards(state, Recipe.model_validate(state.recipe)):
             known.append(group.name)
-        wrong = next((name for name in groups if name not in (*known, TOGETHER)), None)
-        if wrong is not None:
-            raise UsageProblem(_unknown("group of landed shards", wrong, known))
+        for name in groups:
+            if name not in (*known, TOGETHER):
+                raise UsageProblem(_explain_unknown("group of landed shards", name, known))
     return Publish(groups=tuple(groups))
 
 
-def _unknown(what: str, name: str, known: list[str]) -> str:
-    near = get_close_matches(name, known, 5, 0.5) or known[:10]
-    if near:
-        hint = f"did you mean {', '.join(near)}?"
-    else:
-        hint = "there is none"
-    return f"there is no {what} {name!r} in this run: {hint}"
+def _explain_unknown(kind: str, name: str, known: list[str]) -> str:
+    similar = get_close_matches(name, known, 5, 0.5) or known[:10]
+    if similar:
+        return f"there is no {kind} {name!r} in this run: did you mean {', '.join(similar)}?"
+    return f"there is no {kind} {name!r} in this run: there is none"
 
 
-def build_revise_command(place: RunLocation, state: RunState, recipe: Recipe) -> tuple[Revise, str]:
-    """The command to go on by another recipe, and the difference it makes, as a diff. Blocks.
+def build_revise_command(location: RunLocation, state: RunState, recipe: Recipe) -> tuple[Revise, str]:
+    """Return the command to go on by another recipe, and the difference to the current one as a diff. Blocks.
 
     Raises:
         UsageProblem: the run cannot go on by it.
     """
     command = Revise(recipe=recipe.dump_values())
-    after = predict_state(place, state)
+    after = predict_state(location, state)
     if why := explain_refusal(after, command):
         changed = find_changed_fixed_parts(after.requested_recipe or after.recipe or {}, command.recipe)
         raise UsageProblem(why, tuple(changed[0].split(".")) if changed else ())
     return command, diff_recipes(Recipe.model_validate(state.recipe), recipe)
 
 
-async def list_due_groups(place: RunLocation, state: RunState) -> tuple[str, ...]:
-    """The groups of an ended migration whose pull requests have waited and may be opened by now."""
+async def list_due_groups(location: RunLocation, state: RunState) -> tuple[str, ...]:
+    """Return the groups of an ended migration whose pull requests have waited and may be opened by now."""
     recipe = Recipe.model_validate(state.recipe)
     is_one = state.pr is not None and not state.pr.group
     if state.ended is None or not recipe.merge.has_groups or is_one or TOGETHER in state.prs:
         return ()
-    return await list_openable_groups(place.repository.git, state, recipe, build_effective_config(state).pr.push)
+    return await list_openable_groups(location.repository.git, state, recipe, build_effective_config(state).pr.push)

@@ -1,4 +1,4 @@
-"""Notifications as a run is opened with them, and what a run still owes that ended before everybody was told."""
+"""Send notifications of a run while it is open, and find those that a run still owes after its end."""
 
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
@@ -19,35 +19,33 @@ from orchestrator.report.log.event_descriptions import describe_event
 async def run_notifications(
     config: Config, journal: Journal, file: Path, root: Path
 ) -> AsyncIterator[Callable[[], None]]:
-    """Notifications while the block lasts; what is given is to be called once recovery is through."""
+    """Send notifications while the block lasts; the yielded function is to be called once recovery is through."""
     if not list_channels(config.notify):
-        yield _nothing
+        yield _do_nothing
         return
     notifier = Notifier(config.notify, journal, root, lambda recorded: describe_event(recorded.event))
-    earlier = list(_behind_marks(file, journal.state, config))
+    unsent = list(_iterate_unsent_events(file, journal.state, config))
     journal.listeners.append(notifier.queue_event)
-    async with notifier.run_senders(earlier):
+    async with notifier.run_senders(unsent):
         yield notifier.start_sending
 
 
 def has_pending_notifications(config: Config, state: RunState, file: Path) -> bool:
-    """Whether somebody is still to be told of a run that has ended, by an after_run hook or by a notification.
+    """Return True if an after_run hook or a notification of an ended run is still to be sent.
 
     So it is too if a process died while it told somebody: what became of that is to be settled.
     """
     if state.open_intents:
         return True
-    hooks = []
     for number, hook in enumerate(config.hooks, start=1):
-        if "after_run" in hook.on:
-            hooks.append(number)
-    if any(not state.effect_tries[build_effect_name("after_run", RUN_END_OCCURRENCE, number)] for number in hooks):
-        return True
-    return any(True for _ in _behind_marks(file, state, config))
+        name = build_effect_name("after_run", RUN_END_OCCURRENCE, number)
+        if "after_run" in hook.on and not state.effect_tries[name]:
+            return True
+    return next(_iterate_unsent_events(file, state, config), None) is not None
 
 
-def _behind_marks(file: Path, state: RunState, config: Config) -> Iterator[RecordedEvent]:
-    """What is to be told of on some channel; one that lags is told apart by the notifier."""
+def _iterate_unsent_events(file: Path, state: RunState, config: Config) -> Iterator[RecordedEvent]:
+    """Yield events that some channel has not been sent; the notifier sorts out which one lags."""
     marks = []
     for channel in list_channels(config.notify):
         marks.append(state.notified_through.get(channel, 0))
@@ -60,5 +58,5 @@ def _behind_marks(file: Path, state: RunState, config: Config) -> Iterator[Recor
         store.close()
 
 
-def _nothing() -> None:
-    """Nobody waits for recovery."""
+def _do_nothing() -> None:
+    """Do nothing: no notification waits for recovery."""

@@ -1,4 +1,4 @@
-"""Telling a run something, without any of what works on runs."""
+"""Send a run a command, without importing any of what works on runs."""
 
 import os
 from getpass import getuser
@@ -10,14 +10,14 @@ from orchestrator.journal.locations.run_directory import RunDirectory
 
 
 def send_command(directory: RunDirectory, command: Command, key: str = "", by: str = "") -> str:
-    """Leave a command in a run's inbox; the engine acts on it, now or when one is started. Gives the command's key."""
+    """Leave a command in a run's inbox and return its key; the engine acts on it, now or when one is started."""
     sent = InboxCommand(key=key or uuid4().hex, at=SystemClock().now(), by=by or get_user_name(), command=command)
     directory.inbox.send_command(sent)
     return sent.key
 
 
 def get_user_name() -> str:
-    """The name of whoever gives commands here."""
+    """Return the name of whoever gives commands here."""
     try:
         return getuser()
     except (KeyError, OSError):

@@ -1,4 +1,4 @@
-"""Moving runs between machines: `run export` and `run import`."""
+"""Move runs between machines: `run export` and `run import`."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -31,8 +31,9 @@ _NOT_RESUMED = {"state", "gc"}
 
 @dataclass(frozen=True)
 class ExportedRun:
-    """An exported run, and the file or ref that it is in now. `left_behind` counts commands that no engine has taken:
-    they are no part of its history yet.
+    """An exported run, and the file or ref that it is in now.
+
+    `untaken_commands` counts commands that no engine has taken: they are no part of its history yet.
     """
 
     exported: ArchiveExport
@@ -48,19 +49,19 @@ async def export_run_archive(
     Raises:
         UsageProblem: there is no such run, or the file exists and may not be replaced.
     """
-    repository, state = await to_thread.run_sync(_places, options)
+    repository, state = await to_thread.run_sync(_open_places, options)
     if target is not None and not may_replace:
         _require_free(target)
     run = state.find_run(wanted)
-    with _scratch(state) as scratch:
+    with _open_scratch(state) as scratch:
         file = target or scratch / "archive.tar.gz"
         exported = await export_run(repository.git, run, file, scratch, is_whole=is_whole)
         if target:
-            place = str(target)
+            location = str(target)
         else:
-            place = await archive_ref.write_archive_ref(repository.git, exported.manifest, file)
+            location = await archive_ref.write_archive_ref(repository.git, exported.manifest, file)
     waiting = await to_thread.run_sync(lambda: list(run.inbox.iterate_commands()))
-    return ExportedRun(exported, place, len(waiting))
+    return ExportedRun(exported, location, len(waiting))
 
 
 async def import_run_archive(
@@ -74,109 +75,122 @@ async def import_run_archive(
 ) -> ImportedRun:
     """Import a run from a file, or from the ref `journal` of the run that `ref` names.
 
-    Unless its settings are trusted, what of them acts as the user, opens places of this machine or decides where keys
-    are sent is replaced by this user's `own`, see `own_instead`. A recipe cannot be replaced: unless it is trusted, it
-    may show commands nothing of this machine but dependencies of the checkout.
+    Unless its settings are trusted, those that act as the user, open places of this machine or decide where keys are
+    sent are replaced by this user's `own`, see `replace_foreign_settings`. A recipe cannot be replaced: unless it is
+    trusted, it may show commands nothing of this machine but dependencies of the checkout.
 
     Raises:
         UsageProblem: there is no such file or ref, it is not sound, it does not fit what is here, or its recipe opens
             places of this machine.
     """
-    repository, state = await to_thread.run_sync(_places, options)
-    instead = None if trust_settings else partial(replace_foreign_settings, own=own)
+    repository, state = await to_thread.run_sync(_open_places, options)
+    replace_settings = None if trust_settings else partial(replace_foreign_settings, own=own)
     require = None if trust_settings or trust_recipe else _require_closed_recipe
     if source is not None:
-        return await import_run(repository, state, source, instead, require)
-    with _scratch(state) as scratch:
+        return await import_run(repository, state, source, replace_settings, require)
+    with _open_scratch(state) as scratch:
         archive = scratch / "archive.tar.gz"
         await archive_ref.read_archive_ref(repository.git, ref or "", archive)
-        return await import_run(repository, state, archive, instead, require)
+        return await import_run(repository, state, archive, replace_settings, require)
 
 
 def _require_closed_recipe(state: RunState) -> None:
-    """Refuse a run whose recipe opens places of this machine: nobody here has said that commands may see them."""
-    stands = state.requested_recipe or state.recipe
-    opened = list(iterate_exposed_paths(Recipe.model_validate(stands).env)) if stands else []
+    """Refuse a run whose recipe shows commands places of this machine: nobody here has allowed that."""
+    recipe = state.requested_recipe or state.recipe
+    opened = list(iterate_exposed_paths(Recipe.model_validate(recipe).env)) if recipe else []
     if opened:
-        named = ", ".join(f"{key} = {value!r}" for key, value in opened)
+        listing = ", ".join(f"{key} = {value!r}" for key, value in opened)
         raise UsageProblem(
-            f"the run's recipe would show commands places of this machine by its [env] ({named}); nothing was changed. "
-            "Import it with --trust-settings if you trust who wrote it"
+            f"the run's recipe would show commands places of this machine by its [env] ({listing}); nothing was "
+            "changed. Import it with --trust-settings if you trust who wrote it"
         )
 
 
 def replace_foreign_settings(settings: Mapping[str, Any], own: Config | None = None) -> dict[str, Any]:
-    """The settings that hold instead of those that came with a run: this user's own for what is not somebody else's.
+    """Return a run's settings with this user's own values where somebody else's may not hold.
 
     Those are what runs or reaches out as the user (hooks, notifications, pushes), what the sandbox shows of this
     machine and of the checkout, and where model calls and their keys go. A tier may be lower than the user's own and
     never higher, and what is a secret for either of them is one. Without `own` the user's own are those of no project.
     """
-    ours = (own or load_config(None).config).model_dump(mode="json", by_alias=True)
+    own_values = (own or load_config(None).config).model_dump(mode="json", by_alias=True)
     roles = {}
     for name, theirs in settings["roles"].items():
-        place = {}
+        endpoint = {}
         for key in ("api_base", "api_key_env", "fallbacks"):
-            place[key] = ours["roles"][name][key]
-        roles[name] = place | _places_within(theirs, place) | _lower_tier(theirs, ours["roles"][name])
+            endpoint[key] = own_values["roles"][name][key]
+        roles[name] = endpoint | _spread_endpoint(theirs, endpoint) | _lower_tier(theirs, own_values["roles"][name])
     own_tables = {}
     for key in ("hooks", "notify", "hands"):
-        own_tables[key] = ours[key]
+        own_tables[key] = own_values[key]
     others = {}
     for key, value in settings.items():
         if key not in own_tables:
             others[key] = value
     outside = ("push", "forge", "url", "repository", "token_env", "checks_wait_s", "checks_poll_s", "merge")
     own_keys = {
-        "pr": {key: ours["pr"][key] for key in outside},
+        "pr": {key: own_values["pr"][key] for key in outside},
         "roles": roles,
-        "env": {"share": ours["env"]["share"]},
-        "redact": {key: _united(ours["redact"][key], settings["redact"][key]) for key in ours["redact"]},
+        "env": {"share": own_values["env"]["share"]},
+        "redact": {key: _unite(own_values["redact"][key], settings["redact"][key]) for key in own_values["redact"]},
     }
     return merge_settings(others, own_keys) | own_tables
 
 
-def _lower_tier(theirs: Mapping[str, Any], ours: Mapping[str, Any]) -> dict[str, Any]:
-    if "tier" in theirs and "tier" in ours:
-        return {"tier": min(theirs["tier"], ours["tier"])}
+def _lower_tier(foreign_values: Mapping[str, Any], own_values: Mapping[str, Any]) -> dict[str, Any]:
+    if "tier" in foreign_values and "tier" in own_values:
+        return {"tier": min(foreign_values["tier"], own_values["tier"])}
     return {}
 
 
-def _united(ours: Sequence[str], theirs: Sequence[str]) -> list[str]:
-    return list(dict.fromkeys((*ours, *theirs)))
+def _unite(own_values: Sequence[str], foreign_values: Sequence[str]) -> list[str]:
+    return list(dict.fromkeys((*own_values, *foreign_values)))
 
 
-def _places_within(role: Mapping[str, Any], place: Mapping[str, Any]) -> dict[str, Any]:
-    """A place for all variants of a role, and for what lenses name of their own: the rest they inherit."""
-    variants = dict.fromkeys(role.get("variants", {}), place)
+def _spread_endpoint(role: Mapping[str, Any], endpoint: Mapping[str, Any]) -> dict[str, Any]:
+    """Return `endpoint` for all variants of a role, and for what its lenses name themselves: the rest they inherit."""
+    variants = dict.fromkeys(role.get("variants", {}), endpoint)
     lenses = {}
-    for lens, named in role.get("lenses", {}).items():
-        lenses[lens] = {key: value for key, value in place.items() if key in named}
-    return ({"variants": variants} if variants else {}) | ({"lenses": lenses} if lenses else {})
+    for lens, lens_values in role.get("lenses", {}).items():
+        lenses[lens] = {key: value for key, value in endpoint.items() if key in lens_values}
+    tables = {"variants": variants, "lenses": lenses}
+    return {name: table for name, table in tables.items() if table}
 
 
 def list_foreign_settings(settings: Mapping[str, Any], *, trust_settings: bool = False) -> tuple[str, ...]:
-    """What a resume would work with although only users may set it, and this one has not: `key = value`."""
+    """Return the user-only settings that a resume would use though this user has not set them, as `key = value`."""
     if not trust_settings:
         settings = replace_foreign_settings(settings)
     own = dict(iterate_leaf_values(load_config(None).config.model_dump(mode="json", by_alias=True)))
-    found = (
-        (key, value)
-        for key, value in iterate_leaf_values(settings)
-        if is_user_only_key(key) and key[0] not in _NOT_RESUMED
-    )
-    return tuple(f"{format_dotted_key(key)} = {json.dumps(value)}" for key, value in found if own.get(key) != value)
+    foreign = []
+    for key, value in _iterate_resumed_values(settings):
+        if is_user_only_key(key) and own.get(key) != value:
+            foreign.append(_format_setting(key, value))
+    return tuple(foreign)
 
 
 def list_replaced_settings(settings: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return what of an imported run's settings does not count here, since only users say such: `key = value`."""
+    """Return an imported run's settings that do not count here, since only users may set them, as `key = value`."""
     kept = dict(iterate_leaf_values(replace_foreign_settings(settings)))
-    found = ((key, value) for key, value in iterate_leaf_values(settings) if key[0] not in _NOT_RESUMED)
-    return tuple(f"{format_dotted_key(key)} = {json.dumps(value)}" for key, value in found if kept.get(key) != value)
+    replaced = []
+    for key, value in _iterate_resumed_values(settings):
+        if kept.get(key) != value:
+            replaced.append(_format_setting(key, value))
+    return tuple(replaced)
+
+
+def _iterate_resumed_values(settings: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], Any]]:
+    for key, value in iterate_leaf_values(settings):
+        if key[0] not in _NOT_RESUMED:
+            yield key, value
+
+
+def _format_setting(key: tuple[str, ...], value: object) -> str:
+    return f"{format_dotted_key(key)} = {json.dumps(value)}"
 
 
 def list_absent_paths(settings: Mapping[str, Any]) -> tuple[str, ...]:
-    """Settings of an imported run that name files which this machine does not have, as `key = path`."""
+    """Return settings of an imported run that name files which this machine does not have, as `key = path`."""
     found = []
     for path in settings.get("hands", {}).get("read_only", ()):
         found.append(("hands.read_only", path))
@@ -192,15 +206,15 @@ def _require_free(target: Path) -> None:
         raise UsageProblem(f"{target} exists: name another file, or replace it with --force")
 
 
-def _places(options: Options) -> tuple[GitRepository, StateDirectory]:
+def _open_places(options: Options) -> tuple[GitRepository, StateDirectory]:
     repository = open_repository(options.repository)
     configured = load_config(None, {"state": options.flags.get("state", {})}).config.state.dir
     return repository, open_state_directory(repository, configured)
 
 
 @contextmanager
-def _scratch(state: StateDirectory) -> Iterator[Path]:
+def _open_scratch(state: StateDirectory) -> Iterator[Path]:
     with open_session(state.path) as session:
-        place = session / "moving"
-        place.mkdir()
-        yield place
+        folder = session / "moving"
+        folder.mkdir()
+        yield folder

@@ -1,4 +1,4 @@
-"""`init`: the files that a repository needs to be worked on, written once and yours from then on."""
+"""`init`: write the files that a repository needs to be worked on, once; they are yours from then on."""
 
 import json
 from dataclasses import dataclass
@@ -32,8 +32,9 @@ _BUDGET_USD = "10"
 
 @dataclass(frozen=True)
 class ProjectFileRequest:
-    """What the user asked for: the project's file, or with `forge` a workflow, of which each job may work `limit_s`
-    seconds; `package` is what its jobs install (empty: as it was installed here, as far as that can be told).
+    """A request for the project's file, or with `forge` for a workflow whose jobs may work `limit_s` seconds each.
+
+    `package` is what its jobs install (empty: as it was installed here, as far as that can be told).
     """
 
     forge: ForgeKind | None = None
@@ -45,7 +46,7 @@ class ProjectFileRequest:
 
 @dataclass(frozen=True)
 class ProjectFile:
-    """The file, its text, and what a person has to know or do."""
+    """The file, its text, its findings, and what a person has to do."""
 
     file: Path
     text: str
@@ -54,7 +55,7 @@ class ProjectFile:
     to_do: tuple[str, ...] = ()
 
     def as_object(self) -> dict[str, Any]:
-        """For --json."""
+        """Return the object for --json."""
         return {
             "schema": "orchestrate.initial/1",
             "file": str(self.file),
@@ -65,46 +66,54 @@ class ProjectFile:
         }
 
 
-async def write_project_file(options: Options, wish: ProjectFileRequest) -> ProjectFile:
+async def write_project_file(options: Options, request: ProjectFileRequest) -> ProjectFile:
     """Write the file that is asked for.
 
     Raises:
         UsageProblem: it is no repository, the file exists and may not be lost, or it would lie elsewhere.
     """
     repository = await to_thread.run_sync(open_repository, options.repository)
-    file = repository.root / (WORKFLOW_PATHS[wish.forge] if wish.forge else PROJECT_FILE)
-    await to_thread.run_sync(_require_place, file, repository.root, wish)
-    if wish.forge is None:
+    if request.forge is None:
+        file = repository.root / PROJECT_FILE
+        await to_thread.run_sync(_require_writable, file, repository.root, request)
         findings = survey_repository(await read_project(repository))
-        told = tuple(line.strip().replace("[[verify.check]]", "[gate]") for line in findings.render_lines())
-        made = ProjectFile(file, render_project_toml(findings), not wish.is_dry, told, _NEXT)
+        lines = []
+        for line in findings.render_lines():
+            lines.append(line.strip().replace("[[verify.check]]", "[gate]"))
+        project_file = ProjectFile(file, render_project_toml(findings), not request.is_dry, tuple(lines), _NEXT)
     else:
-        around = await to_thread.run_sync(load_project_context, options)
-        made = _workflow(around, wish.forge, wish, file)
-    if not wish.is_dry:
-        await to_thread.run_sync(_write, made, wish.may_overwrite)
-    return made
+        file = repository.root / WORKFLOW_PATHS[request.forge]
+        await to_thread.run_sync(_require_writable, file, repository.root, request)
+        project = await to_thread.run_sync(load_project_context, options)
+        project_file = _build_workflow(project, request.forge, request, file)
+    if not request.is_dry:
+        await to_thread.run_sync(_write_file, project_file, request.may_overwrite)
+    return project_file
 
 
 _NEXT = ("look at it, commit it, then: orchestrate doctor",)
 
 
-def _workflow(around: ProjectContext, forge: ForgeKind, wish: ProjectFileRequest, file: Path) -> ProjectFile:
-    config, package = around.config, wish.package or find_install_spec()
+def _build_workflow(project: ProjectContext, forge: ForgeKind, request: ProjectFileRequest, file: Path) -> ProjectFile:
+    config, package = project.config, request.package or find_install_spec()
+    budget = _BUDGET_USD
     if config.budget.usd:
         budget = f"{config.budget.usd:g}"
-    else:
-        budget = _BUDGET_USD
     models = build_role_models(config)
-    decided = WorkflowValues(package=package, limit_s=wish.limit_s, budget_usd=budget, models=models)
-    to_do = [] if package else ["say in the file what pip is to install: ORCHESTRATE_PACKAGE (or --package)"]
-    if any(not one.model for one in models):
+    values = WorkflowValues(package=package, limit_s=request.limit_s, budget_usd=budget, models=models)
+    to_do = []
+    if not package:
+        to_do.append("say in the file what pip is to install: ORCHESTRATE_PACKAGE (or --package)")
+    if any(not model.model for model in models):
         to_do.append("set the variable ORCHESTRATE_MODEL of the repository, for example to anthropic/claude-sonnet-4-5")
-    to_do += [f"set the secret {name}" for name in list_secrets(models)]
-    to_do += [f"{one.model}: its provider takes its keys otherwise; add them" for one in models if _is_odd(one)]
+    for name in list_secrets(models):
+        to_do.append(f"set the secret {name}")
+    for model in models:
+        if _has_unknown_key(model):
+            to_do.append(f"{model.model}: its provider takes its keys otherwise; add them")
     if not config.gate.command:
         to_do.append("the project has no gate command, without which nothing can land: orchestrate init")
-    return ProjectFile(file, render_workflow(forge, decided), not wish.is_dry, to_do=(*to_do, *_AFTER[forge]))
+    return ProjectFile(file, render_workflow(forge, values), not request.is_dry, to_do=(*to_do, *_AFTER[forge]))
 
 
 _AFTER: dict[ForgeKind, tuple[str, ...]] = {
@@ -119,23 +128,24 @@ _AFTER: dict[ForgeKind, tuple[str, ...]] = {
 }
 
 
-def _is_odd(one: RoleModel) -> bool:
-    return bool(one.model) and not one.secrets and not one.api_base
+def _has_unknown_key(model: RoleModel) -> bool:
+    return bool(model.model) and not model.secrets and not model.api_base
 
 
 def build_role_models(config: Config) -> tuple[RoleModel, ...]:
-    """The models of the roles, as a job has to be told of them."""
-    return tuple(_role_model(name, getattr(config.roles, name)) for name in ROLES)
+    """Return the models of the roles, as a job has to know them."""
+    return tuple(_build_role_model(name, getattr(config.roles, name)) for name in ROLES)
 
 
-def _role_model(role: str, settings: ModelSettings) -> RoleModel:
-    key = settings.api_key_env or ("" if settings.api_base else get_key_variable(settings.model))
-    secrets = (key,) if key else ()
-    return RoleModel(role, settings.model, settings.api_base, settings.api_key_env, secrets)
+def _build_role_model(role: str, settings: ModelSettings) -> RoleModel:
+    key = settings.api_key_env
+    if not key and not settings.api_base:
+        key = get_key_variable(settings.model)
+    return RoleModel(role, settings.model, settings.api_base, settings.api_key_env, (key,) if key else ())
 
 
 def find_install_spec() -> str:
-    """What makes pip install the Orchestrate that runs here (PEP 610); empty where another machine could not."""
+    """Return the pip requirement of this Orchestrate (PEP 610); empty if another machine could not install it."""
     try:
         installed = distribution("orchestrate")
     except PackageNotFoundError:
@@ -143,27 +153,27 @@ def find_install_spec() -> str:
     origin = installed.read_text("direct_url.json")
     if origin is None:
         return f"orchestrate=={installed.version}"
-    said = json.loads(origin)
-    vcs = said.get("vcs_info", {})
-    is_pinned = vcs.get("vcs") and vcs.get("commit_id") and "://" in said["url"] and "@" not in said["url"]
-    is_remote = is_pinned and not said["url"].startswith("file:")
+    url_record = json.loads(origin)
+    vcs = url_record.get("vcs_info", {})
+    is_pinned = vcs.get("vcs") and vcs.get("commit_id") and "://" in url_record["url"] and "@" not in url_record["url"]
+    is_remote = is_pinned and not url_record["url"].startswith("file:")
     if is_remote:
-        return f"{vcs['vcs']}+{said['url']}@{vcs['commit_id']}"
+        return f"{vcs['vcs']}+{url_record['url']}@{vcs['commit_id']}"
     return ""
 
 
-def _require_place(file: Path, root: Path, wish: ProjectFileRequest) -> None:
-    """Nothing is lost, and nothing is written through a link to somewhere else."""
-    if file.exists() and not (wish.may_overwrite or wish.is_dry):
+def _require_writable(file: Path, root: Path, request: ProjectFileRequest) -> None:
+    """Refuse to overwrite a file unasked, and to write through a link to somewhere else."""
+    if file.exists() and not (request.may_overwrite or request.is_dry):
         raise UsageProblem(f"{file} exists already: look at it with --dry-run, or say --force to lose it")
     if not file.resolve().is_relative_to(root.resolve()) or file.is_symlink():
         raise UsageProblem(f"{file} leads out of the repository by a symbolic link; remove the link first")
 
 
-def _write(made: ProjectFile, may_overwrite: bool) -> None:
-    made.file.parent.mkdir(parents=True, exist_ok=True)
+def _write_file(project_file: ProjectFile, may_overwrite: bool) -> None:
+    project_file.file.parent.mkdir(parents=True, exist_ok=True)
     try:
-        with made.file.open("w" if may_overwrite else "x", encoding="utf-8") as file:
-            file.write(made.text)
+        with project_file.file.open("w" if may_overwrite else "x", encoding="utf-8") as file:
+            file.write(project_file.text)
     except FileExistsError:
-        raise UsageProblem(f"{made.file} exists already: say --force to lose it") from None
+        raise UsageProblem(f"{project_file.file} exists already: say --force to lose it") from None

@@ -1,4 +1,4 @@
-"""The text of a project's `orchestrate.toml`, from what the repository tells of itself."""
+"""Render a project's `orchestrate.toml` from what the repository shows."""
 
 import shlex
 
@@ -18,33 +18,39 @@ _NO_COMMAND = """# The command of your tests was not found: write it here. Witho
 
 
 def render_project_toml(findings: Findings) -> str:
-    """The file: the gate, and in comments what else was found."""
-    parts = [_HEAD.format(user=_place()), "\n".join(_found(findings)), "[gate]\n" + _gate(findings.command)]
-    return "\n".join([*parts, _env(findings)])
+    """Return the text of the file: the gate, and in comments what else was found."""
+    parts = [
+        _HEAD.format(user=_get_user_file()),
+        "\n".join(_render_findings(findings)),
+        "[gate]\n" + _render_gate(findings.command),
+    ]
+    return "\n".join([*parts, _render_env(findings)])
 
 
-def _place() -> str:
+def _get_user_file() -> str:
     return str(get_user_config_path({"HOME": "~"}))
 
 
-def _found(findings: Findings) -> list[str]:
-    told = [("sources", findings.sources), ("tests", findings.tests), ("not ours", findings.exclude)]
-    lines = [f"# {name}: {_comment(', '.join(globs))}" for name, globs in told if globs]
+def _render_findings(findings: Findings) -> list[str]:
+    findings_by_name = [("sources", findings.sources), ("tests", findings.tests), ("not ours", findings.exclude)]
+    lines = []
+    for name, globs in findings_by_name:
+        if globs:
+            lines.append(f"# {name}: {_escape_comment(', '.join(globs))}")
     if lines:
         return [*lines, ""]
     return []
 
 
-def _gate(command: TestCommand | None) -> str:
+def _render_gate(command: TestCommand | None) -> str:
     if command is None:
         return f"{_NO_COMMAND}\n"
-    if "{tests}" in command.run:
-        run = " ".join(command.run.replace("{tests}", command.all).split())
-    else:
-        run = command.run
-    notes = [f"# {_comment(note)}" for note in command.notes]
+    run = command.run
+    if "{tests}" in run:
+        run = " ".join(run.replace("{tests}", command.all).split())
+    notes = [f"# {_escape_comment(note)}" for note in command.notes]
     lines = [
-        f"# found in: {_comment(command.source_file)}",
+        f"# found in: {_escape_comment(command.source_file)}",
         *notes,
         f"command = {format_toml_text(run)}",
         f"report = {format_toml_text(command.report)}",
@@ -52,8 +58,8 @@ def _gate(command: TestCommand | None) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _env(findings: Findings) -> str:
-    """Where the tests find what they need: lent by the checkout, or installed."""
+def _render_env(findings: Findings) -> str:
+    """Return a comment on where the tests find what they need: lent by the checkout, or installed."""
     if findings.environments:
         names = ", ".join(map(shlex.quote, findings.environments))
         return f"# [env]\n# {names} of the checkout: lent to every workspace, read-only, unless deps say otherwise.\n"
@@ -66,5 +72,8 @@ def _env(findings: Findings) -> str:
     return ""
 
 
-def _comment(text: str) -> str:
-    return "".join(letter if letter.isprintable() else "?" for letter in text)
+def _escape_comment(text: str) -> str:
+    letters = []
+    for letter in text:
+        letters.append(letter if letter.isprintable() else "?")
+    return "".join(letters)

@@ -1,4 +1,4 @@
-"""`migrate init`: a recipe for a repository, from what the repository tells of itself."""
+"""`migrate init`: write a recipe for a repository, from what its files show."""
 
 import re
 from collections.abc import Iterator
@@ -28,7 +28,7 @@ _LONGEST_ID = 40
 
 @dataclass(frozen=True)
 class RecipeRequest:
-    """What the user asked for: the name of a template, a change in words, a pattern for its sites."""
+    """A request for a recipe: the name of a template, a change in words, a pattern for its sites."""
 
     template: str = ""
     goal: str = ""
@@ -36,13 +36,17 @@ class RecipeRequest:
 
     @property
     def template_name(self) -> str:
-        """The template that is meant."""
-        return self.template or (NATURAL_LANGUAGE_TEMPLATE if self.goal else COMMAND_TEMPLATE)
+        """The name of the template that the request means."""
+        if self.template:
+            return self.template
+        if self.goal:
+            return NATURAL_LANGUAGE_TEMPLATE
+        return COMMAND_TEMPLATE
 
 
 @dataclass(frozen=True)
 class WrittenRecipe:
-    """The recipe that was written, what it rests on, and what it finds."""
+    """The recipe that was written, the findings it rests on, and what it finds."""
 
     file: Path
     template: RecipeTemplate
@@ -51,7 +55,7 @@ class WrittenRecipe:
     counted: str
 
     def as_object(self) -> dict[str, Any]:
-        """For --json."""
+        """Return the object for --json."""
         return {
             "schema": "orchestrate.init/1",
             "file": str(self.file),
@@ -62,7 +66,7 @@ class WrittenRecipe:
         }
 
     def render_lines(self) -> Iterator[str]:
-        """For a person."""
+        """Yield the lines for a person."""
         yield f"wrote {self.file} ({self.template.name}: {self.template.summary})"
         yield from self.findings.render_lines()
         if self.tools.missing:
@@ -74,97 +78,104 @@ class WrittenRecipe:
         yield f"next: orchestrate migrate plan {self.file}, then orchestrate migrate run {self.file}"
 
 
-async def write_recipe_file(options: Options, wish: RecipeRequest, file: Path | None, overwrite: bool) -> WrittenRecipe:
+async def write_recipe_file(
+    options: Options, request: RecipeRequest, file: Path | None, overwrite: bool
+) -> WrittenRecipe:
     """Write a recipe.
 
     Args:
         options: the repository.
-        wish: what it is to be about.
+        request: what it is to be about.
         file: where; by default, named after the migration in the current directory.
         overwrite: whether a file that is there may be lost.
 
     Raises:
         UsageProblem: there is no such template, what it needs was not said, or the file exists.
     """
-    chosen = _checked(wish)
-    around = await to_thread.run_sync(load_project_context, options)
-    project = await read_project(around.repository)
-    findings = survey_repository(project, chosen.language)
-    if chosen.language and not project.list_with_suffix(*LANGUAGES[chosen.language]):
-        raise UsageProblem(f"{chosen.name} is for {chosen.language}, of which no file is committed here")
-    words = {"id": _id(wish.goal or COMMAND_TEMPLATE), "goal": wish.goal, "pattern": wish.pattern or _PATTERN}
-    draft = fill_template(chosen, findings, words, RecipeTools())
-    tools = find_tools(draft, chosen.needs, around.repository.root)
-    place = file or Path(f"{words['id'] if chosen.has_placeholder('id') else chosen.name}.toml")
-    text = fill_template(chosen, findings, words, tools)
-    await to_thread.run_sync(_write, place, text, overwrite)
-    return WrittenRecipe(place, chosen, findings, tools, await _counted(options, load_recipe(place)))
+    template = _require_template(request)
+    project = await to_thread.run_sync(load_project_context, options)
+    files = await read_project(project.repository)
+    findings = survey_repository(files, template.language)
+    if template.language and not files.list_with_suffix(*LANGUAGES[template.language]):
+        raise UsageProblem(f"{template.name} is for {template.language}, of which no file is committed here")
+    values = {
+        "id": _build_id(request.goal or COMMAND_TEMPLATE),
+        "goal": request.goal,
+        "pattern": request.pattern or _PATTERN,
+    }
+    draft = fill_template(template, findings, values, RecipeTools())
+    tools = find_tools(draft, template.needs, project.repository.root)
+    name = template.name
+    if template.has_placeholder("id"):
+        name = values["id"]
+    target = file or Path(f"{name}.toml")
+    text = fill_template(template, findings, values, tools)
+    await to_thread.run_sync(_write_text, target, text, overwrite)
+    return WrittenRecipe(target, template, findings, tools, await _describe_scope(options, load_recipe(target)))
 
 
-def _checked(wish: RecipeRequest) -> RecipeTemplate:
-    """The template, if the wish fits it."""
-    chosen = load_template(wish.template_name)
-    for word, given in (("goal", wish.goal), ("pattern", wish.pattern)):
+def _require_template(request: RecipeRequest) -> RecipeTemplate:
+    """Return the template, if the request fits it."""
+    template = load_template(request.template_name)
+    for word, given in (("goal", request.goal), ("pattern", request.pattern)):
         if not given.isprintable() and any(0xD800 <= ord(letter) <= 0xDFFF for letter in given):
             raise UsageProblem(f"--{word} is not UTF-8")
-        if given and not chosen.has_placeholder(word):
-            raise UsageProblem(f"the recipe {chosen.name} takes no --{word}; leave it out, or do not say --from")
-    if chosen.has_placeholder("goal") and not (wish.goal and wish.pattern):
+        if given and not template.has_placeholder(word):
+            raise UsageProblem(f"the recipe {template.name} takes no --{word}; leave it out, or do not say --from")
+    if template.has_placeholder("goal") and not (request.goal and request.pattern):
         raise UsageProblem(
-            f"{chosen.name} needs --goal TEXT, what is to be changed, and --pattern REGEX, which finds where"
+            f"{template.name} needs --goal TEXT, what is to be changed, and --pattern REGEX, which finds where"
         )
     try:
-        re.compile(wish.pattern)
+        re.compile(request.pattern)
     except re.error as error:
-        raise UsageProblem(f"--pattern {wish.pattern!r} is no regular expression: {error}") from error
-    return chosen
+        raise UsageProblem(f"--pattern {request.pattern!r} is no regular expression: {error}") from error
+    return template
 
 
-def _id(text: str) -> str:
-    """A name for a migration made of the first words of a text."""
-    words = re.findall(r"[a-z0-9]+", text.lower())
+def _build_id(text: str) -> str:
+    """Return a name for a migration made of the first words of a text."""
     name = ""
-    for word in words:
+    for word in re.findall(r"[a-z0-9]+", text.lower()):
         if len(name) + len(word) >= _LONGEST_ID:
             break
-        name = f"{name}-{word}" if name else word
+        name = f"{name}-{word}".lstrip("-")
     return name or "change"
 
 
 async def read_project(repository: GitRepository) -> RepositoryFiles:
-    """What the current commit of a repository tells of itself."""
-    entries = []
+    """Return the files of a repository's current commit, with the text of its configuration files."""
+    paths, config_files = [], {}
     for entry in await list_tree(repository.git, repository.read_head_commit()):
-        if entry.kind == "blob":
-            entries.append(entry)
-    speaking = {}
-    for entry in entries:
+        if entry.kind != "blob":
+            continue
+        paths.append(entry.path)
         if entry.path in CONFIG_FILES:
-            speaking[entry.path] = entry.oid
-    contents = await read_blobs(repository.git, list(speaking.values()))
+            config_files[entry.path] = entry.oid
+    contents = await read_blobs(repository.git, list(config_files.values()))
     texts = {}
-    for path, oid in speaking.items():
+    for path, oid in config_files.items():
         texts[path] = contents[oid].decode("utf-8", "replace")
-    return RepositoryFiles(
-        tuple(entry.path for entry in entries), texts, repository.root, repository.read_branch() or ""
-    )
+    return RepositoryFiles(tuple(paths), texts, repository.root, repository.read_branch() or "")
 
 
-def _write(place: Path, text: str, overwrite: bool) -> None:
+def _write_text(target: Path, text: str, overwrite: bool) -> None:
     try:
-        with place.open("w" if overwrite else "x", encoding="utf-8") as file:
+        with target.open("w" if overwrite else "x", encoding="utf-8") as file:
             file.write(text)
     except FileExistsError:
-        raise UsageProblem(f"{place} exists already: name another FILE, or say --force to lose it") from None
+        raise UsageProblem(f"{target} exists already: name another FILE, or say --force to lose it") from None
 
 
-async def _counted(options: Options, recipe: Recipe) -> str:
-    """What the recipe has in scope, as far as that can be counted without running a command."""
+async def _describe_scope(options: Options, recipe: Recipe) -> str:
+    """Return a line on what is in scope, as far as it can be counted without running a command."""
     if any(site.engine != "regex" for site in recipe.scope.site):
         return "its sites are counted by orchestrate migrate plan"
     try:
         found = await build_inventory(options, recipe)
     except OrchestrateError as problem:
         return f"as it stands it finds nothing: {problem}"
-    sites = f", {found.sites} sites in {sum(file.sites > 0 for file in found.files)} of them"
-    return f"{len(found.files)} files in scope{sites if recipe.scope.site else ''}"
+    text = f"{len(found.files)} files in scope"
+    if recipe.scope.site:
+        text += f", {found.sites} sites in {sum(file.sites > 0 for file in found.files)} of them"
+    return text

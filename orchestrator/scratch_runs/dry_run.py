@@ -1,4 +1,4 @@
-"""`migrate run --dry-run`: a migration as far as its first queue, in a scratch directory that is removed."""
+"""`migrate run --dry-run`: carry a migration to its first queue, in a scratch directory that is removed."""
 
 import os
 from dataclasses import dataclass, replace
@@ -32,15 +32,15 @@ _LEFT_OUT = {"hooks", "notify"}
 
 @dataclass(frozen=True)
 class DryRunOptions:
-    """What is asked for; with `verify` the gate is run as well, with `diff` the report has the unified diff."""
+    """The options of a dry run: with `verify` the gate is run, with `diff` the report has the unified diff."""
 
-    asked: WorkFilter = EVERYTHING
+    work_filter: WorkFilter = EVERYTHING
     verify: bool = False
     diff: bool = False
 
 
 async def dry_run_recipe(
-    options: Options, recipe: Recipe, wishes: DryRunOptions, watcher: RunWatcher | None = None
+    options: Options, recipe: Recipe, dry_run_options: DryRunOptions, watcher: RunWatcher | None = None
 ) -> dict[str, Any]:
     """Try a recipe, and report: `orchestrate.dry-run/1`.
 
@@ -48,31 +48,36 @@ async def dry_run_recipe(
     they are known. What `[env]` installs is kept in the state directory, as for every run.
 
     Raises:
-        OrchestrateError: as `begin_migration` does, or it had to stop.
+        OrchestrateError: as `create_migration_run` does, or it had to stop.
     """
-    around = await to_thread.run_sync(load_project_context, options)
-    base = await resolve_base(around.repository.git, recipe, around.repository.read_head_commit())
-    with create_scratch_directory(around.repository, around.state, keep=False) as place:
-        run = await _begun(_inside(around, place), around, wishes.asked.apply_sample(recipe), base, wishes.asked)
-        async with open_run(run, watcher, RunOverrides(deps=around.state.path / DEPS_DIRECTORY)) as context:
-            get_process_cache(context).earlier_runs = around.state.list_runs()
+    project = await to_thread.run_sync(load_project_context, options)
+    base = await resolve_base(project.repository.git, recipe, project.repository.read_head_commit())
+    work_filter = dry_run_options.work_filter
+    with create_scratch_directory(project.repository, project.state, keep=False) as scratch:
+        scratch_project, sampled = _move_to_scratch(project, scratch), work_filter.apply_sample(recipe)
+        run = await _create_run(scratch_project, project, sampled, base, work_filter)
+        async with open_run(run, watcher, RunOverrides(deps=project.state.path / DEPS_DIRECTORY)) as context:
+            get_process_cache(context).earlier_runs = project.state.list_runs()
             slots = context.config.hands.slots or len(os.sched_getaffinity(0))
-            only_sample = bool(wishes.asked.sample)
-            tried = await DryRunner(context, slots, only_sample=only_sample, verify=wishes.verify).run_to_queue()
-            return await build_dry_run_report(place.repository.git, context.state, tried, wants_diff=wishes.diff)
+            only_sample = bool(work_filter.sample)
+            runner = DryRunner(context, slots, only_sample=only_sample, verify=dry_run_options.verify)
+            outcome = await runner.run_to_queue()
+            return await build_dry_run_report(
+                scratch.repository.git, context.state, outcome, wants_diff=dry_run_options.diff
+            )
 
 
-def _inside(around: ProjectContext, place: ScratchDirectory) -> ProjectContext:
-    """The same in the scratch directory, with settings that reach nobody outside."""
-    settings = around.config.model_dump(mode="json", by_alias=True, exclude=_LEFT_OUT)
+def _move_to_scratch(project: ProjectContext, scratch: ScratchDirectory) -> ProjectContext:
+    """Return the project in the scratch directory, with settings that reach nobody outside."""
+    settings = project.config.model_dump(mode="json", by_alias=True, exclude=_LEFT_OUT)
     config = Config.model_validate(merge_settings(settings, _ALONE))
-    return ProjectContext(place.repository, replace(around.loaded, config=config), place.state)
+    return ProjectContext(scratch.repository, replace(project.loaded, config=config), scratch.state)
 
 
-async def _begun(
-    inside: ProjectContext, around: ProjectContext, recipe: Recipe, base: CommitId, asked: WorkFilter
+async def _create_run(
+    scratch_project: ProjectContext, project: ProjectContext, recipe: Recipe, base: CommitId, work_filter: WorkFilter
 ) -> RunLocation:
-    found = await discover_migration_at(inside, recipe, base, asked, around.state.path / DEPS_DIRECTORY)
-    found = (*found, *await find_previous_run_notice(around, recipe, base, found))
+    found = await discover_migration_at(scratch_project, recipe, base, work_filter, project.state.path / DEPS_DIRECTORY)
+    found = (*found, *await find_previous_run_notice(project, recipe, base, found))
     new = NewRun("migration", recipe.title, f"migrate/{recipe.migration.id}/", recipe.dump_values(), found, base)
-    return await create_new_run(inside, new, *build_world_grants(inside.config, recipe))
+    return await create_new_run(scratch_project, new, *build_world_grants(scratch_project.config, recipe))

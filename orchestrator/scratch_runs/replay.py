@@ -1,4 +1,4 @@
-"""Replaying a run from its journal: the models' replies are the recorded ones, everything else really happens again."""
+"""Replay a run from its journal: the models' replies are recorded, everything else really happens again."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -54,9 +54,9 @@ Wishes for a tier are answered as they were then, when their turn comes.
 
 
 async def replay_run(
-    options: Options, wanted: str | None, wishes: ReplayOptions, watcher: RunWatcher | None = None
+    options: Options, wanted: str | None, replay_options: ReplayOptions, watcher: RunWatcher | None = None
 ) -> ReplayReport:
-    """Do a run over as its journal tells it, in a scratch directory, and hold the two against each other.
+    """Replay a run in a scratch directory, and compare the replay with its journal.
 
     Settings are the run's as they stood last, but for what `options.flags` say now.
 
@@ -65,21 +65,23 @@ async def replay_run(
         OrchestrateError: the replay had to stop for a reason that is not in the recording.
     """
     repository = await to_thread.run_sync(open_repository, options.repository)
-    where = open_state_directory(
+    state_directory = open_state_directory(
         repository, load_config(None, {"state": options.flags.get("state", {})}).config.state.dir
     )
-    recording = await RecordedRun.from_reader(await to_thread.run_sync(JournalSessionReader, where.find_run(wanted)))
+    recording = await RecordedRun.from_reader(
+        await to_thread.run_sync(JournalSessionReader, state_directory.find_run(wanted))
+    )
     state = recording.state
     if state.started is None:
         raise UsageProblem("the run stopped before its first event: there is nothing to replay")
-    source = await wishes.load_prompts()
+    source = await replay_options.load_prompts()
     config = resolve_script_paths(build_effective_config(recording.state_without_granted_tiers, dict(options.flags)))
     await _require_base(repository.git, state)
-    with create_scratch_directory(repository, where, wishes.keep) as place:
-        async with open_reasker(wishes, config, options.flags, state) as reasker:
-            one = _Replay(recording, config, source, reasker, where.path / DEPS_DIRECTORY)
-            report = await one.execute_replay(place, watcher)
-        return report.model_copy(update={"kept": place.path if wishes.keep else None})
+    with create_scratch_directory(repository, state_directory, replay_options.keep) as scratch:
+        async with open_reasker(replay_options, config, options.flags, state) as reasker:
+            replay = _Replay(recording, config, source, reasker, state_directory.path / DEPS_DIRECTORY)
+            report = await replay.execute_replay(scratch, watcher)
+        return report.model_copy(update={"kept": scratch.path if replay_options.keep else None})
 
 
 class _Replay:
@@ -98,15 +100,15 @@ class _Replay:
         self._order = self._schedule.build_order()
         self._requests = RequestComparison(recording, self._config)
 
-    async def execute_replay(self, place: ScratchDirectory, watcher: RunWatcher | None) -> ReplayReport:
-        """Do the run over, and report.
+    async def execute_replay(self, scratch: ScratchDirectory, watcher: RunWatcher | None) -> ReplayReport:
+        """Execute the run again, and report.
 
         Raises:
             OrchestrateError: it had to stop for a reason that is not in the recording.
         """
-        run = await self._made(place)
+        run = await self._create_run(scratch)
         problem: OrchestrateError | None = None
-        async with open_run(run, watcher, self._means()) as context:
+        async with open_run(run, watcher, self._build_overrides()) as context:
             try:
                 await execute_run(context)
             except (OrchestrateError, GitError, OSError) as error:
@@ -120,58 +122,58 @@ class _Replay:
             now = context.state
         self._require_expected(problem)
         replayed = await to_thread.run_sync(JournalSessionReader, run.directory)
-        return self._report(now, replayed, problem)
+        return self._build_report(now, replayed, problem)
 
-    async def _made(self, place: ScratchDirectory) -> RunPlace:
-        """The run at its beginning, in the scratch directory and with the settings of the replay."""
+    async def _create_run(self, scratch: ScratchDirectory) -> RunPlace:
+        """Create the run in the scratch directory, with its first events and the settings of the replay."""
         settings = self._config.model_dump(mode="json", by_alias=True)
         first = []
         for event in self._recording.opening_events:
             first.append(event.model_copy(update={"settings": settings}) if isinstance(event, RunStarted) else event)
-        directory = place.state.get_run(self._recording.state.run.run)
+        directory = scratch.state.get_run(self._recording.state.run.run)
         await create_run_directory(directory, first)
-        return RunPlace(place.repository, place.state, directory)
+        return RunPlace(scratch.repository, scratch.state, directory)
 
-    def _means(self) -> RunOverrides:
+    def _build_overrides(self) -> RunOverrides:
         stops = find_stops(self._recording.events)
         if self._recording.state.run.recipe is not None:  # its steps follow one another in an order of their own
-            client = RecordedModel(self._recording.answers, self._require_recorded, self._heard)
+            client = RecordedModel(self._recording.answers, self._require_recorded_call, self._compare_request)
             journal = partial(StoppingJournal, stops=stops)
             return RunOverrides(
                 client=client,
                 open_journal=journal,
                 prompts=self._source,
-                wrap_forge=self._recorded_forge,
+                wrap_forge=self._wrap_forge,
                 deps=self._deps,
             )
         return RunOverrides(
-            client=RecordedModel(self._recording.answers, self._answer_turn, self._heard),
+            client=RecordedModel(self._recording.answers, self._wait_for_turn, self._compare_request),
             pace=RecordedActionOrder(self._order, self._schedule.rounds),
             open_journal=partial(OrderedJournal, stops=stops, order=self._order, answers=self._recording.tier_answers),
             prompts=self._source,
-            wrap_forge=self._recorded_forge,
+            wrap_forge=self._wrap_forge,
             deps=self._deps,
         )
 
-    def _recorded_forge(self, forge: Forge) -> Forge:
+    def _wrap_forge(self, forge: Forge) -> Forge:
         return RecordedForge(forge, self._recording.events)
 
-    async def _require_recorded(self, place: CallPosition) -> None:
-        """Where a migration asks what it was never asked before, the replay cannot go on."""
-        if place not in self._recording.answers:
-            raise ReplayStopped(None, [milestones.name_reply(*place)])
+    async def _require_recorded_call(self, position: CallPosition) -> None:
+        """Stop the replay if a migration makes a call that is not in the recording."""
+        if position not in self._recording.answers:
+            raise ReplayStopped(None, [milestones.name_reply(*position)])
 
-    async def _answer_turn(self, place: CallPosition) -> None:
-        await self._order.wait_for_turn(milestones.name_reply(*place))
+    async def _wait_for_turn(self, position: CallPosition) -> None:
+        await self._order.wait_for_turn(milestones.name_reply(*position))
 
-    async def _heard(self, request: Request) -> None:
+    async def _compare_request(self, request: Request) -> None:
         await self._requests.compare_request(request)
         call = self._recording.calls.get((request.session, request.turn))
         if self._reasker and call:
             await self._reasker.repeat_call(request, await self._requests.find_recorded_messages(request), call)
 
     def _require_expected(self, problem: OrchestrateError | None) -> None:
-        """A replay may stop where the order cannot be kept, or where the recorded run stopped as well."""
+        """Raise a problem, unless the order could not be kept or the recorded run stopped by it as well."""
         if problem is not None and not isinstance(problem, ReplayStopped) and not self._is_recorded(problem):
             raise problem
 
@@ -179,39 +181,41 @@ class _Replay:
         paused = self._recording.state.paused
         return paused is not None and normalize_text(paused.reason) == normalize_text(str(problem))
 
-    def _report(self, now: RunState, replayed: JournalSessionReader, problem: OrchestrateError | None) -> ReplayReport:
-        then = self._recording.state
+    def _build_report(
+        self, now: RunState, replayed: JournalSessionReader, problem: OrchestrateError | None
+    ) -> ReplayReport:
+        recorded = self._recording.state
         divergences = [
             *self._requests.divergences,
-            *self._stop(problem),
-            *find_fact_divergences(then, self._recording.events, now, replayed.events),
+            *self._find_stop_divergence(problem),
+            *find_fact_divergences(recorded, self._recording.events, now, replayed.events),
         ]
         counts = (self._requests.same_bytes, self._requests.same_steadied)
         return build_report(
-            then,
+            recorded,
             now,
             divergences,
             counts,
             prompts=tuple(sorted(self._source.replaced)),
-            asking=self._asked(),
+            asking=self._build_repeated_role(),
         )
 
-    def _stop(self, problem: OrchestrateError | None) -> Iterator[Divergence]:
-        """Where the recorded order could not be kept. A recording that was cut off ends without a divergence."""
+    def _find_stop_divergence(self, problem: OrchestrateError | None) -> Iterator[Divergence]:
+        """Yield a divergence if the recorded order could not be kept, unless the recording was cut off."""
         if not isinstance(problem, ReplayStopped):
             return
-        asked = ", ".join(problem.out_of_order) or "nothing"
+        names = ", ".join(problem.out_of_order) or "nothing"
         if problem.missing is not None:
             seq = self._schedule.seq_by_name[problem.missing]
-            yield Divergence(seq=seq, what=f"the recording goes on with {problem.missing}, the replay with {asked}")
+            yield Divergence(seq=seq, what=f"the recording goes on with {problem.missing}, the replay with {names}")
         elif self._recording.state.ended:
             seq = self._recording.events[-1].seq
-            yield Divergence(seq=seq, what=f"the recorded run ends here, the replay goes on with {asked}")
+            yield Divergence(seq=seq, what=f"the recorded run ends here, the replay goes on with {names}")
 
-    def _asked(self) -> RepeatedRole | None:
+    def _build_repeated_role(self) -> RepeatedRole | None:
         if self._reasker is None:
             return None
-        calls = tuple(sorted(self._reasker.results, key=lambda one: one.seq))
+        calls = tuple(sorted(self._reasker.results, key=lambda call: call.seq))
         models = tuple(dict.fromkeys(call.model for call in calls))
         return RepeatedRole(role=self._reasker.role, models=models, calls=calls, spent=self._reasker.spent)
 

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.sandbox
 async def test_what_was_not_asked_for_is_left_out_with_the_reason_and_can_be_had_later(tmp_path: Path) -> None:
     run = Migrated(words(tmp_path / "repo", {"a/1.txt": "old", "a/2.txt": "old", "b/1.txt": "old", "b/2.txt": "none"}))
     given = recipe({"run": SED}, sample={"files": 3})
-    run.ended = await run_migration(run.options(), given, asked=WorkFilter(("b/**", "a/2.txt"), sample=1))
+    run.ended = await run_migration(run.options(), given, work_filter=WorkFilter(("b/**", "a/2.txt"), sample=1))
     assert run.statuses() == {
         "a/1.txt": "skipped",
         "a/2.txt": "merged",

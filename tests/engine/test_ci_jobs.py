@@ -72,7 +72,7 @@ async def worked(options: Options, wish: JobRequest, when: When | None = None) -
 async def ended(job: CiJob, place: RunLocation, run: RunExit) -> None:
     """What a job does last."""
     await save_run_state(
-        job, place, build_job_result(run.state, place.directory.journal, job.ticket, job.until_s), "# Summary\n"
+        job, place, build_job_result(run.state, place.directory.journal, job.lease, job.until_s), "# Summary\n"
     )
 
 
@@ -81,7 +81,7 @@ async def test_a_job_ends_what_another_one_began_and_its_own_settings_hold(machi
     job, place, run = await worked(options, replace(WISH, limit_s=0.001))
     assert (
         run.exit_code,
-        build_job_result(run.state, place.directory.journal, job.ticket, job.until_s).is_resumable,
+        build_job_result(run.state, place.directory.journal, job.lease, job.until_s).is_resumable,
     ) == (
         5,
         True,
@@ -89,14 +89,14 @@ async def test_a_job_ends_what_another_one_began_and_its_own_settings_hold(machi
     await ended(job, place, run)
     later = machines.options("second", run={"max_workers": 3}, notify={"quiet_s": 7.0})
     job, place, run = await worked(later, replace(WISH, goal="", limit_s=600))
-    assert (run.exit_code, job.ticket.hop) == (0, 2)
+    assert (run.exit_code, job.lease.hop) == (0, 2)
     config = build_effective_config(run.state)
     assert (config.run.max_workers, config.notify.quiet_s, config.pr.push) == (3, 7.0, "origin")
     assert config.run.time_limit_s == job.until_s and 600 < (job.until_s or 0) < 700
     await ended(job, place, run)
     assert tree_at(machines.remote, run.state.run.branch) == tree_at(later.repository, run.state.run.branch)
     job, place, run = await worked(machines.options("third"), WISH)
-    assert (run.exit_code, run.state.ended is not None, job.ticket.is_ended) == (0, True, True)
+    assert (run.exit_code, run.state.ended is not None, job.lease.is_ended) == (0, True, True)
 
 
 async def test_a_clone_without_history_gets_what_the_run_rests_on(machines: Machines) -> None:
@@ -120,7 +120,7 @@ async def test_while_one_job_works_another_of_its_key_is_refused_and_afterwards_
     with pytest.raises(RunLocked):
         await claim_key(machines.options("second"), replace(WISH, is_anew=True))
     await release_key(job)
-    assert (await claim_key(machines.options("second"), WISH)).ticket.hop == 1
+    assert (await claim_key(machines.options("second"), WISH)).lease.hop == 1
 
 
 async def test_a_job_that_was_thought_dead_does_no_harm_when_it_wakes(machines: Machines) -> None:
@@ -158,7 +158,7 @@ async def test_another_goal_under_a_key_is_refused_unless_it_is_to_begin_anew(ma
     await release_key(job)
     job = await claim_key(machines.options("second"), replace(other, is_anew=True))
     there, state = await start_or_resume_run(job)
-    assert (state.run.goal, there.directory.run != place.directory.run, job.ticket.hop) == ("make it worse", True, 1)
+    assert (state.run.goal, there.directory.run != place.directory.run, job.lease.hop) == ("make it worse", True, 1)
 
 
 async def test_a_job_that_was_to_begin_anew_and_could_not_leaves_the_key_its_run(machines: Machines) -> None:
@@ -203,7 +203,7 @@ async def test_a_job_that_reaches_nothing_hands_over_to_one_that_delivers(machin
     await receive_handover(machines.options("again"), "origin", directory)
     assert git(machines.remote, "for-each-ref") == refs
     job, _, run = await worked(machines.options("next"), WISH)
-    assert (job.ticket.hop, run.state.ended is not None) == (2, True)
+    assert (job.lease.hop, run.state.ended is not None) == (2, True)
 
 
 async def test_what_was_handed_over_is_not_delivered_over_another_jobs_state(
@@ -231,7 +231,7 @@ async def test_settings_that_came_with_a_run_are_not_the_next_jobs(machines: Mac
     job = await claim_key(machines.options("first", hooks=hook), WISH)
     place, _ = await start_or_resume_run(job)
     await save_run_state(
-        job, place, build_job_result(read_state(place.directory.journal), place.directory.journal, job.ticket, None)
+        job, place, build_job_result(read_state(place.directory.journal), place.directory.journal, job.lease, None)
     )
     job, _, run = await worked(machines.options("second"), WISH)
     assert (run.exit_code, build_effective_config(run.state).hooks) == (0, ())

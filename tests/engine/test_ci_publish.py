@@ -65,7 +65,7 @@ class Yard:
         )
         place, _ = await start_or_resume_run(job)
         ended = await work_on_run(place)
-        end = build_job_result(ended.state, place.directory.journal, job.ticket, job.until_s)
+        end = build_job_result(ended.state, place.directory.journal, job.lease, job.until_s)
         await save_run_state(job, place, end, "# Summary\n")
         return ended.state.run.branch
 
@@ -270,7 +270,7 @@ async def test_what_a_run_asks_is_answered_from_the_refs_of_a_clone_before_the_n
     place, _ = await start_or_resume_run(job)
     ended = await work_on_run(place)
     await save_run_state(
-        job, place, build_job_result(ended.state, place.directory.journal, job.ticket, job.until_s), "# Summary\n"
+        job, place, build_job_result(ended.state, place.directory.journal, job.lease, job.until_s), "# Summary\n"
     )
     assert (await publish_run(yard.publishing(), PublishRequest(yard.handover))).exit_code == 0
     assert len(yard.forge.hosted.pulls) == 1

@@ -195,7 +195,7 @@ async def test_what_an_import_left_that_was_killed_goes_after_a_day(place: Place
     assert not left.path.exists()
 
 
-STEPS = ("_move_aside:before", "_move_aside:after", "delete_refs:after", "_remove:before")
+STEPS = ("_move_aside:before", "_move_aside:after", "delete_refs:after", "_remove_path:before")
 
 
 @pytest.mark.parametrize("step", STEPS)

@@ -270,7 +270,7 @@ def test_a_terminal_that_lacks_a_character_ends_no_command(tmp_path: Path, encod
     run = tmp_path / "state" / "runs" / "20260101-000000-0000"
     write(run, [Noticed(level="info", text="naïve 漢字 ✓"), Noticed(level="info", text="the end")])
     program = f"import sys; from orchestrator.cli.main import main; main({['--help']!r})"
-    shown = f"from orchestrator.cli.main import _have_standard_streams as open_; open_(); print({'漢字 end'!r})"
+    shown = f"from orchestrator.cli.main import _replace_closed_streams as open_; open_(); print({'漢字 end'!r})"
     for source in (program, shown):
         words = [sys.executable, "-X", "utf8=0", "-c", source]
         env = environment(tmp_path, PYTHONIOENCODING=encoding)

@@ -31,7 +31,7 @@ def answer_command(words: tuple[str, ...], key: str, reason: str, **given: Any) 
     if verb not in {"approve", "deny"} or len(rest) > 1:
         raise click.UsageError("say approve or deny, and at most one ITEM")
     flags = {"state": {"dir": given["state"]}} if given["state"] else {}
-    place, state = anyio.run(import_run_of_key, Options(given["repo"], flags), key)
+    location, state = anyio.run(import_run_of_key, Options(given["repo"], flags), key)
     item = select_waiting_item(state, rest[0] if rest else "")
     answer = Approve(item=item, reason=reason) if verb == "approve" else Deny(item=item, reason=reason)
-    deliver_command(place, state, answer, wake=False, as_json=given["as_json"])
+    deliver_command(location, state, answer, wake=False, as_json=given["as_json"])

@@ -35,7 +35,7 @@ def event_command(goal_file: Path | None, time_limit: float, budget_usd: str, as
     """
     usual = JobDefaults(int(time_limit), budget_usd, os.environ.get("GOAL_OF_SCHEDULE", ""))
     job = os.environ.get("GITHUB_RUN_ID", "0")
-    order = parse_event(os.environ.get("GITHUB_EVENT_NAME", ""), _payload(), job, usual)
+    order = parse_event(os.environ.get("GITHUB_EVENT_NAME", ""), _read_payload(), job, usual)
     if goal_file:
         goal_file.write_text(order.goal, encoding="utf-8")
     is_again = os.environ.get("GITHUB_RUN_ATTEMPT", "1") != "1"
@@ -44,24 +44,24 @@ def event_command(goal_file: Path | None, time_limit: float, budget_usd: str, as
     if as_json:
         print_object({"schema": "orchestrate.ci-event/1", "goal": order.goal, **outputs})
     else:
-        print_lines(_lines(order))
+        print_lines(_render_order(order))
 
 
-def _payload() -> dict[str, Any]:
-    place = os.environ.get("GITHUB_EVENT_PATH", "")
-    if not place:
+def _read_payload() -> dict[str, Any]:
+    path = os.environ.get("GITHUB_EVENT_PATH", "")
+    if not path:
         raise EnvironmentProblem("there is no event: $GITHUB_EVENT_PATH is not set, as GitHub sets it for its jobs")
     try:
-        found = decode_json(Path(place).read_bytes())
+        found = decode_json(Path(path).read_bytes())
     except (OSError, ValueError) as error:
-        raise EnvironmentProblem(f"{place} cannot be read as an event: {error}") from error
+        raise EnvironmentProblem(f"{path} cannot be read as an event: {error}") from error
     if isinstance(found, dict):
         return found
     return {}
 
 
-def _lines(order: JobOrder) -> list[str]:
-    """Lines for a log in which GitHub takes `::` at the beginning of one, and `##[` anywhere, for a command."""
+def _render_order(order: JobOrder) -> list[str]:
+    """Return lines for a log in which GitHub takes `::` at the beginning, and `##[` anywhere, for a command."""
     goal = to_one_line(order.goal, _GOAL_CHARS).replace("##[", "## [")
-    what = order.answer or (f"goal: {goal}" if goal else f"go on with {order.run or order.key}")
-    return [what, f"key {order.key or '(that of the run)'}, {order.time_limit_s} s"]
+    subject = order.answer or (f"goal: {goal}" if goal else f"go on with {order.run or order.key}")
+    return [subject, f"key {order.key or '(that of the run)'}, {order.time_limit_s} s"]

@@ -1,4 +1,4 @@
-"""One job of a CI system from its beginning to its end, and what it tells."""
+"""Run one job of a CI system from its beginning to its end, and print its result."""
 
 import os
 import signal
@@ -33,100 +33,102 @@ from worktrees.errors import GitError
 
 _TRIES_S = (0.0, 5.0, 20.0)
 _STOPPING_S = 60.0
-_OURS = (OrchestrateError, GitError, OSError)
+_HANDLED_ERRORS = (OrchestrateError, GitError, OSError)
 
 
-def run_ci_job(options: Options, wish: JobRequest, every_s: float, as_json: bool) -> int:
-    """Do what one job does: take the key, carry the run on, leave its state, tell the CI system; gives the exit code.
+def run_ci_job(options: Options, request: JobRequest, every_s: float, as_json: bool) -> int:
+    """Take the key, carry the run on, save its state, tell the CI system; return the exit code.
 
     Raises:
         OrchestrateError: it could not begin. The CI system has been told.
     """
     try:
-        with _stopped_by_sigterm():
-            job = anyio.run(claim_key, options, wish)
-            place, state = _taken_up(job)
-        with _noting_signals() as came:
-            failed, lost = _worked(job, place, state, every_s, came)
-            end = _left(job, place, failed, lost)
+        with _raise_on_sigterm():
+            job = anyio.run(claim_key, options, request)
+            location, state = _take_run(job)
+        with _record_signals() as signals:
+            engine_error, superseded = _follow_run(job, location, state, every_s, signals)
+            end = _finish_job(job, location, engine_error, superseded)
     except BaseException as error:
-        problem = convert_to_user_error(error) if isinstance(error, _OURS) else None
+        problem = convert_to_user_error(error) if isinstance(error, _HANDLED_ERRORS) else None
         code = problem.exit_code if problem else 1
-        _tell(JobResult("not-started", code, key=wish.key, reason=str(problem or error)), as_json)
+        _report_result(JobResult("not-started", code, key=request.key, reason=str(problem or error)), as_json)
         raise
-    _tell(end, as_json)
+    _report_result(end, as_json)
     return end.exit
 
 
-def _taken_up(job: CiJob) -> tuple[RunLocation, RunState]:
-    """The run, here; if that fails, the key is free again."""
+def _take_run(job: CiJob) -> tuple[RunLocation, RunState]:
+    """Begin the run or import it; if that fails, free the key again."""
     try:
-        place, state = anyio.run(start_or_resume_run, job)
+        location, state = anyio.run(start_or_resume_run, job)
     except BaseException:
-        with suppress(*_OURS):
+        with suppress(*_HANDLED_ERRORS):
             anyio.run(release_key, job)
         raise
     print_message(
-        f"key {job.ticket.key}: job {job.ticket.hop} of at most {job.ticket.max_hops} on run {place.directory.run}"
+        f"key {job.lease.key}: job {job.lease.hop} of at most {job.lease.max_hops} on run {location.directory.run}"
     )
-    return place, state
+    return location, state
 
 
-def _worked(
-    job: CiJob, place: RunLocation, state: RunState, every_s: float, came: Sequence[int]
+def _follow_run(
+    job: CiJob, location: RunLocation, state: RunState, every_s: float, signals: Sequence[int]
 ) -> tuple[OrchestrateError | None, StateSuperseded | None]:
-    """Have an engine work on the run; what went wrong with it, and whether the key was lost meanwhile."""
-    failed: OrchestrateError | None = None
-    with StateSaver(job, place, every_s, print_message) as keeper:
+    """Have an engine work on the run; return its error, and the loss of the key if another job took it meanwhile."""
+    problem: OrchestrateError | None = None
+    with StateSaver(job, location, every_s, print_message) as saver:
         try:
-            if came:
+            if signals:
                 raise Terminated("stopped before an engine was started")
-            if needs_engine(place, state):
-                follow_engine(place, outlives_us=False)
+            if needs_engine(location, state):
+                follow_engine(location, outlives_us=False)
         except Detached:
-            _stop(place)
+            _stop_engine(location)
         except OrchestrateError as error:
-            failed = error
-    return failed, keeper.superseded
+            problem = error
+    return problem, saver.superseded
 
 
-def _stop(place: RunLocation) -> None:
-    """No engine outlives its job."""
-    send_command(place.directory, Stop(how="terminate"), by="the end of the job")
+def _stop_engine(location: RunLocation) -> None:
+    """Stop the engine, and wait for it: no engine outlives its job."""
+    send_command(location.directory, Stop(how="terminate"), by="the end of the job")
     until = time.monotonic() + _STOPPING_S
-    while has_live_engine(place.directory) and time.monotonic() < until:
+    while has_live_engine(location.directory) and time.monotonic() < until:
         time.sleep(0.1)
 
 
-def _left(job: CiJob, place: RunLocation, failed: OrchestrateError | None, lost: StateSuperseded | None) -> JobResult:
-    """How it ended, once the state is where the next job looks for it."""
-    state = read_state(place.directory.journal)
-    end = build_job_result(state, place.directory.journal, job.ticket, job.until_s)
-    if failed is not None:
-        end = replace(end, exit=failed.exit_code, is_resumable=False, reason=str(failed))
-    text = _summary(job, place, state)
-    problem = lost or _problem_of_leaving(job, place, end, text)
+def _finish_job(
+    job: CiJob, location: RunLocation, error: OrchestrateError | None, superseded: StateSuperseded | None
+) -> JobResult:
+    """Save the state for the next job, and return how this job ended."""
+    state = read_state(location.directory.journal)
+    end = build_job_result(state, location.directory.journal, job.lease, job.until_s)
+    if error is not None:
+        end = replace(end, exit=error.exit_code, is_resumable=False, reason=str(error))
+    text = _render_summary(job, location, state)
+    problem = superseded or _save_final_state(job, location, end, text)
     if problem is not None:
         end = replace(end, exit=problem.exit_code, is_resumable=False, reason=str(problem))
     print_message("")
     for line in render_summary_lines(state, ""):
         print_message(line)
-    if failed or problem or end.exit != (state.ended or state.paused or end).exit:
+    if error or problem or end.exit != (state.ended or state.paused or end).exit:
         print_message(f"error: {end.reason}")
     write_summary(os.environ, text)
     return end
 
 
-def _problem_of_leaving(job: CiJob, place: RunLocation, end: JobResult, text: str) -> OrchestrateError | None:
-    """Leave the state for the last time; what kept it from that."""
+def _save_final_state(job: CiJob, location: RunLocation, end: JobResult, text: str) -> OrchestrateError | None:
+    """Save the state for the last time, in several tries; return the error if none succeeded."""
     problem: OrchestrateError | None = None
     for pause_s in _TRIES_S:
         time.sleep(pause_s)
         try:
-            anyio.run(save_run_state, job, place, end, text)
-        except StateSuperseded as lost:
-            return lost
-        except _OURS as error:
+            anyio.run(save_run_state, job, location, end, text)
+        except StateSuperseded as superseded:
+            return superseded
+        except _HANDLED_ERRORS as error:
             problem = convert_to_user_error(error)
             if problem is None:
                 raise
@@ -136,26 +138,26 @@ def _problem_of_leaving(job: CiJob, place: RunLocation, end: JobResult, text: st
     return problem
 
 
-def _summary(job: CiJob, place: RunLocation, state: RunState) -> str:
-    """The run as Markdown, with which job of how many this was."""
-    ticket = job.ticket
-    head = f"Job {ticket.hop} of at most {ticket.max_hops} with the key `{ticket.key}`.\n\n"
-    with open_run_journal(place.directory) as store:
+def _render_summary(job: CiJob, location: RunLocation, state: RunState) -> str:
+    """Return the run as Markdown, with the number of this job."""
+    lease = job.lease
+    head = f"Job {lease.hop} of at most {lease.max_hops} with the key `{lease.key}`.\n\n"
+    with open_run_journal(location.directory) as store:
         report = collect_run_report(
-            state, place.directory.journal, store.read_kinds, TolerantBlobs(place.directory).get
+            state, location.directory.journal, store.read_kinds, TolerantBlobs(location.directory).get
         )
     return head + render_step_summary(report, MOST_BYTES - len(head.encode()))
 
 
-def _tell(end: JobResult, as_json: bool) -> None:
+def _report_result(end: JobResult, as_json: bool) -> None:
     write_outputs(os.environ, end.build_outputs())
     if as_json:
         print_object(end.to_json_object())
 
 
 @contextmanager
-def _stopped_by_sigterm() -> Iterator[None]:
-    """A SIGTERM ends what is being done; while an engine works, the one who follows it takes it instead.
+def _raise_on_sigterm() -> Iterator[None]:
+    """Turn a SIGTERM into an exception; while an engine works, its follower takes the signal instead.
 
     Raises:
         Terminated: one came.
@@ -164,26 +166,26 @@ def _stopped_by_sigterm() -> Iterator[None]:
     def raise_terminated(_number: int, _frame: FrameType | None) -> NoReturn:
         raise Terminated("stopped by SIGTERM")
 
-    with _on_signals(raise_terminated, signal.SIGTERM):
+    with _handle_signals(raise_terminated, signal.SIGTERM):
         yield
 
 
 @contextmanager
-def _noting_signals() -> Iterator[Sequence[int]]:
-    """Signals only tell that they came: leaving the state takes a moment, and whoever ends a job says so twice.
+def _record_signals() -> Iterator[Sequence[int]]:
+    """Record signals without acting on them: saving the state takes a moment, and CI systems send them twice.
 
     While an engine works, the one who follows it takes them instead.
     """
-    came: list[int] = []
-    with _on_signals(lambda number, _frame: came.append(number), signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        yield came
+    signals: list[int] = []
+    with _handle_signals(lambda number, _frame: signals.append(number), signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        yield signals
 
 
 @contextmanager
-def _on_signals(act: Callable[[int, FrameType | None], Any], *numbers: signal.Signals) -> Iterator[None]:
-    before = {number: signal.signal(number, act) for number in numbers}
+def _handle_signals(handle: Callable[[int, FrameType | None], Any], *numbers: signal.Signals) -> Iterator[None]:
+    previous_handlers = {number: signal.signal(number, handle) for number in numbers}
     try:
         yield
     finally:
-        for number, handler in before.items():
+        for number, handler in previous_handlers.items():
             signal.signal(number, handler)

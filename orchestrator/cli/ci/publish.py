@@ -40,19 +40,19 @@ def publish_command(directory: Path, **given: Any) -> None:  # noqa: ANN401
     if given["state"]:
         set_nested_value(flags, ("state", "dir"), given["state"])
     options = Options(given["repo"], flags, trust_project=given["trust_project"])
-    wish = PublishRequest(directory, given["remote"], given["issue"], given["by_push"])
-    done = anyio.run(publish_run, options, wish)
-    write_outputs(os.environ, done.build_outputs())
-    write_outputs({"GITHUB_OUTPUT": given["outputs"]}, done.build_outputs())
+    request = PublishRequest(directory, given["remote"], given["issue"], given["by_push"])
+    published = anyio.run(publish_run, options, request)
+    write_outputs(os.environ, published.build_outputs())
+    write_outputs({"GITHUB_OUTPUT": given["outputs"]}, published.build_outputs())
     if given["as_json"]:
-        print_object(done.as_object())
+        print_object(published.as_object())
     else:
-        print_lines(_lines(done))
-    exit_with(done.exit_code)
+        print_lines(_render_published(published))
+    exit_with(published.exit_code)
 
 
-def _lines(done: PublishedRun) -> list[str]:
-    end = done.end
+def _render_published(published: PublishedRun) -> list[str]:
+    end = published.end
     lines = [f"{to_one_line(end.status)} (job {end.hop} of at most {end.max_hops}): {to_one_line(end.reason)}"]
-    lines += [f"pull request: {one.url or one.ref}" for one in done.pull_requests]
+    lines += [f"pull request: {pr.url or pr.ref}" for pr in published.pull_requests]
     return [*lines, *(["the next job goes on"] if end.is_resumable else [])]

@@ -89,15 +89,15 @@ def run_command(goal: str | None, **given: Any) -> None:  # noqa: ANN401
         raise click.UsageError("name what the jobs of this run have in common with --key, such as --key issue-12")
     if given["stale_after"] < _MIN_BEATS:
         raise click.UsageError(f"--stale-after: at least {_MIN_BEATS} s, or a job that lives could seem dead")
-    exit_with(run_ci_job(_options(given), _wish(goal, given), given["save_every"], given["as_json"]))
+    exit_with(run_ci_job(_build_options(given), _build_job_request(goal, given), given["save_every"], given["as_json"]))
 
 
-def _options(given: dict[str, Any]) -> Options:
-    """The time limit is one of the job, not of the run as elsewhere."""
+def _build_options(given: dict[str, Any]) -> Options:
+    """Return the run's options without the time limit, which is this job's and not the run's as elsewhere."""
     return build_run_options(given | {"time_limit": None})
 
 
-def _wish(goal: str, given: dict[str, Any]) -> JobRequest:
+def _build_job_request(goal: str, given: dict[str, Any]) -> JobRequest:
     handover: Path | None = given["handover"]
     return JobRequest(
         holder=get_job_name(os.environ),

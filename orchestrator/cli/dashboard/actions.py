@@ -1,4 +1,4 @@
-"""What a dashboard on this machine can do: commands into the inbox, an engine started, an editor and a shell opened."""
+"""The actions of a dashboard on this machine: send commands, start an engine, open an editor or a shell."""
 
 import os
 import shlex
@@ -17,20 +17,23 @@ from orchestrator.tui.actions import DashboardActions
 
 
 def build_dashboard_actions(directory: RunDirectory, where: Sequence[str]) -> DashboardActions:
-    """The doors of a run; `where` are the options with which other verbs find it. Made before any dashboard is."""
+    """Return the actions of a run; `where` are the options with which other verbs find it.
+
+    They are made before any dashboard is.
+    """
     environ = dict(os.environ)  # Textual takes NO_COLOR out of it
     return DashboardActions(
         send_command=partial(send_command, directory),
-        wake_engine=partial(_wake, directory, where, environ),
-        open_editor=partial(_edit, environ),
-        open_shell=partial(_shell, environ),
+        wake_engine=partial(_wake_engine, directory, where, environ),
+        open_editor=partial(_open_editor, environ),
+        open_shell=partial(_open_shell, environ),
     )
 
 
-def _wake(directory: RunDirectory, where: Sequence[str], environ: Mapping[str, str]) -> None:
+def _wake_engine(directory: RunDirectory, where: Sequence[str], environ: Mapping[str, str]) -> None:
     if has_live_engine(directory):
         return
-    _run(
+    _run_program(
         # -P: nothing of the directory that we stand in is imported
         [sys.executable, "-P", "-m", "orchestrator", "resume", directory.run, "--detach", *where],
         environ,
@@ -38,25 +41,25 @@ def _wake(directory: RunDirectory, where: Sequence[str], environ: Mapping[str, s
     )
 
 
-def _edit(environ: Mapping[str, str], path: Path) -> None:
+def _open_editor(environ: Mapping[str, str], path: Path) -> None:
     editor = shlex.split(environ.get("VISUAL") or environ.get("EDITOR") or "vi")
-    _run([*editor, str(path)], environ)
+    _run_program([*editor, str(path)], environ)
 
 
-def _shell(environ: Mapping[str, str], directory: Path) -> None:
-    _run([environ.get("SHELL") or "/bin/sh"], environ, directory=directory)
+def _open_shell(environ: Mapping[str, str], directory: Path) -> None:
+    _run_program([environ.get("SHELL") or "/bin/sh"], environ, directory=directory)
 
 
-def _run(
+def _run_program(
     words: Sequence[str], environ: Mapping[str, str], directory: Path | None = None, *, in_background: bool = False
 ) -> None:
     try:
         if in_background:
             silent = subprocess.DEVNULL
-            begun = subprocess.Popen(
+            process = subprocess.Popen(
                 words, stdin=silent, stdout=silent, stderr=silent, start_new_session=True, env=environ
             )
-            Thread(target=begun.wait, daemon=True).start()  # it would stay a zombie for as long as we live
+            Thread(target=process.wait, daemon=True).start()  # it would stay a zombie for as long as we live
         else:
             subprocess.run(words, env=environ, cwd=directory, check=False)
     except OSError as error:

@@ -1,4 +1,4 @@
-"""`orchestrate watch --replay --film`: a run's recording as a picture that moves."""
+"""`orchestrate watch --replay --film`: render a run's recording as an animated picture."""
 
 import os
 from pathlib import Path
@@ -14,7 +14,7 @@ _DEFAULT_LENGTH_S = 15.0
 
 
 def write_film(directory: RunDirectory, file: Path, speed: float | None) -> None:
-    """Play a run's recording unseen, and write what would be seen.
+    """Play a run's recording off screen, and write what would be seen to a file.
 
     Args:
         directory: the run.

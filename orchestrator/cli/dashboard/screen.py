@@ -1,4 +1,4 @@
-"""Showing a run on a screen of its own: whether that can be, how it is to look, and how it is left."""
+"""Show a run on a screen of its own: check that it can be, set its looks, and leave it."""
 
 import logging
 import os
@@ -29,18 +29,21 @@ _LOOK_S = 1.0
 
 @dataclass(frozen=True)
 class ScreenOptions:
-    """What the command line says of the looks; what it does not say is as `[tui]` has it."""
+    """The looks that the command line sets; `[tui]` sets the others."""
 
     is_read_only: bool = False
     is_ascii: bool = False
     no_mouse: bool = False
     no_animations: bool = False
     speed: float | None = None
-    """How fast the run is played from its beginning; None to see it as it is."""
+    """The speed at which the run is played from its beginning; None to see it as it is."""
 
 
 def can_show_dashboard(environ: Mapping[str, str]) -> bool:
-    """Whether a dashboard can be shown: Textual reads standard input and draws on standard error, or in a browser."""
+    """Return True if a dashboard can be shown, on a terminal or in a browser.
+
+    Textual reads standard input and draws on standard error.
+    """
     if is_for_browser(environ):
         return True
     if environ.get("TERM", "dumb") == "dumb" or environ.get("CI") or environ.get("ORCHESTRATE_TUI") == "0":
@@ -49,17 +52,17 @@ def can_show_dashboard(environ: Mapping[str, str]) -> bool:
 
 
 def is_for_browser(environ: Mapping[str, str]) -> bool:
-    """Whether a server has started this process to draw for a browser."""
+    """Return True if a server has started this process to draw for a browser."""
     return environ.get("TEXTUAL_DRIVER", "").startswith("textual.drivers.web_driver:")
 
 
-def show_dashboard(directory: RunDirectory, where: Sequence[str], wishes: ScreenOptions, again: str) -> int:
-    """Show a run until somebody leaves; gives the exit code.
+def show_dashboard(directory: RunDirectory, where: Sequence[str], screen_options: ScreenOptions, again: str) -> int:
+    """Show a run until somebody leaves; return the exit code.
 
     Args:
         directory: the run.
         where: the options with which other verbs find it, from any directory.
-        wishes: how it is to look.
+        screen_options: how it is to look.
         again: the command that comes back to it.
 
     Raises:
@@ -72,22 +75,22 @@ def show_dashboard(directory: RunDirectory, where: Sequence[str], wishes: Screen
 
     relax_garbage_collector()
     settings = load_config(None).config.tui
-    doors = build_dashboard_actions(directory, where)
-    look = _look(settings.model_dump(), wishes, os.environ)
+    actions = build_dashboard_actions(directory, where)
+    dashboard_settings = _build_settings(settings.model_dump(), screen_options, os.environ)
     log_to_run(directory)
-    replay = PlaybackClock(wishes.speed) if wishes.speed is not None else None
-    app = Dashboard(RunFeed(directory, replay=replay), doors, look)
-    with _signals(app):
-        app.run(mouse=settings.mouse and not wishes.no_mouse)
+    replay = PlaybackClock(screen_options.speed) if screen_options.speed is not None else None
+    app = Dashboard(RunFeed(directory, replay=replay), actions, dashboard_settings)
+    with _handle_signals(app):
+        app.run(mouse=settings.mouse and not screen_options.no_mouse)
     if app.crash_error is not None:
         raise app.crash_error
-    if replay is None and (said := _farewell(app, has_live_engine(directory))):
-        click.echo(f"left; run {directory.run} {said}, come back with: {again}")
+    if replay is None and (farewell := _describe_farewell(app, has_live_engine(directory))):
+        click.echo(f"left; run {directory.run} {farewell}, come back with: {again}")
     return app.return_code or 0
 
 
-def _farewell(app: "Dashboard", is_at_work: bool) -> str:
-    """How a run is left that has not ended; empty if there is nothing to come back for."""
+def _describe_farewell(app: "Dashboard", is_at_work: bool) -> str:
+    """Return how a run goes on after its screen is left; empty if there is nothing to come back for."""
     state = app.view_model.state if app.view_model is not None else None
     if is_at_work:
         return "goes on"
@@ -99,7 +102,7 @@ def _farewell(app: "Dashboard", is_at_work: bool) -> str:
 
 
 def print_run_lines(directory: RunDirectory, words: str, is_read_only: bool) -> int:
-    """Tell a run in lines; gives its exit code, 0 where somebody left before its end.
+    """Print a run as lines; return its exit code, or 0 if somebody left before its end.
 
     Args:
         directory: the run.
@@ -110,31 +113,33 @@ def print_run_lines(directory: RunDirectory, words: str, is_read_only: bool) -> 
     from orchestrator.report.log.progress_lines import ProgressReporter, is_github_actions
     from orchestrator.tui.plain_follower import InputReader, RunFollower
 
-    narration = ProgressReporter(time.monotonic(), is_github=is_github_actions(os.environ))
+    reporter = ProgressReporter(time.monotonic(), is_github=is_github_actions(os.environ))
     can_type = not is_read_only and sys.stdin is not None and sys.stdin.isatty()
-    doors = build_dashboard_actions(directory, shlex.split(words)) if can_type else None
-    typed = InputReader(sys.stdin) if can_type else None
+    actions = build_dashboard_actions(directory, shlex.split(words)) if can_type else None
+    input_reader = InputReader(sys.stdin) if can_type else None
     try:
-        return RunFollower(directory, _print, narration, doors, typed, words).follow_run()
+        return RunFollower(directory, _print_line, reporter, actions, input_reader, words).follow_run()
     except KeyboardInterrupt:
         click.echo(f"left; run {directory.run} goes on", err=True)
         return 0
 
 
-def _print(text: str) -> None:
-    """A log that is read while it is written should have each line at once."""
+def _print_line(text: str) -> None:
+    """Print a line at once, for those who read a log while it is written."""
     click.echo(text)
     sys.stdout.flush()
 
 
-def _look(settings: Mapping[str, object], wishes: ScreenOptions, environ: Mapping[str, str]) -> "DashboardSettings":
+def _build_settings(
+    settings: Mapping[str, object], screen_options: ScreenOptions, environ: Mapping[str, str]
+) -> "DashboardSettings":
     from orchestrator.tui.settings import DashboardSettings
 
-    is_far = bool(environ.get("SSH_CONNECTION") or environ.get("CI"))
+    is_remote = bool(environ.get("SSH_CONNECTION") or environ.get("CI"))
     return DashboardSettings(
-        is_read_only=wishes.is_read_only,
-        is_ascii=wishes.is_ascii or bool(settings["ascii"]) or not _is_drawable(sys.stderr.encoding),
-        has_animations=bool(settings["animations"]) and not wishes.no_animations and not is_far,
+        is_read_only=screen_options.is_read_only,
+        is_ascii=screen_options.is_ascii or bool(settings["ascii"]) or not _is_drawable(sys.stderr.encoding),
+        has_animations=bool(settings["animations"]) and not screen_options.no_animations and not is_remote,
         bell=bool(settings["bell"]),
         notifications=bool(settings["notifications"]),
         quiet_s=float(settings["quiet_s"]),  # type: ignore[arg-type]
@@ -152,14 +157,14 @@ def _is_drawable(encoding: str) -> bool:
 
 
 def log_to_run(directory: RunDirectory) -> None:
-    """Log to a file of the run: a word on standard error would stand in the middle of the screen."""
+    """Log to a file of the run: a message on standard error would stand in the middle of the screen."""
     logging.raiseExceptions = False
-    logging.basicConfig(handlers=[_Log(directory.path / "watch.log", delay=True)], force=True)
+    logging.basicConfig(handlers=[_TolerantLogHandler(directory.path / "watch.log", delay=True)], force=True)
     logging.captureWarnings(capture=True)
 
 
-class _Log(logging.FileHandler):
-    """A log that is missed where it cannot be written: in somebody else's directory, or on a full disk."""
+class _TolerantLogHandler(logging.FileHandler):
+    """A log that drops what cannot be written: in somebody else's directory, or on a full disk."""
 
     def emit(self, record: logging.LogRecord) -> None:
         """Write a record if that can be done."""
@@ -168,8 +173,8 @@ class _Log(logging.FileHandler):
 
 
 @contextmanager
-def _signals(app: "Dashboard") -> Iterator[None]:
-    """A terminal that hangs up takes nothing but this process with it, however stuck that is in writing to it."""
+def _handle_signals(app: "Dashboard") -> Iterator[None]:
+    """End this process, and nothing else, when the terminal hangs up, even while writing to it blocks."""
 
     is_leaving = False
 
@@ -187,20 +192,20 @@ def _signals(app: "Dashboard") -> Iterator[None]:
         app.run_exit_hooks()
         app.exit(return_code=128 + number)
 
-    before = {
+    previous_handlers = {
         signal.SIGHUP: signal.signal(signal.SIGHUP, exit_on_hangup),
         signal.SIGTERM: signal.signal(signal.SIGTERM, exit_on_sigterm),
     }
-    threading.Thread(target=_hang_up_without_terminal, daemon=True).start()
+    threading.Thread(target=_hang_up_after_terminal, daemon=True).start()
     try:
         yield
     finally:
-        for number, handler in before.items():
+        for number, handler in previous_handlers.items():
             signal.signal(number, handler)
 
 
-def _hang_up_without_terminal() -> None:
-    """Not every terminal says so when it goes, nor a server; reading from one that has gone would only burn time."""
+def _hang_up_after_terminal() -> None:
+    """Send SIGHUP to this process once its terminal or server is gone: not every one of them says so."""
     server = os.getppid() if is_for_browser(os.environ) else None
     while os.getppid() == server if server else os.isatty(0) and os.isatty(2):
         time.sleep(_LOOK_S)

@@ -50,7 +50,8 @@ def watch_command(*, run: str | None, repo: Path, state: str, **given: Any) -> N
     """
     from orchestrator.cli.dashboard.screen import can_show_dashboard, print_run_lines, show_dashboard
 
-    _require_sense(given, is_in_lines := not given["web"] and (given["plain"] or not can_show_dashboard(os.environ)))
+    is_in_lines = not given["web"] and (given["plain"] or not can_show_dashboard(os.environ))
+    _require_consistent(given, is_in_lines)
     directory = find_state_directory(repo, state).find_run(run)
     words = format_location_options(repo.absolute(), state and str(Path(state).expanduser().absolute()))
     if given["film"] is not None:
@@ -66,10 +67,12 @@ def watch_command(*, run: str | None, repo: Path, state: str, **given: Any) -> N
         click.get_current_context().exit(print_run_lines(directory, words, given["read_only"]))
     else:
         again = f"orchestrate watch {directory.run}{format_location_options(repo, state)}"
-        click.get_current_context().exit(show_dashboard(directory, shlex.split(words), _wishes(given), again))
+        click.get_current_context().exit(
+            show_dashboard(directory, shlex.split(words), _build_screen_options(given), again)
+        )
 
 
-def _require_sense(given: Mapping[str, Any], is_in_lines: bool) -> None:
+def _require_consistent(given: Mapping[str, Any], is_in_lines: bool) -> None:
     if (given["port"] or given["allow_actions"]) and not given["web"]:
         raise UsageProblem("--port and --allow-actions are for --web")
     if given["speed"] is not None and not given["replay"]:
@@ -80,7 +83,7 @@ def _require_sense(given: Mapping[str, Any], is_in_lines: bool) -> None:
         raise UsageProblem("--replay needs a terminal to draw on; what happened is told by: orchestrate logs RUN")
 
 
-def _wishes(given: Mapping[str, Any]) -> "ScreenOptions":
+def _build_screen_options(given: Mapping[str, Any]) -> "ScreenOptions":
     from orchestrator.cli.dashboard.screen import ScreenOptions
 
     speed = (given["speed"] or 1.0) if given["replay"] else None

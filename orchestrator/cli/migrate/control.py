@@ -18,23 +18,23 @@ from orchestrator.run_control.migration_commands import (
 )
 
 
-def _resolve_paths(place: RunLocation, state: RunState, values: Fields) -> Fields:
-    return {"files": resolve_tracked_paths(place, state, values["paths"]), "reason": values["reason"]}
+def _resolve_paths(location: RunLocation, state: RunState, values: Fields) -> Fields:
+    return {"files": resolve_tracked_paths(location, state, values["paths"]), "reason": values["reason"]}
 
 
-def _resolve_selection(place: RunLocation, state: RunState, values: Fields) -> Fields:
+def _resolve_selection(location: RunLocation, state: RunState, values: Fields) -> Fields:
     note = values.pop("note")
-    return {"files": select_files(place, state, FileSelection(**values)), "note": note}
+    return {"files": select_files(location, state, FileSelection(**values)), "note": note}
 
 
-def _resolve_shards(_place: RunLocation, state: RunState, values: Fields) -> Fields:
+def _resolve_shards(_location: RunLocation, state: RunState, values: Fields) -> Fields:
     if bool(values["shards"]) == values["all"]:
         raise UsageProblem("name the shards to take back, or say --all")
     shards = values["shards"] or list_landed_shards(state)
     return {"shards": shards, "reason": values["reason"]}
 
 
-def _resolve_groups(_place: RunLocation, state: RunState, values: Fields) -> Fields:
+def _resolve_groups(_location: RunLocation, state: RunState, values: Fields) -> Fields:
     return {"groups": build_publish_command(state, values["groups"]).groups}
 
 

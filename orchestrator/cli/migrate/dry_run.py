@@ -21,36 +21,36 @@ from orchestrator.scratch_runs.dry_run import DryRunOptions, dry_run_recipe
 _STDOUT = Path("-")
 
 
-def print_dry_run(options: Options, recipe: Path, asked: WorkFilter, given: dict[str, Any]) -> int:
-    """Try a recipe and say what came of it; the exit code.
+def print_dry_run(options: Options, recipe: Path, work_filter: WorkFilter, given: dict[str, Any]) -> int:
+    """Try a recipe, print the result, and return the exit code.
 
     Raises:
         UsageProblem: the options contradict each other.
         OrchestrateError: it had to stop.
     """
-    place: Path | None = given["report"]
+    report_file: Path | None = given["report"]
     with print_failure_as_json(given["as_json"]):
         if given["detach"]:
             raise UsageProblem("--detach and --dry-run: a dry run leaves nothing that could go on; drop one of them")
-        if place == _STDOUT and given["as_json"]:
+        if report_file == _STDOUT and given["as_json"]:
             raise UsageProblem("--json and --report - both go to standard output: name a file for the report")
-        wishes = DryRunOptions(asked, verify=given["verify"], diff=given["diff"])
-        report = _tried(options, recipe, wishes)
-        if place is not None:
-            write_report_file(place, render_dry_run_markdown(report))
+        dry_run_options = DryRunOptions(work_filter, verify=given["verify"], diff=given["diff"])
+        report = _try_recipe(options, recipe, dry_run_options)
+        if report_file is not None:
+            write_report_file(report_file, render_dry_run_markdown(report))
     if report["unsafe"]:
         print_alarm(UNSAFE_BANNER)
     if given["as_json"]:
         print_object(report)
-    elif place != _STDOUT:
+    elif report_file != _STDOUT:
         print_lines(render_dry_run_lines(report))
     code: int = report["exit"]
     return code
 
 
-def _tried(options: Options, recipe: Path, wishes: DryRunOptions) -> dict[str, Any]:
+def _try_recipe(options: Options, recipe: Path, dry_run_options: DryRunOptions) -> dict[str, Any]:
     async def run_with_watcher(watcher: ProgressWatcher) -> dict[str, Any]:
-        return await dry_run_recipe(options, load_trusted_recipe(options, recipe), wishes, watcher)
+        return await dry_run_recipe(options, load_trusted_recipe(options, recipe), dry_run_options, watcher)
 
     with choose_watcher() as watcher, locate_problems(recipe):
         return anyio.run(run_with_watcher, watcher)

@@ -32,23 +32,23 @@ def init_command(file: Path | None, listing: bool, force: bool, **given: Any) ->
     orchestrate migrate init mine.toml --pattern 'old_name\\('      a codemod of your own
     """
     if listing:
-        _list(given["as_json"])
+        _list_templates(given["as_json"])
         return
-    wish = RecipeRequest(given["template"], given["goal"], given["pattern"])
-    started = anyio.run(write_recipe_file, Options(given["repo"]), wish, file, force)
+    request = RecipeRequest(given["template"], given["goal"], given["pattern"])
+    started = anyio.run(write_recipe_file, Options(given["repo"]), request, file, force)
     if given["as_json"]:
         print_object(started.as_object())
     else:
         print_lines(started.render_lines())
 
 
-def _list(as_json: bool) -> None:
+def _list_templates(as_json: bool) -> None:
     known = load_templates().values()
     if as_json:
         names = ("name", "summary", "language")
-        told = []
-        for one in known:
-            told.append({name: getattr(one, name) for name in names} | {"needs": list(one.needs)})
-        print_object({"schema": "orchestrate.recipes/1", "recipes": told})
+        rows = []
+        for template in known:
+            rows.append({name: getattr(template, name) for name in names} | {"needs": list(template.needs)})
+        print_object({"schema": "orchestrate.recipes/1", "recipes": rows})
     else:
-        print_lines(f"{one.name:20} {one.summary}" for one in known)
+        print_lines(f"{template.name:20} {template.summary}" for template in known)

@@ -43,21 +43,21 @@ def resume_command(run: str | None, recipe: Path | None, **given: Any) -> None: 
     orchestrate migrate resume
     orchestrate migrate resume latest --recipe unittest-to-pytest.toml
     """
-    place, state = find_commanded_run(run, given)
+    location, state = find_commanded_run(run, given)
     if recipe is not None and state.run.mode == "migration":
         with locate_problems(recipe):
-            revise, difference = build_revise_command(place, state, load_recipe(recipe))
+            revise, difference = build_revise_command(location, state, load_recipe(recipe))
         print_message(difference)
-        if has_live_engine(place.directory):
-            deliver_command(place, state, revise, wake=False, as_json=given["as_json"])
+        if has_live_engine(location.directory):
+            deliver_command(location, state, revise, wake=False, as_json=given["as_json"])
             return
-        send_command(place.directory, revise)
-    elif state.run.mode == "migration" and (due := anyio.run(list_due_groups, place, state)):
-        send_command(place.directory, Publish(groups=due))
-    begin = partial(_begin, build_resume_options(given), place)
+        send_command(location.directory, revise)
+    elif state.run.mode == "migration" and (due := anyio.run(list_due_groups, location, state)):
+        send_command(location.directory, Publish(groups=due))
+    begin = partial(_prepare, build_resume_options(given), location)
     where = format_location_options(given["repo"], given["state"])
     exit_with(run_with_engine(begin, given["as_json"], where, given["detach"]))
 
 
-def _begin(options: Options, place: RunLocation) -> tuple[RunLocation, RunState]:
-    return prepare_resume(options, place.directory.run)
+def _prepare(options: Options, location: RunLocation) -> tuple[RunLocation, RunState]:
+    return prepare_resume(options, location.directory.run)

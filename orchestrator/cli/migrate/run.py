@@ -42,7 +42,7 @@ _FLAGS = {
     "approval": ("approval", "mode"),
     "time_limit": ("run", "time_limit_s"),
 }
-_NEEDED = {"report": "--report", "diff": "--diff", "verify": "--verify"}
+_DRY_RUN_OPTIONS = {"report": "--report", "diff": "--diff", "verify": "--verify"}
 
 
 @click.command("run")
@@ -94,34 +94,35 @@ def run_command(recipe: Path, **given: Any) -> None:  # noqa: ANN401
     scope, 5 limit reached or no pattern has a site, 6 waits for you, 7 environment, 8 locked, 75 provider down,
     130/143 stopped after a checkpoint. With --dry-run: 0 something would change, 4 nothing would, 3 the checks are red.
     """
-    options, asked = build_migration_options(given), WorkFilter(given["only"], given["sample"])
+    options, work_filter = build_migration_options(given), WorkFilter(given["only"], given["sample"])
     if given["dry_run"]:
         from orchestrator.cli.migrate.dry_run import print_dry_run
 
-        exit_with(print_dry_run(options, recipe, asked, given))
+        exit_with(print_dry_run(options, recipe, work_filter, given))
     with print_failure_as_json(given["as_json"]):
-        _require_dry(given)
+        _require_dry_run(given)
     where = format_location_options(given["repo"], given["state"])
-    exit_with(run_with_engine(partial(_begin, options, recipe, asked), given["as_json"], where, given["detach"]))
+    exit_with(
+        run_with_engine(partial(_create_run, options, recipe, work_filter), given["as_json"], where, given["detach"])
+    )
 
 
-def _require_dry(given: dict[str, Any]) -> None:
+def _require_dry_run(given: dict[str, Any]) -> None:
     """Refuse options that only a dry run has."""
-    for name, option in _NEEDED.items():
+    for name, option in _DRY_RUN_OPTIONS.items():
         if given[name]:
             raise UsageProblem(
                 f"{option} is for a dry run: add --dry-run, or see `orchestrate migrate report` afterwards"
             )
 
 
-def _begin(options: Options, recipe: Path, asked: WorkFilter) -> tuple[RunLocation, RunState]:
-    from orchestrator.app.run_creation import (
-        create_migration_run,  # takes its time to load, and a mistake is told without it
-    )
+def _create_run(options: Options, recipe: Path, work_filter: WorkFilter) -> tuple[RunLocation, RunState]:
+    # It takes its time to load, and a mistake is told without it.
+    from orchestrator.app.run_creation import create_migration_run
 
     with locate_problems(recipe):
-        place = anyio.run(create_migration_run, options, load_trusted_recipe(options, recipe), asked)
-    return place, read_state(place.directory.journal)
+        location = anyio.run(create_migration_run, options, load_trusted_recipe(options, recipe), work_filter)
+    return location, read_state(location.directory.journal)
 
 
 @click.command("plan")
@@ -144,15 +145,15 @@ def plan_command(recipe: Path, shows_all: bool, **given: Any) -> None:  # noqa: 
 
     with print_failure_as_json(given["as_json"]), locate_problems(recipe):
         options = build_migration_options(given)
-        found = anyio.run(build_inventory, options, load_trusted_recipe(options, recipe))
+        inventory = anyio.run(build_inventory, options, load_trusted_recipe(options, recipe))
     if given["as_json"]:
-        print_object(found.as_object())
+        print_object(inventory.as_object())
     else:
-        print_lines(found.render_lines(shows_all))
+        print_lines(inventory.render_lines(shows_all))
 
 
 def build_migration_options(given: dict[str, Any]) -> Options:
-    """What the options say as a caller's wishes."""
+    """Return the command's options as `Options`."""
     flags = parse_settings(given["settings"])
     add_models(given.get("models", ()), flags)
     for key, path in _FLAGS.items():

@@ -50,22 +50,22 @@ def status_command(
     if sum((by is not None, path is not None, watch)) > 1:
         raise UsageProblem("PATH, --by and --watch exclude each other")
     if watch:
-        _watch(directory, as_json)
+        _watch_status(directory, as_json)
     elif path is not None:
-        _show_one(directory, path, as_json)
+        _print_item(directory, path, as_json)
     elif by is not None:
-        _show_groups(directory, by, as_json)
+        _print_groups(directory, by, as_json)
     elif as_json:
-        with read_status_object(directory) as found:
-            _require_migration(found["mode"], found["run"])
-            print_object(found)
+        with read_status_object(directory) as status_object:
+            _require_migration(status_object["mode"], status_object["run"])
+            print_object(status_object)
     else:
         with read_status(directory) as status:
             _require_migration(status.mode, status.run)
-            _show(status)
+            _print_status(status)
 
 
-def _show(status: "RunStatus") -> None:
+def _print_status(status: "RunStatus") -> None:
     from orchestrator.report.run.status_text import render_status_lines
 
     if status.unsafe:
@@ -78,7 +78,7 @@ def _require_migration(mode: str, run: str) -> None:
         raise UsageProblem(f"run {run} is no migration: orchestrate status {run}")
 
 
-def _show_one(directory: RunDirectory, path: str, as_json: bool) -> None:
+def _print_item(directory: RunDirectory, path: str, as_json: bool) -> None:
     from orchestrator.cli.journal_reader import open_run_journal, read_state_tolerantly
     from orchestrator.domain.migration.files import Shard
     from orchestrator.report.migration.file_details import (
@@ -90,54 +90,57 @@ def _show_one(directory: RunDirectory, path: str, as_json: bool) -> None:
         render_shard_details,
     )
 
-    with read_state_tolerantly(directory) as found:
-        _require_migration(found.run.mode, found.run.run)
-        one, log = find_file_or_shard(found, path), FileMoveLog(path)
-        if isinstance(one, Shard):
-            shard = build_shard_details(found, one)
-            _print(shard, render_shard_details(shard), as_json)
+    with read_state_tolerantly(directory) as state:
+        _require_migration(state.run.mode, state.run.run)
+        item, log = find_file_or_shard(state, path), FileMoveLog(path)
+        if isinstance(item, Shard):
+            shard = build_shard_details(state, item)
+            _print_value(shard, render_shard_details(shard), as_json)
             return
-        with open_run_journal(directory) as store, suppress(JournalProblem):  # `state_of` tells of it at the end
+        with (
+            open_run_journal(directory) as store,
+            suppress(JournalProblem),
+        ):  # `read_state_tolerantly` raises it at the end
             log.record_events(store.read_kinds(FileMoveLog.KINDS))
-        place = build_file_details(found, one, log)
-        _print(place, render_file_details(place), as_json)
+        details = build_file_details(state, item, log)
+        _print_value(details, render_file_details(details), as_json)
 
 
-def _show_groups(directory: RunDirectory, by: str, as_json: bool) -> None:
+def _print_groups(directory: RunDirectory, by: str, as_json: bool) -> None:
     from orchestrator.cli.journal_reader import read_state_tolerantly
     from orchestrator.report.migration.burndown import build_group_objects
     from orchestrator.report.migration.burndown_text import render_group_table
     from orchestrator.report.migration.file_groups import GroupKind
 
-    wanted = next(one for one in get_args(GroupKind) if one == by)
-    with read_state_tolerantly(directory) as found:
-        _require_migration(found.run.mode, found.run.run)
-        groups = build_group_objects(found, wanted)
-        told = {"schema": "orchestrate.migration-groups/1", "run": found.run.run, "by": by, "groups": groups}
-        _print(told, render_group_table(by, groups, choose_glyphs(), _ALL), as_json)
+    wanted = next(item for item in get_args(GroupKind) if item == by)
+    with read_state_tolerantly(directory) as state:
+        _require_migration(state.run.mode, state.run.run)
+        groups = build_group_objects(state, wanted)
+        value = {"schema": "orchestrate.migration-groups/1", "run": state.run.run, "by": by, "groups": groups}
+        _print_value(value, render_group_table(by, groups, choose_glyphs(), _ALL), as_json)
 
 
-def _print(value: dict[str, Any], lines: Iterable[str], as_json: bool) -> None:
+def _print_value(value: dict[str, Any], lines: Iterable[str], as_json: bool) -> None:
     if as_json:
         print_object(value)
     else:
         print_lines(lines)
 
 
-def _watch(directory: RunDirectory, as_json: bool) -> None:
-    """On a terminal the whole status anew each time; else a line, or an object, whenever something has changed."""
-    seen = -1
+def _watch_status(directory: RunDirectory, as_json: bool) -> None:
+    """Print the whole status anew each time on a terminal; else a line, or an object, after each change."""
+    last_seq = -1
     while True:
         with read_status(directory) as status:
-            if status.seq != seen:
-                _show_change(status, as_json)
-            seen, is_over = status.seq, status.exit is not None or not status.is_live
+            if status.seq != last_seq:
+                _print_change(status, as_json)
+            last_seq, is_over = status.seq, status.exit is not None or not status.is_live
         if is_over:
             return
         time.sleep(_EVERY_S)
 
 
-def _show_change(status: "RunStatus", as_json: bool) -> None:
+def _print_change(status: "RunStatus", as_json: bool) -> None:
     from orchestrator.report.migration.burndown_text import render_burndown_headline
 
     _require_migration(status.mode, status.run)
@@ -148,11 +151,11 @@ def _show_change(status: "RunStatus", as_json: bool) -> None:
         print_lines([f"{status.outcome}  {headline}"])
     else:
         click.clear()
-        _show(status)
+        _print_status(status)
 
 
 def choose_glyphs() -> "BurndownGlyphs":
-    """Those that standard output can show."""
+    """Return the glyphs that standard output can show."""
     from orchestrator.report.migration.burndown_text import ASCII_GLYPHS, UNICODE_GLYPHS
 
     try:

@@ -32,16 +32,16 @@ def engine_command(run: str, repo: Path, state: str, parent: int | None) -> None
     orchestrate engine 7f3a
     """
     if parent is not None:
-        threading.Thread(target=_stop_without, args=(parent,), daemon=True).start()
+        threading.Thread(target=_stop_after_parent, args=(parent,), daemon=True).start()
     flags = {"state": {"dir": state}} if state else {}
-    ended: RunExit = anyio.run(partial(resume_run, Options(repo, flags), run))
-    if ended.error:
-        print_message(f"{type(ended.error).__name__}: {ended.error}")
-    exit_with(ended.exit_code)
+    run_exit: RunExit = anyio.run(partial(resume_run, Options(repo, flags), run))
+    if run_exit.error:
+        print_message(f"{type(run_exit.error).__name__}: {run_exit.error}")
+    exit_with(run_exit.exit_code)
 
 
-def _stop_without(parent: int) -> None:
-    """As a SIGTERM would, once the process that started this one has died."""
+def _stop_after_parent(parent: int) -> None:
+    """Send this process a SIGTERM once the process that started it has died."""
     while os.getppid() == parent:
         time.sleep(_POLL_S)
     os.kill(os.getpid(), signal.SIGTERM)

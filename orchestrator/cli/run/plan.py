@@ -49,40 +49,38 @@ def plan_command(goal: str, **given: Any) -> None:  # noqa: ANN401
 
 
 def print_plan(options: Options, goal: str, as_json: bool) -> None:
-    """Plan and print, as one object or for a person: the contract first, then the tasks."""
-    planned = anyio.run(partial(plan_goal, options, goal))
+    """Plan a goal and print the plan, as one object or for a person: the contract first, then the tasks."""
+    goal_plan = anyio.run(partial(plan_goal, options, goal))
     if as_json:
-        told = {"schema": "orchestrate.plan/1", "goal": goal} | planned.contract.model_dump(mode="json")
-        print_object(told | planned.plan.model_dump(mode="json"))
+        value = {"schema": "orchestrate.plan/1", "goal": goal} | goal_plan.contract.model_dump(mode="json")
+        print_object(value | goal_plan.plan.model_dump(mode="json"))
     else:
-        print_lines([*_criteria(planned.contract), *_lines(planned.plan)])
+        print_lines([*_render_criteria(goal_plan.contract), *_render_plan(goal_plan.plan)])
 
 
-def _criteria(contract: Contract) -> Iterator[str]:
+def _render_criteria(contract: Contract) -> Iterator[str]:
     yield "reached when"
     for criterion in contract.criteria:
+        line = f"  {criterion.id}: {to_one_line(criterion.text)}"
         if criterion.command:
-            command = f"  $ {to_one_line(criterion.command)}"
-        else:
-            command = ""
-        yield f"  {criterion.id}: {to_one_line(criterion.text)}{command}"
+            line += f"  $ {to_one_line(criterion.command)}"
+        yield line
     yield ""
 
 
-def _lines(plan: Plan | Handoff) -> Iterator[str]:
+def _render_plan(plan: Plan | Handoff) -> Iterator[str]:
     if isinstance(plan, Handoff):
         yield f"nothing to do: {plan.summary}"
         return
     yield plan.rationale
     for draft in plan.tasks:
-        yield from _draft_lines(draft)
+        yield from _render_draft(draft)
 
 
-def _draft_lines(draft: TaskDraft) -> Iterator[str]:
+def _render_draft(draft: TaskDraft) -> Iterator[str]:
+    after = ""
     if draft.depends_on:
         after = f"  after {', '.join(draft.depends_on)}"
-    else:
-        after = ""
     yield f"\n{draft.key} ({draft.kind}){after}  {draft.title}"
     yield f"  {draft.outcome}"
     for point in draft.acceptance:

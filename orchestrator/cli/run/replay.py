@@ -64,13 +64,13 @@ def replay_command(run: str | None, **given: Any) -> None:  # noqa: ANN401
         set_nested_value(
             flags, ("hands", "read_only"), [str(Path(d).expanduser().absolute()) for d in given["read_only"]]
         )
-    wishes = ReplayOptions(given["prompts"], given["only"], given["model"], given["offline"], given["keep"])
-    exit_with(_carry_out(Options(repository=given["repo"], flags=flags), run, wishes, given["as_json"]))
+    replay_options = ReplayOptions(given["prompts"], given["only"], given["model"], given["offline"], given["keep"])
+    exit_with(_replay_and_print(Options(repository=given["repo"], flags=flags), run, replay_options, given["as_json"]))
 
 
-def _carry_out(options: Options, run: str | None, wishes: ReplayOptions, as_json: bool) -> int:
+def _replay_and_print(options: Options, run: str | None, replay_options: ReplayOptions, as_json: bool) -> int:
     async def run_with_watcher(watcher: ProgressWatcher) -> ReplayReport:
-        return await replay_run(options, run, wishes, watcher)
+        return await replay_run(options, run, replay_options, watcher)
 
     try:
         with choose_watcher() as watcher:

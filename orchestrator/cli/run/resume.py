@@ -26,14 +26,14 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def add_resume_options(function: F) -> F:
-    """The options with which settings of a run are changed when it goes on."""
+    """Add the options that change settings of a run when it goes on."""
     budget = click.option("--budget-usd", type=click.FloatRange(0), help="A new budget of the whole run.")
     settings = click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Any key of config.toml.")
     return no_cache_option(budget(settings(function)))
 
 
 def build_resume_options(given: dict[str, Any]) -> Options:
-    """What these options ask for."""
+    """Return the command's options as `Options`."""
     flags = parse_settings(given["settings"])
     for key, path in (("state", "state.dir"), ("budget_usd", "budget.usd"), ("time_limit", "run.time_limit_s")):
         if given[key] not in (None, ""):

@@ -39,7 +39,7 @@ class GoalOrSubcommand(click.Command):
         parent: click.Context | None = None,
         **extra: Any,  # noqa: ANN401
     ) -> click.Context:
-        """The context of the command that the first word selects."""
+        """Return the context of the command that the first word selects."""
         if args and args[0] in _WORDS:
             from orchestrator.cli.run import transfer
 
@@ -104,20 +104,19 @@ def run_command(goal: str, **given: Any) -> None:  # noqa: ANN401
         print_plan(options, goal, given["as_json"])
         return
     where = format_location_options(given["repo"], given["state"])
-    exit_with(run_with_engine(partial(_begin, options, goal), given["as_json"], where, given["detach"]))
+    exit_with(run_with_engine(partial(_create_run, options, goal), given["as_json"], where, given["detach"]))
 
 
-def _begin(options: Options, goal: str) -> tuple[RunLocation, RunState]:
-    from orchestrator.app.run_creation import (
-        create_goal_run,  # takes its time to load, and a mistake is told without it
-    )
+def _create_run(options: Options, goal: str) -> tuple[RunLocation, RunState]:
+    # It takes its time to load, and a mistake is told without it.
+    from orchestrator.app.run_creation import create_goal_run
 
-    place = anyio.run(create_goal_run, options, goal)
-    return place, read_state(place.directory.journal)
+    location = anyio.run(create_goal_run, options, goal)
+    return location, read_state(location.directory.journal)
 
 
 def build_run_options(given: dict[str, Any]) -> Options:
-    """What the options say as a caller's wishes."""
+    """Return the command's options as `Options`."""
     flags = parse_settings(given["settings"])
     add_models(given["models"], flags)
     add_criteria(given["criteria"], given["musts"], flags)

@@ -45,16 +45,17 @@ def export_command(run: str, file: Path | None, as_ref: bool, whole: bool, force
     """
     if as_ref == (file is not None):
         raise click.UsageError("name a FILE to write, or say --ref")
-    work = partial(export_run_archive, _options(given), run, file, is_whole=whole, may_replace=force)
-    sent = anyio.run(work)
+    export = partial(export_run_archive, _build_options(given), run, file, is_whole=whole, may_replace=force)
+    exported_run = anyio.run(export)
     if given["as_json"]:
-        print_object(_sent_object(sent))
+        print_object(_build_export_object(exported_run))
         return
-    manifest = sent.exported.manifest
-    print_lines([f"run {manifest.run}: {manifest.events} events, {format_size(sent.exported.size)} in {sent.place}"])
-    if sent.untaken_commands:
+    manifest = exported_run.exported.manifest
+    size = format_size(exported_run.exported.size)
+    print_lines([f"run {manifest.run}: {manifest.events} events, {size} in {exported_run.place}"])
+    if exported_run.untaken_commands:
         print_message(
-            f"warning: {sent.untaken_commands} commands that no engine has taken yet are not in it "
+            f"warning: {exported_run.untaken_commands} commands that no engine has taken yet are not in it "
             f"(see: orchestrate inbox {manifest.run}): give them again where the run goes on"
         )
     if manifest.missing:
@@ -63,13 +64,13 @@ def export_command(run: str, file: Path | None, as_ref: bool, whole: bool, force
         )
 
 
-def _sent_object(sent: ExportedRun) -> dict[str, Any]:
-    manifest = sent.exported.manifest
+def _build_export_object(exported_run: ExportedRun) -> dict[str, Any]:
+    manifest = exported_run.exported.manifest
     return {
         "schema": "orchestrate.export/1",
         "run": manifest.run,
-        "place": sent.place,
-        "bytes": sent.exported.size,
+        "place": exported_run.place,
+        "bytes": exported_run.exported.size,
         "events": manifest.events,
         "is_ended": manifest.is_ended,
         "base": manifest.base,
@@ -97,17 +98,15 @@ def import_command(file: Path | None, ref: str | None, trust_settings: bool, **g
     """
     if (file is None) == (ref is None):
         raise click.UsageError("name the FILE to take in, or say --ref RUN")
-    imported = anyio.run(partial(import_run_archive, _options(given), file, ref, trust_settings=trust_settings))
-    absent, foreign = (
-        list_absent_paths(imported.settings),
-        list_foreign_settings(imported.settings, trust_settings=trust_settings),
-    )
+    imported = anyio.run(partial(import_run_archive, _build_options(given), file, ref, trust_settings=trust_settings))
+    absent = list_absent_paths(imported.settings)
+    foreign = list_foreign_settings(imported.settings, trust_settings=trust_settings)
     replaced = () if trust_settings else list_replaced_settings(imported.settings)
     if given["as_json"]:
-        told = {"settings": list(foreign), "absent": list(absent), "replaced": list(replaced)}
-        print_object(_imported_object(imported) | told)
+        lists = {"settings": list(foreign), "absent": list(absent), "replaced": list(replaced)}
+        print_object(_build_import_object(imported) | lists)
         return
-    print_lines(_lines(imported))
+    print_lines(_render_import(imported))
     if foreign and not imported.manifest.is_ended:
         print_message("it began with settings that are not yours; a resume works with them unless --set gives others:")
         for setting in foreign:
@@ -124,7 +123,7 @@ def import_command(file: Path | None, ref: str | None, trust_settings: bool, **g
         )
 
 
-def _imported_object(imported: ImportedRun) -> dict[str, Any]:
+def _build_import_object(imported: ImportedRun) -> dict[str, Any]:
     manifest = imported.manifest
     return {
         "schema": "orchestrate.import/1",
@@ -140,11 +139,11 @@ def _imported_object(imported: ImportedRun) -> dict[str, Any]:
     }
 
 
-def _lines(imported: ImportedRun) -> list[str]:
+def _render_import(imported: ImportedRun) -> list[str]:
     manifest = imported.manifest
-    what = {"new": "is here now", "continued": "is now as far as the archive", "unchanged": "was here already"}
+    effects = {"new": "is here now", "continued": "is now as far as the archive", "unchanged": "was here already"}
     lines = [
-        f"run {manifest.run} {what[imported.effect]}: {manifest.events} events, {len(imported.moved_refs)} refs set"
+        f"run {manifest.run} {effects[imported.effect]}: {manifest.events} events, {len(imported.moved_refs)} refs set"
     ]
     if manifest.head:
         lines.append(f"branch {manifest.branch} at {manifest.head[:12]}")
@@ -153,7 +152,7 @@ def _lines(imported: ImportedRun) -> list[str]:
     return lines
 
 
-def _options(given: dict[str, Any]) -> Options:
+def _build_options(given: dict[str, Any]) -> Options:
     flags: dict[str, Any] = {}
     if given["state"]:
         set_nested_value(flags, ("state", "dir"), given["state"])

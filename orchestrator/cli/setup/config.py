@@ -36,7 +36,7 @@ def show_command(repo: Path, origin: bool, settings: tuple[str, ...], trust_proj
     orchestrate config show --origin
     orchestrate config show --set run.max_workers=8 --json
     """
-    loaded = load_config(_project(repo), parse_settings(settings), trust_project=trust_project)
+    loaded = load_config(_find_project(repo), parse_settings(settings), trust_project=trust_project)
     values: dict[str, Any] = loaded.config.model_dump(mode="json", by_alias=True)
     if as_json:
         origins = {"origins": dict(loaded.origins)} if origin else {}
@@ -44,8 +44,8 @@ def show_command(repo: Path, origin: bool, settings: tuple[str, ...], trust_proj
         return
     for key, value in iterate_leaf_values(values):
         name = format_dotted_key(key)
-        came = f"  # {loaded.origins.get(name, 'inherited')}" if origin else ""
-        click.echo(f"{name} = {value!r}{came}")
+        origin_note = f"  # {loaded.origins.get(name, 'inherited')}" if origin else ""
+        click.echo(f"{name} = {value!r}{origin_note}")
 
 
 @config_command.command("schema")
@@ -64,28 +64,28 @@ def schema_command(name: str | None, as_json: bool) -> None:
     from orchestrator.cli.schemas import SCHEMAS
 
     if name is not None:
-        print_object(SCHEMAS[_full(name, SCHEMAS)])
+        print_object(SCHEMAS[_resolve_schema_name(name, SCHEMAS)])
     elif as_json:
         names = []
-        for known, one in SCHEMAS.items():
-            names.append({"name": known, "printed_by": one["description"]})
+        for known, schema in SCHEMAS.items():
+            names.append({"name": known, "printed_by": schema["description"]})
         print_object({"schema": "orchestrate.schemas/1", "schemas": names})
     else:
-        print_lines(f"{known:32} {one['description']}" for known, one in SCHEMAS.items())
+        print_lines(f"{known:32} {schema['description']}" for known, schema in SCHEMAS.items())
 
 
-def _full(name: str, known: Iterable[str]) -> str:
-    """The whole name of a schema; the newest where no number is given."""
-    fits = []
-    for one in known:
-        if name in (one, one.removeprefix("orchestrate.").rpartition("/")[0]):
-            fits.append(one)
-    if not fits:
+def _resolve_schema_name(name: str, known: Iterable[str]) -> str:
+    """Return the whole name of a schema; the newest version if no number is given."""
+    matches = []
+    for full_name in known:
+        if name in (full_name, full_name.removeprefix("orchestrate.").rpartition("/")[0]):
+            matches.append(full_name)
+    if not matches:
         raise UsageProblem(f"nothing is printed under the name {name!r}: see orchestrate config schema")
-    return max(fits)
+    return max(matches)
 
 
-def _project(repo: Path) -> Path | None:
+def _find_project(repo: Path) -> Path | None:
     try:
         return find_checkout_root(repo)
     except UsageProblem:

@@ -34,42 +34,51 @@ def demo_command(kind: str, offline: bool, directory: Path | None, as_json: bool
     orchestrate demo
     orchestrate demo --kind goal
     """
-    place = _new_directory(directory)
+    directory_path = _make_directory(directory)
     with choose_watcher() as watcher:
         tell = (
-            partial(run_demo_goal, place, print_message)
+            partial(run_demo_goal, directory_path, print_message)
             if kind == "goal"
-            else partial(run_demo_migration, place, offline, print_message)
+            else partial(run_demo_migration, directory_path, offline, print_message)
         )
-        told = anyio.run(tell, watcher)
+        result = anyio.run(tell, watcher)
     print_message("")
-    where = format_location_options(told.project.root, str(place / "state"))
-    for text in (*render_summary_lines(told.ended.state, where), *_after(told)):
+    where = format_location_options(result.project.root, str(directory_path / "state"))
+    for text in (*render_summary_lines(result.ended.state, where), *_describe_outcome(result)):
         print_message(text)
     if as_json:
-        print_object(build_run_result(told.ended.state, told.ended.directory.journal).as_object())
-    is_good = told.is_as_expected and told.is_untouched
-    exit_with(0 if is_good else told.ended.exit_code or 1)
+        print_object(build_run_result(result.ended.state, result.ended.directory.journal).as_object())
+    is_good = result.is_as_expected and result.is_untouched
+    exit_with(0 if is_good else result.ended.exit_code or 1)
 
 
-def _new_directory(given: Path | None) -> Path:
-    candidates = [given] if given else (Path(f"orchestrate-demo{n or ''}") for n in count())
-    place = next((path for path in candidates if not path.exists()), None)
-    if place is None:
+def _make_directory(given: Path | None) -> Path:
+    if given is not None and given.exists():
         raise click.BadParameter(f"{given} exists already: name a new directory", param_hint="--dir")
+    directory = given or _choose_free_directory()
     try:
-        place.mkdir(parents=True)
-        return place.absolute()
+        directory.mkdir(parents=True)
+        return directory.absolute()
     except OSError as error:
-        at = f"in {error.filename} " if error.filename else ""
+        location = f"in {error.filename} " if error.filename else ""
         raise EnvironmentProblem(
-            f"no directory for the demo can be made {at}({error.strerror}): name another with --dir"
+            f"no directory for the demo can be made {location}({error.strerror}): name another with --dir"
         ) from error
 
 
-def _after(told: DemoResult) -> list[str]:
-    untouched = "byte for byte as it was" if told.is_untouched else "CHANGED, which must never happen: please report it"
-    lines = [f"your checkout {told.project.root} is {untouched}"]
-    if not told.is_as_expected and told.ended.error is None:
+def _choose_free_directory() -> Path:
+    for number in count():
+        directory = Path(f"orchestrate-demo{number or ''}")
+        if not directory.exists():
+            break
+    return directory
+
+
+def _describe_outcome(result: DemoResult) -> list[str]:
+    untouched = (
+        "byte for byte as it was" if result.is_untouched else "CHANGED, which must never happen: please report it"
+    )
+    lines = [f"your checkout {result.project.root} is {untouched}"]
+    if not result.is_as_expected and result.ended.error is None:
         lines.append("this is not the outcome that is known of this demo: please report it with the journal")
     return lines

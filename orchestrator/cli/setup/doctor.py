@@ -43,35 +43,47 @@ def doctor_command(
     flags: dict[str, Any] = parse_settings(settings)
     if state:
         set_nested_value(flags, ("state", "dir"), state)
-    findings = anyio.run(_examine, Options(repo, flags, read_only, trust_project), in_ci, as_json)
+    findings = anyio.run(_collect_findings, Options(repo, flags, read_only, trust_project), in_ci, as_json)
     is_ok = all(finding.is_ok or finding.is_warning for finding in findings)
     if as_json:
         rows = []
-        for f in findings:
-            rows.append({"name": f.name, "ok": f.is_ok, "warning": f.is_warning and not f.is_ok, "detail": f.detail})
+        for finding in findings:
+            rows.append(
+                {
+                    "name": finding.name,
+                    "ok": finding.is_ok,
+                    "warning": finding.is_warning and not finding.is_ok,
+                    "detail": finding.detail,
+                }
+            )
         print_object({"schema": "orchestrate.doctor/1", "ok": is_ok, "findings": rows})
     exit_with(0 if is_ok else 7)
 
 
-async def _examine(options: Options, in_ci: bool, is_silent: bool) -> list[DoctorFinding]:
+async def _collect_findings(options: Options, in_ci: bool, is_silent: bool) -> list[DoctorFinding]:
     findings = []
     async for finding in check_requirements(options):
         findings.append(finding)
-        _show(finding, is_silent)
+        _print_finding(finding, is_silent)
     if in_ci and any(finding.name == "repository" and finding.is_ok for finding in findings):
         from orchestrator.doctor.ci_checks import check_ci_job
 
         for finding in await to_thread.run_sync(lambda: check_ci_job(load_project_context(options))):
             findings.append(finding)
-            _show(finding, is_silent)
+            _print_finding(finding, is_silent)
     return findings
 
 
-def _show(finding: DoctorFinding, is_silent: bool) -> None:
+def _print_finding(finding: DoctorFinding, is_silent: bool) -> None:
     if is_silent:
         return
-    mark = "ok  " if finding.is_ok else "warn" if finding.is_warning else "FAIL"
-    text = f"{mark}  {finding.name:18} {finding.detail}"
+    if finding.is_ok:
+        mark = "ok"
+    elif finding.is_warning:
+        mark = "warn"
+    else:
+        mark = "FAIL"
+    text = f"{mark:4}  {finding.name:18} {finding.detail}"
     if finding.detail == UNSAFE_BANNER:
         print_alarm(text, err=False)
     else:

@@ -40,49 +40,46 @@ def gc_command(runs: tuple[str, ...], by_policy: bool, dry_run: bool, repo: Path
     flags: dict[str, Any] = {}
     if state:
         set_nested_value(flags, ("state", "dir"), state)
-    gone = anyio.run(partial(collect_garbage, Options(repo, flags), CollectionRequest(runs, by_policy, dry_run)))
+    removed = anyio.run(partial(collect_garbage, Options(repo, flags), CollectionRequest(runs, by_policy, dry_run)))
     if as_json:
-        print_object({"schema": "orchestrate.gc/1", "dry_run": dry_run} | asdict(gone))
+        print_object({"schema": "orchestrate.gc/1", "dry_run": dry_run} | asdict(removed))
     else:
-        print_lines(_lines(gone, dry_run))
+        print_lines(_render_removed(removed, dry_run))
 
 
-def _lines(gone: CollectionResult, is_dry: bool) -> Iterator[str]:
+def _render_removed(removed: CollectionResult, is_dry: bool) -> Iterator[str]:
     verb, freed = ("would remove", "would free") if is_dry else ("removed", "freed")
     kinds = {
-        "workspaces": gone.workspaces,
-        "runs": gone.runs,
-        "refs": gone.refs,
-        "outputs": gone.logs,
-        "caches": gone.caches,
-        "dependencies": gone.deps,
-        "stale locks": gone.locks,
+        "workspaces": removed.workspaces,
+        "runs": removed.runs,
+        "refs": removed.refs,
+        "outputs": removed.logs,
+        "caches": removed.caches,
+        "dependencies": removed.deps,
+        "stale locks": removed.locks,
     }
-    told = []
-    for name, found in kinds.items():
-        if found or name in {"workspaces", "runs", "refs"}:
-            told.append(f"{len(found)} {name}")
-    yield f"{verb} {', '.join(told)}; {freed} {format_size(gone.freed_bytes)}"
-    for name in (*gone.workspaces, *gone.runs, *gone.locks):
+    counts = []
+    for name, names in kinds.items():
+        if names or name in {"workspaces", "runs", "refs"}:
+            counts.append(f"{len(names)} {name}")
+    yield f"{verb} {', '.join(counts)}; {freed} {format_size(removed.freed_bytes)}"
+    for name in (*removed.workspaces, *removed.runs, *removed.locks):
         yield f"  {name}"
-    for text in gone.locked:
+    for text in removed.locked:
         yield f"stays locked: {text}"
-    for kept in gone.kept:
-        yield from _kept_lines(kept)
+    for kept in removed.kept:
+        yield from _render_kept_run(kept)
 
 
-def _kept_lines(kept: KeptRun) -> Iterator[str]:
+def _render_kept_run(kept: KeptRun) -> Iterator[str]:
     yield f"kept {kept.run}: {kept.why}"
     for work in kept.work[:_SHOWN]:
+        line = f"  {work.status} {work.name}"
+        if work.status != "landed":
+            line += f"  see it: orchestrate diff {kept.run} {work.name}"
         if work.commit:
-            keep = f"; keep it: git branch NAME {work.commit[:12]}"
-        else:
-            keep = ""
-        if work.status == "landed":
-            see = ""
-        else:
-            see = f"  see it: orchestrate diff {kept.run} {work.name}"
-        yield f"  {work.status} {work.name}{see}{keep}"
+            line += f"; keep it: git branch NAME {work.commit[:12]}"
+        yield line
     if len(kept.work) > _SHOWN:
         yield f"  and {len(kept.work) - _SHOWN} more"
     yield f"  remove it all the same: orchestrate gc --run {kept.run}"

@@ -35,7 +35,7 @@ _CODES = {
     CommandEnding.KILLED: 137,
     CommandEnding.NOT_STARTED: 7,
 }
-"""How the verb leaves when the command did not end by itself; 124 and 137 as timeout(1) does."""
+"""The exit code when the command did not end by itself; 124 and 137 as timeout(1) does."""
 
 
 @click.group("hands")
@@ -89,68 +89,64 @@ def exec_command(
     if state:
         set_nested_value(flags, ("state", "dir"), state)
     disable_sandbox(flags, unsafe_no_sandbox)
-    if len(words) == 1:
-        line = words[0]
-    else:
-        line = shlex.join(words)
+    line = words[0] if len(words) == 1 else shlex.join(words)
     options = Options(repo, flags, read_only, trust_project)
-    exit_with(anyio.run(_execute, options, line, Tier(tier), timeout, explain, as_json))
+    exit_with(anyio.run(_run_command, options, line, Tier(tier), timeout, explain, as_json))
 
 
-async def _execute(
+async def _run_command(
     options: Options, line: str, tier: Tier, timeout_s: float | None, explain: bool, as_json: bool
 ) -> int:
-    async with open_sandbox_command(options, line, tier, timeout_s, _say) as tried:
-        if tried.explanation["unsafe"]:
+    async with open_sandbox_command(options, line, tier, timeout_s, _print_notice) as command:
+        if command.explanation["unsafe"]:
             print_alarm(UNSAFE_BANNER)
         if explain and not as_json:
-            print_lines(_lines(tried.explanation))
+            print_lines(_render_policy(command.explanation))
         result = None
         if line:
             screen = CommandOutput(sys.stderr if as_json else sys.stdout)
-            result = await tried.run(screen.write_chunk)
+            result = await command.run(screen.write_chunk)
             screen.finish_output()
     if as_json:
-        print_object(_object(line, tried.explanation if explain else {}, result))
+        print_object(_build_object(line, command.explanation if explain else {}, result))
     if result:
-        return _code(result)
+        return _choose_exit_code(result)
     return 0
 
 
-async def _say(text: str) -> None:
+async def _print_notice(text: str) -> None:
     print_message(text)
 
 
-def _code(result: CommandResult) -> int:
+def _choose_exit_code(result: CommandResult) -> int:
     if result.ending == CommandEnding.EXITED and result.exit_code is not None:
         return result.exit_code
     print_message(f"the command was ended: {result.ending} after {result.seconds:.1f} s {result.detail}".rstrip())
     return _CODES[result.ending]
 
 
-def _object(line: str, explained: Mapping[str, object], result: CommandResult | None) -> dict[str, object]:
-    told: dict[str, object] = {"schema": "orchestrate.hands.exec/1", "command": line}
-    if explained:
-        told["policy"] = explained
+def _build_object(line: str, explanation: Mapping[str, object], result: CommandResult | None) -> dict[str, object]:
+    value: dict[str, object] = {"schema": "orchestrate.hands.exec/1", "command": line}
+    if explanation:
+        value["policy"] = explanation
     if result:
-        kept = result.model_dump(mode="json", include={"ending", "exit_code", "seconds", "output_bytes", "detail"})
-        told |= kept | {"exit": _CODES.get(result.ending, result.exit_code)}
-    return told
+        outcome = result.model_dump(mode="json", include={"ending", "exit_code", "seconds", "output_bytes", "detail"})
+        value |= outcome | {"exit": _CODES.get(result.ending, result.exit_code)}
+    return value
 
 
-def _lines(explained: PolicyExplanation) -> Iterator[str]:
-    yield f"repository  {explained['repository']} (a workspace stands in its place)"
-    yield f"policy      {explained['policy']}"
-    for name, text in cast(Mapping[str, str], explained["in_words"]).items():
+def _render_policy(explanation: PolicyExplanation) -> Iterator[str]:
+    yield f"repository  {explanation['repository']} (a workspace stands in its place)"
+    yield f"policy      {explanation['policy']}"
+    for name, text in cast(Mapping[str, str], explanation["in_words"]).items():
         yield f"{name:11} {text}"
     yield "what stands where:"
-    for place in cast(list[dict[str, str]], explained["places"]):
-        if place["source"] not in ("", place["path"]):
-            source = f"  {place['source']}"
-        else:
-            source = ""
-        yield f"  {place['kind']:9}  {place['path']}{source}"
+    for mount in cast(list[dict[str, str]], explanation["places"]):
+        line = f"  {mount['kind']:9}  {mount['path']}"
+        if mount["source"] not in ("", mount["path"]):
+            line += f"  {mount['source']}"
+        yield line
     yield "variables that a command sees:"
-    yield from (f"  {name}={text}" for name, text in sorted(cast(Mapping[str, str], explained["variables"]).items()))
+    yield from (f"  {name}={text}" for name, text in sorted(cast(Mapping[str, str], explanation["variables"]).items()))
     yield "rules as hashed:"
-    yield from (f"  {name} = {json.dumps(value)}" for name, value in cast(dict[str, Any], explained["rules"]).items())
+    yield from (f"  {name} = {json.dumps(value)}" for name, value in cast(dict[str, Any], explanation["rules"]).items())

@@ -40,18 +40,18 @@ def init_command(
         raise click.UsageError("--package is for workflow files: say --ci github or --ci gitlab, too")
     if not package.isprintable():
         raise click.BadParameter("it has to be one line", param_hint="--package")
-    wish = ProjectFileRequest(forge, package, int(time_limit), may_overwrite=force, is_dry=dry_run)
-    made = anyio.run(write_project_file, Options(repo), wish)
+    request = ProjectFileRequest(forge, package, int(time_limit), may_overwrite=force, is_dry=dry_run)
+    project_file = anyio.run(write_project_file, Options(repo), request)
     if as_json:
-        print_object(made.as_object())
+        print_object(project_file.as_object())
     else:
-        _tell(made)
+        _print_project_file(project_file)
 
 
-def _tell(made: ProjectFile) -> None:
-    if not made.is_written:
-        print_lines(made.text.splitlines())
-        print_message(f"nothing was written; it would go to {made.file}")
+def _print_project_file(project_file: ProjectFile) -> None:
+    if not project_file.is_written:
+        print_lines(project_file.text.splitlines())
+        print_message(f"nothing was written; it would go to {project_file.file}")
         return
-    lines = [f"wrote {made.file}", *(f"  {line}" for line in made.found)]
-    print_lines([*lines, *(f"next: {line}" for line in made.to_do)])
+    lines = [f"wrote {project_file.file}", *(f"  {line}" for line in project_file.found)]
+    print_lines([*lines, *(f"next: {line}" for line in project_file.to_do)])

@@ -29,13 +29,13 @@ def repair_command(run: str | None, repo: Path, state: str, as_json: bool) -> No
     with directory.hold_lock():
         result = repair_journal(directory)
     if as_json:
-        told = {"schema": "orchestrate.repair/1", "run": directory.run, "repaired": result is not None}
-        print_object(told | (asdict(result) if result else {}))
+        value = {"schema": "orchestrate.repair/1", "run": directory.run, "repaired": result is not None}
+        print_object(value | (asdict(result) if result else {}))
     else:
-        print_lines(_told(result, directory.run))
+        print_lines(_render_result(result, directory.run))
 
 
-def _told(result: RepairResult | None, run: str) -> list[str]:
+def _render_result(result: RepairResult | None, run: str) -> list[str]:
     if result is None:
         return [f"the journal of run {run} is sound: nothing was changed"]
     return [*describe_repair(result), f"go on with: orchestrate resume {run}"]

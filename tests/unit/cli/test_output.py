@@ -40,12 +40,12 @@ def test_an_error_that_quotes_a_secret_is_said_without_it(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SOME_API_KEY", "k7x-Vb7xWp-Tq93")
-    output._redactor.cache_clear()
+    output._load_redactor.cache_clear()
     try:
         print_message("error: invalid key k7x-Vb7xWp-Tq93")
         print_crash(ValueError, ValueError("no: k7x-Vb7xWp-Tq93"), None)
     finally:
-        output._redactor.cache_clear()
+        output._load_redactor.cache_clear()
     said = capsys.readouterr().err
     assert said.splitlines()[0] == "error: invalid key [redacted:SOME_API_KEY]"
     assert "Vb7x" not in said and "ValueError: no:" in said
