@@ -41,10 +41,10 @@ _MODE = 0o1777
 
 @dataclass
 class ContainerBackend(LayoutBackend):
-    """Containers as a `Backend`, made once per process by `build_containers`.
+    """Containers as a `Backend`, made once per process by `build_container_backend`.
 
-    `root` is what names their root file system to the engine, `seccomp` a file. `idle` holds those that wait for the
-    next command of their workspace.
+    `root` names their root file system to the engine, `seccomp` is the path of a profile. `idle` holds the containers
+    that wait for the next command of their workspace.
     """
 
     layout: SandboxLayout
@@ -58,17 +58,17 @@ class ContainerBackend(LayoutBackend):
 
     @property
     def name(self) -> str:
-        """One word for it."""
+        """The backend's name in one word."""
         return self.engine.kind
 
     @property
     def ceiling(self) -> Tier:
-        """Containers have no network at all, so no registries either."""
+        """The highest tier on offer: containers have no network, so they reach no registries."""
         return Tier.COMMANDS
 
     @property
     def description(self) -> str:
-        """The program behind it, its version, and as whom commands run."""
+        """The engine's version and path, and the user that commands run as."""
         if self.policy.uid is None:
             who = "as yourself"
         else:
@@ -80,7 +80,7 @@ class ContainerBackend(LayoutBackend):
         return f"{self.engine.version} at {self.engine.program}{runtime}, {who}"
 
     def build_environment(self, command: ShellCommand, registries: Registries | None = None) -> dict[str, str]:
-        """Every variable the command sees when it starts."""
+        """Return all variables that the command sees when it starts."""
         return self.layout.build_environment(command)
 
     async def run_command(self, order: ExecutionRequest) -> ProcessOutcome:
@@ -123,7 +123,7 @@ class ContainerBackend(LayoutBackend):
         return ended
 
     async def _take(self, key: tuple[MountPlan, bool]) -> Container:
-        """A container for a workspace in which all stands as it should, an idle one or a new one."""
+        """Return an idle container of the workspace in which nothing was changed, or start a new one."""
         while waiting := self.idle.get(key):
             if await _is_fresh(container := waiting.pop()):
                 return container
@@ -184,7 +184,11 @@ async def build_container_backend(
 
 
 async def _root_words(engine: ContainerEngine, root: Path, policy: SandboxPolicy) -> tuple[str, ...]:
-    """Podman takes the directory as it is, and as yourself only if your ids are mapped to themselves."""
+    """Return the words that name the root file system to the engine.
+
+    Podman takes the directory itself, and runs as yourself only if your ids are mapped to themselves. Docker takes an
+    image that is imported from the directory.
+    """
     if engine.is_podman:
         own = ("--userns", "keep-id") if engine.is_rootless else ()
         return (*own, "--rootfs", str(root))
@@ -221,7 +225,7 @@ def _make_spot(spot: Path, mount: Mount) -> None:
 
 
 def _seccomp(engine: ContainerEngine, target: Path) -> str | None:
-    """The engine's own system call filter, tightened; None for docker, whose own is tight enough."""
+    """Write the engine's own system call filter, tightened; None for docker, whose own is tight enough."""
     if not engine.is_podman:
         return None
     if engine.seccomp is None or not Path(engine.seccomp).is_file():
@@ -251,7 +255,7 @@ def _script() -> str:
 
 
 async def _is_fresh(container: Container) -> bool:
-    """Whether it can take the next command; otherwise it is removed."""
+    """Return True if the container can take the next command; remove it otherwise."""
     is_fresh = False
     try:
         is_fresh = await container.is_fresh()

@@ -21,7 +21,11 @@ _RUNTIMES = ("crun", "runc")
 
 @dataclass(frozen=True)
 class ContainerEngine:
-    """A program that runs containers. `options` come before each of its verbs, `runtime` is the name in them.
+    """A program that runs containers.
+
+    `options` come before each of its verbs, `runtime` is the name in them. `seccomp` is the path of its own system call
+    filter, None where it keeps none in a file. `is_rootless` is true where it has no rights of the system's root.
+    `supported_limits` names the limits it can put on a container as a whole: `pids`, `memory`.
 
     `seccomp` is the path of its own system call filter, None where it keeps none in a file. `is_rootless` tells that it
     has no rights of the system's root, `counts` names what it can limit for a container as a whole, of `pids` and
@@ -40,18 +44,18 @@ class ContainerEngine:
 
     @property
     def is_podman(self) -> bool:
-        """Whether it takes a directory as a root file system, and podman's other options."""
+        """True for podman, which takes a directory as a root file system and has options of its own."""
         return self.kind == "podman"
 
     @property
     def title(self) -> str:
-        """What to call it before people."""
+        """The engine's name as shown to people."""
         if self.runtime:
             return f"{self.kind} with {self.runtime}"
         return self.kind
 
     async def run_engine_command(self, *words: str, given: bytes = b"") -> str:
-        """Its standard output; `given` is what it reads.
+        """Run the engine with these words; return its standard output. `input_bytes` is its standard input.
 
         Raises:
             OSError: it failed, in its own words, or took longer than a minute.
@@ -68,7 +72,7 @@ class ContainerEngine:
 
 
 def find_engines(environ: Mapping[str, str], untrusted: Iterable[Path], home: Path) -> tuple[ContainerEngine, ...]:
-    """Every way to start a container here, the likeliest first: podman with its own runtime and others, then docker.
+    """Return every way to start a container here: podman with its own runtime and others, then docker.
 
     `home` is where they keep what is the user's.
 
@@ -140,7 +144,7 @@ def _last_words(text: bytes) -> str:
 
 
 def build_image_archive(root: Path) -> bytes:
-    """A directory as an archive that an engine can import as an image."""
+    """Return a directory as a tar archive that an engine can import as an image."""
     memory = io.BytesIO()
     with tarfile.open(fileobj=memory, mode="w") as archive:
         archive.add(root, arcname=".")

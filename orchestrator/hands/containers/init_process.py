@@ -23,7 +23,10 @@ _PAUSE_S = 0.001
 
 
 class InitProcess:
-    """The loop. `passing` are directories emptied after each command, `handed` those emptied before each."""
+    """Process 1's loop: it runs one command after the other.
+
+    `scratch_folders` are emptied after each command, `exchange_folders` before each.
+    """
 
     def __init__(self, channel: socket.socket, passing: list[str], handed: list[str]) -> None:
         self.channel = channel
@@ -79,7 +82,7 @@ class InitProcess:
         self.command_pid = popen.pid
 
     def _outcome(self) -> int:
-        """The exit code of the command, 128 + n after signal n. Ends everything if the harness hangs up meanwhile."""
+        """Wait for the command; return its exit code, 128 + n after signal n. Exit if the harness hangs up."""
         while self.command_pid not in self.exit_statuses:
             readable, _, _ = select.select([self.channel, self.wake], [], [])
             if self.channel in readable:
@@ -92,7 +95,7 @@ class InitProcess:
         return 128 - code
 
     def _kill_all(self) -> None:
-        """Until nobody is left but us: the kernel lets no process be forked past such a signal."""
+        """Kill every other process until none is left: the kernel lets no process be forked past such a signal."""
         with suppress(ProcessLookupError):
             while True:
                 os.kill(-1, signal.SIGKILL)
@@ -112,7 +115,7 @@ class InitProcess:
 
 
 def _mounts() -> str:
-    """What is mounted: whatever the host takes away or puts elsewhere under our feet shows here."""
+    """Return the list of mounts, in which anything that the host removes or moves shows."""
     return Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="surrogateescape")
 
 
@@ -134,7 +137,7 @@ def _empty(folder: Path, device: int) -> None:
 
 
 def main() -> None:
-    """Hide, call back, serve. Never but as process 1: elsewhere it would kill whatever its user runs."""
+    """Hide this process, call the harness back and serve it. Only as process 1: elsewhere it would kill its user's processes."""
     if os.getpid() != 1:
         sys.exit("this is for process 1 of a container only")
     told = json.loads(sys.argv[1])

@@ -19,7 +19,10 @@ _OOM_SCORE = 800
 
 @dataclass(frozen=True)
 class ContainerLaunch:
-    """A container to be started: its name, what it is labelled with, what stands in it and who works in it.
+    """A container to be started: its name, its labels, its mounts and its user.
+
+    `root` names its root file system to the engine. `files` is the host directory for files that are handed back,
+    `control` the one with our socket. `supported_limits` names the limits that the engine can put on it as a whole.
 
     `root` is what names its root file system to the engine. `files` is the host directory for files that are handed
     back, `control` the one with our socket. `counts` names what the engine can limit for it as a whole.
@@ -41,7 +44,7 @@ class ContainerLaunch:
 
 
 def build_run_arguments(launch: ContainerLaunch, is_podman: bool) -> list[str]:
-    """The words after the engine's name. Raises OSError if a path cannot be put into words."""
+    """Return the words after the engine's name. Raises OSError if a path cannot be put into words."""
     special = (
         Mount(MountKind.WRITABLE, EXCHANGE_FOLDER, launch.files),
         Mount(MountKind.READ_ONLY, CONTROL_FOLDER, launch.control),

@@ -30,7 +30,10 @@ _REPLY_BYTES = 4096
 
 @dataclass
 class Container:
-    """A running container. `channel` leads to its process 1, whose pidfd is `first`; `folder` is ours, for it alone."""
+    """A running container.
+
+    `channel` leads to its process 1, whose pidfd is `init_pidfd`; `folder` is ours, for this container alone.
+    """
 
     name: str
     engine: ContainerEngine
@@ -41,11 +44,11 @@ class Container:
 
     @property
     def files(self) -> Path:
-        """What commands write files into that are handed back."""
+        """The host directory of the files that commands hand back."""
         return self.folder / "files"
 
     async def is_fresh(self) -> bool:
-        """Whether everything in it stands as when it was started, and nothing of an earlier command is left."""
+        """Return True if the container is as it was when started, with nothing left of an earlier command."""
         try:
             self.channel.send(b"?")
             told = await self.read_reply()
@@ -54,7 +57,7 @@ class Container:
         return told is not None and bool(told["ready"])
 
     async def read_reply(self) -> dict[str, Any] | None:
-        """The next thing that its process 1 says; None when that is dead."""
+        """Return the next message of process 1; None when it is dead."""
         await anyio.wait_readable(self.channel)
         with contextlib.suppress(ConnectionError):
             if told := self.channel.recv(_REPLY_BYTES):
@@ -80,7 +83,7 @@ class Container:
             await anyio.wait_readable(self.init_pidfd)
 
     async def remove_container(self) -> None:
-        """Leave nothing of it in the engine's books, nor on disk."""
+        """Remove the container from the engine and its folder from disk."""
         if not self.is_over:
             await self.kill_container()
         os.close(self.init_pidfd)
@@ -91,7 +94,7 @@ class Container:
 
 @dataclass
 class ContainerCommand:
-    """A command in a container; implements `orchestrator.hands.execution.process_runner.Running`."""
+    """A command in a container; a `RunningCommand` of `orchestrator.hands.execution.process_runner`."""
 
     container: Container
     was_killed: bool = False
@@ -110,13 +113,13 @@ class ContainerCommand:
             await self._listen("exit")
 
     async def kill_command(self) -> None:
-        """A command that has not ended by itself costs the whole container."""
+        """Kill the whole container, unless the command has ended by itself."""
         if not self.is_done or self.container.is_over:
             self.was_killed = True
             await self.container.kill_container()
 
     def get_exit_code(self) -> int | None:
-        """The exit code; None if it never started or did not end by itself."""
+        """Return the exit code; None if the command never started or did not end by itself."""
         code = self.replies.get("exit")
         if code is None:
             return None

@@ -49,7 +49,7 @@ ReportProgress = Callable[[str], Awaitable[None]]
 
 @dataclass(frozen=True)
 class DependencyInstaller:
-    """One project's needs, to be met by `hands` that borrow nothing themselves and may use tier 2."""
+    """Installs the dependencies of one project with `hands` that borrow nothing and may use tier 2."""
 
     hands: LocalHands
     store: DepsStore
@@ -74,7 +74,7 @@ class DependencyInstaller:
         return {name: str(place) for name in _found(place)}
 
     async def _key(self, workspace: LocalWorkspace) -> str:
-        """A hash of all that decides what comes out: manifests, tools, and what tier 2 is."""
+        """Return a hash of all that decides the result: manifests, tools and the policy of tier 2."""
         asked = [*([_PYTHON] if self.manifests.needs_python else []), *([_NODE] if self.manifests.folders else [])]
         result = await run_command(workspace, ShellCommand(line=" && ".join(asked), timeout_s=_ASKING_S))
         versions = await to_thread.run_sync(read_log_ends, result.log)
@@ -111,7 +111,7 @@ class DependencyInstaller:
         return ShellCommand(line=line, stdin=lines, timeout_s=_TIMEOUT_S, tier=Tier.REGISTRIES)
 
     async def _install_node(self, workspace: LocalWorkspace, folder: str) -> list[str]:
-        """The directories that npm has made: also below `folder`, for packages of an npm workspace."""
+        """Install with npm; return the directories made, also those below `folder` for an npm workspace."""
         await self._run(
             workspace, ShellCommand(line=_INSTALL_NODE, cwd=folder, timeout_s=_TIMEOUT_S, tier=Tier.REGISTRIES)
         )
@@ -134,7 +134,7 @@ class DependencyInstaller:
 
 
 def _failure(result: CommandResult, output: str) -> Iterator[str]:
-    """What to tell of an installation that failed, and how to mend it."""
+    """Yield the lines that say why an installation failed and how to mend it."""
     if result.exit_code is not None:
         how = f"exit code {result.exit_code}"
     else:
@@ -162,7 +162,7 @@ def _modules(root: Path, folder: str) -> list[str]:
 
 
 def _found(place: Path) -> Iterator[str]:
-    """The names of what was installed, relative to `place`."""
+    """Yield the names of installed directories, relative to `place`."""
     todo = [PurePosixPath()]
     while todo:
         folder = todo.pop()

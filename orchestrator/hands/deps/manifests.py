@@ -25,7 +25,7 @@ ReadCommitFile = Callable[[str], Awaitable[str | None]]
 
 @dataclass
 class Manifests:
-    """What is to be installed. `texts` are all files that say it, by path.
+    """The dependencies to install. `texts` are all files that name them, by path.
 
     `files` are requirements files for pip, `lines` further requirements, `folders` those with a lock file for npm.
     """
@@ -37,12 +37,12 @@ class Manifests:
 
     @property
     def needs_python(self) -> bool:
-        """Whether an environment for Python is to be made."""
+        """True if a Python environment has to be made."""
         return bool(self.files or self.lines)
 
 
 async def read_manifests(entries: Sequence[str], read: ReadCommitFile) -> Manifests:
-    """Everything that the entries name, and what those files name in their turn.
+    """Read the files that the entries name, and the files which those name in turn.
 
     Raises:
         UsageProblem: an entry is of no known form, a file is missing or not understood, or it asks for something that
@@ -78,7 +78,7 @@ async def _take_lock(path: PurePosixPath, found: Manifests, read: ReadCommitFile
 
 
 async def _take_requirements(path: PurePosixPath, found: Manifests, read: ReadCommitFile, entry: str) -> None:
-    """A requirements file and those that it names, each once."""
+    """Add a requirements file and those that it names, each once."""
     if str(path) in found.texts:
         return
     text = await _require(path, read, entry)
@@ -135,7 +135,7 @@ def _dependencies(text: str, extras: Sequence[str], entry: str) -> list[str]:
 
 
 def _extra(document: dict[str, Any], extra: str, entry: str) -> Iterator[str]:
-    """The lines of an optional group of the project, or of a dependency group of that name."""
+    """Yield the lines of an optional group of the project, or of a dependency group of that name."""
     optional = document.get("project", {}).get("optional-dependencies", {})
     groups = document.get("dependency-groups", {})
     if extra not in optional and extra not in groups:

@@ -38,7 +38,9 @@ _CACHES = frozenset({"__pycache__", ".pytest_cache", ".ruff_cache", ".mypy_cache
 
 @dataclass(frozen=True)
 class ProjectSetup:
-    """Command lines that set a project up, to be run by `hands` that borrow nothing of the checkout.
+    """Sets a project up by command lines, run by `hands` that borrow nothing of the checkout.
+
+    `manifests` are ids of the files that say what the project needs, by path: when one changes, the setup runs again.
 
     `manifests` are ids of the files that say what the project needs, by path; with them the result is made anew.
     """
@@ -68,7 +70,7 @@ class ProjectSetup:
         return {name: str(place) for name in await to_thread.run_sync(self.store.list_entry_paths, key)}
 
     async def _key(self, workspace: LocalWorkspace) -> str:
-        """A hash of all that decides what comes out: commands, manifests, tools, and what their tier is."""
+        """Return a hash of all that decides the result: commands, manifests, tools and the policy of the tier."""
         result = await run_command(workspace, ShellCommand(line=_TOOLS, timeout_s=_ASKING_S))
         tools = await to_thread.run_sync(read_log_ends, result.log)
         if not result.is_success:
@@ -119,7 +121,7 @@ class ProjectSetup:
 
 
 def _failure(line: str, result: CommandResult, output: str) -> str:
-    """What to tell of a command that failed, and how to mend it."""
+    """Return the message that says why a command failed and how to mend it."""
     if result.exit_code is not None:
         how = f"exited {result.exit_code}"
     else:

@@ -31,20 +31,20 @@ class DepsStore:
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """What is there, whole or not."""
+        """The keys of all entries, finished or not."""
         names = (entry.name.partition(".")[0] for entry in self.root.iterdir()) if self.root.is_dir() else ()
         return tuple(sorted(set(names)))
 
     def has_entry(self, key: str) -> bool:
-        """Whether it is there, whole."""
+        """Return True if the finished entry exists."""
         return (self.root / key).is_dir()
 
     def list_entry_paths(self, key: str) -> tuple[str, ...]:
-        """What was taken over under this key, by its places in the checkout. Blocks."""
+        """Return the paths taken into the entry, relative to the checkout. Blocks."""
         return tuple(json.loads((self.root / key / _INDEX).read_text(encoding="utf-8")))
 
     async def ensure_entry(self, key: str, make: Callable[[], Awaitable[None]], stack: ExitStack) -> Path:
-        """The directory in which it lies; `make` is awaited if nobody has made it. It stays while `stack` is open."""
+        """Return the entry's directory, which is kept while `stack` is open; await `make` if the entry is missing."""
         place = stack.enter_context(self.hold_entry(key))
         if not self.has_entry(key):
             async with hold_file_lock(self.get_making_lock(key), patience_s=_MAKING_S):
@@ -54,7 +54,7 @@ class DepsStore:
 
     @contextmanager
     def hold_entry(self, key: str) -> Iterator[Path]:
-        """While the block lasts nobody removes it. Gives the directory in which it lies, or will lie."""
+        """Keep the entry from being removed while the block lasts; yields its directory, which may not exist yet."""
         create_private_directory(self.root)
         descriptor = wait_for_file_lock(self.root / f"{key}.used", is_shared=True)
         try:
@@ -64,7 +64,7 @@ class DepsStore:
             os.close(descriptor)
 
     def get_making_lock(self, key: str) -> Path:
-        """The lock file that whoever makes it has to hold."""
+        """Return the lock file to hold while the entry is made."""
         return self.root / f"{key}.making"
 
     def move_into_entry(self, key: str, source: Path, names: Iterable[str], *, is_listed: bool = False) -> None:
@@ -93,7 +93,7 @@ class DepsStore:
         new.rename(self.root / key)
 
     def list_unused_keys(self, for_s: float) -> tuple[str, ...]:
-        """What nobody uses or makes, and has not used for so long; half-made things of the dead at once. Blocks."""
+        """Return the keys nobody has used for `for_s` seconds, and those left half-made by dead processes. Blocks."""
         return tuple(key for key in self.keys if self._may_go(key, for_s))
 
     def remove_entry(self, key: str) -> None:
@@ -116,7 +116,7 @@ class DepsStore:
 
     @contextmanager
     def _alone(self, key: str) -> Iterator[bool]:
-        """Whether nobody uses or makes it, and while the block lasts nobody will."""
+        """Lock the entry against use; yields False if somebody uses or makes it."""
         tried = []
         for file in ("making", "used"):
             tried.append(try_file_lock(self.root / f"{key}.{file}"))

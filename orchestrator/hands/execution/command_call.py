@@ -37,7 +37,7 @@ class CommandCall:
         self.done.set()
 
     def build_not_started_result(self, why: str) -> CommandResult:
-        """The result when the host could not start it."""
+        """Return the result of a command that the host could not start."""
         return self._ended(CommandEnding.NOT_STARTED, why)
 
     def _ended(self, ending: CommandEnding, detail: str = "") -> CommandResult:
@@ -49,7 +49,7 @@ class CommandCall:
 
 
 def create_call(call_id: str, command: ShellCommand, logs: Path, exchanges: Path) -> CommandCall:
-    """A call with an empty log; nothing is started yet."""
+    """Return a call with an empty log; nothing is started yet."""
     name = f"{make_slug(call_id)}-{hashlib.sha256(call_id.encode(errors='surrogateescape')).hexdigest()[:8]}"
     create_private_directory(logs)
     log = logs / f"{name}.log"
@@ -85,7 +85,7 @@ def _encodable(text: str) -> None:
 
 
 def collect_output_files(exchange: Path, wanted: Mapping[str, str]) -> dict[str, bytes]:
-    """What a command wrote into the files it was asked for, regular ones only, up to `FILES_BYTES` in all."""
+    """Return the regular files that a command wrote of those `wanted`, up to `MAX_FILES_BYTES` in all."""
     found: dict[str, bytes] = {}
     for variable, name in wanted.items():
         room = MAX_FILES_BYTES - sum(map(len, found.values()))

@@ -18,7 +18,10 @@ _BUSY_PAUSE_S = 0.001
 
 
 class OutputPipe:
-    """A pipe into the file `log`. `size_bytes` counts what has arrived; `is_over` tells that the limit was reached.
+    """A pipe into the file `log`.
+
+    `size_bytes` counts what has arrived; `is_over_limit` is true once the limit was reached. `failure` says why the log
+    could not be written: because the disk is full, for example.
 
     `failure` says why the log could not be written, if so: the disk is full, for example.
     """
@@ -50,7 +53,7 @@ class OutputPipe:
             await anyio.sleep(_BUSY_PAUSE_S if is_busy else _PAUSE_S)
 
     def copy_available(self) -> bool:
-        """Move what is there now, a few megabytes at most; whether nothing more is to come."""
+        """Move the output available now, a few megabytes at most; return True if no more will come."""
         for _ in range(_STEPS):
             try:
                 moved = self._transfer(self._room())
@@ -68,7 +71,7 @@ class OutputPipe:
         return False
 
     def _transfer(self, most: int) -> int:
-        """Bytes moved, 0 at the end."""
+        """Move at most `limit` bytes; return how many, 0 at the end."""
         if self._can_splice:
             try:
                 return os.splice(self._source, self._log, most, flags=os.SPLICE_F_NONBLOCK)
@@ -83,7 +86,7 @@ class OutputPipe:
         return written
 
     def _room(self) -> int:
-        """One byte more than allowed, which tells output of just the limit from too much."""
+        """Return how many bytes to move next: one more than allowed, which tells just enough output from too much."""
         return min(_PIPE_BYTES, self._limit + 1 - self.size_bytes)
 
     def _cut(self) -> None:

@@ -21,7 +21,10 @@ _DETAIL_BYTES = 4_000
 
 @dataclass(frozen=True)
 class ProcessOutcome:
-    """How a command ended; `seconds` of wall time, `detail` where it did not start, was too much or the host failed it.
+    """The end of a command.
+
+    `seconds` is wall time. `detail` says why it did not start, what it used too much of, or how the host failed.
+    `network` lists what it reached or was refused, `stray_packets` counts packets that had no way out.
 
     `network` is what it reached of that or was kept from, `stray_packets` counts those that had no way out.
     """
@@ -37,7 +40,7 @@ class ProcessOutcome:
 
 @dataclass(frozen=True)
 class ExecutionTerms:
-    """What a command runs under, whatever it says: seconds of wall time, bytes of output, and what it may use up.
+    """The terms a command runs under: seconds of wall time, bytes of output, and resource bounds.
 
     `owner` is who must be able to reopen the output from inside, `filter_file` the filter of its system calls.
     """
@@ -50,16 +53,16 @@ class ExecutionTerms:
 
 
 class RunningCommand(Protocol):
-    """A command that was started behind some wall."""
+    """A command that a backend has started."""
 
     @property
     def was_killed(self) -> bool:
-        """Whether something ended it from outside."""
+        """True if something ended it from outside."""
         ...
 
     @property
     def usage_reader(self) -> UsageReader | None:
-        """What can be seen of the sandbox, from when the command started; None where it cannot be looked into."""
+        """The reader of the sandbox's usage, from when the command started; None where it cannot be looked into."""
         ...
 
     async def wait_until_started(self) -> None:
@@ -75,7 +78,7 @@ class RunningCommand(Protocol):
         ...
 
     def get_exit_code(self) -> int | None:
-        """The command's exit code, 128 + n after signal n; None if it never started or was killed."""
+        """Return the exit code, 128 + n after signal n; None if it never started or was killed."""
         ...
 
 
@@ -138,7 +141,7 @@ _LATE = "late"
 
 
 async def _watch(started: RunningCommand, output: OutputPipe, terms: ExecutionTerms) -> str:
-    """Until the command ends, prints too much, is late or uses too much; the latter two in words."""
+    """Wait until the command ends or exceeds a limit; return `_LATE`, the violation in words, or ""."""
     offence, limit = "", anyio.CancelScope()
     try:
         async with anyio.create_task_group() as group:
@@ -196,7 +199,7 @@ def _strays(started: RunningCommand) -> int:
 
 
 def _look_away(started: RunningCommand) -> None:
-    """Also of a command that was cancelled: nobody asks what became of that."""
+    """Close the usage reader, also of a command that was cancelled."""
     if started.usage_reader is not None:
         started.usage_reader.close()
 

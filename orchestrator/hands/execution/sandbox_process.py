@@ -44,11 +44,11 @@ BuildCommandLine = Callable[[PassedDescriptors], list[str]]
 
 @dataclass
 class SandboxProcess:
-    """The outermost bubblewrap (`popen`, and `monitor`, its pidfd) and the first process of its sandbox (`first`).
+    """The outermost bubblewrap (`popen`, `bubblewrap_pidfd`) and the first process of its sandbox (`init_pidfd`).
 
-    `info` and `status` are the ends of pipes on which bubblewrap reports, `gate` that of one which holds the command
-    back. `view` is what can be seen of the sandbox from outside, once it stands, `closely` what of that needs a close
-    look.
+    `info` and `status` are the ends of pipes on which bubblewrap reports; closing `gate` lets the command start.
+    `usage_reader` looks into the sandbox from outside once it stands, with a close look at the resources in
+    `closely_watched`.
     """
 
     popen: subprocess.Popen[bytes]
@@ -111,7 +111,7 @@ class SandboxProcess:
             self.gate = -1
 
     def _let_go(self) -> None:
-        """Reap the first process if it became ours, as it does where we are process 1 of a container."""
+        """Reap the first process if it became our child, as it does where we are process 1 of a container."""
         if self.init_pidfd is None:
             return
         with contextlib.suppress(ChildProcessError):
@@ -120,7 +120,7 @@ class SandboxProcess:
         self.init_pidfd = None
 
     def get_exit_code(self) -> int | None:
-        """The command's exit code, 128 + n after signal n; None if it never started or was killed with the sandbox."""
+        """Return the exit code, 128 + n after signal n; None if it never started or was killed."""
         found = re.search(rb'"exit-code": (\d+)', self.status_report + b"".join(_available(self.status)))
         if found:
             return int(found[1])
@@ -168,7 +168,7 @@ def start_bubblewrap(
 
 
 def open_text_descriptor(text: str, stack: contextlib.ExitStack) -> int:
-    """Where a text can be read: a file without a name, so that nobody has to feed a pipe."""
+    """Return a descriptor to read a text from: a file without a name, so that nobody has to feed a pipe."""
     if not text:
         return subprocess.DEVNULL
     descriptor = os.memfd_create("stdin")
@@ -195,7 +195,10 @@ def _popen(words: list[str], source: int, writer: int, passed: tuple[int, ...]) 
 
 @contextlib.contextmanager
 def _expendable() -> Iterator[tuple[str, ...]]:
-    """What is started meanwhile is to die before we do if memory runs out: it inherits our score, for a moment high.
+    """Make processes started in the block die before us when memory runs out: they inherit our raised score.
+
+    Yields the words to put before their command line. These raise the score where we may not change our own, because
+    the process hides its memory from its own user.
 
     Where we may not change ours, because the process hides its memory from its own user, what is given raises the
     score of the command line that comes after it.

@@ -15,7 +15,7 @@ _KEPT = "kept"
 
 @contextmanager
 def create_process_folder(home: Path, name: str) -> Iterator[Path]:
-    """A new directory `name` in `home`, which is made if need be; removed at the end, unless it is to be kept.
+    """Create the directory `name` in `home`; it is removed at the end, unless `keep_folder` was called.
 
     First removes what dead processes have left in `home`. Afterwards nothing of ours is in an empty `home`. Blocks.
 
@@ -38,12 +38,12 @@ def create_process_folder(home: Path, name: str) -> Iterator[Path]:
 
 
 def keep_folder(folder: Path) -> None:
-    """From now on nobody removes this directory but the user. Blocks."""
+    """Mark a directory so that only the user removes it. Blocks."""
     (folder / _KEPT).touch()
 
 
 def _remove(folder: Path) -> None:
-    """Most of it is removed under its own lock, which goes last, and while nobody looks for dead ones."""
+    """Remove a directory: most of it under its own lock, which goes last, while nobody looks for dead ones."""
     empty_tree(folder, but=_LOCK)
     with _turn(folder.parent):
         remove_tree(folder)
@@ -54,7 +54,7 @@ def _remove(folder: Path) -> None:
 
 @contextmanager
 def _turn(home: Path) -> Iterator[None]:
-    """One process at a time makes, looks for and removes directories in `home`."""
+    """Hold the lock of `home` while the block lasts: one process at a time makes or removes directories there."""
     held = None
     while held is None:
         create_private_directory(home)

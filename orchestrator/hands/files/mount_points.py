@@ -23,7 +23,7 @@ def create_mount_points(root: Path, shared: Mapping[str, Path], owner: int | Non
 
 
 def is_fixed_mount_point(name: str, base: Path) -> bool:
-    """Whether nothing inside a workspace can replace the mount point between its check and its use.
+    """Return True if nothing inside a workspace can replace the mount point between its check and its use.
 
     True of directories at the top: their parent is a mount point itself.
     """
@@ -31,7 +31,7 @@ def is_fixed_mount_point(name: str, base: Path) -> bool:
 
 
 def remove_mount_points(root: Path, names: Iterable[str]) -> None:
-    """Remove the empty files that `prepare` made, before the workspace's content is looked at."""
+    """Remove the empty files that `create_mount_points` made, before the workspace's content is looked at."""
     base = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         for name in names:

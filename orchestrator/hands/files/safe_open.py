@@ -21,7 +21,7 @@ class _How(ctypes.Structure):
 
 
 def open_beneath(root: int, path: PurePosixPath, flags: int, mode: int = 0) -> int:
-    """A descriptor for `path` below the directory descriptor `root`, closed on exec.
+    """Open `path` below the directory descriptor `root`, closed on exec; return the descriptor.
 
     Raises:
         OSError: ELOOP for a symbolic link anywhere on the way, EXDEV for a path that leads out, and the usual ones.
@@ -36,7 +36,7 @@ def open_beneath(root: int, path: PurePosixPath, flags: int, mode: int = 0) -> i
 
 @lru_cache(maxsize=1)
 def has_openat2() -> bool:
-    """Whether this kernel (and whatever filters its calls) offers openat2."""
+    """Return True if this kernel, and whatever filters its calls, offers openat2."""
     try:
         os.close(_openat2(_AT_FDCWD, PurePosixPath("."), os.O_PATH | os.O_CLOEXEC, 0))
     except (OSError, AttributeError):

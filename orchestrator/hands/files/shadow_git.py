@@ -41,7 +41,7 @@ _CONFIG = """\
 
 @dataclass(frozen=True)
 class ShadowOrigin:
-    """What the shadows of one repository have in common: where objects are, and texts of files in a git directory.
+    """The common parts of a repository's shadows: object directories, and texts of files in a git directory.
 
     `lent` are object directories that we ourselves let the repository borrow from. `copy` stands in for the objects of
     a repository that borrows by itself: nothing that it names is ever mounted.

@@ -30,7 +30,7 @@ _REASONS = {
 
 
 def normalize_path(path: str) -> PurePosixPath:
-    """The path relative to the workspace, without `.` components.
+    """Return the path relative to the workspace, without `.` components.
 
     Raises:
         ToolRefused: it is absolute, leaves the workspace, lies in `.git`, or has an unprintable or overlong name.
@@ -51,13 +51,13 @@ def normalize_path(path: str) -> PurePosixPath:
 
 
 def is_git_name(name: str) -> bool:
-    """Whether some file system takes the name for `.git`."""
+    """Return True if some file system takes the name for `.git`."""
     plain = name.casefold().rstrip(" .").partition(":")[0]
     return plain == ".git" or plain.startswith("git~")
 
 
 def read_file(root: Path, path: str, limit_bytes: int) -> bytes:
-    """The content of a regular file below `root`.
+    """Return the content of a regular file below `root`.
 
     Raises:
         ToolRefused: it does not exist, is no regular file, lies outside, or is larger than the limit.
@@ -121,7 +121,7 @@ def create_folders(root: Path, path: PurePosixPath, owner: int | None = None) ->
 
 
 def _existing(parent: int, name: str, path: str) -> tuple[int, int | None]:
-    """Mode and owner for the new file; refuses to replace anything but a regular file."""
+    """Return mode and owner for the new file; refuse to replace anything but a regular file."""
     try:
         found = os.stat(name, dir_fd=parent, follow_symlinks=False)
     except FileNotFoundError:
@@ -147,7 +147,7 @@ def _folder(root: Path) -> Iterator[int]:
 
 @contextmanager
 def _parent(base: int, path: PurePosixPath, owner: int | None) -> Iterator[int]:
-    """The directory `path` below `base`, created where it is missing."""
+    """Open the directory `path` below `base`, creating it where it is missing."""
     here = open_beneath(base, PurePosixPath("."), _FOLDER)
     try:
         for name in path.parts:
