@@ -34,7 +34,7 @@ _DESIGN = "3"
 
 
 class LocalHands:
-    """This host's workspaces; implements `orchestrator.ports.hands.Hands`. Made by `local_hands`."""
+    """This host's workspaces; implements `orchestrator.ports.hands.Hands`. Made by `open_local_hands`."""
 
     def __init__(
         self, host: WorkspaceHost, policy: SandboxPolicy, tried: SelectedBackend, notices: tuple[str, ...] = ()
@@ -51,12 +51,12 @@ class LocalHands:
 
     @property
     def refusal_reason(self) -> str | None:
-        """Why commands are refused here and how to mend it; None when they run."""
+        """The reason why commands are refused here, with its remedy; None when they run."""
         return self._tried.refusal
 
     @property
     def notices(self) -> tuple[str, ...]:
-        """What people should know of the policy, and how to mend it."""
+        """Notes on the policy for people, with what to do."""
         return self._notices
 
     @property
@@ -66,7 +66,7 @@ class LocalHands:
 
     @property
     def policy(self) -> SandboxPolicy:
-        """What commands run under."""
+        """The policy that commands run under."""
         return self._policy
 
     @property
@@ -75,7 +75,7 @@ class LocalHands:
         return self.describe_policy(self._policy)
 
     def describe_policy(self, policy: SandboxPolicy) -> Mapping[str, str]:
-        """A policy of this host's in words: that of another tier, for example."""
+        """Return a policy of this host in words, for example that of another tier."""
         commands = self.refusal_reason or f"run, {self._host.slots.total_tokens} at a time"
         backend = self._tried.backend
         unbound = {"not bound": "; ".join(self._notices)} if self._notices else {}
@@ -83,17 +83,17 @@ class LocalHands:
         return {**words, **unbound, **self._tried.facts}
 
     def build_environment(self, command: ShellCommand, policy: SandboxPolicy) -> Mapping[str, str]:
-        """Every variable that a command sees when it starts; none where commands are refused."""
+        """Return all variables that a command sees when it starts; none where commands are refused."""
         if self._tried.backend:
             return self._tried.backend.build_environment(command, policy.registries)
         return {}
 
     async def resolve_tier_policy(self, tier: Tier) -> SandboxPolicy:
-        """What commands at a tier run under; at tier 2 with the registries, which are found out first."""
+        """Return the policy of a tier; at tier 2 with the registries, which are looked up first."""
         return await self._host.resolve_tier_policy(tier)
 
     async def open_workspace(self, commit: CommitId, purpose: str) -> LocalWorkspace:
-        """A clean workspace at a commit.
+        """Open a clean workspace at a commit.
 
         Raises:
             EnvironmentProblem: it could not be prepared.
@@ -121,7 +121,7 @@ async def open_local_hands(
     environ: Mapping[str, str] | None = None,
     redactor: Redactor = PATTERN_REDACTOR,
 ) -> AsyncIterator[LocalHands]:
-    """Hands on this host while the block lasts; everything they started is dead afterwards.
+    """Open this host's hands while the block lasts; everything they started is dead afterwards.
 
     `state` is a directory of our own, outside the repository. `slots` bounds the commands that run at the same time
     (default: one per core). `redactor` cleans every log. The kernel ties what is started to this block's thread.
@@ -175,7 +175,7 @@ async def _session(state: Path, stack: ExitStack) -> Path:
 
 @asynccontextmanager
 async def _alive(hands: LocalHands, tasks: TaskGroup) -> AsyncIterator[LocalHands]:
-    """The group is left without the block's own exception, which would come out wrapped in a group of exceptions."""
+    """Run the task group, and leave it without the block's exception, which would come out wrapped in a group."""
     await tasks.__aenter__()
     try:
         yield hands
@@ -187,7 +187,7 @@ async def _alive(hands: LocalHands, tasks: TaskGroup) -> AsyncIterator[LocalHand
 
 
 def build_worktree_pool(repository: GitRepository, state: Path, owner: int | None = None) -> WorktreePool:
-    """The worktrees that hands with this state directory use; `owner` is who commands run as, if not ourselves."""
+    """Return the pool of worktrees in this state directory; `owner` is who commands run as, if not ourselves."""
     return WorktreePool(repository, state / WORKTREES_FOLDER, owner)
 
 

@@ -18,7 +18,7 @@ _GIB = 1024**3
 
 
 class BackendChoice(StrEnum):
-    """Which backends the user lets commands run on; `auto` is the first of them that holds."""
+    """The backends that the user lets commands run on; `auto` takes the first of them that holds."""
 
     AUTO = "auto"
     BUBBLEWRAP = "bubblewrap"
@@ -49,11 +49,10 @@ class CommandLimits(FrozenModel):
 
 
 class RegistryGrant(FrozenModel):
-    """What the user says of tier 2: `named`, `private` and `plain` are `host:port`; nothing named means what pip and
-    npm use.
+    """The user's settings for tier 2. Without `named` hosts it reaches those that pip and npm use.
 
-    Those `private` may resolve to a private address, those `plain` speak http without TLS. `budget_bytes` is what one
-    command may move, both ways.
+    Entries are `host:port`. Those in `private` may resolve to a private address, those in `plain` use http without TLS.
+    `budget_bytes` is what one command may move, both ways.
     """
 
     named: tuple[str, ...] = ()
@@ -63,7 +62,7 @@ class RegistryGrant(FrozenModel):
 
 
 class Registries(FrozenModel):
-    """What tier 2 reaches beside tier 1.
+    """The registries that tier 2 reaches, and their configuration inside.
 
     `hosts` are all the `host:port`, `private` those of them that may resolve to a private address, `plain` those
     that may be spoken to without TLS. `folders` hold packages on this machine, bound read-only. `settings` are
@@ -82,7 +81,7 @@ class Registries(FrozenModel):
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing at all could be reached."""
+        """True if nothing at all could be reached."""
         return not self.hosts and not self.folders
 
 
@@ -94,7 +93,7 @@ class GrantedFolder(FrozenModel):
 
 
 class SandboxGrant(FrozenModel):
-    """What the user grants, as written: directories may be relative to the repository's root or start with `~`.
+    """The user's grant as written: directories may be relative to the repository's root or start with `~`.
 
     `share` holds glob patterns of git-ignored paths; `uid` is who commands run as when started by root. `tier` is what
     commands get that ask for no other, `ceiling` the highest that one may ask for. `without_sandbox` lets them run with
@@ -118,7 +117,7 @@ class SandboxGrant(FrozenModel):
 
 
 class SandboxPolicy(FrozenModel):
-    """What commands run under. Paths are those seen inside.
+    """The policy that commands run under. Paths are those seen inside.
 
     `read_only` are directories bound at their own path, `programs` single files, `masked` files below the directories
     that stay unreadable, `path` the directories of PATH in order, `shared` paths relative to the repository's root,
@@ -141,7 +140,7 @@ class SandboxPolicy(FrozenModel):
     backend: str = ""
 
     def with_tier(self, tier: Tier) -> "SandboxPolicy":
-        """The policy of commands at a tier."""
+        """Return the policy for commands at a tier."""
         return self.model_copy(update={"tier": tier})
 
     @property

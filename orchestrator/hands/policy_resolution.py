@@ -25,7 +25,7 @@ from worktrees.repositories.repository import GitRepository
 
 @dataclass(frozen=True)
 class SelectedBackend:
-    """A backend with what its self-test said. `backend` is None exactly where `refusal` says why."""
+    """A backend with the facts of its self-test; `backend` is None exactly where `refusal` says why."""
 
     backend: Backend | None
     refusal: str | None
@@ -34,7 +34,7 @@ class SelectedBackend:
 
 @dataclass(frozen=True)
 class ResolvedPolicy:
-    """A policy, and what people should know of it: interpreters that environments name and commands do not get."""
+    """A policy, and notices about interpreters that environments name and commands do not get."""
 
     policy: SandboxPolicy
     notices: tuple[str, ...]
@@ -100,7 +100,7 @@ async def select_backend(
     session: Path,
     wanted: BackendChoice = BackendChoice.AUTO,
 ) -> SelectedBackend:
-    """The first backend for a policy that comes up and holds on this host; files lie in the directory `session`.
+    """Return the first backend that starts and passes its self-test; its files lie in the directory `session`.
 
     Raises:
         UsageProblem: the policy asks for no sandbox where that is refused.
@@ -132,7 +132,7 @@ def _chosen(candidate: BackendTrial, failed: Sequence[BackendTrial]) -> Mapping[
 
 
 def format_refusal(failed: Sequence[BackendTrial]) -> str:
-    """Why commands are refused where no backend holds, how to mend it for each, and what works all the same."""
+    """Return why commands are refused, the remedy for each backend, and what works without commands."""
     first, *others = failed
     words = [f"{_sentence(first.trouble)} Commands are refused on this host. {render_repair_advice(first.trouble)}"]
     words += [get_container_remedy(first.trouble)] if get_container_remedy(first.trouble) else []
@@ -148,12 +148,12 @@ def _sentence(text: str) -> str:
 
 
 def _is_missing(root: Path, program: Path) -> bool:
-    """Whether a sandbox would not have the program anyway, from the system or from the checkout."""
+    """Return True if neither the system's folders nor the checkout hold the program, so that it must be bound."""
     return not is_system_folder(program) and not program.is_relative_to(root)
 
 
 def _within(root: Path, text: str) -> str | None:
-    """A given directory inside the repository, as a pattern for what is shared."""
+    """Return a given directory inside the repository as a pattern for shared paths; None if it lies elsewhere."""
     place = Path(normpath(root / text))
     if place.is_relative_to(root) and place != root:
         return f"/{place.relative_to(root)}"

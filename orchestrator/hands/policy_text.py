@@ -6,7 +6,7 @@ from orchestrator.hands.policy import CommandLimits, Registries, SandboxPolicy
 
 
 def format_policy(policy: SandboxPolicy, program: str, commands: str) -> Mapping[str, str]:
-    """One line for each part; `commands` says whether they run here."""
+    """Return one line for each part of the policy; `commands` says whether commands run here."""
     return {
         "tier": f"{int(policy.tier)} ({policy.tier.description})",
         "commands": commands,
@@ -21,7 +21,7 @@ def format_policy(policy: SandboxPolicy, program: str, commands: str) -> Mapping
 
 
 def _registries(found: Registries | None) -> Mapping[str, str]:
-    """What tier 2 reaches, and what of the user's configuration it does not."""
+    """Return the lines on the registries: what tier 2 reaches, and which settings of the user it ignores."""
     if found is None:
         return {}
     private = []

@@ -137,7 +137,10 @@ def _empty(folder: Path, device: int) -> None:
 
 
 def main() -> None:
-    """Hide this process, call the harness back and serve it. Only as process 1: elsewhere it would kill its user's processes."""
+    """Hide this process, call the harness back and serve it.
+
+    Runs as process 1 only: elsewhere it would kill whatever its user runs.
+    """
     if os.getpid() != 1:
         sys.exit("this is for process 1 of a container only")
     told = json.loads(sys.argv[1])

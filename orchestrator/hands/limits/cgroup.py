@@ -33,17 +33,17 @@ class ControlGroup:
     folders: tuple[Path, ...]
 
     def wrap_command(self, words: Sequence[str]) -> list[str]:
-        """The command line that enters the group first, with everything it starts."""
+        """Return the command line that enters the group first, with everything it starts."""
         return ["/bin/sh", "-c", _ENTER, "enter", " ".join(map(str, self.folders)), *words]
 
     def read_cpu_s(self) -> float:
-        """CPU time of all that ever ran in it."""
+        """Return the CPU time of all processes that ever ran in the group."""
         if nanoseconds := self._number("cpuacct.usage", rb"^(\d+)"):
             return nanoseconds / 1e9
         return self._number("cpu.stat", rb"^usage_usec (\d+)") / 1e6
 
     def has_oom_kill(self) -> bool:
-        """Whether the kernel ended a process of it for want of memory."""
+        """Return True if the kernel killed a process of the group for lack of memory."""
         events = rb"^oom_kill (\d+)"
         return self._number("memory.oom_control", events) + self._number("memory.events", events) > 0
 
@@ -66,13 +66,13 @@ class ControlGroup:
 
 @dataclass(frozen=True)
 class ControlGroupParent:
-    """Where groups can be made: `places` are directories of the kernel's, by version of the interface."""
+    """The place where groups can be made: `parent_folders` are the kernel's directories for a `version` of its interface."""
 
     version: int
     parent_folders: tuple[Path, ...]
 
     def create_group(self, limits: CommandLimits) -> ControlGroup:
-        """A new group with these limits.
+        """Create a group with these limits.
 
         Raises:
             OSError: the host does not let us.
@@ -90,7 +90,7 @@ class ControlGroupParent:
         return group
 
     def can_enter_group(self) -> bool:
-        """Whether a process can really be put into one. Blocks."""
+        """Return True if a process can really be put into a group here. Blocks."""
         try:
             group = self.create_group(CommandLimits(memory_bytes=64 * 1024**2))
         except OSError:
@@ -109,12 +109,12 @@ class ControlGroupParent:
 
 
 def needs_control_group(limits: CommandLimits) -> bool:
-    """Whether there is a limit that a group holds better than anything else."""
+    """Return True if there is a limit that a group holds better than anything else."""
     return limits.memory_bytes is not None or limits.cpu_s is not None or not has_namespaced_process_limit()
 
 
 def find_group_parent(mounts: str, own: str) -> ControlGroupParent | None:
-    """Where this process may make groups, by its `mountinfo` and `cgroup` in /proc; None if nowhere."""
+    """Return where this process may make groups, by its `mountinfo` and `cgroup` in /proc; None if nowhere."""
     paths = {}
     for _, names, path in (line.split(":", 2) for line in own.splitlines()):
         paths[names] = path
@@ -127,7 +127,7 @@ def find_group_parent(mounts: str, own: str) -> ControlGroupParent | None:
 
 
 def load_group_parent() -> ControlGroupParent | None:
-    """Where this process may make groups, after clearing up what dead ones left. Blocks."""
+    """Return where this process may make groups, after removing those of dead processes. Blocks."""
     proc = Path("/proc/self")
     try:
         found = find_group_parent(*((proc / name).read_text(encoding="utf-8") for name in ("mountinfo", "cgroup")))
@@ -139,7 +139,7 @@ def load_group_parent() -> ControlGroupParent | None:
 
 
 def find_usable_group_parent(limits: CommandLimits) -> ControlGroupParent | None:
-    """Where groups for such limits can be made, tried for real; None where there is none or it takes none. Blocks."""
+    """Return where groups with such limits can be made, tried for real; None if none is needed or possible. Blocks."""
     found = load_group_parent()
     if found and needs_control_group(limits) and found.can_enter_group():
         return found
@@ -150,7 +150,7 @@ _CONTROLLERS = ("memory", "pids", "cpuacct")
 
 
 def _unified(mounts: str, paths: dict[str, str]) -> Path | None:
-    """Version 2: the nearest group above us that hands memory and processes down, and is ours to divide."""
+    """Return the nearest group above us that passes memory and processes down and is ours to divide (version 2)."""
     for root, place, kind, _ in _mounted(mounts):
         if kind == "cgroup2":
             own = _within(place, root, paths.get("", "/"))
@@ -160,7 +160,7 @@ def _unified(mounts: str, paths: dict[str, str]) -> Path | None:
 
 
 def _separate(mounts: str, paths: dict[str, str]) -> Iterator[Path]:
-    """Version 1: our own group of each controller."""
+    """Yield our own group of each controller (version 1)."""
     by_controller = {}
     for names, path in paths.items():
         for name in names.split(","):
@@ -174,7 +174,7 @@ def _separate(mounts: str, paths: dict[str, str]) -> Iterator[Path]:
 
 
 def _mounted(mounts: str) -> Iterator[tuple[str, Path, str, list[str]]]:
-    """Root, place, kind and options of everything mounted."""
+    """Yield root, place, kind and options of everything mounted."""
     for line in mounts.splitlines():
         words, rest = (part.split() for part in line.split(" - ", 1))
         yield words[3], Path(words[4]), rest[0], rest[2].split(",")

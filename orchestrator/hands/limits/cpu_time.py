@@ -28,7 +28,7 @@ ProcessKey = tuple[int, float]
 
 @dataclass(frozen=True)
 class ProcessCpuTime:
-    """CPU seconds of one process: of its own, and of its children that were waited for.
+    """CPU seconds of one process: its own, and those of its children that were waited for.
 
     `run_share` is the part of its time in which it ran, of that in which it could have; 0 if it sleeps or has ended.
     """
@@ -40,10 +40,10 @@ class ProcessCpuTime:
 
 @dataclass
 class CpuTimeEstimate:
-    """What samples of all processes say, at first and in every `add_sample`.
+    """Estimates CPU time from samples of all processes.
 
-    `missing_s` is what was seen of processes that vanished without anybody getting their time. `unseen_s` takes it that
-    a process which began since the last sample had others like it before it, `inherited_s` is what came to parents.
+    `missing_s` is the time of processes that vanished without a parent taking it over. `inherited_s` is the time that
+    parents took over. `unseen_s` assumes that a process which began since the last sample had others like it before it.
     """
 
     last_sample: Mapping[ProcessKey, ProcessCpuTime] = field(default_factory=dict)

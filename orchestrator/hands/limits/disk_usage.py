@@ -28,10 +28,11 @@ class DiskUsage:
 
 @dataclass
 class DiskUsageMeter:
-    """The directories of a command, all on one file system; `limit_bytes` and `limit_files` are what is looked out for.
+    """Measures the writable directories of a command, all on one file system.
 
-    `check` is called for each directory while walking, and ends the walk by raising. `unlinked` tells how many bytes of
-    the file system with this device number are in files that processes keep without a name, and whether that is all.
+    Only notable losses of free space, compared with `limit_bytes` and `limit_files`, lead to a walk. `check_cancelled`
+    is called for each directory while walking, and ends the walk by raising. `measure_unlinked` returns how many bytes
+    on a device are in files that processes keep without a name, and whether that is all.
     """
 
     folders: tuple[Path, ...]
@@ -48,7 +49,7 @@ class DiskUsageMeter:
         self._first = self._free = self._room()
 
     def measure_if_shrunk(self) -> DiskUsage | None:
-        """What they hold, or None where nothing suggests that it is worth a walk. Blocks."""
+        """Return the usage of the directories; None where nothing suggests that they have grown. Blocks."""
         rested_s = time.monotonic() - self._walked
         if rested_s < _REST * self._took_s or not (self._has_shrunk() or rested_s > _LONGEST_S):
             return None
@@ -63,7 +64,7 @@ class DiskUsageMeter:
         return self._at_worst(held)
 
     def _at_worst(self, held: DiskUsage) -> DiskUsage:
-        """Everything that the file system lost meanwhile may lie where we cannot look."""
+        """Return the worst case: all that the file system lost meanwhile lies where we cannot look."""
         size, files = (then - now for then, now in zip(self._first, self._free, strict=True))
         return DiskUsage(max(held.size_bytes, size), max(held.files, files))
 
@@ -91,7 +92,10 @@ def measure_folders(folders: tuple[Path, ...], check: Callable[[], None]) -> Dis
 
 
 def _walk(folder: Path, check: Callable[[], None]) -> Iterator[os.stat_result | None]:
-    """Everything below, None for a directory that is closed to us or too far down. It may change all the while."""
+    """Yield the stat of everything below; None for a directory that is closed to us or too deep.
+
+    The tree may change all the while.
+    """
     base = os.open(folder, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
     todo = [PurePosixPath(".")]
     try:

@@ -36,7 +36,7 @@ socket.send_fds(socket.socket(fileno=0), [b"!"], opened)
 
 @dataclass(frozen=True)
 class IpcObjects:
-    """The opened files of a name space, in the order of `_COLUMNS`. Ends with `close`."""
+    """The open files of an IPC name space, in the order of `_COLUMNS`. Ends with `close`."""
 
     files: tuple[int, ...] = ()
 

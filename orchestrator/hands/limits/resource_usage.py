@@ -32,7 +32,7 @@ _HOSTS_SWAP = re.compile(rb"^SwapTotal:\s+([1-9]\d*) kB", re.MULTILINE)
 
 
 class Resource(StrEnum):
-    """What is looked at more closely, where a limit on it is held by nothing else."""
+    """A resource that is watched closely, because nothing else holds its limit."""
 
     CPU = "cpu"
     MEMORY = "memory"
@@ -40,7 +40,7 @@ class Resource(StrEnum):
 
 @dataclass(frozen=True)
 class SandboxUsage:
-    """What all processes of a sandbox use together. `tasks` counts threads; `cpu_s` includes processes that ended.
+    """Usage of all processes of a sandbox. `tasks` counts threads; `cpu_s` includes processes that ended.
 
     `resident_bytes` counts a page once for each process that has it.
     """
@@ -76,7 +76,7 @@ class UsageReader:
                 self._counters += (self._open(f"{self._inner}net/snmp6"),)
 
     def read_usage(self) -> SandboxUsage | None:
-        """What its processes use now; None while it is being built, and when it is gone."""
+        """Return the usage of its processes now; None while the sandbox is being built, and when it is gone."""
         try:
             with self._processes() as place:
                 stats = {name: fields for name in _numbers(place) if (fields := _stat(place, name))}
@@ -124,7 +124,7 @@ class UsageReader:
         return sum(rollup[0] for rollup in rollups) + shared
 
     def measure_tmpfs(self, directory: str) -> tuple[int, int]:
-        """Bytes and files that lie in a directory in memory, by its path inside; none while ours still stands there."""
+        """Return bytes and files in a tmpfs directory, by its path inside; 0 while the host's is still there."""
         try:
             place = self._open(f"{self._inner}root{directory}", os.O_PATH)
         except OSError:
@@ -138,9 +138,9 @@ class UsageReader:
         return (found.f_blocks - found.f_bfree) * found.f_frsize, found.f_files - found.f_ffree
 
     def measure_unlinked_bytes(self, device: int, in_memory: Sequence[str]) -> tuple[int, bool]:
-        """What its processes keep on a file system in files without a name, which walks miss; and whether that is all.
+        """Return the bytes that processes keep on a device in unlinked files, and whether that is all of them.
 
-        `device` is the number of the file system, `in_memory` are directories that are none of the disk's.
+        `device` is the number of the file system; `in_memory` are directories that lie in memory, not on disk.
         """
         try:
             with self._processes() as place:
@@ -157,7 +157,7 @@ class UsageReader:
             return -1
 
     def count_stray_packets(self) -> int:
-        """How often something inside sent to an address for which it has no network; also when all of it is dead."""
+        """Count the packets sent to addresses without a route, also after all processes are dead."""
         texts = []
         for counters in self._counters:
             texts.append(os.pread(counters, _COUNTERS_BYTES, 0))
@@ -171,7 +171,7 @@ class UsageReader:
 
     @contextlib.contextmanager
     def _processes(self) -> Iterator[int]:
-        """Its own /proc. Before that is mounted there, ours stands at the same place."""
+        """Open the sandbox's own /proc. Before it is mounted, the host's stands at the same place."""
         place = self._open("root/proc", os.O_DIRECTORY)
         try:
             if not self._is_ready:
@@ -199,7 +199,7 @@ class UsageReader:
 
 
 def _device(directory: str) -> int | None:
-    """The number of the file system that holds a directory of ours; None if we have no such directory."""
+    """Return the number of the file system that holds a directory of ours; None if there is no such directory."""
     try:
         return Path(directory).stat().st_dev
     except OSError:
@@ -211,7 +211,7 @@ def _numbers(place: int) -> list[str]:
 
 
 def _stat(place: int, name: str) -> list[bytes]:
-    """The fields of a process's `stat` from its state on; none if it is gone."""
+    """Return the fields of a process's `stat` from its state on; none if it is gone."""
     return read_proc_file(place, f"{name}/stat").rpartition(b")")[2].split()
 
 
@@ -225,7 +225,7 @@ def _spent(place: int, name: str, fields: list[bytes]) -> ProcessCpuTime:
 
 
 def _run_share(text: bytes) -> float:
-    """The part of a process's time that it ran, from how long it did and how long it waited for a processor."""
+    """Return the share of a process's time that it ran, from its running time and its waiting time."""
     ran, waited, *_ = (*map(int, text.split()), 0, 0)
     if ran:
         return ran / (ran + waited)
@@ -233,7 +233,7 @@ def _run_share(text: bytes) -> float:
 
 
 def _rollup(place: int, name: str) -> tuple[int, int]:
-    """Bytes of a process's own and its part of what it shares; without pages of files, which can be read again."""
+    """Return a process's private bytes and its part of shared ones, without pages of files that can be read again."""
     text = read_proc_file(place, f"{name}/smaps_rollup")
     if _PRIVATE.search(text):
         return _kilobytes(_PRIVATE, text), _kilobytes(_SHARED, text)
@@ -242,7 +242,7 @@ def _rollup(place: int, name: str) -> tuple[int, int]:
 
 
 def _kilobytes(pattern: re.Pattern[bytes], text: bytes) -> int:
-    """All numbers that a pattern finds, in bytes."""
+    """Return the sum of all numbers that a pattern finds, in bytes."""
     return sum(map(int, pattern.findall(text))) * 1024
 
 
@@ -252,7 +252,7 @@ def read_host_shared_bytes() -> int:
 
 
 def _strays(text: bytes) -> int:
-    """The counter of packets without a route, in the form of /proc/net/snmp (names, then numbers) or of snmp6."""
+    """Return the count of packets without a route from /proc/net/snmp (names, then numbers) or snmp6."""
     lines = []
     for line in text.splitlines():
         if line.startswith(b"Ip:"):

@@ -32,8 +32,8 @@ FileIdentity = tuple[int, int]
 class UnlinkedFiles:
     """Regular files without a name: bytes as allocated, by identity.
 
-    `unsized` are the file systems of mapped files whose size we are not told; `has_descriptors_in_flight` tells that a
-    socket holds descriptors which nobody has received yet.
+    `unsized_devices` are the file systems of mapped files of unknown size. `has_descriptors_in_flight` is true if a
+    socket holds descriptors that nobody has received yet.
     """
 
     sizes: dict[FileIdentity, int] = field(default_factory=dict)

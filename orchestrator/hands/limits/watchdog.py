@@ -27,7 +27,10 @@ _MIB = 1024**2
 
 @dataclass(frozen=True)
 class ResourceBounds:
-    """What a command may use up. `folders` are the host directories it can write to, `in_memory` those in memory."""
+    """Bounds on what a command may use up.
+
+    `writable_folders` are the host directories it can write to, `tmpfs_folders` those in memory.
+    """
 
     limits: CommandLimits
     writable_folders: tuple[Path, ...]
@@ -36,18 +39,18 @@ class ResourceBounds:
 
     @property
     def closely_watched(self) -> frozenset[Resource]:
-        """What has a limit that no control group holds."""
+        """The resources with a limit that no control group holds."""
         wanted = {Resource.CPU: self.limits.cpu_s, Resource.MEMORY: self.limits.memory_bytes}
         return frozenset(one for one, limit in wanted.items() if limit is not None and self.group is None)
 
     def wrap_command(self, words: list[str]) -> list[str]:
-        """The command line, in its group if it has one."""
+        """Return the command line, entering the control group if there is one."""
         if self.group:
             return self.group.wrap_command(words)
         return words
 
     def format_oom_kill(self) -> str:
-        """In words, what the kernel has ended the command or a part of it for; empty if nothing."""
+        """Return in words why the kernel killed the command or a part of it; "" if it did not."""
         if self.group and self.group.has_oom_kill():
             return _memory(self.limits)
         return ""
@@ -73,7 +76,7 @@ def _look(view: UsageReader | None, bounds: ResourceBounds, disk: DiskUsageMeter
 
 
 def _offences(view: UsageReader | None, bounds: ResourceBounds, disk: DiskUsageMeter) -> Iterator[str]:
-    """What is over its limit, the cheapest to find first; empty where all is well."""
+    """Yield what is over its limit, the cheapest to find first; "" for each check that passes."""
     limits = bounds.limits
     yield bounds.format_oom_kill()
     if view is not None:

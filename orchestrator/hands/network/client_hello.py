@@ -28,11 +28,11 @@ _RETRY_RANDOM = sha256(b"HelloRetryRequest").digest()
 
 
 class HelloRefused(Exception):
-    """It is no handshake that this module vouches for; the text says why."""
+    """A handshake that this module does not accept; the text says why."""
 
 
 class HandshakeMessage(NamedTuple):
-    """One handshake message with its head, and how many bytes of the stream it ends after."""
+    """One handshake message with its head; it ends after `end` bytes of the stream."""
 
     content: bytes
     end: int
@@ -97,7 +97,7 @@ def _require_record(head: bytes, skipped: Collection[int]) -> None:
 
 
 def _whole_message(begun: bytes) -> bytes | None:
-    """The message, once it is whole. Only a server may say more in the same breath: a client has to wait for it."""
+    """Return the message once it is whole. A client may send nothing behind it: it has to wait for the server."""
     size = _MESSAGE_HEAD + int.from_bytes(begun[1:_MESSAGE_HEAD])
     if len(begun) < max(size, _MESSAGE_HEAD):
         return None
@@ -153,7 +153,7 @@ def _is_address(host: str) -> bool:
 
 
 class _Reader:
-    """Takes bytes from the front; asked for more than there are it refuses the message."""
+    """Takes bytes from the front; refuses the message if it is asked for more than there are."""
 
     def __init__(self, content: bytes) -> None:
         self._content = content

@@ -40,7 +40,7 @@ ResolveHost = Callable[[str, int], Awaitable[Sequence[str]]]
 
 
 class _Refused(Exception):
-    """The wish is not granted; the text says why."""
+    """The request is refused; the text says why."""
 
 
 @dataclass
@@ -68,7 +68,10 @@ class _Way:
 
 @dataclass
 class EgressProxy:
-    """The proxy of one command. `budget_bytes` counts both directions of all tunnels; `decisions` grow meanwhile.
+    """The proxy of one command.
+
+    `budget_bytes` counts both directions of all tunnels. `hello_timeout_s` is how long a client may take to name its
+    server.
 
     `hello_s` is how long a client may take, in seconds, to say whom it asks for.
     """
@@ -82,7 +85,7 @@ class EgressProxy:
 
     @property
     def decisions(self) -> tuple[NetworkDecision, ...]:
-        """What was decided so far; complete when nothing is being served any more."""
+        """The decisions so far; complete when nothing is being served any more."""
         return tuple(self._made.values())
 
     async def serve_client(self, client: ByteStream) -> None:
@@ -110,7 +113,7 @@ class EgressProxy:
         await self._tunnel(client, server, (host, port), rest)
 
     async def _admitted(self, host: str, port: int) -> Sequence[str]:
-        """The addresses to dial, in order.
+        """Return the addresses to dial, in order.
 
         Raises:
             _Refused: it may not be reached.
@@ -159,7 +162,7 @@ class EgressProxy:
                 self._note(*place, is_allowed=True, traffic=traffic)
 
     async def _relay(self, *ways: "_Way") -> None:
-        """Both directions until both have ended.
+        """Relay both directions until both have ended.
 
         Raises:
             _Refused: the bytes that the command may move are used up.
@@ -218,7 +221,7 @@ class EgressProxy:
 
 
 async def resolve_addresses(host: str, port: int) -> Sequence[str]:
-    """The addresses of a host as this machine resolves it.
+    """Return the addresses of a host as this machine resolves it.
 
     Raises:
         OSError: there are none.
@@ -229,7 +232,7 @@ async def resolve_addresses(host: str, port: int) -> Sequence[str]:
 
 @asynccontextmanager
 async def serve_proxy(folder: Path, proxy: EgressProxy) -> AsyncIterator[None]:
-    """While the block lasts, `proxy` answers on the socket `SOCKET` in the existing directory `folder`.
+    """Let `proxy` answer on the socket `PROXY_SOCKET` in the existing directory `folder` while the block lasts.
 
     Every tunnel is closed and every decision made when the block has ended.
 
@@ -277,7 +280,7 @@ async def _admit(listener: SocketListener, proxy: EgressProxy, tasks: TaskGroup)
 
 
 async def _head(client: ByteStream) -> tuple[str, bytes]:
-    """The request line, and what came after the head."""
+    """Read a request; return its first line and what came after its head."""
     found = b""
     try:
         with anyio.fail_after(_HEAD_S):

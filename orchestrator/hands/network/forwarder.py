@@ -51,7 +51,7 @@ def _lead(client: socket.socket, proxy: str) -> None:
 
 
 def rewrite_proxy_request(head: bytes) -> tuple[bytes, bytes]:
-    """The `host:port` that a request to a proxy is meant for, and the request as that host is asked it.
+    """Return the `host:port` that a request to a proxy is meant for, and the request as that host expects it.
 
     It is the only request of its connection: the next one may be meant for another host. A request that names no host
     is left to the proxy, which refuses it.
@@ -84,7 +84,7 @@ def _until_blank_line(source: socket.socket) -> tuple[bytes, bytes]:
 
 
 def _relay(client: socket.socket, server: socket.socket) -> None:
-    """Both directions until both have ended."""
+    """Relay both directions until both have ended."""
     sinks = {client: server, server: client}
     while sinks:
         for source in _ready(sinks):
@@ -119,7 +119,7 @@ def _apart(listener: socket.socket, proxy: str) -> None:
 
 
 def main(proxy: str, port: str, *command: str) -> None:
-    """Listen, then become the command."""
+    """Listen in a process of its own, then become the command."""
     listener = socket.create_server(("127.0.0.1", int(port)))
     _apart(listener, proxy)
     listener.close()

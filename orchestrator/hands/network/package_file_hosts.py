@@ -22,7 +22,7 @@ _SIMPLE = "application/vnd.pypi.simple.v1+json, text/html;q=0.5"
 
 
 class RegistryUnreachable(Exception):
-    """The registry could not be asked, or answered something else; the text says what."""
+    """The registry could not be asked, or sent an unknown answer; the text says which."""
 
 
 def find_index_file_hosts(url: str, certificate: str = "") -> Mapping[str, bool]:
@@ -58,7 +58,7 @@ def find_npm_file_hosts(url: str, certificate: str = "") -> Mapping[str, bool]:
 
 
 def get_url_host_port(url: str) -> str | None:
-    """The `host:port` of an http or https address, lower case; None for anything else."""
+    """Return the `host:port` of an http or https address, lower case; None for anything else."""
     try:
         parts = urlsplit(url)
         port = parts.port or _PORTS.get(parts.scheme)
@@ -77,7 +77,7 @@ def is_plaintext_url(url: str) -> bool:
 
 
 def strip_credentials(url: str) -> str:
-    """The address without a user's name and password."""
+    """Return the address without a user's name and password."""
     parts = urlsplit(url)
     if "@" in parts.netloc:
         return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()

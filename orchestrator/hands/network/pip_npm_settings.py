@@ -36,7 +36,7 @@ class PipSettings:
 
 @dataclass(frozen=True)
 class NpmSettings:
-    """`registries` by the name of their setting: `registry`, and `@scope:registry` for each scope."""
+    """Registries by the name of their setting: `registry`, and `@scope:registry` for each scope."""
 
     registries: Mapping[str, str] = field(default_factory=dict)
     certificate: str = ""
@@ -44,7 +44,7 @@ class NpmSettings:
 
 
 def read_pip_settings(environ: Mapping[str, str], untrusted: Iterable[Path]) -> PipSettings | None:
-    """What the user's pip installs from; None where there is no pip. Blocks."""
+    """Return the settings of the user's pip; None where there is no pip. Blocks."""
     pip = _pip(environ, untrusted)
     if pip is None:
         return None
@@ -66,7 +66,7 @@ def read_pip_settings(environ: Mapping[str, str], untrusted: Iterable[Path]) -> 
 
 
 def read_npm_settings(environ: Mapping[str, str], untrusted: Iterable[Path]) -> NpmSettings | None:
-    """What the user's npm installs from; None where there is no npm. Blocks."""
+    """Return the settings of the user's npm; None where there is no npm. Blocks."""
     npm = _on_path("npm", environ, untrusted)
     if npm is None:
         return None
@@ -94,7 +94,7 @@ def _pip(environ: Mapping[str, str], untrusted: Iterable[Path]) -> Sequence[str]
 
 
 def _default_index(pip: Sequence[str], environ: Mapping[str, str]) -> str:
-    """The index that pip uses where nobody says anything, which only its help tells."""
+    """Return pip's built-in index, which only its help shows."""
     found = _DEFAULT_INDEX.search(_ask([*pip, "install", "--help"], {**environ, **_WIDE}))
     if found:
         return found[1]
@@ -112,7 +112,7 @@ def _on_path(name: str, environ: Mapping[str, str], untrusted: Iterable[Path]) -
 
 
 def _ask(words: Sequence[str], environ: Mapping[str, str]) -> str:
-    """What a tool prints; nothing if it fails."""
+    """Return the output of a tool; "" if it fails."""
     with suppress(OSError, subprocess.SubprocessError):
         done = subprocess.run(
             words,

@@ -34,7 +34,7 @@ class RegistrySource:
     _turn: anyio.Lock = field(default_factory=anyio.Lock)
 
     async def get_registries(self) -> Registries:
-        """The same at every call."""
+        """Return the registries, the same at every call."""
         async with self._turn:
             if self._found is None:
                 self._found = await find_registries(self.grant, self.host_paths, self.environ)
@@ -42,7 +42,7 @@ class RegistrySource:
 
 
 async def find_registries(wish: RegistryGrant, around: HostPaths, environ: Mapping[str, str]) -> Registries:
-    """What tier 2 reaches for this user; whatever could not be found out is left out and told in `notes`."""
+    """Return what tier 2 reaches for this user; `notes` lists what could not be found out."""
     untrusted = (around.repository, around.state)
     asked: dict[str, PipSettings | NpmSettings | None] = {}
 
@@ -69,7 +69,7 @@ class _Found:
     notes: list[str] = field(default_factory=list)
 
     async def collect_hosts(self, pip: PipSettings, npm: NpmSettings | None) -> None:
-        """Hosts and directories of all addresses, and where those hosts keep their files."""
+        """Collect hosts and directories of all addresses, and the hosts of their files."""
         if npm and "registry" not in npm.registries:
             self._note("npm does not tell its registry (its address may hold credentials): name it under registries")
         of_npm = tuple(npm.registries.values()) if npm else ()
@@ -88,7 +88,7 @@ class _Found:
                 )
 
     def build_registries(self, pip: PipSettings, npm: NpmSettings | None) -> Registries:
-        """All of it, with configuration files that say the same to pip and npm inside."""
+        """Return the registries with configuration files that say the same to pip and npm inside."""
         certificates = {PIP_CA: pip.certificate, NPM_CA: npm.certificate if npm else ""}
         readable = {}
         for name, path in certificates.items():
@@ -117,7 +117,7 @@ class _Found:
             self._bind(folder.parent if is_index and folder.name == "simple" else folder)
 
     def _bind(self, folder: Path) -> None:
-        """An index keeps its files beside its directory `simple`."""
+        """Add a directory of packages, or a note saying why it may not be bound."""
         if folder.exists():
             objection = self.host_paths.find_bind_objection(folder)
         else:
@@ -143,7 +143,7 @@ class _Found:
 
 
 def _folder(url: str, around: HostPaths) -> Path | None:
-    """The directory (or page of links) on this machine that a setting names, as pip takes it."""
+    """Return the directory (or page of links) on this machine that a setting names, as pip takes it."""
     parts = urlsplit(url)
     if parts.scheme == "file":
         return Path(normpath(unquote(parts.path)))

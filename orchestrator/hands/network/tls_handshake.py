@@ -27,10 +27,10 @@ SendBytes = Callable[[bytes], Awaitable[None]]
 
 @dataclass
 class TunnelHandshake:
-    """Leads a tunnel up to where its bytes need no reading any more.
+    """Relays the start of a tunnel until its bytes need no reading any more.
 
-    `host` is that of the CONNECT, an address without brackets. With `is_plain` the client may speak something else
-    than TLS; TLS is held to the host there as well. `hello_s` bounds each of the client's greetings, in seconds.
+    `host` is that of the CONNECT, an address without brackets. With `is_plain` the client may use another protocol than
+    TLS; if it uses TLS, that must name the host as well. `hello_timeout_s` bounds each of the client's hellos.
     """
 
     client: ByteStream
