@@ -32,7 +32,7 @@ from worktrees.snapshots.snapshot import snapshot_worktree
 
 @dataclass(frozen=True)
 class WorkspaceHost:
-    """What all workspaces of this process share. `backend` is None exactly where `refusal` says why."""
+    """Common parts of all workspaces of this process. `backend` is None exactly where `refusal` says why."""
 
     pool: WorktreePool
     policy: SandboxPolicy
@@ -49,12 +49,12 @@ class WorkspaceHost:
 
     @property
     def owner(self) -> int | None:
-        """Whom files must belong to that commands are to use; None for ourselves."""
+        """The uid that files must belong to which commands are to use; None for ourselves."""
         return self.policy.uid
 
     @property
     def shared(self) -> Mapping[str, Path]:
-        """What workspaces borrow, by name, each with the directory in which it lies under the same name."""
+        """Borrowed paths by name, each with the directory in which it lies under the same name."""
         return {name: Path(base) for name, base in self.policy.shared.items()}
 
     async def include_objects(self, oid: str) -> None:
@@ -63,13 +63,13 @@ class WorkspaceHost:
             await self.origin.copy.copy_reachable([oid])
 
     async def resolve_tier_policy(self, tier: Tier) -> SandboxPolicy:
-        """What commands at a tier run under; the registries are found out when tier 2 is first asked for."""
+        """Return the policy of a tier; the registries are looked up when tier 2 is first asked for."""
         found = await self.registries.get_registries() if tier == Tier.REGISTRIES <= self.ceiling else None
         return self.policy.with_tier(tier).model_copy(update={"registries": found})
 
 
 class LocalWorkspace:
-    """A checkout of one commit on this host, with hands in it; implements `orchestrator.ports.hands.Workspace`."""
+    """A checkout of one commit on this host; implements `orchestrator.ports.hands.Workspace`."""
 
     def __init__(self, host: WorkspaceHost, worktree: Worktree, purpose: str) -> None:
         self._host = host
@@ -89,21 +89,21 @@ class LocalWorkspace:
 
     @property
     def is_open(self) -> bool:
-        """Whether it was not closed yet."""
+        """True until it is closed."""
         return self._is_open
 
     @property
     def root(self) -> Path:
-        """Where it lies on this host."""
+        """The checkout's path on this host."""
         return self._worktree.root
 
     async def get_policy_hash(self, tier: Tier) -> str:
-        """The hash of the policy that commands of a tier run under here."""
+        """Return the hash of the policy that commands of a tier run under here."""
         return (await self._host.resolve_tier_policy(tier)).sha
 
     @property
     def mounts(self) -> tuple[Mount, ...]:
-        """What stands where for its commands."""
+        """The mounts of its commands."""
         backend = self._host.backend
         if backend:
             return backend.build_mounts(self._place(self._host.shared))
@@ -131,7 +131,7 @@ class LocalWorkspace:
         self._host.tasks.start_soon(self._carry_out, backend, call, name=f"{self._purpose} {call_id}")
 
     async def wait_for_result(self, call_id: str, timeout_s: float = MAX_WAIT_S) -> CommandResult | None:
-        """The result, or None while the command runs, after `timeout_s` (at most 10) seconds."""
+        """Return the result, or None if the command still runs after `timeout_s` (at most 10) seconds."""
         call = self._calls.get(call_id)
         if call is None:
             raise ValueError(f"no command was started as {call_id!r}")
@@ -140,7 +140,7 @@ class LocalWorkspace:
         return call.result
 
     def get_log_path(self, call_id: str) -> Path:
-        """The file that the whole output of a started command goes to."""
+        """Return the file that takes the whole output of a started command."""
         return self._calls[call_id].log
 
     async def kill_command(self, call_id: str) -> None:
@@ -158,7 +158,7 @@ class LocalWorkspace:
                 await to_thread.run_sync(scrub_log, call.log, self._host.redactor)
 
     async def read_file(self, path: str, limit_bytes: int = 1024 * 1024) -> bytes:
-        """A regular file's content; borrowed things are read where they are borrowed from."""
+        """Return a regular file's content; borrowed files are read where they are borrowed from."""
         return await to_thread.run_sync(self._read, path, limit_bytes)
 
     async def write_file(self, path: str, content: bytes) -> None:
@@ -166,7 +166,7 @@ class LocalWorkspace:
         await to_thread.run_sync(self._write, path, content)
 
     async def list_paths(self, glob: str = "**") -> tuple[str, ...]:
-        """All files that would be in a snapshot and fit the glob, sorted.
+        """Return all files that would be in a snapshot and fit the glob, sorted.
 
         Raises:
             ToolRefused: the glob leaves the workspace.
@@ -181,13 +181,13 @@ class LocalWorkspace:
                 raise
 
     async def list_untracked(self, *, ignored: bool) -> tuple[str, ...]:
-        """What commands have left that is not tracked, sorted: what git ignores, or what it does not."""
+        """Return untracked paths left by commands, sorted: those that git ignores, or those it does not."""
         with _trouble("list the files of"):
             await self._sweep()
             return await self._worktree.list_untracked(ignored=ignored)
 
     async def search_text(self, pattern: str, glob: str, limit: int) -> tuple[str, ...]:
-        """The first `limit` lines that match a POSIX extended regular expression, as `path:line:text`."""
+        """Return the first `limit` lines that match a POSIX extended regular expression, as `path:line:text`."""
         with _trouble("search"):
             await self._sweep()
             try:
@@ -267,7 +267,7 @@ class LocalWorkspace:
         )
 
     def _turns(self) -> AbstractAsyncContextManager[object]:
-        """One command after the other where one could otherwise divert what is being mounted for the next.
+        """Return a lock that runs commands one by one where one could divert the mounts of the next.
 
         Root's outer sandbox makes the host unwritable for that; without it only directories at the top are safe.
         """
@@ -310,7 +310,7 @@ class LocalWorkspace:
         workspace_files.write_file(self.root, path, content, self._host.owner)
 
     def _lender(self, path: str) -> Path | None:
-        """The directory to read a borrowed path below, under the same name; None if the path is the workspace's own."""
+        """Return the directory to read a borrowed path below; None if the path is the workspace's own."""
         wanted = workspace_files.normalize_path(path)
         named = {}
         for name, base in self._host.shared.items():
@@ -337,7 +337,7 @@ def _no_tier(tier: Tier, ceiling: Tier) -> str:
 
 @contextmanager
 def _trouble(what: str) -> Iterator[None]:
-    """Git's and the disk's troubles belong to the environment, not to the work."""
+    """Turn failures of git and the disk into `EnvironmentProblem`: the work is not to blame."""
     try:
         yield
     except LockTimeout as error:

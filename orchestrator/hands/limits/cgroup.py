@@ -66,7 +66,10 @@ class ControlGroup:
 
 @dataclass(frozen=True)
 class ControlGroupParent:
-    """The place where groups can be made: `parent_folders` are the kernel's directories for a `version` of its interface."""
+    """A place where groups can be made.
+
+    `parent_folders` are the kernel's directories, for one `version` of its interface.
+    """
 
     version: int
     parent_folders: tuple[Path, ...]

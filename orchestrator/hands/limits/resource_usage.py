@@ -51,11 +51,11 @@ class SandboxUsage:
 
 
 class UsageReader:
-    """A living sandbox, by descriptors: nothing read here can be of another process that got the same number.
+    """Reads the usage of a live sandbox by descriptors, so never that of a process which got the same number later.
 
-    `first` is its outermost process of its own, `inner` the first one of the inner sandbox, as numbered by whom
-    started it: the same one if there is but one sandbox. What is in `closely` can only be told if it is looked at
-    from before the command starts. Blocks. Ends with `close`.
+    `first` is the sandbox's outermost process, `inner` the first one of the inner sandbox, as numbered by whoever
+    started it: the same if there is but one sandbox. The resources in `closely_watched` must be followed from before
+    the command starts. Blocks. Ends with `close`.
 
     Raises:
         OSError: it is gone already, or the host does not let us look.

@@ -28,7 +28,7 @@ class MountPlan:
 
 @dataclass(frozen=True)
 class ExecutionRequest:
-    """A command to be run in a place, its whole output into `log`.
+    """A command to be run in a workspace, its whole output into `log`.
 
     `exchange` is a host directory for `command.files`. `timeout_s` of wall time and `output_bytes` count, not what the
     command says of them. `registries` are given with a command at tier 2, and are all it may reach.
@@ -49,26 +49,26 @@ class ExecutionRequest:
 
 
 class Backend(Protocol):
-    """Runs commands behind walls. Made once per process and tried by the self-test before any command of a model."""
+    """Runs commands behind walls. Made once per process, and self-tested before any command of a model."""
 
     @property
     def name(self) -> str:
-        """One word for it."""
+        """The backend's name in one word."""
         ...
 
     @property
     def host_paths(self) -> HostPaths:
-        """What lies around the work on the host."""
+        """The host directories around the work."""
         ...
 
     @property
     def policy(self) -> SandboxPolicy:
-        """What commands run under."""
+        """The policy that commands run under."""
         ...
 
     @property
     def owner(self) -> int | None:
-        """Whom files must belong to that commands are to use; None for ourselves."""
+        """The uid that files must belong to which commands are to use; None for ourselves."""
         ...
 
     @property
@@ -78,15 +78,15 @@ class Backend(Protocol):
 
     @property
     def description(self) -> str:
-        """The program behind it, its version, and as whom commands run."""
+        """The program behind it, its version, and the user that commands run as."""
         ...
 
     def build_mounts(self, place: MountPlan) -> tuple[Mount, ...]:
-        """What stands where for a command in a place; nothing where there are no walls."""
+        """Return the mounts of a command in a workspace; none where there are no walls."""
         ...
 
     def build_environment(self, command: ShellCommand, registries: Registries | None = None) -> dict[str, str]:
-        """Every variable the command sees when it starts."""
+        """Return all variables that the command sees when it starts."""
         ...
 
     async def run_command(self, order: ExecutionRequest) -> ProcessOutcome:
@@ -98,5 +98,5 @@ class Backend(Protocol):
         ...
 
     async def release_workspace(self, place: MountPlan) -> None:
-        """The workspace is about to be closed: end what is kept for it between commands."""
+        """End what is kept for a workspace between commands; it is about to be closed."""
         ...

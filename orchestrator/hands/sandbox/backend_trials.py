@@ -19,7 +19,7 @@ from orchestrator.hands.selftest.escape_test import run_self_test
 
 @dataclass(frozen=True)
 class BackendTrial:
-    """A backend that was tried: it either holds, or there is a trouble. `name` is for people."""
+    """A backend that was tried: either it passed its self-test, or `trouble` says why not. `name` is for people."""
 
     name: str
     backend: Backend | None = None
@@ -29,7 +29,7 @@ class BackendTrial:
 
 @dataclass(frozen=True)
 class TrialContext:
-    """What every candidate is tried for; its files lie in the directory `session`."""
+    """The conditions that every backend is tried under; its files lie in the directory `session`."""
 
     policy: SandboxPolicy
     host_paths: HostPaths
@@ -38,12 +38,12 @@ class TrialContext:
 
     @property
     def untrusted_folders(self) -> tuple[Path, Path]:
-        """Where no program is taken from."""
+        """Directories that no program is taken from."""
         return self.host_paths.repository, self.host_paths.state
 
 
 async def iterate_backend_trials(trial: TrialContext, wanted: BackendChoice) -> AsyncIterator[BackendTrial]:
-    """Each one tried by a real attempt to break out of it."""
+    """Yield each backend after its self-test, a real attempt to break out of it."""
     if wanted in (BackendChoice.AUTO, BackendChoice.BUBBLEWRAP):
         yield await _bubblewrap(trial)
     if wanted in (BackendChoice.AUTO, BackendChoice.CONTAINER):

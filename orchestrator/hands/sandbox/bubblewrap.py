@@ -36,10 +36,10 @@ from orchestrator.ports.hands import ShellCommand
 
 @dataclass(frozen=True)
 class BubblewrapBackend(LayoutBackend):
-    """Bubblewrap as a `Backend`, made once per process by `build_sandbox`.
+    """Bubblewrap as a `Backend`, made once per process by `build_bubblewrap_backend`.
 
-    `filter_file` holds the filter of system calls, None on machines whose calls we do not know; `groups` makes control
-    groups where the limits need some.
+    `filter_file` holds the filter of system calls, None on machines whose calls we do not know. `group_parent` makes
+    control groups where the limits need some.
     """
 
     layout: SandboxLayout
@@ -49,7 +49,7 @@ class BubblewrapBackend(LayoutBackend):
 
     @property
     def name(self) -> str:
-        """One word for it."""
+        """The backend's name in one word."""
         return "bubblewrap"
 
     @property
@@ -59,7 +59,7 @@ class BubblewrapBackend(LayoutBackend):
 
     @property
     def description(self) -> str:
-        """The program behind it, its version, and as whom commands run."""
+        """The program behind it, its version, and the user that commands run as."""
         if self.policy.uid is None:
             who = "as yourself"
         else:
@@ -83,7 +83,7 @@ class BubblewrapBackend(LayoutBackend):
         return ", limits watched by sampling"
 
     def build_environment(self, command: ShellCommand, registries: Registries | None = None) -> dict[str, str]:
-        """Every variable the command sees when it starts."""
+        """Return all variables that the command sees when it starts."""
         return self.layout.build_environment(command, build_proxy_environment(registries) if registries else {})
 
     async def run_command(self, order: ExecutionRequest) -> ProcessOutcome:
@@ -105,7 +105,7 @@ class BubblewrapBackend(LayoutBackend):
 
     @asynccontextmanager
     async def _group(self) -> AsyncIterator[ControlGroup | None]:
-        """A control group of the command's own, where the limits need one and there can be one."""
+        """Make a control group for the command while the block lasts, where the limits need one and it is possible."""
         if self.group_parent is None:
             yield None
             return
@@ -118,12 +118,14 @@ class BubblewrapBackend(LayoutBackend):
                 await to_thread.run_sync(group.remove_group)
 
     async def release_workspace(self, place: MountPlan) -> None:
-        """Nothing is kept between commands."""
+        """Do nothing: no sandbox is kept between commands."""
 
     def build_command_line(
         self, command: ShellCommand, place: MountPlan, exchange: Path | None = None, way: Egress | None = None
     ) -> BuildCommandLine:
-        """The command line for a command in a place; `exchange` is a host directory for `command.files`.
+        """Return the command line for a command; `exchange` is a host directory for `command.files`.
+
+        Without an `egress` a command at tier 2 has no network.
 
         Without a `way` out a command at tier 2 has no network.
         """

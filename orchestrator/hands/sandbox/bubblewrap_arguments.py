@@ -25,7 +25,7 @@ BUBBLEWRAP_ENVIRONMENT = {"PATH": "/usr/bin:/bin"}
 
 @dataclass(frozen=True)
 class BubblewrapLaunch:
-    """One command in one sandbox. `env` is all the command sees; `cwd` and `command` are meant inside.
+    """One command in one sandbox. `env` is all the command sees; `cwd` and `command` are paths inside.
 
     Only with `shares_network` does it have the host's network; else it has none but a loopback of its own.
     """
@@ -47,10 +47,11 @@ def build_bubblewrap_arguments(
     gate_fd: int | None = None,
     filter_fd: int | None = None,
 ) -> list[str]:
-    """The whole command line; `uid` is whom to drop to when started by root, None when started by a normal user.
+    """Return the whole command line.
 
-    The first process of the sandbox is told on `info_fd`, as a pid of the caller's; that of the inner one (the same
-    if there is but one) and how the command ended on `status_fd`, as pids of who starts it. The command starts when
+    `uid` is the user to drop to when started by root, None when started by a normal user. Bubblewrap reports the first
+    process of the sandbox on `info_fd`, as a pid of the caller's. On `status_fd` it reports that of the inner sandbox
+    (the same if there is but one) and the end of the command, as pids of whoever starts it. The command starts when
     `gate_fd` can be read, under the filter of system calls that is read from `filter_fd`.
     """
     mounts = sort_mounts(launch.mounts)
@@ -71,12 +72,15 @@ def build_bubblewrap_arguments(
 
 
 def _is_public(mount: Mount) -> bool:
-    """Whether any user can reach the source: the system's own directories, and what is bound of its /etc."""
+    """Return True if any user can reach the source: a system directory, or a file bound from /etc."""
     return mount.source == mount.dest and (is_system_folder(Path(mount.source)) or mount.source.startswith("/etc/"))
 
 
 def _staging(bound: Iterable[Mount], places: Mapping[str, str]) -> list[str]:
-    """The outer one: the host read-only, so that nothing in a workspace can trick the inner one into writing to it."""
+    """Return the words of the outer bubblewrap, which stages what the inner one binds.
+
+    It has the host read-only, so that nothing in a workspace can trick the inner one into writing to it.
+    """
     host = ["--ro-bind", "/", "/", "--dev-bind", "/dev", "/dev", "--proc", "/proc"]
     stage = ["--tmpfs", "/run", "--dir", STAGING_FOLDER, "--bind", "/proc", WHOLE_PROC]
     binds = []

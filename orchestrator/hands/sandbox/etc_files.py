@@ -29,7 +29,7 @@ _HOSTS = f"127.0.0.1 localhost {HOST_NAME}\n::1 localhost {HOST_NAME}\n"
 
 @dataclass(frozen=True)
 class SandboxUser:
-    """Who commands run as: ids, and home directory and shell as seen inside."""
+    """The user that commands run as: ids, and home directory and shell as seen inside."""
 
     uid: int
     gid: int
@@ -65,13 +65,13 @@ def create_etc(target: Path, user: SandboxUser, source: Path = Path("/etc")) -> 
 
 
 def list_etc_mounts(source: Path = Path("/etc")) -> tuple[str, ...]:
-    """The public directories of the host that are to be mounted into a copy, relative to it."""
+    """Return the public directories of the host that are to be mounted into a copy, relative to `source`."""
     found = (place for pattern in _BOUND for place in sorted(source.glob(pattern)))
     return tuple(str(p.relative_to(source)) for p in found if p.is_dir() and p.stat().st_mode & stat.S_IROTH)
 
 
 def _with_entry(lines: list[str], number: int, rest: str) -> tuple[str, str]:
-    """The table with one entry for the id, under the name it has or `agent`; and that name."""
+    """Return the table with one entry for the id, under the name it has or `agent`; and that name."""
     mine = []
     for line in lines:
         if line.split(":")[2:3] == [str(number)]:

@@ -42,11 +42,11 @@ class SandboxLayout:
 
     @property
     def cwd(self) -> str:
-        """Where a workspace stands inside: at the path of the user's own checkout."""
+        """The path of a workspace inside, which is that of the user's own checkout."""
         return str(self.host_paths.repository)
 
     def build_mounts(self, place: MountPlan, is_writable: bool, exchange: Path | None) -> tuple[Mount, ...]:
-        """Everything that stands inside for a command in a place; `exchange` is a host directory for its files."""
+        """Return all mounts for a command in a workspace; `exchange` is a host directory for its files."""
         return (*self._system(), *self._workspace(place, is_writable), *_exchange(exchange))
 
     def _system(self) -> Iterable[Mount]:
@@ -85,7 +85,7 @@ class SandboxLayout:
                     yield build_read_only_mount(other)
 
     def build_shell_command(self, command: ShellCommand) -> Sequence[str]:
-        """The words that carry out a command, in the directory that it asks for."""
+        """Return the words that run a command in the directory it asks for."""
         shell = self.user.shell
         if PurePosixPath(command.cwd) == PurePosixPath("."):
             return (shell, "-c", command.line)
@@ -94,7 +94,7 @@ class SandboxLayout:
     def build_environment(
         self, command: ShellCommand, network: Mapping[str, str] = MappingProxyType({})
     ) -> dict[str, str]:
-        """Every variable the command sees when it starts; `network` are those that lead to the network it has."""
+        """Return all variables that the command sees when it starts; `network` are those of its network access."""
         base = {
             "PATH": ":".join(self.policy.path),
             "HOME": self.user.home,
@@ -113,27 +113,27 @@ class SandboxLayout:
 
 
 class LayoutBackend:
-    """What backends have in common whose walls are built around a `layout`."""
+    """Base class of the backends whose walls are built around a `layout`."""
 
     layout: SandboxLayout
 
     @property
     def policy(self) -> SandboxPolicy:
-        """What commands run under."""
+        """The policy that commands run under."""
         return self.layout.policy
 
     @property
     def host_paths(self) -> HostPaths:
-        """What lies around the work on the host."""
+        """The host directories around the work."""
         return self.layout.host_paths
 
     @property
     def owner(self) -> int | None:
-        """Whom files must belong to that commands are to use; None for ourselves."""
+        """The uid that files must belong to which commands are to use; None for ourselves."""
         return self.policy.uid
 
     def build_mounts(self, place: MountPlan) -> tuple[Mount, ...]:
-        """What stands where for a command in a place."""
+        """Return the mounts of a command in a workspace."""
         return sort_mounts(self.layout.build_mounts(place, True, None))
 
 
@@ -168,7 +168,10 @@ def build_layout(policy: SandboxPolicy, around: HostPaths, fixtures: Path) -> Sa
 
 
 def _home(around: HostPaths) -> str:
-    """The user's own home path, where nothing else stands: tool chains below it stay where they are."""
+    """Return the user's own home path, or a spare one where something else stands there.
+
+    Tool chains below the home directory stay where they are.
+    """
     home = around.home
     taken = around.repository.is_relative_to(home) and around.repository == home
     is_odd = not home.is_absolute() or is_system_folder(home) or len(home.parts) < 2 or home.parts[1] in _ODD

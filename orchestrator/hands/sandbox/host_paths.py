@@ -21,14 +21,14 @@ _NEVER_ITSELF = tuple(Path(p) for p in ("/", "/tmp", "/var", "/var/tmp", "/var/l
 
 @dataclass(frozen=True)
 class HostPaths:
-    """What lies around the work on the host: the user's checkout, home, and our own state. Absolute paths."""
+    """The host directories around the work: the user's checkout, home, and our own state. Absolute paths."""
 
     repository: Path
     home: Path
     state: Path
 
     def find_bind_objection(self, directory: Path) -> str | None:
-        """Why `directory` may not be bound, or None; judged as written and with its symbolic links resolved."""
+        """Return why `directory` may not be bound, as written or with links resolved; None if it may be."""
         return self._objection(Path(normpath(directory))) or self._objection(directory.resolve())
 
     def _objection(self, directory: Path) -> str | None:
@@ -53,15 +53,15 @@ class HostPaths:
         return None
 
     def list_credential_paths(self) -> tuple[Path, ...]:
-        """Well-known places of credentials in the home directory, as written and resolved, existing or not."""
+        """Return the known places of credentials in the home directory, as written and resolved, existing or not."""
         homes = dict.fromkeys((self.home, self.home.resolve()))
         return tuple(home / name for home in homes for name in CREDENTIAL_PATHS)
 
     def find_credentials_below(self, directory: Path) -> tuple[Path, ...]:
-        """The existing places of credentials below `directory`."""
+        """Return the existing places of credentials below `directory`."""
         return tuple(c for c in self.list_credential_paths() if c.is_relative_to(directory) and c.exists())
 
 
 def is_system_folder(directory: Path) -> bool:
-    """Whether every sandbox has the directory anyway, as part of the system."""
+    """Return True if every sandbox has the directory anyway, as part of the system."""
     return len(directory.parts) > 1 and directory.parts[1] in SYSTEM_FOLDERS

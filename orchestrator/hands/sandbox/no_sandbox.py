@@ -40,7 +40,7 @@ _DYING_S = 5.0
 
 @dataclass(frozen=True)
 class NoSandboxBackend:
-    """No sandbox as a `Backend`. Made by `build_unconfined`."""
+    """No sandbox as a `Backend`. Made by `build_no_sandbox`."""
 
     policy: SandboxPolicy
     host_paths: HostPaths
@@ -48,30 +48,30 @@ class NoSandboxBackend:
 
     @property
     def name(self) -> str:
-        """One word for it."""
+        """The backend's name in one word."""
         return "none"
 
     @property
     def owner(self) -> int | None:
-        """Whom files must belong to that commands are to use; None for ourselves."""
+        """The uid that files must belong to which commands are to use; None for ourselves."""
         return self.policy.uid
 
     @property
     def ceiling(self) -> Tier:
-        """Nothing is held back."""
+        """The highest tier: nothing is held back."""
         return Tier.EVERYTHING
 
     @property
     def description(self) -> str:
-        """That there is none."""
+        """The warning that there is no sandbox."""
         return UNSAFE_BANNER
 
     def build_mounts(self, place: MountPlan) -> tuple[Mount, ...]:
-        """Nothing: there are no walls."""
+        """Return no mounts: there are no walls."""
         return ()
 
     def build_environment(self, command: ShellCommand, registries: Registries | None = None) -> dict[str, str]:
-        """Every variable the command sees when it starts, but for those that name places of its workspace."""
+        """Return all variables that the command sees when it starts, except those that name places of its workspace."""
         base = {
             "PATH": ":".join(self.policy.path),
             "HOME": str(self.host_paths.home),
@@ -92,7 +92,7 @@ class NoSandboxBackend:
         )
 
     async def release_workspace(self, place: MountPlan) -> None:
-        """Nothing is kept between commands."""
+        """Do nothing: there is nothing to release."""
 
     def _told(self, order: ExecutionRequest) -> dict[str, Any]:
         command, place = order.command, order.mount_plan
@@ -115,7 +115,7 @@ class NoSandboxBackend:
 
 @dataclass
 class _Beside:
-    """A command that runs beside us; implements `orchestrator.hands.execution.process_runner.Running`."""
+    """A command that runs without walls; a `RunningCommand` of `orchestrator.hands.execution.process_runner`."""
 
     popen: subprocess.Popen[bytes]
     supervisor_pidfd: int
@@ -126,7 +126,7 @@ class _Beside:
     outcome: dict[str, Any] = field(default_factory=dict)
 
     async def wait_until_started(self) -> None:
-        """There is nothing to wait for."""
+        """Return at once: there is nothing to wait for."""
 
     async def wait_until_exited(self) -> None:
         """Wait until the command has ended and what it left has been killed."""
@@ -146,7 +146,7 @@ class _Beside:
         self.was_killed |= not {"exit", "started"} & self.outcome.keys()
 
     def get_exit_code(self) -> int | None:
-        """The command's exit code; None if it never started or was killed."""
+        """Return the exit code; None if the command never started or was killed."""
         code = self.outcome.get("exit")
         if code is None:
             return None
@@ -179,7 +179,7 @@ def _begin(told: dict[str, Any], stdin: str, writer: int, stack: contextlib.Exit
 def build_no_sandbox(
     policy: SandboxPolicy, around: HostPaths, session: Path, environ: Mapping[str, str]
 ) -> NoSandboxBackend:
-    """What commands run on where somebody asked for no sandbox; `session` is our directory for this process.
+    """Return the backend for a run without a sandbox; `session` is our directory for this process.
 
     Raises:
         UsageProblem: this is CI, or commands would run as root, or as a user who cannot reach the worktrees.

@@ -25,7 +25,7 @@ class SandboxPrograms:
     options: frozenset[str]
 
     def has_option(self, option: str) -> bool:
-        """Whether bubblewrap has the option, for example `--disable-userns` (0.8 and later)."""
+        """Return True if bubblewrap has the option, for example `--disable-userns` (0.8 and later)."""
         return option in self.options
 
 
@@ -47,7 +47,7 @@ def _path(environ: Mapping[str, str]) -> Iterator[Path]:
 
 
 def find_program(name: str, environ: Mapping[str, str], untrusted: Iterable[Path], package: str) -> str:
-    """The absolute path of a program, in the system's directories or on PATH; never below `untrusted` directories.
+    """Return the path of a program in the system's directories or on PATH, never below `untrusted` ones.
 
     Raises:
         ProgramMissing: it is not there; names the `package` that holds it.
@@ -67,7 +67,7 @@ def _options(bwrap: str) -> frozenset[str]:
 
 
 def read_option_output(program: str, option: str, env: Mapping[str, str] | None = None) -> str:
-    """What a program prints with an option, started with no variables but `env`.
+    """Return the output of a program with an option, started with no variables but `env`.
 
     Raises:
         ProgramMissing: it does not start.

@@ -5,7 +5,7 @@ from pathlib import Path
 
 
 def render_repair_advice(trouble: str, root: Path = Path("/")) -> str:
-    """Sentences that say how to mend it, for this host; `root` is where its file system starts."""
+    """Return sentences that say how to repair this host; `root` is where its file system starts."""
     hints = []
     for hint in (_program(trouble), _sysctl(root), _container(root)):
         if hint:
@@ -38,7 +38,7 @@ _REMEDIES = (
 
 
 def get_container_remedy(trouble: str) -> str:
-    """What helps against a trouble with containers, as far as it is known; empty otherwise."""
+    """Return the known remedy for a trouble with containers, or ""."""
     return next((words for sign, words in _REMEDIES if sign in trouble), "")
 
 

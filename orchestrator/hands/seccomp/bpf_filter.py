@@ -71,7 +71,7 @@ SYSCALL_RULES: tuple[SyscallRule, ...] = (
 
 
 def build_filter_program(machine: MachineArchitecture, rules: Sequence[SyscallRule] = SYSCALL_RULES) -> bytes:
-    """The filter as bubblewrap's --seccomp takes it: 8 bytes for each instruction, in this machine's byte order.
+    """Return the filter in the form of bubblewrap's --seccomp: 8 bytes for each instruction, in native byte order.
 
     Calls of another machine or convention are refused as unknown, those that the machine lacks have no rule.
     """
@@ -106,7 +106,7 @@ def _steps(machine: MachineArchitecture, rules: Sequence[SyscallRule]) -> Iterat
 
 
 def _body(rule: SyscallRule) -> Iterator[BpfInstruction]:
-    """What happens to the call itself; always returns."""
+    """Yield the instructions that decide on one call; they always return."""
     if rule.argument is None:
         yield _refuse(rule.error)
         return

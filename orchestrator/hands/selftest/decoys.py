@@ -28,12 +28,15 @@ class Decoys:
     abstract: str
 
     def build_escape_targets(self) -> EscapeTargets:
-        """What the attack is told. The secret is not among it."""
+        """Return the orders for the attack, without the secret."""
         read, write = [str(f) for f in self.files], [str(t) for t in self.targets]
         return EscapeTargets(token=self.token, read=read, write=write, port=self.port, abstract=self.abstract)
 
     def find_escapes(self, seen: Mapping[str, list[str]], given: frozenset[str]) -> Iterator[str]:
-        """Each wall that did not hold, by what came out and by what is left on the host; `given` names variables."""
+        """Yield each wall that did not hold, by the attack's loot and by traces on the host.
+
+        `loot` is what the attack found, by kind; `known_names` are variables that commands get.
+        """
         if any(self.secret in text for text in seen["read"]):
             yield "a file outside could be read"
         if any(self.secret in text for text in seen["environ"]) or _ours(seen["environ"], given):
@@ -50,7 +53,7 @@ class Decoys:
 
 @contextmanager
 def place_decoys(folder: Path, around: HostPaths) -> Iterator[Decoys]:
-    """Bait in `folder`, in the home directory, beside the repository and in a process of its own, while it lasts."""
+    """Put decoys in `folder`, in the home directory, beside the repository and in a process, while the block lasts."""
     token, secret = secrets.token_hex(16), secrets.token_hex(16)
     with ExitStack() as stack:
         files = [folder / "canary"]
@@ -67,7 +70,7 @@ def place_decoys(folder: Path, around: HostPaths) -> Iterator[Decoys]:
 
 
 def _ours(entries: list[str], given: frozenset[str]) -> bool:
-    """Whether a variable of ours that no command is given shows up inside, name and value."""
+    """Return True if a variable of ours that no command gets shows up inside, name and value."""
     ours = set()
     for name, value in os.environ.items():
         if name not in given | _SHELL_SETS:
@@ -76,7 +79,7 @@ def _ours(entries: list[str], given: frozenset[str]) -> bool:
 
 
 def _in_home(home: Path, secret: str, stack: ExitStack) -> list[Path]:
-    """A file with the secret in the home directory, where that can be written."""
+    """Write the secret into a new file in the home directory, if that can be written; return its path."""
     with suppress(OSError):
         number, name = tempfile.mkstemp(dir=home, prefix=".orchestrate-canary-")
         stack.callback(_remove, Path(name))
@@ -88,7 +91,7 @@ def _in_home(home: Path, secret: str, stack: ExitStack) -> list[Path]:
 
 @contextmanager
 def _process(secret: str) -> Iterator[None]:
-    """A process outside with the secret among its variables and its arguments."""
+    """Run a process outside with the secret among its variables and its arguments."""
     words = ["/bin/sh", "-c", "read -r _", secret]
     with subprocess.Popen(words, stdin=subprocess.PIPE, env={"CANARY": secret}) as process:
         try:

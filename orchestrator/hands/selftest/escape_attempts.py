@@ -16,7 +16,7 @@ _KERNEL = ("/proc/sys/kernel/core_pattern", "/proc/sys/kernel/modprobe", "/proc/
 
 
 class EscapeTargets(TypedDict):
-    """What to try: files to read and write, a port on loopback and an abstract socket to reach."""
+    """The targets of the attack: files to read and write, a port on loopback and an abstract socket to reach."""
 
     token: str
     read: list[str]
@@ -26,7 +26,7 @@ class EscapeTargets(TypedDict):
 
 
 def attempt_escapes(orders: EscapeTargets) -> dict[str, list[str]]:
-    """Try everything; what came out, by kind of attack."""
+    """Try every attack; return the loot by kind of attack."""
     _each(orders["write"], _write)
     numbers = []
     for entry in Path("/proc").iterdir():

@@ -19,7 +19,7 @@ _TIMEOUT_S = 30.0
 
 @dataclass(frozen=True)
 class SelfTestReport:
-    """What the self-test found. `escapes` names each wall that did not hold; no `trouble`: commands may run."""
+    """The result of a self-test. `escapes` names each wall that did not hold; without `trouble` commands may run."""
 
     escapes: tuple[str, ...] = ()
     trouble: str = ""
@@ -56,7 +56,7 @@ async def _attack(backend: Backend, scratch: Path, bait: Decoys) -> SelfTestRepo
 
 
 def _command(bait: Decoys) -> ShellCommand:
-    """The attack, run by our own Python, which every tool chain holds."""
+    """Return the attack, run by our own Python, which every tool chain holds."""
     script = resources.files("orchestrator.hands.selftest").joinpath("escape_attempts.py").read_text(encoding="utf-8")
     words = (str(get_own_python()), "-I", "-S", "-c", script, json.dumps(bait.build_escape_targets()))
     return ShellCommand(line=f"exec {shlex.join(words)}", timeout_s=_TIMEOUT_S)

@@ -10,12 +10,12 @@ _MAX_CONFIG_BYTES = 64 * 1024
 
 
 def get_own_python() -> Path:
-    """Our own interpreter, which every sandbox holds at its own path; not that of the environment around it."""
+    """Return our own interpreter, which every sandbox holds at its path; not that of a virtual environment."""
     return Path(sys.base_prefix) / "bin" / f"python{sys.version_info.major}.{sys.version_info.minor}"
 
 
 def find_base_installations(directory: Path) -> tuple[Path, ...]:
-    """The installations that the virtual environment `directory` needs to start, nearest first; () if it is none.
+    """Return the installations that the virtual environment needs to start, nearest first; () if it is none.
 
     Follows `home =` of `pyvenv.cfg` and every hop of the symbolic links of `bin/python`, through environments that
     were made from other environments.
@@ -31,7 +31,7 @@ def find_base_installations(directory: Path) -> tuple[Path, ...]:
 
 
 def is_virtual_environment(directory: Path) -> bool:
-    """Whether the directory is a virtual environment."""
+    """Return True if the directory is a virtual environment."""
     return (directory / "pyvenv.cfg").is_file()
 
 

@@ -75,7 +75,7 @@ def _has_standard_library(prefix: Path) -> bool:
 
 
 def _on_path(around: HostPaths, environ: Mapping[str, str]) -> Iterator[Path]:
-    """The installations of the interpreters on PATH, by every link on the way to them that lies outside."""
+    """Yield the installations of the interpreters on PATH, by every link on the way to them that lies outside."""
     is_outside = _Outside(around)
     for name in dict.fromkeys(environ.get("PATH", "").split(os.pathsep)):
         directory = Path(name)
@@ -88,7 +88,7 @@ def _on_path(around: HostPaths, environ: Mapping[str, str]) -> Iterator[Path]:
 
 
 class _Outside:
-    """Tells places that lie neither in the checkout nor in our state, as written and with links resolved."""
+    """Recognizes places outside the checkout and our state, as written and with links resolved."""
 
     def __init__(self, around: HostPaths) -> None:
         self._ours = [here for one in (around.repository, around.state) for here in (one, one.resolve())]

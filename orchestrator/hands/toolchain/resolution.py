@@ -34,7 +34,7 @@ class ToolChain:
 def resolve_tool_chain(
     given: Sequence[GrantedFolder], around: HostPaths, shared: Mapping[str, Path], environ: Mapping[str, str]
 ) -> ToolChain:
-    """The tool chain for what the user gave, what the repository shares, and our own Python as a last resort.
+    """Return the tool chain for the granted folders, the repository's shared paths, and our own Python.
 
     `shared` are paths relative to the repository, each with the directory below which it lies. The user's
     `VIRTUAL_ENV` counts as given last.
@@ -60,7 +60,7 @@ def resolve_tool_chain(
 
 
 def _locate(one: GrantedFolder, around: HostPaths) -> Path:
-    """The absolute path, links kept, of a directory the user gave."""
+    """Return the absolute path, links kept, of a directory the user gave."""
     text = one.path
     if text == "~" or text.startswith("~/"):
         text = str(around.home) + text[1:]
@@ -92,7 +92,7 @@ class _Chosen:
     unbound: dict[Path, Path] = field(default_factory=dict)
 
     def can_add_environment(self, directory: Path, shared: Iterable[str]) -> bool:
-        """Whether an environment that was not asked for can be taken along."""
+        """Return True if an environment that was not asked for may be added."""
         if not self._is_ours(directory):
             return self.host_paths.find_bind_objection(directory) is None
         return any(directory.is_relative_to(self.host_paths.repository / name) for name in shared)
@@ -153,7 +153,7 @@ class _Chosen:
         return not self._is_ours(environment) and not environment.resolve().is_relative_to(here)
 
     def _lean_on(self, directory: Path, source: Path | None = None) -> None:
-        """`source` is where the directory lies on the host, if elsewhere."""
+        """Bind the installations that an environment needs; `source` is its place on the host, if elsewhere."""
         needed = [
             prefix
             for prefix in find_base_installations(source or directory)
@@ -178,7 +178,7 @@ class _Chosen:
         self.path.update(dict.fromkeys(str(d) for d in directories if d.is_dir()))
 
     def build_tool_chain(self) -> ToolChain:
-        """What was chosen, without directories that lie in others."""
+        """Return the tool chain, without directories that lie in others."""
         outer = tuple(d for d in sorted(self.read_only) if not any(p in self.read_only for p in d.parents))
         masked = dict.fromkeys(m for d in outer for m in self.host_paths.find_credentials_below(d))
         path = tuple(p for p in self.path if p not in _LAST) + _LAST

@@ -17,7 +17,7 @@ _WILDCARDS = frozenset("*?[")
 
 
 async def find_shared_paths(repository: GitRepository, patterns: Sequence[str]) -> tuple[str, ...]:
-    """The ignored paths that match, relative to the repository's root, sorted.
+    """Return the ignored paths that match, relative to the repository's root, sorted.
 
     A pattern without `/` is matched against the last name of a path, any other (`/build`, `web/dist`) against the
     whole path.
@@ -87,9 +87,10 @@ def _secrets_in(folder: Path) -> Iterator[Path]:
 
 
 def merge_borrowed_paths(found: Iterable[str], lent: Mapping[str, str], root: Path) -> dict[str, Path]:
-    """All that a workspace borrows, by name, each with the directory below which it lies: `root` for what was `found`.
+    """Return what a workspace borrows, by name, each with the directory below which it lies.
 
-    What is `lent` goes before whatever of the checkout stands at, below or around its place.
+    That is `root` for names in `ignored`. A `lent` path replaces whatever of the checkout is at, below or around its
+    place.
     """
     chosen = {}
     for name in found:
@@ -114,13 +115,13 @@ def _may_be_secret(root: Path, name: str) -> bool:
 
 
 def _is_secret(path: Path) -> bool:
-    """Whether it is a file of variables (`.env`, `.env.local`); an environment may be called so as well."""
+    """Return True for a file of variables (`.env`, `.env.local`); an environment may have such a name as well."""
     is_named = path.name in (".env", ".envrc") or path.name.startswith(".env.")
     return is_named and not is_virtual_environment(path)
 
 
 def _stays(root: Path, name: str, ignored: frozenset[str]) -> bool:
-    """Whether the path exists and is where it seems to be; a link must name another ignored thing of the checkout."""
+    """Return True if the path exists and leads nowhere else; a link must name another ignored path of the checkout."""
     path = root / name
     here = root.resolve()
     if not path.exists() or path.parent.resolve() != here / PurePosixPath(name).parent:
