@@ -76,11 +76,11 @@ class LocalWorkspace:
         self._worktree = worktree
         self._purpose = purpose
         self._calls: dict[str, CommandCall] = {}
-        self._own = host.session / worktree.name
-        self._git = self._own / "git"
+        self._own_folder = host.session / worktree.name
+        self._git = self._own_folder / "git"
         self._is_open = True
         self._setup = anyio.Lock()
-        self._turn = anyio.Lock()
+        self._turn_lock = anyio.Lock()
 
     @property
     def name(self) -> str:
@@ -106,7 +106,7 @@ class LocalWorkspace:
         """The mounts of its commands."""
         backend = self._host.backend
         if backend:
-            return backend.build_mounts(self._place(self._host.shared))
+            return backend.build_mounts(self._build_mount_plan(self._host.shared))
         return ()
 
     async def start_command(self, call_id: str, command: ShellCommand) -> None:
@@ -124,11 +124,11 @@ class LocalWorkspace:
         check_command(command)
         ceiling = min(backend.ceiling, self._host.ceiling)
         if not Tier.FILES < command.tier <= ceiling:
-            raise ToolRefused(_no_tier(command.tier, ceiling))
-        with _trouble("keep a log"):
-            call = create_call(call_id, command, self._host.logs / self.name, self._own / "files")
+            raise ToolRefused(_describe_refused_tier(command.tier, ceiling))
+        with _convert_errors("keep a log"):
+            call = create_call(call_id, command, self._host.logs / self.name, self._own_folder / "files")
         self._calls[call_id] = call
-        self._host.tasks.start_soon(self._carry_out, backend, call, name=f"{self._purpose} {call_id}")
+        self._host.tasks.start_soon(self._run_call, backend, call, name=f"{self._purpose} {call_id}")
 
     async def wait_for_result(self, call_id: str, timeout_s: float = MAX_WAIT_S) -> CommandResult | None:
         """Return the result, or None if the command still runs after `timeout_s` (at most 10) seconds."""
@@ -159,11 +159,11 @@ class LocalWorkspace:
 
     async def read_file(self, path: str, limit_bytes: int = 1024 * 1024) -> bytes:
         """Return a regular file's content; borrowed files are read where they are borrowed from."""
-        return await to_thread.run_sync(self._read, path, limit_bytes)
+        return await to_thread.run_sync(self._read_file, path, limit_bytes)
 
     async def write_file(self, path: str, content: bytes) -> None:
         """Replace or create a regular file atomically, keeping an existing file's mode."""
-        await to_thread.run_sync(self._write, path, content)
+        await to_thread.run_sync(self._write_file, path, content)
 
     async def list_paths(self, glob: str = "**") -> tuple[str, ...]:
         """Return all files that would be in a snapshot and fit the glob, sorted.
@@ -171,8 +171,8 @@ class LocalWorkspace:
         Raises:
             ToolRefused: the glob leaves the workspace.
         """
-        with _trouble("list the files of"):
-            await self._sweep()
+        with _convert_errors("list the files of"):
+            await self._remove_mount_points()
             try:
                 return await self._worktree.list_paths(glob)
             except GitError as error:
@@ -182,14 +182,14 @@ class LocalWorkspace:
 
     async def list_untracked(self, *, ignored: bool) -> tuple[str, ...]:
         """Return untracked paths left by commands, sorted: those that git ignores, or those it does not."""
-        with _trouble("list the files of"):
-            await self._sweep()
+        with _convert_errors("list the files of"):
+            await self._remove_mount_points()
             return await self._worktree.list_untracked(ignored=ignored)
 
     async def search_text(self, pattern: str, glob: str, limit: int) -> tuple[str, ...]:
         """Return the first `limit` lines that match a POSIX extended regular expression, as `path:line:text`."""
-        with _trouble("search"):
-            await self._sweep()
+        with _convert_errors("search"):
+            await self._remove_mount_points()
             try:
                 return await self._worktree.search_text(pattern, glob, limit)
             except GitError as error:
@@ -197,8 +197,8 @@ class LocalWorkspace:
 
     async def take_snapshot(self, message: str, ref: str, parent: CommitId | None = None) -> Snapshot:
         """Commit the content on top of `parent` and point `ref` at it."""
-        with _trouble("take a snapshot of"):
-            await self._sweep()
+        with _convert_errors("take a snapshot of"):
+            await self._remove_mount_points()
             withheld = await to_thread.run_sync(find_confidential_files, self._host.shared)
             taken = await snapshot_worktree(self._worktree, message, ref, parent, withheld=withheld)
         return Snapshot(
@@ -207,7 +207,7 @@ class LocalWorkspace:
 
     async def restore_tree(self, tree: TreeId, *, keeps_ignored: bool = True) -> None:
         """Make the content equal to `tree`; files that git ignores stay or go, git's state inside starts afresh."""
-        with _trouble("restore"):
+        with _convert_errors("restore"):
             await self._host.include_objects(tree)
             await self._worktree.reset_to_tree(tree, keeps_ignored=keeps_ignored)
             await to_thread.run_sync(remove_tree, self._git)
@@ -221,16 +221,16 @@ class LocalWorkspace:
             for call_id in self._calls:
                 await self.kill_command(call_id)
             if self._host.backend:
-                await self._host.backend.release_workspace(self._place())
-            with _trouble("give back"):
-                await self._sweep()
-                await to_thread.run_sync(remove_tree, self._own)
+                await self._host.backend.release_workspace(self._build_mount_plan())
+            with _convert_errors("give back"):
+                await self._remove_mount_points()
+                await to_thread.run_sync(remove_tree, self._own_folder)
                 await self._host.pool.release_worktree(self._worktree)
 
-    async def _carry_out(self, backend: Backend, call: CommandCall) -> None:
+    async def _run_call(self, backend: Backend, call: CommandCall) -> None:
         try:
             with call.scope:
-                async with self._turns(), self._host.slots:
+                async with self._get_turn_lock(), self._host.slots:
                     call.result = await self._execute(backend, call)
         finally:
             call.finish_call()
@@ -239,34 +239,34 @@ class LocalWorkspace:
         command, limits = call.command, backend.policy.limits
         try:
             async with self._setup:
-                place = await to_thread.run_sync(self._prepare, call)
-            order = ExecutionRequest(
+                mount_plan = await to_thread.run_sync(self._prepare_workspace, call)
+            request = ExecutionRequest(
                 command=command,
-                mount_plan=place,
+                mount_plan=mount_plan,
                 log=call.log,
                 timeout_s=min(command.timeout_s, limits.wall_s),
                 output_bytes=min(command.output_bytes, limits.output_bytes),
                 exchange=call.exchange if command.files else None,
                 registries=(await self._host.resolve_tier_policy(command.tier)).registries,
             )
-            ended = await backend.run_command(order)
+            outcome = await backend.run_command(request)
             await to_thread.run_sync(scrub_log, call.log, self._host.redactor)
-            found = await to_thread.run_sync(self._collect, call) if command.files else {}
+            files = await to_thread.run_sync(self._collect_files, call) if command.files else {}
         except OSError as error:
             return call.build_not_started_result(f"The host could not prepare the command: {error}.")
         return CommandResult(
-            ending=ended.ending,
-            exit_code=ended.exit_code,
-            seconds=ended.seconds,
+            ending=outcome.ending,
+            exit_code=outcome.exit_code,
+            seconds=outcome.seconds,
             log=call.log,
-            output_bytes=ended.output_bytes,
-            files=found,
-            detail=ended.detail,
-            network=ended.network,
-            stray_packets=ended.stray_packets,
+            output_bytes=outcome.output_bytes,
+            files=files,
+            detail=outcome.detail,
+            network=outcome.network,
+            stray_packets=outcome.stray_packets,
         )
 
-    def _turns(self) -> AbstractAsyncContextManager[object]:
+    def _get_turn_lock(self) -> AbstractAsyncContextManager[object]:
         """Return a lock that runs commands one by one where one could divert the mounts of the next.
 
         Root's outer sandbox makes the host unwritable for that; without it only directories at the top are safe.
@@ -276,9 +276,9 @@ class LocalWorkspace:
         )
         if is_safe:
             return nullcontext()
-        return self._turn
+        return self._turn_lock
 
-    def _prepare(self, call: CommandCall) -> MountPlan:
+    def _prepare_workspace(self, call: CommandCall) -> MountPlan:
         host = self._host
         os.close(open_root_directory(self.root))  # a command may have closed it to its own user
         if not self._git.exists():
@@ -290,26 +290,26 @@ class LocalWorkspace:
             shadow_git.create_shadow_git(self._git, host.origin, self._worktree.commit, index, host.owner, objects)
         if call.command.files:
             create_private_folder(call.exchange, host.owner)
-        return self._place(mount_points.create_mount_points(self.root, host.shared, host.owner))
+        return self._build_mount_plan(mount_points.create_mount_points(self.root, host.shared, host.owner))
 
-    def _place(self, shared: Mapping[str, Path] | None = None) -> MountPlan:
+    def _build_mount_plan(self, shared: Mapping[str, Path] | None = None) -> MountPlan:
         origin = self._host.origin
         return MountPlan(self.root, self._git, (origin.objects, *origin.lent), shared or {})
 
-    def _collect(self, call: CommandCall) -> dict[str, bytes]:
+    def _collect_files(self, call: CommandCall) -> dict[str, bytes]:
         found = collect_output_files(call.exchange, call.command.files)
         remove_tree(call.exchange)
         return found
 
-    def _read(self, path: str, limit_bytes: int) -> bytes:
-        return workspace_files.read_file(self._lender(path) or self.root, path, limit_bytes)
+    def _read_file(self, path: str, limit_bytes: int) -> bytes:
+        return workspace_files.read_file(self._find_lender_root(path) or self.root, path, limit_bytes)
 
-    def _write(self, path: str, content: bytes) -> None:
-        if self._lender(path):
+    def _write_file(self, path: str, content: bytes) -> None:
+        if self._find_lender_root(path):
             raise ToolRefused(f"{path} is shared read-only with other workspaces and cannot be changed.")
         workspace_files.write_file(self.root, path, content, self._host.owner)
 
-    def _lender(self, path: str) -> Path | None:
+    def _find_lender_root(self, path: str) -> Path | None:
         """Return the directory to read a borrowed path below; None if the path is the workspace's own."""
         wanted = workspace_files.normalize_path(path)
         named = {}
@@ -318,7 +318,7 @@ class LocalWorkspace:
                 named[name] = base
         return next(iter(mount_points.create_mount_points(self.root, named, self._host.owner).values()), None)
 
-    async def _sweep(self) -> None:
+    async def _remove_mount_points(self) -> None:
         if self._host.shared:
             await to_thread.run_sync(mount_points.remove_mount_points, self.root, self._host.shared)
 
@@ -329,14 +329,14 @@ _NO_REGISTRIES = (
 )
 
 
-def _no_tier(tier: Tier, ceiling: Tier) -> str:
+def _describe_refused_tier(tier: Tier, ceiling: Tier) -> str:
     if tier == Tier.FILES:
         return f"Commands are refused at tier {int(tier)}, {tier.description}."
     return f"Commands at tier {int(tier)} ({tier.description}) are not to be had here; the highest is {int(ceiling)}."
 
 
 @contextmanager
-def _trouble(what: str) -> Iterator[None]:
+def _convert_errors(what: str) -> Iterator[None]:
     """Turn failures of git and the disk into `EnvironmentProblem`: the work is not to blame."""
     try:
         yield

@@ -23,9 +23,6 @@ class ContainerLaunch:
 
     `root` names its root file system to the engine. `files` is the host directory for files that are handed back,
     `control` the one with our socket. `supported_limits` names the limits that the engine can put on it as a whole.
-
-    `root` is what names its root file system to the engine. `files` is the host directory for files that are handed
-    back, `control` the one with our socket. `counts` names what the engine can limit for it as a whole.
     """
 
     name: str
@@ -53,15 +50,15 @@ def build_run_arguments(launch: ContainerLaunch, is_podman: bool) -> list[str]:
     return [
         *("run", "--detach", "--rm", "--name", launch.name, "--hostname", HOST_NAME),
         *(word for name, value in launch.labels.items() for word in ("--label", f"{name}={value}")),
-        *_walls(launch, is_podman),
-        *_ceilings(launch),
-        *(word for mount in mounts for word in _mount(mount, is_podman)),
+        *_list_wall_options(launch, is_podman),
+        *_list_limit_options(launch),
+        *(word for mount in mounts for word in _build_mount_options(mount, is_podman)),
         *("--user", f"{launch.user.uid}:{launch.user.gid}", "--workdir", "/", *launch.root),
-        *(launch.python, "-I", "-S", "-X", "utf8", "-c", launch.script, _told(launch, mounts)),
+        *(launch.python, "-I", "-S", "-X", "utf8", "-c", launch.script, _encode_init_settings(launch, mounts)),
     ]
 
 
-def _walls(launch: ContainerLaunch, is_podman: bool) -> Iterable[str]:
+def _list_wall_options(launch: ContainerLaunch, is_podman: bool) -> Iterable[str]:
     yield from ("--network", "none", "--cap-drop", "ALL", "--security-opt", "no-new-privileges", "--read-only")
     yield from ("--ipc", "private", "--log-driver", "none", "--pull", "never", "--oom-score-adj", str(_OOM_SCORE))
     if launch.seccomp:
@@ -71,7 +68,7 @@ def _walls(launch: ContainerLaunch, is_podman: bool) -> Iterable[str]:
         yield from ("--http-proxy=false", "--systemd", "false", "--stop-timeout", "0")
 
 
-def _ceilings(launch: ContainerLaunch) -> Iterable[str]:
+def _list_limit_options(launch: ContainerLaunch) -> Iterable[str]:
     limits = launch.limits
     yield from ("--ulimit", f"nofile={limits.open_files}:{limits.open_files}", "--ulimit", "core=0:0")
     yield from ("--ulimit", f"nproc={launch.hard_processes}:{launch.hard_processes}")
@@ -82,7 +79,7 @@ def _ceilings(launch: ContainerLaunch) -> Iterable[str]:
         yield from ("--memory", str(limits.memory_bytes), "--memory-swap", str(limits.memory_bytes))
 
 
-def _mount(mount: Mount, is_podman: bool) -> Sequence[str]:
+def _build_mount_options(mount: Mount, is_podman: bool) -> Sequence[str]:
     if mount.kind == MountKind.LINK:
         return ()  # they are part of the root
     if mount.kind == MountKind.EMPTY:
@@ -100,8 +97,8 @@ def _mount(mount: Mount, is_podman: bool) -> Sequence[str]:
     return "--volume", f"{mount.source}:{mount.dest}:{access}"
 
 
-def _told(launch: ContainerLaunch, mounts: Iterable[Mount]) -> str:
-    passing = [*(m.dest for m in mounts if m.kind == MountKind.EMPTY and m.size_bytes > 4096), "/dev/shm"]
+def _encode_init_settings(launch: ContainerLaunch, mounts: Iterable[Mount]) -> str:
+    scratch_folders = [*(m.dest for m in mounts if m.kind == MountKind.EMPTY and m.size_bytes > 4096), "/dev/shm"]
     return json.dumps(
-        {"control": f"{CONTROL_FOLDER}/{CONTROL_SOCKET}", "passing": passing, "handed": [EXCHANGE_FOLDER]}
+        {"control": f"{CONTROL_FOLDER}/{CONTROL_SOCKET}", "passing": scratch_folders, "handed": [EXCHANGE_FOLDER]}
     )

@@ -51,26 +51,26 @@ class Container:
         """Return True if the container is as it was when started, with nothing left of an earlier command."""
         try:
             self.channel.send(b"?")
-            told = await self.read_reply()
+            reply = await self.read_reply()
         except OSError:
             return False
-        return told is not None and bool(told["ready"])
+        return reply is not None and bool(reply["ready"])
 
     async def read_reply(self) -> dict[str, Any] | None:
         """Return the next message of process 1; None when it is dead."""
         await anyio.wait_readable(self.channel)
         with contextlib.suppress(ConnectionError):
-            if told := self.channel.recv(_REPLY_BYTES):
-                return dict(json.loads(told))
+            if reply := self.channel.recv(_REPLY_BYTES):
+                return dict(json.loads(reply))
         return None
 
     def start_command(
         self, order: dict[str, Any], stdin: str, writer: int, stack: contextlib.ExitStack
     ) -> "ContainerCommand":
         """Start a command (`words`, `env`, `cwd`) that prints to `writer`. Raises OSError if nobody is there."""
-        described = open_text_descriptor(json.dumps(order), stack)
-        given = [open_text_descriptor(stdin, stack)] if stdin else []
-        socket.send_fds(self.channel, [b"!"], [described, writer, *given])
+        order_descriptor = open_text_descriptor(json.dumps(order), stack)
+        inputs = [open_text_descriptor(stdin, stack)] if stdin else []
+        socket.send_fds(self.channel, [b"!"], [order_descriptor, writer, *inputs])
         return ContainerCommand(self)
 
     async def kill_container(self) -> None:
@@ -104,13 +104,13 @@ class ContainerCommand:
 
     async def wait_until_started(self) -> None:
         """Wait until process 1 has started the command, or says that it could not."""
-        await self._listen("started")
+        await self._receive_reply("started")
         self.is_done = self.replies.get("started") is False
 
     async def wait_until_exited(self) -> None:
         """Wait until the command has ended, and everything it left behind in the container."""
         while not self.is_done:
-            await self._listen("exit")
+            await self._receive_reply("exit")
 
     async def kill_command(self) -> None:
         """Kill the whole container, unless the command has ended by itself."""
@@ -125,11 +125,11 @@ class ContainerCommand:
             return None
         return int(code)
 
-    async def _listen(self, wanted: str) -> None:
-        told = await self.container.read_reply()
-        if told is None:
+    async def _receive_reply(self, wanted: str) -> None:
+        reply = await self.container.read_reply()
+        if reply is None:
             self.container.is_over = self.is_done = True
-        self.replies |= told or {}
+        self.replies |= reply or {}
         self.is_done |= wanted == "exit" and "exit" in self.replies
 
 
@@ -141,10 +141,10 @@ async def start_container(engine: ContainerEngine, launch: ContainerLaunch, fold
     """
     with contextlib.ExitStack() as stack:
         listener = stack.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET))
-        _listen_in(Path(launch.control), listener)
+        _bind_listener(Path(launch.control), listener)
         try:
             await engine.run_engine_command(*build_run_arguments(launch, engine.is_podman))
-            channel = await _called(listener)
+            channel = await _accept_call(listener)
         except BaseException:
             with anyio.CancelScope(shield=True), contextlib.suppress(OSError):
                 await engine.run_engine_command("rm", "--force", launch.name)
@@ -154,7 +154,7 @@ async def start_container(engine: ContainerEngine, launch: ContainerLaunch, fold
     return Container(launch.name, engine, folder, channel, os.pidfd_open(pid))
 
 
-def _listen_in(directory: Path, listener: socket.socket) -> None:
+def _bind_listener(directory: Path, listener: socket.socket) -> None:
     """Bind in a directory by a descriptor of it: whole paths are often too long for a socket's address."""
     number = os.open(directory, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
@@ -166,7 +166,7 @@ def _listen_in(directory: Path, listener: socket.socket) -> None:
     listener.setblocking(False)
 
 
-async def _called(listener: socket.socket) -> socket.socket:
+async def _accept_call(listener: socket.socket) -> socket.socket:
     try:
         with anyio.fail_after(_ANSWER_S):
             await anyio.wait_readable(listener)

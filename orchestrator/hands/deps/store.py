@@ -45,12 +45,12 @@ class DepsStore:
 
     async def ensure_entry(self, key: str, make: Callable[[], Awaitable[None]], stack: ExitStack) -> Path:
         """Return the entry's directory, which is kept while `stack` is open; await `make` if the entry is missing."""
-        place = stack.enter_context(self.hold_entry(key))
+        folder = stack.enter_context(self.hold_entry(key))
         if not self.has_entry(key):
             async with hold_file_lock(self.get_making_lock(key), patience_s=_MAKING_S):
                 if not self.has_entry(key):
                     await make()
-        return place
+        return folder
 
     @contextmanager
     def hold_entry(self, key: str) -> Iterator[Path]:
@@ -80,7 +80,7 @@ class DepsStore:
         remove_tree(new)
         new.mkdir(parents=True)
         for name in names:
-            if (source / name).resolve() != source.resolve() / name or not _is_plain(source / name):
+            if (source / name).resolve() != source.resolve() / name or not _is_file_or_folder(source / name):
                 raise OSError(
                     f"{name} is no directory of the workspace, and no file"
                 )  # rather something else of the host's
@@ -92,41 +92,41 @@ class DepsStore:
         clear_set_id_bits(new)
         new.rename(self.root / key)
 
-    def list_unused_keys(self, for_s: float) -> tuple[str, ...]:
-        """Return the keys nobody has used for `for_s` seconds, and those left half-made by dead processes. Blocks."""
-        return tuple(key for key in self.keys if self._may_go(key, for_s))
+    def list_unused_keys(self, unused_s: float) -> tuple[str, ...]:
+        """Return the keys unused for `unused_s` seconds, and those left half-made by dead processes. Blocks."""
+        return tuple(key for key in self.keys if self._is_unused(key, unused_s))
 
     def remove_entry(self, key: str) -> None:
         """Remove it if still nobody uses or makes it. Blocks."""
-        with self._alone(key) as is_alone:
+        with self._lock_entry(key) as is_alone:
             if is_alone:
                 for name in (key, f"{key}.new"):
                     remove_tree(self.root / name)
                 for name in (f"{key}.making", f"{key}.used"):
                     (self.root / name).unlink(missing_ok=True)
 
-    def _may_go(self, key: str, for_s: float) -> bool:
-        with self._alone(key) as is_alone:
+    def _is_unused(self, key: str, unused_s: float) -> bool:
+        with self._lock_entry(key) as is_alone:
             if not is_alone:
                 return False
             with suppress(OSError):
                 age_s = time.time() - (self.root / f"{key}.used").stat().st_mtime
-                return not self.has_entry(key) or age_s > for_s
+                return not self.has_entry(key) or age_s > unused_s
             return True
 
     @contextmanager
-    def _alone(self, key: str) -> Iterator[bool]:
+    def _lock_entry(self, key: str) -> Iterator[bool]:
         """Lock the entry against use; yields False if somebody uses or makes it."""
-        tried = []
+        attempts = []
         for file in ("making", "used"):
-            tried.append(try_file_lock(self.root / f"{key}.{file}"))
-        held = [descriptor for descriptor in tried if descriptor is not None]
+            attempts.append(try_file_lock(self.root / f"{key}.{file}"))
+        descriptors = [descriptor for descriptor in attempts if descriptor is not None]
         try:
-            yield len(held) == 2
+            yield len(descriptors) == 2
         finally:
-            for descriptor in held:
+            for descriptor in descriptors:
                 os.close(descriptor)
 
 
-def _is_plain(path: Path) -> bool:
+def _is_file_or_folder(path: Path) -> bool:
     return path.is_dir() or path.is_file()

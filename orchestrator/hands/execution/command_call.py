@@ -33,14 +33,14 @@ class CommandCall:
     def finish_call(self) -> None:
         """Tell those who wait; without a result it was killed."""
         if self.result is None:
-            self.result = self._ended(CommandEnding.KILLED)
+            self.result = self._build_result(CommandEnding.KILLED)
         self.done.set()
 
-    def build_not_started_result(self, why: str) -> CommandResult:
+    def build_not_started_result(self, reason: str) -> CommandResult:
         """Return the result of a command that the host could not start."""
-        return self._ended(CommandEnding.NOT_STARTED, why)
+        return self._build_result(CommandEnding.NOT_STARTED, reason)
 
-    def _ended(self, ending: CommandEnding, detail: str = "") -> CommandResult:
+    def _build_result(self, ending: CommandEnding, detail: str = "") -> CommandResult:
         seconds = anyio.current_time() - self.started_at
         size = self.log.stat().st_size
         return CommandResult(
@@ -64,9 +64,9 @@ def check_command(command: ShellCommand) -> None:
         ToolRefused: a NUL character or unencodable text, a variable's or a file's name that is none.
     """
     for text in (command.line, command.cwd, *command.env.values()):
-        _encodable(text)
+        _check_encodable(text)
     for name in (*command.env, *command.files):
-        _encodable(name)
+        _check_encodable(name)
         if not name or "=" in name:
             raise ToolRefused(f"{name!r} is no name for an environment variable.")
     for name in command.files.values():
@@ -75,7 +75,7 @@ def check_command(command: ShellCommand) -> None:
         workspace_files.normalize_path(name)
 
 
-def _encodable(text: str) -> None:
+def _check_encodable(text: str) -> None:
     try:
         encoded = os.fsencode(text)
     except UnicodeEncodeError as error:
@@ -86,11 +86,11 @@ def _encodable(text: str) -> None:
 
 def collect_output_files(exchange: Path, wanted: Mapping[str, str]) -> dict[str, bytes]:
     """Return the regular files that a command wrote of those `wanted`, up to `MAX_FILES_BYTES` in all."""
-    found: dict[str, bytes] = {}
+    contents: dict[str, bytes] = {}
     for variable, name in wanted.items():
-        room = MAX_FILES_BYTES - sum(map(len, found.values()))
+        limit_bytes = MAX_FILES_BYTES - sum(map(len, contents.values()))
         try:
-            found[variable] = workspace_files.read_file(exchange, name, room)
+            contents[variable] = workspace_files.read_file(exchange, name, limit_bytes)
         except ToolRefused:
             continue  # not written, or nothing that could be taken
-    return found
+    return contents

@@ -22,8 +22,6 @@ class OutputPipe:
 
     `size_bytes` counts what has arrived; `is_over_limit` is true once the limit was reached. `failure` says why the log
     could not be written: because the disk is full, for example.
-
-    `failure` says why the log could not be written, if so: the disk is full, for example.
     """
 
     def __init__(self, log: Path, limit_bytes: int, owner: int | None) -> None:
@@ -56,7 +54,7 @@ class OutputPipe:
         """Move the output available now, a few megabytes at most; return True if no more will come."""
         for _ in range(_STEPS):
             try:
-                moved = self._transfer(self._room())
+                moved = self._transfer(self._get_transfer_size())
             except BlockingIOError:
                 return False
             except OSError as error:
@@ -65,31 +63,31 @@ class OutputPipe:
             self.size_bytes += moved
             self.is_over_limit = self.size_bytes > self._limit
             if self.is_over_limit:
-                self._cut()
+                self._truncate_log()
             if moved == 0 or self.is_over_limit:
                 return True
         return False
 
-    def _transfer(self, most: int) -> int:
+    def _transfer(self, limit: int) -> int:
         """Move at most `limit` bytes; return how many, 0 at the end."""
         if self._can_splice:
             try:
-                return os.splice(self._source, self._log, most, flags=os.SPLICE_F_NONBLOCK)
+                return os.splice(self._source, self._log, limit, flags=os.SPLICE_F_NONBLOCK)
             except OSError as error:
                 if error.errno != errno.EINVAL:
                     raise
             self._can_splice = False  # the log's file system does not know it
-        chunk = memoryview(os.read(self._source, most))
+        chunk = memoryview(os.read(self._source, limit))
         written = 0
         while written < len(chunk):
             written += os.write(self._log, chunk[written:])
         return written
 
-    def _room(self) -> int:
+    def _get_transfer_size(self) -> int:
         """Return how many bytes to move next: one more than allowed, which tells just enough output from too much."""
         return min(_PIPE_BYTES, self._limit + 1 - self.size_bytes)
 
-    def _cut(self) -> None:
+    def _truncate_log(self) -> None:
         os.ftruncate(self._log, self._limit)
         self.size_bytes = self._limit
 

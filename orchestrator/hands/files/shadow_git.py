@@ -67,8 +67,8 @@ async def read_origin(repository: GitRepository, copies: Path | None) -> ShadowO
     """
     git = repository.git
     hash_name = await git.run_text("config", "--get", "extensions.objectFormat", ok=(0, 1))
-    form = "%(objectname) %(refname)%(if)%(*objectname)%(then)%0a^%(*objectname)%(end)"
-    tags = await git.run_text("for-each-ref", f"--format={form}", "refs/tags")
+    ref_format = "%(objectname) %(refname)%(if)%(*objectname)%(then)%0a^%(*objectname)%(end)"
+    tags = await git.run_text("for-each-ref", f"--format={ref_format}", "refs/tags")
     common = repository.common_dir
     copy = AlternatesCopy(repository, copies) if copies and repository.is_borrowing else None
     if copy:
@@ -80,8 +80,8 @@ async def read_origin(repository: GitRepository, copies: Path | None) -> ShadowO
         copy=copy,
         config=_CONFIG.format(hash=hash_name or "sha1"),
         tags=f"# pack-refs with: peeled fully-peeled sorted\n{tags}\n" if tags else "",
-        exclude=_text(common / "info" / "exclude") or "",
-        shallow=_text(common / "shallow"),
+        exclude=_read_text(common / "info" / "exclude") or "",
+        shallow=_read_text(common / "shallow"),
     )
 
 
@@ -111,7 +111,7 @@ def create_shadow_git(
     set_tree_owner(directory, owner)
 
 
-def _text(file: Path) -> str | None:
+def _read_text(file: Path) -> str | None:
     try:
         return file.read_text(encoding="utf-8", errors="surrogateescape")
     except OSError:

@@ -23,7 +23,7 @@ _OWN_TASKS = 16
 
 _ENTER = 'for group in $1; do echo 0 > "$group/cgroup.procs" || exit; done; shift; exec "$@"'
 _LEAVING_S = 0.5
-_numbers = itertools.count(1)
+_group_numbers = itertools.count(1)
 
 
 @dataclass(frozen=True)
@@ -38,23 +38,23 @@ class ControlGroup:
 
     def read_cpu_s(self) -> float:
         """Return the CPU time of all processes that ever ran in the group."""
-        if nanoseconds := self._number("cpuacct.usage", rb"^(\d+)"):
+        if nanoseconds := self._read_number("cpuacct.usage", rb"^(\d+)"):
             return nanoseconds / 1e9
-        return self._number("cpu.stat", rb"^usage_usec (\d+)") / 1e6
+        return self._read_number("cpu.stat", rb"^usage_usec (\d+)") / 1e6
 
     def has_oom_kill(self) -> bool:
         """Return True if the kernel killed a process of the group for lack of memory."""
         events = rb"^oom_kill (\d+)"
-        return self._number("memory.oom_control", events) + self._number("memory.events", events) > 0
+        return self._read_number("memory.oom_control", events) + self._read_number("memory.events", events) > 0
 
     def remove_group(self) -> None:
         """Give it back; what cannot be removed now, the next process of ours will."""
-        until = time.monotonic() + _LEAVING_S
+        deadline = time.monotonic() + _LEAVING_S
         for folder in self.folders:
-            while not _removed(folder) and time.monotonic() < until:
+            while not _try_remove(folder) and time.monotonic() < deadline:
                 time.sleep(0.002)
 
-    def _number(self, name: str, pattern: bytes) -> int:
+    def _read_number(self, name: str, pattern: bytes) -> int:
         for folder in self.folders:
             with contextlib.suppress(OSError):
                 found = re.search(pattern, (folder / name).read_bytes(), re.MULTILINE)
@@ -80,13 +80,13 @@ class ControlGroupParent:
         Raises:
             OSError: the host does not let us.
         """
-        name = f"{_NAME}-{os.getpid()}-{next(_numbers)}"
+        name = f"{_NAME}-{os.getpid()}-{next(_group_numbers)}"
         group = ControlGroup(tuple(place / name for place in self.parent_folders))
         try:
             for folder in group.folders:
                 folder.mkdir()
-            for name, value in _settings(limits):
-                _set(group.folders, name, value)
+            for name, value in _list_settings(limits):
+                _write_setting(group.folders, name, value)
         except OSError:
             group.remove_group()
             raise
@@ -108,7 +108,7 @@ class ControlGroupParent:
         """Remove the groups of our processes that were killed."""
         for folder in (found for place in self.parent_folders for found in place.glob(f"{_NAME}-*-*")):
             if not Path(f"/proc/{folder.name.split('-')[1]}").exists():
-                _removed(folder)
+                _try_remove(folder)
 
 
 def needs_control_group(limits: CommandLimits) -> bool:
@@ -121,7 +121,7 @@ def find_group_parent(mounts: str, own: str) -> ControlGroupParent | None:
     paths = {}
     for _, names, path in (line.split(":", 2) for line in own.splitlines()):
         paths[names] = path
-    unified, separate = _unified(mounts, paths), tuple(_separate(mounts, paths))
+    unified, separate = _find_unified_folder(mounts, paths), tuple(_find_controller_folders(mounts, paths))
     if unified:
         return ControlGroupParent(2, (unified,))
     if len(separate) == len(_CONTROLLERS):
@@ -152,45 +152,45 @@ def find_usable_group_parent(limits: CommandLimits) -> ControlGroupParent | None
 _CONTROLLERS = ("memory", "pids", "cpuacct")
 
 
-def _unified(mounts: str, paths: dict[str, str]) -> Path | None:
+def _find_unified_folder(mounts: str, paths: dict[str, str]) -> Path | None:
     """Return the nearest group above us that passes memory and processes down and is ours to divide (version 2)."""
-    for root, place, kind, _ in _mounted(mounts):
+    for root, place, kind, _ in _parse_mounts(mounts):
         if kind == "cgroup2":
-            own = _within(place, root, paths.get("", "/"))
+            own = _get_group_folder(place, root, paths.get("", "/"))
             chain = [own, *(parent for parent in own.parents if parent.is_relative_to(place))]
-            return next((one for one in chain if _hands_down(one) and _is_ours(one)), None)
+            return next((one for one in chain if _delegates_controllers(one) and _is_writable(one)), None)
     return None
 
 
-def _separate(mounts: str, paths: dict[str, str]) -> Iterator[Path]:
+def _find_controller_folders(mounts: str, paths: dict[str, str]) -> Iterator[Path]:
     """Yield our own group of each controller (version 1)."""
     by_controller = {}
     for names, path in paths.items():
         for name in names.split(","):
             by_controller[name] = path
     for wanted in _CONTROLLERS:
-        for root, place, kind, options in _mounted(mounts):
+        for root, place, kind, options in _parse_mounts(mounts):
             if kind == "cgroup" and wanted in options:
-                own = _within(place, root, by_controller.get(wanted, "/"))
-                if _is_ours(own):
+                own = _get_group_folder(place, root, by_controller.get(wanted, "/"))
+                if _is_writable(own):
                     yield own
 
 
-def _mounted(mounts: str) -> Iterator[tuple[str, Path, str, list[str]]]:
+def _parse_mounts(mounts: str) -> Iterator[tuple[str, Path, str, list[str]]]:
     """Yield root, place, kind and options of everything mounted."""
     for line in mounts.splitlines():
         words, rest = (part.split() for part in line.split(" - ", 1))
         yield words[3], Path(words[4]), rest[0], rest[2].split(",")
 
 
-def _within(place: Path, root: str, path: str) -> Path:
+def _get_group_folder(place: Path, root: str, path: str) -> Path:
     inside = path.removeprefix(root.rstrip("/")).lstrip("/")
     if (place / inside).is_dir():
         return place / inside
     return place
 
 
-def _hands_down(folder: Path) -> bool:
+def _delegates_controllers(folder: Path) -> bool:
     try:
         names = (folder / "cgroup.subtree_control").read_text(encoding="ascii").split()
     except OSError:
@@ -198,11 +198,11 @@ def _hands_down(folder: Path) -> bool:
     return {"memory", "pids"} <= set(names)
 
 
-def _is_ours(folder: Path) -> bool:
+def _is_writable(folder: Path) -> bool:
     return os.access(folder, os.W_OK) and os.access(folder / "cgroup.procs", os.W_OK)
 
 
-def _settings(limits: CommandLimits) -> Iterator[tuple[str, int]]:
+def _list_settings(limits: CommandLimits) -> Iterator[tuple[str, int]]:
     yield "pids.max", limits.processes + _OWN_TASKS
     if limits.memory_bytes is not None:
         yield "memory.limit_in_bytes", limits.memory_bytes
@@ -212,14 +212,14 @@ def _settings(limits: CommandLimits) -> Iterator[tuple[str, int]]:
         yield "memory.oom.group", 1
 
 
-def _set(folders: Sequence[Path], name: str, value: int) -> None:
+def _write_setting(folders: Sequence[Path], name: str, value: int) -> None:
     """Write a setting where there is one of this name: it depends on version and kernel."""
     for file in (folder / name for folder in folders):
         if file.exists():
             file.write_text(str(value), encoding="ascii")
 
 
-def _removed(folder: Path) -> bool:
+def _try_remove(folder: Path) -> bool:
     try:
         folder.rmdir()
     except FileNotFoundError:

@@ -77,7 +77,7 @@ def open_cpu_counters(first: int) -> tuple[int, ...]:
     """
     opened: list[int] = []
     try:
-        opened.extend(_open_counter(pid) for pid in (first, *_children(first)))
+        opened.extend(_open_counter(pid) for pid in (first, *_iterate_children(first)))
     except OSError:
         for counter in opened:
             os.close(counter)
@@ -95,20 +95,20 @@ def _open_counter(pid: int) -> int:
     if call is None:
         raise OSError("the number of perf_event_open on this machine is not known")
     flags = _INHERIT | _NO_KERNEL | _NO_HYPERVISOR
-    wanted = struct.pack("=IIQQQQQ16x", _SOFTWARE, _SIZE, _TASK_CLOCK, 0, 0, 0, flags)
+    attributes = struct.pack("=IIQQQQQ16x", _SOFTWARE, _SIZE, _TASK_CLOCK, 0, 0, 0, flags)
     library = ctypes.CDLL(None, use_errno=True)
-    given = ctypes.create_string_buffer(wanted, _SIZE)
-    words = []
+    buffer = ctypes.create_string_buffer(attributes, _SIZE)
+    arguments = []
     for word in (pid, -1, -1, _CLOSE_ON_EXEC):
-        words.append(ctypes.c_long(word))
-    opened = int(library.syscall(ctypes.c_long(call), given, *words))
+        arguments.append(ctypes.c_long(word))
+    opened = int(library.syscall(ctypes.c_long(call), buffer, *arguments))
     if opened < 0:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
     return opened
 
 
-def _children(pid: int) -> Iterator[int]:
+def _iterate_children(pid: int) -> Iterator[int]:
     with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # it has ended
         for child in map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii").split()):
             yield child
-            yield from _children(child)
+            yield from _iterate_children(child)

@@ -42,7 +42,7 @@ class IpcObjects:
 
     def read_size_bytes(self) -> int:
         """Return the memory of all objects together."""
-        return sum(_total(_content(file), name) for name, file in zip(_COLUMNS, self.files, strict=False))
+        return sum(_sum_sizes(_read_file(file), name) for name, file in zip(_COLUMNS, self.files, strict=False))
 
     def close(self) -> None:
         """Let go of the files."""
@@ -50,45 +50,45 @@ class IpcObjects:
             os.close(file)
 
 
-def open_ipc_objects(space: int) -> IpcObjects:
+def open_ipc_objects(namespace_fd: int) -> IpcObjects:
     """Return the objects of a name space, by a descriptor of it; none where we may not enter it. Blocks."""
-    ours, theirs = socket.socketpair()
-    with ours, theirs:
-        words = [str(get_own_python()), "-I", "-S", "-c", _ENTER, str(space), *_COLUMNS]
+    own_socket, child_socket = socket.socketpair()
+    with own_socket, child_socket:
+        words = [str(get_own_python()), "-I", "-S", "-c", _ENTER, str(namespace_fd), *_COLUMNS]
         with contextlib.suppress(OSError, subprocess.TimeoutExpired):
             subprocess.run(
                 words,
-                stdin=theirs.fileno(),
+                stdin=child_socket.fileno(),
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
                 env={},
                 cwd="/",
-                pass_fds=(space,),
+                pass_fds=(namespace_fd,),
                 timeout=_TIMEOUT_S,
                 check=False,
             )
-        ours.setblocking(False)
+        own_socket.setblocking(False)
         with contextlib.suppress(BlockingIOError):
-            return IpcObjects(tuple(socket.recv_fds(ours, 1, len(_COLUMNS))[1]))
+            return IpcObjects(tuple(socket.recv_fds(own_socket, 1, len(_COLUMNS))[1]))
     return IpcObjects()
 
 
-def _total(text: bytes, name: str) -> int:
+def _sum_sizes(text: bytes, name: str) -> int:
     """Return the bytes that the lines of such a file tell of, below a line of their columns' names."""
     head, *lines = [line.split() for line in text.splitlines()] or [[]]
     found = 0
     for column, factor in _COLUMNS[name]:
         if column.encode() in head:
-            place = head.index(column.encode())
-            found += factor * sum(int(line[place]) for line in lines)
+            column_index = head.index(column.encode())
+            found += factor * sum(int(line[column_index]) for line in lines)
     return found
 
 
-def _content(file: int) -> bytes:
+def _read_file(file: int) -> bytes:
     os.lseek(file, 0, os.SEEK_SET)
-    return b"".join(_pieces(file))
+    return b"".join(_read_pieces(file))
 
 
-def _pieces(file: int) -> Iterator[bytes]:
+def _read_pieces(file: int) -> Iterator[bytes]:
     while piece := os.read(file, _PIECE_BYTES):
         yield piece

@@ -61,26 +61,26 @@ class UsageReader:
         OSError: it is gone already, or the host does not let us look.
     """
 
-    def __init__(self, first: int, inner: int, closely: frozenset[Resource] = frozenset()) -> None:
+    def __init__(self, first: int, inner: int, closely_watched: frozenset[Resource] = frozenset()) -> None:
         self._first = os.open(f"/proc/{first}", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
         self._inner = "" if inner == first else f"root/proc/{inner}/"
         self._counters: tuple[int, ...] = ()
         self._is_ready = False
         self._estimate = CpuTimeEstimate()
-        self._clocks = open_cpu_counters(first) if Resource.CPU in closely else ()
-        self._objects = self._ipc_objects() if Resource.MEMORY in closely else IpcObjects()
+        self._clocks = open_cpu_counters(first) if Resource.CPU in closely_watched else ()
+        self._objects = self._open_ipc_namespace() if Resource.MEMORY in closely_watched else IpcObjects()
         self._hosts_first = read_host_shared_bytes()
         with contextlib.suppress(OSError):  # a kernel without IPv6
-            if not self._has_our_network():
+            if not self._has_host_network():
                 self._counters = (self._open(f"{self._inner}net/snmp"),)
                 self._counters += (self._open(f"{self._inner}net/snmp6"),)
 
     def read_usage(self) -> SandboxUsage | None:
         """Return the usage of its processes now; None while the sandbox is being built, and when it is gone."""
         try:
-            with self._processes() as place:
-                stats = {name: fields for name in _numbers(place) if (fields := _stat(place, name))}
-                cpu_s = self._cpu_s(place, stats)
+            with self._open_processes() as proc:
+                stats = {name: fields for name in _list_processes(proc) if (fields := _read_stat(proc, name))}
+                cpu_s = self._measure_cpu_s(proc, stats)
         except OSError:
             return None
         return SandboxUsage(
@@ -89,10 +89,10 @@ class UsageReader:
             resident_bytes=sum(int(fields[21]) for fields in stats.values()) * _PAGE_BYTES,
         )
 
-    def _cpu_s(self, place: int, stats: dict[str, list[bytes]]) -> float:
+    def _measure_cpu_s(self, proc: int, stats: dict[str, list[bytes]]) -> float:
         spent = {}
         for name, fields in stats.items():
-            spent[(int(name), int(fields[19]) / _TICKS)] = _spent(place, name, fields)
+            spent[(int(name), int(fields[19]) / _TICKS)] = _read_cpu_time(proc, name, fields)
         return max(self._estimate.add_sample(get_uptime_s(), spent), read_cpu_counters(self._clocks))
 
     def estimate_max_memory_bytes(self, resident_bytes: int) -> int:
@@ -100,9 +100,11 @@ class UsageReader:
         hosts = Path("/proc/meminfo").read_bytes()
         swapped = 0
         if _HOSTS_SWAP.search(hosts):
-            with contextlib.suppress(OSError), self._processes() as place:
-                swapped = sum(_kilobytes(_SWAPPED, read_proc_file(place, f"{name}/status")) for name in _numbers(place))
-        return resident_bytes + swapped + _kilobytes(_HOSTS_SHARED, hosts) + self._objects.read_size_bytes()
+            with contextlib.suppress(OSError), self._open_processes() as proc:
+                swapped = sum(
+                    _sum_kilobytes(_SWAPPED, read_proc_file(proc, f"{name}/status")) for name in _list_processes(proc)
+                )
+        return resident_bytes + swapped + _sum_kilobytes(_HOSTS_SHARED, hosts) + self._objects.read_size_bytes()
 
     def measure_memory_bytes(self, folders: Sequence[str]) -> int:
         """Return the memory of all processes, of what they share and of what lies in directories in memory, each once.
@@ -110,31 +112,31 @@ class UsageReader:
         Where something cannot be measured, all that the host's shared memory has grown by counts as theirs.
         """
         try:
-            with self._processes() as place:
-                names = _numbers(place)
-                rollups = [_rollup(place, name) for name in names]
-                held = find_unlinked_files(place, names)
+            with self._open_processes() as proc:
+                names = _list_processes(proc)
+                rollups = [_read_memory(proc, name) for name in names]
+                unlinked = find_unlinked_files(proc, names)
         except OSError:
             return 0
         device, objects = get_shared_memory_device(), self._objects.read_size_bytes()
-        shared = objects + held.get_size_bytes(device) + sum(self.measure_tmpfs(folder)[0] for folder in folders)
+        shared = objects + unlinked.get_size_bytes(device) + sum(self.measure_tmpfs(folder)[0] for folder in folders)
         shared = max(shared, sum(rollup[1] for rollup in rollups))
-        if held.has_descriptors_in_flight or device in held.unsized_devices:
+        if unlinked.has_descriptors_in_flight or device in unlinked.unsized_devices:
             shared = max(shared, read_host_shared_bytes() - self._hosts_first)
         return sum(rollup[0] for rollup in rollups) + shared
 
     def measure_tmpfs(self, directory: str) -> tuple[int, int]:
         """Return bytes and files in a tmpfs directory, by its path inside; 0 while the host's is still there."""
         try:
-            place = self._open(f"{self._inner}root{directory}", os.O_PATH)
+            proc = self._open(f"{self._inner}root{directory}", os.O_PATH)
         except OSError:
             return 0, 0
         try:
-            if os.fstat(place).st_dev == _device(directory):
+            if os.fstat(proc).st_dev == _get_device(directory):
                 return 0, 0
-            found = os.statvfs(place)
+            found = os.statvfs(proc)
         finally:
-            os.close(place)
+            os.close(proc)
         return (found.f_blocks - found.f_bfree) * found.f_frsize, found.f_files - found.f_ffree
 
     def measure_unlinked_bytes(self, device: int, in_memory: Sequence[str]) -> tuple[int, bool]:
@@ -143,14 +145,16 @@ class UsageReader:
         `device` is the number of the file system; `in_memory` are directories that lie in memory, not on disk.
         """
         try:
-            with self._processes() as place:
-                held = find_unlinked_files(place, _numbers(place))
+            with self._open_processes() as proc:
+                unlinked = find_unlinked_files(proc, _list_processes(proc))
         except OSError:
             return 0, True
-        others = {get_shared_memory_device(), *(self._inner_device(folder) for folder in in_memory)}
-        return held.get_size_bytes(device), not (held.has_descriptors_in_flight or held.unsized_devices - others)
+        others = {get_shared_memory_device(), *(self._get_inner_device(folder) for folder in in_memory)}
+        return unlinked.get_size_bytes(device), not (
+            unlinked.has_descriptors_in_flight or unlinked.unsized_devices - others
+        )
 
-    def _inner_device(self, folder: str) -> int:
+    def _get_inner_device(self, folder: str) -> int:
         try:
             return os.stat(f"{self._inner}root{folder}", dir_fd=self._first).st_dev
         except OSError:
@@ -161,7 +165,7 @@ class UsageReader:
         texts = []
         for counters in self._counters:
             texts.append(os.pread(counters, _COUNTERS_BYTES, 0))
-        return sum(_strays(text) for text in texts)
+        return sum(_parse_stray_packets(text) for text in texts)
 
     def close(self) -> None:
         """Let go of it."""
@@ -170,35 +174,38 @@ class UsageReader:
             os.close(descriptor)
 
     @contextlib.contextmanager
-    def _processes(self) -> Iterator[int]:
+    def _open_processes(self) -> Iterator[int]:
         """Open the sandbox's own /proc. Before it is mounted, the host's stands at the same place."""
-        place = self._open("root/proc", os.O_DIRECTORY)
+        proc = self._open("root/proc", os.O_DIRECTORY)
         try:
             if not self._is_ready:
-                own, there = os.stat("ns/pid", dir_fd=self._first), os.stat("1/ns/pid", dir_fd=place)
-                if own.st_ino != there.st_ino:
+                own_namespace, sandbox_namespace = (
+                    os.stat("ns/pid", dir_fd=self._first),
+                    os.stat("1/ns/pid", dir_fd=proc),
+                )
+                if own_namespace.st_ino != sandbox_namespace.st_ino:
                     raise ProcessLookupError("the sandbox is still being built")
                 self._is_ready = True
-            yield place
+            yield proc
         finally:
-            os.close(place)
+            os.close(proc)
 
-    def _ipc_objects(self) -> IpcObjects:
+    def _open_ipc_namespace(self) -> IpcObjects:
         space = self._open(f"{self._inner}ns/ipc")
         try:
             return open_ipc_objects(space)
         finally:
             os.close(space)
 
-    def _has_our_network(self) -> bool:
-        there = os.stat(f"{self._inner}ns/net", dir_fd=self._first)
-        return there.st_ino == Path("/proc/self/ns/net").stat().st_ino
+    def _has_host_network(self) -> bool:
+        sandbox_namespace = os.stat(f"{self._inner}ns/net", dir_fd=self._first)
+        return sandbox_namespace.st_ino == Path("/proc/self/ns/net").stat().st_ino
 
     def _open(self, name: str, flags: int = 0) -> int:
         return os.open(name, os.O_RDONLY | os.O_CLOEXEC | flags, dir_fd=self._first)
 
 
-def _device(directory: str) -> int | None:
+def _get_device(directory: str) -> int | None:
     """Return the number of the file system that holds a directory of ours; None if there is no such directory."""
     try:
         return Path(directory).stat().st_dev
@@ -206,25 +213,25 @@ def _device(directory: str) -> int | None:
         return None
 
 
-def _numbers(place: int) -> list[str]:
-    return [name for name in os.listdir(place) if name.isdigit()]
+def _list_processes(proc: int) -> list[str]:
+    return [name for name in os.listdir(proc) if name.isdigit()]
 
 
-def _stat(place: int, name: str) -> list[bytes]:
+def _read_stat(proc: int, name: str) -> list[bytes]:
     """Return the fields of a process's `stat` from its state on; none if it is gone."""
-    return read_proc_file(place, f"{name}/stat").rpartition(b")")[2].split()
+    return read_proc_file(proc, f"{name}/stat").rpartition(b")")[2].split()
 
 
-def _spent(place: int, name: str, fields: list[bytes]) -> ProcessCpuTime:
+def _read_cpu_time(proc: int, name: str, fields: list[bytes]) -> ProcessCpuTime:
     user, system, childrens_user, childrens_system = map(int, fields[11:15])
     if fields[0] == b"R":
-        share = _run_share(read_proc_file(place, f"{name}/schedstat"))
+        share = _compute_run_share(read_proc_file(proc, f"{name}/schedstat"))
     else:
         share = 0.0
     return ProcessCpuTime((user + system) / _TICKS, (childrens_user + childrens_system) / _TICKS, share)
 
 
-def _run_share(text: bytes) -> float:
+def _compute_run_share(text: bytes) -> float:
     """Return the share of a process's time that it ran, from its running time and its waiting time."""
     ran, waited, *_ = (*map(int, text.split()), 0, 0)
     if ran:
@@ -232,26 +239,26 @@ def _run_share(text: bytes) -> float:
     return 0.0
 
 
-def _rollup(place: int, name: str) -> tuple[int, int]:
+def _read_memory(proc: int, name: str) -> tuple[int, int]:
     """Return a process's private bytes and its part of shared ones, without pages of files that can be read again."""
-    text = read_proc_file(place, f"{name}/smaps_rollup")
+    text = read_proc_file(proc, f"{name}/smaps_rollup")
     if _PRIVATE.search(text):
-        return _kilobytes(_PRIVATE, text), _kilobytes(_SHARED, text)
-    fields = _stat(place, name)  # a process that hides itself is counted in full
+        return _sum_kilobytes(_PRIVATE, text), _sum_kilobytes(_SHARED, text)
+    fields = _read_stat(proc, name)  # a process that hides itself is counted in full
     return int(fields[21]) * _PAGE_BYTES if fields else 0, 0
 
 
-def _kilobytes(pattern: re.Pattern[bytes], text: bytes) -> int:
+def _sum_kilobytes(pattern: re.Pattern[bytes], text: bytes) -> int:
     """Return the sum of all numbers that a pattern finds, in bytes."""
     return sum(map(int, pattern.findall(text))) * 1024
 
 
 def read_host_shared_bytes() -> int:
     """Return what the whole host has in shared memory and in file systems in memory."""
-    return _kilobytes(_HOSTS_SHARED, Path("/proc/meminfo").read_bytes())
+    return _sum_kilobytes(_HOSTS_SHARED, Path("/proc/meminfo").read_bytes())
 
 
-def _strays(text: bytes) -> int:
+def _parse_stray_packets(text: bytes) -> int:
     """Return the count of packets without a route from /proc/net/snmp (names, then numbers) or snmp6."""
     lines = []
     for line in text.splitlines():

@@ -42,7 +42,7 @@ class UnlinkedFiles:
 
     def get_size_bytes(self, device: int) -> int:
         """Return what the files of known size hold on one file system."""
-        return sum(size for (where, _), size in self.sizes.items() if where == device)
+        return sum(size for (file_device, _), size in self.sizes.items() if file_device == device)
 
 
 @cache
@@ -79,12 +79,12 @@ def _add_descriptors(found: UnlinkedFiles, proc: int, name: str) -> None:
 def _add_file(found: UnlinkedFiles, proc: int, path: str) -> int:
     """Return the mode of what a path leads to; 0 if it is gone, or not for us to see."""
     try:
-        seen = os.stat(path, dir_fd=proc)
+        status = os.stat(path, dir_fd=proc)
     except OSError:
         return 0
-    if stat.S_ISREG(seen.st_mode) and not seen.st_nlink:
-        found.sizes[seen.st_dev, seen.st_ino] = seen.st_blocks * _BLOCK_BYTES
-    return seen.st_mode
+    if stat.S_ISREG(status.st_mode) and not status.st_nlink:
+        found.sizes[status.st_dev, status.st_ino] = status.st_blocks * _BLOCK_BYTES
+    return status.st_mode
 
 
 def _add_mappings(found: UnlinkedFiles, proc: int, name: str) -> None:
@@ -116,10 +116,10 @@ def list_proc_folder(proc: int, folder: str) -> list[str]:
 
 def read_proc_file(proc: int, path: str) -> bytes:
     """Return all that the kernel writes into a file of /proc; nothing if it is gone or closed to us."""
-    return b"".join(_pieces(proc, path))
+    return b"".join(_read_pieces(proc, path))
 
 
-def _pieces(proc: int, path: str) -> Iterator[bytes]:
+def _read_pieces(proc: int, path: str) -> Iterator[bytes]:
     with contextlib.suppress(OSError):
         file = os.open(path, os.O_RDONLY | os.O_CLOEXEC, dir_fd=proc)
         try:

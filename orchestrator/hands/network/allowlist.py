@@ -40,7 +40,7 @@ class EgressAllowlist:
 
     def find_address_objection(self, address: str, host: str, port: int) -> str | None:
         """Return why the address that a host resolved to may not be dialled, or None."""
-        found = _innermost(address)
+        found = _unwrap_address(address)
         if found in _METADATA or found.is_link_local or found.is_multicast or found.is_unspecified:
             return f"it resolves to {address}, which is never dialled"
         if not found.is_global and f"{host}:{port}" not in self.private:
@@ -63,7 +63,7 @@ def strip_brackets(host: str) -> str:
     return host
 
 
-def _innermost(text: str) -> IPv4Address | IPv6Address:
+def _unwrap_address(text: str) -> IPv4Address | IPv6Address:
     """Return the final address: an IPv4 address may be wrapped in an IPv6 address."""
     address = ip_address(text.partition("%")[0])
     if isinstance(address, IPv4Address):

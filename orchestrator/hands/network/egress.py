@@ -88,17 +88,17 @@ async def open_egress(
         OSError: the host could not prepare it.
     """
     folder = parent / secrets.token_hex(8)
-    reach = EgressAllowlist(frozenset(registries.hosts), frozenset(registries.private), frozenset(registries.plain))
-    proxy = EgressProxy(reach, registries.budget_bytes, resolve)
+    allowlist = EgressAllowlist(frozenset(registries.hosts), frozenset(registries.private), frozenset(registries.plain))
+    proxy = EgressProxy(allowlist, registries.budget_bytes, resolve)
     try:
-        await to_thread.run_sync(_fill, folder, registries)
+        await to_thread.run_sync(_fill_folder, folder, registries)
         async with serve_proxy(folder, proxy):
             yield Egress(folder, registries, proxy)
     finally:
         remove_tree(folder)
 
 
-def _fill(folder: Path, registries: Registries) -> None:
+def _fill_folder(folder: Path, registries: Registries) -> None:
     """Fill the folder with files that everybody may read; its parent directory keeps others out."""
     folder.mkdir(parents=True)
     folder.chmod(0o755)

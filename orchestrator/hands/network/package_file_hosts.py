@@ -34,14 +34,14 @@ def find_index_file_hosts(url: str, certificate: str = "") -> Mapping[str, bool]
         Unasked: it did not tell.
     """
     page = url.rstrip("/") + "/pip/"
-    text, place = _get(page, _SIMPLE, certificate)
+    text, page_url = _fetch_page(page, _SIMPLE, certificate)
     try:
         links = []
         for entry in json.loads(text)["files"]:
             links.append(str(entry["url"]))
     except (ValueError, KeyError, TypeError):
         links = [unescape(link) for link in _HREF.findall(text)]
-    return _places(place, links)
+    return _map_hosts(page_url, links)
 
 
 def find_npm_file_hosts(url: str, certificate: str = "") -> Mapping[str, bool]:
@@ -50,9 +50,9 @@ def find_npm_file_hosts(url: str, certificate: str = "") -> Mapping[str, bool]:
     Raises:
         Unasked: it did not tell.
     """
-    text, place = _get(url.rstrip("/") + "/npm/latest", "application/json", certificate)
+    text, page_url = _fetch_page(url.rstrip("/") + "/npm/latest", "application/json", certificate)
     try:
-        return _places(place, [str(json.loads(text)["dist"]["tarball"])])
+        return _map_hosts(page_url, [str(json.loads(text)["dist"]["tarball"])])
     except (ValueError, KeyError, TypeError) as error:
         raise RegistryUnreachable("it answered something else than a package") from error
 
@@ -84,16 +84,16 @@ def strip_credentials(url: str) -> str:
     return url
 
 
-def _places(base: str, links: list[str]) -> Mapping[str, bool]:
+def _map_hosts(base: str, links: list[str]) -> Mapping[str, bool]:
     urls = [urljoin(base, link) for link in links]
     plain = set()
     for url in urls:
         if is_plaintext_url(url):
             plain.add(get_url_host_port(url))
-    return {place: place in plain for url in urls if (place := get_url_host_port(url))}
+    return {host_port: host_port in plain for url in urls if (host_port := get_url_host_port(url))}
 
 
-def _get(url: str, accept: str, certificate: str) -> tuple[str, str]:
+def _fetch_page(url: str, accept: str, certificate: str) -> tuple[str, str]:
     try:
         context = ssl.create_default_context(cafile=certificate if Path(certificate).is_file() else None)
         opener = build_opener(HTTPSHandler(context=context))

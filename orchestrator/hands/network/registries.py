@@ -31,36 +31,36 @@ class RegistrySource:
     host_paths: HostPaths
     environ: Mapping[str, str]
     _found: Registries | None = None
-    _turn: anyio.Lock = field(default_factory=anyio.Lock)
+    _lock: anyio.Lock = field(default_factory=anyio.Lock)
 
     async def get_registries(self) -> Registries:
         """Return the registries, the same at every call."""
-        async with self._turn:
+        async with self._lock:
             if self._found is None:
                 self._found = await find_registries(self.grant, self.host_paths, self.environ)
             return self._found
 
 
-async def find_registries(wish: RegistryGrant, around: HostPaths, environ: Mapping[str, str]) -> Registries:
+async def find_registries(grant: RegistryGrant, host_paths: HostPaths, environ: Mapping[str, str]) -> Registries:
     """Return what tier 2 reaches for this user; `notes` lists what could not be found out."""
-    untrusted = (around.repository, around.state)
-    asked: dict[str, PipSettings | NpmSettings | None] = {}
+    untrusted = (host_paths.repository, host_paths.state)
+    settings: dict[str, PipSettings | NpmSettings | None] = {}
 
-    async def read_settings(name: str, how: Callable[..., PipSettings | NpmSettings | None]) -> None:
-        asked[name] = await to_thread.run_sync(how, environ, untrusted)
+    async def read_settings(name: str, read: Callable[..., PipSettings | NpmSettings | None]) -> None:
+        settings[name] = await to_thread.run_sync(read, environ, untrusted)
 
     async with anyio.create_task_group() as group:
         group.start_soon(read_settings, "pip", read_pip_settings)
         group.start_soon(read_settings, "npm", read_npm_settings)
-    pip, npm = asked["pip"] or PipSettings(), asked["npm"]
+    pip, npm = settings["pip"] or PipSettings(), settings["npm"]
     assert isinstance(pip, PipSettings) and not isinstance(npm, PipSettings)
-    found = _Found(around, wish)
-    await found.collect_hosts(pip, npm)
-    return found.build_registries(pip, npm)
+    builder = _RegistryBuilder(host_paths, grant)
+    await builder.collect_hosts(pip, npm)
+    return builder.build_registries(pip, npm)
 
 
 @dataclass
-class _Found:
+class _RegistryBuilder:
     host_paths: HostPaths
     grant: RegistryGrant
     hosts: dict[str, None] = field(default_factory=dict)
@@ -71,20 +71,22 @@ class _Found:
     async def collect_hosts(self, pip: PipSettings, npm: NpmSettings | None) -> None:
         """Collect hosts and directories of all addresses, and the hosts of their files."""
         if npm and "registry" not in npm.registries:
-            self._note("npm does not tell its registry (its address may hold credentials): name it under registries")
-        of_npm = tuple(npm.registries.values()) if npm else ()
-        for url in (*pip.indexes, *pip.find_links, *of_npm):
-            self._take(url, is_index=url not in pip.find_links)
+            self._add_note(
+                "npm does not tell its registry (its address may hold credentials): name it under registries"
+            )
+        npm_urls = tuple(npm.registries.values()) if npm else ()
+        for url in (*pip.indexes, *pip.find_links, *npm_urls):
+            self._add_url(url, is_index=url not in pip.find_links)
         self.plain |= {place.lower() for place in self.grant.plain}
         if self.grant.named:
             self.hosts = dict.fromkeys(place.lower() for place in self.grant.named)
             return
         async with anyio.create_task_group() as group:
             for url in pip.indexes:
-                group.start_soon(self._learn, package_file_hosts.find_index_file_hosts, url, pip.certificate)
-            for url in of_npm:
+                group.start_soon(self._ask_file_hosts, package_file_hosts.find_index_file_hosts, url, pip.certificate)
+            for url in npm_urls:
                 group.start_soon(
-                    self._learn, package_file_hosts.find_npm_file_hosts, url, npm.certificate if npm else ""
+                    self._ask_file_hosts, package_file_hosts.find_npm_file_hosts, url, npm.certificate if npm else ""
                 )
 
     def build_registries(self, pip: PipSettings, npm: NpmSettings | None) -> Registries:
@@ -100,49 +102,51 @@ class _Found:
             plain=tuple(sorted(place for place in self.hosts if place in self.plain or place.endswith(_PLAIN_PORT))),
             budget_bytes=self.grant.budget_bytes,
             folders=tuple(sorted(self.folders)),
-            settings={PIP_CONF: _pip_conf(pip, readable), NPMRC: _npmrc(npm or NpmSettings(), readable)},
+            settings={PIP_CONF: _render_pip_conf(pip, readable), NPMRC: _render_npmrc(npm or NpmSettings(), readable)},
             certificates=readable,
             notes=tuple(sorted(self.notes)),
         )
 
-    def _take(self, url: str, *, is_index: bool) -> None:
+    def _add_url(self, url: str, *, is_index: bool) -> None:
         if url != strip_credentials(url):
-            self._note(
+            self._add_note(
                 f"the credentials in the address of {get_url_host_port(url)} never reach a sandbox: it is asked without"
             )
         if place := get_url_host_port(url):
             self.hosts[place] = None
             self.plain |= {place} if package_file_hosts.is_plaintext_url(url) else set()
-        elif folder := _folder(url, self.host_paths):
-            self._bind(folder.parent if is_index and folder.name == "simple" else folder)
+        elif folder := _parse_folder(url, self.host_paths):
+            self._add_folder(folder.parent if is_index and folder.name == "simple" else folder)
 
-    def _bind(self, folder: Path) -> None:
+    def _add_folder(self, folder: Path) -> None:
         """Add a directory of packages, or a note saying why it may not be bound."""
         if folder.exists():
             objection = self.host_paths.find_bind_objection(folder)
         else:
             objection = "it does not exist"
         if objection:
-            self._note(f"the packages in {folder} are not to be had in a sandbox: {objection}")
+            self._add_note(f"the packages in {folder} are not to be had in a sandbox: {objection}")
         else:
             self.folders[str(folder)] = None
 
-    async def _learn(self, how: Callable[[str, str], Mapping[str, bool]], url: str, certificate: str) -> None:
+    async def _ask_file_hosts(
+        self, find_hosts: Callable[[str, str], Mapping[str, bool]], url: str, certificate: str
+    ) -> None:
         if get_url_host_port(url) is None:
             return
         try:
-            places = await to_thread.run_sync(how, url, certificate)
+            places = await to_thread.run_sync(find_hosts, url, certificate)
         except package_file_hosts.RegistryUnreachable as error:
-            self._note(f"{get_url_host_port(url)} could not be asked where it keeps its files: {error}")
+            self._add_note(f"{get_url_host_port(url)} could not be asked where it keeps its files: {error}")
             return
         self.hosts |= dict.fromkeys(places)
         self.plain |= {place for place, is_plain in places.items() if is_plain}
 
-    def _note(self, text: str) -> None:
+    def _add_note(self, text: str) -> None:
         self.notes.append(text)
 
 
-def _folder(url: str, around: HostPaths) -> Path | None:
+def _parse_folder(url: str, host_paths: HostPaths) -> Path | None:
     """Return the directory (or page of links) on this machine that a setting names, as pip takes it."""
     parts = urlsplit(url)
     if parts.scheme == "file":
@@ -150,7 +154,7 @@ def _folder(url: str, around: HostPaths) -> Path | None:
     if parts.scheme:
         return None
     if url == "~" or url.startswith("~/"):
-        text = str(around.home) + url[1:]
+        text = str(host_paths.home) + url[1:]
     else:
         text = url
     if Path(text).is_absolute():
@@ -158,12 +162,12 @@ def _folder(url: str, around: HostPaths) -> Path | None:
     return None
 
 
-def _pip_conf(pip: PipSettings, certificates: Iterable[str]) -> str:
-    clean = [strip_credentials(url) for url in pip.indexes]
+def _render_pip_conf(pip: PipSettings, certificates: Iterable[str]) -> str:
+    indexes = [strip_credentials(url) for url in pip.indexes]
     values = {
-        "index-url": clean[:1],
-        "extra-index-url": clean[1:],
-        "no-index": [] if clean else ["true"],
+        "index-url": indexes[:1],
+        "extra-index-url": indexes[1:],
+        "no-index": [] if indexes else ["true"],
         "find-links": [strip_credentials(url) for url in pip.find_links],
         "trusted-host": list(pip.trusted_hosts),
         "timeout": [pip.timeout] if pip.timeout else [],
@@ -171,15 +175,15 @@ def _pip_conf(pip: PipSettings, certificates: Iterable[str]) -> str:
         "disable-pip-version-check": ["true"],
         "no-input": ["true"],
     }
-    lines = (f"{key} = " + "\n    ".join(given) for key, given in values.items() if given)
+    lines = (f"{key} = " + "\n    ".join(entries) for key, entries in values.items() if entries)
     return "".join(f"{line}\n" for line in ("[global]", *lines))
 
 
-def _npmrc(npm: NpmSettings, certificates: Iterable[str]) -> str:
-    return "".join(f"{line}\n" for line in _npm_lines(npm, certificates))
+def _render_npmrc(npm: NpmSettings, certificates: Iterable[str]) -> str:
+    return "".join(f"{line}\n" for line in _iterate_npm_lines(npm, certificates))
 
 
-def _npm_lines(npm: NpmSettings, certificates: Iterable[str]) -> Iterator[str]:
+def _iterate_npm_lines(npm: NpmSettings, certificates: Iterable[str]) -> Iterator[str]:
     yield from ("audit=false", "fund=false", "update-notifier=false")
     for name, url in sorted(npm.registries.items()):
         yield f"{name}={strip_credentials(url)}"

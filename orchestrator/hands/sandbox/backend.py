@@ -81,7 +81,7 @@ class Backend(Protocol):
         """The program behind it, its version, and the user that commands run as."""
         ...
 
-    def build_mounts(self, place: MountPlan) -> tuple[Mount, ...]:
+    def build_mounts(self, mount_plan: MountPlan) -> tuple[Mount, ...]:
         """Return the mounts of a command in a workspace; none where there are no walls."""
         ...
 
@@ -89,7 +89,7 @@ class Backend(Protocol):
         """Return all variables that the command sees when it starts."""
         ...
 
-    async def run_command(self, order: ExecutionRequest) -> ProcessOutcome:
+    async def run_command(self, request: ExecutionRequest) -> ProcessOutcome:
         """Run a command to its end; returns only when everything it started is dead, also when cancelled.
 
         Raises:
@@ -97,6 +97,6 @@ class Backend(Protocol):
         """
         ...
 
-    async def release_workspace(self, place: MountPlan) -> None:
+    async def release_workspace(self, mount_plan: MountPlan) -> None:
         """End what is kept for a workspace between commands; it is about to be closed."""
         ...

@@ -45,13 +45,13 @@ class TrialContext:
 async def iterate_backend_trials(trial: TrialContext, wanted: BackendChoice) -> AsyncIterator[BackendTrial]:
     """Yield each backend after its self-test, a real attempt to break out of it."""
     if wanted in (BackendChoice.AUTO, BackendChoice.BUBBLEWRAP):
-        yield await _bubblewrap(trial)
+        yield await _try_bubblewrap(trial)
     if wanted in (BackendChoice.AUTO, BackendChoice.CONTAINER):
-        async for candidate in _containers(trial):
+        async for candidate in _try_containers(trial):
             yield candidate
 
 
-async def _bubblewrap(trial: TrialContext) -> BackendTrial:
+async def _try_bubblewrap(trial: TrialContext) -> BackendTrial:
     policy = trial.policy
     try:
         programs = await to_thread.run_sync(
@@ -63,10 +63,10 @@ async def _bubblewrap(trial: TrialContext) -> BackendTrial:
         return BackendTrial("bubblewrap", trouble=str(error))
     except OSError as error:
         return BackendTrial("bubblewrap", trouble=f"The sandbox could not be prepared: {error}.")
-    return await _attacked("bubblewrap", sandbox, trial)
+    return await _test_backend("bubblewrap", sandbox, trial)
 
 
-async def _containers(trial: TrialContext) -> AsyncIterator[BackendTrial]:
+async def _try_containers(trial: TrialContext) -> AsyncIterator[BackendTrial]:
     try:
         engines = await to_thread.run_sync(find_engines, trial.environ, trial.untrusted_folders, trial.host_paths.home)
     except ProgramMissing as error:
@@ -76,10 +76,10 @@ async def _containers(trial: TrialContext) -> AsyncIterator[BackendTrial]:
         with suppress(OSError):  # whoever cannot be asked is found out in a moment
             await remove_stale_containers(engine, trial.host_paths.state)
     for number, engine in enumerate(engines):
-        yield await _container(engine, trial, trial.session / f"containers-{number}")
+        yield await _try_container(engine, trial, trial.session / f"containers-{number}")
 
 
-async def _container(engine: ContainerEngine, trial: TrialContext, folder: Path) -> BackendTrial:
+async def _try_container(engine: ContainerEngine, trial: TrialContext, folder: Path) -> BackendTrial:
     try:
         backend = await build_container_backend(
             trial.policy, engine, trial.host_paths, trial.session, folder, trial.environ
@@ -88,10 +88,10 @@ async def _container(engine: ContainerEngine, trial: TrialContext, folder: Path)
         return BackendTrial(engine.title, trouble=str(error))
     except OSError as error:
         return BackendTrial(engine.title, trouble=f"No container could be prepared: {error}.")
-    return await _attacked(engine.title, backend, trial)
+    return await _test_backend(engine.title, backend, trial)
 
 
-async def _attacked(name: str, backend: Backend, trial: TrialContext) -> BackendTrial:
+async def _test_backend(name: str, backend: Backend, trial: TrialContext) -> BackendTrial:
     report = await run_self_test(backend, trial.session / "probe")
     if report.trouble:
         return BackendTrial(name, trouble=report.trouble, facts=report.facts)

@@ -55,9 +55,17 @@ def build_bubblewrap_arguments(
     `gate_fd` can be read, under the filter of system calls that is read from `filter_fd`.
     """
     mounts = sort_mounts(launch.mounts)
-    reports = [*_fd("--json-status-fd", status_fd), *_fd("--block-fd", gate_fd), *_fd("--seccomp", filter_fd)]
+    reports = [
+        *_build_fd_option("--json-status-fd", status_fd),
+        *_build_fd_option("--block-fd", gate_fd),
+        *_build_fd_option("--seccomp", filter_fd),
+    ]
     if uid is None:
-        return [programs.bwrap, *_fd("--info-fd", info_fd), *_sandbox(launch, mounts, programs, reports)]
+        return [
+            programs.bwrap,
+            *_build_fd_option("--info-fd", info_fd),
+            *_build_sandbox(launch, mounts, programs, reports),
+        ]
     bound = []
     for mount in mounts:
         if mount.is_bind_mount and not _is_public(mount):
@@ -67,8 +75,8 @@ def build_bubblewrap_arguments(
         places[mount.dest] = f"{STAGING_FOLDER}/{number}"
     staged = tuple(Mount(m.kind, m.dest, places.get(m.dest, m.source), m.size_bytes) for m in mounts)
     drop = (str(programs.setpriv), "--reuid", str(uid), "--regid", str(uid), "--clear-groups")
-    outer = (programs.bwrap, *_fd("--info-fd", info_fd), *_staging(bound, places))
-    return [*outer, "--", *drop, programs.bwrap, *_sandbox(launch, staged, programs, reports)]
+    outer = (programs.bwrap, *_build_fd_option("--info-fd", info_fd), *_build_staging(bound, places))
+    return [*outer, "--", *drop, programs.bwrap, *_build_sandbox(launch, staged, programs, reports)]
 
 
 def _is_public(mount: Mount) -> bool:
@@ -76,7 +84,7 @@ def _is_public(mount: Mount) -> bool:
     return mount.source == mount.dest and (is_system_folder(Path(mount.source)) or mount.source.startswith("/etc/"))
 
 
-def _staging(bound: Iterable[Mount], places: Mapping[str, str]) -> list[str]:
+def _build_staging(bound: Iterable[Mount], places: Mapping[str, str]) -> list[str]:
     """Return the words of the outer bubblewrap, which stages what the inner one binds.
 
     It has the host read-only, so that nothing in a workspace can trick the inner one into writing to it.
@@ -90,7 +98,7 @@ def _staging(bound: Iterable[Mount], places: Mapping[str, str]) -> list[str]:
     return [*host, *stage, *binds, "--chdir", "/", "--unshare-pid", "--die-with-parent"]
 
 
-def _sandbox(
+def _build_sandbox(
     launch: BubblewrapLaunch, mounts: Iterable[Mount], programs: SandboxPrograms, reports: Iterable[str]
 ) -> list[str]:
     walls = ["--unshare-all", "--unshare-user", "--cap-drop", "ALL", "--die-with-parent", "--new-session"]
@@ -102,24 +110,24 @@ def _sandbox(
     for name, value in sorted(launch.env.items()):
         for word in ("--setenv", name, value):
             variables.append(word)
-    system = [*_devices(launch, programs), "--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys"]
+    system = [*_build_devices(launch, programs), "--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys"]
     places = []
     for mount in mounts:
-        for word in _words(mount, programs):
+        for word in _build_mount_words(mount, programs):
             places.append(word)
     end = ["--remount-ro", "/", "--chdir", launch.cwd, *reports, "--", *launch.command]
     return [*walls, "--hostname", HOST_NAME, "--clearenv", *variables, *system, *places, *end]
 
 
-def _devices(launch: BubblewrapLaunch, programs: SandboxPrograms) -> list[str]:
-    shm = _words(Mount(MountKind.EMPTY, "/dev/shm", size_bytes=launch.shm_bytes), programs)
+def _build_devices(launch: BubblewrapLaunch, programs: SandboxPrograms) -> list[str]:
+    shm = _build_mount_words(Mount(MountKind.EMPTY, "/dev/shm", size_bytes=launch.shm_bytes), programs)
     return ["--dev", "/dev", *shm, "--remount-ro", "/dev"]
 
 
 _BIND = {MountKind.READ_ONLY: "--ro-bind", MountKind.WRITABLE: "--bind"}
 
 
-def _words(mount: Mount, programs: SandboxPrograms) -> list[str]:
+def _build_mount_words(mount: Mount, programs: SandboxPrograms) -> list[str]:
     if mount.kind == MountKind.LINK:
         return ["--symlink", mount.source, mount.dest]
     if mount.kind == MountKind.EMPTY:
@@ -128,7 +136,7 @@ def _words(mount: Mount, programs: SandboxPrograms) -> list[str]:
     return [_BIND[mount.kind], mount.source, mount.dest]
 
 
-def _fd(option: str, number: int | None) -> list[str]:
+def _build_fd_option(option: str, number: int | None) -> list[str]:
     if number is None:
         return []
     return [option, str(number)]

@@ -29,14 +29,14 @@ class HostPaths:
 
     def find_bind_objection(self, directory: Path) -> str | None:
         """Return why `directory` may not be bound, as written or with links resolved; None if it may be."""
-        return self._objection(Path(normpath(directory))) or self._objection(directory.resolve())
+        return self._find_objection(Path(normpath(directory))) or self._find_objection(directory.resolve())
 
-    def _objection(self, directory: Path) -> str | None:
+    def _find_objection(self, directory: Path) -> str | None:
         if directory in _NEVER_ITSELF or any(directory.is_relative_to(place) for place in _NEVER_BELOW):
             return "it belongs to the host's system, which a sandbox has its own of"
-        return self._private(directory) or self._ours(directory)
+        return self._find_private_objection(directory) or self._find_own_objection(directory)
 
-    def _private(self, directory: Path) -> str | None:
+    def _find_private_objection(self, directory: Path) -> str | None:
         if self.home.is_relative_to(directory) or self.home.resolve().is_relative_to(directory):
             return "it is or contains your home directory"
         found = next((c for c in self.list_credential_paths() if directory.is_relative_to(c)), None)
@@ -44,7 +44,7 @@ class HostPaths:
             return f"it belongs to {found}, where credentials are kept"
         return None
 
-    def _ours(self, directory: Path) -> str | None:
+    def _find_own_objection(self, directory: Path) -> str | None:
         if self.repository.is_relative_to(directory) or self.repository.resolve().is_relative_to(directory):
             return "it is or contains your checkout, in whose place a workspace stands"
         state = self.state.resolve()

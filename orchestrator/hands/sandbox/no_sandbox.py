@@ -66,7 +66,7 @@ class NoSandboxBackend:
         """The warning that there is no sandbox."""
         return UNSAFE_BANNER
 
-    def build_mounts(self, place: MountPlan) -> tuple[Mount, ...]:
+    def build_mounts(self, mount_plan: MountPlan) -> tuple[Mount, ...]:
         """Return no mounts: there are no walls."""
         return ()
 
@@ -83,38 +83,38 @@ class NoSandboxBackend:
         }
         return base | self.policy.env | command.env
 
-    async def run_command(self, order: ExecutionRequest) -> ProcessOutcome:
+    async def run_command(self, request: ExecutionRequest) -> ProcessOutcome:
         """Run a command to its end, as a child process."""
-        bounds = ResourceBounds(self.policy.limits, order.writable_folders)
-        begin = partial(_begin, self._told(order), order.command.stdin)
+        bounds = ResourceBounds(self.policy.limits, request.writable_folders)
+        start = partial(_start_supervisor, self._build_order(request), request.command.stdin)
         return await run_until_exit(
-            begin, order.log, ExecutionTerms(order.timeout_s, order.output_bytes, bounds, self.owner)
+            start, request.log, ExecutionTerms(request.timeout_s, request.output_bytes, bounds, self.owner)
         )
 
-    async def release_workspace(self, place: MountPlan) -> None:
+    async def release_workspace(self, mount_plan: MountPlan) -> None:
         """Do nothing: there is nothing to release."""
 
-    def _told(self, order: ExecutionRequest) -> dict[str, Any]:
-        command, place = order.command, order.mount_plan
+    def _build_order(self, request: ExecutionRequest) -> dict[str, Any]:
+        command, mount_plan = request.command, request.mount_plan
         if Path("/bin/bash").exists():
             shell = "/bin/bash"
         else:
             shell = "/bin/sh"
         words = wrap_in_rlimits((shell, "-c", command.line), self.policy.limits, self.prlimit, are_counted=True)
-        git = {"GIT_DIR": str(place.git), "GIT_WORK_TREE": str(place.root)}
+        git = {"GIT_DIR": str(mount_plan.git), "GIT_WORK_TREE": str(mount_plan.root)}
         files = {}
         for variable, name in command.files.items():
-            files[variable] = f"{order.exchange}/{name}"
+            files[variable] = f"{request.exchange}/{name}"
         return {
             "words": words,
             "env": self.build_environment(command) | git | files,
-            "cwd": str(place.root / command.cwd),
+            "cwd": str(mount_plan.root / command.cwd),
             "user": self.owner,
         }
 
 
 @dataclass
-class _Beside:
+class _UnsandboxedCommand:
     """A command that runs without walls; a `RunningCommand` of `orchestrator.hands.execution.process_runner`."""
 
     popen: subprocess.Popen[bytes]
@@ -153,31 +153,33 @@ class _Beside:
         return int(code)
 
 
-def _begin(told: dict[str, Any], stdin: str, writer: int, stack: contextlib.ExitStack) -> _Beside:
-    heard, control = os.pipe()
-    status, said = os.pipe()
+def _start_supervisor(
+    order: dict[str, Any], stdin: str, writer: int, stack: contextlib.ExitStack
+) -> _UnsandboxedCommand:
+    control_source, control = os.pipe()
+    status, status_sink = os.pipe()
     os.set_blocking(status, False)
     stack.callback(os.close, status)
     script = resources.files("orchestrator.hands.sandbox").joinpath("supervisor.py").read_text(encoding="utf-8")
     words = [str(get_own_python()), "-I", "-S", "-X", "utf8", "-c", script]
-    words.append(json.dumps(told | {"control": heard, "status": said}))
+    words.append(json.dumps(order | {"control": control_source, "status": status_sink}))
     source = open_text_descriptor(stdin, stack)
     try:
-        passed = (heard, said)
+        passed = (control_source, status_sink)
         popen = subprocess.Popen(words, stdin=source, stdout=writer, stderr=writer, env={}, cwd="/", pass_fds=passed)
     except OSError:
         os.close(control)
         raise
     finally:
-        os.close(heard)
-        os.close(said)
-    monitor = os.pidfd_open(popen.pid)
-    stack.callback(os.close, monitor)
-    return _Beside(popen, monitor, control, status)
+        os.close(control_source)
+        os.close(status_sink)
+    supervisor_pidfd = os.pidfd_open(popen.pid)
+    stack.callback(os.close, supervisor_pidfd)
+    return _UnsandboxedCommand(popen, supervisor_pidfd, control, status)
 
 
 def build_no_sandbox(
-    policy: SandboxPolicy, around: HostPaths, session: Path, environ: Mapping[str, str]
+    policy: SandboxPolicy, host_paths: HostPaths, session: Path, environ: Mapping[str, str]
 ) -> NoSandboxBackend:
     """Return the backend for a run without a sandbox; `session` is our directory for this process.
 
@@ -189,20 +191,20 @@ def build_no_sandbox(
     if os.geteuid() == 0 and policy.uid is None:
         raise UsageProblem("--unsafe-no-sandbox is refused to root: start as a normal user, or set uid under [hands]")
     if policy.uid is not None:
-        _let_through(session, around.state, policy.uid)
+        _open_folders_to_user(session, host_paths.state, policy.uid)
     return NoSandboxBackend(
-        policy, around, find_program("prlimit", environ, (around.repository, around.state), "util-linux")
+        policy, host_paths, find_program("prlimit", environ, (host_paths.repository, host_paths.state), "util-linux")
     )
 
 
-def _let_through(session: Path, state: Path, uid: int) -> None:
+def _open_folders_to_user(session: Path, state: Path, uid: int) -> None:
     """Let the user of commands pass through our own directories, and nobody else; not into what they do not need.
 
     What lies above our directories is not ours to open.
     """
-    for room in state.iterdir():
-        if room.is_dir() and not room.is_symlink():
-            room.chmod(0o700)
+    for entry in state.iterdir():
+        if entry.is_dir() and not entry.is_symlink():
+            entry.chmod(0o700)
     for folder in (create_private_directory(state / WORKTREES_FOLDER), session, session.parent, state):
         os.chown(folder, -1, uid)
         folder.chmod(0o710)

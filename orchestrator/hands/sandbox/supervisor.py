@@ -53,9 +53,9 @@ def supervise_command(
 
 def _kill_all() -> None:
     """Kill every descendant until none is left, for three seconds."""
-    until = time.monotonic() + _PATIENCE_S
-    while time.monotonic() < until:
-        for pid in _below(os.getpid()):
+    deadline = time.monotonic() + _PATIENCE_S
+    while time.monotonic() < deadline:
+        for pid in _iterate_descendants(os.getpid()):
             with suppress(OSError):
                 os.kill(pid, signal.SIGKILL)
         try:
@@ -66,15 +66,15 @@ def _kill_all() -> None:
         time.sleep(_PAUSE_S)
 
 
-def _below(pid: int) -> Iterator[int]:
+def _iterate_descendants(pid: int) -> Iterator[int]:
     for listing in Path(f"/proc/{pid}/task").glob("*/children"):
         with suppress(OSError):
             for child in map(int, listing.read_text(encoding="ascii").split()):
                 yield child
-                yield from _below(child)
+                yield from _iterate_descendants(child)
 
 
 if __name__ == "__main__":
-    told = json.loads(sys.argv[1])
-    done = supervise_command(told["words"], told["env"], told["cwd"], told["user"], told["control"])
-    os.write(told["status"], json.dumps(done).encode())
+    order = json.loads(sys.argv[1])
+    outcome = supervise_command(order["words"], order["env"], order["cwd"], order["user"], order["control"])
+    os.write(order["status"], json.dumps(outcome).encode())

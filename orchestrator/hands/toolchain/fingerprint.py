@@ -16,12 +16,12 @@ _SYSTEM = (
 def compute_fingerprint(directories: Iterable[Path]) -> str:
     """Hash what tells one state of these directories, of the system's packages and of the kernel from another."""
     digest = hashlib.sha256(f"{platform.machine()} {platform.release()}\n".encode())
-    for path in [*map(Path, _SYSTEM), *(told for d in sorted(directories) for told in _telling(d))]:
-        digest.update(f"{path}\0{_state(path)}\n".encode(errors="surrogateescape"))
+    for path in [*map(Path, _SYSTEM), *(marker for d in sorted(directories) for marker in _iterate_markers(d))]:
+        digest.update(f"{path}\0{_describe_state(path)}\n".encode(errors="surrogateescape"))
     return digest.hexdigest()
 
 
-def _telling(directory: Path) -> Iterator[Path]:
+def _iterate_markers(directory: Path) -> Iterator[Path]:
     yield directory
     for name in _TELLING:
         yield directory / name
@@ -29,7 +29,7 @@ def _telling(directory: Path) -> Iterator[Path]:
         yield from sorted(directory.glob(pattern))
 
 
-def _state(path: Path) -> str:
+def _describe_state(path: Path) -> str:
     try:
         stat = path.stat()
     except OSError:

@@ -21,12 +21,12 @@ def find_base_installations(directory: Path) -> tuple[Path, ...]:
     were made from other environments.
     """
     found: dict[Path, None] = {}
-    todo = [directory]
-    while todo and len(found) < _MAX_HOPS:
-        for prefix in _needed_by(todo.pop()):
+    pending = [directory]
+    while pending and len(found) < _MAX_HOPS:
+        for prefix in _iterate_needed(pending.pop()):
             if prefix not in found and prefix != directory:
                 found[prefix] = None
-                todo.append(prefix)
+                pending.append(prefix)
     return tuple(found)
 
 
@@ -35,10 +35,10 @@ def is_virtual_environment(directory: Path) -> bool:
     return (directory / "pyvenv.cfg").is_file()
 
 
-def _needed_by(directory: Path) -> Iterator[Path]:
+def _iterate_needed(directory: Path) -> Iterator[Path]:
     if not is_virtual_environment(directory):
         return
-    home = _home(directory / "pyvenv.cfg")
+    home = _read_home(directory / "pyvenv.cfg")
     if home is not None:
         yield get_installation(home / "python")
         yield get_installation(Path(os.path.realpath(home / "python")))
@@ -46,7 +46,7 @@ def _needed_by(directory: Path) -> Iterator[Path]:
         yield get_installation(hop)
 
 
-def _home(config: Path) -> Path | None:
+def _read_home(config: Path) -> Path | None:
     with config.open("rb") as file:
         text = file.read(_MAX_CONFIG_BYTES).decode("utf-8", "replace")
     for line in text.splitlines():

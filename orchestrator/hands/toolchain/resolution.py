@@ -32,7 +32,7 @@ class ToolChain:
 
 
 def resolve_tool_chain(
-    given: Sequence[GrantedFolder], around: HostPaths, shared: Mapping[str, Path], environ: Mapping[str, str]
+    granted: Sequence[GrantedFolder], host_paths: HostPaths, shared: Mapping[str, Path], environ: Mapping[str, str]
 ) -> ToolChain:
     """Return the tool chain for the granted folders, the repository's shared paths, and our own Python.
 
@@ -42,48 +42,48 @@ def resolve_tool_chain(
     Raises:
         UsageProblem: a given directory is missing or may not be bound.
     """
-    chosen = _Chosen(around, find_known_pythons(around, environ))
-    for one in given:
-        chosen.add_folder(_locate(one, around))
+    builder = _ToolChainBuilder(host_paths, find_known_pythons(host_paths, environ))
+    for folder in granted:
+        builder.add_folder(_locate_folder(folder, host_paths))
     active = environ.get("VIRTUAL_ENV")
     if (
         active
         and Path(active).is_absolute()
         and Path(active).is_dir()
-        and chosen.can_add_environment(Path(active), shared)
+        and builder.can_add_environment(Path(active), shared)
     ):
-        chosen.add_folder(Path(active))
-    chosen.add_shared_paths(shared)
-    chosen.add_interpreter(Path(sys.base_prefix))
-    chosen.path[str(Path(sys.base_prefix) / "bin")] = None
-    return chosen.build_tool_chain()
+        builder.add_folder(Path(active))
+    builder.add_shared_paths(shared)
+    builder.add_interpreter(Path(sys.base_prefix))
+    builder.path[str(Path(sys.base_prefix) / "bin")] = None
+    return builder.build_tool_chain()
 
 
-def _locate(one: GrantedFolder, around: HostPaths) -> Path:
+def _locate_folder(folder: GrantedFolder, host_paths: HostPaths) -> Path:
     """Return the absolute path, links kept, of a directory the user gave."""
-    text = one.path
+    text = folder.path
     if text == "~" or text.startswith("~/"):
-        text = str(around.home) + text[1:]
-    directory = Path(normpath(around.repository / text))
+        text = str(host_paths.home) + text[1:]
+    directory = Path(normpath(host_paths.repository / text))
     if not directory.is_dir():
         if directory.exists():
-            what = "is not a directory"
+            problem = "is not a directory"
         else:
-            what = "does not exist"
-        told = f"{directory}, given as {one.path!r} in {one.origin}, {what}; correct or remove it there."
-        raise UsageProblem(told, ("env", one.path))
-    objection = around.find_bind_objection(directory)
+            problem = "does not exist"
+        message = f"{directory}, given as {folder.path!r} in {folder.origin}, {problem}; correct or remove it there."
+        raise UsageProblem(message, ("env", folder.path))
+    objection = host_paths.find_bind_objection(directory)
     if objection:
-        told = (
-            f"{directory}, given as {one.path!r} in {one.origin}, is never bound into a sandbox: {objection}. "
+        message = (
+            f"{directory}, given as {folder.path!r} in {folder.origin}, is never bound into a sandbox: {objection}. "
             "Name the directory of the one tool chain that is needed instead."
         )
-        raise UsageProblem(told, ("env", one.path))
+        raise UsageProblem(message, ("env", folder.path))
     return directory
 
 
 @dataclass
-class _Chosen:
+class _ToolChainBuilder:
     host_paths: HostPaths
     known: KnownPythons
     read_only: dict[Path, None] = field(default_factory=dict)
@@ -93,16 +93,16 @@ class _Chosen:
 
     def can_add_environment(self, directory: Path, shared: Iterable[str]) -> bool:
         """Return True if an environment that was not asked for may be added."""
-        if not self._is_ours(directory):
+        if not self._is_in_checkout(directory):
             return self.host_paths.find_bind_objection(directory) is None
         return any(directory.is_relative_to(self.host_paths.repository / name) for name in shared)
 
     def add_folder(self, directory: Path) -> None:
         """Bind a directory and put its programs on PATH. One inside the repository stands in the workspace anyway."""
-        if not self._is_ours(directory):
-            self._bind(directory)
-        self._lean_on(directory)
-        self._search(_programs(directory))
+        if not self._is_in_checkout(directory):
+            self._bind_folder(directory)
+        self._bind_base_installations(directory)
+        self._add_to_path(_list_program_folders(directory))
 
     def add_shared_paths(self, shared: Mapping[str, Path]) -> None:
         """Serve what the repository borrows: interpreters that its environments need, programs at the usual places.
@@ -110,7 +110,7 @@ class _Chosen:
         Whoever wrote the environments, they name interpreters that the user has, and nothing else of the host.
         """
         for name, base in sorted(shared.items()):
-            self._lean_on(self.host_paths.repository / name, base / name)
+            self._bind_base_installations(self.host_paths.repository / name, base / name)
         for name, programs in ((".venv", "bin"), ("venv", "bin"), ("node_modules", ".bin")):
             if name in shared and (shared[name] / name / programs).is_dir():
                 self.path[str(self.host_paths.repository / name / programs)] = None
@@ -118,11 +118,11 @@ class _Chosen:
     def add_interpreter(self, prefix: Path) -> None:
         """Bind an interpreter's installation, or the parts of it that may be bound."""
         if self.host_paths.find_bind_objection(prefix) is None:
-            self._bind(prefix)
+            self._bind_folder(prefix)
         else:
             self._bind_parts(prefix, _INTERPRETER_PARTS)
 
-    def _need_known(self, prefix: Path, environment: Path) -> None:
+    def _bind_known(self, prefix: Path, environment: Path) -> None:
         """Bind an installation that an environment of unknown origin names, if the user has it.
 
         Where it shares its directory with other things, as in `~/.local`, only its parts are bound; where it is but a
@@ -142,39 +142,39 @@ class _Chosen:
     def _bind_parts(self, prefix: Path, names: Iterable[str]) -> None:
         for part in (prefix / name for name in names):
             if part.is_dir() and self.host_paths.find_bind_objection(part) is None:
-                self._bind(part)
+                self._bind_folder(part)
 
-    def _is_ours(self, directory: Path) -> bool:
+    def _is_in_checkout(self, directory: Path) -> bool:
         return directory.is_relative_to(self.host_paths.repository)
 
-    def _is_users(self, environment: Path) -> bool:
+    def _is_outside_checkout(self, environment: Path) -> bool:
         """Return True for an environment that lies outside the checkout, where only the user can have put it."""
-        here = self.host_paths.repository.resolve()
-        return not self._is_ours(environment) and not environment.resolve().is_relative_to(here)
+        checkout = self.host_paths.repository.resolve()
+        return not self._is_in_checkout(environment) and not environment.resolve().is_relative_to(checkout)
 
-    def _lean_on(self, directory: Path, source: Path | None = None) -> None:
+    def _bind_base_installations(self, directory: Path, source: Path | None = None) -> None:
         """Bind the installations that an environment needs; `source` is its place on the host, if elsewhere."""
         needed = [
             prefix
             for prefix in find_base_installations(source or directory)
-            if prefix.is_dir() and not self._is_ours(prefix)
+            if prefix.is_dir() and not self._is_in_checkout(prefix)
         ]
-        is_trusted = source is None and self._is_users(directory)
+        is_trusted = source is None and self._is_outside_checkout(directory)
         for prefix in needed:
             if is_trusted:
                 self.add_interpreter(prefix)
             else:
-                self._need_known(prefix, directory)
+                self._bind_known(prefix, directory)
         if is_virtual_environment(source or directory) and self.virtual_env is None:
             self.virtual_env = str(directory)
 
-    def _bind(self, directory: Path) -> None:
+    def _bind_folder(self, directory: Path) -> None:
         for place in dict.fromkeys((directory, directory.resolve())):
             store = next((s for s in PACKAGE_STORES if place.is_relative_to(s) and s.is_dir()), place)
             if not is_system_folder(store):
                 self.read_only[store] = None
 
-    def _search(self, directories: Iterable[Path]) -> None:
+    def _add_to_path(self, directories: Iterable[Path]) -> None:
         self.path.update(dict.fromkeys(str(d) for d in directories if d.is_dir()))
 
     def build_tool_chain(self) -> ToolChain:
@@ -185,7 +185,7 @@ class _Chosen:
         return ToolChain(outer, tuple(masked), path, self.virtual_env, dict(sorted(self.unbound.items())))
 
 
-def _programs(directory: Path) -> list[Path]:
+def _list_program_folders(directory: Path) -> list[Path]:
     places = [directory / "bin", directory / "node_modules" / ".bin"]
     if _holds_programs(directory):
         return [*places, directory]

@@ -60,7 +60,7 @@ def select_shared_paths(root: Path, ignored: Iterable[str], patterns: Sequence[s
             literal.append(pattern)
     wanted = (name for name in known if is_shared_name(name, literal if _may_be_secret(root, name) else patterns))
     wanted = (name for name in wanted if not _is_secret(root / name))
-    chosen = {name for name in wanted if _stays(root, name, known)}
+    chosen = {name for name in wanted if _stays_in_checkout(root, name, known)}
     return tuple(sorted(name for name in chosen if not any(str(p) in chosen for p in PurePosixPath(name).parents)))
 
 
@@ -74,11 +74,11 @@ def find_confidential_files(shared: Mapping[str, Path]) -> tuple[Path, ...]:
         if (base / name).is_file():
             found.append(base / name)
         elif not is_dependency_pattern(PurePosixPath(name).name):
-            found += _secrets_in(base / name)
+            found += _find_secrets(base / name)
     return tuple(found)
 
 
-def _secrets_in(folder: Path) -> Iterator[Path]:
+def _find_secrets(folder: Path) -> Iterator[Path]:
     for place, _, files in os.walk(folder):
         for file in files:
             path = Path(place, file)
@@ -86,20 +86,20 @@ def _secrets_in(folder: Path) -> Iterator[Path]:
                 yield path
 
 
-def merge_borrowed_paths(found: Iterable[str], lent: Mapping[str, str], root: Path) -> dict[str, Path]:
+def merge_borrowed_paths(ignored: Iterable[str], lent: Mapping[str, str], root: Path) -> dict[str, Path]:
     """Return what a workspace borrows, by name, each with the directory below which it lies.
 
     That is `root` for names in `ignored`. A `lent` path replaces whatever of the checkout is at, below or around its
     place.
     """
     chosen = {}
-    for name in found:
-        if not any(_touch(name, other) for other in lent):
+    for name in ignored:
+        if not any(_overlap(name, other) for other in lent):
             chosen[name] = root
     return dict(sorted((chosen | {name: Path(base) for name, base in lent.items()}).items()))
 
 
-def _touch(one: str, other: str) -> bool:
+def _overlap(one: str, other: str) -> bool:
     first, second = PurePosixPath(one), PurePosixPath(other)
     return first.is_relative_to(second) or second.is_relative_to(first)
 
@@ -120,20 +120,20 @@ def _is_secret(path: Path) -> bool:
     return is_named and not is_virtual_environment(path)
 
 
-def _stays(root: Path, name: str, ignored: frozenset[str]) -> bool:
+def _stays_in_checkout(root: Path, name: str, ignored: frozenset[str]) -> bool:
     """Return True if the path exists and leads nowhere else; a link must name another ignored path of the checkout."""
     path = root / name
-    here = root.resolve()
-    if not path.exists() or path.parent.resolve() != here / PurePosixPath(name).parent:
+    checkout = root.resolve()
+    if not path.exists() or path.parent.resolve() != checkout / PurePosixPath(name).parent:
         return False
     if not path.is_symlink():
         return path.is_dir() or path.is_file()
     target = path.resolve()
-    if not target.is_relative_to(here) or _is_secret(target):
+    if not target.is_relative_to(checkout) or _is_secret(target):
         return False
-    return any(str(place) in ignored for place in _lineage(target.relative_to(here)))
+    return any(str(place) in ignored for place in _iterate_lineage(target.relative_to(checkout)))
 
 
-def _lineage(path: Path) -> Iterator[Path]:
+def _iterate_lineage(path: Path) -> Iterator[Path]:
     yield path
     yield from path.parents
