@@ -1,4 +1,4 @@
-"""From what the user grants to a policy for this host and repository, and to a sandbox that was tried."""
+"""Resolves the user's grant into a policy for this host and repository, and selects a backend that was tried."""
 
 import os
 from collections.abc import Iterator, Mapping, Sequence

@@ -40,7 +40,8 @@ def _format_registries(registries: Registries | None) -> Mapping[str, str]:
 def _format_limits(limits: CommandLimits) -> str:
     return (
         f"{limits.processes} processes, {limits.open_files} open files, {_format_mib(limits.file_bytes)} a file, "
-        f"{_format_mib(limits.output_bytes)} of output, {_format_mib(limits.address_space_bytes)} of memory a process and "
+        f"{_format_mib(limits.output_bytes)} of output, "
+        f"{_format_mib(limits.address_space_bytes)} of memory a process and "
         f"{_format_mib(limits.memory_bytes)} together, {_format_seconds(limits.cpu_s)} of CPU time, "
         f"{_format_mib(limits.disk_bytes)} and {limits.files:,} files in the workspace, "
         f"{_format_mib(limits.tmpfs_bytes)} in each of home, /tmp and /dev/shm"

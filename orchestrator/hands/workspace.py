@@ -58,7 +58,7 @@ class WorkspaceHost:
         return {name: Path(base) for name, base in self.policy.shared.items()}
 
     async def include_objects(self, oid: str) -> None:
-        """Let git in workspaces see what a commit or tree reaches, where the repository's objects are only copied."""
+        """Copy the objects that a commit or tree reaches, if workspaces see only copies of the repository's objects."""
         if self.origin.copy:
             await self.origin.copy.copy_reachable([oid])
 
@@ -144,14 +144,14 @@ class LocalWorkspace:
         return self._calls[call_id].log
 
     async def kill_command(self, call_id: str) -> None:
-        """End the command and everything it started; returns when all of it is dead."""
+        """End the command and everything it started; return when all of it is dead."""
         call = self._calls.get(call_id)
         if call is not None:
             call.scope.cancel()
             await call.done.wait()
 
     async def interrupt_commands(self) -> None:
-        """End all commands that run in it; whoever waits for one gets a result with what it printed."""
+        """End all running commands; each gets a result with its output so far."""
         for call_id, call in list(self._calls.items()):
             if call.result is None:
                 await self.kill_command(call_id)
@@ -206,7 +206,7 @@ class LocalWorkspace:
         )
 
     async def restore_tree(self, tree: TreeId, *, keeps_ignored: bool = True) -> None:
-        """Make the content equal to `tree`; files that git ignores stay or go, git's state inside starts afresh."""
+        """Make the content equal to `tree`; git's state inside starts afresh. Ignored files stay if `keeps_ignored`."""
         with _convert_errors("restore"):
             await self._host.include_objects(tree)
             await self._worktree.reset_to_tree(tree, keeps_ignored=keeps_ignored)

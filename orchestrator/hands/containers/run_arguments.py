@@ -10,7 +10,7 @@ from orchestrator.hands.sandbox.filesystem_layout import EXCHANGE_FOLDER
 from orchestrator.hands.sandbox.mounts import Mount, MountKind, sort_mounts
 
 CONTROL_FOLDER = "/run/control"
-"""Where the harness can be called from inside; nothing answers there once a container is up."""
+"""The folder inside from which the harness can be called; nothing answers there once a container is up."""
 
 CONTROL_SOCKET = "socket"
 STATE_LABEL, SESSION_LABEL = "orchestrate.state", "orchestrate.session"

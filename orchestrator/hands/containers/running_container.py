@@ -74,7 +74,7 @@ class Container:
         return ContainerCommand(self)
 
     async def kill_container(self) -> None:
-        """Kill it and wait until all of it is dead; a process stuck in the kernel is waited for 5 s."""
+        """Kill the container and wait until all of it is dead, at most 5 s for a process stuck in the kernel."""
         self.is_over = True
         self.channel.close()
         with contextlib.suppress(OSError):  # dead already, or another user's: hanging up was enough
@@ -103,7 +103,7 @@ class ContainerCommand:
     replies: dict[str, Any] = field(default_factory=dict)
 
     async def wait_until_started(self) -> None:
-        """Wait until process 1 has started the command, or says that it could not."""
+        """Wait until process 1 reports whether it could start the command."""
         await self._receive_reply("started")
         self.is_done = self.replies.get("started") is False
 

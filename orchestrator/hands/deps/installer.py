@@ -37,7 +37,7 @@ _NO_WHEEL = re.compile(r"No matching distribution found for (\S+)")
 _PYTHON = "python3 -c 'import sys, platform as p; print(sys.version, sys.prefix, p.platform(), p.libc_ver())'"
 _NODE = "node --version && npm --version"
 _SPARE = f"{VENV}/.tmp"
-"""Where pip keeps what it downloads: a sandbox's own /tmp is too small for large wheels."""
+"""The folder for pip's downloads: a sandbox's own /tmp is too small for large wheels."""
 _INSTALL_PYTHON = (
     f"python3 -m venv {VENV} && mkdir {_SPARE} && TMPDIR=$PWD/{_SPARE} {VENV}/bin/python -m pip install "
     "--no-cache-dir --disable-pip-version-check --progress-bar off --retries 2 --only-binary :all:"
@@ -57,7 +57,7 @@ class DependencyInstaller:
     commit: CommitId
 
     async def install_missing(self, report_progress: ReportProgress, stack: ExitStack) -> dict[str, str]:
-        """Install what is not installed yet; `report_progress` hears of it. It stays while `stack` is open.
+        """Install what is missing, reporting progress; keep the result while `stack` is open.
 
         Returns:
             what can be lent to workspaces: the places in the checkout, each with the directory below which it lies.

@@ -1,4 +1,4 @@
-"""What `[env] deps` names: the files in which a project says what it needs, as they stand in a commit."""
+"""Reads the files that `[env] deps` names, in which a project lists its dependencies, from a commit."""
 
 import re
 import tomllib

@@ -33,7 +33,7 @@ _ASKING_S = 60.0
 _TAIL_CHARS = 2_000
 _TOOLS = "python3 -VV; python3 -c 'import sys; print(sys.prefix)'; node --version; npm --version; uname -m; true"
 _CACHES = frozenset({"__pycache__", ".pytest_cache", ".ruff_cache", ".mypy_cache", ".npm", ".cache"})
-"""What tools leave by the way: nobody asked for it, and lent read-only it would only be in their way."""
+"""Caches that tools leave behind: lent read-only they would only be in the way."""
 
 
 @dataclass(frozen=True)
@@ -41,8 +41,6 @@ class ProjectSetup:
     """Sets a project up by command lines, run by `hands` that borrow nothing of the checkout.
 
     `manifests` are ids of the files that say what the project needs, by path: when one changes, the setup runs again.
-
-    `manifests` are ids of the files that say what the project needs, by path; with them the result is made anew.
     """
 
     hands: LocalHands

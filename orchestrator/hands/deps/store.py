@@ -20,7 +20,7 @@ from worktrees.safety.private_directory import create_private_directory
 
 _INDEX = ".names"
 _MAKING_S = 4 * 3600.0
-"""How long is waited for another process that makes the same; each of its commands may take an hour."""
+"""Patience with another process that makes the same entry; each of its commands may take an hour."""
 
 
 @dataclass(frozen=True)
@@ -68,9 +68,9 @@ class DepsStore:
         return self.root / f"{key}.making"
 
     def move_into_entry(self, key: str, source: Path, names: Iterable[str], *, is_listed: bool = False) -> None:
-        """Take these directories and files of `source` over, all or none. Only under the lock; blocks.
+        """Move these paths of `source` into the entry, all or none. Only under the making lock; blocks.
 
-        With `is_listed` their names can be asked for later.
+        With `is_listed` their names are kept for `list_entry_paths`.
 
         Raises:
             OSError: one of them is not there, or cannot be moved.
@@ -97,7 +97,7 @@ class DepsStore:
         return tuple(key for key in self.keys if self._is_unused(key, unused_s))
 
     def remove_entry(self, key: str) -> None:
-        """Remove it if still nobody uses or makes it. Blocks."""
+        """Remove the entry, unless somebody uses or makes it now. Blocks."""
         with self._lock_entry(key) as is_alone:
             if is_alone:
                 for name in (key, f"{key}.new"):

@@ -15,7 +15,7 @@ from orchestrator.ports.hands import CommandEnding, CommandResult, ShellCommand
 from worktrees.safety.private_directory import create_private_directory
 
 MAX_FILES_BYTES = 64 * 1024 * 1024
-"""Most that one command may hand back in `Command.files`, together."""
+"""Most that one command may hand back in `ShellCommand.files`, together."""
 
 
 @dataclass
@@ -31,7 +31,7 @@ class CommandCall:
     result: CommandResult | None = None
 
     def finish_call(self) -> None:
-        """Tell those who wait; without a result it was killed."""
+        """Wake those who wait for the result; without one the command was killed."""
         if self.result is None:
             self.result = self._build_result(CommandEnding.KILLED)
         self.done.set()
@@ -58,10 +58,10 @@ def create_call(call_id: str, command: ShellCommand, logs: Path, exchanges: Path
 
 
 def check_command(command: ShellCommand) -> None:
-    """Refuse what no shell could be given.
+    """Refuse a command that cannot be passed to a shell.
 
     Raises:
-        ToolRefused: a NUL character or unencodable text, a variable's or a file's name that is none.
+        ToolRefused: it holds a NUL character, unencodable text, or an invalid name of a variable or file.
     """
     for text in (command.line, command.cwd, *command.env.values()):
         _check_encodable(text)

@@ -92,7 +92,7 @@ class OutputPipe:
         self.size_bytes = self._limit
 
     def close_writer(self) -> None:
-        """Close our own end for writing, after the command has got it."""
+        """Close our own end for writing, once the command has its copy."""
         if self.writer >= 0:
             os.close(self.writer)
             self.writer = -1

@@ -40,7 +40,7 @@ class ProcessOutcome:
 class ExecutionTerms:
     """The terms a command runs under: seconds of wall time, bytes of output, and resource bounds.
 
-    `owner` is who must be able to reopen the output from inside, `filter_file` the filter of its system calls.
+    `owner` is the user who must be able to reopen the output from inside, `filter_file` the filter of its system calls.
     """
 
     timeout_s: float
@@ -64,7 +64,7 @@ class RunningCommand(Protocol):
         ...
 
     async def wait_until_started(self) -> None:
-        """Wait until it is known whether the command itself started."""
+        """Wait until the command itself has started, or could not."""
         ...
 
     async def wait_until_exited(self) -> None:
@@ -72,7 +72,7 @@ class RunningCommand(Protocol):
         ...
 
     async def kill_command(self) -> None:
-        """Kill what still lives and wait until all that it started is dead."""
+        """Kill all processes that the command started and wait until they are dead."""
         ...
 
     def get_exit_code(self) -> int | None:
@@ -87,7 +87,7 @@ StartCommand = Callable[[int, contextlib.ExitStack], RunningCommand]
 async def run_bubblewrap(
     build_command_line: BuildCommandLine, log: Path, terms: ExecutionTerms, stdin: str = ""
 ) -> ProcessOutcome:
-    """Run a bubblewrap to its end, into `log`; see `attend`."""
+    """Run a bubblewrap to its end, into `log`; see `run_until_exit`."""
     return await run_until_exit(partial(_start_with_bounds, build_command_line, stdin, terms), log, terms)
 
 
@@ -106,7 +106,7 @@ def _start_with_bounds(
 
 
 async def run_until_exit(start_command: StartCommand, log: Path, terms: ExecutionTerms) -> ProcessOutcome:
-    """Run to its end, into `log`.
+    """Run a command to its end, its output into `log`.
 
     Returns only after everything is dead, also when cancelled. Must be awaited in a thread that lives as long as the
     command may.

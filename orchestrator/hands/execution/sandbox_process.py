@@ -64,7 +64,7 @@ class SandboxProcess:
     usage_reader: UsageReader | None = None
 
     async def wait_until_started(self) -> None:
-        """Wait until the sandbox stands, hold on to it, look into it, and let the command start."""
+        """Wait until the sandbox stands, open its usage reader, and let the command start."""
         await self._find_init_process()
         self.status_report += await _read_report(self.status)
         outer, inner = _parse_child_pid(self.info_report), _parse_child_pid(self.status_report)
@@ -74,7 +74,7 @@ class SandboxProcess:
         self._open_gate()
 
     async def _find_init_process(self) -> None:
-        """Wait until bubblewrap has told the first process of the sandbox, and hold on to it."""
+        """Wait until bubblewrap reports the first process of the sandbox, and open a pidfd of it."""
         while chunk := await _read_report(self.info):
             self.info_report += chunk
         found = _parse_child_pid(self.info_report)
@@ -87,7 +87,7 @@ class SandboxProcess:
         await anyio.wait_readable(self.bubblewrap_pidfd)
 
     async def kill_command(self) -> None:
-        """Kill what still lives and wait until all of it is dead; a process stuck in the kernel is waited for 5 s."""
+        """Kill all processes and wait until they are dead, at most 5 s for one that is stuck in the kernel."""
         with anyio.move_on_after(_DYING_S):
             if self.init_pidfd is None:
                 await self._find_init_process()
@@ -137,7 +137,7 @@ def start_bubblewrap(
 ) -> SandboxProcess:
     """Start a bubblewrap that reads `stdin` and prints to `writer`; its descriptors are closed with the stack.
 
-    Must be called in a thread that lives as long as the command may: the kernel ties the one's life to the other's.
+    Must be called in a thread that lives as long as the command may: the kernel kills the command when the thread ends.
 
     Raises:
         OSError: the host could not start it.

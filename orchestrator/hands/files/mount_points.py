@@ -14,7 +14,7 @@ _EMPTY_FILE_FLAGS = os.O_RDONLY | os.O_NONBLOCK
 
 
 def create_mount_points(root: Path, shared: Mapping[str, Path], owner: int | None) -> dict[str, Path]:
-    """Make an empty file or directory in the workspace for each borrowed thing; returns those that can be mounted.
+    """Make an empty file or directory in the workspace for each borrowed path; return those that can be mounted.
 
     `shared` are their names, each with the directory in which it lies. What the workspace's own tree holds at a place
     wins over what could be borrowed for it.

@@ -1,7 +1,7 @@
 """A throw-away git directory for each workspace, so that git works inside and nothing it does counts outside.
 
-It stands at `INSIDE` in the sandbox. Of the user's repository only the objects can be read there (and the names of
-tags are copied, which many builds derive their version from). Nobody outside ever runs git on it.
+It stands at `SHADOW_GIT_FOLDER` in the sandbox. Of the user's repository only the objects can be read there. The names
+of tags are copied, as many builds derive their version from them. Nobody outside ever runs git on it.
 """
 
 import shutil

@@ -19,7 +19,7 @@ from orchestrator.hands.policy import CommandLimits
 
 _NAME = "orchestrate"
 _OWN_TASKS = 16
-"""How many processes bubblewrap and its like add to those of a command."""
+"""Processes that bubblewrap and its like add to those of a command."""
 
 _ENTER = 'for group in $1; do echo 0 > "$group/cgroup.procs" || exit; done; shift; exec "$@"'
 _LEAVING_S = 0.5

@@ -1,4 +1,4 @@
-"""What the writable directories of a command hold, looked at only when the file system has shrunk by a notable part."""
+"""The size of a command's writable directories, measured only when the file system has lost a notable part."""
 
 import contextlib
 import os

@@ -1,6 +1,6 @@
 """System V objects of a sandbox: shared memory, messages and semaphores, which belong to no process.
 
-The kernel tells of them in /proc/sysvipc, to each process those of its own name space. So a short-lived process of ours
+The kernel lists them in /proc/sysvipc, to each process those of its own name space. So a short-lived process of ours
 enters that of the sandbox, opens the files there, and hands the descriptors back.
 """
 
@@ -19,7 +19,7 @@ _SEMAPHORE_BYTES = 64
 """The kernel gives each one a cache line."""
 
 _COLUMNS = {"shm": (("rss", 1), ("swap", 1)), "msg": (("cbytes", 1),), "sem": (("nsems", _SEMAPHORE_BYTES),)}
-"""What of the lines of each file is memory, and how many bytes one of it is."""
+"""The columns of each file that count memory, and the bytes of one unit."""
 
 _ENTER = """
 import ctypes, fcntl, os, socket, sys

@@ -1,7 +1,7 @@
 """Files without a name that processes keep alive: by a descriptor, by mapping them or by running them.
 
-A mapped file has a size that only who has rights over the whole machine is told, and descriptors that are on their way
-through a Unix socket are in no process at all. Both are told as such, so that the host's own sums decide then.
+The size of a mapped file is shown only to those with rights over the whole machine, and descriptors on their way
+through a Unix socket are in no process at all. Both are reported as such, so that the host's own sums decide then.
 """
 
 import contextlib
@@ -19,10 +19,10 @@ _DELETED = re.compile(
     rb"^([0-9a-f]+)-([0-9a-f]+) \S+ \S+ ([0-9a-f]+):([0-9a-f]+) (\d+) +(/.*) \(deleted\)$", re.MULTILINE
 )
 _SYSTEM_V = b"/SYSV"
-"""Such a segment is found without who maps it."""
+"""The path prefix of System V segments, which `ipc_objects` counts whoever maps them."""
 
 _REQUESTS = b"/[aio]"
-"""What the kernel and a process exchange requests in; it is no file."""
+"""A ring in which the kernel and a process exchange requests; it is no file."""
 
 FileIdentity = tuple[int, int]
 """The numbers of a file system and of a file in it."""

@@ -1,4 +1,4 @@
-"""Which names and which addresses a sandbox may be led to. Pure."""
+"""The names and addresses that a sandbox may reach. Pure."""
 
 import re
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ _NAT64 = IPv6Network("64:ff9b::/96")
 _METADATA = frozenset(
     map(ip_address, ("169.254.169.254", "100.100.100.200", "168.63.129.16", "192.0.0.192", "fd00:ec2::254"))
 )
-"""Where clouds tell a machine its own credentials; the first is link-local, the others look like any address."""
+"""Addresses that give a machine in a cloud its credentials; the first is link-local, the others look like any."""
 
 
 @dataclass(frozen=True)

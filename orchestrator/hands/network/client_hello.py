@@ -11,7 +11,7 @@ from typing import NamedTuple
 HANDSHAKE_RECORD = 0x16
 """The first byte of whatever begins with a TLS handshake; no text protocol begins with it."""
 MAX_HELLO_BYTES = 64 * 1024
-"""What one side may send in all until its first handshake message is whole."""
+"""The most bytes that one side may send until its first handshake message is whole."""
 RECORDS_BEFORE_SECOND_HELLO = frozenset({0x14, 0x17})
 """Records that a client may send between its first and its second hello: a change of ciphers, early data."""
 RECORDS_BEFORE_SERVER_HELLO = frozenset({0x15})
@@ -24,7 +24,7 @@ _SERVER_NAME, _HOST_NAME = 0, 0
 _HIDING = frozenset({0xFE0D, 0xFFCE})
 """The extensions encrypted_client_hello and its predecessor encrypted_server_name: a second hello inside the first."""
 _RETRY_RANDOM = sha256(b"HelloRetryRequest").digest()
-"""By what a ServerHello is a HelloRetryRequest (RFC 8446, 4.1.3)."""
+"""The random value that makes a ServerHello a HelloRetryRequest (RFC 8446, 4.1.3)."""
 
 
 class HelloRefused(Exception):

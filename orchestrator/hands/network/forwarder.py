@@ -104,7 +104,7 @@ def _poll_readable(sources: dict[socket.socket, socket.socket]) -> Iterator[sock
 
 
 def _fork_forwarder(listener: socket.socket, proxy: str) -> None:
-    """Forward in a process that is no child of the command's, and holds nothing of its output."""
+    """Forward in a process that is no child of the command and keeps none of its output open."""
     child = os.fork()
     if child:
         os.waitpid(child, 0)

@@ -1,4 +1,4 @@
-"""Where package registries keep their files, if that is another host: each is asked once, for one package of its own.
+"""Finds the other hosts on which package registries keep their files: each is asked once, for one package of its own.
 
 The asking is ours, from outside a sandbox, and only of addresses in the user's own configuration.
 """
@@ -31,7 +31,7 @@ def find_index_file_hosts(url: str, certificate: str = "") -> Mapping[str, bool]
     Blocks.
 
     Raises:
-        Unasked: it did not tell.
+        RegistryUnreachable: it could not be asked, or sent an unknown answer.
     """
     page = url.rstrip("/") + "/pip/"
     text, page_url = _fetch_page(page, _SIMPLE, certificate)
@@ -48,7 +48,7 @@ def find_npm_file_hosts(url: str, certificate: str = "") -> Mapping[str, bool]:
     """Return each `host:port` that an npm registry names for the archive of npm itself, and if it is plain. Blocks.
 
     Raises:
-        Unasked: it did not tell.
+        RegistryUnreachable: it could not be asked, or sent an unknown answer.
     """
     text, page_url = _fetch_page(url.rstrip("/") + "/npm/latest", "application/json", certificate)
     try:

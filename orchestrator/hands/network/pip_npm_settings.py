@@ -1,4 +1,4 @@
-"""What the user's own pip and npm are configured for, as these tools tell it themselves.
+"""The settings of the user's own pip and npm, as these tools print them.
 
 They are asked from the top directory, where no file of a repository counts, and never one that lies in a repository.
 """

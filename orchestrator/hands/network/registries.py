@@ -1,4 +1,4 @@
-"""What commands at tier 2 reach: the package registries that the user's own pip and npm are configured for.
+"""Finds the registries that commands at tier 2 reach: those that the user's own pip and npm are configured for.
 
 Never the repository's files: they may name other registries, and the proxy refuses those.
 """

@@ -42,13 +42,13 @@ class TunnelHandshake:
     hello_timeout_s: float = HELLO_TIMEOUT_S
 
     async def relay_handshake(self, rest: bytes) -> bytes:
-        """Pass on both sides' greetings; return what the client has sent beyond that, which is still to be sent.
+        """Relay both sides' hellos; return the bytes that the client has sent beyond them, which are still to be sent.
 
-        A server that asks for another greeting gets none that names another host: some servers obey the second.
+        A second hello that the server asks for must name the same host: some servers obey the second one.
 
         Raises:
-            HelloRefused: the client greets somebody else, or not in time; it was not passed on.
-            anyio.EndOfStream: one side ended before its greeting did.
+            HelloRefused: the client's hello names another host or is late; it was not passed on.
+            anyio.EndOfStream: one side ended before its hello did.
         """
         rest = rest or await self._receive_first()
         if self.is_plain and rest[0] != HANDSHAKE_RECORD:
@@ -72,7 +72,10 @@ class TunnelHandshake:
         return found[message.end :]
 
     async def _relay_server_hello(self) -> bool:
-        """Pass on the server's first message. The client is not heard meanwhile: it could greet before it is asked."""
+        """Relay the server's first message; return True if it asks for another hello.
+
+        The client is not read meanwhile: it could send its second hello before it is asked for.
+        """
         found = b""
         while True:
             chunk = await self.server.receive(_CHUNK_BYTES)

@@ -1,4 +1,4 @@
-"""What runs commands on a host: one interface for bubblewrap, containers and whatever else can hold a command."""
+"""The interface of all backends that run commands on a host: bubblewrap, containers, or no sandbox at all."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""The backends that commands could run on here, in the order in which they are tried, and why each does not hold."""
+"""Tries the backends that commands could run on here, in order, and says why one does not hold."""
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import suppress

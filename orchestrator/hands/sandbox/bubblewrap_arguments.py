@@ -20,7 +20,7 @@ WHOLE_PROC = "/run/proc"
 """Only where the host's own /proc can be seen uncovered does the kernel let the inner one mount its own."""
 
 BUBBLEWRAP_ENVIRONMENT = {"PATH": "/usr/bin:/bin"}
-"""What bubblewrap itself is started with: as process 1 of the sandbox it keeps its environment readable there."""
+"""Bubblewrap's own environment: as process 1 of the sandbox it keeps that readable there."""
 
 
 @dataclass(frozen=True)

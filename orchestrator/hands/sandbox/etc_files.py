@@ -8,7 +8,7 @@ from pathlib import Path
 HOST_NAME = "sandbox"
 
 RESOLVER_FILES = ("resolv.conf", "hosts")
-"""What tells a command with the whole network how the host finds addresses; elsewhere they tell of nothing outside."""
+"""The files by which the host finds addresses: commands with the whole network get them, others get our own."""
 
 _COPIED = (
     *("ld.so.cache", "ld.so.conf", "ld.so.conf.d", "localtime", "timezone", "os-release"),
@@ -38,7 +38,7 @@ class SandboxUser:
 
 
 def create_etc(target: Path, user: SandboxUser, source: Path = Path("/etc")) -> str:
-    """Fill the new directory `target`; returns the user's name, made up where the host knows none.
+    """Fill the new directory `target`; return the user's name, or `agent` where the host has none.
 
     Only files that everybody on the host may read are copied.
     """

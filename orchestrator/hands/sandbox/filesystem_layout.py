@@ -1,4 +1,4 @@
-"""What stands where inside a sandbox, and what a command sees when it starts: the same behind every backend."""
+"""The file system and the variables that a command finds inside a sandbox: the same behind every backend."""
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
@@ -30,7 +30,7 @@ _SPARE_HOME = "/home/agent"
 class SandboxLayout:
     """The file system and the variables of every command of this process.
 
-    `etc` names what of the host's is mounted, `fixtures` are our own files.
+    `etc` names the directories of the host's /etc that are mounted; the directory `fixtures` holds our own files.
     """
 
     policy: SandboxPolicy

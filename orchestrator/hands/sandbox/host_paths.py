@@ -1,4 +1,4 @@
-"""Which directories of the host may be bound into a sandbox, and which never."""
+"""The directories of the host that may be bound into a sandbox, and those that never are."""
 
 from dataclasses import dataclass
 from os.path import normpath

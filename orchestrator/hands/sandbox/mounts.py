@@ -1,4 +1,4 @@
-"""What stands where inside a sandbox, in the order in which it has to be mounted."""
+"""The mounts of a sandbox, and the order in which they have to be made."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -133,7 +133,7 @@ class _UnsandboxedCommand:
         await anyio.wait_readable(self.supervisor_pidfd)
 
     async def kill_command(self) -> None:
-        """Hang up, which has everything killed; whoever does not answer to that is killed alone."""
+        """Hang up, so that the supervisor kills everything; kill the supervisor itself if it does not end."""
         if self.control >= 0:
             os.close(self.control)
             self.control = -1

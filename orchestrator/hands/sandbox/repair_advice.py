@@ -1,4 +1,4 @@
-"""What to install or change when no sandbox starts on this host."""
+"""Advice on what to install or change when no sandbox starts on this host."""
 
 import platform
 from pathlib import Path

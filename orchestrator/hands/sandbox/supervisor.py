@@ -28,7 +28,7 @@ _PAUSE_S = 0.002
 def supervise_command(
     words: list[str], env: dict[str, str], cwd: str, user: int | None, control: int
 ) -> dict[str, Any]:
-    """Run a command to its end, or until `control` closes, as `user` if that is not None; what became of it."""
+    """Run a command as `user`, if given, to its end or until `control` closes; return its outcome."""
     ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     wake, sink = socket.socketpair()
     sink.setblocking(False)

@@ -42,8 +42,8 @@ FORBIDDEN_CALLS = (
 """Refused as not permitted, whatever the arguments."""
 
 HIDDEN_CALLS = ("io_uring_setup", "io_uring_enter", "io_uring_register", "clone3", "openat2")
-"""Refused as if this kernel did not know them: who uses them has another way. What two of them ask
-for cannot be seen."""
+"""Refused as if this kernel did not know them: programs that use them have another way. The
+arguments of two of them cannot be seen."""
 
 
 @dataclass(frozen=True)

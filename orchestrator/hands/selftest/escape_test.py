@@ -1,4 +1,4 @@
-"""Does the sandbox hold? A real attempt to break out of it, made once before any command of a model runs."""
+"""The self-test of a sandbox: a real attempt to break out of it, made once before any command of a model runs."""
 
 import json
 import shlex

@@ -49,7 +49,7 @@ def _find_site_packages(environment: Path) -> Iterator[Path]:
 
 
 def _find_installed_files(site: Path, root: Path) -> Iterator[Path]:
-    """Yield the compiled files of packages whose installer wrote down that they came from inside `root`."""
+    """Yield the compiled files of packages that were installed from inside `root`, by the installer's record."""
     for origin in site.glob("*.dist-info/direct_url.json"):
         if _is_within(origin, root):
             for name in _read_record(origin.with_name("RECORD")):

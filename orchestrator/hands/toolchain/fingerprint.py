@@ -14,7 +14,7 @@ _SYSTEM = (
 
 
 def compute_fingerprint(directories: Iterable[Path]) -> str:
-    """Hash what tells one state of these directories, of the system's packages and of the kernel from another."""
+    """Return a hash of the state of these directories, of the system's packages and of the kernel."""
     digest = hashlib.sha256(f"{platform.machine()} {platform.release()}\n".encode())
     for path in [*map(Path, _SYSTEM), *(marker for d in sorted(directories) for marker in _iterate_markers(d))]:
         digest.update(f"{path}\0{_describe_state(path)}\n".encode(errors="surrogateescape"))

@@ -1,4 +1,4 @@
-"""Which interpreter installations a Python environment leans on."""
+"""Finds the interpreter installations that a Python environment needs."""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-"""Which host directories a sandbox gets read-only, and what its PATH is."""
+"""Resolves the host directories that a sandbox gets read-only, and its PATH."""
 
 import os
 import sys
@@ -21,7 +21,8 @@ _INTERPRETER_PARTS = ("bin", "lib", "lib64", "include", "libexec")
 class ToolChain:
     """Directories to bind read-only at their own path, places below them to hide, and PATH in order.
 
-    `unbound` are installations that environments in the checkout name, and the user has not: each by the environment.
+    `unbound` are installations that environments in the checkout name but the user does not have, each with its
+    environment.
     """
 
     read_only: tuple[Path, ...]
@@ -105,9 +106,9 @@ class _ToolChainBuilder:
         self._add_to_path(_list_program_folders(directory))
 
     def add_shared_paths(self, shared: Mapping[str, Path]) -> None:
-        """Serve what the repository borrows: interpreters that its environments need, programs at the usual places.
+        """Add the repository's borrowed paths: interpreters of its environments, programs at the usual places.
 
-        Whoever wrote the environments, they name interpreters that the user has, and nothing else of the host.
+        Whoever wrote the environments, only interpreters that the user has are bound, and nothing else of the host.
         """
         for name, base in sorted(shared.items()):
             self._bind_base_installations(self.host_paths.repository / name, base / name)

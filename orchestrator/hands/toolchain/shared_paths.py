@@ -1,4 +1,4 @@
-"""Which git-ignored things of the user's checkout a workspace borrows: environments and packages.
+"""Finds the git-ignored paths of the user's checkout that a workspace borrows: environments and packages.
 
 A fresh checkout lacks them. They are only ever shown read-only, at the same path.
 """
