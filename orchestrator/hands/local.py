@@ -30,7 +30,7 @@ from worktrees.errors import GitError, LockTimeout
 from worktrees.repositories.repository import GitRepository
 
 _DESIGN = "3"
-"""Raised when the sandbox itself changes in a way that may change what a command does."""
+"""The sandbox's version, to be increased when it changes in a way that may change what a command does."""
 
 
 class LocalHands:

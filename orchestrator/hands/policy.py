@@ -28,8 +28,8 @@ class BackendChoice(StrEnum):
 class CommandLimits(FrozenModel):
     """Ceilings for one command, whatever it asks for itself.
 
-    `wall_s` and `output_bytes` cap what a `ShellCommand` may ask for. `address_space_bytes`, `file_bytes` and
-    `open_files` count per process; `processes` counts the whole sandbox, on kernels that count per user namespace (5.14 and
+    `wall_s` and `output_bytes` cap those of a `ShellCommand`. `address_space_bytes`, `file_bytes` and `open_files`
+    count per process; `processes` counts the whole sandbox, on kernels that count per user namespace (5.14 and
     later). `memory_bytes` and `cpu_s` count the command with everything it starts, `disk_bytes` what its workspace
     holds, `files` the files and directories in it, and as many in memory. `tmpfs_bytes` is the size of the home
     directory, of /tmp and of /dev/shm, each.
@@ -95,8 +95,8 @@ class GrantedFolder(FrozenModel):
 class SandboxGrant(FrozenModel):
     """The user's grant as written: directories may be relative to the repository's root or start with `~`.
 
-    `share` holds glob patterns of git-ignored paths; `uid` is the user that commands run as when started by root. `tier`
-    is the default of commands, `ceiling` the highest that one may ask for. `without_sandbox` lets them run with
+    `share` holds glob patterns of git-ignored paths; `uid` is the user that commands run as when started by root.
+    `tier` is the default of commands, `ceiling` the highest that one may ask for. `without_sandbox` lets them run with
     no walls around them, for this run only. `lent` are things that the harness has made, by their paths in the
     checkout, each with the directory below which it lies; they go before what it has. `programs` are absolute paths of
     files that commands find at the same place, without the directories that they lie in.

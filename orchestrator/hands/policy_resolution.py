@@ -49,13 +49,22 @@ async def resolve_policy(
         UsageProblem: a granted directory is missing or may not be bound.
         GitError: the ignored files could not be listed.
     """
-    own_patterns = [p for one in grant.read_only if (p := _make_pattern(host_paths.repository, one.path)) is not None]
+    own_patterns = []
+    for folder in grant.read_only:
+        pattern = _make_pattern(host_paths.repository, folder.path)
+        if pattern is not None:
+            own_patterns.append(pattern)
     shared = merge_borrowed_paths(
         await find_shared_paths(repository, (*grant.share, *own_patterns)), grant.lent, host_paths.repository
     )
     tools = await to_thread.run_sync(resolution.resolve_tool_chain, grant.read_only, host_paths, shared, environ)
     own_outputs = await to_thread.run_sync(find_installed_outputs, host_paths.repository, shared, grant.share)
     active = {"VIRTUAL_ENV": tools.virtual_env} if tools.virtual_env else {}
+    visible: dict[str, str] = {}
+    notices: tuple[str, ...] = ()
+    if not grant.without_sandbox:
+        visible = {name: str(base) for name, base in shared.items()}
+        notices = tuple(_describe_unbound(tools))
     policy = SandboxPolicy(
         tier=grant.tier,
         read_only=tuple(map(str, tools.read_only)),
@@ -63,12 +72,12 @@ async def resolve_policy(
         masked=(*map(str, tools.masked), *(str(host_paths.repository / name) for name in own_outputs)),
         path=tools.path,
         env={**active, **grant.env},
-        shared={} if grant.without_sandbox else {name: str(base) for name, base in shared.items()},
+        shared=visible,
         limits=grant.limits,
         uid=grant.uid if os.geteuid() == 0 else None,
         is_confined=not grant.without_sandbox,
     )
-    return ResolvedPolicy(policy, () if grant.without_sandbox else tuple(_describe_unbound(tools)))
+    return ResolvedPolicy(policy, notices)
 
 
 def _describe_unbound(tools: resolution.ToolChain) -> Iterator[str]:
@@ -137,7 +146,8 @@ def format_refusal(failed: Sequence[BackendTrial]) -> str:
     """Return why commands are refused, the remedy for each backend, and what works without commands."""
     first, *others = failed
     words = [f"{_end_sentence(first.trouble)} Commands are refused on this host. {render_repair_advice(first.trouble)}"]
-    words += [get_container_remedy(first.trouble)] if get_container_remedy(first.trouble) else []
+    if remedy := get_container_remedy(first.trouble):
+        words.append(remedy)
     words += [
         f"{one.name} instead: {_end_sentence(one.trouble)} {get_container_remedy(one.trouble)}".rstrip()
         for one in others

@@ -50,9 +50,7 @@ async def read_manifests(entries: Sequence[str], read: ReadCommitFile) -> Manife
     """
     manifests = Manifests()
     for entry in entries:
-        matched = _ENTRY.fullmatch(entry.strip())
-        path = _normalize_path(matched["path"] if matched else entry, entry)
-        extras = [extra.strip() for extra in (matched["extras"] or "").split(",") if extra.strip()] if matched else []
+        path, extras = _parse_entry(entry)
         if path.name == "package-lock.json" and not extras:
             await _add_lock_file(path, manifests, read, entry)
         elif path.name == "pyproject.toml":
@@ -66,6 +64,15 @@ async def read_manifests(entries: Sequence[str], read: ReadCommitFile) -> Manife
             raise UsageProblem(f"deps under [env] names {entry!r}: {_FORMS}", ("env", "deps", entry))
     _refuse_builds("\n".join(manifests.lines), "pyproject.toml")
     return manifests
+
+
+def _parse_entry(entry: str) -> tuple[PurePosixPath, list[str]]:
+    """Return the path that an entry names, and the extras in its brackets."""
+    matched = _ENTRY.fullmatch(entry.strip())
+    if matched is None:
+        return _normalize_path(entry, entry), []
+    extras = map(str.strip, (matched["extras"] or "").split(","))
+    return _normalize_path(matched["path"], entry), list(filter(None, extras))
 
 
 async def _add_lock_file(path: PurePosixPath, manifests: Manifests, read: ReadCommitFile, entry: str) -> None:
@@ -133,10 +140,10 @@ def _parse_dependencies(text: str, extras: Sequence[str], entry: str) -> list[st
     if "dependencies" in project.get("dynamic", ()):
         message = f"deps under [env] names {entry!r}, whose dependencies are dynamic: name their file instead"
         raise UsageProblem(message, ("env", "deps", entry))
-    return [
-        *project.get("dependencies", ()),
-        *(line for extra in extras for line in _iterate_group(document, extra, entry)),
-    ]
+    lines = list(project.get("dependencies", ()))
+    for extra in extras:
+        lines.extend(_iterate_group(document, extra, entry))
+    return lines
 
 
 def _iterate_group(document: dict[str, Any], extra: str, entry: str) -> Iterator[str]:

@@ -32,8 +32,9 @@ class DepsStore:
     @property
     def keys(self) -> tuple[str, ...]:
         """The keys of all entries, finished or not."""
-        names = (entry.name.partition(".")[0] for entry in self.root.iterdir()) if self.root.is_dir() else ()
-        return tuple(sorted(set(names)))
+        if not self.root.is_dir():
+            return ()
+        return tuple(sorted({entry.name.partition(".")[0] for entry in self.root.iterdir()}))
 
     def has_entry(self, key: str) -> bool:
         """Return True if the finished entry exists."""

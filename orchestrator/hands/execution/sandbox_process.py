@@ -39,7 +39,7 @@ class PassedDescriptors:
 
 
 BuildCommandLine = Callable[[PassedDescriptors], list[str]]
-"""Makes the command line."""
+"""Builds the command line from the descriptors that the program gets."""
 
 
 @dataclass

@@ -16,7 +16,7 @@ _KEEP_LOGS_S = 14 * 24 * 3600.0
 def find_old_logs(state: Path, older_than_s: float) -> tuple[Path, ...]:
     """Return the log folders of ended sessions below `state` not written for `older_than_s` seconds. Blocks.
 
-    What matters of them is in journals.
+    Journals hold what matters of them.
     """
     logs, sessions = state / "logs", state / "sessions"
     if not logs.is_dir():

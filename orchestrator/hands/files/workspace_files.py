@@ -173,7 +173,7 @@ def _open_or_create(folder_fd: int, name: str, owner: int | None) -> int:
 
 @contextmanager
 def _refuse_errors(path: str) -> Iterator[None]:
-    """Turn the kernel's refusals into words for a model."""
+    """Turn the kernel's errors into refusals that a model can read."""
     try:
         yield
     except OSError as error:

@@ -48,7 +48,7 @@ class ControlGroup:
         return self._read_number("memory.oom_control", events) + self._read_number("memory.events", events) > 0
 
     def remove_group(self) -> None:
-        """Give it back; what cannot be removed now, the next process of ours will."""
+        """Remove the group; what cannot be removed now, our next process removes."""
         deadline = time.monotonic() + _LEAVING_S
         for folder in self.folders:
             while not _try_remove(folder) and time.monotonic() < deadline:
@@ -106,9 +106,11 @@ class ControlGroupParent:
 
     def remove_stale_groups(self) -> None:
         """Remove the groups of our processes that were killed."""
-        for folder in (found for place in self.parent_folders for found in place.glob(f"{_NAME}-*-*")):
-            if not Path(f"/proc/{folder.name.split('-')[1]}").exists():
-                _try_remove(folder)
+        for parent in self.parent_folders:
+            for folder in parent.glob(f"{_NAME}-*-*"):
+                pid = folder.name.split("-")[1]
+                if not Path("/proc", pid).exists():
+                    _try_remove(folder)
 
 
 def needs_control_group(limits: CommandLimits) -> bool:

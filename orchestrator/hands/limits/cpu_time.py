@@ -30,7 +30,7 @@ ProcessKey = tuple[int, float]
 class ProcessCpuTime:
     """CPU seconds of one process: its own, and those of its children that were waited for.
 
-    `run_share` is the part of its time in which it ran, of that in which it could have; 0 if it sleeps or has ended.
+    `run_share` is the time it ran divided by the time it was ready to run; 0 if it sleeps or has ended.
     """
 
     own_s: float
@@ -53,7 +53,7 @@ class CpuTimeEstimate:
     inherited_s: float = 0.0
 
     def add_sample(self, now: float, spent: Mapping[ProcessKey, ProcessCpuTime]) -> float:
-        """Take what living processes have spent at `now`, in seconds since the machine started; return the total."""
+        """Add a sample of live processes at `now`, in seconds since the machine started; return the total."""
         inherited = sum(spent[key].children_s - old.children_s for key, old in self.last_sample.items() if key in spent)
         vanished = sum(old.own_s + old.children_s for key, old in self.last_sample.items() if key not in spent)
         self.missing_s = max(0.0, self.missing_s + vanished - inherited)
@@ -73,7 +73,7 @@ def get_uptime_s() -> float:
 def open_cpu_counters(first: int) -> tuple[int, ...]:
     """Return descriptors that count the CPU time of a process, its children and whatever they will start.
 
-    None where the kernel, its settings or another wall refuse us that.
+    Empty where the kernel, its settings or another wall forbid it.
     """
     opened: list[int] = []
     try:

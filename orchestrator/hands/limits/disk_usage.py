@@ -5,6 +5,7 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path, PurePosixPath
 
 from orchestrator.hands.files.safe_open import open_beneath
@@ -82,12 +83,14 @@ def measure_folders(folders: tuple[Path, ...], check: Callable[[], None]) -> Dis
     """Count everything below, a file of several names once, without following links."""
     size, files, is_all = 0, 0, True
     inodes: set[int] = set()
-    for found in (stat for folder in folders for stat in _iterate_stats(folder, check)):
-        if found is None:
+    for status in chain.from_iterable(_iterate_stats(folder, check) for folder in folders):
+        if status is None:
             is_all = False
-        elif found.st_nlink == 1 or found.st_ino not in inodes:
-            inodes.update([found.st_ino] if found.st_nlink > 1 else ())
-            size, files = size + found.st_blocks * _BLOCK_BYTES, files + 1
+        elif status.st_nlink == 1 or status.st_ino not in inodes:
+            if status.st_nlink > 1:
+                inodes.add(status.st_ino)
+            size += status.st_blocks * _BLOCK_BYTES
+            files += 1
     return DiskUsage(size, files, is_all)
 
 

@@ -45,7 +45,7 @@ class IpcObjects:
         return sum(_sum_sizes(_read_file(file), name) for name, file in zip(_COLUMNS, self.files, strict=False))
 
     def close(self) -> None:
-        """Let go of the files."""
+        """Close the files."""
         for file in self.files:
             os.close(file)
 

@@ -1,4 +1,4 @@
-"""A sandbox seen from outside, through /proc: what its processes use up, and what tried to leave it."""
+"""Reads the usage of a sandbox from outside, through /proc: its processes' CPU time and memory, and stray packets."""
 
 import contextlib
 import os
@@ -96,7 +96,7 @@ class UsageReader:
         return max(self._estimate.add_sample(get_uptime_s(), spent), read_cpu_counters(self._clocks))
 
     def estimate_max_memory_bytes(self, resident_bytes: int) -> int:
-        """Return more than all of it can have in memory, which is told fast: all that the whole host shares counts."""
+        """Return a quick upper bound of its memory, which counts all that the whole host shares."""
         hosts = Path("/proc/meminfo").read_bytes()
         swapped = 0
         if _HOSTS_SWAP.search(hosts):
@@ -168,7 +168,7 @@ class UsageReader:
         return sum(_parse_stray_packets(text) for text in texts)
 
     def close(self) -> None:
-        """Let go of it."""
+        """Close all descriptors."""
         self._objects.close()
         for descriptor in (self._first, *self._counters, *self._clocks):
             os.close(descriptor)

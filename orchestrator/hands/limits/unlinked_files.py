@@ -68,7 +68,7 @@ def find_unlinked_files(proc: int, names: Sequence[str]) -> UnlinkedFiles:
 
 
 def _add_descriptors(found: UnlinkedFiles, proc: int, name: str) -> None:
-    """Ask each thread, as it may have descriptors of its own."""
+    """Add the files behind the descriptors of each thread, which may have some of its own."""
     for thread in list_proc_folder(proc, f"{name}/task"):
         for number in list_proc_folder(proc, f"{name}/task/{thread}/fd"):
             mode = _add_file(found, proc, f"{name}/task/{thread}/fd/{number}")

@@ -1,4 +1,4 @@
-"""Looks after a command with everything it started, a few times a second, and tells when it uses more than it may.
+"""Watches a command with everything it started, a few times a second, for use beyond its limits.
 
 What the kernel can hold by itself it holds: processes and open files by resource limits, memory and CPU time by
 control groups where there are some. The first look comes after a moment, so that a short command pays nothing.

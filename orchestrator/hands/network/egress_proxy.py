@@ -59,7 +59,7 @@ class _TunnelDirection:
     first: bytes = b""
 
     async def relay_bytes(self) -> None:
-        """Move all that comes, to the end of the source."""
+        """Relay bytes until the source ends."""
         chunk = self.first or await self.source.receive(_CHUNK_BYTES)
         while True:
             await self.send_bytes(chunk)
@@ -204,7 +204,7 @@ class EgressProxy:
     def _record_decision(
         self, host: str, port: int, reason: str = "", *, is_allowed: bool = False, traffic: _Traffic | None = None
     ) -> None:
-        """Keep a decision; a command that asks without end is told of in sum."""
+        """Record a decision; beyond a limit they are summed up."""
         key = (to_one_line(host, _HOST_CHARS), port, is_allowed, to_one_line(reason))
         if key not in self._decisions and len(self._decisions) >= _MOST_DECISIONS:
             key = ("others", 0, is_allowed, "there were too many to list")
@@ -233,7 +233,7 @@ async def resolve_addresses(host: str, port: int) -> Sequence[str]:
 
 @asynccontextmanager
 async def serve_proxy(folder: Path, proxy: EgressProxy) -> AsyncIterator[None]:
-    """Let `proxy` answer on the socket `PROXY_SOCKET` in the existing directory `folder` while the block lasts.
+    """Serve `proxy` on the socket `PROXY_SOCKET` in the existing directory `folder` while the block lasts.
 
     Every tunnel is closed and every decision made when the block has ended.
 
@@ -260,7 +260,7 @@ async def serve_proxy(folder: Path, proxy: EgressProxy) -> AsyncIterator[None]:
 
 
 async def _accept_clients(listener: SocketListener, proxy: EgressProxy, tasks: TaskGroup) -> None:
-    """Take no more connections than are served: those that wait in the kernel cost us no descriptor."""
+    """Accept no more connections than can be served: those waiting in the kernel cost us no descriptor."""
     free_tunnels = anyio.Semaphore(_MOST_TUNNELS)
 
     async def serve_and_release(client: SocketStream) -> None:

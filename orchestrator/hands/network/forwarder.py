@@ -26,7 +26,7 @@ _HOP_BY_HOP = re.compile(rb"(proxy-[a-z-]+|connection|keep-alive)\s*:", re.IGNOR
 
 
 def forward_connections(listener: socket.socket, proxy: str) -> None:
-    """Lead every connection to the proxy, until the sandbox ends."""
+    """Forward every connection to the proxy, until the sandbox ends."""
     threading.stack_size(_STACK_BYTES)
     while True:
         client, _ = listener.accept()

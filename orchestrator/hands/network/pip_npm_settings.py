@@ -105,10 +105,14 @@ def _find_on_path(name: str, environ: Mapping[str, str], untrusted: Iterable[Pat
     untrusted_folders = [place.resolve() for place in untrusted]
     for text in environ.get("PATH", "").split(os.pathsep):
         program = Path(text) / name
-        is_ours = any(place.is_relative_to(s) for s in untrusted_folders for place in (program, program.resolve()))
-        if program.is_absolute() and not is_ours and os.access(program, os.X_OK) and program.is_file():
+        is_untrusted = _is_below(program, untrusted_folders) or _is_below(program.resolve(), untrusted_folders)
+        if program.is_absolute() and not is_untrusted and os.access(program, os.X_OK) and program.is_file():
             return str(program)
     return None
+
+
+def _is_below(path: Path, folders: Iterable[Path]) -> bool:
+    return any(path.is_relative_to(folder) for folder in folders)
 
 
 def _read_output(words: Sequence[str], environ: Mapping[str, str]) -> str:

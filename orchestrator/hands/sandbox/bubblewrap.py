@@ -75,11 +75,7 @@ class BubblewrapBackend(LayoutBackend):
         if not needs_control_group(self.policy.limits):
             return ""
         if self.group_parent:
-            version = self.group_parent.version
-        else:
-            version = 0
-        if version:
-            return f", limits held by cgroups v{version}"
+            return f", limits held by cgroups v{self.group_parent.version}"
         return ", limits watched by sampling"
 
     def build_environment(self, command: ShellCommand, registries: Registries | None = None) -> dict[str, str]:

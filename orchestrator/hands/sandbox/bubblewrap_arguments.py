@@ -91,10 +91,9 @@ def _build_staging(bound: Iterable[Mount], places: Mapping[str, str]) -> list[st
     """
     host = ["--ro-bind", "/", "/", "--dev-bind", "/dev", "/dev", "--proc", "/proc"]
     stage = ["--tmpfs", "/run", "--dir", STAGING_FOLDER, "--bind", "/proc", WHOLE_PROC]
-    binds = []
+    binds: list[str] = []
     for m in bound:
-        for word in (_BIND[m.kind], m.source, places[m.dest]):
-            binds.append(word)
+        binds.extend((_BIND[m.kind], m.source, places[m.dest]))
     return [*host, *stage, *binds, "--chdir", "/", "--unshare-pid", "--die-with-parent"]
 
 
@@ -106,15 +105,13 @@ def _build_sandbox(
         walls.append("--share-net")
     if programs.has_option("--disable-userns"):
         walls.append("--disable-userns")
-    variables = []
+    variables: list[str] = []
     for name, value in sorted(launch.env.items()):
-        for word in ("--setenv", name, value):
-            variables.append(word)
+        variables.extend(("--setenv", name, value))
     system = [*_build_devices(launch, programs), "--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys"]
     places = []
     for mount in mounts:
-        for word in _build_mount_words(mount, programs):
-            places.append(word)
+        places.extend(_build_mount_words(mount, programs))
     end = ["--remount-ro", "/", "--chdir", launch.cwd, *reports, "--", *launch.command]
     return [*walls, "--hostname", HOST_NAME, "--clearenv", *variables, *system, *places, *end]
 

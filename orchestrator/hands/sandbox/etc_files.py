@@ -68,8 +68,12 @@ def create_etc(target: Path, user: SandboxUser, source: Path = Path("/etc")) -> 
 
 def list_etc_mounts(source: Path = Path("/etc")) -> tuple[str, ...]:
     """Return the public directories of the host that are to be mounted into a copy, relative to `source`."""
-    found = (place for pattern in _BOUND for place in sorted(source.glob(pattern)))
-    return tuple(str(p.relative_to(source)) for p in found if p.is_dir() and p.stat().st_mode & stat.S_IROTH)
+    names = []
+    for pattern in _BOUND:
+        for path in sorted(source.glob(pattern)):
+            if path.is_dir() and path.stat().st_mode & stat.S_IROTH:
+                names.append(str(path.relative_to(source)))
+    return tuple(names)
 
 
 def _set_entry(lines: list[str], number: int, rest: str) -> tuple[str, str]:

@@ -155,13 +155,9 @@ def build_layout(policy: SandboxPolicy, host_paths: HostPaths, fixtures: Path) -
         raise PermissionError("commands never run as root; grant a user to drop to")
     fixtures.mkdir(mode=0o700)
     if policy.uid is None:
-        uid = os.geteuid()
+        uid, gid = os.geteuid(), os.getegid()
     else:
-        uid = policy.uid
-    if policy.uid is None:
-        gid = os.getegid()
-    else:
-        gid = policy.uid
+        uid = gid = policy.uid
     if Path("/bin/bash").exists():
         shell = "/bin/bash"
     else:
@@ -181,9 +177,9 @@ def _choose_home(host_paths: HostPaths) -> str:
     Tool chains below the home directory stay where they are.
     """
     home = host_paths.home
-    taken = host_paths.repository.is_relative_to(home) and host_paths.repository == home
+    is_taken = host_paths.repository == home
     is_odd = not home.is_absolute() or is_system_folder(home) or len(home.parts) < 2 or home.parts[1] in _ODD
-    if taken or is_odd or home.is_relative_to(host_paths.repository):
+    if is_taken or is_odd or home.is_relative_to(host_paths.repository):
         return _SPARE_HOME
     return str(home)
 

@@ -20,19 +20,16 @@ ArgumentPattern = tuple[int, int]
 
 def tighten_profile(profile: dict[str, Any], rules: Sequence[SyscallRule] = SYSCALL_RULES) -> dict[str, Any]:
     """Return a profile in the format of OCI engines, with our rules in place of theirs and for this machine alone."""
-    ours = frozenset(rule.call for rule in rules)
-    theirs = []
-    for rule in profile["syscalls"]:
-        theirs.append(_drop_names(rule, ours))
-    kept = [rule for rule in theirs if rule["names"]]
-    machines = []
-    for machine in profile.get("archMap") or ():
-        machines.append({**machine, "subArchitectures": []})
-    return {
-        **profile,
-        "archMap": machines,
-        "syscalls": [*kept, *(entry for rule in rules for entry in _iterate_entries(rule))],
-    }
+    our_calls = frozenset(rule.call for rule in rules)
+    entries = []
+    for theirs in profile["syscalls"]:
+        reduced = _drop_names(theirs, our_calls)
+        if reduced["names"]:
+            entries.append(reduced)
+    for rule in rules:
+        entries.extend(_iterate_entries(rule))
+    machines = [{**machine, "subArchitectures": []} for machine in profile.get("archMap") or ()]
+    return {**profile, "archMap": machines, "syscalls": entries}
 
 
 def _drop_names(entry: dict[str, Any], names: frozenset[str]) -> dict[str, Any]:

@@ -28,15 +28,14 @@ class EscapeTargets(TypedDict):
 def attempt_escapes(orders: EscapeTargets) -> dict[str, list[str]]:
     """Try every attack; return the loot by kind of attack."""
     _attempt_each(orders["write"], _write_file)
-    numbers = []
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            numbers.append(entry.name)
-    environ = _attempt_each((f"/proc/{number}/environ" for number in numbers), _read_file)
+    pids = [entry.name for entry in Path("/proc").iterdir() if entry.name.isdigit()]
+    variables: list[str] = []
+    for text in _attempt_each((f"/proc/{pid}/environ" for pid in pids), _read_file):
+        variables.extend(text.split("\0"))
     return {
         "read": _attempt_each(orders["read"], _read_file),
-        "environ": [entry for text in environ for entry in text.split("\0")],
-        "cmdline": _attempt_each((f"/proc/{number}/cmdline" for number in numbers), _read_file),
+        "environ": variables,
+        "cmdline": _attempt_each((f"/proc/{pid}/cmdline" for pid in pids), _read_file),
         "kernel": _attempt_each(_KERNEL, _open_for_writing),
         "connected": [
             *_attempt_each([str(orders["port"])], _connect_tcp),

@@ -17,9 +17,14 @@ _SITE_PACKAGES = ("lib/python*/site-packages", "lib64/python*/site-packages", "L
 
 def find_compiled_outputs(root: Path, ignored: Iterable[str], shared: Iterable[str]) -> tuple[str, ...]:
     """Return those of the ignored files that were compiled and that no workspace borrows, sorted. Blocks."""
-    places = [PurePosixPath(name) for name in shared]
-    found = (name for name in ignored if name.endswith(_COMPILED) and (root / name).is_file())
-    return tuple(sorted(name for name in found if not any(PurePosixPath(name).is_relative_to(one) for one in places)))
+    borrowed = frozenset(map(PurePosixPath, shared))
+    found = []
+    for name in ignored:
+        path = PurePosixPath(name)
+        is_borrowed = path in borrowed or not borrowed.isdisjoint(path.parents)
+        if name.endswith(_COMPILED) and (root / name).is_file() and not is_borrowed:
+            found.append(name)
+    return tuple(sorted(found))
 
 
 def find_installed_outputs(root: Path, shared: Mapping[str, Path], patterns: Sequence[str]) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 import hashlib
 import platform
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 
 _TELLING = ("bin", "lib", "pyvenv.cfg", ".package-lock.json", ".yarn-state.yml", "conda-meta/history")
@@ -16,7 +17,8 @@ _SYSTEM = (
 def compute_fingerprint(directories: Iterable[Path]) -> str:
     """Return a hash of the state of these directories, of the system's packages and of the kernel."""
     digest = hashlib.sha256(f"{platform.machine()} {platform.release()}\n".encode())
-    for path in [*map(Path, _SYSTEM), *(marker for d in sorted(directories) for marker in _iterate_markers(d))]:
+    markers = chain.from_iterable(map(_iterate_markers, sorted(directories)))
+    for path in (*map(Path, _SYSTEM), *markers):
         digest.update(f"{path}\0{_describe_state(path)}\n".encode(errors="surrogateescape"))
     return digest.hexdigest()
 

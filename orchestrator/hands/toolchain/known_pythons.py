@@ -54,7 +54,8 @@ def find_known_pythons(host_paths: HostPaths, environ: Mapping[str, str]) -> Kno
     for name in ("CONDA_PREFIX", "MAMBA_ROOT_PREFIX"):
         if environ.get(name):
             conda.append(Path(environ[name]))
-    conda += [Path(environ["CONDA_EXE"]).parent.parent] if environ.get("CONDA_EXE") else []
+    if environ.get("CONDA_EXE"):
+        conda.append(Path(environ["CONDA_EXE"]).parent.parent)
     conda += [host_paths.home / name for name in _CONDA]
     roots = [host_paths.home / name for name in _BELOW_HOME]
     roots += [Path(environ[name], below) for name, below in _NAMED.items() if environ.get(name)]
@@ -91,10 +92,13 @@ class _OutsideCheck:
     """Recognizes places outside the checkout and our state, as written and with links resolved."""
 
     def __init__(self, host_paths: HostPaths) -> None:
-        self._ours = [folder for own in (host_paths.repository, host_paths.state) for folder in (own, own.resolve())]
+        repository, state = host_paths.repository, host_paths.state
+        self._own_folders = frozenset((repository, repository.resolve(), state, state.resolve()))
 
     def __call__(self, place: Path) -> bool:
         if not place.is_absolute():
             return False
-        spellings = (Path(os.path.normpath(place)), Path(os.path.realpath(place)))
-        return not any(spelling.is_relative_to(folder) for spelling in spellings for folder in self._ours)
+        return not self._is_own(Path(os.path.normpath(place))) and not self._is_own(Path(os.path.realpath(place)))
+
+    def _is_own(self, path: Path) -> bool:
+        return any(path.is_relative_to(folder) for folder in self._own_folders)

@@ -180,9 +180,11 @@ class _ToolChainBuilder:
 
     def build_tool_chain(self) -> ToolChain:
         """Return the tool chain, without directories that lie in others."""
-        outer = tuple(d for d in sorted(self.read_only) if not any(p in self.read_only for p in d.parents))
-        masked = dict.fromkeys(m for d in outer for m in self.host_paths.find_credentials_below(d))
-        path = tuple(p for p in self.path if p not in _LAST) + _LAST
+        outer = tuple(folder for folder in sorted(self.read_only) if self.read_only.keys().isdisjoint(folder.parents))
+        masked: dict[Path, None] = {}
+        for folder in outer:
+            masked.update(dict.fromkeys(self.host_paths.find_credentials_below(folder)))
+        path = tuple(name for name in self.path if name not in _LAST) + _LAST
         return ToolChain(outer, tuple(masked), path, self.virtual_env, dict(sorted(self.unbound.items())))
 
 

@@ -58,10 +58,15 @@ def select_shared_paths(root: Path, ignored: Iterable[str], patterns: Sequence[s
     for pattern in patterns:
         if not _WILDCARDS.intersection(pattern):
             literal.append(pattern)
-    wanted = (name for name in known if is_shared_name(name, literal if _may_be_secret(root, name) else patterns))
-    wanted = (name for name in wanted if not _is_secret(root / name))
-    chosen = {name for name in wanted if _stays_in_checkout(root, name, known)}
-    return tuple(sorted(name for name in chosen if not any(str(p) in chosen for p in PurePosixPath(name).parents)))
+    chosen = set()
+    for name in known:
+        if _may_be_secret(root, name):
+            is_wanted = is_shared_name(name, literal)
+        else:
+            is_wanted = is_shared_name(name, patterns)
+        if is_wanted and not _is_secret(root / name) and _stays_in_checkout(root, name, known):
+            chosen.add(name)
+    return tuple(sorted(name for name in chosen if chosen.isdisjoint(map(str, PurePosixPath(name).parents))))
 
 
 def find_confidential_files(shared: Mapping[str, Path]) -> tuple[Path, ...]:
@@ -107,7 +112,14 @@ def _overlap(one: str, other: str) -> bool:
 def is_shared_name(name: str, patterns: Iterable[str]) -> bool:
     """Return True if one of the patterns of `[env] share` means a path."""
     last = PurePosixPath(name).name
-    return any(fnmatchcase(name if "/" in p.rstrip("/") else last, p.strip("/")) for p in patterns)
+    for pattern in patterns:
+        if "/" in pattern.rstrip("/"):
+            subject = name
+        else:
+            subject = last
+        if fnmatchcase(subject, pattern.strip("/")):
+            return True
+    return False
 
 
 def _may_be_secret(root: Path, name: str) -> bool:
