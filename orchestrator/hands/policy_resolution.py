@@ -138,7 +138,7 @@ def _select_no_sandbox(
 
 
 def _describe_choice(trial: BackendTrial, failed: Sequence[BackendTrial]) -> Mapping[str, str]:
-    not_used = " ".join(f"{one.name}: {_end_sentence(one.trouble)}" for one in failed)
+    not_used = " ".join(f"{failure.name}: {_end_sentence(failure.trouble)}" for failure in failed)
     return {"backend": trial.name, **({"not used": not_used} if failed else {})}
 
 
@@ -149,8 +149,8 @@ def format_refusal(failed: Sequence[BackendTrial]) -> str:
     if remedy := get_container_remedy(first.trouble):
         words.append(remedy)
     words += [
-        f"{one.name} instead: {_end_sentence(one.trouble)} {get_container_remedy(one.trouble)}".rstrip()
-        for one in others
+        f"{trial.name} instead: {_end_sentence(trial.trouble)} {get_container_remedy(trial.trouble)}".rstrip()
+        for trial in others
     ]
     words.append("What needs no commands works all the same: `orchestrate plan`, and whatever reads or exports runs.")
     return " ".join(words)

@@ -25,9 +25,9 @@ def _format_registries(registries: Registries | None) -> Mapping[str, str]:
     if registries is None:
         return {}
     private = []
-    for place in registries.hosts:
-        if place in registries.private:
-            private.append(place)
+    for host in registries.hosts:
+        if host in registries.private:
+            private.append(host)
     return {
         "registries": ", ".join(registries.hosts) or "none",
         "private registries": ", ".join(private) or "none",

@@ -311,10 +311,10 @@ class LocalWorkspace:
 
     def _find_lender_root(self, path: str) -> Path | None:
         """Return the directory to read a borrowed path below; None if the path is the workspace's own."""
-        wanted = workspace_files.normalize_path(path)
+        normalized = workspace_files.normalize_path(path)
         named = {}
         for name, base in self._host.shared.items():
-            if wanted.is_relative_to(name):
+            if normalized.is_relative_to(name):
                 named[name] = base
         return next(iter(mount_points.create_mount_points(self.root, named, self._host.owner).values()), None)
 
@@ -336,11 +336,11 @@ def _describe_refused_tier(tier: Tier, ceiling: Tier) -> str:
 
 
 @contextmanager
-def _convert_errors(what: str) -> Iterator[None]:
+def _convert_errors(activity: str) -> Iterator[None]:
     """Turn failures of git and the disk into `EnvironmentProblem`: the work is not to blame."""
     try:
         yield
     except LockTimeout as error:
         raise RunLocked(str(error)) from error
     except (GitError, OSError) as error:
-        raise EnvironmentProblem(f"Could not {what} a workspace: {error}.") from error
+        raise EnvironmentProblem(f"Could not {activity} a workspace: {error}.") from error

@@ -190,8 +190,8 @@ async def _name_root(engine: ContainerEngine, root: Path, policy: SandboxPolicy)
     image that is imported from the directory.
     """
     if engine.is_podman:
-        own = ("--userns", "keep-id") if engine.is_rootless else ()
-        return (*own, "--rootfs", str(root))
+        user_options = ("--userns", "keep-id") if engine.is_rootless else ()
+        return (*user_options, "--rootfs", str(root))
     image = f"orchestrate-root:{policy.sha[:16]}"
     await engine.run_engine_command(
         "import", "-", image, input_bytes=await to_thread.run_sync(build_image_archive, root)

@@ -59,12 +59,14 @@ class ContainerEngine:
         command = [self.program, *self.options, *words]
         try:
             with anyio.fail_after(_PATIENCE_S):
-                done = await anyio.run_process(command, input=input_bytes, check=False, env=dict(self.env), cwd="/")
+                completed = await anyio.run_process(
+                    command, input=input_bytes, check=False, env=dict(self.env), cwd="/"
+                )
         except TimeoutError as error:
             raise OSError(f"{self.title} did not answer within a minute") from error
-        if done.returncode != 0:
-            raise OSError(f"{self.title}: {_get_last_line(done.stderr)}")
-        return done.stdout.decode(errors="replace")
+        if completed.returncode != 0:
+            raise OSError(f"{self.title}: {_get_last_line(completed.stderr)}")
+        return completed.stdout.decode(errors="replace")
 
 
 def find_engines(environ: Mapping[str, str], untrusted: Iterable[Path], home: Path) -> tuple[ContainerEngine, ...]:
@@ -129,12 +131,14 @@ def _is_installed(name: str, environ: Mapping[str, str], untrusted_folders: Iter
 def _read_engine_info(program: str, env: Mapping[str, str], form: str) -> dict[str, Any]:
     words = [program, "info", "--format", form]
     try:
-        done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, timeout=30, env=env, check=False)
-        info = json.loads(done.stdout or b"null")
+        completed = subprocess.run(
+            words, stdin=subprocess.DEVNULL, capture_output=True, timeout=30, env=env, check=False
+        )
+        info = json.loads(completed.stdout or b"null")
     except (OSError, subprocess.SubprocessError, ValueError) as error:
         raise ProgramMissing(f"{program} does not answer ({error}).") from error
-    if done.returncode != 0 or not isinstance(info, dict):
-        raise ProgramMissing(f"{program} does not answer: {_get_last_line(done.stderr)}.")
+    if completed.returncode != 0 or not isinstance(info, dict):
+        raise ProgramMissing(f"{program} does not answer: {_get_last_line(completed.stderr)}.")
     return info
 
 

@@ -74,9 +74,9 @@ class InitProcess:
 
     def _start_command(self, order: int, out: int, source: int) -> None:
         with open(order, "rb", closefd=False) as file:
-            told = json.load(file)
+            command = json.load(file)
         self.command_pid, self.exit_statuses = None, {}
-        words, env, cwd = told["words"], told["env"], told["cwd"]
+        words, env, cwd = command["words"], command["env"], command["cwd"]
         popen = subprocess.Popen(words, env=env, cwd=cwd, stdin=source, stdout=out, stderr=out, start_new_session=True)
         popen.returncode = 0  # it is waited for here, not there
         self.command_pid = popen.pid

@@ -68,12 +68,12 @@ class DependencyInstaller:
         workspace = await self.hands.open_workspace(self.commit, "deps")
         try:
             key = await self._compute_key(workspace)
-            place = await self.store.ensure_entry(
+            folder = await self.store.ensure_entry(
                 key, partial(self._install_entry, key, workspace, report_progress), stack
             )
         finally:
             await workspace.close()
-        return {name: str(place) for name in _find_installed(place)}
+        return {name: str(folder) for name in _find_installed(folder)}
 
     async def _compute_key(self, workspace: LocalWorkspace) -> str:
         """Return a hash of all that decides the result: manifests, tools and the policy of tier 2."""
@@ -83,8 +83,8 @@ class DependencyInstaller:
         if not result.is_success:
             raise EnvironmentProblem(f"deps under [env] cannot be installed: {versions.strip() or result.detail}")
         manifests = self.manifests
-        how = (_INSTALL_PYTHON, _INSTALL_NODE, versions, await workspace.get_policy_hash(Tier.REGISTRIES))
-        key_parts = [manifests.texts, manifests.files, manifests.lines, manifests.folders, how]
+        method = (_INSTALL_PYTHON, _INSTALL_NODE, versions, await workspace.get_policy_hash(Tier.REGISTRIES))
+        key_parts = [manifests.texts, manifests.files, manifests.lines, manifests.folders, method]
         return hashlib.sha256(json.dumps(key_parts, sort_keys=True).encode()).hexdigest()[:32]
 
     async def _install_entry(self, key: str, workspace: LocalWorkspace, report_progress: ReportProgress) -> None:
@@ -156,21 +156,21 @@ def _describe_failure(result: CommandResult, output: str) -> Iterator[str]:
 
 def _find_node_modules(root: Path, folder: str) -> list[str]:
     names = []
-    for place, folders, _ in os.walk(root / folder):
+    for parent, folders, _ in os.walk(root / folder):
         if NODE_MODULES in folders:
-            names.append(str((Path(place) / NODE_MODULES).relative_to(root)))
+            names.append(str((Path(parent) / NODE_MODULES).relative_to(root)))
             folders.remove(NODE_MODULES)
     return sorted(names)
 
 
-def _find_installed(place: Path) -> Iterator[str]:
-    """Yield the names of installed directories, relative to `place`."""
-    todo = [PurePosixPath()]
-    while todo:
-        folder = todo.pop()
-        for entry in sorted((place / folder).iterdir()):
+def _find_installed(entry_folder: Path) -> Iterator[str]:
+    """Yield the names of installed directories, relative to `entry_folder`."""
+    pending = [PurePosixPath()]
+    while pending:
+        folder = pending.pop()
+        for entry in sorted((entry_folder / folder).iterdir()):
             name = folder / entry.name
             if entry.name in (VENV, NODE_MODULES):
                 yield str(name)
             elif entry.is_dir() and not entry.is_symlink():
-                todo.append(name)
+                pending.append(name)

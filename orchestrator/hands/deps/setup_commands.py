@@ -62,10 +62,12 @@ class ProjectSetup:
         workspace = await self.hands.open_workspace(self.commit, "setup")
         try:
             key = await self._compute_key(workspace)
-            place = await self.store.ensure_entry(key, partial(self._run_setup, key, workspace, report_progress), stack)
+            folder = await self.store.ensure_entry(
+                key, partial(self._run_setup, key, workspace, report_progress), stack
+            )
         finally:
             await workspace.close()
-        return {name: str(place) for name in await to_thread.run_sync(self.store.list_entry_paths, key)}
+        return {name: str(folder) for name in await to_thread.run_sync(self.store.list_entry_paths, key)}
 
     async def _compute_key(self, workspace: LocalWorkspace) -> str:
         """Return a hash of all that decides the result: commands, manifests, tools and the policy of the tier."""
@@ -127,7 +129,7 @@ def _describe_failure(line: str, result: CommandResult, output: str) -> str:
     else:
         ending = f"{result.ending} {result.detail}".strip()
     refused = (
-        f"The network refused {place}. registries under [hands] names further hosts."
-        for place in describe_refused_hosts(result.network)
+        f"The network refused {host}. registries under [hands] names further hosts."
+        for host in describe_refused_hosts(result.network)
     )
     return "\n".join((f"setup under [env]: `{line}` {ending}:", output.strip()[-_TAIL_CHARS:], *refused))

@@ -44,10 +44,10 @@ class OutputPipe:
         """Move output until the command closes its end or the limit is reached, in steps that gather many writes."""
         while True:
             await anyio.wait_readable(self._source)
-            before = self.size_bytes
+            previous_size = self.size_bytes
             if self.copy_available():
                 return
-            is_busy = self.size_bytes - before >= _PIPE_BYTES // 4
+            is_busy = self.size_bytes - previous_size >= _PIPE_BYTES // 4
             await anyio.sleep(_BUSY_PAUSE_S if is_busy else _PAUSE_S)
 
     def copy_available(self) -> bool:

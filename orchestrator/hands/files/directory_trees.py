@@ -65,10 +65,10 @@ def clear_set_id_bits(directory: Path) -> None:
         OSError: a mode cannot be read or changed.
     """
     for folder, _, files in os.walk(directory):
-        for place in (Path(folder), *(Path(folder) / name for name in files)):
-            mode = place.lstat().st_mode
+        for path in (Path(folder), *(Path(folder) / name for name in files)):
+            mode = path.lstat().st_mode
             if mode & (stat.S_ISUID | stat.S_ISGID) and not stat.S_ISLNK(mode):
-                place.chmod(stat.S_IMODE(mode) & ~(stat.S_ISUID | stat.S_ISGID))
+                path.chmod(stat.S_IMODE(mode) & ~(stat.S_ISUID | stat.S_ISGID))
 
 
 def claim_tree(directory: Path) -> Path:

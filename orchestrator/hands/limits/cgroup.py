@@ -81,7 +81,7 @@ class ControlGroupParent:
             OSError: the host does not let us.
         """
         name = f"{_NAME}-{os.getpid()}-{next(_group_numbers)}"
-        group = ControlGroup(tuple(place / name for place in self.parent_folders))
+        group = ControlGroup(tuple(parent / name for parent in self.parent_folders))
         try:
             for folder in group.folders:
                 folder.mkdir()
@@ -99,8 +99,8 @@ class ControlGroupParent:
         except OSError:
             return False
         try:
-            done = subprocess.run(group.wrap_command(["true"]), check=False, capture_output=True, cwd="/", env={})
-            return done.returncode == 0
+            completed = subprocess.run(group.wrap_command(["true"]), check=False, capture_output=True, cwd="/", env={})
+            return completed.returncode == 0
         finally:
             group.remove_group()
 
@@ -118,10 +118,10 @@ def needs_control_group(limits: CommandLimits) -> bool:
     return limits.memory_bytes is not None or limits.cpu_s is not None or not has_namespaced_process_limit()
 
 
-def find_group_parent(mounts: str, own: str) -> ControlGroupParent | None:
+def find_group_parent(mounts: str, own_groups: str) -> ControlGroupParent | None:
     """Return where this process may make groups, by its `mountinfo` and `cgroup` in /proc; None if nowhere."""
     paths = {}
-    for _, names, path in (line.split(":", 2) for line in own.splitlines()):
+    for _, names, path in (line.split(":", 2) for line in own_groups.splitlines()):
         paths[names] = path
     unified, separate = _find_unified_folder(mounts, paths), tuple(_find_controller_folders(mounts, paths))
     if unified:
@@ -156,11 +156,11 @@ _CONTROLLERS = ("memory", "pids", "cpuacct")
 
 def _find_unified_folder(mounts: str, paths: dict[str, str]) -> Path | None:
     """Return the nearest group above us that passes memory and processes down and is ours to divide (version 2)."""
-    for root, place, kind, _ in _parse_mounts(mounts):
+    for root, mount_point, kind, _ in _parse_mounts(mounts):
         if kind == "cgroup2":
-            own = _get_group_folder(place, root, paths.get("", "/"))
-            chain = [own, *(parent for parent in own.parents if parent.is_relative_to(place))]
-            return next((one for one in chain if _delegates_controllers(one) and _is_writable(one)), None)
+            own_group = _get_group_folder(mount_point, root, paths.get("", "/"))
+            chain = [own_group, *(parent for parent in own_group.parents if parent.is_relative_to(mount_point))]
+            return next((group for group in chain if _delegates_controllers(group) and _is_writable(group)), None)
     return None
 
 
@@ -170,12 +170,12 @@ def _find_controller_folders(mounts: str, paths: dict[str, str]) -> Iterator[Pat
     for names, path in paths.items():
         for name in names.split(","):
             by_controller[name] = path
-    for wanted in _CONTROLLERS:
-        for root, place, kind, options in _parse_mounts(mounts):
-            if kind == "cgroup" and wanted in options:
-                own = _get_group_folder(place, root, by_controller.get(wanted, "/"))
-                if _is_writable(own):
-                    yield own
+    for controller in _CONTROLLERS:
+        for root, mount_point, kind, options in _parse_mounts(mounts):
+            if kind == "cgroup" and controller in options:
+                own_group = _get_group_folder(mount_point, root, by_controller.get(controller, "/"))
+                if _is_writable(own_group):
+                    yield own_group
 
 
 def _parse_mounts(mounts: str) -> Iterator[tuple[str, Path, str, list[str]]]:
@@ -185,11 +185,11 @@ def _parse_mounts(mounts: str) -> Iterator[tuple[str, Path, str, list[str]]]:
         yield words[3], Path(words[4]), rest[0], rest[2].split(",")
 
 
-def _get_group_folder(place: Path, root: str, path: str) -> Path:
+def _get_group_folder(mount_point: Path, root: str, path: str) -> Path:
     inside = path.removeprefix(root.rstrip("/")).lstrip("/")
-    if (place / inside).is_dir():
-        return place / inside
-    return place
+    if (mount_point / inside).is_dir():
+        return mount_point / inside
+    return mount_point
 
 
 def _delegates_controllers(folder: Path) -> bool:

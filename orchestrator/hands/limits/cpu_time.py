@@ -59,9 +59,11 @@ class CpuTimeEstimate:
         self.missing_s = max(0.0, self.missing_s + vanished - inherited)
         self.inherited_s += inherited
         if self.last_sample_at is not None:
-            self.unseen_s += sum(max(0.0, key[1] - self.last_sample_at) * one.run_share for key, one in spent.items())
+            self.unseen_s += sum(
+                max(0.0, key[1] - self.last_sample_at) * process.run_share for key, process in spent.items()
+            )
         self.last_sample, self.last_sample_at = spent, now
-        total = sum(one.own_s + one.children_s for one in spent.values())
+        total = sum(process.own_s + process.children_s for process in spent.values())
         return total + max(self.missing_s, self.unseen_s - self.inherited_s)
 
 

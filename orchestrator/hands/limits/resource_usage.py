@@ -149,9 +149,9 @@ class UsageReader:
                 unlinked = find_unlinked_files(proc, _list_processes(proc))
         except OSError:
             return 0, True
-        others = {get_shared_memory_device(), *(self._get_inner_device(folder) for folder in in_memory)}
+        other_devices = {get_shared_memory_device(), *(self._get_inner_device(folder) for folder in in_memory)}
         return unlinked.get_size_bytes(device), not (
-            unlinked.has_descriptors_in_flight or unlinked.unsized_devices - others
+            unlinked.has_descriptors_in_flight or unlinked.unsized_devices - other_devices
         )
 
     def _get_inner_device(self, folder: str) -> int:

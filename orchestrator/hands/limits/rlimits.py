@@ -15,7 +15,7 @@ def wrap_in_rlimits(
 
     With `are_counted` its processes are limited otherwise already.
     """
-    wanted = {
+    ceilings = {
         "core": (resource.RLIMIT_CORE, 0),
         "nofile": (resource.RLIMIT_NOFILE, limits.open_files),
         "fsize": (resource.RLIMIT_FSIZE, limits.file_bytes),
@@ -26,7 +26,7 @@ def wrap_in_rlimits(
         ),
     }
     options = []
-    for name, (kind, value) in wanted.items():
+    for name, (kind, value) in ceilings.items():
         if value is not None:
             options.append(f"--{name}={_lower(kind, value)}")
     return (prlimit, *options, "--", *command)

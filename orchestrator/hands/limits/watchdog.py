@@ -40,8 +40,8 @@ class ResourceBounds:
     @property
     def closely_watched(self) -> frozenset[Resource]:
         """The resources with a limit that no control group holds."""
-        wanted = {Resource.CPU: self.limits.cpu_s, Resource.MEMORY: self.limits.memory_bytes}
-        return frozenset(resource for resource, limit in wanted.items() if limit is not None and self.group is None)
+        limits = {Resource.CPU: self.limits.cpu_s, Resource.MEMORY: self.limits.memory_bytes}
+        return frozenset(resource for resource, limit in limits.items() if limit is not None and self.group is None)
 
     def wrap_command(self, words: list[str]) -> list[str]:
         """Return the command line, entering the control group if there is one."""

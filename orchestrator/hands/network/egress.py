@@ -66,7 +66,7 @@ class Egress:
 
 def build_proxy_environment(registries: Registries) -> dict[str, str]:
     """Return the variables that only commands at tier 2 see."""
-    hosts = {found[0].strip("[]") for place in registries.hosts if (found := split_host_port(place))}
+    hosts = {found[0].strip("[]") for host_port in registries.hosts if (found := split_host_port(host_port))}
     direct = ",".join(name for name in _LOOPBACK if name not in hosts)
     lower = {"http_proxy": _ADDRESS, "https_proxy": _ADDRESS, "no_proxy": direct}
     upper = {name.upper(): value for name, value in lower.items()}

@@ -208,16 +208,16 @@ class EgressProxy:
         key = (to_one_line(host, _HOST_CHARS), port, is_allowed, to_one_line(reason))
         if key not in self._decisions and len(self._decisions) >= _MOST_DECISIONS:
             key = ("others", 0, is_allowed, "there were too many to list")
-        moved = traffic or _Traffic()
-        made = self._decisions.get(key)
+        added = traffic or _Traffic()
+        earlier = self._decisions.get(key)
         self._decisions[key] = NetworkDecision(
             host=key[0],
             port=key[1],
             allowed=is_allowed,
             reason=key[3],
-            sent_bytes=moved.sent + (made.sent_bytes if made else 0),
-            received_bytes=moved.received + (made.received_bytes if made else 0),
-            times=1 + (made.times if made else 0),
+            sent_bytes=added.sent + (earlier.sent_bytes if earlier else 0),
+            received_bytes=added.received + (earlier.received_bytes if earlier else 0),
+            times=1 + (earlier.times if earlier else 0),
         )
 
 

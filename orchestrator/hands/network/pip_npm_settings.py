@@ -102,7 +102,7 @@ def _read_default_index(pip: Sequence[str], environ: Mapping[str, str]) -> str:
 
 
 def _find_on_path(name: str, environ: Mapping[str, str], untrusted: Iterable[Path]) -> str | None:
-    untrusted_folders = [place.resolve() for place in untrusted]
+    untrusted_folders = [folder.resolve() for folder in untrusted]
     for text in environ.get("PATH", "").split(os.pathsep):
         program = Path(text) / name
         is_untrusted = _is_below(program, untrusted_folders) or _is_below(program.resolve(), untrusted_folders)
@@ -118,7 +118,7 @@ def _is_below(path: Path, folders: Iterable[Path]) -> bool:
 def _read_output(words: Sequence[str], environ: Mapping[str, str]) -> str:
     """Return the output of a tool; "" if it fails."""
     with suppress(OSError, subprocess.SubprocessError):
-        done = subprocess.run(
+        completed = subprocess.run(
             words,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
@@ -129,8 +129,8 @@ def _read_output(words: Sequence[str], environ: Mapping[str, str]) -> str:
             env=dict(environ),
             check=False,
         )
-        if done.returncode == 0:
-            return done.stdout
+        if completed.returncode == 0:
+            return completed.stdout
         return ""
     return ""
 

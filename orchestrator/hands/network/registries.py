@@ -77,9 +77,9 @@ class _RegistryBuilder:
         npm_urls = tuple(npm.registries.values()) if npm else ()
         for url in (*pip.indexes, *pip.find_links, *npm_urls):
             self._add_url(url, is_index=url not in pip.find_links)
-        self.plain |= {place.lower() for place in self.grant.plain}
+        self.plain |= {host_port.lower() for host_port in self.grant.plain}
         if self.grant.named:
-            self.hosts = dict.fromkeys(place.lower() for place in self.grant.named)
+            self.hosts = dict.fromkeys(host_port.lower() for host_port in self.grant.named)
             return
         async with anyio.create_task_group() as group:
             for url in pip.indexes:
@@ -98,8 +98,12 @@ class _RegistryBuilder:
                 readable[name] = path
         return Registries(
             hosts=tuple(sorted(self.hosts)),
-            private=tuple(sorted(place.lower() for place in self.grant.private)),
-            plain=tuple(sorted(place for place in self.hosts if place in self.plain or place.endswith(_PLAIN_PORT))),
+            private=tuple(sorted(host_port.lower() for host_port in self.grant.private)),
+            plain=tuple(
+                sorted(
+                    host_port for host_port in self.hosts if host_port in self.plain or host_port.endswith(_PLAIN_PORT)
+                )
+            ),
             budget_bytes=self.grant.budget_bytes,
             folders=tuple(sorted(self.folders)),
             settings={PIP_CONF: _render_pip_conf(pip, readable), NPMRC: _render_npmrc(npm or NpmSettings(), readable)},
@@ -112,9 +116,9 @@ class _RegistryBuilder:
             self._add_note(
                 f"the credentials in the address of {get_url_host_port(url)} never reach a sandbox: it is asked without"
             )
-        if place := get_url_host_port(url):
-            self.hosts[place] = None
-            self.plain |= {place} if package_file_hosts.is_plaintext_url(url) else set()
+        if host_port := get_url_host_port(url):
+            self.hosts[host_port] = None
+            self.plain |= {host_port} if package_file_hosts.is_plaintext_url(url) else set()
         elif folder := _parse_folder(url, self.host_paths):
             self._add_folder(folder.parent if is_index and folder.name == "simple" else folder)
 
@@ -135,12 +139,12 @@ class _RegistryBuilder:
         if get_url_host_port(url) is None:
             return
         try:
-            places = await to_thread.run_sync(find_hosts, url, certificate)
+            hosts = await to_thread.run_sync(find_hosts, url, certificate)
         except package_file_hosts.RegistryUnreachable as error:
             self._add_note(f"{get_url_host_port(url)} could not be asked where it keeps its files: {error}")
             return
-        self.hosts |= dict.fromkeys(places)
-        self.plain |= {place for place, is_plain in places.items() if is_plain}
+        self.hosts |= dict.fromkeys(hosts)
+        self.plain |= {host_port for host_port, is_plain in hosts.items() if is_plain}
 
     def _add_note(self, text: str) -> None:
         self.notes.append(text)

@@ -66,17 +66,17 @@ def build_bubblewrap_arguments(
             *_build_fd_option("--info-fd", info_fd),
             *_build_sandbox(launch, mounts, programs, reports),
         ]
-    bound = []
+    private_mounts = []
     for mount in mounts:
         if mount.is_bind_mount and not _is_public(mount):
-            bound.append(mount)
-    places = {}
-    for number, mount in enumerate(bound):
-        places[mount.dest] = f"{STAGING_FOLDER}/{number}"
-    staged = tuple(Mount(m.kind, m.dest, places.get(m.dest, m.source), m.size_bytes) for m in mounts)
-    drop = (str(programs.setpriv), "--reuid", str(uid), "--regid", str(uid), "--clear-groups")
-    outer = (programs.bwrap, *_build_fd_option("--info-fd", info_fd), *_build_staging(bound, places))
-    return [*outer, "--", *drop, programs.bwrap, *_build_sandbox(launch, staged, programs, reports)]
+            private_mounts.append(mount)
+    staged_paths = {}
+    for number, mount in enumerate(private_mounts):
+        staged_paths[mount.dest] = f"{STAGING_FOLDER}/{number}"
+    staged_mounts = tuple(Mount(m.kind, m.dest, staged_paths.get(m.dest, m.source), m.size_bytes) for m in mounts)
+    drop_words = (str(programs.setpriv), "--reuid", str(uid), "--regid", str(uid), "--clear-groups")
+    outer = (programs.bwrap, *_build_fd_option("--info-fd", info_fd), *_build_staging(private_mounts, staged_paths))
+    return [*outer, "--", *drop_words, programs.bwrap, *_build_sandbox(launch, staged_mounts, programs, reports)]
 
 
 def _is_public(mount: Mount) -> bool:
@@ -84,7 +84,7 @@ def _is_public(mount: Mount) -> bool:
     return mount.source == mount.dest and (is_system_folder(Path(mount.source)) or mount.source.startswith("/etc/"))
 
 
-def _build_staging(bound: Iterable[Mount], places: Mapping[str, str]) -> list[str]:
+def _build_staging(private_mounts: Iterable[Mount], staged_paths: Mapping[str, str]) -> list[str]:
     """Return the words of the outer bubblewrap, which stages what the inner one binds.
 
     It has the host read-only, so that nothing in a workspace can trick the inner one into writing to it.
@@ -92,8 +92,8 @@ def _build_staging(bound: Iterable[Mount], places: Mapping[str, str]) -> list[st
     host = ["--ro-bind", "/", "/", "--dev-bind", "/dev", "/dev", "--proc", "/proc"]
     stage = ["--tmpfs", "/run", "--dir", STAGING_FOLDER, "--bind", "/proc", WHOLE_PROC]
     binds: list[str] = []
-    for m in bound:
-        binds.extend((_BIND[m.kind], m.source, places[m.dest]))
+    for m in private_mounts:
+        binds.extend((_BIND[m.kind], m.source, staged_paths[m.dest]))
     return [*host, *stage, *binds, "--chdir", "/", "--unshare-pid", "--die-with-parent"]
 
 
@@ -109,11 +109,11 @@ def _build_sandbox(
     for name, value in sorted(launch.env.items()):
         variables.extend(("--setenv", name, value))
     system = [*_build_devices(launch, programs), "--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys"]
-    places = []
+    mount_words = []
     for mount in mounts:
-        places.extend(_build_mount_words(mount, programs))
+        mount_words.extend(_build_mount_words(mount, programs))
     end = ["--remount-ro", "/", "--chdir", launch.cwd, *reports, "--", *launch.command]
-    return [*walls, "--hostname", HOST_NAME, "--clearenv", *variables, *system, *places, *end]
+    return [*walls, "--hostname", HOST_NAME, "--clearenv", *variables, *system, *mount_words, *end]
 
 
 def _build_devices(launch: BubblewrapLaunch, programs: SandboxPrograms) -> list[str]:

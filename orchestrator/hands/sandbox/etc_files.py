@@ -43,8 +43,8 @@ def create_etc(target: Path, user: SandboxUser, source: Path = Path("/etc")) -> 
     Only files that everybody on the host may read are copied.
     """
     _create_folder(target)
-    for place in list_etc_mounts(source):
-        _create_folder(target / place)
+    for name in list_etc_mounts(source):
+        _create_folder(target / name)
     for pattern in _COPIED:
         for found in source.glob(pattern):
             _create_folder((target / found.relative_to(source)).parent)
@@ -83,11 +83,11 @@ def _set_entry(lines: list[str], number: int, rest: str) -> tuple[str, str]:
         if line.split(":")[2:3] == [str(number)]:
             matching.append(line)
     name = matching[0].split(":")[0] if matching else "agent"
-    others = []
+    kept_lines = []
     for line in lines:
         if line not in matching and line.split(":")[0] != name:
-            others.append(line)
-    return "".join(line + "\n" for line in [*others, f"{name}:{rest}"]), name
+            kept_lines.append(line)
+    return "".join(line + "\n" for line in [*kept_lines, f"{name}:{rest}"]), name
 
 
 def _read_lines(file: Path) -> list[str]:

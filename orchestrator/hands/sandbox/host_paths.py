@@ -32,7 +32,7 @@ class HostPaths:
         return self._find_objection(Path(normpath(directory))) or self._find_objection(directory.resolve())
 
     def _find_objection(self, directory: Path) -> str | None:
-        if directory in _NEVER_ITSELF or any(directory.is_relative_to(place) for place in _NEVER_BELOW):
+        if directory in _NEVER_ITSELF or any(directory.is_relative_to(folder) for folder in _NEVER_BELOW):
             return "it belongs to the host's system, which a sandbox has its own of"
         return self._find_private_objection(directory) or self._find_own_objection(directory)
 

@@ -55,9 +55,9 @@ def find_program(name: str, environ: Mapping[str, str], untrusted: Iterable[Path
         ProgramMissing: it is not there; names the `package` that holds it.
     """
     untrusted_folders = [p.resolve() for p in untrusted]
-    for place in (*map(Path, _SYSTEM_PATH), *_iterate_path(environ)):
-        program = (place / name).resolve()
-        if any(program.is_relative_to(s) or place.resolve().is_relative_to(s) for s in untrusted_folders):
+    for folder in (*map(Path, _SYSTEM_PATH), *_iterate_path(environ)):
+        program = (folder / name).resolve()
+        if any(program.is_relative_to(s) or folder.resolve().is_relative_to(s) for s in untrusted_folders):
             continue
         if program.is_file() and os.access(program, os.X_OK):
             return str(program)
@@ -75,7 +75,7 @@ def read_option_output(program: str, option: str, env: Mapping[str, str] | None 
         ProgramMissing: it does not start.
     """
     try:
-        done = subprocess.run(
+        completed = subprocess.run(
             [program, option],
             stdin=subprocess.DEVNULL,
             capture_output=True,
@@ -86,4 +86,4 @@ def read_option_output(program: str, option: str, env: Mapping[str, str] | None 
         )
     except (OSError, subprocess.SubprocessError) as error:
         raise ProgramMissing(f"{program} does not start ({error}); reinstall it.") from error
-    return done.stdout
+    return completed.stdout

@@ -35,8 +35,8 @@ def supervise_command(
     signal.set_wakeup_fd(sink.fileno(), warn_on_full_buffer=False)
     signal.signal(signal.SIGCHLD, lambda *_: None)
     try:
-        drop: dict[str, Any] = {} if user is None else {"user": user, "group": user, "extra_groups": []}
-        popen = subprocess.Popen(words, env=env, cwd=cwd, start_new_session=True, **drop)
+        user_options: dict[str, Any] = {} if user is None else {"user": user, "group": user, "extra_groups": []}
+        popen = subprocess.Popen(words, env=env, cwd=cwd, start_new_session=True, **user_options)
     except OSError as error:
         sys.stderr.write(str(error))
         return {"started": False}

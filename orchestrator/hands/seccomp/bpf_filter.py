@@ -53,9 +53,9 @@ class SyscallRule:
 
 def _build_set_id_rule(call: str) -> SyscallRule:
     """Return the rule that refuses a call which would make a file run as its owner or with its group."""
-    place = MODE_CALLS[call]
-    flags = None if place.flags is None else (place.flags, sum(CREATING_FLAGS))
-    return SyscallRule(call, errno.EPERM, place.mode, bits=sum(SET_ID_BITS), flags=flags)
+    mode_call = MODE_CALLS[call]
+    flags = None if mode_call.flags is None else (mode_call.flags, sum(CREATING_FLAGS))
+    return SyscallRule(call, errno.EPERM, mode_call.mode, bits=sum(SET_ID_BITS), flags=flags)
 
 
 SYSCALL_RULES: tuple[SyscallRule, ...] = (
@@ -115,8 +115,8 @@ def _iterate_rule(rule: SyscallRule) -> Iterator[BpfInstruction]:
         yield from (_build_load(flags), (_ANY_BIT, 1, 0, bits), (_RETURN, 0, 0, _ALLOW))
     yield _build_load(rule.argument)
     tests = [(_SAME_AS, value) for value in rule.values] + ([(_ANY_BIT, rule.bits)] if rule.bits else [])
-    for left, (code, operand) in zip(range(len(tests), 0, -1), tests, strict=True):
-        yield (code, left, 0, operand)
+    for remaining, (code, operand) in zip(range(len(tests), 0, -1), tests, strict=True):
+        yield (code, remaining, 0, operand)
     allow, refuse = (_RETURN, 0, 0, _ALLOW), _build_refusal(rule.error)
     yield from (refuse, allow) if rule.is_allowed else (allow, refuse)  # where no test held, and where one did
 

@@ -71,11 +71,11 @@ def place_decoys(folder: Path, host_paths: HostPaths) -> Iterator[Decoys]:
 
 def _has_own_variable(entries: list[str], known_names: frozenset[str]) -> bool:
     """Return True if a variable of ours that no command gets shows up inside, name and value."""
-    ours = set()
+    variables = set()
     for name, value in os.environ.items():
         if name not in known_names | _SHELL_SETS:
-            ours.add(f"{name}={value}")
-    return not ours.isdisjoint(entries)
+            variables.add(f"{name}={value}")
+    return not variables.isdisjoint(entries)
 
 
 def _place_in_home(home: Path, secret: str, stack: ExitStack) -> list[Path]:

@@ -40,12 +40,12 @@ class KnownPythons:
 
     def has_installation(self, prefix: Path) -> bool:
         """Return True if the installation is one of the user's; one in a directory for all users must be complete."""
-        place = Path(os.path.normpath(prefix))
-        if place in self.prefixes:
+        path = Path(os.path.normpath(prefix))
+        if path in self.prefixes:
             return True
-        if any(root in place.parents for root in self.roots):
+        if any(root in path.parents for root in self.roots):
             return True
-        return _SYSTEM in place.parents and _has_standard_library(place)
+        return _SYSTEM in path.parents and _has_standard_library(path)
 
 
 def find_known_pythons(host_paths: HostPaths, environ: Mapping[str, str]) -> KnownPythons:
@@ -95,10 +95,10 @@ class _OutsideCheck:
         repository, state = host_paths.repository, host_paths.state
         self._own_folders = frozenset((repository, repository.resolve(), state, state.resolve()))
 
-    def __call__(self, place: Path) -> bool:
-        if not place.is_absolute():
+    def __call__(self, path: Path) -> bool:
+        if not path.is_absolute():
             return False
-        return not self._is_own(Path(os.path.normpath(place))) and not self._is_own(Path(os.path.realpath(place)))
+        return not self._is_own(Path(os.path.normpath(path))) and not self._is_own(Path(os.path.realpath(path)))
 
     def _is_own(self, path: Path) -> bool:
         return any(path.is_relative_to(folder) for folder in self._own_folders)

@@ -129,7 +129,7 @@ class _ToolChainBuilder:
         Where it shares its directory with other things, as in `~/.local`, only its parts are bound; where it is but a
         link to another one, the directory of the link.
         """
-        if is_system_folder(prefix) or any(prefix.is_relative_to(bound) for bound in self.read_only):
+        if is_system_folder(prefix) or any(prefix.is_relative_to(folder) for folder in self.read_only):
             return
         if not self.known.has_installation(prefix):
             self.unbound[prefix] = environment
@@ -170,8 +170,8 @@ class _ToolChainBuilder:
             self.virtual_env = str(directory)
 
     def _bind_folder(self, directory: Path) -> None:
-        for place in dict.fromkeys((directory, directory.resolve())):
-            store = next((s for s in PACKAGE_STORES if place.is_relative_to(s) and s.is_dir()), place)
+        for path in dict.fromkeys((directory, directory.resolve())):
+            store = next((s for s in PACKAGE_STORES if path.is_relative_to(s) and s.is_dir()), path)
             if not is_system_folder(store):
                 self.read_only[store] = None
 
@@ -189,10 +189,10 @@ class _ToolChainBuilder:
 
 
 def _list_program_folders(directory: Path) -> list[Path]:
-    places = [directory / "bin", directory / "node_modules" / ".bin"]
+    folders = [directory / "bin", directory / "node_modules" / ".bin"]
     if _holds_programs(directory):
-        return [*places, directory]
-    return places
+        return [*folders, directory]
+    return folders
 
 
 def _holds_programs(directory: Path) -> bool:

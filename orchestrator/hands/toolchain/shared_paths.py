@@ -84,9 +84,9 @@ def find_confidential_files(shared: Mapping[str, Path]) -> tuple[Path, ...]:
 
 
 def _find_secrets(folder: Path) -> Iterator[Path]:
-    for place, _, files in os.walk(folder):
+    for parent, _, files in os.walk(folder):
         for file in files:
-            path = Path(place, file)
+            path = Path(parent, file)
             if is_secret_path(path.relative_to(folder).as_posix()):
                 yield path
 
@@ -104,8 +104,8 @@ def merge_borrowed_paths(ignored: Iterable[str], lent: Mapping[str, str], root: 
     return dict(sorted((chosen | {name: Path(base) for name, base in lent.items()}).items()))
 
 
-def _overlap(one: str, other: str) -> bool:
-    first, second = PurePosixPath(one), PurePosixPath(other)
+def _overlap(name: str, other: str) -> bool:
+    first, second = PurePosixPath(name), PurePosixPath(other)
     return first.is_relative_to(second) or second.is_relative_to(first)
 
 
@@ -143,7 +143,7 @@ def _stays_in_checkout(root: Path, name: str, ignored: frozenset[str]) -> bool:
     target = path.resolve()
     if not target.is_relative_to(checkout) or _is_secret(target):
         return False
-    return any(str(place) in ignored for place in _iterate_lineage(target.relative_to(checkout)))
+    return any(str(ancestor) in ignored for ancestor in _iterate_lineage(target.relative_to(checkout)))
 
 
 def _iterate_lineage(path: Path) -> Iterator[Path]:
