@@ -69,15 +69,8 @@ class ContainerBackend(LayoutBackend):
     @property
     def description(self) -> str:
         """The engine's version and path, and the user that commands run as."""
-        if self.policy.uid is None:
-            user = "as yourself"
-        else:
-            user = f"as user {self.policy.uid}"
-        if self.engine.runtime:
-            runtime = f" with {self.engine.runtime}"
-        else:
-            runtime = ""
-        return f"{self.engine.version} at {self.engine.program}{runtime}, {user}"
+        runtime = f" with {self.engine.runtime}" if self.engine.runtime else ""
+        return f"{self.engine.version} at {self.engine.program}{runtime}, {self.user_note}"
 
     def build_environment(self, command: ShellCommand, registries: Registries | None = None) -> dict[str, str]:
         """Return all variables that the command sees when it starts."""

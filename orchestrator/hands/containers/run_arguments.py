@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from orchestrator.hands.policy import CommandLimits
 from orchestrator.hands.sandbox.etc_files import HOST_NAME, SandboxUser
@@ -47,12 +48,14 @@ def build_run_arguments(launch: ContainerLaunch, is_podman: bool) -> list[str]:
         Mount(MountKind.READ_ONLY, CONTROL_FOLDER, launch.control),
     )
     mounts = sort_mounts((*launch.mounts, *special))
+    labels = (("--label", f"{name}={value}") for name, value in launch.labels.items())
+    mount_options = (_build_mount_options(mount, is_podman) for mount in mounts)
     return [
         *("run", "--detach", "--rm", "--name", launch.name, "--hostname", HOST_NAME),
-        *(word for name, value in launch.labels.items() for word in ("--label", f"{name}={value}")),
+        *chain.from_iterable(labels),
         *_list_wall_options(launch, is_podman),
         *_list_limit_options(launch),
-        *(word for mount in mounts for word in _build_mount_options(mount, is_podman)),
+        *chain.from_iterable(mount_options),
         *("--user", f"{launch.user.uid}:{launch.user.gid}", "--workdir", "/", *launch.root),
         *(launch.python, "-I", "-S", "-X", "utf8", "-c", launch.script, _encode_init_settings(launch, mounts)),
     ]

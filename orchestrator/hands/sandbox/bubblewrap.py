@@ -60,15 +60,11 @@ class BubblewrapBackend(LayoutBackend):
     @property
     def description(self) -> str:
         """The program behind it, its version, and the user that commands run as."""
-        if self.policy.uid is None:
-            user = "as yourself"
-        else:
-            user = f"as user {self.policy.uid}"
         if self.filter_file:
             filtering = "system calls filtered"
         else:
             filtering = "system calls not filtered on this machine"
-        return f"{self.programs.version} at {self.programs.bwrap}, {user}, {filtering}{self._limits_note}"
+        return f"{self.programs.version} at {self.programs.bwrap}, {self.user_note}, {filtering}{self._limits_note}"
 
     @property
     def _limits_note(self) -> str:

@@ -23,6 +23,9 @@ from orchestrator.hands.sandbox.mounts import (
 from orchestrator.ports.hands import ShellCommand
 
 EXCHANGE_FOLDER = "/run/files"
+BASE_VARIABLES = {"TMPDIR": "/tmp", "LANG": "C.UTF-8", "TERM": "dumb", "CI": "1"}
+"""Variables of every command, with and without a sandbox."""
+
 _SPARE_HOME = "/home/agent"
 
 
@@ -109,10 +112,7 @@ class SandboxLayout:
             "USER": self.user_name,
             "LOGNAME": self.user_name,
             "SHELL": self.user.shell,
-            "TMPDIR": "/tmp",
-            "LANG": "C.UTF-8",
-            "TERM": "dumb",
-            "CI": "1",
+            **BASE_VARIABLES,
         }
         files = {}
         for variable, name in command.files.items():
@@ -140,6 +140,13 @@ class LayoutBackend:
         """The uid that files must belong to which commands are to use; None for ourselves."""
         return self.policy.uid
 
+    @property
+    def user_note(self) -> str:
+        """The user that commands run as, in words."""
+        if self.policy.uid is None:
+            return "as yourself"
+        return f"as user {self.policy.uid}"
+
     def build_mounts(self, mount_plan: MountPlan) -> tuple[Mount, ...]:
         """Return the mounts of a command in a workspace."""
         return sort_mounts(self.layout.build_mounts(mount_plan, True, None))
@@ -158,17 +165,20 @@ def build_layout(policy: SandboxPolicy, host_paths: HostPaths, fixtures: Path) -
         uid, gid = os.geteuid(), os.getegid()
     else:
         uid = gid = policy.uid
-    if Path("/bin/bash").exists():
-        shell = "/bin/bash"
-    else:
-        shell = "/bin/sh"
-    user = SandboxUser(uid, gid, _choose_home(host_paths), shell)
+    user = SandboxUser(uid, gid, _choose_home(host_paths), find_shell())
     name = etc_files.create_etc(fixtures / "etc", user)
     for file, text in (("blank", ""), ("gitfile", f"gitdir: {shadow_git.SHADOW_GIT_FOLDER}\n")):
         (fixtures / file).write_text(text, encoding="utf-8")
         (fixtures / file).chmod(0o444)
         os.chown(fixtures / file, uid, gid)
     return SandboxLayout(policy, host_paths, user, name, etc_files.list_etc_mounts(), fixtures)
+
+
+def find_shell() -> str:
+    """Return the host's shell for command lines: bash where there is one."""
+    if Path("/bin/bash").exists():
+        return "/bin/bash"
+    return "/bin/sh"
 
 
 def _choose_home(host_paths: HostPaths) -> str:

@@ -27,6 +27,7 @@ from orchestrator.hands.limits.rlimits import wrap_in_rlimits
 from orchestrator.hands.limits.watchdog import ResourceBounds
 from orchestrator.hands.policy import Registries, SandboxPolicy
 from orchestrator.hands.sandbox.backend import ExecutionRequest, MountPlan
+from orchestrator.hands.sandbox.filesystem_layout import BASE_VARIABLES, find_shell
 from orchestrator.hands.sandbox.host_paths import WORKTREES_FOLDER, HostPaths
 from orchestrator.hands.sandbox.mounts import Mount
 from orchestrator.hands.sandbox.no_sandbox_in_ci import refuse_in_ci
@@ -76,10 +77,7 @@ class NoSandboxBackend:
             "PATH": ":".join(self.policy.path),
             "HOME": str(self.host_paths.home),
             "SHELL": "/bin/sh",
-            "TMPDIR": "/tmp",
-            "LANG": "C.UTF-8",
-            "TERM": "dumb",
-            "CI": "1",
+            **BASE_VARIABLES,
         }
         return base | self.policy.env | command.env
 
@@ -96,11 +94,7 @@ class NoSandboxBackend:
 
     def _build_order(self, request: ExecutionRequest) -> dict[str, Any]:
         command, mount_plan = request.command, request.mount_plan
-        if Path("/bin/bash").exists():
-            shell = "/bin/bash"
-        else:
-            shell = "/bin/sh"
-        words = wrap_in_rlimits((shell, "-c", command.line), self.policy.limits, self.prlimit, are_counted=True)
+        words = wrap_in_rlimits((find_shell(), "-c", command.line), self.policy.limits, self.prlimit, are_counted=True)
         git = {"GIT_DIR": str(mount_plan.git), "GIT_WORK_TREE": str(mount_plan.root)}
         files = {}
         for variable, name in command.files.items():
