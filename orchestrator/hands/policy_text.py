@@ -24,10 +24,7 @@ def _format_registries(registries: Registries | None) -> Mapping[str, str]:
     """Return the lines on the registries: what tier 2 reaches, and which settings of the user it ignores."""
     if registries is None:
         return {}
-    private = []
-    for host in registries.hosts:
-        if host in registries.private:
-            private.append(host)
+    private = [host for host in registries.hosts if host in registries.private]
     return {
         "registries": ", ".join(registries.hosts) or "none",
         "private registries": ", ".join(private) or "none",

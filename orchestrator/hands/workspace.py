@@ -283,10 +283,7 @@ class LocalWorkspace:
         os.close(open_root_directory(self.root))  # a command may have closed it to its own user
         if not self._git.exists():
             index = self._worktree.admin / "index"
-            if host.policy.is_confined:
-                objects = shadow_git.OBJECTS_FOLDER
-            else:
-                objects = str(host.origin.objects)
+            objects = shadow_git.OBJECTS_FOLDER if host.policy.is_confined else str(host.origin.objects)
             shadow_git.create_shadow_git(self._git, host.origin, self._worktree.commit, index, host.owner, objects)
         if call.command.files:
             create_private_folder(call.exchange, host.owner)

@@ -88,10 +88,7 @@ def _build_mount_options(mount: Mount, is_podman: bool) -> Sequence[str]:
     if mount.kind == MountKind.EMPTY:
         options = f"rw,exec,nosuid,nodev,size={mount.size_bytes},mode=1777"
         return "--tmpfs", f"{mount.dest}:{options}{',notmpcopyup' if is_podman else ''}"
-    if mount.kind == MountKind.READ_ONLY:
-        access = "ro"
-    else:
-        access = "rw"
+    access = "ro" if mount.kind == MountKind.READ_ONLY else "rw"
     if not set(',"') & set(mount.source + mount.dest):
         spec = f"type=bind,source={mount.source},target={mount.dest},bind-nonrecursive=true"
         return "--mount", spec + (",readonly" if access == "ro" else "")

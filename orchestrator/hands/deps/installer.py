@@ -104,10 +104,7 @@ class DependencyInstaller:
 
     def _build_python_command(self) -> ShellCommand:
         files = "".join(f" -r {shlex.quote(f'./{file}')}" for file in self.manifests.files)
-        if self.manifests.lines:
-            stdin_option = " -r /dev/stdin"
-        else:
-            stdin_option = ""
+        stdin_option = " -r /dev/stdin" if self.manifests.lines else ""
         lines = "".join(f"{line}\n" for line in self.manifests.lines)
         line = f"{_INSTALL_PYTHON}{files}{stdin_option} && rm -r {_SPARE}"
         return ShellCommand(line=line, stdin=lines, timeout_s=_TIMEOUT_S, tier=Tier.REGISTRIES)

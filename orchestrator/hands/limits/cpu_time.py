@@ -100,9 +100,7 @@ def _open_counter(pid: int) -> int:
     attributes = struct.pack("=IIQQQQQ16x", _SOFTWARE, _SIZE, _TASK_CLOCK, 0, 0, 0, flags)
     library = ctypes.CDLL(None, use_errno=True)
     buffer = ctypes.create_string_buffer(attributes, _SIZE)
-    arguments = []
-    for word in (pid, -1, -1, _CLOSE_ON_EXEC):
-        arguments.append(ctypes.c_long(word))
+    arguments = map(ctypes.c_long, (pid, -1, -1, _CLOSE_ON_EXEC))
     opened = int(library.syscall(ctypes.c_long(call), buffer, *arguments))
     if opened < 0:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))

@@ -162,10 +162,7 @@ class UsageReader:
 
     def count_stray_packets(self) -> int:
         """Count the packets sent to addresses without a route, also after all processes are dead."""
-        texts = []
-        for counters in self._counters:
-            texts.append(os.pread(counters, _COUNTERS_BYTES, 0))
-        return sum(_parse_stray_packets(text) for text in texts)
+        return sum(_parse_stray_packets(os.pread(file, _COUNTERS_BYTES, 0)) for file in self._counters)
 
     def close(self) -> None:
         """Close all descriptors."""
@@ -260,10 +257,7 @@ def read_host_shared_bytes() -> int:
 
 def _parse_stray_packets(text: bytes) -> int:
     """Return the count of packets without a route from /proc/net/snmp (names, then numbers) or snmp6."""
-    lines = []
-    for line in text.splitlines():
-        if line.startswith(b"Ip:"):
-            lines.append(line.split())
+    lines = [line.split() for line in text.splitlines() if line.startswith(b"Ip:")]
     if len(lines) == 2:
         return int(dict(zip(*lines, strict=True)).get(b"OutNoRoutes", 0))
     found = _NO_ROUTE.search(text)

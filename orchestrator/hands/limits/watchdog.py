@@ -98,10 +98,7 @@ def _check_processes(usage_reader: UsageReader, bounds: ResourceBounds) -> Itera
 
 def _check_usage(usage_reader: UsageReader, usage: SandboxUsage, bounds: ResourceBounds) -> str:
     limits, group = bounds.limits, bounds.group
-    if group:
-        cpu_s = group.read_cpu_s()
-    else:
-        cpu_s = usage.cpu_s
+    cpu_s = group.read_cpu_s() if group else usage.cpu_s
     if limits.cpu_s is not None and cpu_s > limits.cpu_s:
         return f"It used more than {limits.cpu_s} s of CPU time."
     if limits.processes < usage.tasks and not has_namespaced_process_limit():

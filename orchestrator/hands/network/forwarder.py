@@ -64,10 +64,7 @@ def rewrite_proxy_request(head: bytes) -> tuple[bytes, bytes]:
     except (IndexError, ValueError):
         return line[:100], b""
     path = url._replace(scheme="", netloc="").geturl() or "/"
-    kept_fields = []
-    for field in fields:
-        if not _HOP_BY_HOP.match(field):
-            kept_fields.append(field)
+    kept_fields = [field for field in fields if not _HOP_BY_HOP.match(field)]
     first = b" ".join((words[0], path.encode(), *words[2:]))
     return target.encode(), b"\r\n".join((first, *kept_fields, b"Connection: close", b"", b""))
 

@@ -36,9 +36,7 @@ def find_index_file_hosts(url: str, certificate: str = "") -> Mapping[str, bool]
     page = url.rstrip("/") + "/pip/"
     text, page_url = _fetch_page(page, _SIMPLE, certificate)
     try:
-        links = []
-        for entry in json.loads(text)["files"]:
-            links.append(str(entry["url"]))
+        links = [str(entry["url"]) for entry in json.loads(text)["files"]]
     except (ValueError, KeyError, TypeError):
         links = [unescape(link) for link in _HREF.findall(text)]
     return _map_hosts(page_url, links)

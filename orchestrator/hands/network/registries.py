@@ -158,11 +158,9 @@ def _parse_folder(url: str, host_paths: HostPaths) -> Path | None:
     if parts.scheme:
         return None
     if url == "~" or url.startswith("~/"):
-        text = str(host_paths.home) + url[1:]
-    else:
-        text = url
-    if Path(text).is_absolute():
-        return Path(normpath(text))
+        return Path(normpath(str(host_paths.home) + url[1:]))
+    if Path(url).is_absolute():
+        return Path(normpath(url))
     return None
 
 

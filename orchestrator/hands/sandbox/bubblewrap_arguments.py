@@ -7,6 +7,7 @@ sandbox as root: root could write to /proc/sys, and limits on processes do not h
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 from orchestrator.hands.sandbox.etc_files import HOST_NAME
@@ -66,10 +67,7 @@ def build_bubblewrap_arguments(
             *_build_fd_option("--info-fd", info_fd),
             *_build_sandbox(launch, mounts, programs, reports),
         ]
-    private_mounts = []
-    for mount in mounts:
-        if mount.is_bind_mount and not _is_public(mount):
-            private_mounts.append(mount)
+    private_mounts = [mount for mount in mounts if mount.is_bind_mount and not _is_public(mount)]
     staged_paths = {}
     for number, mount in enumerate(private_mounts):
         staged_paths[mount.dest] = f"{STAGING_FOLDER}/{number}"
@@ -109,9 +107,7 @@ def _build_sandbox(
     for name, value in sorted(launch.env.items()):
         variables.extend(("--setenv", name, value))
     system = [*_build_devices(launch, programs), "--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys"]
-    mount_words = []
-    for mount in mounts:
-        mount_words.extend(_build_mount_words(mount, programs))
+    mount_words = chain.from_iterable(_build_mount_words(mount, programs) for mount in mounts)
     end = ["--remount-ro", "/", "--chdir", launch.cwd, *reports, "--", *launch.command]
     return [*walls, "--hostname", HOST_NAME, "--clearenv", *variables, *system, *mount_words, *end]
 

@@ -78,10 +78,7 @@ def list_etc_mounts(source: Path = Path("/etc")) -> tuple[str, ...]:
 
 def _set_entry(lines: list[str], number: int, rest: str) -> tuple[str, str]:
     """Return the table with one entry for the id, under the name it has or `agent`; and that name."""
-    matching = []
-    for line in lines:
-        if line.split(":")[2:3] == [str(number)]:
-            matching.append(line)
+    matching = [line for line in lines if line.split(":")[2:3] == [str(number)]]
     name = matching[0].split(":")[0] if matching else "agent"
     kept_lines = []
     for line in lines:

@@ -6,10 +6,7 @@ from pathlib import Path
 
 def render_repair_advice(trouble: str, root: Path = Path("/")) -> str:
     """Return sentences that say how to repair this host; `root` is where its file system starts."""
-    hints = []
-    for hint in (_advise_install(trouble), _advise_sysctl(root), _advise_container(root)):
-        if hint:
-            hints.append(hint)
+    hints = list(filter(None, (_advise_install(trouble), _advise_sysctl(root), _advise_container(root))))
     if platform.system() != "Linux":
         hints = ["Commands need Linux; on this system use a Linux virtual machine or container host."]
     return " ".join(hints or ["`orchestrate doctor` repeats this test."])

@@ -79,10 +79,7 @@ def _iterate_bit_patterns(bits: int) -> Iterator[ArgumentPattern]:
 
 def _iterate_other_blocks(values: Sequence[int], start: int, width: int) -> Iterator[ArgumentPattern]:
     """Yield the blocks of `2 ** width` numbers from `start` on that together hold all of them but these values."""
-    inside = []
-    for value in values:
-        if value >> width == start >> width:
-            inside.append(value)
+    inside = [value for value in values if value >> width == start >> width]
     if not inside:
         yield _ALL_BITS >> width << width, start
     elif width:

@@ -63,10 +63,7 @@ def _build_attack(decoys: Decoys) -> ShellCommand:
 
 
 def _build_report(outcome: ProcessOutcome, log: Path, decoys: Decoys, known_names: frozenset[str]) -> SelfTestReport:
-    if log.exists():
-        output = log.read_text(encoding="utf-8", errors="replace")
-    else:
-        output = ""
+    output = log.read_text(encoding="utf-8", errors="replace") if log.exists() else ""
     if outcome.ending != CommandEnding.EXITED or outcome.exit_code != 0 or decoys.token not in output:
         words = outcome.detail or output.strip()[-500:] or f"its self-test ended as {outcome.ending}"
         return SelfTestReport(trouble=f"The sandbox does not start: {words}")

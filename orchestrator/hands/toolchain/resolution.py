@@ -67,10 +67,7 @@ def _locate_folder(folder: GrantedFolder, host_paths: HostPaths) -> Path:
         text = str(host_paths.home) + text[1:]
     directory = Path(normpath(host_paths.repository / text))
     if not directory.is_dir():
-        if directory.exists():
-            problem = "is not a directory"
-        else:
-            problem = "does not exist"
+        problem = "is not a directory" if directory.exists() else "does not exist"
         message = f"{directory}, given as {folder.path!r} in {folder.origin}, {problem}; correct or remove it there."
         raise UsageProblem(message, ("env", folder.path))
     objection = host_paths.find_bind_objection(directory)

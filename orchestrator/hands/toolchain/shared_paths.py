@@ -54,17 +54,11 @@ def select_shared_paths(root: Path, ignored: Iterable[str], patterns: Sequence[s
     What is known for secrets by its name is only taken where a pattern without wildcards names it.
     """
     known = frozenset(ignored)
-    literal = []
-    for pattern in patterns:
-        if not _WILDCARDS.intersection(pattern):
-            literal.append(pattern)
+    literal = [pattern for pattern in patterns if _WILDCARDS.isdisjoint(pattern)]
     chosen = set()
     for name in known:
-        if _may_be_secret(root, name):
-            is_wanted = is_shared_name(name, literal)
-        else:
-            is_wanted = is_shared_name(name, patterns)
-        if is_wanted and not _is_secret(root / name) and _stays_in_checkout(root, name, known):
+        accepted = literal if _may_be_secret(root, name) else patterns
+        if is_shared_name(name, accepted) and not _is_secret(root / name) and _stays_in_checkout(root, name, known):
             chosen.add(name)
     return tuple(sorted(name for name in chosen if chosen.isdisjoint(map(str, PurePosixPath(name).parents))))
 
@@ -113,10 +107,7 @@ def is_shared_name(name: str, patterns: Iterable[str]) -> bool:
     """Return True if one of the patterns of `[env] share` means a path."""
     last = PurePosixPath(name).name
     for pattern in patterns:
-        if "/" in pattern.rstrip("/"):
-            subject = name
-        else:
-            subject = last
+        subject = name if "/" in pattern.rstrip("/") else last
         if fnmatchcase(subject, pattern.strip("/")):
             return True
     return False
