@@ -45,6 +45,8 @@ class _Refused(Exception):
 
 @dataclass
 class _Traffic:
+    """Bytes moved by one tunnel."""
+
     sent: int = 0
     received: int = 0
 

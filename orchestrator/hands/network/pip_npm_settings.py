@@ -54,8 +54,10 @@ def read_pip_settings(environ: Mapping[str, str], untrusted: Iterable[Path]) -> 
         found = (match for match in _SETTING.finditer(output) if match["section"] == section)
         values |= {match["key"]: _parse_literal(match["value"]) for match in found}
     ignores_index = values.get("no-index", "").lower() in ("1", "true", "yes", "on")
-    first = values.get("index-url") or ("" if ignores_index else _read_default_index(pip, environ))
-    indexes = () if ignores_index else (first, *values.get("extra-index-url", "").split())
+    indexes: tuple[str, ...] = ()
+    if not ignores_index:
+        main_index = values.get("index-url") or _read_default_index(pip, environ)
+        indexes = (main_index, *values.get("extra-index-url", "").split())
     return PipSettings(
         indexes=tuple(url for url in indexes if url),
         find_links=tuple(values.get("find-links", "").split()),

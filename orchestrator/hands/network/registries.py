@@ -55,12 +55,19 @@ async def find_registries(grant: RegistryGrant, host_paths: HostPaths, environ: 
     pip, npm = settings["pip"] or PipSettings(), settings["npm"]
     assert isinstance(pip, PipSettings) and not isinstance(npm, PipSettings)
     builder = _RegistryBuilder(host_paths, grant)
+    if npm and "registry" not in npm.registries:
+        builder.notes.append(
+            "npm does not tell its registry (its address may hold credentials): name it under registries"
+        )
+    npm = npm or NpmSettings()
     await builder.collect_hosts(pip, npm)
     return builder.build_registries(pip, npm)
 
 
 @dataclass
 class _RegistryBuilder:
+    """Collects the registries that the user's pip and npm are configured for."""
+
     host_paths: HostPaths
     grant: RegistryGrant
     hosts: dict[str, None] = field(default_factory=dict)
@@ -68,45 +75,33 @@ class _RegistryBuilder:
     folders: dict[str, None] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
-    async def collect_hosts(self, pip: PipSettings, npm: NpmSettings | None) -> None:
+    async def collect_hosts(self, pip: PipSettings, npm: NpmSettings) -> None:
         """Collect hosts and directories of all addresses, and the hosts of their files."""
-        if npm and "registry" not in npm.registries:
-            self._add_note(
-                "npm does not tell its registry (its address may hold credentials): name it under registries"
-            )
-        npm_urls = tuple(npm.registries.values()) if npm else ()
+        npm_urls = tuple(npm.registries.values())
         for url in (*pip.indexes, *pip.find_links, *npm_urls):
             self._add_url(url, is_index=url not in pip.find_links)
-        self.plain |= {host_port.lower() for host_port in self.grant.plain}
+        self.plain.update(map(str.lower, self.grant.plain))
         if self.grant.named:
-            self.hosts = dict.fromkeys(host_port.lower() for host_port in self.grant.named)
+            self.hosts = dict.fromkeys(map(str.lower, self.grant.named))
             return
         async with anyio.create_task_group() as group:
             for url in pip.indexes:
                 group.start_soon(self._ask_file_hosts, package_file_hosts.find_index_file_hosts, url, pip.certificate)
             for url in npm_urls:
-                group.start_soon(
-                    self._ask_file_hosts, package_file_hosts.find_npm_file_hosts, url, npm.certificate if npm else ""
-                )
+                group.start_soon(self._ask_file_hosts, package_file_hosts.find_npm_file_hosts, url, npm.certificate)
 
-    def build_registries(self, pip: PipSettings, npm: NpmSettings | None) -> Registries:
+    def build_registries(self, pip: PipSettings, npm: NpmSettings) -> Registries:
         """Return the registries with configuration files that say the same to pip and npm inside."""
-        certificates = {PIP_CA: pip.certificate, NPM_CA: npm.certificate if npm else ""}
-        readable = {}
-        for name, path in certificates.items():
-            if Path(path).is_file():
-                readable[name] = path
+        certificates = {PIP_CA: pip.certificate, NPM_CA: npm.certificate}
+        readable = {name: path for name, path in certificates.items() if Path(path).is_file()}
+        plain = [host for host in self.hosts if host in self.plain or host.endswith(_PLAIN_PORT)]
         return Registries(
             hosts=tuple(sorted(self.hosts)),
-            private=tuple(sorted(host_port.lower() for host_port in self.grant.private)),
-            plain=tuple(
-                sorted(
-                    host_port for host_port in self.hosts if host_port in self.plain or host_port.endswith(_PLAIN_PORT)
-                )
-            ),
+            private=tuple(sorted(map(str.lower, self.grant.private))),
+            plain=tuple(sorted(plain)),
             budget_bytes=self.grant.budget_bytes,
             folders=tuple(sorted(self.folders)),
-            settings={PIP_CONF: _render_pip_conf(pip, readable), NPMRC: _render_npmrc(npm or NpmSettings(), readable)},
+            settings={PIP_CONF: _render_pip_conf(pip, readable), NPMRC: _render_npmrc(npm, readable)},
             certificates=readable,
             notes=tuple(sorted(self.notes)),
         )
@@ -118,7 +113,8 @@ class _RegistryBuilder:
             )
         if host_port := get_url_host_port(url):
             self.hosts[host_port] = None
-            self.plain |= {host_port} if package_file_hosts.is_plaintext_url(url) else set()
+            if package_file_hosts.is_plaintext_url(url):
+                self.plain.add(host_port)
         elif folder := _parse_folder(url, self.host_paths):
             self._add_folder(folder.parent if is_index and folder.name == "simple" else folder)
 

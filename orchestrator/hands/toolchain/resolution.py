@@ -82,6 +82,8 @@ def _locate_folder(folder: GrantedFolder, host_paths: HostPaths) -> Path:
 
 @dataclass
 class _ToolChainBuilder:
+    """Collects the folders and the PATH of a tool chain."""
+
     host_paths: HostPaths
     known: KnownPythons
     read_only: dict[Path, None] = field(default_factory=dict)
