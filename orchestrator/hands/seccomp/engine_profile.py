@@ -1,4 +1,4 @@
-"""The system call filter of a container: what its engine allows, less what the rules of `seccomp` refuse.
+"""The system call filter of a container: what its engine allows, less what `SYSCALL_RULES` refuse.
 
 An engine's own profile lets a container make user namespaces, open sockets that no network namespace holds back, and
 speak to the kernel as a program of 32 bits, whose calls carry their arguments where no filter sees them.
