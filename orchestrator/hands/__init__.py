@@ -1,1 +1,1 @@
-"""Where commands run: policy, sandbox, file tools."""
+"""Running commands: policy, sandboxes and file tools."""

@@ -31,33 +31,33 @@ from worktrees.errors import GitError, LockTimeout
 from worktrees.repositories.repository import GitRepository
 
 _DESIGN = "3"
-"""Raised when the sandbox itself changes in a way that may change what a command does."""
+"""The sandbox's version, to be increased when it changes in a way that may change what a command does."""
 
 
 class LocalHands:
-    """This host's workspaces; implements `orchestrator.ports.hands.Hands`. Made by `local_hands`."""
+    """This host's workspaces; implements `orchestrator.ports.hands.Hands`. Made by `open_local_hands`."""
 
     def __init__(
-        self, host: WorkspaceHost, policy: SandboxPolicy, tried: SelectedBackend, notices: tuple[str, ...] = ()
+        self, host: WorkspaceHost, policy: SandboxPolicy, selected: SelectedBackend, notices: tuple[str, ...] = ()
     ) -> None:
         self._host = host
         self._notices = notices
         self._policy = policy
-        self._tried = tried
+        self._selected = selected
         self._opened: list[LocalWorkspace] = []
         tools = [*map(Path, (*policy.read_only, *policy.programs))]
         tools += (base / name for name, base in host.shared.items())
-        told = f"{_DESIGN}\n{policy.sha}\n{compute_fingerprint(tools)}\n"
-        self._environment = hashlib.sha256(told.encode()).hexdigest()
+        text = f"{_DESIGN}\n{policy.sha}\n{compute_fingerprint(tools)}\n"
+        self._environment = hashlib.sha256(text.encode()).hexdigest()
 
     @property
     def refusal_reason(self) -> str | None:
-        """Why commands are refused here and how to mend it; None when they run."""
-        return self._tried.refusal
+        """The reason why commands are refused here, with its remedy; None when they run."""
+        return self._selected.refusal
 
     @property
     def notices(self) -> tuple[str, ...]:
-        """What people should know of the policy, and how to mend it."""
+        """Notes on the policy for people, with what to do."""
         return self._notices
 
     @property
@@ -67,7 +67,7 @@ class LocalHands:
 
     @property
     def policy(self) -> SandboxPolicy:
-        """What commands run under."""
+        """The policy that commands run under."""
         return self._policy
 
     @property
@@ -76,30 +76,30 @@ class LocalHands:
         return self.describe_policy(self._policy)
 
     def describe_policy(self, policy: SandboxPolicy) -> Mapping[str, str]:
-        """A policy of this host's in words: that of another tier, for example."""
+        """Return a policy of this host in words, for example that of another tier."""
         commands = self.refusal_reason or f"run, {self._host.slots.total_tokens} at a time"
-        backend = self._tried.backend
+        backend = self._selected.backend
         unbound = {"not bound": "; ".join(self._notices)} if self._notices else {}
         words = format_policy(policy, backend.description if backend else "", commands)
-        return {**words, **unbound, **self._tried.facts}
+        return {**words, **unbound, **self._selected.facts}
 
     def build_environment(self, command: ShellCommand, policy: SandboxPolicy) -> Mapping[str, str]:
-        """Every variable that a command sees when it starts; none where commands are refused."""
-        if self._tried.backend:
-            return self._tried.backend.build_environment(command, policy.registries)
+        """Return all variables that a command sees when it starts; none where commands are refused."""
+        if self._selected.backend:
+            return self._selected.backend.build_environment(command, policy.registries)
         return {}
 
     async def resolve_tier_policy(self, tier: Tier) -> SandboxPolicy:
-        """What commands at a tier run under; at tier 2 with the registries, which are found out first."""
+        """Return the policy of a tier; at tier 2 with the registries, which are looked up first."""
         return await self._host.resolve_tier_policy(tier)
 
     async def open_workspace(self, commit: CommitId, purpose: Purpose) -> LocalWorkspace:
-        """A clean workspace at a commit.
+        """Open a clean workspace at a commit.
 
         Raises:
             EnvironmentProblem: it could not be prepared.
         """
-        with _trouble(f"No workspace could be prepared at {commit[:12]}"):
+        with _convert_errors(f"No workspace could be prepared at {commit[:12]}"):
             await self._host.include_objects(commit)
             worktree = await self._host.pool.lease_worktree(commit)
         workspace = LocalWorkspace(self._host, worktree, purpose.text)
@@ -122,7 +122,7 @@ async def open_local_hands(
     environ: Mapping[str, str] | None = None,
     redactor: Redactor = PATTERN_REDACTOR,
 ) -> AsyncIterator[LocalHands]:
-    """Hands on this host while the block lasts; everything they started is dead afterwards.
+    """Open this host's hands while the block lasts; everything they started is dead afterwards.
 
     `state` is a directory of our own, outside the repository. `slots` bounds the commands that run at the same time
     (default: one per core). `redactor` cleans every log. The kernel ties what is started to this block's thread.
@@ -133,18 +133,18 @@ async def open_local_hands(
     """
     grant, environ = grant or SandboxGrant(), os.environ if environ is None else environ
     with ExitStack() as stack:
-        session = await _session(state, stack)
-        around = HostPaths(repository.root, home or Path.home(), state)
-        resolved, origin = await _understood(repository, grant, around, environ)
-        tried = await select_backend(resolved.policy, around, environ, session, grant.backend)
-        policy = resolved.policy.model_copy(update={"backend": tried.backend.name if tried.backend else ""})
+        session = await _open_session_folder(state, stack)
+        host_paths = HostPaths(repository.root, home or Path.home(), state)
+        resolved, origin = await _resolve_policy_and_origin(repository, grant, host_paths, environ)
+        selected = await select_backend(resolved.policy, host_paths, environ, session, grant.backend)
+        policy = resolved.policy.model_copy(update={"backend": selected.backend.name if selected.backend else ""})
         host = WorkspaceHost(
             pool=build_worktree_pool(repository, state, policy.uid),
             policy=policy,
             ceiling=grant.ceiling,
-            registries=RegistrySource(grant.registries, around, environ),
-            backend=tried.backend,
-            refusal=tried.refusal,
+            registries=RegistrySource(grant.registries, host_paths, environ),
+            backend=selected.backend,
+            refusal=selected.refusal,
             origin=origin,
             slots=anyio.CapacityLimiter(slots or len(os.sched_getaffinity(0))),
             tasks=anyio.create_task_group(),
@@ -152,22 +152,22 @@ async def open_local_hands(
             logs=state / "logs" / session.name,
             redactor=redactor,
         )
-        async with _alive(LocalHands(host, policy, tried, resolved.notices), host.tasks) as hands:
+        async with _run_task_group(LocalHands(host, policy, selected, resolved.notices), host.tasks) as hands:
             yield hands
 
 
-async def _understood(
-    repository: GitRepository, grant: SandboxGrant, around: HostPaths, environ: Mapping[str, str]
+async def _resolve_policy_and_origin(
+    repository: GitRepository, grant: SandboxGrant, host_paths: HostPaths, environ: Mapping[str, str]
 ) -> tuple[ResolvedPolicy, ShadowOrigin]:
-    with _trouble(f"The repository {repository.root} cannot be read"):
-        resolved = await resolve_policy(repository, grant, around, environ)
+    with _convert_errors(f"The repository {repository.root} cannot be read"):
+        resolved = await resolve_policy(repository, grant, host_paths, environ)
         is_mounted = resolved.policy.is_confined and resolved.policy.tier > Tier.FILES
-        copies = around.state / "borrowed" if is_mounted else None
+        copies = host_paths.state / "borrowed" if is_mounted else None
         return resolved, await read_origin(repository, copies)
 
 
-async def _session(state: Path, stack: ExitStack) -> Path:
-    with _trouble(f"The state directory {state} cannot be used"):
+async def _open_session_folder(state: Path, stack: ExitStack) -> Path:
+    with _convert_errors(f"The state directory {state} cannot be used"):
         await to_thread.run_sync(remove_old_logs, state / "logs")
         session = await to_thread.run_sync(stack.enter_context, open_session(state))
         stack.enter_context(run_orphan_reaper(session))
@@ -175,8 +175,8 @@ async def _session(state: Path, stack: ExitStack) -> Path:
 
 
 @asynccontextmanager
-async def _alive(hands: LocalHands, tasks: TaskGroup) -> AsyncIterator[LocalHands]:
-    """The group is left without the block's own exception, which would come out wrapped in a group of exceptions."""
+async def _run_task_group(hands: LocalHands, tasks: TaskGroup) -> AsyncIterator[LocalHands]:
+    """Run the task group, and leave it without the block's exception, which would come out wrapped in a group."""
     await tasks.__aenter__()
     try:
         yield hands
@@ -188,15 +188,15 @@ async def _alive(hands: LocalHands, tasks: TaskGroup) -> AsyncIterator[LocalHand
 
 
 def build_worktree_pool(repository: GitRepository, state: Path, owner: int | None = None) -> WorktreePool:
-    """The worktrees that hands with this state directory use; `owner` is who commands run as, if not ourselves."""
+    """Return the pool of worktrees in this state directory; `owner` is who commands run as, if not ourselves."""
     return WorktreePool(repository, state / WORKTREES_FOLDER, owner)
 
 
 @contextmanager
-def _trouble(what: str) -> Iterator[None]:
+def _convert_errors(problem: str) -> Iterator[None]:
     try:
         yield
     except LockTimeout as error:
         raise RunLocked(str(error)) from error
     except (GitError, OSError) as error:
-        raise EnvironmentProblem(f"{what}: {error}.") from error
+        raise EnvironmentProblem(f"{problem}: {error}.") from error

@@ -1,4 +1,4 @@
-"""What a sandbox may reach and use up: the user's grant, and the resolved policy that commands run under.
+"""The limits of a sandbox: the user's grant, and the resolved policy that commands run under.
 
 Neither ever comes from the repository being worked on.
 """
@@ -18,7 +18,7 @@ _GIB = 1024**3
 
 
 class BackendChoice(StrEnum):
-    """Which backends the user lets commands run on; `auto` is the first of them that holds."""
+    """The backends that the user lets commands run on; `auto` takes the first of them that holds."""
 
     AUTO = "auto"
     BUBBLEWRAP = "bubblewrap"
@@ -28,7 +28,7 @@ class BackendChoice(StrEnum):
 class CommandLimits(FrozenModel):
     """Ceilings for one command, whatever it asks for itself.
 
-    `wall_s` and `output_bytes` cap what a `Command` may ask for. `address_space_bytes`, `file_bytes` and `open_files`
+    `wall_s` and `output_bytes` cap those of a `ShellCommand`. `address_space_bytes`, `file_bytes` and `open_files`
     count per process; `processes` counts the whole sandbox, on kernels that count per user namespace (5.14 and
     later). `memory_bytes` and `cpu_s` count the command with everything it starts, `disk_bytes` what its workspace
     holds, `files` the files and directories in it, and as many in memory. `tmpfs_bytes` is the size of the home
@@ -49,11 +49,10 @@ class CommandLimits(FrozenModel):
 
 
 class RegistryGrant(FrozenModel):
-    """What the user says of tier 2: `named`, `private` and `plain` are `host:port`; nothing named means what pip and
-    npm use.
+    """The user's settings for tier 2. Without `named` hosts it reaches those that pip and npm use.
 
-    Those `private` may resolve to a private address, those `plain` speak http without TLS. `budget_bytes` is what one
-    command may move, both ways.
+    Entries are `host:port`. Those in `private` may resolve to a private address, those in `plain` use http without TLS.
+    `budget_bytes` is what one command may move, both ways.
     """
 
     named: tuple[str, ...] = ()
@@ -63,12 +62,12 @@ class RegistryGrant(FrozenModel):
 
 
 class Registries(FrozenModel):
-    """What tier 2 reaches beside tier 1.
+    """The registries that tier 2 reaches, and their configuration inside.
 
     `hosts` are all the `host:port`, `private` those of them that may resolve to a private address, `plain` those
     that may be spoken to without TLS. `folders` hold packages on this machine, bound read-only. `settings` are
     texts of configuration files for pip and npm without any credential, `certificates` the host's files of authorities
-    that they trust, each by the file's name inside. `notes` say what of the user's own configuration is missing in it.
+    that they trust, each by the file's name inside. `notes` list the user's settings that are left out.
     """
 
     hosts: tuple[str, ...] = ()
@@ -82,7 +81,7 @@ class Registries(FrozenModel):
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing at all could be reached."""
+        """True if nothing at all could be reached."""
         return not self.hosts and not self.folders
 
 
@@ -94,10 +93,10 @@ class GrantedFolder(FrozenModel):
 
 
 class SandboxGrant(FrozenModel):
-    """What the user grants, as written: directories may be relative to the repository's root or start with `~`.
+    """The user's grant as written: directories may be relative to the repository's root or start with `~`.
 
-    `share` holds glob patterns of git-ignored paths; `uid` is who commands run as when started by root. `tier` is what
-    commands get that ask for no other, `ceiling` the highest that one may ask for. `without_sandbox` lets them run with
+    `share` holds glob patterns of git-ignored paths; `uid` is the user that commands run as when started by root.
+    `tier` is the default of commands, `ceiling` the highest that one may ask for. `without_sandbox` lets them run with
     no walls around them, for this run only. `lent` are things that the harness has made, by their paths in the
     checkout, each with the directory below which it lies; they go before what it has. `programs` are absolute paths of
     files that commands find at the same place, without the directories that they lie in.
@@ -118,7 +117,7 @@ class SandboxGrant(FrozenModel):
 
 
 class SandboxPolicy(FrozenModel):
-    """What commands run under. Paths are those seen inside.
+    """The policy that commands run under. Paths are those seen inside.
 
     `read_only` are directories bound at their own path, `programs` single files, `masked` files below the directories
     that stay unreadable, `path` the directories of PATH in order, `shared` paths relative to the repository's root,
@@ -141,7 +140,7 @@ class SandboxPolicy(FrozenModel):
     backend: str = ""
 
     def with_tier(self, tier: Tier) -> "SandboxPolicy":
-        """The policy of commands at a tier."""
+        """Return the policy for commands at a tier."""
         return self.model_copy(update={"tier": tier})
 
     @property

@@ -1,4 +1,4 @@
-"""From what the user grants to a policy for this host and repository, and to a sandbox that was tried."""
+"""Resolves the user's grant into a policy for this host and repository, and selects a backend that was tried."""
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,7 +25,7 @@ from worktrees.repositories.repository import GitRepository
 
 @dataclass(frozen=True)
 class SelectedBackend:
-    """A backend with what its self-test said. `backend` is None exactly where `refusal` says why."""
+    """A backend with the facts of its self-test; `backend` is None exactly where `refusal` says why."""
 
     backend: Backend | None
     refusal: str | None
@@ -34,14 +34,14 @@ class SelectedBackend:
 
 @dataclass(frozen=True)
 class ResolvedPolicy:
-    """A policy, and what people should know of it: interpreters that environments name and commands do not get."""
+    """A policy, and notices about interpreters that environments name and commands do not get."""
 
     policy: SandboxPolicy
     notices: tuple[str, ...]
 
 
 async def resolve_policy(
-    repository: GitRepository, grant: SandboxGrant, around: HostPaths, environ: Mapping[str, str]
+    repository: GitRepository, grant: SandboxGrant, host_paths: HostPaths, environ: Mapping[str, str]
 ) -> ResolvedPolicy:
     """Make the policy for commands in this repository, as granted.
 
@@ -49,29 +49,38 @@ async def resolve_policy(
         UsageProblem: a granted directory is missing or may not be bound.
         GitError: the ignored files could not be listed.
     """
-    own = [p for one in grant.read_only if (p := _within(around.repository, one.path)) is not None]
+    own_patterns = []
+    for folder in grant.read_only:
+        pattern = _make_pattern(host_paths.repository, folder.path)
+        if pattern is not None:
+            own_patterns.append(pattern)
     shared = merge_borrowed_paths(
-        await find_shared_paths(repository, (*grant.share, *own)), grant.lent, around.repository
+        await find_shared_paths(repository, (*grant.share, *own_patterns)), grant.lent, host_paths.repository
     )
-    tools = await to_thread.run_sync(resolution.resolve_tool_chain, grant.read_only, around, shared, environ)
-    own_outputs = await to_thread.run_sync(find_installed_outputs, around.repository, shared, grant.share)
+    tools = await to_thread.run_sync(resolution.resolve_tool_chain, grant.read_only, host_paths, shared, environ)
+    own_outputs = await to_thread.run_sync(find_installed_outputs, host_paths.repository, shared, grant.share)
     active = {"VIRTUAL_ENV": tools.virtual_env} if tools.virtual_env else {}
+    visible: dict[str, str] = {}
+    notices: tuple[str, ...] = ()
+    if not grant.without_sandbox:
+        visible = {name: str(base) for name, base in shared.items()}
+        notices = tuple(_describe_unbound(tools))
     policy = SandboxPolicy(
         tier=grant.tier,
         read_only=tuple(map(str, tools.read_only)),
-        programs=tuple(program for program in grant.programs if _is_missing(around.repository, Path(program))),
-        masked=(*map(str, tools.masked), *(str(around.repository / name) for name in own_outputs)),
+        programs=tuple(program for program in grant.programs if _must_be_bound(host_paths.repository, Path(program))),
+        masked=(*map(str, tools.masked), *(str(host_paths.repository / name) for name in own_outputs)),
         path=tools.path,
         env={**active, **grant.env},
-        shared={} if grant.without_sandbox else {name: str(base) for name, base in shared.items()},
+        shared=visible,
         limits=grant.limits,
         uid=grant.uid if os.geteuid() == 0 else None,
         is_confined=not grant.without_sandbox,
     )
-    return ResolvedPolicy(policy, () if grant.without_sandbox else tuple(_unbound(tools)))
+    return ResolvedPolicy(policy, notices)
 
 
-def _unbound(tools: resolution.ToolChain) -> Iterator[str]:
+def _describe_unbound(tools: resolution.ToolChain) -> Iterator[str]:
     for prefix, environment in tools.unbound.items():
         yield (
             f"{environment} needs the Python in {prefix}, which is neither on your PATH nor where a version manager "
@@ -88,19 +97,19 @@ async def find_withheld_outputs(repository: GitRepository, policy: SandboxPolicy
     """
     names = await list_ignored(repository)
     found = await to_thread.run_sync(find_compiled_outputs, repository.root, names, policy.shared)
-    masked = (Path(place) for place in policy.masked)
-    inside = (str(place.relative_to(repository.root)) for place in masked if place.is_relative_to(repository.root))
+    masked = (Path(path) for path in policy.masked)
+    inside = (str(path.relative_to(repository.root)) for path in masked if path.is_relative_to(repository.root))
     return tuple(sorted((*found, *inside)))
 
 
 async def select_backend(
     policy: SandboxPolicy,
-    around: HostPaths,
+    host_paths: HostPaths,
     environ: Mapping[str, str],
     session: Path,
     wanted: BackendChoice = BackendChoice.AUTO,
 ) -> SelectedBackend:
-    """The first backend for a policy that comes up and holds on this host; files lie in the directory `session`.
+    """Return the first backend that starts and passes its self-test; its files lie in the directory `session`.
 
     Raises:
         UsageProblem: the policy asks for no sandbox where that is refused.
@@ -109,52 +118,56 @@ async def select_backend(
         words = f"Commands are refused: the policy grants tier {int(policy.tier)}, {policy.tier.description}."
         return SelectedBackend(None, words, {})
     if not policy.is_confined:
-        return await to_thread.run_sync(_unconfined, policy, around, environ, session)
+        return await to_thread.run_sync(_select_no_sandbox, policy, host_paths, environ, session)
     failed: list[BackendTrial] = []
-    async for candidate in iterate_backend_trials(TrialContext(policy, around, environ, session), wanted):
-        if candidate.backend is not None:
-            return SelectedBackend(candidate.backend, None, {**_chosen(candidate, failed), **candidate.facts})
-        failed.append(candidate)
+    async for trial in iterate_backend_trials(TrialContext(policy, host_paths, environ, session), wanted):
+        if trial.backend is not None:
+            return SelectedBackend(trial.backend, None, {**_describe_choice(trial, failed), **trial.facts})
+        failed.append(trial)
     return SelectedBackend(None, format_refusal(failed), failed[0].facts)
 
 
-def _unconfined(policy: SandboxPolicy, around: HostPaths, environ: Mapping[str, str], session: Path) -> SelectedBackend:
+def _select_no_sandbox(
+    policy: SandboxPolicy, host_paths: HostPaths, environ: Mapping[str, str], session: Path
+) -> SelectedBackend:
     try:
-        backend = build_no_sandbox(policy, around, session, environ)
+        backend = build_no_sandbox(policy, host_paths, session, environ)
     except ProgramMissing as error:
         return SelectedBackend(None, str(error), {})
     return SelectedBackend(backend, None, {"backend": UNSAFE_BANNER})
 
 
-def _chosen(candidate: BackendTrial, failed: Sequence[BackendTrial]) -> Mapping[str, str]:
-    not_used = " ".join(f"{one.name}: {_sentence(one.trouble)}" for one in failed)
-    return {"backend": candidate.name, **({"not used": not_used} if failed else {})}
+def _describe_choice(trial: BackendTrial, failed: Sequence[BackendTrial]) -> Mapping[str, str]:
+    not_used = " ".join(f"{failure.name}: {_end_sentence(failure.trouble)}" for failure in failed)
+    return {"backend": trial.name, **({"not used": not_used} if failed else {})}
 
 
 def format_refusal(failed: Sequence[BackendTrial]) -> str:
-    """Why commands are refused where no backend holds, how to mend it for each, and what works all the same."""
+    """Return why commands are refused, the remedy for each backend, and what works without commands."""
     first, *others = failed
-    words = [f"{_sentence(first.trouble)} Commands are refused on this host. {render_repair_advice(first.trouble)}"]
-    words += [get_container_remedy(first.trouble)] if get_container_remedy(first.trouble) else []
+    words = [f"{_end_sentence(first.trouble)} Commands are refused on this host. {render_repair_advice(first.trouble)}"]
+    if remedy := get_container_remedy(first.trouble):
+        words.append(remedy)
     words += [
-        f"{one.name} instead: {_sentence(one.trouble)} {get_container_remedy(one.trouble)}".rstrip() for one in others
+        f"{trial.name} instead: {_end_sentence(trial.trouble)} {get_container_remedy(trial.trouble)}".rstrip()
+        for trial in others
     ]
     words.append("What needs no commands works all the same: `orchestrate plan`, and whatever reads or exports runs.")
     return " ".join(words)
 
 
-def _sentence(text: str) -> str:
+def _end_sentence(text: str) -> str:
     return f"{text.rstrip('. ')}."
 
 
-def _is_missing(root: Path, program: Path) -> bool:
-    """Whether a sandbox would not have the program anyway, from the system or from the checkout."""
+def _must_be_bound(root: Path, program: Path) -> bool:
+    """Return True if neither the system's folders nor the checkout hold the program, so that it must be bound."""
     return not is_system_folder(program) and not program.is_relative_to(root)
 
 
-def _within(root: Path, text: str) -> str | None:
-    """A given directory inside the repository, as a pattern for what is shared."""
-    place = Path(normpath(root / text))
-    if place.is_relative_to(root) and place != root:
-        return f"/{place.relative_to(root)}"
+def _make_pattern(root: Path, text: str) -> str | None:
+    """Return a given directory inside the repository as a pattern for shared paths; None if it lies elsewhere."""
+    path = Path(normpath(root / text))
+    if path.is_relative_to(root) and path != root:
+        return f"/{path.relative_to(root)}"
     return None

@@ -6,7 +6,7 @@ from orchestrator.hands.policy import CommandLimits, Registries, SandboxPolicy
 
 
 def format_policy(policy: SandboxPolicy, program: str, commands: str) -> Mapping[str, str]:
-    """One line for each part; `commands` says whether they run here."""
+    """Return one line for each part of the policy; `commands` says whether commands run here."""
     return {
         "tier": f"{int(policy.tier)} ({policy.tier.description})",
         "commands": commands,
@@ -15,45 +15,43 @@ def format_policy(policy: SandboxPolicy, program: str, commands: str) -> Mapping
         "shared": ", ".join(policy.shared) or "nothing",
         "path": ":".join(policy.path),
         "variables": ", ".join(sorted(policy.env)) or "none of yours",
-        "limits": _limits(policy.limits),
-        **_registries(policy.registries),
+        "limits": _format_limits(policy.limits),
+        **_format_registries(policy.registries),
     }
 
 
-def _registries(found: Registries | None) -> Mapping[str, str]:
-    """What tier 2 reaches, and what of the user's configuration it does not."""
-    if found is None:
+def _format_registries(registries: Registries | None) -> Mapping[str, str]:
+    """Return the lines on the registries: what tier 2 reaches, and which settings of the user it ignores."""
+    if registries is None:
         return {}
-    private = []
-    for place in found.hosts:
-        if place in found.private:
-            private.append(place)
+    private = [host for host in registries.hosts if host in registries.private]
     return {
-        "registries": ", ".join(found.hosts) or "none",
+        "registries": ", ".join(registries.hosts) or "none",
         "private registries": ", ".join(private) or "none",
-        "packages": ", ".join(found.folders) or "none on this machine",
-        "registry traffic": f"{_mib(found.budget_bytes)} a command, both ways",
-        "registry notes": "; ".join(found.notes) or "none",
+        "packages": ", ".join(registries.folders) or "none on this machine",
+        "registry traffic": f"{_format_mib(registries.budget_bytes)} a command, both ways",
+        "registry notes": "; ".join(registries.notes) or "none",
     }
 
 
-def _limits(limits: CommandLimits) -> str:
+def _format_limits(limits: CommandLimits) -> str:
     return (
-        f"{limits.processes} processes, {limits.open_files} open files, {_mib(limits.file_bytes)} a file, "
-        f"{_mib(limits.output_bytes)} of output, {_mib(limits.address_space_bytes)} of memory a process and "
-        f"{_mib(limits.memory_bytes)} together, {_seconds(limits.cpu_s)} of CPU time, "
-        f"{_mib(limits.disk_bytes)} and {limits.files:,} files in the workspace, "
-        f"{_mib(limits.tmpfs_bytes)} in each of home, /tmp and /dev/shm"
+        f"{limits.processes} processes, {limits.open_files} open files, {_format_mib(limits.file_bytes)} a file, "
+        f"{_format_mib(limits.output_bytes)} of output, "
+        f"{_format_mib(limits.address_space_bytes)} of memory a process and "
+        f"{_format_mib(limits.memory_bytes)} together, {_format_seconds(limits.cpu_s)} of CPU time, "
+        f"{_format_mib(limits.disk_bytes)} and {limits.files:,} files in the workspace, "
+        f"{_format_mib(limits.tmpfs_bytes)} in each of home, /tmp and /dev/shm"
     )
 
 
-def _seconds(limit: int | None) -> str:
+def _format_seconds(limit: int | None) -> str:
     if limit is None:
         return "no limit"
     return f"{limit:,} s"
 
 
-def _mib(size: int | None) -> str:
+def _format_mib(size: int | None) -> str:
     if size is None:
         return "no limit"
     return f"{size // 1024**2:,} MiB"

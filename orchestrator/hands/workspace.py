@@ -33,7 +33,7 @@ from worktrees.snapshots.snapshot import snapshot_worktree
 
 @dataclass(frozen=True)
 class WorkspaceHost:
-    """What all workspaces of this process share. `backend` is None exactly where `refusal` says why."""
+    """Common parts of all workspaces of this process. `backend` is None exactly where `refusal` says why."""
 
     pool: WorktreePool
     policy: SandboxPolicy
@@ -50,38 +50,38 @@ class WorkspaceHost:
 
     @property
     def owner(self) -> int | None:
-        """Whom files must belong to that commands are to use; None for ourselves."""
+        """The uid that files must belong to which commands are to use; None for ourselves."""
         return self.policy.uid
 
     @property
     def shared(self) -> Mapping[str, Path]:
-        """What workspaces borrow, by name, each with the directory in which it lies under the same name."""
+        """Borrowed paths by name, each with the directory in which it lies under the same name."""
         return {name: Path(base) for name, base in self.policy.shared.items()}
 
     async def include_objects(self, oid: str) -> None:
-        """Let git in workspaces see what a commit or tree reaches, where the repository's objects are only copied."""
+        """Copy the objects that a commit or tree reaches, if workspaces see only copies of the repository's objects."""
         if self.origin.copy:
             await self.origin.copy.copy_reachable([oid])
 
     async def resolve_tier_policy(self, tier: Tier) -> SandboxPolicy:
-        """What commands at a tier run under; the registries are found out when tier 2 is first asked for."""
+        """Return the policy of a tier; the registries are looked up when tier 2 is first asked for."""
         found = await self.registries.get_registries() if tier == Tier.REGISTRIES <= self.ceiling else None
         return self.policy.with_tier(tier).model_copy(update={"registries": found})
 
 
 class LocalWorkspace:
-    """A checkout of one commit on this host, with hands in it; implements `orchestrator.ports.hands.Workspace`."""
+    """A checkout of one commit on this host; implements `orchestrator.ports.hands.Workspace`."""
 
     def __init__(self, host: WorkspaceHost, worktree: Worktree, purpose: str) -> None:
         self._host = host
         self._worktree = worktree
         self._purpose = purpose
         self._calls: dict[str, CommandCall] = {}
-        self._own = host.session / worktree.name
-        self._git = self._own / "git"
+        self._own_folder = host.session / worktree.name
+        self._git = self._own_folder / "git"
         self._is_open = True
         self._setup = anyio.Lock()
-        self._turn = anyio.Lock()
+        self._turn_lock = anyio.Lock()
 
     @property
     def name(self) -> str:
@@ -90,24 +90,24 @@ class LocalWorkspace:
 
     @property
     def is_open(self) -> bool:
-        """Whether it was not closed yet."""
+        """True until it is closed."""
         return self._is_open
 
     @property
     def root(self) -> Path:
-        """Where it lies on this host."""
+        """The checkout's path on this host."""
         return self._worktree.root
 
     async def get_policy_hash(self, tier: Tier) -> str:
-        """The hash of the policy that commands of a tier run under here."""
+        """Return the hash of the policy that commands of a tier run under here."""
         return (await self._host.resolve_tier_policy(tier)).sha
 
     @property
     def mounts(self) -> tuple[Mount, ...]:
-        """What stands where for its commands."""
+        """The mounts of its commands."""
         backend = self._host.backend
         if backend:
-            return backend.build_mounts(self._place(self._host.shared))
+            return backend.build_mounts(self._build_mount_plan(self._host.shared))
         return ()
 
     async def start_command(self, call_id: str, command: ShellCommand) -> None:
@@ -125,14 +125,14 @@ class LocalWorkspace:
         check_command(command)
         ceiling = min(backend.ceiling, self._host.ceiling)
         if not Tier.FILES < command.tier <= ceiling:
-            raise ToolRefused(_no_tier(command.tier, ceiling))
-        with _trouble("keep a log"):
-            call = create_call(call_id, command, self._host.logs / self.name, self._own / "files")
+            raise ToolRefused(_describe_refused_tier(command.tier, ceiling))
+        with _convert_errors("keep a log"):
+            call = create_call(call_id, command, self._host.logs / self.name, self._own_folder / "files")
         self._calls[call_id] = call
-        self._host.tasks.start_soon(self._carry_out, backend, call, name=f"{self._purpose} {call_id}")
+        self._host.tasks.start_soon(self._run_call, backend, call, name=f"{self._purpose} {call_id}")
 
     async def wait_for_result(self, call_id: str, timeout_s: float = MAX_WAIT_S) -> CommandResult | None:
-        """The result, or None while the command runs, after `timeout_s` (at most 10) seconds."""
+        """Return the result, or None if the command still runs after `timeout_s` (at most 10) seconds."""
         call = self._calls.get(call_id)
         if call is None:
             raise ValueError(f"no command was started as {call_id!r}")
@@ -141,39 +141,39 @@ class LocalWorkspace:
         return call.result
 
     def get_log_path(self, call_id: str) -> Path:
-        """The file that the whole output of a started command goes to."""
+        """Return the file that takes the whole output of a started command."""
         return self._calls[call_id].log
 
     async def kill_command(self, call_id: str) -> None:
-        """End the command and everything it started; returns when all of it is dead."""
+        """End the command and everything it started; return when all of it is dead."""
         call = self._calls.get(call_id)
         if call is not None:
             call.scope.cancel()
             await call.done.wait()
 
     async def interrupt_commands(self) -> None:
-        """End all commands that run in it; whoever waits for one gets a result with what it printed."""
+        """End all running commands; each gets a result with its output so far."""
         for call_id, call in list(self._calls.items()):
             if call.result is None:
                 await self.kill_command(call_id)
                 await to_thread.run_sync(scrub_log, call.log, self._host.redactor)
 
     async def read_file(self, path: str, limit_bytes: int = 1024 * 1024) -> bytes:
-        """A regular file's content; borrowed things are read where they are borrowed from."""
-        return await to_thread.run_sync(self._read, path, limit_bytes)
+        """Return a regular file's content; borrowed files are read where they are borrowed from."""
+        return await to_thread.run_sync(self._read_file, path, limit_bytes)
 
     async def write_file(self, path: str, content: bytes) -> None:
         """Replace or create a regular file atomically, keeping an existing file's mode."""
-        await to_thread.run_sync(self._write, path, content)
+        await to_thread.run_sync(self._write_file, path, content)
 
     async def list_paths(self, glob: str = "**") -> tuple[str, ...]:
-        """All files that would be in a snapshot and fit the glob, sorted.
+        """Return all files that would be in a snapshot and fit the glob, sorted.
 
         Raises:
             ToolRefused: the glob leaves the workspace.
         """
-        with _trouble("list the files of"):
-            await self._sweep()
+        with _convert_errors("list the files of"):
+            await self._remove_mount_points()
             try:
                 return await self._worktree.list_paths(glob)
             except GitError as error:
@@ -182,15 +182,15 @@ class LocalWorkspace:
                 raise
 
     async def list_untracked(self, *, ignored: bool) -> tuple[str, ...]:
-        """What commands have left that is not tracked, sorted: what git ignores, or what it does not."""
-        with _trouble("list the files of"):
-            await self._sweep()
+        """Return untracked paths left by commands, sorted: those that git ignores, or those it does not."""
+        with _convert_errors("list the files of"):
+            await self._remove_mount_points()
             return await self._worktree.list_untracked(ignored=ignored)
 
     async def search_text(self, pattern: str, glob: str, limit: int) -> tuple[str, ...]:
-        """The first `limit` lines that match a POSIX extended regular expression, as `path:line:text`."""
-        with _trouble("search"):
-            await self._sweep()
+        """Return the first `limit` lines that match a POSIX extended regular expression, as `path:line:text`."""
+        with _convert_errors("search"):
+            await self._remove_mount_points()
             try:
                 return await self._worktree.search_text(pattern, glob, limit)
             except GitError as error:
@@ -198,8 +198,8 @@ class LocalWorkspace:
 
     async def take_snapshot(self, message: str, ref: str, parent: CommitId | None = None) -> Snapshot:
         """Commit the content on top of `parent` and point `ref` at it."""
-        with _trouble("take a snapshot of"):
-            await self._sweep()
+        with _convert_errors("take a snapshot of"):
+            await self._remove_mount_points()
             withheld = await to_thread.run_sync(find_confidential_files, self._host.shared)
             taken = await snapshot_worktree(self._worktree, message, ref, parent, withheld=withheld)
         return Snapshot(
@@ -207,8 +207,8 @@ class LocalWorkspace:
         )
 
     async def restore_tree(self, tree: TreeId, *, keeps_ignored: bool = True) -> None:
-        """Make the content equal to `tree`; files that git ignores stay or go, git's state inside starts afresh."""
-        with _trouble("restore"):
+        """Make the content equal to `tree`; git's state inside starts afresh. Ignored files stay if `keeps_ignored`."""
+        with _convert_errors("restore"):
             await self._host.include_objects(tree)
             await self._worktree.reset_to_tree(tree, keeps_ignored=keeps_ignored)
             await to_thread.run_sync(remove_tree, self._git)
@@ -222,16 +222,16 @@ class LocalWorkspace:
             for call_id in self._calls:
                 await self.kill_command(call_id)
             if self._host.backend:
-                await self._host.backend.release_workspace(self._place())
-            with _trouble("give back"):
-                await self._sweep()
-                await to_thread.run_sync(remove_tree, self._own)
+                await self._host.backend.release_workspace(self._build_mount_plan())
+            with _convert_errors("give back"):
+                await self._remove_mount_points()
+                await to_thread.run_sync(remove_tree, self._own_folder)
                 await self._host.pool.release_worktree(self._worktree)
 
-    async def _carry_out(self, backend: Backend, call: CommandCall) -> None:
+    async def _run_call(self, backend: Backend, call: CommandCall) -> None:
         try:
             with call.scope:
-                async with self._turns(), self._host.slots:
+                async with self._get_turn_lock(), self._host.slots:
                     call.result = await self._execute(backend, call)
         finally:
             call.finish_call()
@@ -240,35 +240,35 @@ class LocalWorkspace:
         command, limits = call.command, backend.policy.limits
         try:
             async with self._setup:
-                place = await to_thread.run_sync(self._prepare, call)
-            order = ExecutionRequest(
+                mount_plan = await to_thread.run_sync(self._prepare_workspace, call)
+            request = ExecutionRequest(
                 command=command,
-                mount_plan=place,
+                mount_plan=mount_plan,
                 log=call.log,
                 timeout_s=min(command.timeout_s, limits.wall_s),
                 output_bytes=min(command.output_bytes, limits.output_bytes),
                 exchange=call.exchange if command.files else None,
                 registries=(await self._host.resolve_tier_policy(command.tier)).registries,
             )
-            ended = await backend.run_command(order)
+            outcome = await backend.run_command(request)
             await to_thread.run_sync(scrub_log, call.log, self._host.redactor)
-            found = await to_thread.run_sync(self._collect, call) if command.files else {}
+            files = await to_thread.run_sync(self._collect_files, call) if command.files else {}
         except OSError as error:
             return call.build_not_started_result(f"The host could not prepare the command: {error}.")
         return CommandResult(
-            ending=ended.ending,
-            exit_code=ended.exit_code,
-            seconds=ended.seconds,
+            ending=outcome.ending,
+            exit_code=outcome.exit_code,
+            seconds=outcome.seconds,
             log=call.log,
-            output_bytes=ended.output_bytes,
-            files=found,
-            detail=ended.detail,
-            network=ended.network,
-            stray_packets=ended.stray_packets,
+            output_bytes=outcome.output_bytes,
+            files=files,
+            detail=outcome.detail,
+            network=outcome.network,
+            stray_packets=outcome.stray_packets,
         )
 
-    def _turns(self) -> AbstractAsyncContextManager[object]:
-        """One command after the other where one could otherwise divert what is being mounted for the next.
+    def _get_turn_lock(self) -> AbstractAsyncContextManager[object]:
+        """Return a lock that runs commands one by one where one could divert the mounts of the next.
 
         Root's outer sandbox makes the host unwritable for that; without it only directories at the top are safe.
         """
@@ -277,49 +277,46 @@ class LocalWorkspace:
         )
         if is_safe:
             return nullcontext()
-        return self._turn
+        return self._turn_lock
 
-    def _prepare(self, call: CommandCall) -> MountPlan:
+    def _prepare_workspace(self, call: CommandCall) -> MountPlan:
         host = self._host
         os.close(open_root_directory(self.root))  # a command may have closed it to its own user
         if not self._git.exists():
             index = self._worktree.admin / "index"
-            if host.policy.is_confined:
-                objects = shadow_git.OBJECTS_FOLDER
-            else:
-                objects = str(host.origin.objects)
+            objects = shadow_git.OBJECTS_FOLDER if host.policy.is_confined else str(host.origin.objects)
             shadow_git.create_shadow_git(self._git, host.origin, self._worktree.commit, index, host.owner, objects)
         if call.command.files:
             create_private_folder(call.exchange, host.owner)
-        return self._place(mount_points.create_mount_points(self.root, host.shared, host.owner))
+        return self._build_mount_plan(mount_points.create_mount_points(self.root, host.shared, host.owner))
 
-    def _place(self, shared: Mapping[str, Path] | None = None) -> MountPlan:
+    def _build_mount_plan(self, shared: Mapping[str, Path] | None = None) -> MountPlan:
         origin = self._host.origin
         return MountPlan(self.root, self._git, (origin.objects, *origin.lent), shared or {})
 
-    def _collect(self, call: CommandCall) -> dict[str, bytes]:
+    def _collect_files(self, call: CommandCall) -> dict[str, bytes]:
         found = collect_output_files(call.exchange, call.command.files)
         remove_tree(call.exchange)
         return found
 
-    def _read(self, path: str, limit_bytes: int) -> bytes:
-        return workspace_files.read_file(self._lender(path) or self.root, path, limit_bytes)
+    def _read_file(self, path: str, limit_bytes: int) -> bytes:
+        return workspace_files.read_file(self._find_lender_root(path) or self.root, path, limit_bytes)
 
-    def _write(self, path: str, content: bytes) -> None:
-        if self._lender(path):
+    def _write_file(self, path: str, content: bytes) -> None:
+        if self._find_lender_root(path):
             raise ToolRefused(f"{path} is shared read-only with other workspaces and cannot be changed.")
         workspace_files.write_file(self.root, path, content, self._host.owner)
 
-    def _lender(self, path: str) -> Path | None:
-        """The directory to read a borrowed path below, under the same name; None if the path is the workspace's own."""
-        wanted = workspace_files.normalize_path(path)
+    def _find_lender_root(self, path: str) -> Path | None:
+        """Return the directory to read a borrowed path below; None if the path is the workspace's own."""
+        normalized = workspace_files.normalize_path(path)
         named = {}
         for name, base in self._host.shared.items():
-            if wanted.is_relative_to(name):
+            if normalized.is_relative_to(name):
                 named[name] = base
         return next(iter(mount_points.create_mount_points(self.root, named, self._host.owner).values()), None)
 
-    async def _sweep(self) -> None:
+    async def _remove_mount_points(self) -> None:
         if self._host.shared:
             await to_thread.run_sync(mount_points.remove_mount_points, self.root, self._host.shared)
 
@@ -330,18 +327,18 @@ _NO_REGISTRIES = (
 )
 
 
-def _no_tier(tier: Tier, ceiling: Tier) -> str:
+def _describe_refused_tier(tier: Tier, ceiling: Tier) -> str:
     if tier == Tier.FILES:
         return f"Commands are refused at tier {int(tier)}, {tier.description}."
     return f"Commands at tier {int(tier)} ({tier.description}) are not to be had here; the highest is {int(ceiling)}."
 
 
 @contextmanager
-def _trouble(what: str) -> Iterator[None]:
-    """Git's and the disk's troubles belong to the environment, not to the work."""
+def _convert_errors(activity: str) -> Iterator[None]:
+    """Turn failures of git and the disk into `EnvironmentProblem`: the work is not to blame."""
     try:
         yield
     except LockTimeout as error:
         raise RunLocked(str(error)) from error
     except (GitError, OSError) as error:
-        raise EnvironmentProblem(f"Could not {what} a workspace: {error}.") from error
+        raise EnvironmentProblem(f"Could not {activity} a workspace: {error}.") from error

@@ -86,16 +86,16 @@ MUTATIONS = {
         (without(', "--ro-bind", "/proc/sys", "/proc/sys"'),), f"{ESCAPE}kernel_settings", "'0\\n' == '1\\n'"
     ),
     "the read-only pointer to the shadow": Mutation(
-        (without('yield build_read_only_mount(self.fixtures / "gitfile", here / ".git")', LAYOUT, "pass"),),
+        (without('yield build_read_only_mount(self.fixtures / "gitfile", checkout / ".git")', LAYOUT, "pass"),),
         f"{ESCAPE}the_git_file_of_a_workspace",
         "IsADirectoryError",
     ),
     "the shadow git directory": Mutation(
         (
             without(
-                "build_writable_mount(place.git, shadow_git.SHADOW_GIT_FOLDER)",
+                "build_writable_mount(mount_plan.git, shadow_git.SHADOW_GIT_FOLDER)",
                 LAYOUT,
-                'build_read_only_mount(here / ".git", shadow_git.SHADOW_GIT_FOLDER)',
+                'build_read_only_mount(checkout / ".git", shadow_git.SHADOW_GIT_FOLDER)',
             ),
         ),
         "tests/unit/hands/test_hands_git.py::test_only_objects_of_the_repository_are_visible",
@@ -104,9 +104,9 @@ MUTATIONS = {
     "read-only objects": Mutation(
         (
             without(
-                "build_read_only_mount(place.objects[0], shadow_git.OBJECTS_FOLDER)",
+                "build_read_only_mount(mount_plan.objects[0], shadow_git.OBJECTS_FOLDER)",
                 LAYOUT,
-                "build_writable_mount(place.objects[0], shadow_git.OBJECTS_FOLDER)",
+                "build_writable_mount(mount_plan.objects[0], shadow_git.OBJECTS_FOLDER)",
             ),
         ),
         f"{ESCAPE}only_the_workspace_and_empty",

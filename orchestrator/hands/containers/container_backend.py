@@ -36,15 +36,15 @@ from orchestrator.ports.hands import CommandEnding, ShellCommand
 _PROCESSES = 32_768
 """Not the limit of one container, which its engine sets, or the command itself; engines may give away no more."""
 
-_MODE = 0o1777
+_TMPFS_MODE = 0o1777
 
 
 @dataclass
 class ContainerBackend(LayoutBackend):
-    """Containers as a `Backend`, made once per process by `build_containers`.
+    """Containers as a `Backend`, made once per process by `build_container_backend`.
 
-    `root` is what names their root file system to the engine, `seccomp` a file. `idle` holds those that wait for the
-    next command of their workspace.
+    `root` names their root file system to the engine, `seccomp` is the path of a profile. `idle` holds the containers
+    that wait for the next command of their workspace.
     """
 
     layout: SandboxLayout
@@ -58,42 +58,35 @@ class ContainerBackend(LayoutBackend):
 
     @property
     def name(self) -> str:
-        """One word for it."""
+        """The backend's name in one word."""
         return self.engine.kind
 
     @property
     def ceiling(self) -> Tier:
-        """Containers have no network at all, so no registries either."""
+        """The highest tier on offer: containers have no network, so they reach no registries."""
         return Tier.COMMANDS
 
     @property
     def description(self) -> str:
-        """The program behind it, its version, and as whom commands run."""
-        if self.policy.uid is None:
-            who = "as yourself"
-        else:
-            who = f"as user {self.policy.uid}"
-        if self.engine.runtime:
-            runtime = f" with {self.engine.runtime}"
-        else:
-            runtime = ""
-        return f"{self.engine.version} at {self.engine.program}{runtime}, {who}"
+        """The engine's version and path, and the user that commands run as."""
+        runtime = f" with {self.engine.runtime}" if self.engine.runtime else ""
+        return f"{self.engine.version} at {self.engine.program}{runtime}, {self.user_note}"
 
     def build_environment(self, command: ShellCommand, registries: Registries | None = None) -> dict[str, str]:
-        """Every variable the command sees when it starts."""
+        """Return all variables that the command sees when it starts."""
         return self.layout.build_environment(command)
 
-    async def run_command(self, order: ExecutionRequest) -> ProcessOutcome:
+    async def run_command(self, request: ExecutionRequest) -> ProcessOutcome:
         """Run a command to its end, in a container of its workspace."""
-        key = (order.mount_plan, order.command.writable)
+        key = (request.mount_plan, request.command.writable)
         try:
-            container = await self._take(key)
+            container = await self._acquire_container(key)
         except OSError as error:
             return ProcessOutcome(
                 CommandEnding.NOT_STARTED, None, 0.0, 0, f"The container could not be started: {error}."
             )
         try:
-            return await self._give(container, order)
+            return await self._run_in_container(container, request)
         finally:
             with anyio.CancelScope(shield=True):
                 if container.is_over:
@@ -101,44 +94,44 @@ class ContainerBackend(LayoutBackend):
                 else:
                     self.idle.setdefault(key, []).append(container)
 
-    async def release_workspace(self, place: MountPlan) -> None:
+    async def release_workspace(self, mount_plan: MountPlan) -> None:
         """Remove every container of the workspace."""
-        for key in [key for key in self.idle if key[0].root == place.root]:
-            await _remove_all(self.idle.pop(key))
+        for key in [key for key in self.idle if key[0].root == mount_plan.root]:
+            await _remove_containers(self.idle.pop(key))
 
-    async def _give(self, container: Container, order: ExecutionRequest) -> ProcessOutcome:
-        command = order.command
+    async def _run_in_container(self, container: Container, request: ExecutionRequest) -> ProcessOutcome:
+        command = request.command
         are_counted = "pids" in self.engine.supported_limits
         words = wrap_in_rlimits(
             self.layout.build_shell_command(command), self.policy.limits, self.prlimit, are_counted=are_counted
         )
-        told = {"words": words, "env": self.build_environment(command), "cwd": self.layout.cwd}
-        bounds = ResourceBounds(self.policy.limits, order.writable_folders)
-        begin = partial(container.start_command, told, command.stdin)
-        ended = await run_until_exit(
-            begin, order.log, ExecutionTerms(order.timeout_s, order.output_bytes, bounds, self.owner)
+        order = {"words": words, "env": self.build_environment(command), "cwd": self.layout.cwd}
+        bounds = ResourceBounds(self.policy.limits, request.writable_folders)
+        begin = partial(container.start_command, order, command.stdin)
+        outcome = await run_until_exit(
+            begin, request.log, ExecutionTerms(request.timeout_s, request.output_bytes, bounds, self.owner)
         )
-        if order.exchange is not None:
-            await to_thread.run_sync(_hand_back, container.files, order.exchange, command.files.values())
-        return ended
+        if request.exchange is not None:
+            await to_thread.run_sync(_move_output_files, container.files, request.exchange, command.files.values())
+        return outcome
 
-    async def _take(self, key: tuple[MountPlan, bool]) -> Container:
-        """A container for a workspace in which all stands as it should, an idle one or a new one."""
+    async def _acquire_container(self, key: tuple[MountPlan, bool]) -> Container:
+        """Return an idle container of the workspace in which nothing was changed, or start a new one."""
         while waiting := self.idle.get(key):
             if await _is_fresh(container := waiting.pop()):
                 return container
         with anyio.CancelScope(shield=True):  # a start that is given up half-way leaves something behind
-            self.idle.setdefault(key, []).append(await self._start(*key))
+            self.idle.setdefault(key, []).append(await self._start_container(*key))
         return self.idle[key].pop()
 
-    async def _start(self, place: MountPlan, is_writable: bool) -> Container:
+    async def _start_container(self, mount_plan: MountPlan, is_writable: bool) -> Container:
         name = f"orchestrate-{self.session.name}-{secrets.token_hex(4)}"
         folder = create_private_folder(self.folder / name)
         control = folder / "control"
         control.mkdir()
         control.chmod(0o755)
         files = create_private_folder(folder / "files", self.owner)
-        mounts = self.layout.build_mounts(place, is_writable, None)
+        mounts = self.layout.build_mounts(mount_plan, is_writable, None)
         await to_thread.run_sync(_prepare_root, self.folder / "root", mounts)
         launch = ContainerLaunch(
             name=name,
@@ -150,10 +143,10 @@ class ContainerBackend(LayoutBackend):
             user=self.layout.user,
             limits=self.policy.limits,
             python=str(get_own_python()),
-            script=_script(),
+            script=_read_init_script(),
             seccomp=self.seccomp,
             supported_limits=self.engine.supported_limits,
-            hard_processes=_hard_processes(),
+            hard_processes=_get_process_ceiling(),
         )
         return await start_container(self.engine, launch, folder)
 
@@ -161,7 +154,7 @@ class ContainerBackend(LayoutBackend):
 async def build_container_backend(
     policy: SandboxPolicy,
     engine: ContainerEngine,
-    around: HostPaths,
+    host_paths: HostPaths,
     session: Path,
     folder: Path,
     environ: Mapping[str, str],
@@ -172,24 +165,30 @@ async def build_container_backend(
         OSError: that cannot be written, the engine is not fit for it, or commands would run as root.
         ProgramMissing: prlimit is not installed.
     """
-    prlimit = find_program("prlimit", environ, (around.repository, around.state), "util-linux")
+    prlimit = find_program("prlimit", environ, (host_paths.repository, host_paths.state), "util-linux")
     await to_thread.run_sync(create_private_folder, folder)
-    layout = await to_thread.run_sync(build_layout, policy, around, folder / "fixtures")
+    layout = await to_thread.run_sync(build_layout, policy, host_paths, folder / "fixtures")
     root = create_private_folder(folder / "root")
     nowhere = MountPlan(Path("/nonexistent"), Path("/nonexistent"), (Path("/nonexistent"),))
     await to_thread.run_sync(_prepare_root, root, layout.build_mounts(nowhere, True, None))
-    seccomp = await to_thread.run_sync(_seccomp, engine, folder / "seccomp.json")
-    told = await _root_words(engine, root, policy)
-    return ContainerBackend(layout, engine, folder, session, told, prlimit, seccomp)
+    seccomp = await to_thread.run_sync(_write_seccomp_profile, engine, folder / "seccomp.json")
+    root_words = await _name_root(engine, root, policy)
+    return ContainerBackend(layout, engine, folder, session, root_words, prlimit, seccomp)
 
 
-async def _root_words(engine: ContainerEngine, root: Path, policy: SandboxPolicy) -> tuple[str, ...]:
-    """Podman takes the directory as it is, and as yourself only if your ids are mapped to themselves."""
+async def _name_root(engine: ContainerEngine, root: Path, policy: SandboxPolicy) -> tuple[str, ...]:
+    """Return the words that name the root file system to the engine.
+
+    Podman takes the directory itself, and runs as yourself only if your ids are mapped to themselves. Docker takes an
+    image that is imported from the directory.
+    """
     if engine.is_podman:
-        own = ("--userns", "keep-id") if engine.is_rootless else ()
-        return (*own, "--rootfs", str(root))
+        user_options = ("--userns", "keep-id") if engine.is_rootless else ()
+        return (*user_options, "--rootfs", str(root))
     image = f"orchestrate-root:{policy.sha[:16]}"
-    await engine.run_engine_command("import", "-", image, given=await to_thread.run_sync(build_image_archive, root))
+    await engine.run_engine_command(
+        "import", "-", image, input_bytes=await to_thread.run_sync(build_image_archive, root)
+    )
     return (image,)
 
 
@@ -199,29 +198,29 @@ def _prepare_root(root: Path, mounts: Iterable[Mount]) -> None:
     What is missing the engine would make, as a user whose files we may not be able to remove.
     """
     root.chmod(0o755)
-    for place in ("proc", "sys", "dev", "run", "etc", EXCHANGE_FOLDER[1:], CONTROL_FOLDER[1:]):
-        (root / place).mkdir(parents=True, exist_ok=True)
+    for folder in ("proc", "sys", "dev", "run", "etc", EXCHANGE_FOLDER[1:], CONTROL_FOLDER[1:]):
+        (root / folder).mkdir(parents=True, exist_ok=True)
     (root / "run" / ".containerenv").touch()
     for mount in sort_mounts(mounts):
-        spot = root / mount.dest.lstrip("/")
-        if not spot.is_symlink() and not spot.exists():
-            spot.parent.mkdir(parents=True, exist_ok=True)
-            _make_spot(spot, mount)
+        target = root / mount.dest.lstrip("/")
+        if not target.is_symlink() and not target.exists():
+            target.parent.mkdir(parents=True, exist_ok=True)
+            _create_mount_point(target, mount)
 
 
-def _make_spot(spot: Path, mount: Mount) -> None:
+def _create_mount_point(target: Path, mount: Mount) -> None:
     if mount.kind == MountKind.LINK:
-        spot.symlink_to(mount.source)
+        target.symlink_to(mount.source)
     elif mount.is_bind_mount and Path(mount.source).is_file():
-        spot.touch()
+        target.touch()
     else:
-        spot.mkdir()
+        target.mkdir()
     if mount.kind == MountKind.EMPTY:
-        spot.chmod(_MODE)  # directories in memory take the mode of their place
+        target.chmod(_TMPFS_MODE)  # directories in memory take the mode of their place
 
 
-def _seccomp(engine: ContainerEngine, target: Path) -> str | None:
-    """The engine's own system call filter, tightened; None for docker, whose own is tight enough."""
+def _write_seccomp_profile(engine: ContainerEngine, target: Path) -> str | None:
+    """Write the engine's own system call filter, tightened; None for docker, whose own is tight enough."""
     if not engine.is_podman:
         return None
     if engine.seccomp is None or not Path(engine.seccomp).is_file():
@@ -231,7 +230,7 @@ def _seccomp(engine: ContainerEngine, target: Path) -> str | None:
     return str(target)
 
 
-def _hand_back(source: Path, target: Path, names: Iterable[str]) -> None:
+def _move_output_files(source: Path, target: Path, names: Iterable[str]) -> None:
     for name in names:
         try:
             (source / name).rename(target / name)
@@ -239,29 +238,29 @@ def _hand_back(source: Path, target: Path, names: Iterable[str]) -> None:
             continue  # not written, or nothing that could be taken
 
 
-def _hard_processes() -> int:
+def _get_process_ceiling() -> int:
     hard = resource.getrlimit(resource.RLIMIT_NPROC)[1]
     if hard == resource.RLIM_INFINITY:
         return _PROCESSES
     return min(hard, _PROCESSES)
 
 
-def _script() -> str:
+def _read_init_script() -> str:
     return resources.files("orchestrator.hands.containers").joinpath("init_process.py").read_text(encoding="utf-8")
 
 
 async def _is_fresh(container: Container) -> bool:
-    """Whether it can take the next command; otherwise it is removed."""
+    """Return True if the container can take the next command; remove it otherwise."""
     is_fresh = False
     try:
         is_fresh = await container.is_fresh()
     finally:
         if not is_fresh:
-            await _remove_all([container])
+            await _remove_containers([container])
     return is_fresh
 
 
-async def _remove_all(containers: Iterable[Container]) -> None:
+async def _remove_containers(containers: Iterable[Container]) -> None:
     with anyio.CancelScope(shield=True):
         async with anyio.create_task_group() as group:
             for container in containers:

@@ -21,11 +21,11 @@ _RUNTIMES = ("crun", "runc")
 
 @dataclass(frozen=True)
 class ContainerEngine:
-    """A program that runs containers. `options` come before each of its verbs, `runtime` is the name in them.
+    """A program that runs containers.
 
-    `seccomp` is the path of its own system call filter, None where it keeps none in a file. `is_rootless` tells that it
-    has no rights of the system's root, `counts` names what it can limit for a container as a whole, of `pids` and
-    `memory`.
+    `options` come before each of its verbs, `runtime` is the name in them. `seccomp` is the path of its own system call
+    filter, None where it keeps none in a file. `is_rootless` is true where it has no rights of the system's root.
+    `supported_limits` names the limits it can put on a container as a whole: `pids`, `memory`.
     """
 
     kind: str
@@ -40,18 +40,18 @@ class ContainerEngine:
 
     @property
     def is_podman(self) -> bool:
-        """Whether it takes a directory as a root file system, and podman's other options."""
+        """True for podman, which takes a directory as a root file system and has options of its own."""
         return self.kind == "podman"
 
     @property
     def title(self) -> str:
-        """What to call it before people."""
+        """The engine's name as shown to people."""
         if self.runtime:
             return f"{self.kind} with {self.runtime}"
         return self.kind
 
-    async def run_engine_command(self, *words: str, given: bytes = b"") -> str:
-        """Its standard output; `given` is what it reads.
+    async def run_engine_command(self, *words: str, input_bytes: bytes = b"") -> str:
+        """Run the engine with these words; return its standard output. `input_bytes` is its standard input.
 
         Raises:
             OSError: it failed, in its own words, or took longer than a minute.
@@ -59,27 +59,31 @@ class ContainerEngine:
         command = [self.program, *self.options, *words]
         try:
             with anyio.fail_after(_PATIENCE_S):
-                done = await anyio.run_process(command, input=given, check=False, env=dict(self.env), cwd="/")
+                completed = await anyio.run_process(
+                    command, input=input_bytes, check=False, env=dict(self.env), cwd="/"
+                )
         except TimeoutError as error:
             raise OSError(f"{self.title} did not answer within a minute") from error
-        if done.returncode != 0:
-            raise OSError(f"{self.title}: {_last_words(done.stderr)}")
-        return done.stdout.decode(errors="replace")
+        if completed.returncode != 0:
+            raise OSError(f"{self.title}: {_get_last_line(completed.stderr)}")
+        return completed.stdout.decode(errors="replace")
 
 
 def find_engines(environ: Mapping[str, str], untrusted: Iterable[Path], home: Path) -> tuple[ContainerEngine, ...]:
-    """Every way to start a container here, the likeliest first: podman with its own runtime and others, then docker.
+    """Return every way to start a container here: podman with its own runtime and others, then docker.
 
     `home` is where they keep what is the user's.
 
     Raises:
         ProgramMissing: neither is installed, or none starts; says what to install.
     """
-    shunned, troubles, found = tuple(untrusted), [], list[ContainerEngine]()
+    untrusted_folders, troubles, found = tuple(untrusted), [], list[ContainerEngine]()
     env = {"PATH": _PATH, "HOME": str(home), **{name: environ[name] for name in _PASSED_ON if name in environ}}
-    for kind, look in (("podman", _podman), ("docker", _docker)):
+    for kind, find_kind in (("podman", _find_podman_engines), ("docker", _find_docker_engines)):
         try:
-            found.extend(look(find_program(kind, environ, shunned, kind), env, environ, shunned))
+            found.extend(
+                find_kind(find_program(kind, environ, untrusted_folders, kind), env, environ, untrusted_folders)
+            )
         except ProgramMissing as error:
             troubles.append(str(error))
     if not found:
@@ -87,52 +91,58 @@ def find_engines(environ: Mapping[str, str], untrusted: Iterable[Path], home: Pa
     return tuple(found)
 
 
-def _podman(
-    program: str, env: dict[str, str], environ: Mapping[str, str], shunned: Iterable[Path]
+def _find_podman_engines(
+    program: str, env: dict[str, str], environ: Mapping[str, str], untrusted_folders: Iterable[Path]
 ) -> Iterable[ContainerEngine]:
     version = read_option_output(program, "--version", env).strip()
-    info = _info(program, env, "{{json .Host}}")
-    own = str(info.get("ociRuntime", {}).get("name", ""))
+    info = _read_engine_info(program, env, "{{json .Host}}")
+    default_runtime = str(info.get("ociRuntime", {}).get("name", ""))
     security = info.get("security", {})
     seccomp = security.get("seccompProfilePath") or None
     is_rootless = bool(security.get("rootless"))
     is_old = is_rootless and info.get("cgroupVersion") == "v1"  # nothing is handed down to users there
-    counts = frozenset() if is_old else frozenset(info.get("cgroupControllers") or ())
-    for runtime in dict.fromkeys((own, *(name for name in _RUNTIMES if _is_there(name, environ, shunned)))):
-        options = () if runtime == own else ("--runtime", runtime)
-        yield ContainerEngine("podman", program, version, env, options, runtime, seccomp, is_rootless, counts)
+    supported_limits = frozenset() if is_old else frozenset(info.get("cgroupControllers") or ())
+    for runtime in dict.fromkeys(
+        (default_runtime, *(name for name in _RUNTIMES if _is_installed(name, environ, untrusted_folders)))
+    ):
+        options = () if runtime == default_runtime else ("--runtime", runtime)
+        yield ContainerEngine("podman", program, version, env, options, runtime, seccomp, is_rootless, supported_limits)
 
 
-def _docker(
-    program: str, env: dict[str, str], environ: Mapping[str, str], shunned: Iterable[Path]
+def _find_docker_engines(
+    program: str, env: dict[str, str], environ: Mapping[str, str], untrusted_folders: Iterable[Path]
 ) -> Iterable[ContainerEngine]:
     version = read_option_output(program, "--version", env).strip()
-    info = _info(program, env, "{{json .}}")
+    info = _read_engine_info(program, env, "{{json .}}")
     is_rootless = "name=rootless" in (info.get("SecurityOptions") or ())
-    counts = frozenset(name for name, told in (("pids", "PidsLimit"), ("memory", "MemoryLimit")) if info.get(told))
-    yield ContainerEngine("docker", program, version, env, is_rootless=is_rootless, supported_limits=counts)
+    supported_limits = frozenset(
+        name for name, key in (("pids", "PidsLimit"), ("memory", "MemoryLimit")) if info.get(key)
+    )
+    yield ContainerEngine("docker", program, version, env, is_rootless=is_rootless, supported_limits=supported_limits)
 
 
-def _is_there(name: str, environ: Mapping[str, str], shunned: Iterable[Path]) -> bool:
+def _is_installed(name: str, environ: Mapping[str, str], untrusted_folders: Iterable[Path]) -> bool:
     try:
-        return bool(find_program(name, environ, shunned, name))
+        return bool(find_program(name, environ, untrusted_folders, name))
     except ProgramMissing:
         return False
 
 
-def _info(program: str, env: Mapping[str, str], form: str) -> dict[str, Any]:
+def _read_engine_info(program: str, env: Mapping[str, str], form: str) -> dict[str, Any]:
     words = [program, "info", "--format", form]
     try:
-        done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, timeout=30, env=env, check=False)
-        told = json.loads(done.stdout or b"null")
+        completed = subprocess.run(
+            words, stdin=subprocess.DEVNULL, capture_output=True, timeout=30, env=env, check=False
+        )
+        info = json.loads(completed.stdout or b"null")
     except (OSError, subprocess.SubprocessError, ValueError) as error:
         raise ProgramMissing(f"{program} does not answer ({error}).") from error
-    if done.returncode != 0 or not isinstance(told, dict):
-        raise ProgramMissing(f"{program} does not answer: {_last_words(done.stderr)}.")
-    return told
+    if completed.returncode != 0 or not isinstance(info, dict):
+        raise ProgramMissing(f"{program} does not answer: {_get_last_line(completed.stderr)}.")
+    return info
 
 
-def _last_words(text: bytes) -> str:
+def _get_last_line(text: bytes) -> str:
     lines = text.decode(errors="replace").strip().splitlines()
     if lines:
         return lines[-1].removeprefix("Error: ").rstrip(". ")
@@ -140,7 +150,7 @@ def _last_words(text: bytes) -> str:
 
 
 def build_image_archive(root: Path) -> bytes:
-    """A directory as an archive that an engine can import as an image."""
+    """Return a directory as a tar archive that an engine can import as an image."""
     memory = io.BytesIO()
     with tarfile.open(fileobj=memory, mode="w") as archive:
         archive.add(root, arcname=".")

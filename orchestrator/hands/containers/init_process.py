@@ -23,21 +23,24 @@ _PAUSE_S = 0.001
 
 
 class InitProcess:
-    """The loop. `passing` are directories emptied after each command, `handed` those emptied before each."""
+    """Process 1's loop: it runs one command after the other.
 
-    def __init__(self, channel: socket.socket, passing: list[str], handed: list[str]) -> None:
+    `scratch_folders` are emptied after each command, `exchange_folders` before each.
+    """
+
+    def __init__(self, channel: socket.socket, scratch_folders: list[str], exchange_folders: list[str]) -> None:
         self.channel = channel
-        self.scratch_folders = passing
-        self.exchange_folders = handed
+        self.scratch_folders = scratch_folders
+        self.exchange_folders = exchange_folders
         self.command_pid: int | None = None
         self.exit_statuses: dict[int, int] = {}
-        self.mounts = _mounts()
+        self.mounts = _read_mounts()
         self.wake, sink = socket.socketpair()
         self.wake.setblocking(False)
         sink.setblocking(False)
         self.sink = sink
         signal.set_wakeup_fd(sink.fileno(), warn_on_full_buffer=False)
-        signal.signal(signal.SIGCHLD, self._reap)
+        signal.signal(signal.SIGCHLD, self._reap_children)
         signal.signal(signal.SIGINT, lambda *_: None)  # which a command could send; all others the kernel keeps from us
 
     def serve_commands(self) -> None:
@@ -47,39 +50,39 @@ class InitProcess:
             if not word:
                 return
             if word == b"?":
-                _clear(self.exchange_folders)
-                self._say({"ready": self.mounts == _mounts()})
+                _empty_folders(self.exchange_folders)
+                self._send_reply({"ready": self.mounts == _read_mounts()})
             else:
-                self._carry_out(descriptors)
+                self._run_command(descriptors)
 
-    def _carry_out(self, descriptors: list[int]) -> None:
+    def _run_command(self, descriptors: list[int]) -> None:
         order, out, *source = descriptors
         try:
-            self._start(order, out, source[0] if source else subprocess.DEVNULL)
+            self._start_command(order, out, source[0] if source else subprocess.DEVNULL)
         except OSError as error:
             os.write(out, str(error).encode(errors="replace"))
-            self._say({"started": False})
+            self._send_reply({"started": False})
             return
         finally:
             for number in descriptors:
                 os.close(number)
-        self._say({"started": True})
-        code = self._outcome()
+        self._send_reply({"started": True})
+        code = self._wait_for_exit_code()
         self._kill_all()
-        self._say({"exit": code})
-        _clear(self.scratch_folders)
+        self._send_reply({"exit": code})
+        _empty_folders(self.scratch_folders)
 
-    def _start(self, order: int, out: int, source: int) -> None:
+    def _start_command(self, order: int, out: int, source: int) -> None:
         with open(order, "rb", closefd=False) as file:
-            told = json.load(file)
+            command = json.load(file)
         self.command_pid, self.exit_statuses = None, {}
-        words, env, cwd = told["words"], told["env"], told["cwd"]
+        words, env, cwd = command["words"], command["env"], command["cwd"]
         popen = subprocess.Popen(words, env=env, cwd=cwd, stdin=source, stdout=out, stderr=out, start_new_session=True)
         popen.returncode = 0  # it is waited for here, not there
         self.command_pid = popen.pid
 
-    def _outcome(self) -> int:
-        """The exit code of the command, 128 + n after signal n. Ends everything if the harness hangs up meanwhile."""
+    def _wait_for_exit_code(self) -> int:
+        """Wait for the command; return its exit code, 128 + n after signal n. Exit if the harness hangs up."""
         while self.command_pid not in self.exit_statuses:
             readable, _, _ = select.select([self.channel, self.wake], [], [])
             if self.channel in readable:
@@ -92,13 +95,13 @@ class InitProcess:
         return 128 - code
 
     def _kill_all(self) -> None:
-        """Until nobody is left but us: the kernel lets no process be forked past such a signal."""
+        """Kill every other process until none is left: the kernel lets no process be forked past such a signal."""
         with suppress(ProcessLookupError):
             while True:
                 os.kill(-1, signal.SIGKILL)
                 time.sleep(_PAUSE_S)
 
-    def _reap(self, *_: object) -> None:
+    def _reap_children(self, *_: object) -> None:
         with suppress(ChildProcessError):
             while True:
                 pid, status = os.waitpid(-1, os.WNOHANG)
@@ -107,21 +110,21 @@ class InitProcess:
                 if self.command_pid in (None, pid):
                     self.exit_statuses[pid] = status
 
-    def _say(self, what: dict[str, Any]) -> None:
-        self.channel.send(json.dumps(what).encode())
+    def _send_reply(self, reply: dict[str, Any]) -> None:
+        self.channel.send(json.dumps(reply).encode())
 
 
-def _mounts() -> str:
-    """What is mounted: whatever the host takes away or puts elsewhere under our feet shows here."""
+def _read_mounts() -> str:
+    """Return the list of mounts, in which anything that the host removes or moves shows."""
     return Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="surrogateescape")
 
 
-def _clear(folders: list[str]) -> None:
+def _empty_folders(folders: list[str]) -> None:
     for folder in folders:
-        _empty(Path(folder), Path(folder).stat().st_dev)
+        _empty_folder(Path(folder), Path(folder).stat().st_dev)
 
 
-def _empty(folder: Path, device: int) -> None:
+def _empty_folder(folder: Path, device: int) -> None:
     """Remove what lies in a directory and on its device; what is mounted there stays."""
     for entry in list(folder.iterdir()):
         with suppress(OSError):
@@ -129,19 +132,22 @@ def _empty(folder: Path, device: int) -> None:
                 entry.unlink()
             elif entry.stat().st_dev == device:
                 entry.chmod(0o700)
-                _empty(entry, device)
+                _empty_folder(entry, device)
                 entry.rmdir()
 
 
 def main() -> None:
-    """Hide, call back, serve. Never but as process 1: elsewhere it would kill whatever its user runs."""
+    """Hide this process, call the harness back and serve it.
+
+    Runs as process 1 only: elsewhere it would kill whatever its user runs.
+    """
     if os.getpid() != 1:
         sys.exit("this is for process 1 of a container only")
-    told = json.loads(sys.argv[1])
+    settings = json.loads(sys.argv[1])
     ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as channel:
-        channel.connect(told["control"])
-        InitProcess(channel, told["passing"], told["handed"]).serve_commands()
+        channel.connect(settings["control"])
+        InitProcess(channel, settings["passing"], settings["handed"]).serve_commands()
 
 
 if __name__ == "__main__":

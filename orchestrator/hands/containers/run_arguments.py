@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from orchestrator.hands.policy import CommandLimits
 from orchestrator.hands.sandbox.etc_files import HOST_NAME, SandboxUser
@@ -10,7 +11,7 @@ from orchestrator.hands.sandbox.filesystem_layout import EXCHANGE_FOLDER
 from orchestrator.hands.sandbox.mounts import Mount, MountKind, sort_mounts
 
 CONTROL_FOLDER = "/run/control"
-"""Where the harness can be called from inside; nothing answers there once a container is up."""
+"""The folder inside from which the harness can be called; nothing answers there once a container is up."""
 
 CONTROL_SOCKET = "socket"
 STATE_LABEL, SESSION_LABEL = "orchestrate.state", "orchestrate.session"
@@ -19,10 +20,10 @@ _OOM_SCORE = 800
 
 @dataclass(frozen=True)
 class ContainerLaunch:
-    """A container to be started: its name, what it is labelled with, what stands in it and who works in it.
+    """A container to be started: its name, its labels, its mounts and its user.
 
-    `root` is what names its root file system to the engine. `files` is the host directory for files that are handed
-    back, `control` the one with our socket. `counts` names what the engine can limit for it as a whole.
+    `root` names its root file system to the engine. `files` is the host directory for files that are handed back,
+    `control` the one with our socket. `supported_limits` names the limits that the engine can put on it as a whole.
     """
 
     name: str
@@ -41,24 +42,26 @@ class ContainerLaunch:
 
 
 def build_run_arguments(launch: ContainerLaunch, is_podman: bool) -> list[str]:
-    """The words after the engine's name. Raises OSError if a path cannot be put into words."""
+    """Return the words after the engine's name. Raises OSError if a path cannot be put into words."""
     special = (
         Mount(MountKind.WRITABLE, EXCHANGE_FOLDER, launch.files),
         Mount(MountKind.READ_ONLY, CONTROL_FOLDER, launch.control),
     )
     mounts = sort_mounts((*launch.mounts, *special))
+    labels = (("--label", f"{name}={value}") for name, value in launch.labels.items())
+    mount_options = (_build_mount_options(mount, is_podman) for mount in mounts)
     return [
         *("run", "--detach", "--rm", "--name", launch.name, "--hostname", HOST_NAME),
-        *(word for name, value in launch.labels.items() for word in ("--label", f"{name}={value}")),
-        *_walls(launch, is_podman),
-        *_ceilings(launch),
-        *(word for mount in mounts for word in _mount(mount, is_podman)),
+        *chain.from_iterable(labels),
+        *_list_wall_options(launch, is_podman),
+        *_list_limit_options(launch),
+        *chain.from_iterable(mount_options),
         *("--user", f"{launch.user.uid}:{launch.user.gid}", "--workdir", "/", *launch.root),
-        *(launch.python, "-I", "-S", "-X", "utf8", "-c", launch.script, _told(launch, mounts)),
+        *(launch.python, "-I", "-S", "-X", "utf8", "-c", launch.script, _encode_init_settings(launch, mounts)),
     ]
 
 
-def _walls(launch: ContainerLaunch, is_podman: bool) -> Iterable[str]:
+def _list_wall_options(launch: ContainerLaunch, is_podman: bool) -> Iterable[str]:
     yield from ("--network", "none", "--cap-drop", "ALL", "--security-opt", "no-new-privileges", "--read-only")
     yield from ("--ipc", "private", "--log-driver", "none", "--pull", "never", "--oom-score-adj", str(_OOM_SCORE))
     if launch.seccomp:
@@ -68,7 +71,7 @@ def _walls(launch: ContainerLaunch, is_podman: bool) -> Iterable[str]:
         yield from ("--http-proxy=false", "--systemd", "false", "--stop-timeout", "0")
 
 
-def _ceilings(launch: ContainerLaunch) -> Iterable[str]:
+def _list_limit_options(launch: ContainerLaunch) -> Iterable[str]:
     limits = launch.limits
     yield from ("--ulimit", f"nofile={limits.open_files}:{limits.open_files}", "--ulimit", "core=0:0")
     yield from ("--ulimit", f"nproc={launch.hard_processes}:{launch.hard_processes}")
@@ -79,16 +82,13 @@ def _ceilings(launch: ContainerLaunch) -> Iterable[str]:
         yield from ("--memory", str(limits.memory_bytes), "--memory-swap", str(limits.memory_bytes))
 
 
-def _mount(mount: Mount, is_podman: bool) -> Sequence[str]:
+def _build_mount_options(mount: Mount, is_podman: bool) -> Sequence[str]:
     if mount.kind == MountKind.LINK:
         return ()  # they are part of the root
     if mount.kind == MountKind.EMPTY:
         options = f"rw,exec,nosuid,nodev,size={mount.size_bytes},mode=1777"
         return "--tmpfs", f"{mount.dest}:{options}{',notmpcopyup' if is_podman else ''}"
-    if mount.kind == MountKind.READ_ONLY:
-        access = "ro"
-    else:
-        access = "rw"
+    access = "ro" if mount.kind == MountKind.READ_ONLY else "rw"
     if not set(',"') & set(mount.source + mount.dest):
         spec = f"type=bind,source={mount.source},target={mount.dest},bind-nonrecursive=true"
         return "--mount", spec + (",readonly" if access == "ro" else "")
@@ -97,8 +97,8 @@ def _mount(mount: Mount, is_podman: bool) -> Sequence[str]:
     return "--volume", f"{mount.source}:{mount.dest}:{access}"
 
 
-def _told(launch: ContainerLaunch, mounts: Iterable[Mount]) -> str:
-    passing = [*(m.dest for m in mounts if m.kind == MountKind.EMPTY and m.size_bytes > 4096), "/dev/shm"]
+def _encode_init_settings(launch: ContainerLaunch, mounts: Iterable[Mount]) -> str:
+    scratch_folders = [*(m.dest for m in mounts if m.kind == MountKind.EMPTY and m.size_bytes > 4096), "/dev/shm"]
     return json.dumps(
-        {"control": f"{CONTROL_FOLDER}/{CONTROL_SOCKET}", "passing": passing, "handed": [EXCHANGE_FOLDER]}
+        {"control": f"{CONTROL_FOLDER}/{CONTROL_SOCKET}", "passing": scratch_folders, "handed": [EXCHANGE_FOLDER]}
     )

@@ -30,7 +30,10 @@ _REPLY_BYTES = 4096
 
 @dataclass
 class Container:
-    """A running container. `channel` leads to its process 1, whose pidfd is `first`; `folder` is ours, for it alone."""
+    """A running container.
+
+    `channel` leads to its process 1, whose pidfd is `init_pidfd`; `folder` is ours, for this container alone.
+    """
 
     name: str
     engine: ContainerEngine
@@ -41,37 +44,37 @@ class Container:
 
     @property
     def files(self) -> Path:
-        """What commands write files into that are handed back."""
+        """The host directory of the files that commands hand back."""
         return self.folder / "files"
 
     async def is_fresh(self) -> bool:
-        """Whether everything in it stands as when it was started, and nothing of an earlier command is left."""
+        """Return True if the container is as it was when started, with nothing left of an earlier command."""
         try:
             self.channel.send(b"?")
-            told = await self.read_reply()
+            reply = await self.read_reply()
         except OSError:
             return False
-        return told is not None and bool(told["ready"])
+        return reply is not None and bool(reply["ready"])
 
     async def read_reply(self) -> dict[str, Any] | None:
-        """The next thing that its process 1 says; None when that is dead."""
+        """Return the next message of process 1; None when it is dead."""
         await anyio.wait_readable(self.channel)
         with contextlib.suppress(ConnectionError):
-            if told := self.channel.recv(_REPLY_BYTES):
-                return dict(json.loads(told))
+            if reply := self.channel.recv(_REPLY_BYTES):
+                return dict(json.loads(reply))
         return None
 
     def start_command(
         self, order: dict[str, Any], stdin: str, writer: int, stack: contextlib.ExitStack
     ) -> "ContainerCommand":
         """Start a command (`words`, `env`, `cwd`) that prints to `writer`. Raises OSError if nobody is there."""
-        described = open_text_descriptor(json.dumps(order), stack)
-        given = [open_text_descriptor(stdin, stack)] if stdin else []
-        socket.send_fds(self.channel, [b"!"], [described, writer, *given])
+        order_descriptor = open_text_descriptor(json.dumps(order), stack)
+        inputs = [open_text_descriptor(stdin, stack)] if stdin else []
+        socket.send_fds(self.channel, [b"!"], [order_descriptor, writer, *inputs])
         return ContainerCommand(self)
 
     async def kill_container(self) -> None:
-        """Kill it and wait until all of it is dead; a process stuck in the kernel is waited for 5 s."""
+        """Kill the container and wait until all of it is dead, at most 5 s for a process stuck in the kernel."""
         self.is_over = True
         self.channel.close()
         with contextlib.suppress(OSError):  # dead already, or another user's: hanging up was enough
@@ -80,7 +83,7 @@ class Container:
             await anyio.wait_readable(self.init_pidfd)
 
     async def remove_container(self) -> None:
-        """Leave nothing of it in the engine's books, nor on disk."""
+        """Remove the container from the engine and its folder from disk."""
         if not self.is_over:
             await self.kill_container()
         os.close(self.init_pidfd)
@@ -91,7 +94,7 @@ class Container:
 
 @dataclass
 class ContainerCommand:
-    """A command in a container; implements `orchestrator.hands.execution.process_runner.Running`."""
+    """A command in a container; a `RunningCommand` of `orchestrator.hands.execution.process_runner`."""
 
     container: Container
     was_killed: bool = False
@@ -100,33 +103,33 @@ class ContainerCommand:
     replies: dict[str, Any] = field(default_factory=dict)
 
     async def wait_until_started(self) -> None:
-        """Wait until process 1 has started the command, or says that it could not."""
-        await self._listen("started")
+        """Wait until process 1 reports whether it could start the command."""
+        await self._receive_reply("started")
         self.is_done = self.replies.get("started") is False
 
     async def wait_until_exited(self) -> None:
         """Wait until the command has ended, and everything it left behind in the container."""
         while not self.is_done:
-            await self._listen("exit")
+            await self._receive_reply("exit")
 
     async def kill_command(self) -> None:
-        """A command that has not ended by itself costs the whole container."""
+        """Kill the whole container, unless the command has ended by itself."""
         if not self.is_done or self.container.is_over:
             self.was_killed = True
             await self.container.kill_container()
 
     def get_exit_code(self) -> int | None:
-        """The exit code; None if it never started or did not end by itself."""
+        """Return the exit code; None if the command never started or did not end by itself."""
         code = self.replies.get("exit")
         if code is None:
             return None
         return int(code)
 
-    async def _listen(self, wanted: str) -> None:
-        told = await self.container.read_reply()
-        if told is None:
+    async def _receive_reply(self, wanted: str) -> None:
+        reply = await self.container.read_reply()
+        if reply is None:
             self.container.is_over = self.is_done = True
-        self.replies |= told or {}
+        self.replies |= reply or {}
         self.is_done |= wanted == "exit" and "exit" in self.replies
 
 
@@ -138,10 +141,10 @@ async def start_container(engine: ContainerEngine, launch: ContainerLaunch, fold
     """
     with contextlib.ExitStack() as stack:
         listener = stack.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET))
-        _listen_in(Path(launch.control), listener)
+        _bind_listener(Path(launch.control), listener)
         try:
             await engine.run_engine_command(*build_run_arguments(launch, engine.is_podman))
-            channel = await _called(listener)
+            channel = await _accept_call(listener)
         except BaseException:
             with anyio.CancelScope(shield=True), contextlib.suppress(OSError):
                 await engine.run_engine_command("rm", "--force", launch.name)
@@ -151,7 +154,7 @@ async def start_container(engine: ContainerEngine, launch: ContainerLaunch, fold
     return Container(launch.name, engine, folder, channel, os.pidfd_open(pid))
 
 
-def _listen_in(directory: Path, listener: socket.socket) -> None:
+def _bind_listener(directory: Path, listener: socket.socket) -> None:
     """Bind in a directory by a descriptor of it: whole paths are often too long for a socket's address."""
     number = os.open(directory, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
@@ -163,7 +166,7 @@ def _listen_in(directory: Path, listener: socket.socket) -> None:
     listener.setblocking(False)
 
 
-async def _called(listener: socket.socket) -> socket.socket:
+async def _accept_call(listener: socket.socket) -> socket.socket:
     try:
         with anyio.fail_after(_ANSWER_S):
             await anyio.wait_readable(listener)

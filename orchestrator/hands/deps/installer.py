@@ -38,7 +38,7 @@ _NO_WHEEL = re.compile(r"No matching distribution found for (\S+)")
 _PYTHON = "python3 -c 'import sys, platform as p; print(sys.version, sys.prefix, p.platform(), p.libc_ver())'"
 _NODE = "node --version && npm --version"
 _SPARE = f"{VENV}/.tmp"
-"""Where pip keeps what it downloads: a sandbox's own /tmp is too small for large wheels."""
+"""The folder for pip's downloads: a sandbox's own /tmp is too small for large wheels."""
 _INSTALL_PYTHON = (
     f"python3 -m venv {VENV} && mkdir {_SPARE} && TMPDIR=$PWD/{_SPARE} {VENV}/bin/python -m pip install "
     "--no-cache-dir --disable-pip-version-check --progress-bar off --retries 2 --only-binary :all:"
@@ -50,15 +50,15 @@ ReportProgress = Callable[[str], Awaitable[None]]
 
 @dataclass(frozen=True)
 class DependencyInstaller:
-    """One project's needs, to be met by `hands` that borrow nothing themselves and may use tier 2."""
+    """Installs the dependencies of one project with `hands` that borrow nothing and may use tier 2."""
 
     hands: LocalHands
     store: DepsStore
     manifests: Manifests
     commit: CommitId
 
-    async def install_missing(self, tell: ReportProgress, stack: ExitStack) -> dict[str, str]:
-        """Install what is not installed yet; `tell` hears of it. It stays while `stack` is open.
+    async def install_missing(self, report_progress: ReportProgress, stack: ExitStack) -> dict[str, str]:
+        """Install what is missing, reporting progress; keep the result while `stack` is open.
 
         Returns:
             what can be lent to workspaces: the places in the checkout, each with the directory below which it lies.
@@ -68,30 +68,32 @@ class DependencyInstaller:
         """
         workspace = await self.hands.open_workspace(self.commit, Purpose("deps"))
         try:
-            key = await self._key(workspace)
-            place = await self.store.ensure_entry(key, partial(self._make, key, workspace, tell), stack)
+            key = await self._compute_key(workspace)
+            folder = await self.store.ensure_entry(
+                key, partial(self._install_entry, key, workspace, report_progress), stack
+            )
         finally:
             await workspace.close()
-        return {name: str(place) for name in _found(place)}
+        return {name: str(folder) for name in _find_installed(folder)}
 
-    async def _key(self, workspace: LocalWorkspace) -> str:
-        """A hash of all that decides what comes out: manifests, tools, and what tier 2 is."""
-        asked = [*([_PYTHON] if self.manifests.needs_python else []), *([_NODE] if self.manifests.folders else [])]
-        result = await run_command(workspace, ShellCommand(line=" && ".join(asked), timeout_s=_ASKING_S))
+    async def _compute_key(self, workspace: LocalWorkspace) -> str:
+        """Return a hash of all that decides the result: manifests, tools and the policy of tier 2."""
+        probes = [*([_PYTHON] if self.manifests.needs_python else []), *([_NODE] if self.manifests.folders else [])]
+        result = await run_command(workspace, ShellCommand(line=" && ".join(probes), timeout_s=_ASKING_S))
         versions = await to_thread.run_sync(read_log_ends, result.log)
         if not result.is_success:
             raise EnvironmentProblem(f"deps under [env] cannot be installed: {versions.strip() or result.detail}")
-        m = self.manifests
-        how = (_INSTALL_PYTHON, _INSTALL_NODE, versions, await workspace.get_policy_hash(Tier.REGISTRIES))
-        told = [m.texts, m.files, m.lines, m.folders, how]
-        return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()[:32]
+        manifests = self.manifests
+        method = (_INSTALL_PYTHON, _INSTALL_NODE, versions, await workspace.get_policy_hash(Tier.REGISTRIES))
+        key_parts = [manifests.texts, manifests.files, manifests.lines, manifests.folders, method]
+        return hashlib.sha256(json.dumps(key_parts, sort_keys=True).encode()).hexdigest()[:32]
 
-    async def _make(self, key: str, workspace: LocalWorkspace, tell: ReportProgress) -> None:
-        what = ", ".join(sorted(self.manifests.texts))
-        await tell(f"deps: installing what {what} names, for all workspaces")
+    async def _install_entry(self, key: str, workspace: LocalWorkspace, report_progress: ReportProgress) -> None:
+        manifests = ", ".join(sorted(self.manifests.texts))
+        await report_progress(f"deps: installing what {manifests} names, for all workspaces")
         names = []
         if self.manifests.needs_python:
-            await self._run(workspace, self._python())
+            await self._run_command(workspace, self._build_python_command())
             names.append(VENV)
         for folder in self.manifests.folders:
             names += await self._install_node(workspace, folder)
@@ -99,26 +101,23 @@ class DependencyInstaller:
             await to_thread.run_sync(self.store.move_into_entry, key, workspace.root, names)
         except OSError as error:
             raise EnvironmentProblem(f"deps: what was installed could not be kept: {error}") from error
-        await tell(f"deps: installed as {key}")
+        await report_progress(f"deps: installed as {key}")
 
-    def _python(self) -> ShellCommand:
+    def _build_python_command(self) -> ShellCommand:
         files = "".join(f" -r {shlex.quote(f'./{file}')}" for file in self.manifests.files)
-        if self.manifests.lines:
-            further = " -r /dev/stdin"
-        else:
-            further = ""
+        stdin_option = " -r /dev/stdin" if self.manifests.lines else ""
         lines = "".join(f"{line}\n" for line in self.manifests.lines)
-        line = f"{_INSTALL_PYTHON}{files}{further} && rm -r {_SPARE}"
+        line = f"{_INSTALL_PYTHON}{files}{stdin_option} && rm -r {_SPARE}"
         return ShellCommand(line=line, stdin=lines, timeout_s=_TIMEOUT_S, tier=Tier.REGISTRIES)
 
     async def _install_node(self, workspace: LocalWorkspace, folder: str) -> list[str]:
-        """The directories that npm has made: also below `folder`, for packages of an npm workspace."""
-        await self._run(
+        """Install with npm; return the directories made, also those below `folder` for an npm workspace."""
+        await self._run_command(
             workspace, ShellCommand(line=_INSTALL_NODE, cwd=folder, timeout_s=_TIMEOUT_S, tier=Tier.REGISTRIES)
         )
-        return await to_thread.run_sync(_modules, workspace.root, folder)
+        return await to_thread.run_sync(_find_node_modules, workspace.root, folder)
 
-    async def _run(self, workspace: LocalWorkspace, command: ShellCommand) -> CommandResult:
+    async def _run_command(self, workspace: LocalWorkspace, command: ShellCommand) -> CommandResult:
         """Run a command.
 
         Raises:
@@ -131,16 +130,16 @@ class DependencyInstaller:
         if result.is_success:
             return result
         output = await to_thread.run_sync(read_log_ends, result.log)
-        raise EnvironmentProblem("\n".join(_failure(result, output)))
+        raise EnvironmentProblem("\n".join(_describe_failure(result, output)))
 
 
-def _failure(result: CommandResult, output: str) -> Iterator[str]:
-    """What to tell of an installation that failed, and how to mend it."""
+def _describe_failure(result: CommandResult, output: str) -> Iterator[str]:
+    """Yield the lines that say why an installation failed and how to mend it."""
     if result.exit_code is not None:
-        how = f"exit code {result.exit_code}"
+        ending = f"exit code {result.exit_code}"
     else:
-        how = f"{result.ending} {result.detail}".strip()
-    yield f"deps under [env] could not be installed ({how}):"
+        ending = f"{result.ending} {result.detail}".strip()
+    yield f"deps under [env] could not be installed ({ending}):"
     yield output.strip()[-_TAIL_CHARS:]
     refused = describe_refused_hosts(result.network)
     for line in refused:
@@ -153,23 +152,23 @@ def _failure(result: CommandResult, output: str) -> Iterator[str]:
         )
 
 
-def _modules(root: Path, folder: str) -> list[str]:
+def _find_node_modules(root: Path, folder: str) -> list[str]:
     names = []
-    for place, folders, _ in os.walk(root / folder):
+    for parent, folders, _ in os.walk(root / folder):
         if NODE_MODULES in folders:
-            names.append(str((Path(place) / NODE_MODULES).relative_to(root)))
+            names.append(str((Path(parent) / NODE_MODULES).relative_to(root)))
             folders.remove(NODE_MODULES)
     return sorted(names)
 
 
-def _found(place: Path) -> Iterator[str]:
-    """The names of what was installed, relative to `place`."""
-    todo = [PurePosixPath()]
-    while todo:
-        folder = todo.pop()
-        for entry in sorted((place / folder).iterdir()):
+def _find_installed(entry_folder: Path) -> Iterator[str]:
+    """Yield the names of installed directories, relative to `entry_folder`."""
+    pending = [PurePosixPath()]
+    while pending:
+        folder = pending.pop()
+        for entry in sorted((entry_folder / folder).iterdir()):
             name = folder / entry.name
             if entry.name in (VENV, NODE_MODULES):
                 yield str(name)
             elif entry.is_dir() and not entry.is_symlink():
-                todo.append(name)
+                pending.append(name)

@@ -1,4 +1,4 @@
-"""What `[env] deps` names: the files in which a project says what it needs, as they stand in a commit."""
+"""Reads the files that `[env] deps` names, in which a project lists its dependencies, from a commit."""
 
 import re
 import tomllib
@@ -25,7 +25,7 @@ ReadCommitFile = Callable[[str], Awaitable[str | None]]
 
 @dataclass
 class Manifests:
-    """What is to be installed. `texts` are all files that say it, by path.
+    """The dependencies to install. `texts` are all files that name them, by path.
 
     `files` are requirements files for pip, `lines` further requirements, `folders` those with a lock file for npm.
     """
@@ -37,77 +37,86 @@ class Manifests:
 
     @property
     def needs_python(self) -> bool:
-        """Whether an environment for Python is to be made."""
+        """True if a Python environment has to be made."""
         return bool(self.files or self.lines)
 
 
 async def read_manifests(entries: Sequence[str], read: ReadCommitFile) -> Manifests:
-    """Everything that the entries name, and what those files name in their turn.
+    """Read the files that the entries name, and the files which those name in turn.
 
     Raises:
         UsageProblem: an entry is of no known form, a file is missing or not understood, or it asks for something that
             would have to be built.
     """
-    found = Manifests()
+    manifests = Manifests()
     for entry in entries:
-        matched = _ENTRY.fullmatch(entry.strip())
-        path = _tidy(matched["path"] if matched else entry, entry)
-        extras = [extra.strip() for extra in (matched["extras"] or "").split(",") if extra.strip()] if matched else []
+        path, extras = _parse_entry(entry)
         if path.name == "package-lock.json" and not extras:
-            await _take_lock(path, found, read, entry)
+            await _add_lock_file(path, manifests, read, entry)
         elif path.name == "pyproject.toml":
-            text = await _require(path, read, entry)
-            found.texts[str(path)] = text
-            found.lines += _dependencies(text, extras, entry)
+            text = await _read_required(path, read, entry)
+            manifests.texts[str(path)] = text
+            manifests.lines += _parse_dependencies(text, extras, entry)
         elif path.suffix in (".txt", ".in") and not extras:
-            found.files.append(str(path))
-            await _take_requirements(path, found, read, entry)
+            manifests.files.append(str(path))
+            await _add_requirements(path, manifests, read, entry)
         else:
             raise UsageProblem(f"deps under [env] names {entry!r}: {_FORMS}", ("env", "deps", entry))
-    _refuse_builds("\n".join(found.lines), "pyproject.toml")
-    return found
+    _refuse_builds("\n".join(manifests.lines), "pyproject.toml")
+    return manifests
 
 
-async def _take_lock(path: PurePosixPath, found: Manifests, read: ReadCommitFile, entry: str) -> None:
-    found.texts[str(path)] = await _require(path, read, entry)
-    found.texts[str(path.with_name("package.json"))] = await _require(path.with_name("package.json"), read, entry)
+def _parse_entry(entry: str) -> tuple[PurePosixPath, list[str]]:
+    """Return the path that an entry names, and the extras in its brackets."""
+    matched = _ENTRY.fullmatch(entry.strip())
+    if matched is None:
+        return _normalize_path(entry, entry), []
+    extras = map(str.strip, (matched["extras"] or "").split(","))
+    return _normalize_path(matched["path"], entry), list(filter(None, extras))
+
+
+async def _add_lock_file(path: PurePosixPath, manifests: Manifests, read: ReadCommitFile, entry: str) -> None:
+    manifests.texts[str(path)] = await _read_required(path, read, entry)
+    manifests.texts[str(path.with_name("package.json"))] = await _read_required(
+        path.with_name("package.json"), read, entry
+    )
     settings = path.with_name(".npmrc")
     if (text := await read(str(settings))) is not None:
-        found.texts[str(settings)] = text
-    found.folders.append(str(path.parent))
+        manifests.texts[str(settings)] = text
+    manifests.folders.append(str(path.parent))
 
 
-async def _take_requirements(path: PurePosixPath, found: Manifests, read: ReadCommitFile, entry: str) -> None:
-    """A requirements file and those that it names, each once."""
-    if str(path) in found.texts:
+async def _add_requirements(path: PurePosixPath, manifests: Manifests, read: ReadCommitFile, entry: str) -> None:
+    """Add a requirements file and those that it names, each once."""
+    if str(path) in manifests.texts:
         return
-    text = await _require(path, read, entry)
+    text = await _read_required(path, read, entry)
     _refuse_builds(text, str(path))
-    found.texts[str(path)] = text
-    for further in _FURTHER.findall(text):
-        if "://" not in further:
-            await _take_requirements(_tidy(str(path.parent / further), entry), found, read, entry)
+    manifests.texts[str(path)] = text
+    for other in _FURTHER.findall(text):
+        if "://" not in other:
+            await _add_requirements(_normalize_path(str(path.parent / other), entry), manifests, read, entry)
 
 
 def _refuse_builds(text: str, path: str) -> None:
     if matched := _BUILT.search(text):
         line = text[matched.start() :].strip().splitlines()[0]
-        told = (
+        message = (
             f"{path} asks for {line!r}, which would have to be built: deps under [env] installs wheels only. Leave it "
             "out there, or install it into an environment of your own, which is shared by itself"
         )
-        raise UsageProblem(told, ("env", "deps"))
+        raise UsageProblem(message, ("env", "deps"))
 
 
-async def _require(path: PurePosixPath, read: ReadCommitFile, entry: str) -> str:
+async def _read_required(path: PurePosixPath, read: ReadCommitFile, entry: str) -> str:
     text = await read(str(path))
     if text is None:
-        told = f"deps under [env] names {entry!r}, but there is no {path} in the commit the run starts from"
-        raise UsageProblem(told, ("env", "deps", entry))
+        message = f"deps under [env] names {entry!r}, but there is no {path} in the commit the run starts from"
+        raise UsageProblem(message, ("env", "deps", entry))
     return text
 
 
-def _tidy(text: str, entry: str) -> PurePosixPath:
+def _normalize_path(text: str, entry: str) -> PurePosixPath:
     parts: list[str] = []
     for part in PurePosixPath(text).parts:
         if part == ".." and parts:
@@ -116,34 +125,37 @@ def _tidy(text: str, entry: str) -> PurePosixPath:
             parts.append(part)
     path = PurePosixPath(*parts)
     if path.is_absolute() or ".." in path.parts or not parts:
-        told = f"deps under [env] names {entry!r}, which leads out of the repository"
-        raise UsageProblem(told, ("env", "deps", entry))
+        message = f"deps under [env] names {entry!r}, which leads out of the repository"
+        raise UsageProblem(message, ("env", "deps", entry))
     return path
 
 
-def _dependencies(text: str, extras: Sequence[str], entry: str) -> list[str]:
+def _parse_dependencies(text: str, extras: Sequence[str], entry: str) -> list[str]:
     try:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        told = f"deps under [env] names {entry!r}, which is no TOML: {error}"
-        raise UsageProblem(told, ("env", "deps", entry)) from error
+        message = f"deps under [env] names {entry!r}, which is no TOML: {error}"
+        raise UsageProblem(message, ("env", "deps", entry)) from error
     project = document.get("project", {})
     if "dependencies" in project.get("dynamic", ()):
-        told = f"deps under [env] names {entry!r}, whose dependencies are dynamic: name their file instead"
-        raise UsageProblem(told, ("env", "deps", entry))
-    return [*project.get("dependencies", ()), *(line for extra in extras for line in _extra(document, extra, entry))]
+        message = f"deps under [env] names {entry!r}, whose dependencies are dynamic: name their file instead"
+        raise UsageProblem(message, ("env", "deps", entry))
+    lines = list(project.get("dependencies", ()))
+    for extra in extras:
+        lines.extend(_iterate_group(document, extra, entry))
+    return lines
 
 
-def _extra(document: dict[str, Any], extra: str, entry: str) -> Iterator[str]:
-    """The lines of an optional group of the project, or of a dependency group of that name."""
+def _iterate_group(document: dict[str, Any], extra: str, entry: str) -> Iterator[str]:
+    """Yield the lines of an optional group of the project, or of a dependency group of that name."""
     optional = document.get("project", {}).get("optional-dependencies", {})
     groups = document.get("dependency-groups", {})
     if extra not in optional and extra not in groups:
         known = ", ".join(sorted({*optional, *groups})) or "none"
-        told = f"deps under [env] names {entry!r}, but the groups there are: {known}"
-        raise UsageProblem(told, ("env", "deps", entry))
+        message = f"deps under [env] names {entry!r}, but the groups there are: {known}"
+        raise UsageProblem(message, ("env", "deps", entry))
     for line in optional.get(extra, groups.get(extra, ())):
         if isinstance(line, str):
             yield line
         elif isinstance(line, dict) and isinstance(line.get("include-group"), str):
-            yield from _extra(document, line["include-group"], entry)
+            yield from _iterate_group(document, line["include-group"], entry)

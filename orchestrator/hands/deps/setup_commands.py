@@ -34,14 +34,14 @@ _ASKING_S = 60.0
 _TAIL_CHARS = 2_000
 _TOOLS = "python3 -VV; python3 -c 'import sys; print(sys.prefix)'; node --version; npm --version; uname -m; true"
 _CACHES = frozenset({"__pycache__", ".pytest_cache", ".ruff_cache", ".mypy_cache", ".npm", ".cache"})
-"""What tools leave by the way: nobody asked for it, and lent read-only it would only be in their way."""
+"""Caches that tools leave behind: lent read-only they would only be in the way."""
 
 
 @dataclass(frozen=True)
 class ProjectSetup:
-    """Command lines that set a project up, to be run by `hands` that borrow nothing of the checkout.
+    """Sets a project up by command lines, run by `hands` that borrow nothing of the checkout.
 
-    `manifests` are ids of the files that say what the project needs, by path; with them the result is made anew.
+    `manifests` are ids of the files that say what the project needs, by path: when one changes, the setup runs again.
     """
 
     hands: LocalHands
@@ -51,8 +51,8 @@ class ProjectSetup:
     commit: CommitId
     tier: Tier
 
-    async def run_missing_setup(self, tell: ReportProgress, stack: ExitStack) -> dict[str, str]:
-        """Run the commands, unless what they make is there; `tell` hears of it. It stays while `stack` is open.
+    async def run_missing_setup(self, report_progress: ReportProgress, stack: ExitStack) -> dict[str, str]:
+        """Run the commands unless their result is in the store; keep it while `stack` is open.
 
         Returns:
             what can be lent to workspaces: the places in the checkout, each with the directory below which it lies.
@@ -62,71 +62,75 @@ class ProjectSetup:
         """
         workspace = await self.hands.open_workspace(self.commit, Purpose("setup"))
         try:
-            key = await self._key(workspace)
-            place = await self.store.ensure_entry(key, partial(self._make, key, workspace, tell), stack)
+            key = await self._compute_key(workspace)
+            folder = await self.store.ensure_entry(
+                key, partial(self._run_setup, key, workspace, report_progress), stack
+            )
         finally:
             await workspace.close()
-        return {name: str(place) for name in await to_thread.run_sync(self.store.list_entry_paths, key)}
+        return {name: str(folder) for name in await to_thread.run_sync(self.store.list_entry_paths, key)}
 
-    async def _key(self, workspace: LocalWorkspace) -> str:
-        """A hash of all that decides what comes out: commands, manifests, tools, and what their tier is."""
+    async def _compute_key(self, workspace: LocalWorkspace) -> str:
+        """Return a hash of all that decides the result: commands, manifests, tools and the policy of the tier."""
         result = await run_command(workspace, ShellCommand(line=_TOOLS, timeout_s=_ASKING_S))
         tools = await to_thread.run_sync(read_log_ends, result.log)
         if not result.is_success:
             raise EnvironmentProblem(f"setup under [env] cannot be run: {tools.strip() or result.detail}")
-        told = [
+        key_parts = [
             list(self.commands),
             dict(self.manifests),
             tools,
             await workspace.get_policy_hash(self.tier),
             int(self.tier),
         ]
-        return hashlib.sha256(json.dumps(["setup", *told], sort_keys=True).encode()).hexdigest()[:32]
+        return hashlib.sha256(json.dumps(["setup", *key_parts], sort_keys=True).encode()).hexdigest()[:32]
 
-    async def _make(self, key: str, workspace: LocalWorkspace, tell: ReportProgress) -> None:
+    async def _run_setup(self, key: str, workspace: LocalWorkspace, report_progress: ReportProgress) -> None:
         for number, line in enumerate(self.commands, start=1):
-            await tell(f"setup: {line} ({number} of {len(self.commands)})")
-            await self._run(workspace, line)
-        made = []
+            await report_progress(f"setup: {line} ({number} of {len(self.commands)})")
+            await self._run_line(workspace, line)
+        paths = []
         for name in await workspace.list_untracked(ignored=True):
             if PurePosixPath(name).name not in _CACHES:
-                made.append(name)
-        others = await workspace.list_untracked(ignored=False)
-        if others:
-            shown = ", ".join(others[:5])
-            await tell(
+                paths.append(name)
+        unignored = await workspace.list_untracked(ignored=False)
+        if unignored:
+            shown = ", ".join(unignored[:5])
+            await report_progress(
                 f"setup: git does not ignore {shown}, so that is not kept; name it in .gitignore if it is needed"
             )
-        if not made:
+        if not paths:
             raise EnvironmentProblem(
                 "setup under [env] left nothing that git ignores, so there is nothing to keep: let it install into "
                 "places that .gitignore names, such as .venv or node_modules"
             )
         crash_point("setup.before-keep")
         try:
-            await to_thread.run_sync(partial(self.store.move_into_entry, key, workspace.root, made, is_listed=True))
+            await to_thread.run_sync(partial(self.store.move_into_entry, key, workspace.root, paths, is_listed=True))
         except OSError as error:
             raise EnvironmentProblem(f"setup: what it made could not be kept: {error}") from error
         crash_point("setup.after-keep")
-        await tell(f"setup: {', '.join(made)} kept as {key}")
+        await report_progress(f"setup: {', '.join(paths)} kept as {key}")
 
-    async def _run(self, workspace: LocalWorkspace, line: str) -> None:
+    async def _run_line(self, workspace: LocalWorkspace, line: str) -> None:
         try:
             result = await run_command(workspace, ShellCommand(line=line, timeout_s=_TIMEOUT_S, tier=self.tier))
         except ToolRefused as refusal:
             raise EnvironmentProblem(f"setup under [env] cannot run `{line}`: {refusal}") from refusal
         if not result.is_success:
-            raise EnvironmentProblem(_failure(line, result, await to_thread.run_sync(read_log_ends, result.log)))
+            raise EnvironmentProblem(
+                _describe_failure(line, result, await to_thread.run_sync(read_log_ends, result.log))
+            )
 
 
-def _failure(line: str, result: CommandResult, output: str) -> str:
-    """What to tell of a command that failed, and how to mend it."""
+def _describe_failure(line: str, result: CommandResult, output: str) -> str:
+    """Return the message that says why a command failed and how to mend it."""
     if result.exit_code is not None:
-        how = f"exited {result.exit_code}"
+        ending = f"exited {result.exit_code}"
     else:
-        how = f"{result.ending} {result.detail}".strip()
+        ending = f"{result.ending} {result.detail}".strip()
     refused = (
-        f"The network refused {place}. registries under [hands] names further hosts."
-        for place in describe_refused_hosts(result.network)
+        f"The network refused {host}. registries under [hands] names further hosts."
+        for host in describe_refused_hosts(result.network)
     )
-    return "\n".join((f"setup under [env]: `{line}` {how}:", output.strip()[-_TAIL_CHARS:], *refused))
+    return "\n".join((f"setup under [env]: `{line}` {ending}:", output.strip()[-_TAIL_CHARS:], *refused))

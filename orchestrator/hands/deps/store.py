@@ -20,7 +20,7 @@ from worktrees.safety.private_directory import create_private_directory
 
 _INDEX = ".names"
 _MAKING_S = 4 * 3600.0
-"""How long is waited for another process that makes the same; each of its commands may take an hour."""
+"""Patience with another process that makes the same entry; each of its commands may take an hour."""
 
 
 @dataclass(frozen=True)
@@ -31,30 +31,31 @@ class DepsStore:
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """What is there, whole or not."""
-        names = (entry.name.partition(".")[0] for entry in self.root.iterdir()) if self.root.is_dir() else ()
-        return tuple(sorted(set(names)))
+        """The keys of all entries, finished or not."""
+        if not self.root.is_dir():
+            return ()
+        return tuple(sorted({entry.name.partition(".")[0] for entry in self.root.iterdir()}))
 
     def has_entry(self, key: str) -> bool:
-        """Whether it is there, whole."""
+        """Return True if the finished entry exists."""
         return (self.root / key).is_dir()
 
     def list_entry_paths(self, key: str) -> tuple[str, ...]:
-        """What was taken over under this key, by its places in the checkout. Blocks."""
+        """Return the paths taken into the entry, relative to the checkout. Blocks."""
         return tuple(json.loads((self.root / key / _INDEX).read_text(encoding="utf-8")))
 
     async def ensure_entry(self, key: str, make: Callable[[], Awaitable[None]], stack: ExitStack) -> Path:
-        """The directory in which it lies; `make` is awaited if nobody has made it. It stays while `stack` is open."""
-        place = stack.enter_context(self.hold_entry(key))
+        """Return the entry's directory, which is kept while `stack` is open; await `make` if the entry is missing."""
+        folder = stack.enter_context(self.hold_entry(key))
         if not self.has_entry(key):
             async with hold_file_lock(self.get_making_lock(key), patience_s=_MAKING_S):
                 if not self.has_entry(key):
                     await make()
-        return place
+        return folder
 
     @contextmanager
     def hold_entry(self, key: str) -> Iterator[Path]:
-        """While the block lasts nobody removes it. Gives the directory in which it lies, or will lie."""
+        """Keep the entry from being removed while the block lasts; yields its directory, which may not exist yet."""
         create_private_directory(self.root)
         descriptor = wait_for_file_lock(self.root / f"{key}.used", is_shared=True)
         try:
@@ -64,13 +65,13 @@ class DepsStore:
             os.close(descriptor)
 
     def get_making_lock(self, key: str) -> Path:
-        """The lock file that whoever makes it has to hold."""
+        """Return the lock file to hold while the entry is made."""
         return self.root / f"{key}.making"
 
     def move_into_entry(self, key: str, source: Path, names: Iterable[str], *, is_listed: bool = False) -> None:
-        """Take these directories and files of `source` over, all or none. Only under the lock; blocks.
+        """Move these paths of `source` into the entry, all or none. Only under the making lock; blocks.
 
-        With `is_listed` their names can be asked for later.
+        With `is_listed` their names are kept for `list_entry_paths`.
 
         Raises:
             OSError: one of them is not there, or cannot be moved.
@@ -80,7 +81,7 @@ class DepsStore:
         remove_tree(new)
         new.mkdir(parents=True)
         for name in names:
-            if (source / name).resolve() != source.resolve() / name or not _is_plain(source / name):
+            if (source / name).resolve() != source.resolve() / name or not _is_file_or_folder(source / name):
                 raise OSError(
                     f"{name} is no directory of the workspace, and no file"
                 )  # rather something else of the host's
@@ -92,41 +93,41 @@ class DepsStore:
         clear_set_id_bits(new)
         new.rename(self.root / key)
 
-    def list_unused_keys(self, for_s: float) -> tuple[str, ...]:
-        """What nobody uses or makes, and has not used for so long; half-made things of the dead at once. Blocks."""
-        return tuple(key for key in self.keys if self._may_go(key, for_s))
+    def list_unused_keys(self, unused_s: float) -> tuple[str, ...]:
+        """Return the keys unused for `unused_s` seconds, and those left half-made by dead processes. Blocks."""
+        return tuple(key for key in self.keys if self._is_unused(key, unused_s))
 
     def remove_entry(self, key: str) -> None:
-        """Remove it if still nobody uses or makes it. Blocks."""
-        with self._alone(key) as is_alone:
+        """Remove the entry, unless somebody uses or makes it now. Blocks."""
+        with self._lock_entry(key) as is_alone:
             if is_alone:
                 for name in (key, f"{key}.new"):
                     remove_tree(self.root / name)
                 for name in (f"{key}.making", f"{key}.used"):
                     (self.root / name).unlink(missing_ok=True)
 
-    def _may_go(self, key: str, for_s: float) -> bool:
-        with self._alone(key) as is_alone:
+    def _is_unused(self, key: str, unused_s: float) -> bool:
+        with self._lock_entry(key) as is_alone:
             if not is_alone:
                 return False
             with suppress(OSError):
                 age_s = time.time() - (self.root / f"{key}.used").stat().st_mtime
-                return not self.has_entry(key) or age_s > for_s
+                return not self.has_entry(key) or age_s > unused_s
             return True
 
     @contextmanager
-    def _alone(self, key: str) -> Iterator[bool]:
-        """Whether nobody uses or makes it, and while the block lasts nobody will."""
-        tried = []
+    def _lock_entry(self, key: str) -> Iterator[bool]:
+        """Lock the entry against use; yields False if somebody uses or makes it."""
+        attempts = []
         for file in ("making", "used"):
-            tried.append(try_file_lock(self.root / f"{key}.{file}"))
-        held = [descriptor for descriptor in tried if descriptor is not None]
+            attempts.append(try_file_lock(self.root / f"{key}.{file}"))
+        descriptors = [descriptor for descriptor in attempts if descriptor is not None]
         try:
-            yield len(held) == 2
+            yield len(descriptors) == 2
         finally:
-            for descriptor in held:
+            for descriptor in descriptors:
                 os.close(descriptor)
 
 
-def _is_plain(path: Path) -> bool:
+def _is_file_or_folder(path: Path) -> bool:
     return path.is_dir() or path.is_file()

@@ -15,7 +15,7 @@ from orchestrator.ports.hands import CommandEnding, CommandResult, ShellCommand
 from worktrees.safety.private_directory import create_private_directory
 
 MAX_FILES_BYTES = 64 * 1024 * 1024
-"""Most that one command may hand back in `Command.files`, together."""
+"""Most that one command may hand back in `ShellCommand.files`, together."""
 
 
 @dataclass
@@ -31,16 +31,16 @@ class CommandCall:
     result: CommandResult | None = None
 
     def finish_call(self) -> None:
-        """Tell those who wait; without a result it was killed."""
+        """Wake those who wait for the result; without one the command was killed."""
         if self.result is None:
-            self.result = self._ended(CommandEnding.KILLED)
+            self.result = self._build_result(CommandEnding.KILLED)
         self.done.set()
 
-    def build_not_started_result(self, why: str) -> CommandResult:
-        """The result when the host could not start it."""
-        return self._ended(CommandEnding.NOT_STARTED, why)
+    def build_not_started_result(self, reason: str) -> CommandResult:
+        """Return the result of a command that the host could not start."""
+        return self._build_result(CommandEnding.NOT_STARTED, reason)
 
-    def _ended(self, ending: CommandEnding, detail: str = "") -> CommandResult:
+    def _build_result(self, ending: CommandEnding, detail: str = "") -> CommandResult:
         seconds = anyio.current_time() - self.started_at
         size = self.log.stat().st_size
         return CommandResult(
@@ -49,7 +49,7 @@ class CommandCall:
 
 
 def create_call(call_id: str, command: ShellCommand, logs: Path, exchanges: Path) -> CommandCall:
-    """A call with an empty log; nothing is started yet."""
+    """Return a call with an empty log; nothing is started yet."""
     name = f"{make_slug(call_id)}-{hashlib.sha256(call_id.encode(errors='surrogateescape')).hexdigest()[:8]}"
     create_private_directory(logs)
     log = logs / f"{name}.log"
@@ -58,15 +58,15 @@ def create_call(call_id: str, command: ShellCommand, logs: Path, exchanges: Path
 
 
 def check_command(command: ShellCommand) -> None:
-    """Refuse what no shell could be given.
+    """Refuse a command that cannot be passed to a shell.
 
     Raises:
-        ToolRefused: a NUL character or unencodable text, a variable's or a file's name that is none.
+        ToolRefused: it holds a NUL character, unencodable text, or an invalid name of a variable or file.
     """
     for text in (command.line, command.cwd, *command.env.values()):
-        _encodable(text)
+        _check_encodable(text)
     for name in (*command.env, *command.files):
-        _encodable(name)
+        _check_encodable(name)
         if not name or "=" in name:
             raise ToolRefused(f"{name!r} is no name for an environment variable.")
     for name in command.files.values():
@@ -75,7 +75,7 @@ def check_command(command: ShellCommand) -> None:
         workspace_files.normalize_path(name)
 
 
-def _encodable(text: str) -> None:
+def _check_encodable(text: str) -> None:
     try:
         encoded = os.fsencode(text)
     except UnicodeEncodeError as error:
@@ -85,12 +85,12 @@ def _encodable(text: str) -> None:
 
 
 def collect_output_files(exchange: Path, wanted: Mapping[str, str]) -> dict[str, bytes]:
-    """What a command wrote into the files it was asked for, regular ones only, up to `FILES_BYTES` in all."""
-    found: dict[str, bytes] = {}
+    """Return the regular files that a command wrote of those `wanted`, up to `MAX_FILES_BYTES` in all."""
+    contents: dict[str, bytes] = {}
     for variable, name in wanted.items():
-        room = MAX_FILES_BYTES - sum(map(len, found.values()))
+        limit_bytes = MAX_FILES_BYTES - sum(map(len, contents.values()))
         try:
-            found[variable] = workspace_files.read_file(exchange, name, room)
+            contents[variable] = workspace_files.read_file(exchange, name, limit_bytes)
         except ToolRefused:
             continue  # not written, or nothing that could be taken
-    return found
+    return contents

@@ -8,7 +8,7 @@ _END_BYTES = 64 * 1024
 
 
 def read_log_ends(log: Path, limit_chars: int = LIMIT_CHARS) -> str:
-    """The output in a log, shortened to its head and tail if it is long. Blocks."""
+    """Return the output in a log, shortened to its head and tail if it is long. Blocks."""
     size = log.stat().st_size
     if size <= 2 * _END_BYTES:
         return truncate_text(log.read_bytes().decode("utf-8", "replace"), limit_chars).text

@@ -23,7 +23,7 @@ done
 
 @contextmanager
 def run_orphan_reaper(session: Path) -> Iterator[None]:
-    """While the block lasts, the end of our process ends every bubblewrap that names something in `session`."""
+    """Kill every bubblewrap that names something in `session` when our process ends during the block."""
     guardian = subprocess.Popen(
         ["/bin/sh", "-c", _SCRIPT, "guardian", str(session)],
         stdin=subprocess.PIPE,  # held open by us alone: it closes when we end, however that comes about

@@ -18,9 +18,10 @@ _BUSY_PAUSE_S = 0.001
 
 
 class OutputPipe:
-    """A pipe into the file `log`. `size_bytes` counts what has arrived; `is_over` tells that the limit was reached.
+    """A pipe into the file `log`.
 
-    `failure` says why the log could not be written, if so: the disk is full, for example.
+    `size_bytes` counts what has arrived; `is_over_limit` is true once the limit was reached. `failure` says why the log
+    could not be written: because the disk is full, for example.
     """
 
     def __init__(self, log: Path, limit_bytes: int, owner: int | None) -> None:
@@ -43,17 +44,17 @@ class OutputPipe:
         """Move output until the command closes its end or the limit is reached, in steps that gather many writes."""
         while True:
             await anyio.wait_readable(self._source)
-            before = self.size_bytes
+            previous_size = self.size_bytes
             if self.copy_available():
                 return
-            is_busy = self.size_bytes - before >= _PIPE_BYTES // 4
+            is_busy = self.size_bytes - previous_size >= _PIPE_BYTES // 4
             await anyio.sleep(_BUSY_PAUSE_S if is_busy else _PAUSE_S)
 
     def copy_available(self) -> bool:
-        """Move what is there now, a few megabytes at most; whether nothing more is to come."""
+        """Move the output available now, a few megabytes at most; return True if no more will come."""
         for _ in range(_STEPS):
             try:
-                moved = self._transfer(self._room())
+                moved = self._transfer(self._get_transfer_size())
             except BlockingIOError:
                 return False
             except OSError as error:
@@ -62,36 +63,36 @@ class OutputPipe:
             self.size_bytes += moved
             self.is_over_limit = self.size_bytes > self._limit
             if self.is_over_limit:
-                self._cut()
+                self._truncate_log()
             if moved == 0 or self.is_over_limit:
                 return True
         return False
 
-    def _transfer(self, most: int) -> int:
-        """Bytes moved, 0 at the end."""
+    def _transfer(self, limit: int) -> int:
+        """Move at most `limit` bytes; return how many, 0 at the end."""
         if self._can_splice:
             try:
-                return os.splice(self._source, self._log, most, flags=os.SPLICE_F_NONBLOCK)
+                return os.splice(self._source, self._log, limit, flags=os.SPLICE_F_NONBLOCK)
             except OSError as error:
                 if error.errno != errno.EINVAL:
                     raise
             self._can_splice = False  # the log's file system does not know it
-        chunk = memoryview(os.read(self._source, most))
+        chunk = memoryview(os.read(self._source, limit))
         written = 0
         while written < len(chunk):
             written += os.write(self._log, chunk[written:])
         return written
 
-    def _room(self) -> int:
-        """One byte more than allowed, which tells output of just the limit from too much."""
+    def _get_transfer_size(self) -> int:
+        """Return how many bytes to move next: one more than allowed, which tells just enough output from too much."""
         return min(_PIPE_BYTES, self._limit + 1 - self.size_bytes)
 
-    def _cut(self) -> None:
+    def _truncate_log(self) -> None:
         os.ftruncate(self._log, self._limit)
         self.size_bytes = self._limit
 
     def close_writer(self) -> None:
-        """Close our own end for writing, after the command has got it."""
+        """Close our own end for writing, once the command has its copy."""
         if self.writer >= 0:
             os.close(self.writer)
             self.writer = -1

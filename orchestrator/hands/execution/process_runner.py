@@ -21,9 +21,10 @@ _DETAIL_BYTES = 4_000
 
 @dataclass(frozen=True)
 class ProcessOutcome:
-    """How a command ended; `seconds` of wall time, `detail` where it did not start, was too much or the host failed it.
+    """The end of a command.
 
-    `network` is what it reached of that or was kept from, `stray_packets` counts those that had no way out.
+    `seconds` is wall time. `detail` says why it did not start, what it used too much of, or how the host failed.
+    `network` lists what it reached or was refused, `stray_packets` counts packets that had no way out.
     """
 
     ending: CommandEnding
@@ -37,9 +38,9 @@ class ProcessOutcome:
 
 @dataclass(frozen=True)
 class ExecutionTerms:
-    """What a command runs under, whatever it says: seconds of wall time, bytes of output, and what it may use up.
+    """The terms a command runs under: seconds of wall time, bytes of output, and resource bounds.
 
-    `owner` is who must be able to reopen the output from inside, `filter_file` the filter of its system calls.
+    `owner` is the user who must be able to reopen the output from inside, `filter_file` the filter of its system calls.
     """
 
     timeout_s: float
@@ -50,20 +51,20 @@ class ExecutionTerms:
 
 
 class RunningCommand(Protocol):
-    """A command that was started behind some wall."""
+    """A command that a backend has started."""
 
     @property
     def was_killed(self) -> bool:
-        """Whether something ended it from outside."""
+        """True if something ended it from outside."""
         ...
 
     @property
     def usage_reader(self) -> UsageReader | None:
-        """What can be seen of the sandbox, from when the command started; None where it cannot be looked into."""
+        """The reader of the sandbox's usage, from when the command started; None where it cannot be looked into."""
         ...
 
     async def wait_until_started(self) -> None:
-        """Wait until it is known whether the command itself started."""
+        """Wait until the command itself has started, or could not."""
         ...
 
     async def wait_until_exited(self) -> None:
@@ -71,11 +72,11 @@ class RunningCommand(Protocol):
         ...
 
     async def kill_command(self) -> None:
-        """Kill what still lives and wait until all that it started is dead."""
+        """Kill all processes that the command started and wait until they are dead."""
         ...
 
     def get_exit_code(self) -> int | None:
-        """The command's exit code, 128 + n after signal n; None if it never started or was killed."""
+        """Return the exit code, 128 + n after signal n; None if it never started or was killed."""
         ...
 
 
@@ -83,17 +84,19 @@ StartCommand = Callable[[int, contextlib.ExitStack], RunningCommand]
 """Starts a command that prints to a descriptor; what has to be closed afterwards goes on the stack."""
 
 
-async def run_bubblewrap(build: BuildCommandLine, log: Path, terms: ExecutionTerms, stdin: str = "") -> ProcessOutcome:
-    """Run a bubblewrap to its end, into `log`; see `attend`."""
-    return await run_until_exit(partial(_bubblewrap, build, stdin, terms), log, terms)
+async def run_bubblewrap(
+    build_command_line: BuildCommandLine, log: Path, terms: ExecutionTerms, stdin: str = ""
+) -> ProcessOutcome:
+    """Run a bubblewrap to its end, into `log`; see `run_until_exit`."""
+    return await run_until_exit(partial(_start_with_bounds, build_command_line, stdin, terms), log, terms)
 
 
-def _bubblewrap(
-    build: BuildCommandLine, stdin: str, terms: ExecutionTerms, writer: int, stack: contextlib.ExitStack
+def _start_with_bounds(
+    build_command_line: BuildCommandLine, stdin: str, terms: ExecutionTerms, writer: int, stack: contextlib.ExitStack
 ) -> RunningCommand:
     bounds = terms.bounds
     return start_bubblewrap(
-        lambda passed: bounds.wrap_command(build(passed)),
+        lambda descriptors: bounds.wrap_command(build_command_line(descriptors)),
         writer,
         stack,
         stdin,
@@ -102,8 +105,8 @@ def _bubblewrap(
     )
 
 
-async def run_until_exit(begin: StartCommand, log: Path, terms: ExecutionTerms) -> ProcessOutcome:
-    """Run to its end, into `log`.
+async def run_until_exit(start_command: StartCommand, log: Path, terms: ExecutionTerms) -> ProcessOutcome:
+    """Run a command to its end, its output into `log`.
 
     Returns only after everything is dead, also when cancelled. Must be awaited in a thread that lives as long as the
     command may.
@@ -111,13 +114,13 @@ async def run_until_exit(begin: StartCommand, log: Path, terms: ExecutionTerms) 
     Raises:
         OSError: the host could not keep a log or watch the command.
     """
-    began = anyio.current_time()
+    started_at = anyio.current_time()
     with contextlib.ExitStack() as stack:
         output = OutputPipe(log, terms.output_bytes, terms.owner)
         stack.callback(output.close)
         try:
-            started = begin(output.writer, stack)
-            stack.callback(_look_away, started)
+            command = start_command(output.writer, stack)
+            stack.callback(_close_usage_reader, command)
         except OSError as error:
             return ProcessOutcome(
                 CommandEnding.NOT_STARTED, None, 0.0, 0, f"The sandbox could not be started: {error}."
@@ -125,21 +128,23 @@ async def run_until_exit(begin: StartCommand, log: Path, terms: ExecutionTerms) 
         finally:
             output.close_writer()
         try:
-            offence = await _watch(started, output, terms)
+            violation = await _watch(command, output, terms)
         finally:
             with anyio.CancelScope(shield=True):
-                await started.kill_command()
+                await command.kill_command()
                 output.copy_available()
-        ended = _judge(started, output, offence or terms.bounds.format_oom_kill(), anyio.current_time() - began, log)
-        return replace(ended, stray_packets=_strays(started))
+        outcome = _build_outcome(
+            command, output, violation or terms.bounds.format_oom_kill(), anyio.current_time() - started_at, log
+        )
+        return replace(outcome, stray_packets=_count_stray_packets(command))
 
 
 _LATE = "late"
 
 
-async def _watch(started: RunningCommand, output: OutputPipe, terms: ExecutionTerms) -> str:
-    """Until the command ends, prints too much, is late or uses too much; the latter two in words."""
-    offence, limit = "", anyio.CancelScope()
+async def _watch(command: RunningCommand, output: OutputPipe, terms: ExecutionTerms) -> str:
+    """Wait until the command ends or exceeds a limit; return `_LATE`, the violation in words, or ""."""
+    violation, limit = "", anyio.CancelScope()
     try:
         async with anyio.create_task_group() as group:
 
@@ -149,59 +154,61 @@ async def _watch(started: RunningCommand, output: OutputPipe, terms: ExecutionTe
                     group.cancel_scope.cancel()
 
             async def stop_over_limit() -> None:
-                nonlocal offence
-                offence = await wait_for_violation(started.usage_reader, terms.bounds)
+                nonlocal violation
+                violation = await wait_for_violation(command.usage_reader, terms.bounds)
                 group.cancel_scope.cancel()
 
             group.start_soon(copy_output)
-            await started.wait_until_started()
+            await command.wait_until_started()
             group.start_soon(stop_over_limit)
             limit.deadline = anyio.current_time() + terms.timeout_s
             with limit:
-                await started.wait_until_exited()
+                await command.wait_until_exited()
             group.cancel_scope.cancel()
-    except ExceptionGroup as troubles:
-        of_host, others = troubles.split(OSError)
-        if of_host is None or others is not None:
+    except ExceptionGroup as errors:
+        host_errors, others = errors.split(OSError)
+        if host_errors is None or others is not None:
             raise
-        raise OSError(f"the command could not be watched: {of_host.exceptions[0]}") from troubles
-    if limit.cancelled_caught and not output.is_over_limit and not offence:
+        raise OSError(f"the command could not be watched: {host_errors.exceptions[0]}") from errors
+    if limit.cancelled_caught and not output.is_over_limit and not violation:
         return _LATE
-    return offence
+    return violation
 
 
-def _judge(started: RunningCommand, output: OutputPipe, offence: str, seconds: float, log: Path) -> ProcessOutcome:
-    code, size = started.get_exit_code(), output.size_bytes
+def _build_outcome(
+    command: RunningCommand, output: OutputPipe, violation: str, seconds: float, log: Path
+) -> ProcessOutcome:
+    code, size = command.get_exit_code(), output.size_bytes
     if output.failure:
         return ProcessOutcome(
             CommandEnding.KILLED, None, seconds, size, f"Its output could not be kept: {output.failure}."
         )
     if output.is_over_limit:
         return ProcessOutcome(CommandEnding.OUTPUT_LIMIT, None, seconds, size)
-    if offence == _LATE:
+    if violation == _LATE:
         return ProcessOutcome(CommandEnding.TIMED_OUT, None, seconds, size)
-    if offence:
-        return ProcessOutcome(CommandEnding.LIMIT, None, seconds, size, offence)
+    if violation:
+        return ProcessOutcome(CommandEnding.LIMIT, None, seconds, size, violation)
     if code is not None:
         return ProcessOutcome(CommandEnding.EXITED, code, seconds, size)
-    if started.was_killed:
+    if command.was_killed:
         return ProcessOutcome(CommandEnding.KILLED, None, seconds, size)
-    return ProcessOutcome(CommandEnding.NOT_STARTED, None, seconds, size, _tail(log))
+    return ProcessOutcome(CommandEnding.NOT_STARTED, None, seconds, size, _read_log_tail(log))
 
 
-def _strays(started: RunningCommand) -> int:
-    if started.usage_reader is None:
+def _count_stray_packets(command: RunningCommand) -> int:
+    if command.usage_reader is None:
         return 0
-    return started.usage_reader.count_stray_packets()
+    return command.usage_reader.count_stray_packets()
 
 
-def _look_away(started: RunningCommand) -> None:
-    """Also of a command that was cancelled: nobody asks what became of that."""
-    if started.usage_reader is not None:
-        started.usage_reader.close()
+def _close_usage_reader(command: RunningCommand) -> None:
+    """Close the usage reader, also of a command that was cancelled."""
+    if command.usage_reader is not None:
+        command.usage_reader.close()
 
 
-def _tail(log: Path) -> str:
+def _read_log_tail(log: Path) -> str:
     with log.open("rb") as file:
         file.seek(max(0, log.stat().st_size - _DETAIL_BYTES))
         words = file.read().decode(errors="replace").strip()

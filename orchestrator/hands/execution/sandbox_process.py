@@ -39,16 +39,16 @@ class PassedDescriptors:
 
 
 BuildCommandLine = Callable[[PassedDescriptors], list[str]]
-"""Makes the command line."""
+"""Builds the command line from the descriptors that the program gets."""
 
 
 @dataclass
 class SandboxProcess:
-    """The outermost bubblewrap (`popen`, and `monitor`, its pidfd) and the first process of its sandbox (`first`).
+    """The outermost bubblewrap (`popen`, `bubblewrap_pidfd`) and the first process of its sandbox (`init_pidfd`).
 
-    `info` and `status` are the ends of pipes on which bubblewrap reports, `gate` that of one which holds the command
-    back. `view` is what can be seen of the sandbox from outside, once it stands, `closely` what of that needs a close
-    look.
+    `info` and `status` are the ends of pipes on which bubblewrap reports; closing `gate` lets the command start.
+    `usage_reader` looks into the sandbox from outside once it stands, with a close look at the resources in
+    `closely_watched`.
     """
 
     popen: subprocess.Popen[bytes]
@@ -64,20 +64,20 @@ class SandboxProcess:
     usage_reader: UsageReader | None = None
 
     async def wait_until_started(self) -> None:
-        """Wait until the sandbox stands, hold on to it, look into it, and let the command start."""
-        await self._find_first()
-        self.status_report += await _read(self.status)
-        outer, inner = _child(self.info_report), _child(self.status_report)
+        """Wait until the sandbox stands, open its usage reader, and let the command start."""
+        await self._find_init_process()
+        self.status_report += await _read_report(self.status)
+        outer, inner = _parse_child_pid(self.info_report), _parse_child_pid(self.status_report)
         if self.init_pidfd is not None and outer is not None and inner is not None:
             with contextlib.suppress(OSError):  # it is gone already: there is nothing to be seen
                 self.usage_reader = await to_thread.run_sync(UsageReader, outer, inner, self.closely_watched)
         self._open_gate()
 
-    async def _find_first(self) -> None:
-        """Wait until bubblewrap has told the first process of the sandbox, and hold on to it."""
-        while chunk := await _read(self.info):
+    async def _find_init_process(self) -> None:
+        """Wait until bubblewrap reports the first process of the sandbox, and open a pidfd of it."""
+        while chunk := await _read_report(self.info):
             self.info_report += chunk
-        found = _child(self.info_report)
+        found = _parse_child_pid(self.info_report)
         if found is not None:
             with contextlib.suppress(OSError):  # it is gone already, or we have no descriptor left
                 self.init_pidfd = os.pidfd_open(found)
@@ -87,19 +87,19 @@ class SandboxProcess:
         await anyio.wait_readable(self.bubblewrap_pidfd)
 
     async def kill_command(self) -> None:
-        """Kill what still lives and wait until all of it is dead; a process stuck in the kernel is waited for 5 s."""
+        """Kill all processes and wait until they are dead, at most 5 s for one that is stuck in the kernel."""
         with anyio.move_on_after(_DYING_S):
             if self.init_pidfd is None:
-                await self._find_first()
-            self._kill()
+                await self._find_init_process()
+            self._send_kill()
             await self.wait_until_exited()
             self.was_killed = self.popen.wait() < 0
             if self.init_pidfd is not None:
                 await anyio.wait_readable(self.init_pidfd)
         self._open_gate()
-        self._let_go()
+        self._release_init_process()
 
-    def _kill(self) -> None:
+    def _send_kill(self) -> None:
         with contextlib.suppress(ProcessLookupError):
             signal.pidfd_send_signal(
                 self.bubblewrap_pidfd if self.init_pidfd is None else self.init_pidfd, signal.SIGKILL
@@ -110,8 +110,8 @@ class SandboxProcess:
             os.close(self.gate)
             self.gate = -1
 
-    def _let_go(self) -> None:
-        """Reap the first process if it became ours, as it does where we are process 1 of a container."""
+    def _release_init_process(self) -> None:
+        """Reap the first process if it became our child, as it does where we are process 1 of a container."""
         if self.init_pidfd is None:
             return
         with contextlib.suppress(ChildProcessError):
@@ -120,8 +120,8 @@ class SandboxProcess:
         self.init_pidfd = None
 
     def get_exit_code(self) -> int | None:
-        """The command's exit code, 128 + n after signal n; None if it never started or was killed with the sandbox."""
-        found = re.search(rb'"exit-code": (\d+)', self.status_report + b"".join(_available(self.status)))
+        """Return the exit code, 128 + n after signal n; None if it never started or was killed."""
+        found = re.search(rb'"exit-code": (\d+)', self.status_report + b"".join(_read_available(self.status)))
         if found:
             return int(found[1])
         return None
@@ -133,42 +133,42 @@ def start_bubblewrap(
     stack: contextlib.ExitStack,
     stdin: str = "",
     filter_file: Path | None = None,
-    closely: frozenset[Resource] = frozenset(),
+    closely_watched: frozenset[Resource] = frozenset(),
 ) -> SandboxProcess:
     """Start a bubblewrap that reads `stdin` and prints to `writer`; its descriptors are closed with the stack.
 
-    Must be called in a thread that lives as long as the command may: the kernel ties the one's life to the other's.
+    Must be called in a thread that lives as long as the command may: the kernel kills the command when the thread ends.
 
     Raises:
         OSError: the host could not start it.
     """
-    with contextlib.ExitStack() as theirs:
-        info_source, info = _pipe(stack, theirs)
-        status_source, status = _pipe(stack, theirs)
+    with contextlib.ExitStack() as child_stack:
+        info_source, info = _open_pipe(stack, child_stack)
+        status_source, status = _open_pipe(stack, child_stack)
         gate_source, gate = os.pipe()
-        theirs.callback(os.close, gate_source)
-        program = None if filter_file is None else os.open(filter_file, os.O_RDONLY | os.O_CLOEXEC)
-        passed = PassedDescriptors(info, status, gate_source, program)
-        if program is not None:
-            theirs.callback(os.close, program)
+        child_stack.callback(os.close, gate_source)
+        filter_fd = None if filter_file is None else os.open(filter_file, os.O_RDONLY | os.O_CLOEXEC)
+        passed = PassedDescriptors(info, status, gate_source, filter_fd)
+        if filter_fd is not None:
+            child_stack.callback(os.close, filter_fd)
         try:
-            popen = _popen(build(passed), open_text_descriptor(stdin, stack), writer, tuple(passed))
+            popen = _spawn(build(passed), open_text_descriptor(stdin, stack), writer, tuple(passed))
         except OSError:
             os.close(gate)
             raise
     try:
-        monitor = os.pidfd_open(popen.pid)
+        bubblewrap_pidfd = os.pidfd_open(popen.pid)
     except OSError:
         os.close(gate)
         popen.kill()
         popen.wait()
         raise
-    stack.callback(os.close, monitor)
-    return SandboxProcess(popen, monitor, info_source, status_source, gate, closely)
+    stack.callback(os.close, bubblewrap_pidfd)
+    return SandboxProcess(popen, bubblewrap_pidfd, info_source, status_source, gate, closely_watched)
 
 
 def open_text_descriptor(text: str, stack: contextlib.ExitStack) -> int:
-    """Where a text can be read: a file without a name, so that nobody has to feed a pipe."""
+    """Return a descriptor to read a text from: a file without a name, so that nobody has to feed a pipe."""
     if not text:
         return subprocess.DEVNULL
     descriptor = os.memfd_create("stdin")
@@ -179,10 +179,10 @@ def open_text_descriptor(text: str, stack: contextlib.ExitStack) -> int:
     return descriptor
 
 
-def _popen(words: list[str], source: int, writer: int, passed: tuple[int, ...]) -> subprocess.Popen[bytes]:
-    with _expendable() as before:
+def _spawn(words: list[str], source: int, writer: int, passed: tuple[int, ...]) -> subprocess.Popen[bytes]:
+    with _raise_oom_score() as prefix:
         return subprocess.Popen(
-            [*before, *words],
+            [*prefix, *words],
             stdin=source,
             stdout=writer,
             stderr=writer,
@@ -194,11 +194,11 @@ def _popen(words: list[str], source: int, writer: int, passed: tuple[int, ...]) 
 
 
 @contextlib.contextmanager
-def _expendable() -> Iterator[tuple[str, ...]]:
-    """What is started meanwhile is to die before we do if memory runs out: it inherits our score, for a moment high.
+def _raise_oom_score() -> Iterator[tuple[str, ...]]:
+    """Make processes started in the block die before us when memory runs out: they inherit our raised score.
 
-    Where we may not change ours, because the process hides its memory from its own user, what is given raises the
-    score of the command line that comes after it.
+    Yields the words to put before their command line. These raise the score where we may not change our own, because
+    the process hides its memory from its own user.
     """
     score = Path("/proc/self/oom_score_adj")
     try:
@@ -216,27 +216,27 @@ def _expendable() -> Iterator[tuple[str, ...]]:
         score.write_text(usual)
 
 
-def _pipe(ours: contextlib.ExitStack, theirs: contextlib.ExitStack) -> tuple[int, int]:
+def _open_pipe(own_stack: contextlib.ExitStack, child_stack: contextlib.ExitStack) -> tuple[int, int]:
     source, sink = os.pipe()
     os.set_blocking(source, False)
-    ours.callback(os.close, source)
-    theirs.callback(os.close, sink)
+    own_stack.callback(os.close, source)
+    child_stack.callback(os.close, sink)
     return source, sink
 
 
-def _child(report: bytes) -> int | None:
+def _parse_child_pid(report: bytes) -> int | None:
     found = re.search(rb'"child-pid": (\d+)', report)
     if found:
         return int(found[1])
     return None
 
 
-async def _read(source: int) -> bytes:
+async def _read_report(source: int) -> bytes:
     await anyio.wait_readable(source)
     return os.read(source, 4096)
 
 
-def _available(source: int) -> Iterator[bytes]:
+def _read_available(source: int) -> Iterator[bytes]:
     with contextlib.suppress(BlockingIOError):
         while chunk := os.read(source, 4096):
             yield chunk

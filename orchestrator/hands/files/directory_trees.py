@@ -19,7 +19,7 @@ def set_tree_owner(directory: Path, owner: int | None) -> None:
 
 
 def create_private_folder(directory: Path, owner: int | None = None) -> Path:
-    """Create an empty directory that only its owner may enter; returns it."""
+    """Create an empty directory that only its owner may enter; return it."""
     create_private_directory(directory.parent)
     directory.mkdir(mode=0o700)
     set_tree_owner(directory, owner)
@@ -27,7 +27,7 @@ def create_private_folder(directory: Path, owner: int | None = None) -> Path:
 
 
 def remove_tree(directory: Path) -> None:
-    """Remove a directory, whatever a command made of it: of any depth, unreadable, full of links that lead out.
+    """Remove a directory of any depth, even if it is unreadable or full of links that lead out.
 
     Nothing may be at work in it any more. A missing one is no error, and neither is something else at its place.
 
@@ -59,20 +59,20 @@ def empty_tree(directory: Path, but: str = "") -> None:
 
 
 def clear_set_id_bits(directory: Path) -> None:
-    """Let no file below a directory, in which nothing is at work any more, run as its owner or its group.
+    """Remove the set-user-id and set-group-id bits of all files below a directory that nobody uses any more.
 
     Raises:
         OSError: a mode cannot be read or changed.
     """
     for folder, _, files in os.walk(directory):
-        for place in (Path(folder), *(Path(folder) / name for name in files)):
-            mode = place.lstat().st_mode
+        for path in (Path(folder), *(Path(folder) / name for name in files)):
+            mode = path.lstat().st_mode
             if mode & (stat.S_ISUID | stat.S_ISGID) and not stat.S_ISLNK(mode):
-                place.chmod(stat.S_IMODE(mode) & ~(stat.S_ISUID | stat.S_ISGID))
+                path.chmod(stat.S_IMODE(mode) & ~(stat.S_ISUID | stat.S_ISGID))
 
 
 def claim_tree(directory: Path) -> Path:
-    """Move a directory aside, so that of several who want to remove it one does; its new path.
+    """Move a directory aside, so that only one of several processes removes it; return its new path.
 
     Raises:
         FileNotFoundError: it is gone, as somebody else was first.

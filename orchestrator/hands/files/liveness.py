@@ -15,37 +15,37 @@ _KEPT = "kept"
 
 @contextmanager
 def create_process_folder(home: Path, name: str) -> Iterator[Path]:
-    """A new directory `name` in `home`, which is made if need be; removed at the end, unless it is to be kept.
+    """Create the directory `name` in `home`; it is removed at the end, unless `keep_folder` was called.
 
     First removes what dead processes have left in `home`. Afterwards nothing of ours is in an empty `home`. Blocks.
 
     Raises:
         OSError: it cannot be made, or not be removed.
     """
-    with _turn(home):
-        _sweep(home)
+    with _lock_home(home):
+        _remove_dead_folders(home)
         folder = create_private_folder(home / name)
-        held = try_file_lock(folder / _LOCK)
+        lock_fd = try_file_lock(folder / _LOCK)
     try:
         yield folder
     finally:
         try:
             if folder.is_dir() and not (folder / _KEPT).exists():
-                _remove(folder)
+                _remove_folder(folder)
         finally:
-            if held is not None:
-                os.close(held)
+            if lock_fd is not None:
+                os.close(lock_fd)
 
 
 def keep_folder(folder: Path) -> None:
-    """From now on nobody removes this directory but the user. Blocks."""
+    """Mark a directory so that only the user removes it. Blocks."""
     (folder / _KEPT).touch()
 
 
-def _remove(folder: Path) -> None:
-    """Most of it is removed under its own lock, which goes last, and while nobody looks for dead ones."""
+def _remove_folder(folder: Path) -> None:
+    """Remove a directory: most of it under its own lock, which goes last, while nobody looks for dead ones."""
     empty_tree(folder, but=_LOCK)
-    with _turn(folder.parent):
+    with _lock_home(folder.parent):
         remove_tree(folder)
         lock = folder.parent / _LOCK
         if list(folder.parent.iterdir()) == [lock]:
@@ -53,23 +53,23 @@ def _remove(folder: Path) -> None:
 
 
 @contextmanager
-def _turn(home: Path) -> Iterator[None]:
-    """One process at a time makes, looks for and removes directories in `home`."""
-    held = None
-    while held is None:
+def _lock_home(home: Path) -> Iterator[None]:
+    """Hold the lock of `home` while the block lasts: one process at a time makes or removes directories there."""
+    lock_fd = None
+    while lock_fd is None:
         create_private_directory(home)
         with suppress(FileNotFoundError):  # whoever was the last in it has just removed it
-            held = wait_for_file_lock(home / _LOCK)
+            lock_fd = wait_for_file_lock(home / _LOCK)
     try:
         yield
     finally:
-        os.close(held)
+        os.close(lock_fd)
 
 
-def _sweep(home: Path) -> None:
+def _remove_dead_folders(home: Path) -> None:
     for folder in home.iterdir():
         if folder.is_dir() and not (folder / _KEPT).exists():
-            held = try_file_lock(folder / _LOCK)
-            if held is not None:
+            lock_fd = try_file_lock(folder / _LOCK)
+            if lock_fd is not None:
                 remove_tree(folder)
-                os.close(held)
+                os.close(lock_fd)

@@ -14,16 +14,20 @@ _EMPTY_FILE_FLAGS = os.O_RDONLY | os.O_NONBLOCK
 
 
 def create_mount_points(root: Path, shared: Mapping[str, Path], owner: int | None) -> dict[str, Path]:
-    """Make an empty file or directory in the workspace for each borrowed thing; returns those that can be mounted.
+    """Make an empty file or directory in the workspace for each borrowed path; return those that can be mounted.
 
     `shared` are their names, each with the directory in which it lies. What the workspace's own tree holds at a place
     wins over what could be borrowed for it.
     """
-    return {name: base for name, base in shared.items() if _prepare(root, base / name, PurePosixPath(name), owner)}
+    return {
+        name: base
+        for name, base in shared.items()
+        if _create_mount_point(root, base / name, PurePosixPath(name), owner)
+    }
 
 
 def is_fixed_mount_point(name: str, base: Path) -> bool:
-    """Whether nothing inside a workspace can replace the mount point between its check and its use.
+    """Return True if nothing inside a workspace can replace the mount point between its check and its use.
 
     True of directories at the top: their parent is a mount point itself.
     """
@@ -31,16 +35,16 @@ def is_fixed_mount_point(name: str, base: Path) -> bool:
 
 
 def remove_mount_points(root: Path, names: Iterable[str]) -> None:
-    """Remove the empty files that `prepare` made, before the workspace's content is looked at."""
+    """Remove the empty files that `create_mount_points` made, before the workspace's content is looked at."""
     base = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         for name in names:
-            _sweep(base, PurePosixPath(name))
+            _remove_empty_file(base, PurePosixPath(name))
     finally:
         os.close(base)
 
 
-def _prepare(root: Path, source: Path, name: PurePosixPath, owner: int | None) -> bool:
+def _create_mount_point(root: Path, source: Path, name: PurePosixPath, owner: int | None) -> bool:
     try:
         if source.is_dir():
             create_folders(root, name, owner)
@@ -67,20 +71,20 @@ def _is_blank(root: Path, name: PurePosixPath, is_folder: bool) -> bool:
         if is_folder:
             with os.scandir(fd) as entries:
                 return next(entries, None) is None
-        found = os.fstat(fd)
-        return stat.S_ISREG(found.st_mode) and found.st_size == 0
+        status = os.fstat(fd)
+        return stat.S_ISREG(status.st_mode) and status.st_size == 0
     finally:
         os.close(fd)
 
 
-def _sweep(base: int, name: PurePosixPath) -> None:
+def _remove_empty_file(base: int, name: PurePosixPath) -> None:
     try:
         parent = open_beneath(base, name.parent, os.O_RDONLY | os.O_DIRECTORY)
     except OSError:
         return
     try:
-        found = os.stat(name.name, dir_fd=parent, follow_symlinks=False)
-        if stat.S_ISREG(found.st_mode) and found.st_size == 0:
+        status = os.stat(name.name, dir_fd=parent, follow_symlinks=False)
+        if stat.S_ISREG(status.st_mode) and status.st_size == 0:
             os.unlink(name.name, dir_fd=parent)
     except OSError as error:
         if error.errno not in (errno.ENOENT, errno.ENOTDIR):

@@ -16,12 +16,12 @@ _AT_FDCWD = -100
 _TRIES = 64
 
 
-class _How(ctypes.Structure):
+class _OpenHow(ctypes.Structure):
     _fields_ = (("flags", ctypes.c_uint64), ("mode", ctypes.c_uint64), ("resolve", ctypes.c_uint64))
 
 
 def open_beneath(root: int, path: PurePosixPath, flags: int, mode: int = 0) -> int:
-    """A descriptor for `path` below the directory descriptor `root`, closed on exec.
+    """Open `path` below the directory descriptor `root`, closed on exec; return the descriptor.
 
     Raises:
         OSError: ELOOP for a symbolic link anywhere on the way, EXDEV for a path that leads out, and the usual ones.
@@ -31,12 +31,12 @@ def open_beneath(root: int, path: PurePosixPath, flags: int, mode: int = 0) -> i
     flags |= os.O_CLOEXEC
     if has_openat2():
         return _openat2(root, path, flags, mode)
-    return _walk(root, path, flags, mode)
+    return _open_stepwise(root, path, flags, mode)
 
 
 @lru_cache(maxsize=1)
 def has_openat2() -> bool:
-    """Whether this kernel (and whatever filters its calls) offers openat2."""
+    """Return True if this kernel, and whatever filters its calls, offers openat2."""
     try:
         os.close(_openat2(_AT_FDCWD, PurePosixPath("."), os.O_PATH | os.O_CLOEXEC, 0))
     except (OSError, AttributeError):
@@ -45,7 +45,7 @@ def has_openat2() -> bool:
 
 
 def _openat2(root: int, path: PurePosixPath, flags: int, mode: int) -> int:
-    how = _How(flags, mode, _BENEATH | _NO_SYMLINKS | _NO_MAGICLINKS)
+    how = _OpenHow(flags, mode, _BENEATH | _NO_SYMLINKS | _NO_MAGICLINKS)
     for _ in range(_TRIES):
         fd = int(_libc().syscall(_OPENAT2, root, os.fsencode(path), ctypes.byref(how), ctypes.sizeof(how)))
         if fd >= 0:
@@ -61,14 +61,14 @@ def _libc() -> ctypes.CDLL:
     return ctypes.CDLL(None, use_errno=True)
 
 
-def _walk(root: int, path: PurePosixPath, flags: int, mode: int) -> int:
+def _open_stepwise(root: int, path: PurePosixPath, flags: int, mode: int) -> int:
     *parents, name = path.parts or (".",)
-    here = os.dup(root)
+    folder_fd = os.dup(root)
     try:
         for parent in parents:
-            inner = os.open(parent, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=here)
-            os.close(here)
-            here = inner
-        return os.open(name, flags | os.O_NOFOLLOW, mode, dir_fd=here)
+            inner = os.open(parent, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder_fd)
+            os.close(folder_fd)
+            folder_fd = inner
+        return os.open(name, flags | os.O_NOFOLLOW, mode, dir_fd=folder_fd)
     finally:
-        os.close(here)
+        os.close(folder_fd)

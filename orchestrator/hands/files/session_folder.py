@@ -14,9 +14,9 @@ _KEEP_LOGS_S = 14 * 24 * 3600.0
 
 
 def find_old_logs(state: Path, older_than_s: float) -> tuple[Path, ...]:
-    """The folders of whole outputs that sessions below `state` have left that ended and wrote last so long ago. Blocks.
+    """Return the log folders of ended sessions below `state` not written for `older_than_s` seconds. Blocks.
 
-    What matters of them is in journals.
+    Journals hold what matters of them.
     """
     logs, sessions = state / "logs", state / "sessions"
     if not logs.is_dir():
@@ -40,7 +40,7 @@ def remove_old_logs(logs: Path) -> None:
 
 @contextmanager
 def open_session(state: Path) -> Iterator[Path]:
-    """A new directory below `state`, removed at the end; first removes what dead processes have left there. Blocks."""
+    """Create a directory below `state`, removed at the end; first removes what dead processes left there. Blocks."""
     create_private_root(state)
     with create_process_folder(state / "sessions", secrets.token_hex(8)) as folder:
         yield folder

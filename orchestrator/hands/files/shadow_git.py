@@ -1,7 +1,7 @@
 """A throw-away git directory for each workspace, so that git works inside and nothing it does counts outside.
 
-It stands at `INSIDE` in the sandbox. Of the user's repository only the objects can be read there (and the names of
-tags are copied, which many builds derive their version from). Nobody outside ever runs git on it.
+It stands at `SHADOW_GIT_FOLDER` in the sandbox. Of the user's repository only the objects can be read there. The names
+of tags are copied, as many builds derive their version from them. Nobody outside ever runs git on it.
 """
 
 import shutil
@@ -41,7 +41,7 @@ _CONFIG = """\
 
 @dataclass(frozen=True)
 class ShadowOrigin:
-    """What the shadows of one repository have in common: where objects are, and texts of files in a git directory.
+    """The common parts of a repository's shadows: object directories, and texts of files in a git directory.
 
     `lent` are object directories that we ourselves let the repository borrow from. `copy` stands in for the objects of
     a repository that borrows by itself: nothing that it names is ever mounted.
@@ -67,8 +67,8 @@ async def read_origin(repository: GitRepository, copies: Path | None) -> ShadowO
     """
     git = repository.git
     hash_name = await git.run_text("config", "--get", "extensions.objectFormat", ok=(0, 1))
-    form = "%(objectname) %(refname)%(if)%(*objectname)%(then)%0a^%(*objectname)%(end)"
-    tags = await git.run_text("for-each-ref", f"--format={form}", "refs/tags")
+    ref_format = "%(objectname) %(refname)%(if)%(*objectname)%(then)%0a^%(*objectname)%(end)"
+    tags = await git.run_text("for-each-ref", f"--format={ref_format}", "refs/tags")
     common = repository.common_dir
     copy = AlternatesCopy(repository, copies) if copies and repository.is_borrowing else None
     if copy:
@@ -80,8 +80,8 @@ async def read_origin(repository: GitRepository, copies: Path | None) -> ShadowO
         copy=copy,
         config=_CONFIG.format(hash=hash_name or "sha1"),
         tags=f"# pack-refs with: peeled fully-peeled sorted\n{tags}\n" if tags else "",
-        exclude=_text(common / "info" / "exclude") or "",
-        shallow=_text(common / "shallow"),
+        exclude=_read_text(common / "info" / "exclude") or "",
+        shallow=_read_text(common / "shallow"),
     )
 
 
@@ -111,7 +111,7 @@ def create_shadow_git(
     set_tree_owner(directory, owner)
 
 
-def _text(file: Path) -> str | None:
+def _read_text(file: Path) -> str | None:
     try:
         return file.read_text(encoding="utf-8", errors="surrogateescape")
     except OSError:

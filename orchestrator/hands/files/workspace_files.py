@@ -30,51 +30,51 @@ _REASONS = {
 
 
 def normalize_path(path: str) -> PurePosixPath:
-    """The path relative to the workspace, without `.` components.
+    """Return the path relative to the workspace, without `.` components.
 
     Raises:
         ToolRefused: it is absolute, leaves the workspace, lies in `.git`, or has an unprintable or overlong name.
     """
-    wanted = PurePosixPath(path)
-    if not path or wanted.is_absolute() or ".." in wanted.parts or not wanted.parts:
+    normalized = PurePosixPath(path)
+    if not path or normalized.is_absolute() or ".." in normalized.parts or not normalized.parts:
         raise ToolRefused(f"{path!r} is no path in the workspace; give it relative to the repository, without `..`.")
     if any(unicodedata.category(c) in ("Cc", "Cf") for c in path):
         raise ToolRefused(f"{path!r} contains control or invisible characters; choose a printable name.")
-    for part in wanted.parts:
+    for part in normalized.parts:
         if is_git_name(part):
             raise ToolRefused(f"{path!r} lies in git's own directory, which is protected; use git commands instead.")
         if len(os.fsencode(part)) > _MAX_NAME_BYTES:
             raise ToolRefused(f"{part[:40]!r}… is too long for a file name; use at most {_MAX_NAME_BYTES} bytes.")
     if len(os.fsencode(path)) > _MAX_PATH_BYTES:
         raise ToolRefused(f"The path {path[:40]!r}… is too long; use at most {_MAX_PATH_BYTES} bytes.")
-    return wanted
+    return normalized
 
 
 def is_git_name(name: str) -> bool:
-    """Whether some file system takes the name for `.git`."""
+    """Return True if some file system takes the name for `.git`."""
     plain = name.casefold().rstrip(" .").partition(":")[0]
     return plain == ".git" or plain.startswith("git~")
 
 
 def read_file(root: Path, path: str, limit_bytes: int) -> bytes:
-    """The content of a regular file below `root`.
+    """Return the content of a regular file below `root`.
 
     Raises:
         ToolRefused: it does not exist, is no regular file, lies outside, or is larger than the limit.
     """
-    wanted = normalize_path(path)
-    with _refusing(path), _folder(root) as base:
-        fd = open_beneath(base, wanted, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)
+    normalized = normalize_path(path)
+    with _refuse_errors(path), _open_folder(root) as base:
+        fd = open_beneath(base, normalized, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)
         try:
-            return _content(fd, path, limit_bytes)
+            return _read_content(fd, path, limit_bytes)
         finally:
             os.close(fd)
 
 
-def _content(fd: int, path: str, limit_bytes: int) -> bytes:
+def _read_content(fd: int, path: str, limit_bytes: int) -> bytes:
     found = os.fstat(fd)
     if not stat.S_ISREG(found.st_mode):
-        raise ToolRefused(f"{path} is {_kind(found.st_mode)}, not a regular file.")
+        raise ToolRefused(f"{path} is {_describe_kind(found.st_mode)}, not a regular file.")
     if found.st_size <= limit_bytes:
         with os.fdopen(fd, "rb", closefd=False) as file:
             content = file.read(limit_bytes + 1)  # it may have grown meanwhile
@@ -92,18 +92,18 @@ def write_file(root: Path, path: str, content: bytes, owner: int | None = None) 
     Raises:
         ToolRefused: the path is outside, protected, no regular file, or cannot be written.
     """
-    wanted = normalize_path(path)
-    with _refusing(path), _folder(root) as base, _parent(base, wanted.parent, owner) as parent:
-        mode, kept_owner = _existing(parent, wanted.name, path)
+    normalized = normalize_path(path)
+    with _refuse_errors(path), _open_folder(root) as base, _open_parent(base, normalized.parent, owner) as parent:
+        mode, kept_owner = _get_mode_and_owner(parent, normalized.name, path)
         temporary = f".orchestrate-{secrets.token_hex(8)}.tmp"
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
         fd = open_beneath(parent, PurePosixPath(temporary), flags, 0o600)
         try:
             with os.fdopen(fd, "wb") as file:
                 file.write(content)
-                _give(fd, kept_owner or owner)
+                _set_owner(fd, kept_owner or owner)
                 os.fchmod(fd, mode)
-            os.rename(temporary, wanted.name, src_dir_fd=parent, dst_dir_fd=parent)
+            os.rename(temporary, normalized.name, src_dir_fd=parent, dst_dir_fd=parent)
         except BaseException:
             with suppress(FileNotFoundError):
                 os.unlink(temporary, dir_fd=parent)
@@ -116,28 +116,28 @@ def create_folders(root: Path, path: PurePosixPath, owner: int | None = None) ->
     Raises:
         ToolRefused: something else stands in its way.
     """
-    with _refusing(str(path)), _folder(root) as base, _parent(base, path, owner):
+    with _refuse_errors(str(path)), _open_folder(root) as base, _open_parent(base, path, owner):
         return
 
 
-def _existing(parent: int, name: str, path: str) -> tuple[int, int | None]:
-    """Mode and owner for the new file; refuses to replace anything but a regular file."""
+def _get_mode_and_owner(parent: int, name: str, path: str) -> tuple[int, int | None]:
+    """Return mode and owner for the new file; refuse to replace anything but a regular file."""
     try:
         found = os.stat(name, dir_fd=parent, follow_symlinks=False)
     except FileNotFoundError:
         return 0o644, None
     if not stat.S_ISREG(found.st_mode):
-        raise ToolRefused(f"{path} is {_kind(found.st_mode)}, not a regular file; it is not replaced.")
+        raise ToolRefused(f"{path} is {_describe_kind(found.st_mode)}, not a regular file; it is not replaced.")
     return found.st_mode & 0o777, found.st_uid
 
 
-def _give(fd: int, owner: int | None) -> None:
+def _set_owner(fd: int, owner: int | None) -> None:
     if owner is not None and os.geteuid() == 0:
         os.fchown(fd, owner, owner)
 
 
 @contextmanager
-def _folder(root: Path) -> Iterator[int]:
+def _open_folder(root: Path) -> Iterator[int]:
     fd = os.open(root, _FOLDER | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
         yield fd
@@ -146,34 +146,34 @@ def _folder(root: Path) -> Iterator[int]:
 
 
 @contextmanager
-def _parent(base: int, path: PurePosixPath, owner: int | None) -> Iterator[int]:
-    """The directory `path` below `base`, created where it is missing."""
-    here = open_beneath(base, PurePosixPath("."), _FOLDER)
+def _open_parent(base: int, path: PurePosixPath, owner: int | None) -> Iterator[int]:
+    """Open the directory `path` below `base`, creating it where it is missing."""
+    folder_fd = open_beneath(base, PurePosixPath("."), _FOLDER)
     try:
         for name in path.parts:
-            inner = _enter(here, name, owner)
-            os.close(here)
-            here = inner
-        yield here
+            inner = _open_or_create(folder_fd, name, owner)
+            os.close(folder_fd)
+            folder_fd = inner
+        yield folder_fd
     finally:
-        os.close(here)
+        os.close(folder_fd)
 
 
-def _enter(here: int, name: str, owner: int | None) -> int:
+def _open_or_create(folder_fd: int, name: str, owner: int | None) -> int:
     part = PurePosixPath(name)
     try:
-        return open_beneath(here, part, _FOLDER)
+        return open_beneath(folder_fd, part, _FOLDER)
     except FileNotFoundError:
         with suppress(FileExistsError):
-            os.mkdir(name, 0o755, dir_fd=here)
-    inner = open_beneath(here, part, _FOLDER)
-    _give(inner, owner)
+            os.mkdir(name, 0o755, dir_fd=folder_fd)
+    inner = open_beneath(folder_fd, part, _FOLDER)
+    _set_owner(inner, owner)
     return inner
 
 
 @contextmanager
-def _refusing(path: str) -> Iterator[None]:
-    """Turn the kernel's refusals into words for a model."""
+def _refuse_errors(path: str) -> Iterator[None]:
+    """Turn the kernel's errors into refusals that a model can read."""
     try:
         yield
     except OSError as error:
@@ -181,7 +181,7 @@ def _refusing(path: str) -> Iterator[None]:
         raise ToolRefused(f"{path} {reason}.") from error
 
 
-def _kind(mode: int) -> str:
+def _describe_kind(mode: int) -> str:
     kinds = {
         stat.S_IFDIR: "a directory",
         stat.S_IFLNK: "a symbolic link",

@@ -19,11 +19,11 @@ from orchestrator.hands.policy import CommandLimits
 
 _NAME = "orchestrate"
 _OWN_TASKS = 16
-"""How many processes bubblewrap and its like add to those of a command."""
+"""Processes that bubblewrap and its like add to those of a command."""
 
 _ENTER = 'for group in $1; do echo 0 > "$group/cgroup.procs" || exit; done; shift; exec "$@"'
 _LEAVING_S = 0.5
-_numbers = itertools.count(1)
+_group_numbers = itertools.count(1)
 
 
 @dataclass(frozen=True)
@@ -33,28 +33,28 @@ class ControlGroup:
     folders: tuple[Path, ...]
 
     def wrap_command(self, words: Sequence[str]) -> list[str]:
-        """The command line that enters the group first, with everything it starts."""
+        """Return the command line that enters the group first, with everything it starts."""
         return ["/bin/sh", "-c", _ENTER, "enter", " ".join(map(str, self.folders)), *words]
 
     def read_cpu_s(self) -> float:
-        """CPU time of all that ever ran in it."""
-        if nanoseconds := self._number("cpuacct.usage", rb"^(\d+)"):
+        """Return the CPU time of all processes that ever ran in the group."""
+        if nanoseconds := self._read_number("cpuacct.usage", rb"^(\d+)"):
             return nanoseconds / 1e9
-        return self._number("cpu.stat", rb"^usage_usec (\d+)") / 1e6
+        return self._read_number("cpu.stat", rb"^usage_usec (\d+)") / 1e6
 
     def has_oom_kill(self) -> bool:
-        """Whether the kernel ended a process of it for want of memory."""
+        """Return True if the kernel killed a process of the group for lack of memory."""
         events = rb"^oom_kill (\d+)"
-        return self._number("memory.oom_control", events) + self._number("memory.events", events) > 0
+        return self._read_number("memory.oom_control", events) + self._read_number("memory.events", events) > 0
 
     def remove_group(self) -> None:
-        """Give it back; what cannot be removed now, the next process of ours will."""
-        until = time.monotonic() + _LEAVING_S
+        """Remove the group; what cannot be removed now, our next process removes."""
+        deadline = time.monotonic() + _LEAVING_S
         for folder in self.folders:
-            while not _removed(folder) and time.monotonic() < until:
+            while not _try_remove(folder) and time.monotonic() < deadline:
                 time.sleep(0.002)
 
-    def _number(self, name: str, pattern: bytes) -> int:
+    def _read_number(self, name: str, pattern: bytes) -> int:
         for folder in self.folders:
             with contextlib.suppress(OSError):
                 found = re.search(pattern, (folder / name).read_bytes(), re.MULTILINE)
@@ -66,59 +66,64 @@ class ControlGroup:
 
 @dataclass(frozen=True)
 class ControlGroupParent:
-    """Where groups can be made: `places` are directories of the kernel's, by version of the interface."""
+    """A place where groups can be made.
+
+    `parent_folders` are the kernel's directories, for one `version` of its interface.
+    """
 
     version: int
     parent_folders: tuple[Path, ...]
 
     def create_group(self, limits: CommandLimits) -> ControlGroup:
-        """A new group with these limits.
+        """Create a group with these limits.
 
         Raises:
             OSError: the host does not let us.
         """
-        name = f"{_NAME}-{os.getpid()}-{next(_numbers)}"
-        group = ControlGroup(tuple(place / name for place in self.parent_folders))
+        name = f"{_NAME}-{os.getpid()}-{next(_group_numbers)}"
+        group = ControlGroup(tuple(parent / name for parent in self.parent_folders))
         try:
             for folder in group.folders:
                 folder.mkdir()
-            for name, value in _settings(limits):
-                _set(group.folders, name, value)
+            for name, value in _list_settings(limits):
+                _write_setting(group.folders, name, value)
         except OSError:
             group.remove_group()
             raise
         return group
 
     def can_enter_group(self) -> bool:
-        """Whether a process can really be put into one. Blocks."""
+        """Return True if a process can really be put into a group here. Blocks."""
         try:
             group = self.create_group(CommandLimits(memory_bytes=64 * 1024**2))
         except OSError:
             return False
         try:
-            done = subprocess.run(group.wrap_command(["true"]), check=False, capture_output=True, cwd="/", env={})
-            return done.returncode == 0
+            completed = subprocess.run(group.wrap_command(["true"]), check=False, capture_output=True, cwd="/", env={})
+            return completed.returncode == 0
         finally:
             group.remove_group()
 
     def remove_stale_groups(self) -> None:
         """Remove the groups of our processes that were killed."""
-        for folder in (found for place in self.parent_folders for found in place.glob(f"{_NAME}-*-*")):
-            if not Path(f"/proc/{folder.name.split('-')[1]}").exists():
-                _removed(folder)
+        for parent in self.parent_folders:
+            for folder in parent.glob(f"{_NAME}-*-*"):
+                pid = folder.name.split("-")[1]
+                if not Path("/proc", pid).exists():
+                    _try_remove(folder)
 
 
 def needs_control_group(limits: CommandLimits) -> bool:
-    """Whether there is a limit that a group holds better than anything else."""
+    """Return True if there is a limit that a group holds better than anything else."""
     return limits.memory_bytes is not None or limits.cpu_s is not None or not has_namespaced_process_limit()
 
 
-def find_group_parent(mounts: str, own: str) -> ControlGroupParent | None:
-    """Where this process may make groups, by its `mountinfo` and `cgroup` in /proc; None if nowhere."""
+def find_group_parent(mounts: str, own_groups: str) -> ControlGroupParent | None:
+    """Return where this process may make groups, by its `mountinfo` and `cgroup` in /proc; None if nowhere."""
     paths = {}
-    for _, names, path in (line.split(":", 2) for line in own.splitlines()):
+    for _, names, path in (line.split(":", 2) for line in own_groups.splitlines()):
         paths[names] = path
-    unified, separate = _unified(mounts, paths), tuple(_separate(mounts, paths))
+    unified, separate = _find_unified_folder(mounts, paths), tuple(_find_controller_folders(mounts, paths))
     if unified:
         return ControlGroupParent(2, (unified,))
     if len(separate) == len(_CONTROLLERS):
@@ -127,7 +132,7 @@ def find_group_parent(mounts: str, own: str) -> ControlGroupParent | None:
 
 
 def load_group_parent() -> ControlGroupParent | None:
-    """Where this process may make groups, after clearing up what dead ones left. Blocks."""
+    """Return where this process may make groups, after removing those of dead processes. Blocks."""
     proc = Path("/proc/self")
     try:
         found = find_group_parent(*((proc / name).read_text(encoding="utf-8") for name in ("mountinfo", "cgroup")))
@@ -139,7 +144,7 @@ def load_group_parent() -> ControlGroupParent | None:
 
 
 def find_usable_group_parent(limits: CommandLimits) -> ControlGroupParent | None:
-    """Where groups for such limits can be made, tried for real; None where there is none or it takes none. Blocks."""
+    """Return where groups with such limits can be made, tried for real; None if none is needed or possible. Blocks."""
     found = load_group_parent()
     if found and needs_control_group(limits) and found.can_enter_group():
         return found
@@ -149,45 +154,45 @@ def find_usable_group_parent(limits: CommandLimits) -> ControlGroupParent | None
 _CONTROLLERS = ("memory", "pids", "cpuacct")
 
 
-def _unified(mounts: str, paths: dict[str, str]) -> Path | None:
-    """Version 2: the nearest group above us that hands memory and processes down, and is ours to divide."""
-    for root, place, kind, _ in _mounted(mounts):
+def _find_unified_folder(mounts: str, paths: dict[str, str]) -> Path | None:
+    """Return the nearest group above us that passes memory and processes down and is ours to divide (version 2)."""
+    for root, mount_point, kind, _ in _parse_mounts(mounts):
         if kind == "cgroup2":
-            own = _within(place, root, paths.get("", "/"))
-            chain = [own, *(parent for parent in own.parents if parent.is_relative_to(place))]
-            return next((one for one in chain if _hands_down(one) and _is_ours(one)), None)
+            own_group = _get_group_folder(mount_point, root, paths.get("", "/"))
+            chain = [own_group, *(parent for parent in own_group.parents if parent.is_relative_to(mount_point))]
+            return next((group for group in chain if _delegates_controllers(group) and _is_writable(group)), None)
     return None
 
 
-def _separate(mounts: str, paths: dict[str, str]) -> Iterator[Path]:
-    """Version 1: our own group of each controller."""
+def _find_controller_folders(mounts: str, paths: dict[str, str]) -> Iterator[Path]:
+    """Yield our own group of each controller (version 1)."""
     by_controller = {}
     for names, path in paths.items():
         for name in names.split(","):
             by_controller[name] = path
-    for wanted in _CONTROLLERS:
-        for root, place, kind, options in _mounted(mounts):
-            if kind == "cgroup" and wanted in options:
-                own = _within(place, root, by_controller.get(wanted, "/"))
-                if _is_ours(own):
-                    yield own
+    for controller in _CONTROLLERS:
+        for root, mount_point, kind, options in _parse_mounts(mounts):
+            if kind == "cgroup" and controller in options:
+                own_group = _get_group_folder(mount_point, root, by_controller.get(controller, "/"))
+                if _is_writable(own_group):
+                    yield own_group
 
 
-def _mounted(mounts: str) -> Iterator[tuple[str, Path, str, list[str]]]:
-    """Root, place, kind and options of everything mounted."""
+def _parse_mounts(mounts: str) -> Iterator[tuple[str, Path, str, list[str]]]:
+    """Yield root, place, kind and options of everything mounted."""
     for line in mounts.splitlines():
         words, rest = (part.split() for part in line.split(" - ", 1))
         yield words[3], Path(words[4]), rest[0], rest[2].split(",")
 
 
-def _within(place: Path, root: str, path: str) -> Path:
+def _get_group_folder(mount_point: Path, root: str, path: str) -> Path:
     inside = path.removeprefix(root.rstrip("/")).lstrip("/")
-    if (place / inside).is_dir():
-        return place / inside
-    return place
+    if (mount_point / inside).is_dir():
+        return mount_point / inside
+    return mount_point
 
 
-def _hands_down(folder: Path) -> bool:
+def _delegates_controllers(folder: Path) -> bool:
     try:
         names = (folder / "cgroup.subtree_control").read_text(encoding="ascii").split()
     except OSError:
@@ -195,11 +200,11 @@ def _hands_down(folder: Path) -> bool:
     return {"memory", "pids"} <= set(names)
 
 
-def _is_ours(folder: Path) -> bool:
+def _is_writable(folder: Path) -> bool:
     return os.access(folder, os.W_OK) and os.access(folder / "cgroup.procs", os.W_OK)
 
 
-def _settings(limits: CommandLimits) -> Iterator[tuple[str, int]]:
+def _list_settings(limits: CommandLimits) -> Iterator[tuple[str, int]]:
     yield "pids.max", limits.processes + _OWN_TASKS
     if limits.memory_bytes is not None:
         yield "memory.limit_in_bytes", limits.memory_bytes
@@ -209,14 +214,14 @@ def _settings(limits: CommandLimits) -> Iterator[tuple[str, int]]:
         yield "memory.oom.group", 1
 
 
-def _set(folders: Sequence[Path], name: str, value: int) -> None:
+def _write_setting(folders: Sequence[Path], name: str, value: int) -> None:
     """Write a setting where there is one of this name: it depends on version and kernel."""
     for file in (folder / name for folder in folders):
         if file.exists():
             file.write_text(str(value), encoding="ascii")
 
 
-def _removed(folder: Path) -> bool:
+def _try_remove(folder: Path) -> bool:
     try:
         folder.rmdir()
     except FileNotFoundError:

@@ -28,9 +28,9 @@ ProcessKey = tuple[int, float]
 
 @dataclass(frozen=True)
 class ProcessCpuTime:
-    """CPU seconds of one process: of its own, and of its children that were waited for.
+    """CPU seconds of one process: its own, and those of its children that were waited for.
 
-    `run_share` is the part of its time in which it ran, of that in which it could have; 0 if it sleeps or has ended.
+    `run_share` is the time it ran divided by the time it was ready to run; 0 if it sleeps or has ended.
     """
 
     own_s: float
@@ -40,10 +40,10 @@ class ProcessCpuTime:
 
 @dataclass
 class CpuTimeEstimate:
-    """What samples of all processes say, at first and in every `add_sample`.
+    """Estimates CPU time from samples of all processes.
 
-    `missing_s` is what was seen of processes that vanished without anybody getting their time. `unseen_s` takes it that
-    a process which began since the last sample had others like it before it, `inherited_s` is what came to parents.
+    `missing_s` is the time of processes that vanished without a parent taking it over. `inherited_s` is the time that
+    parents took over. `unseen_s` assumes that a process which began since the last sample had others like it before it.
     """
 
     last_sample: Mapping[ProcessKey, ProcessCpuTime] = field(default_factory=dict)
@@ -53,15 +53,17 @@ class CpuTimeEstimate:
     inherited_s: float = 0.0
 
     def add_sample(self, now: float, spent: Mapping[ProcessKey, ProcessCpuTime]) -> float:
-        """Take what living processes have spent at `now`, in seconds since the machine started; return the total."""
+        """Add a sample of live processes at `now`, in seconds since the machine started; return the total."""
         inherited = sum(spent[key].children_s - old.children_s for key, old in self.last_sample.items() if key in spent)
         vanished = sum(old.own_s + old.children_s for key, old in self.last_sample.items() if key not in spent)
         self.missing_s = max(0.0, self.missing_s + vanished - inherited)
         self.inherited_s += inherited
         if self.last_sample_at is not None:
-            self.unseen_s += sum(max(0.0, key[1] - self.last_sample_at) * one.run_share for key, one in spent.items())
+            self.unseen_s += sum(
+                max(0.0, key[1] - self.last_sample_at) * process.run_share for key, process in spent.items()
+            )
         self.last_sample, self.last_sample_at = spent, now
-        total = sum(one.own_s + one.children_s for one in spent.values())
+        total = sum(process.own_s + process.children_s for process in spent.values())
         return total + max(self.missing_s, self.unseen_s - self.inherited_s)
 
 
@@ -73,11 +75,11 @@ def get_uptime_s() -> float:
 def open_cpu_counters(first: int) -> tuple[int, ...]:
     """Return descriptors that count the CPU time of a process, its children and whatever they will start.
 
-    None where the kernel, its settings or another wall refuse us that.
+    Empty where the kernel, its settings or another wall forbid it.
     """
     opened: list[int] = []
     try:
-        opened.extend(_open_counter(pid) for pid in (first, *_children(first)))
+        opened.extend(_open_counter(pid) for pid in (first, *_iterate_children(first)))
     except OSError:
         for counter in opened:
             os.close(counter)
@@ -95,20 +97,18 @@ def _open_counter(pid: int) -> int:
     if call is None:
         raise OSError("the number of perf_event_open on this machine is not known")
     flags = _INHERIT | _NO_KERNEL | _NO_HYPERVISOR
-    wanted = struct.pack("=IIQQQQQ16x", _SOFTWARE, _SIZE, _TASK_CLOCK, 0, 0, 0, flags)
+    attributes = struct.pack("=IIQQQQQ16x", _SOFTWARE, _SIZE, _TASK_CLOCK, 0, 0, 0, flags)
     library = ctypes.CDLL(None, use_errno=True)
-    given = ctypes.create_string_buffer(wanted, _SIZE)
-    words = []
-    for word in (pid, -1, -1, _CLOSE_ON_EXEC):
-        words.append(ctypes.c_long(word))
-    opened = int(library.syscall(ctypes.c_long(call), given, *words))
+    buffer = ctypes.create_string_buffer(attributes, _SIZE)
+    arguments = map(ctypes.c_long, (pid, -1, -1, _CLOSE_ON_EXEC))
+    opened = int(library.syscall(ctypes.c_long(call), buffer, *arguments))
     if opened < 0:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
     return opened
 
 
-def _children(pid: int) -> Iterator[int]:
+def _iterate_children(pid: int) -> Iterator[int]:
     with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # it has ended
         for child in map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii").split()):
             yield child
-            yield from _children(child)
+            yield from _iterate_children(child)

@@ -1,10 +1,11 @@
-"""What the writable directories of a command hold, looked at only when the file system has shrunk by a notable part."""
+"""The size of a command's writable directories, measured only when the file system has lost a notable part."""
 
 import contextlib
 import os
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path, PurePosixPath
 
 from orchestrator.hands.files.safe_open import open_beneath
@@ -28,10 +29,11 @@ class DiskUsage:
 
 @dataclass
 class DiskUsageMeter:
-    """The directories of a command, all on one file system; `limit_bytes` and `limit_files` are what is looked out for.
+    """Measures the writable directories of a command, all on one file system.
 
-    `check` is called for each directory while walking, and ends the walk by raising. `unlinked` tells how many bytes of
-    the file system with this device number are in files that processes keep without a name, and whether that is all.
+    Only notable losses of free space, compared with `limit_bytes` and `limit_files`, lead to a walk. `check_cancelled`
+    is called for each directory while walking, and ends the walk by raising. `measure_unlinked` returns how many bytes
+    on a device are in files that processes keep without a name, and whether that is all.
     """
 
     folders: tuple[Path, ...]
@@ -39,40 +41,40 @@ class DiskUsageMeter:
     limit_files: int
     check_cancelled: Callable[[], None]
     measure_unlinked: Callable[[int], tuple[int, bool]] = lambda _: (0, True)
-    _first: tuple[int, int] = field(init=False)
-    _free: tuple[int, int] = field(init=False)
-    _walked: float = field(init=False, default_factory=time.monotonic)
-    _took_s: float = field(init=False, default=0.0)
+    _initial_space: tuple[int, int] = field(init=False)
+    _free_space: tuple[int, int] = field(init=False)
+    _walked_at: float = field(init=False, default_factory=time.monotonic)
+    _walk_s: float = field(init=False, default=0.0)
 
     def __post_init__(self) -> None:
-        self._first = self._free = self._room()
+        self._initial_space = self._free_space = self._get_free_space()
 
     def measure_if_shrunk(self) -> DiskUsage | None:
-        """What they hold, or None where nothing suggests that it is worth a walk. Blocks."""
-        rested_s = time.monotonic() - self._walked
-        if rested_s < _REST * self._took_s or not (self._has_shrunk() or rested_s > _LONGEST_S):
+        """Return the usage of the directories; None where nothing suggests that they have grown. Blocks."""
+        rested_s = time.monotonic() - self._walked_at
+        if rested_s < _REST * self._walk_s or not (self._has_shrunk() or rested_s > _LONGEST_S):
             return None
-        began = time.monotonic()
-        held = measure_folders(self.folders, self.check_cancelled)
+        started_at = time.monotonic()
+        usage = measure_folders(self.folders, self.check_cancelled)
         unlinked, is_all = self.measure_unlinked(self.folders[0].stat().st_dev)
-        held = replace(held, size_bytes=held.size_bytes + unlinked, is_all=held.is_all and is_all)
-        self._free, self._walked = self._room(), time.monotonic()
-        self._took_s = self._walked - began
-        if held.is_all:
-            return held
-        return self._at_worst(held)
+        usage = replace(usage, size_bytes=usage.size_bytes + unlinked, is_all=usage.is_all and is_all)
+        self._free_space, self._walked_at = self._get_free_space(), time.monotonic()
+        self._walk_s = self._walked_at - started_at
+        if usage.is_all:
+            return usage
+        return self._assume_worst(usage)
 
-    def _at_worst(self, held: DiskUsage) -> DiskUsage:
-        """Everything that the file system lost meanwhile may lie where we cannot look."""
-        size, files = (then - now for then, now in zip(self._first, self._free, strict=True))
-        return DiskUsage(max(held.size_bytes, size), max(held.files, files))
+    def _assume_worst(self, usage: DiskUsage) -> DiskUsage:
+        """Return the worst case: all that the file system lost meanwhile lies where we cannot look."""
+        size, files = (then - now for then, now in zip(self._initial_space, self._free_space, strict=True))
+        return DiskUsage(max(usage.size_bytes, size), max(usage.files, files))
 
     def _has_shrunk(self) -> bool:
-        size, files = self._room()
+        size, files = self._get_free_space()
         notable_bytes = (self.limit_bytes or size) * _NOTABLE
-        return self._free[0] - size > notable_bytes or self._free[1] - files > self.limit_files * _NOTABLE
+        return self._free_space[0] - size > notable_bytes or self._free_space[1] - files > self.limit_files * _NOTABLE
 
-    def _room(self) -> tuple[int, int]:
+    def _get_free_space(self) -> tuple[int, int]:
         found = os.statvfs(self.folders[0])
         return found.f_bavail * found.f_frsize, found.f_ffree
 
@@ -80,28 +82,33 @@ class DiskUsageMeter:
 def measure_folders(folders: tuple[Path, ...], check: Callable[[], None]) -> DiskUsage:
     """Count everything below, a file of several names once, without following links."""
     size, files, is_all = 0, 0, True
-    seen: set[int] = set()
-    for found in (stat for folder in folders for stat in _walk(folder, check)):
-        if found is None:
+    inodes: set[int] = set()
+    for status in chain.from_iterable(_iterate_stats(folder, check) for folder in folders):
+        if status is None:
             is_all = False
-        elif found.st_nlink == 1 or found.st_ino not in seen:
-            seen.update([found.st_ino] if found.st_nlink > 1 else ())
-            size, files = size + found.st_blocks * _BLOCK_BYTES, files + 1
+        elif status.st_nlink == 1 or status.st_ino not in inodes:
+            if status.st_nlink > 1:
+                inodes.add(status.st_ino)
+            size += status.st_blocks * _BLOCK_BYTES
+            files += 1
     return DiskUsage(size, files, is_all)
 
 
-def _walk(folder: Path, check: Callable[[], None]) -> Iterator[os.stat_result | None]:
-    """Everything below, None for a directory that is closed to us or too far down. It may change all the while."""
+def _iterate_stats(folder: Path, check: Callable[[], None]) -> Iterator[os.stat_result | None]:
+    """Yield the stat of everything below; None for a directory that is closed to us or too deep.
+
+    The tree may change all the while.
+    """
     base = os.open(folder, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
-    todo = [PurePosixPath(".")]
+    pending = [PurePosixPath(".")]
     try:
-        while todo:
+        while pending:
             check()
-            here = todo.pop()
+            inner = pending.pop()
             try:
-                for entry in _entries(base, here):
+                for entry in _scan_folder(base, inner):
                     if entry.is_dir(follow_symlinks=False):
-                        todo.append(here / entry.name)
+                        pending.append(inner / entry.name)
                     with contextlib.suppress(FileNotFoundError):  # it went meanwhile
                         yield entry.stat(follow_symlinks=False)
             except (FileNotFoundError, NotADirectoryError):
@@ -112,10 +119,10 @@ def _walk(folder: Path, check: Callable[[], None]) -> Iterator[os.stat_result | 
         os.close(base)
 
 
-def _entries(base: int, here: PurePosixPath) -> Iterator[os.DirEntry[str]]:
-    place = open_beneath(base, here, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+def _scan_folder(base: int, folder: PurePosixPath) -> Iterator[os.DirEntry[str]]:
+    descriptor = open_beneath(base, folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        with os.scandir(place) as entries:
+        with os.scandir(descriptor) as entries:
             yield from entries
     finally:
-        os.close(place)
+        os.close(descriptor)

@@ -1,6 +1,6 @@
 """System V objects of a sandbox: shared memory, messages and semaphores, which belong to no process.
 
-The kernel tells of them in /proc/sysvipc, to each process those of its own name space. So a short-lived process of ours
+The kernel lists them in /proc/sysvipc, to each process those of its own name space. So a short-lived process of ours
 enters that of the sandbox, opens the files there, and hands the descriptors back.
 """
 
@@ -19,7 +19,7 @@ _SEMAPHORE_BYTES = 64
 """The kernel gives each one a cache line."""
 
 _COLUMNS = {"shm": (("rss", 1), ("swap", 1)), "msg": (("cbytes", 1),), "sem": (("nsems", _SEMAPHORE_BYTES),)}
-"""What of the lines of each file is memory, and how many bytes one of it is."""
+"""The columns of each file that count memory, and the bytes of one unit."""
 
 _ENTER = """
 import ctypes, fcntl, os, socket, sys
@@ -36,59 +36,59 @@ socket.send_fds(socket.socket(fileno=0), [b"!"], opened)
 
 @dataclass(frozen=True)
 class IpcObjects:
-    """The opened files of a name space, in the order of `_COLUMNS`. Ends with `close`."""
+    """The open files of an IPC name space, in the order of `_COLUMNS`. Ends with `close`."""
 
     files: tuple[int, ...] = ()
 
     def read_size_bytes(self) -> int:
         """Return the memory of all objects together."""
-        return sum(_total(_content(file), name) for name, file in zip(_COLUMNS, self.files, strict=False))
+        return sum(_sum_sizes(_read_file(file), name) for name, file in zip(_COLUMNS, self.files, strict=False))
 
     def close(self) -> None:
-        """Let go of the files."""
+        """Close the files."""
         for file in self.files:
             os.close(file)
 
 
-def open_ipc_objects(space: int) -> IpcObjects:
+def open_ipc_objects(namespace_fd: int) -> IpcObjects:
     """Return the objects of a name space, by a descriptor of it; none where we may not enter it. Blocks."""
-    ours, theirs = socket.socketpair()
-    with ours, theirs:
-        words = [str(get_own_python()), "-I", "-S", "-c", _ENTER, str(space), *_COLUMNS]
+    own_socket, child_socket = socket.socketpair()
+    with own_socket, child_socket:
+        words = [str(get_own_python()), "-I", "-S", "-c", _ENTER, str(namespace_fd), *_COLUMNS]
         with contextlib.suppress(OSError, subprocess.TimeoutExpired):
             subprocess.run(
                 words,
-                stdin=theirs.fileno(),
+                stdin=child_socket.fileno(),
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
                 env={},
                 cwd="/",
-                pass_fds=(space,),
+                pass_fds=(namespace_fd,),
                 timeout=_TIMEOUT_S,
                 check=False,
             )
-        ours.setblocking(False)
+        own_socket.setblocking(False)
         with contextlib.suppress(BlockingIOError):
-            return IpcObjects(tuple(socket.recv_fds(ours, 1, len(_COLUMNS))[1]))
+            return IpcObjects(tuple(socket.recv_fds(own_socket, 1, len(_COLUMNS))[1]))
     return IpcObjects()
 
 
-def _total(text: bytes, name: str) -> int:
+def _sum_sizes(text: bytes, name: str) -> int:
     """Return the bytes that the lines of such a file tell of, below a line of their columns' names."""
     head, *lines = [line.split() for line in text.splitlines()] or [[]]
     found = 0
     for column, factor in _COLUMNS[name]:
         if column.encode() in head:
-            place = head.index(column.encode())
-            found += factor * sum(int(line[place]) for line in lines)
+            column_index = head.index(column.encode())
+            found += factor * sum(int(line[column_index]) for line in lines)
     return found
 
 
-def _content(file: int) -> bytes:
+def _read_file(file: int) -> bytes:
     os.lseek(file, 0, os.SEEK_SET)
-    return b"".join(_pieces(file))
+    return b"".join(_read_pieces(file))
 
 
-def _pieces(file: int) -> Iterator[bytes]:
+def _read_pieces(file: int) -> Iterator[bytes]:
     while piece := os.read(file, _PIECE_BYTES):
         yield piece

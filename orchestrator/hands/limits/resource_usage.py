@@ -1,4 +1,4 @@
-"""A sandbox seen from outside, through /proc: what its processes use up, and what tried to leave it."""
+"""Reads the usage of a sandbox from outside, through /proc: its processes' CPU time and memory, and stray packets."""
 
 import contextlib
 import os
@@ -32,7 +32,7 @@ _HOSTS_SWAP = re.compile(rb"^SwapTotal:\s+([1-9]\d*) kB", re.MULTILINE)
 
 
 class Resource(StrEnum):
-    """What is looked at more closely, where a limit on it is held by nothing else."""
+    """A resource that is watched closely, because nothing else holds its limit."""
 
     CPU = "cpu"
     MEMORY = "memory"
@@ -40,7 +40,7 @@ class Resource(StrEnum):
 
 @dataclass(frozen=True)
 class SandboxUsage:
-    """What all processes of a sandbox use together. `tasks` counts threads; `cpu_s` includes processes that ended.
+    """Usage of all processes of a sandbox. `tasks` counts threads; `cpu_s` includes processes that ended.
 
     `resident_bytes` counts a page once for each process that has it.
     """
@@ -51,36 +51,36 @@ class SandboxUsage:
 
 
 class UsageReader:
-    """A living sandbox, by descriptors: nothing read here can be of another process that got the same number.
+    """Reads the usage of a live sandbox by descriptors, so never that of a process which got the same number later.
 
-    `first` is its outermost process of its own, `inner` the first one of the inner sandbox, as numbered by whom
-    started it: the same one if there is but one sandbox. What is in `closely` can only be told if it is looked at
-    from before the command starts. Blocks. Ends with `close`.
+    `first` is the sandbox's outermost process, `inner` the first one of the inner sandbox, as numbered by whoever
+    started it: the same if there is but one sandbox. The resources in `closely_watched` must be followed from before
+    the command starts. Blocks. Ends with `close`.
 
     Raises:
         OSError: it is gone already, or the host does not let us look.
     """
 
-    def __init__(self, first: int, inner: int, closely: frozenset[Resource] = frozenset()) -> None:
+    def __init__(self, first: int, inner: int, closely_watched: frozenset[Resource] = frozenset()) -> None:
         self._first = os.open(f"/proc/{first}", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
         self._inner = "" if inner == first else f"root/proc/{inner}/"
         self._counters: tuple[int, ...] = ()
         self._is_ready = False
         self._estimate = CpuTimeEstimate()
-        self._clocks = open_cpu_counters(first) if Resource.CPU in closely else ()
-        self._objects = self._ipc_objects() if Resource.MEMORY in closely else IpcObjects()
+        self._clocks = open_cpu_counters(first) if Resource.CPU in closely_watched else ()
+        self._objects = self._open_ipc_namespace() if Resource.MEMORY in closely_watched else IpcObjects()
         self._hosts_first = read_host_shared_bytes()
         with contextlib.suppress(OSError):  # a kernel without IPv6
-            if not self._has_our_network():
+            if not self._has_host_network():
                 self._counters = (self._open(f"{self._inner}net/snmp"),)
                 self._counters += (self._open(f"{self._inner}net/snmp6"),)
 
     def read_usage(self) -> SandboxUsage | None:
-        """What its processes use now; None while it is being built, and when it is gone."""
+        """Return the usage of its processes now; None while the sandbox is being built, and when it is gone."""
         try:
-            with self._processes() as place:
-                stats = {name: fields for name in _numbers(place) if (fields := _stat(place, name))}
-                cpu_s = self._cpu_s(place, stats)
+            with self._open_processes() as proc:
+                stats = {name: fields for name in _list_processes(proc) if (fields := _read_stat(proc, name))}
+                cpu_s = self._measure_cpu_s(proc, stats)
         except OSError:
             return None
         return SandboxUsage(
@@ -89,20 +89,22 @@ class UsageReader:
             resident_bytes=sum(int(fields[21]) for fields in stats.values()) * _PAGE_BYTES,
         )
 
-    def _cpu_s(self, place: int, stats: dict[str, list[bytes]]) -> float:
+    def _measure_cpu_s(self, proc: int, stats: dict[str, list[bytes]]) -> float:
         spent = {}
         for name, fields in stats.items():
-            spent[(int(name), int(fields[19]) / _TICKS)] = _spent(place, name, fields)
+            spent[(int(name), int(fields[19]) / _TICKS)] = _read_cpu_time(proc, name, fields)
         return max(self._estimate.add_sample(get_uptime_s(), spent), read_cpu_counters(self._clocks))
 
     def estimate_max_memory_bytes(self, resident_bytes: int) -> int:
-        """Return more than all of it can have in memory, which is told fast: all that the whole host shares counts."""
+        """Return a quick upper bound of its memory, which counts all that the whole host shares."""
         hosts = Path("/proc/meminfo").read_bytes()
         swapped = 0
         if _HOSTS_SWAP.search(hosts):
-            with contextlib.suppress(OSError), self._processes() as place:
-                swapped = sum(_kilobytes(_SWAPPED, read_proc_file(place, f"{name}/status")) for name in _numbers(place))
-        return resident_bytes + swapped + _kilobytes(_HOSTS_SHARED, hosts) + self._objects.read_size_bytes()
+            with contextlib.suppress(OSError), self._open_processes() as proc:
+                swapped = sum(
+                    _sum_kilobytes(_SWAPPED, read_proc_file(proc, f"{name}/status")) for name in _list_processes(proc)
+                )
+        return resident_bytes + swapped + _sum_kilobytes(_HOSTS_SHARED, hosts) + self._objects.read_size_bytes()
 
     def measure_memory_bytes(self, folders: Sequence[str]) -> int:
         """Return the memory of all processes, of what they share and of what lies in directories in memory, each once.
@@ -110,153 +112,152 @@ class UsageReader:
         Where something cannot be measured, all that the host's shared memory has grown by counts as theirs.
         """
         try:
-            with self._processes() as place:
-                names = _numbers(place)
-                rollups = [_rollup(place, name) for name in names]
-                held = find_unlinked_files(place, names)
+            with self._open_processes() as proc:
+                names = _list_processes(proc)
+                rollups = [_read_memory(proc, name) for name in names]
+                unlinked = find_unlinked_files(proc, names)
         except OSError:
             return 0
         device, objects = get_shared_memory_device(), self._objects.read_size_bytes()
-        shared = objects + held.get_size_bytes(device) + sum(self.measure_tmpfs(folder)[0] for folder in folders)
+        shared = objects + unlinked.get_size_bytes(device) + sum(self.measure_tmpfs(folder)[0] for folder in folders)
         shared = max(shared, sum(rollup[1] for rollup in rollups))
-        if held.has_descriptors_in_flight or device in held.unsized_devices:
+        if unlinked.has_descriptors_in_flight or device in unlinked.unsized_devices:
             shared = max(shared, read_host_shared_bytes() - self._hosts_first)
         return sum(rollup[0] for rollup in rollups) + shared
 
     def measure_tmpfs(self, directory: str) -> tuple[int, int]:
-        """Bytes and files that lie in a directory in memory, by its path inside; none while ours still stands there."""
+        """Return bytes and files in a tmpfs directory, by its path inside; 0 while the host's is still there."""
         try:
-            place = self._open(f"{self._inner}root{directory}", os.O_PATH)
+            proc = self._open(f"{self._inner}root{directory}", os.O_PATH)
         except OSError:
             return 0, 0
         try:
-            if os.fstat(place).st_dev == _device(directory):
+            if os.fstat(proc).st_dev == _get_device(directory):
                 return 0, 0
-            found = os.statvfs(place)
+            found = os.statvfs(proc)
         finally:
-            os.close(place)
+            os.close(proc)
         return (found.f_blocks - found.f_bfree) * found.f_frsize, found.f_files - found.f_ffree
 
     def measure_unlinked_bytes(self, device: int, in_memory: Sequence[str]) -> tuple[int, bool]:
-        """What its processes keep on a file system in files without a name, which walks miss; and whether that is all.
+        """Return the bytes that processes keep on a device in unlinked files, and whether that is all of them.
 
-        `device` is the number of the file system, `in_memory` are directories that are none of the disk's.
+        `device` is the number of the file system; `in_memory` are directories that lie in memory, not on disk.
         """
         try:
-            with self._processes() as place:
-                held = find_unlinked_files(place, _numbers(place))
+            with self._open_processes() as proc:
+                unlinked = find_unlinked_files(proc, _list_processes(proc))
         except OSError:
             return 0, True
-        others = {get_shared_memory_device(), *(self._inner_device(folder) for folder in in_memory)}
-        return held.get_size_bytes(device), not (held.has_descriptors_in_flight or held.unsized_devices - others)
+        other_devices = {get_shared_memory_device(), *(self._get_inner_device(folder) for folder in in_memory)}
+        return unlinked.get_size_bytes(device), not (
+            unlinked.has_descriptors_in_flight or unlinked.unsized_devices - other_devices
+        )
 
-    def _inner_device(self, folder: str) -> int:
+    def _get_inner_device(self, folder: str) -> int:
         try:
             return os.stat(f"{self._inner}root{folder}", dir_fd=self._first).st_dev
         except OSError:
             return -1
 
     def count_stray_packets(self) -> int:
-        """How often something inside sent to an address for which it has no network; also when all of it is dead."""
-        texts = []
-        for counters in self._counters:
-            texts.append(os.pread(counters, _COUNTERS_BYTES, 0))
-        return sum(_strays(text) for text in texts)
+        """Count the packets sent to addresses without a route, also after all processes are dead."""
+        return sum(_parse_stray_packets(os.pread(file, _COUNTERS_BYTES, 0)) for file in self._counters)
 
     def close(self) -> None:
-        """Let go of it."""
+        """Close all descriptors."""
         self._objects.close()
         for descriptor in (self._first, *self._counters, *self._clocks):
             os.close(descriptor)
 
     @contextlib.contextmanager
-    def _processes(self) -> Iterator[int]:
-        """Its own /proc. Before that is mounted there, ours stands at the same place."""
-        place = self._open("root/proc", os.O_DIRECTORY)
+    def _open_processes(self) -> Iterator[int]:
+        """Open the sandbox's own /proc. Before it is mounted, the host's stands at the same place."""
+        proc = self._open("root/proc", os.O_DIRECTORY)
         try:
             if not self._is_ready:
-                own, there = os.stat("ns/pid", dir_fd=self._first), os.stat("1/ns/pid", dir_fd=place)
-                if own.st_ino != there.st_ino:
+                own_namespace, sandbox_namespace = (
+                    os.stat("ns/pid", dir_fd=self._first),
+                    os.stat("1/ns/pid", dir_fd=proc),
+                )
+                if own_namespace.st_ino != sandbox_namespace.st_ino:
                     raise ProcessLookupError("the sandbox is still being built")
                 self._is_ready = True
-            yield place
+            yield proc
         finally:
-            os.close(place)
+            os.close(proc)
 
-    def _ipc_objects(self) -> IpcObjects:
+    def _open_ipc_namespace(self) -> IpcObjects:
         space = self._open(f"{self._inner}ns/ipc")
         try:
             return open_ipc_objects(space)
         finally:
             os.close(space)
 
-    def _has_our_network(self) -> bool:
-        there = os.stat(f"{self._inner}ns/net", dir_fd=self._first)
-        return there.st_ino == Path("/proc/self/ns/net").stat().st_ino
+    def _has_host_network(self) -> bool:
+        sandbox_namespace = os.stat(f"{self._inner}ns/net", dir_fd=self._first)
+        return sandbox_namespace.st_ino == Path("/proc/self/ns/net").stat().st_ino
 
     def _open(self, name: str, flags: int = 0) -> int:
         return os.open(name, os.O_RDONLY | os.O_CLOEXEC | flags, dir_fd=self._first)
 
 
-def _device(directory: str) -> int | None:
-    """The number of the file system that holds a directory of ours; None if we have no such directory."""
+def _get_device(directory: str) -> int | None:
+    """Return the number of the file system that holds a directory of ours; None if there is no such directory."""
     try:
         return Path(directory).stat().st_dev
     except OSError:
         return None
 
 
-def _numbers(place: int) -> list[str]:
-    return [name for name in os.listdir(place) if name.isdigit()]
+def _list_processes(proc: int) -> list[str]:
+    return [name for name in os.listdir(proc) if name.isdigit()]
 
 
-def _stat(place: int, name: str) -> list[bytes]:
-    """The fields of a process's `stat` from its state on; none if it is gone."""
-    return read_proc_file(place, f"{name}/stat").rpartition(b")")[2].split()
+def _read_stat(proc: int, name: str) -> list[bytes]:
+    """Return the fields of a process's `stat` from its state on; none if it is gone."""
+    return read_proc_file(proc, f"{name}/stat").rpartition(b")")[2].split()
 
 
-def _spent(place: int, name: str, fields: list[bytes]) -> ProcessCpuTime:
+def _read_cpu_time(proc: int, name: str, fields: list[bytes]) -> ProcessCpuTime:
     user, system, childrens_user, childrens_system = map(int, fields[11:15])
     if fields[0] == b"R":
-        share = _run_share(read_proc_file(place, f"{name}/schedstat"))
+        share = _compute_run_share(read_proc_file(proc, f"{name}/schedstat"))
     else:
         share = 0.0
     return ProcessCpuTime((user + system) / _TICKS, (childrens_user + childrens_system) / _TICKS, share)
 
 
-def _run_share(text: bytes) -> float:
-    """The part of a process's time that it ran, from how long it did and how long it waited for a processor."""
+def _compute_run_share(text: bytes) -> float:
+    """Return the share of a process's time that it ran, from its running time and its waiting time."""
     ran, waited, *_ = (*map(int, text.split()), 0, 0)
     if ran:
         return ran / (ran + waited)
     return 0.0
 
 
-def _rollup(place: int, name: str) -> tuple[int, int]:
-    """Bytes of a process's own and its part of what it shares; without pages of files, which can be read again."""
-    text = read_proc_file(place, f"{name}/smaps_rollup")
+def _read_memory(proc: int, name: str) -> tuple[int, int]:
+    """Return a process's private bytes and its part of shared ones, without pages of files that can be read again."""
+    text = read_proc_file(proc, f"{name}/smaps_rollup")
     if _PRIVATE.search(text):
-        return _kilobytes(_PRIVATE, text), _kilobytes(_SHARED, text)
-    fields = _stat(place, name)  # a process that hides itself is counted in full
+        return _sum_kilobytes(_PRIVATE, text), _sum_kilobytes(_SHARED, text)
+    fields = _read_stat(proc, name)  # a process that hides itself is counted in full
     return int(fields[21]) * _PAGE_BYTES if fields else 0, 0
 
 
-def _kilobytes(pattern: re.Pattern[bytes], text: bytes) -> int:
-    """All numbers that a pattern finds, in bytes."""
+def _sum_kilobytes(pattern: re.Pattern[bytes], text: bytes) -> int:
+    """Return the sum of all numbers that a pattern finds, in bytes."""
     return sum(map(int, pattern.findall(text))) * 1024
 
 
 def read_host_shared_bytes() -> int:
     """Return what the whole host has in shared memory and in file systems in memory."""
-    return _kilobytes(_HOSTS_SHARED, Path("/proc/meminfo").read_bytes())
+    return _sum_kilobytes(_HOSTS_SHARED, Path("/proc/meminfo").read_bytes())
 
 
-def _strays(text: bytes) -> int:
-    """The counter of packets without a route, in the form of /proc/net/snmp (names, then numbers) or of snmp6."""
-    lines = []
-    for line in text.splitlines():
-        if line.startswith(b"Ip:"):
-            lines.append(line.split())
+def _parse_stray_packets(text: bytes) -> int:
+    """Return the count of packets without a route from /proc/net/snmp (names, then numbers) or snmp6."""
+    lines = [line.split() for line in text.splitlines() if line.startswith(b"Ip:")]
     if len(lines) == 2:
         return int(dict(zip(*lines, strict=True)).get(b"OutNoRoutes", 0))
     found = _NO_ROUTE.search(text)

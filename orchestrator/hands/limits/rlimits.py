@@ -11,11 +11,11 @@ from orchestrator.hands.policy import CommandLimits
 def wrap_in_rlimits(
     command: Sequence[str], limits: CommandLimits, prlimit: str, *, are_counted: bool = False
 ) -> tuple[str, ...]:
-    """The command under limits of its own, without dumps of memory. Ceilings of our own that are lower stay.
+    """Return the command with resource limits around it and without core dumps. Lower ceilings of our own stay.
 
-    `are_counted` tells that its processes are limited otherwise already.
+    With `are_counted` its processes are limited otherwise already.
     """
-    wanted = {
+    ceilings = {
         "core": (resource.RLIMIT_CORE, 0),
         "nofile": (resource.RLIMIT_NOFILE, limits.open_files),
         "fsize": (resource.RLIMIT_FSIZE, limits.file_bytes),
@@ -26,14 +26,14 @@ def wrap_in_rlimits(
         ),
     }
     options = []
-    for name, (kind, value) in wanted.items():
+    for name, (kind, value) in ceilings.items():
         if value is not None:
             options.append(f"--{name}={_lower(kind, value)}")
     return (prlimit, *options, "--", *command)
 
 
 def has_namespaced_process_limit(release: str | None = None) -> bool:
-    """Whether the kernel counts processes per user namespace, so that a limit means this sandbox alone."""
+    """Return True if the kernel counts processes per user namespace, so that a limit means this sandbox alone."""
     found = re.match(r"(\d+)\.(\d+)", platform.release() if release is None else release)
     return found is not None and (int(found[1]), int(found[2])) >= (5, 14)
 

@@ -1,7 +1,7 @@
 """Files without a name that processes keep alive: by a descriptor, by mapping them or by running them.
 
-A mapped file has a size that only who has rights over the whole machine is told, and descriptors that are on their way
-through a Unix socket are in no process at all. Both are told as such, so that the host's own sums decide then.
+The size of a mapped file is shown only to those with rights over the whole machine, and descriptors on their way
+through a Unix socket are in no process at all. Both are reported as such, so that the host's own sums decide then.
 """
 
 import contextlib
@@ -19,10 +19,10 @@ _DELETED = re.compile(
     rb"^([0-9a-f]+)-([0-9a-f]+) \S+ \S+ ([0-9a-f]+):([0-9a-f]+) (\d+) +(/.*) \(deleted\)$", re.MULTILINE
 )
 _SYSTEM_V = b"/SYSV"
-"""Such a segment is found without who maps it."""
+"""The path prefix of System V segments, which `ipc_objects` counts whoever maps them."""
 
 _REQUESTS = b"/[aio]"
-"""What the kernel and a process exchange requests in; it is no file."""
+"""A ring in which the kernel and a process exchange requests; it is no file."""
 
 FileIdentity = tuple[int, int]
 """The numbers of a file system and of a file in it."""
@@ -32,8 +32,8 @@ FileIdentity = tuple[int, int]
 class UnlinkedFiles:
     """Regular files without a name: bytes as allocated, by identity.
 
-    `unsized` are the file systems of mapped files whose size we are not told; `has_descriptors_in_flight` tells that a
-    socket holds descriptors which nobody has received yet.
+    `unsized_devices` are the file systems of mapped files of unknown size. `has_descriptors_in_flight` is true if a
+    socket holds descriptors that nobody has received yet.
     """
 
     sizes: dict[FileIdentity, int] = field(default_factory=dict)
@@ -42,7 +42,7 @@ class UnlinkedFiles:
 
     def get_size_bytes(self, device: int) -> int:
         """Return what the files of known size hold on one file system."""
-        return sum(size for (where, _), size in self.sizes.items() if where == device)
+        return sum(size for (file_device, _), size in self.sizes.items() if file_device == device)
 
 
 @cache
@@ -68,7 +68,7 @@ def find_unlinked_files(proc: int, names: Sequence[str]) -> UnlinkedFiles:
 
 
 def _add_descriptors(found: UnlinkedFiles, proc: int, name: str) -> None:
-    """Ask each thread, as it may have descriptors of its own."""
+    """Add the files behind the descriptors of each thread, which may have some of its own."""
     for thread in list_proc_folder(proc, f"{name}/task"):
         for number in list_proc_folder(proc, f"{name}/task/{thread}/fd"):
             mode = _add_file(found, proc, f"{name}/task/{thread}/fd/{number}")
@@ -79,12 +79,12 @@ def _add_descriptors(found: UnlinkedFiles, proc: int, name: str) -> None:
 def _add_file(found: UnlinkedFiles, proc: int, path: str) -> int:
     """Return the mode of what a path leads to; 0 if it is gone, or not for us to see."""
     try:
-        seen = os.stat(path, dir_fd=proc)
+        status = os.stat(path, dir_fd=proc)
     except OSError:
         return 0
-    if stat.S_ISREG(seen.st_mode) and not seen.st_nlink:
-        found.sizes[seen.st_dev, seen.st_ino] = seen.st_blocks * _BLOCK_BYTES
-    return seen.st_mode
+    if stat.S_ISREG(status.st_mode) and not status.st_nlink:
+        found.sizes[status.st_dev, status.st_ino] = status.st_blocks * _BLOCK_BYTES
+    return status.st_mode
 
 
 def _add_mappings(found: UnlinkedFiles, proc: int, name: str) -> None:
@@ -116,10 +116,10 @@ def list_proc_folder(proc: int, folder: str) -> list[str]:
 
 def read_proc_file(proc: int, path: str) -> bytes:
     """Return all that the kernel writes into a file of /proc; nothing if it is gone or closed to us."""
-    return b"".join(_pieces(proc, path))
+    return b"".join(_read_pieces(proc, path))
 
 
-def _pieces(proc: int, path: str) -> Iterator[bytes]:
+def _read_pieces(proc: int, path: str) -> Iterator[bytes]:
     with contextlib.suppress(OSError):
         file = os.open(path, os.O_RDONLY | os.O_CLOEXEC, dir_fd=proc)
         try:

@@ -1,4 +1,4 @@
-"""Looks after a command with everything it started, a few times a second, and tells when it uses more than it may.
+"""Watches a command with everything it started, a few times a second, for use beyond its limits.
 
 What the kernel can hold by itself it holds: processes and open files by resource limits, memory and CPU time by
 control groups where there are some. The first look comes after a moment, so that a short command pays nothing.
@@ -27,7 +27,10 @@ _MIB = 1024**2
 
 @dataclass(frozen=True)
 class ResourceBounds:
-    """What a command may use up. `folders` are the host directories it can write to, `in_memory` those in memory."""
+    """Bounds on what a command may use up.
+
+    `writable_folders` are the host directories it can write to, `tmpfs_folders` those in memory.
+    """
 
     limits: CommandLimits
     writable_folders: tuple[Path, ...]
@@ -36,84 +39,85 @@ class ResourceBounds:
 
     @property
     def closely_watched(self) -> frozenset[Resource]:
-        """What has a limit that no control group holds."""
-        wanted = {Resource.CPU: self.limits.cpu_s, Resource.MEMORY: self.limits.memory_bytes}
-        return frozenset(one for one, limit in wanted.items() if limit is not None and self.group is None)
+        """The resources with a limit that no control group holds."""
+        limits = {Resource.CPU: self.limits.cpu_s, Resource.MEMORY: self.limits.memory_bytes}
+        return frozenset(resource for resource, limit in limits.items() if limit is not None and self.group is None)
 
     def wrap_command(self, words: list[str]) -> list[str]:
-        """The command line, in its group if it has one."""
+        """Return the command line, entering the control group if there is one."""
         if self.group:
             return self.group.wrap_command(words)
         return words
 
     def format_oom_kill(self) -> str:
-        """In words, what the kernel has ended the command or a part of it for; empty if nothing."""
+        """Return in words why the kernel killed the command or a part of it; "" if it did not."""
         if self.group and self.group.has_oom_kill():
-            return _memory(self.limits)
+            return _format_memory(self.limits)
         return ""
 
 
-async def wait_for_violation(view: UsageReader | None, bounds: ResourceBounds) -> str:
-    """Wait until the command uses more than it may; says what, in words. Without a `view` only disk is looked at."""
+async def wait_for_violation(usage_reader: UsageReader | None, bounds: ResourceBounds) -> str:
+    """Wait until the command exceeds a limit; return which, in words. Without a `usage_reader` only disk is checked."""
     limits = bounds.limits
     disk = DiskUsageMeter(bounds.writable_folders, limits.disk_bytes, limits.files, from_thread.check_cancelled)
-    if view is not None:
-        disk.measure_unlinked = partial(view.measure_unlinked_bytes, in_memory=bounds.tmpfs_folders)
+    if usage_reader is not None:
+        disk.measure_unlinked = partial(usage_reader.measure_unlinked_bytes, in_memory=bounds.tmpfs_folders)
     pause = _PAUSE_S
     while True:
         await anyio.sleep(pause)
-        began = time.monotonic()
-        if words := await to_thread.run_sync(_look, view, bounds, disk):
+        started_at = time.monotonic()
+        if words := await to_thread.run_sync(_find_violation, usage_reader, bounds, disk):
             return words
-        pause = max(_PAUSE_S, _REST * (time.monotonic() - began))
+        pause = max(_PAUSE_S, _REST * (time.monotonic() - started_at))
 
 
-def _look(view: UsageReader | None, bounds: ResourceBounds, disk: DiskUsageMeter) -> str:
-    return next((words for words in _offences(view, bounds, disk) if words), "")
+def _find_violation(usage_reader: UsageReader | None, bounds: ResourceBounds, disk: DiskUsageMeter) -> str:
+    return next((words for words in _check_all(usage_reader, bounds, disk) if words), "")
 
 
-def _offences(view: UsageReader | None, bounds: ResourceBounds, disk: DiskUsageMeter) -> Iterator[str]:
-    """What is over its limit, the cheapest to find first; empty where all is well."""
+def _check_all(usage_reader: UsageReader | None, bounds: ResourceBounds, disk: DiskUsageMeter) -> Iterator[str]:
+    """Yield what is over its limit, the cheapest to find first; "" for each check that passes."""
     limits = bounds.limits
     yield bounds.format_oom_kill()
-    if view is not None:
-        yield from _offences_inside(view, bounds)
-    held = disk.measure_if_shrunk()
-    if held is not None and limits.disk_bytes is not None and held.size_bytes > limits.disk_bytes:
+    if usage_reader is not None:
+        yield from _check_processes(usage_reader, bounds)
+    disk_usage = disk.measure_if_shrunk()
+    if disk_usage is not None and limits.disk_bytes is not None and disk_usage.size_bytes > limits.disk_bytes:
         yield f"It filled its workspace with more than {limits.disk_bytes / _MIB:,.0f} MiB."
-    if held is not None and held.files > limits.files:
+    if disk_usage is not None and disk_usage.files > limits.files:
         yield f"It has more than {limits.files:,} files in its workspace."
 
 
-def _offences_inside(view: UsageReader, bounds: ResourceBounds) -> Iterator[str]:
-    usage, files = view.read_usage(), bounds.limits.files
+def _check_processes(usage_reader: UsageReader, bounds: ResourceBounds) -> Iterator[str]:
+    usage, files = usage_reader.read_usage(), bounds.limits.files
     if usage is not None:
-        yield _used(view, usage, bounds)
-    if sum(view.measure_tmpfs(place)[1] for place in bounds.tmpfs_folders) > files:
+        yield _check_usage(usage_reader, usage, bounds)
+    if sum(usage_reader.measure_tmpfs(folder)[1] for folder in bounds.tmpfs_folders) > files:
         yield f"It made more than {files:,} files in memory."
 
 
-def _used(view: UsageReader, usage: SandboxUsage, bounds: ResourceBounds) -> str:
+def _check_usage(usage_reader: UsageReader, usage: SandboxUsage, bounds: ResourceBounds) -> str:
     limits, group = bounds.limits, bounds.group
-    if group:
-        cpu_s = group.read_cpu_s()
-    else:
-        cpu_s = usage.cpu_s
+    cpu_s = group.read_cpu_s() if group else usage.cpu_s
     if limits.cpu_s is not None and cpu_s > limits.cpu_s:
         return f"It used more than {limits.cpu_s} s of CPU time."
     if limits.processes < usage.tasks and not has_namespaced_process_limit():
         return f"It started more than {limits.processes} processes."
-    if limits.memory_bytes is not None and group is None and _is_over(limits.memory_bytes, view, usage, bounds):
-        return _memory(limits)
+    if (
+        limits.memory_bytes is not None
+        and group is None
+        and _exceeds_memory(limits.memory_bytes, usage_reader, usage, bounds)
+    ):
+        return _format_memory(limits)
     return ""
 
 
-def _is_over(limit: int, view: UsageReader, usage: SandboxUsage, bounds: ResourceBounds) -> bool:
+def _exceeds_memory(limit: int, usage_reader: UsageReader, usage: SandboxUsage, bounds: ResourceBounds) -> bool:
     return (
-        view.estimate_max_memory_bytes(usage.resident_bytes) > limit
-        and view.measure_memory_bytes(bounds.tmpfs_folders) > limit
+        usage_reader.estimate_max_memory_bytes(usage.resident_bytes) > limit
+        and usage_reader.measure_memory_bytes(bounds.tmpfs_folders) > limit
     )
 
 
-def _memory(limits: CommandLimits) -> str:
+def _format_memory(limits: CommandLimits) -> str:
     return f"It used more than {(limits.memory_bytes or 0) / _MIB:,.0f} MiB of memory."

@@ -1,4 +1,4 @@
-"""Which names and which addresses a sandbox may be led to. Pure."""
+"""The names and addresses that a sandbox may reach. Pure."""
 
 import re
 from dataclasses import dataclass
@@ -11,14 +11,12 @@ _NAT64 = IPv6Network("64:ff9b::/96")
 _METADATA = frozenset(
     map(ip_address, ("169.254.169.254", "100.100.100.200", "168.63.129.16", "192.0.0.192", "fd00:ec2::254"))
 )
-"""Where clouds tell a machine its own credentials; the first is link-local, the others look like any address."""
+"""Addresses that give a machine in a cloud its credentials; the first is link-local, the others look like any."""
 
 
 @dataclass(frozen=True)
 class EgressAllowlist:
-    """Exact `host:port`, lower case: those that may be reached, of those the ones at private addresses, and the ones
-    that need not speak TLS.
-    """
+    """Sets of exact `host:port`, lower case: all that may be reached, those at private addresses, those without TLS."""
 
     allowed: frozenset[str]
     private: frozenset[str] = frozenset()
@@ -29,7 +27,7 @@ class EgressAllowlist:
         return f"{host}:{port}" in self.plain
 
     def find_name_objection(self, host: str, port: int) -> str | None:
-        """Why a host may not be asked for by this name, or None."""
+        """Return why a host may not be asked for by this name, or None."""
         if f"{host}:{port}" in self.allowed & self.private:
             return None
         if len(host) > 253 or not _NAME.fullmatch(host):
@@ -41,8 +39,8 @@ class EgressAllowlist:
         return None
 
     def find_address_objection(self, address: str, host: str, port: int) -> str | None:
-        """Why the address that a host resolved to may not be dialled, or None."""
-        found = _innermost(address)
+        """Return why the address that a host resolved to may not be dialled, or None."""
+        found = _unwrap_address(address)
         if found in _METADATA or found.is_link_local or found.is_multicast or found.is_unspecified:
             return f"it resolves to {address}, which is never dialled"
         if not found.is_global and f"{host}:{port}" not in self.private:
@@ -51,7 +49,7 @@ class EgressAllowlist:
 
 
 def split_host_port(target: str) -> tuple[str, int] | None:
-    """Host and port of `host:port`, the host in lower case; None if there is no port."""
+    """Return host and port of `host:port`, the host in lower case; None if there is no port."""
     host, _, port = target.rpartition(":")
     if not host or not _PORT.fullmatch(port) or not 0 < int(port) < 65536:
         return None
@@ -59,14 +57,14 @@ def split_host_port(target: str) -> tuple[str, int] | None:
 
 
 def strip_brackets(host: str) -> str:
-    """The host without the brackets that an IPv6 address stands in."""
+    """Return the host without the brackets that an IPv6 address stands in."""
     if host.startswith("[") and host.endswith("]"):
         return host[1:-1]
     return host
 
 
-def _innermost(text: str) -> IPv4Address | IPv6Address:
-    """The address that is meant in the end: an IPv4 address may be wrapped in an IPv6 address."""
+def _unwrap_address(text: str) -> IPv4Address | IPv6Address:
+    """Return the final address: an IPv4 address may be wrapped in an IPv6 address."""
     address = ip_address(text.partition("%")[0])
     if isinstance(address, IPv4Address):
         return address

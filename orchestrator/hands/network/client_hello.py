@@ -11,7 +11,7 @@ from typing import NamedTuple
 HANDSHAKE_RECORD = 0x16
 """The first byte of whatever begins with a TLS handshake; no text protocol begins with it."""
 MAX_HELLO_BYTES = 64 * 1024
-"""What one side may send in all until its first handshake message is whole."""
+"""The most bytes that one side may send until its first handshake message is whole."""
 RECORDS_BEFORE_SECOND_HELLO = frozenset({0x14, 0x17})
 """Records that a client may send between its first and its second hello: a change of ciphers, early data."""
 RECORDS_BEFORE_SERVER_HELLO = frozenset({0x15})
@@ -24,15 +24,15 @@ _SERVER_NAME, _HOST_NAME = 0, 0
 _HIDING = frozenset({0xFE0D, 0xFFCE})
 """The extensions encrypted_client_hello and its predecessor encrypted_server_name: a second hello inside the first."""
 _RETRY_RANDOM = sha256(b"HelloRetryRequest").digest()
-"""By what a ServerHello is a HelloRetryRequest (RFC 8446, 4.1.3)."""
+"""The random value that makes a ServerHello a HelloRetryRequest (RFC 8446, 4.1.3)."""
 
 
 class HelloRefused(Exception):
-    """It is no handshake that this module vouches for; the text says why."""
+    """A handshake that this module does not accept; the text says why."""
 
 
 class HandshakeMessage(NamedTuple):
-    """One handshake message with its head, and how many bytes of the stream it ends after."""
+    """One handshake message with its head; it ends after `end` bytes of the stream."""
 
     content: bytes
     end: int
@@ -48,13 +48,13 @@ def parse_handshake_message(stream: bytes, skipped: Collection[int] = ()) -> Han
     """
     message, at = b"", 0
     while len(stream) > at:
-        _require_record(stream[at : at + _RECORD_HEAD], () if message else skipped)
+        _check_record(stream[at : at + _RECORD_HEAD], () if message else skipped)
         end = at + _RECORD_HEAD + int.from_bytes(stream[at + 3 : at + _RECORD_HEAD])
         if len(stream) < max(end, at + _RECORD_HEAD):
             return None
         if stream[at] == HANDSHAKE_RECORD:
             message += stream[at + _RECORD_HEAD : end]
-            if whole := _whole_message(message):
+            if whole := _get_whole_message(message):
                 return HandshakeMessage(whole, end)
         at = end
     return None
@@ -68,7 +68,7 @@ def check_server_name(message: bytes, host: str) -> None:
     Raises:
         HelloRefused: it names another server, none or a hidden one, or is no ClientHello.
     """
-    names = list(_server_names(message))
+    names = list(_parse_server_names(message))
     if not names and _is_address(host):
         return
     if not names:
@@ -86,7 +86,7 @@ def is_hello_retry_request(message: bytes) -> bool:
     return message[start : start + _RANDOM_BYTES] == _RETRY_RANDOM
 
 
-def _require_record(head: bytes, skipped: Collection[int]) -> None:
+def _check_record(head: bytes, skipped: Collection[int]) -> None:
     """Refuse the head of a record, or its beginning, that cannot belong to a handshake."""
     if head[0] != HANDSHAKE_RECORD and head[0] not in skipped:
         raise HelloRefused("what was sent is no TLS handshake")
@@ -96,29 +96,29 @@ def _require_record(head: bytes, skipped: Collection[int]) -> None:
         raise HelloRefused("a TLS record has an impossible size")
 
 
-def _whole_message(begun: bytes) -> bytes | None:
-    """The message, once it is whole. Only a server may say more in the same breath: a client has to wait for it."""
-    size = _MESSAGE_HEAD + int.from_bytes(begun[1:_MESSAGE_HEAD])
-    if len(begun) < max(size, _MESSAGE_HEAD):
+def _get_whole_message(stream_part: bytes) -> bytes | None:
+    """Return the message once it is whole. A client may send nothing behind it: it has to wait for the server."""
+    size = _MESSAGE_HEAD + int.from_bytes(stream_part[1:_MESSAGE_HEAD])
+    if len(stream_part) < max(size, _MESSAGE_HEAD):
         return None
-    if len(begun) > size and begun[0] != _SERVER_HELLO:
+    if len(stream_part) > size and stream_part[0] != _SERVER_HELLO:
         raise HelloRefused("more than one TLS message came at once")
-    return begun[:size]
+    return stream_part[:size]
 
 
-def _server_names(message: bytes) -> Iterator[str]:
-    seen = set[int]()
-    for kind, content in _extensions(message):
-        if kind in seen:
+def _parse_server_names(message: bytes) -> Iterator[str]:
+    kinds = set[int]()
+    for kind, content in _parse_extensions(message):
+        if kind in kinds:
             raise HelloRefused("the ClientHello holds one extension twice")
-        seen.add(kind)
+        kinds.add(kind)
         if kind in _HIDING:
             raise HelloRefused("the ClientHello hides a server's name (ECH), so nobody can tell whom it asks for")
         if kind == _SERVER_NAME:
-            yield from _listed_names(content)
+            yield from _parse_name_list(content)
 
 
-def _extensions(message: bytes) -> Iterator[tuple[int, bytes]]:
+def _parse_extensions(message: bytes) -> Iterator[tuple[int, bytes]]:
     if message[:1] != bytes([_CLIENT_HELLO]):
         raise HelloRefused("the first TLS message is no ClientHello")
     hello = _Reader(message[_MESSAGE_HEAD:])
@@ -134,7 +134,7 @@ def _extensions(message: bytes) -> Iterator[tuple[int, bytes]]:
         yield int.from_bytes(extensions.take_bytes(2)), extensions.take_vector(2)
 
 
-def _listed_names(content: bytes) -> Iterator[str]:
+def _parse_name_list(content: bytes) -> Iterator[str]:
     reader = _Reader(content)
     names = _Reader(reader.take_vector(2))
     reader.check_end()
@@ -153,7 +153,7 @@ def _is_address(host: str) -> bool:
 
 
 class _Reader:
-    """Takes bytes from the front; asked for more than there are it refuses the message."""
+    """Takes bytes from the front; refuses the message if it is asked for more than there are."""
 
     def __init__(self, content: bytes) -> None:
         self._content = content

@@ -32,9 +32,9 @@ _FORWARDER = "forwarder.py"
 
 @dataclass(frozen=True)
 class Egress:
-    """Open for one command. `folder` is to be bound read-only at `INSIDE`, `words` put before the command's own.
+    """An open way to the registries for one command; `decisions` are complete when it is closed.
 
-    `env` is to be set for it; `decisions` are complete when the way is closed.
+    `folder` is to be bound read-only at `REGISTRIES_FOLDER`, `words` are put before the command's own.
     """
 
     folder: Path
@@ -43,7 +43,7 @@ class Egress:
 
     @property
     def words(self) -> tuple[str, ...]:
-        """What starts the forwarder and then becomes the command; needs our own Python inside, at its own path."""
+        """The words that start the forwarder, which then becomes the command; our own Python must be there inside."""
         return (
             str(get_own_python()),
             "-I",
@@ -55,18 +55,18 @@ class Egress:
 
     @property
     def env(self) -> Mapping[str, str]:
-        """The variables by which package tools find their configuration, and all tools the proxy."""
+        """The variables that lead package tools to their configuration, and all tools to the proxy."""
         return build_proxy_environment(self.registries)
 
     @property
     def decisions(self) -> tuple[NetworkDecision, ...]:
-        """What the command reached of the network, and what it was kept from."""
+        """The hosts that the command reached, and those it was refused."""
         return self.proxy.decisions
 
 
 def build_proxy_environment(registries: Registries) -> dict[str, str]:
-    """What a command at tier 2 sees in its environment beside the usual variables."""
-    hosts = {found[0].strip("[]") for place in registries.hosts if (found := split_host_port(place))}
+    """Return the variables that only commands at tier 2 see."""
+    hosts = {found[0].strip("[]") for host_port in registries.hosts if (found := split_host_port(host_port))}
     direct = ",".join(name for name in _LOOPBACK if name not in hosts)
     lower = {"http_proxy": _ADDRESS, "https_proxy": _ADDRESS, "no_proxy": direct}
     upper = {name.upper(): value for name, value in lower.items()}
@@ -88,18 +88,18 @@ async def open_egress(
         OSError: the host could not prepare it.
     """
     folder = parent / secrets.token_hex(8)
-    reach = EgressAllowlist(frozenset(registries.hosts), frozenset(registries.private), frozenset(registries.plain))
-    proxy = EgressProxy(reach, registries.budget_bytes, resolve)
+    allowlist = EgressAllowlist(frozenset(registries.hosts), frozenset(registries.private), frozenset(registries.plain))
+    proxy = EgressProxy(allowlist, registries.budget_bytes, resolve)
     try:
-        await to_thread.run_sync(_fill, folder, registries)
+        await to_thread.run_sync(_fill_folder, folder, registries)
         async with serve_proxy(folder, proxy):
             yield Egress(folder, registries, proxy)
     finally:
         remove_tree(folder)
 
 
-def _fill(folder: Path, registries: Registries) -> None:
-    """Everybody may read what is in it; only who may enter its parent directory comes so far."""
+def _fill_folder(folder: Path, registries: Registries) -> None:
+    """Fill the folder with files that everybody may read; its parent directory keeps others out."""
     folder.mkdir(parents=True)
     folder.chmod(0o755)
     script = resources.files("orchestrator.hands.network").joinpath(_FORWARDER).read_text(encoding="utf-8")

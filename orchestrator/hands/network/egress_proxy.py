@@ -40,37 +40,40 @@ ResolveHost = Callable[[str, int], Awaitable[Sequence[str]]]
 
 
 class _Refused(Exception):
-    """The wish is not granted; the text says why."""
+    """The request is refused; the text says why."""
 
 
 @dataclass
 class _Traffic:
+    """Bytes moved by one tunnel."""
+
     sent: int = 0
     received: int = 0
 
 
 @dataclass
-class _Way:
+class _TunnelDirection:
     """One direction of a tunnel; `first` was read from its source already."""
 
     source: ByteStream
     sink: ByteStream
-    pass_on: SendBytes
+    send_bytes: SendBytes
     first: bytes = b""
 
     async def relay_bytes(self) -> None:
-        """Move all that comes, to the end of the source."""
+        """Relay bytes until the source ends."""
         chunk = self.first or await self.source.receive(_CHUNK_BYTES)
         while True:
-            await self.pass_on(chunk)
+            await self.send_bytes(chunk)
             chunk = await self.source.receive(_CHUNK_BYTES)
 
 
 @dataclass
 class EgressProxy:
-    """The proxy of one command. `budget_bytes` counts both directions of all tunnels; `decisions` grow meanwhile.
+    """The proxy of one command.
 
-    `hello_s` is how long a client may take, in seconds, to say whom it asks for.
+    `budget_bytes` counts both directions of all tunnels. `hello_timeout_s` is how long a client may take to name its
+    server.
     """
 
     allowlist: EgressAllowlist
@@ -78,12 +81,12 @@ class EgressProxy:
     resolve: ResolveHost
     hello_timeout_s: float = HELLO_TIMEOUT_S
     _spent: int = 0
-    _made: dict[tuple[str, int, bool, str], NetworkDecision] = field(default_factory=dict)
+    _decisions: dict[tuple[str, int, bool, str], NetworkDecision] = field(default_factory=dict)
 
     @property
     def decisions(self) -> tuple[NetworkDecision, ...]:
-        """What was decided so far; complete when nothing is being served any more."""
-        return tuple(self._made.values())
+        """The decisions so far; complete when nothing is being served any more."""
+        return tuple(self._decisions.values())
 
     async def serve_client(self, client: ByteStream) -> None:
         """Answer one connection from inside, to its end."""
@@ -94,23 +97,23 @@ class EgressProxy:
     async def _answer(self, client: ByteStream) -> None:
         host, port = "-", 0
         try:
-            line, rest = await _head(client)
-            host, port = _target(line)
-            addresses = await self._admitted(host, port)
+            line, rest = await _read_request_head(client)
+            host, port = _parse_target(line)
+            addresses = await self._resolve_target(host, port)
         except _Refused as refused:
-            self._note(host, port, str(refused))
-            await _say(client, "403 Forbidden", str(refused))
+            self._record_decision(host, port, str(refused))
+            await _send_response(client, "403 Forbidden", str(refused))
             return
         try:
             server = await _dial(addresses, port)
         except OSError as error:
-            self._note(host, port, f"it did not answer: {error}", is_allowed=True)
-            await _say(client, "502 Bad Gateway", f"{host}:{port} did not answer: {error}")
+            self._record_decision(host, port, f"it did not answer: {error}", is_allowed=True)
+            await _send_response(client, "502 Bad Gateway", f"{host}:{port} did not answer: {error}")
             return
-        await self._tunnel(client, server, (host, port), rest)
+        await self._run_tunnel(client, server, (host, port), rest)
 
-    async def _admitted(self, host: str, port: int) -> Sequence[str]:
-        """The addresses to dial, in order.
+    async def _resolve_target(self, host: str, port: int) -> Sequence[str]:
+        """Return the addresses to dial, in order.
 
         Raises:
             _Refused: it may not be reached.
@@ -118,7 +121,7 @@ class EgressProxy:
         if objection := self.allowlist.find_name_objection(host, port):
             raise _Refused(objection)
         if self._spent >= self.budget_bytes:
-            raise _Refused(self._over())
+            raise _Refused(self._describe_exhaustion())
         try:
             with anyio.fail_after(_DIAL_S):
                 addresses = await self.resolve(strip_brackets(host), port)
@@ -129,7 +132,7 @@ class EgressProxy:
                 raise _Refused(objection)
         return addresses
 
-    async def _tunnel(self, client: ByteStream, server: SocketStream, place: tuple[str, int], rest: bytes) -> None:
+    async def _run_tunnel(self, client: ByteStream, server: SocketStream, target: tuple[str, int], rest: bytes) -> None:
         traffic, is_refused = _Traffic(), False
 
         async def send_to_server(chunk: bytes) -> None:
@@ -140,47 +143,50 @@ class EgressProxy:
             traffic.received += self._spend(chunk)
             await client.send(chunk)
 
-        opening = TunnelHandshake(
+        handshake = TunnelHandshake(
             *(client, server, send_to_server, send_to_client),
-            strip_brackets(place[0]),
-            self.allowlist.is_plaintext_allowed(*place),
+            strip_brackets(target[0]),
+            self.allowlist.is_plaintext_allowed(*target),
             self.hello_timeout_s,
         )
         try:
             async with server:
                 await client.send(b"HTTP/1.1 200 Connection established\r\n\r\n")
-                rest = await opening.relay_handshake(rest)
-                await self._relay(_Way(client, server, send_to_server, rest), _Way(server, client, send_to_client))
+                rest = await handshake.relay_handshake(rest)
+                await self._relay(
+                    _TunnelDirection(client, server, send_to_server, rest),
+                    _TunnelDirection(server, client, send_to_client),
+                )
         except (_Refused, HelloRefused) as refused:
             is_refused = True
-            self._note(*place, str(refused))
+            self._record_decision(*target, str(refused))
         finally:
             if traffic.sent or traffic.received or not is_refused:
-                self._note(*place, is_allowed=True, traffic=traffic)
+                self._record_decision(*target, is_allowed=True, traffic=traffic)
 
-    async def _relay(self, *ways: "_Way") -> None:
-        """Both directions until both have ended.
+    async def _relay(self, *directions: "_TunnelDirection") -> None:
+        """Relay both directions until both have ended.
 
         Raises:
             _Refused: the bytes that the command may move are used up.
         """
-        over: list[_Refused] = []
+        refusals: list[_Refused] = []
         async with anyio.create_task_group() as group:
 
-            async def relay_direction(way: _Way) -> None:
+            async def relay_direction(direction: _TunnelDirection) -> None:
                 with suppress(*_BROKEN):
                     try:
-                        await way.relay_bytes()
+                        await direction.relay_bytes()
                     except _Refused as refused:
-                        over.append(refused)
+                        refusals.append(refused)
                         group.cancel_scope.cancel()
                 with suppress(*_BROKEN):
-                    await way.sink.send_eof()
+                    await direction.sink.send_eof()
 
-            for way in ways:
-                group.start_soon(relay_direction, way)
-        if over:
-            raise over[0]
+            for direction in directions:
+                group.start_soon(relay_direction, direction)
+        if refusals:
+            raise refusals[0]
 
     def _spend(self, chunk: bytes) -> int:
         """Count bytes before they are moved; return how many.
@@ -190,35 +196,35 @@ class EgressProxy:
         """
         if self._spent + len(chunk) > self.budget_bytes:
             self._spent = self.budget_bytes
-            raise _Refused(self._over())
+            raise _Refused(self._describe_exhaustion())
         self._spent += len(chunk)
         return len(chunk)
 
-    def _over(self) -> str:
+    def _describe_exhaustion(self) -> str:
         return f"the command has moved its {self.budget_bytes:,} bytes (registry_mb under [hands])"
 
-    def _note(
+    def _record_decision(
         self, host: str, port: int, reason: str = "", *, is_allowed: bool = False, traffic: _Traffic | None = None
     ) -> None:
-        """Keep a decision; a command that asks without end is told of in sum."""
+        """Record a decision; beyond a limit they are summed up."""
         key = (to_one_line(host, _HOST_CHARS), port, is_allowed, to_one_line(reason))
-        if key not in self._made and len(self._made) >= _MOST_DECISIONS:
+        if key not in self._decisions and len(self._decisions) >= _MOST_DECISIONS:
             key = ("others", 0, is_allowed, "there were too many to list")
-        moved = traffic or _Traffic()
-        made = self._made.get(key)
-        self._made[key] = NetworkDecision(
+        added = traffic or _Traffic()
+        earlier = self._decisions.get(key)
+        self._decisions[key] = NetworkDecision(
             host=key[0],
             port=key[1],
             allowed=is_allowed,
             reason=key[3],
-            sent_bytes=moved.sent + (made.sent_bytes if made else 0),
-            received_bytes=moved.received + (made.received_bytes if made else 0),
-            times=1 + (made.times if made else 0),
+            sent_bytes=added.sent + (earlier.sent_bytes if earlier else 0),
+            received_bytes=added.received + (earlier.received_bytes if earlier else 0),
+            times=1 + (earlier.times if earlier else 0),
         )
 
 
 async def resolve_addresses(host: str, port: int) -> Sequence[str]:
-    """The addresses of a host as this machine resolves it.
+    """Return the addresses of a host as this machine resolves it.
 
     Raises:
         OSError: there are none.
@@ -229,7 +235,7 @@ async def resolve_addresses(host: str, port: int) -> Sequence[str]:
 
 @asynccontextmanager
 async def serve_proxy(folder: Path, proxy: EgressProxy) -> AsyncIterator[None]:
-    """While the block lasts, `proxy` answers on the socket `SOCKET` in the existing directory `folder`.
+    """Serve `proxy` on the socket `PROXY_SOCKET` in the existing directory `folder` while the block lasts.
 
     Every tunnel is closed and every decision made when the block has ended.
 
@@ -244,7 +250,7 @@ async def serve_proxy(folder: Path, proxy: EgressProxy) -> AsyncIterator[None]:
     tasks = anyio.create_task_group()
     await tasks.__aenter__()
     try:
-        tasks.start_soon(_admit, listener, proxy, tasks)
+        tasks.start_soon(_accept_clients, listener, proxy, tasks)
         yield
     finally:
         tasks.cancel_scope.cancel()
@@ -255,29 +261,29 @@ async def serve_proxy(folder: Path, proxy: EgressProxy) -> AsyncIterator[None]:
                 await listener.aclose()
 
 
-async def _admit(listener: SocketListener, proxy: EgressProxy, tasks: TaskGroup) -> None:
-    """Take no more connections than are served: those that wait in the kernel cost us no descriptor."""
-    room = anyio.Semaphore(_MOST_TUNNELS)
+async def _accept_clients(listener: SocketListener, proxy: EgressProxy, tasks: TaskGroup) -> None:
+    """Accept no more connections than can be served: those waiting in the kernel cost us no descriptor."""
+    free_tunnels = anyio.Semaphore(_MOST_TUNNELS)
 
     async def serve_and_release(client: SocketStream) -> None:
         try:
             await proxy.serve_client(client)
         finally:
-            room.release()
+            free_tunnels.release()
 
     while True:
-        await room.acquire()
+        await free_tunnels.acquire()
         try:
             client = await listener.accept()
         except anyio.BrokenResourceError:  # we have no descriptor left for it
-            room.release()
+            free_tunnels.release()
             await anyio.sleep(_FULL_PAUSE_S)
         else:
             tasks.start_soon(serve_and_release, client)
 
 
-async def _head(client: ByteStream) -> tuple[str, bytes]:
-    """The request line, and what came after the head."""
+async def _read_request_head(client: ByteStream) -> tuple[str, bytes]:
+    """Read a request; return its first line and what came after its head."""
     found = b""
     try:
         with anyio.fail_after(_HEAD_S):
@@ -291,28 +297,28 @@ async def _head(client: ByteStream) -> tuple[str, bytes]:
     return head.partition(b"\r\n")[0].decode("latin-1"), rest
 
 
-def _target(line: str) -> tuple[str, int]:
+def _parse_target(line: str) -> tuple[str, int]:
     found = _CONNECT.fullmatch(line)
     if found is None:
         raise _Refused(f"only CONNECT host:port is answered here, not {to_one_line(line, 100)!r}")
-    place = split_host_port(found[1])
-    if place is None:
+    target = split_host_port(found[1])
+    if target is None:
         raise _Refused(f"{to_one_line(found[1], 100)!r} is no host:port")
-    return place
+    return target
 
 
 async def _dial(addresses: Sequence[str], port: int) -> SocketStream:
-    trouble = OSError("no address")
+    last_error = OSError("no address")
     for address in addresses:
         try:
             with anyio.fail_after(_DIAL_S):
                 return await anyio.connect_tcp(address, port)
         except OSError as error:
-            trouble = error
-    raise trouble
+            last_error = error
+    raise last_error
 
 
-async def _say(client: ByteStream, status: str, reason: str) -> None:
+async def _send_response(client: ByteStream, status: str, reason: str) -> None:
     body = f"{to_one_line(reason)}\n".encode()
     head = f"HTTP/1.1 {status}\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: {len(body)}\r\n"
     await client.send(f"{head}Connection: close\r\n\r\n".encode() + body)

@@ -26,23 +26,23 @@ _HOP_BY_HOP = re.compile(rb"(proxy-[a-z-]+|connection|keep-alive)\s*:", re.IGNOR
 
 
 def forward_connections(listener: socket.socket, proxy: str) -> None:
-    """Lead every connection to the proxy, until the sandbox ends."""
+    """Forward every connection to the proxy, until the sandbox ends."""
     threading.stack_size(_STACK_BYTES)
     while True:
         client, _ = listener.accept()
-        threading.Thread(target=_lead, args=(client, proxy), daemon=True).start()
+        threading.Thread(target=_serve_client, args=(client, proxy), daemon=True).start()
 
 
-def _lead(client: socket.socket, proxy: str) -> None:
+def _serve_client(client: socket.socket, proxy: str) -> None:
     with client, socket.socket(socket.AF_UNIX) as server, contextlib.suppress(OSError):
         server.connect(proxy)
-        head, rest = _until_blank_line(client)
+        head, rest = _read_until_blank_line(client)
         if head.startswith(b"CONNECT "):
             server.sendall(head + rest)
         else:
-            place, request = rewrite_proxy_request(head)
-            server.sendall(b"CONNECT %s HTTP/1.1\r\nHost: %s\r\n\r\n" % (place, place))
-            answer, early = _until_blank_line(server)
+            target, request = rewrite_proxy_request(head)
+            server.sendall(b"CONNECT %s HTTP/1.1\r\nHost: %s\r\n\r\n" % (target, target))
+            answer, early = _read_until_blank_line(server)
             if answer.split(b" ", 2)[1:2] != [b"200"]:
                 client.sendall(answer + early)
             else:
@@ -51,7 +51,7 @@ def _lead(client: socket.socket, proxy: str) -> None:
 
 
 def rewrite_proxy_request(head: bytes) -> tuple[bytes, bytes]:
-    """The `host:port` that a request to a proxy is meant for, and the request as that host is asked it.
+    """Return the `host:port` that a request to a proxy is meant for, and the request as that host expects it.
 
     It is the only request of its connection: the next one may be meant for another host. A request that names no host
     is left to the proxy, which refuses it.
@@ -60,19 +60,16 @@ def rewrite_proxy_request(head: bytes) -> tuple[bytes, bytes]:
     words = line.split(b" ")
     try:
         url = urlsplit(words[1].decode("ascii"))
-        place = url.netloc.rpartition("@")[2] + ("" if url.port else ":80")
+        target = url.netloc.rpartition("@")[2] + ("" if url.port else ":80")
     except (IndexError, ValueError):
         return line[:100], b""
     path = url._replace(scheme="", netloc="").geturl() or "/"
-    kept = []
-    for field in fields:
-        if not _HOP_BY_HOP.match(field):
-            kept.append(field)
+    kept_fields = [field for field in fields if not _HOP_BY_HOP.match(field)]
     first = b" ".join((words[0], path.encode(), *words[2:]))
-    return place.encode(), b"\r\n".join((first, *kept, b"Connection: close", b"", b""))
+    return target.encode(), b"\r\n".join((first, *kept_fields, b"Connection: close", b"", b""))
 
 
-def _until_blank_line(source: socket.socket) -> tuple[bytes, bytes]:
+def _read_until_blank_line(source: socket.socket) -> tuple[bytes, bytes]:
     found = b""
     while b"\r\n\r\n" not in found and len(found) < _HEAD_BYTES:
         chunk = source.recv(_CHUNK_BYTES)
@@ -84,10 +81,10 @@ def _until_blank_line(source: socket.socket) -> tuple[bytes, bytes]:
 
 
 def _relay(client: socket.socket, server: socket.socket) -> None:
-    """Both directions until both have ended."""
+    """Relay both directions until both have ended."""
     sinks = {client: server, server: client}
     while sinks:
-        for source in _ready(sinks):
+        for source in _poll_readable(sinks):
             chunk = source.recv(_CHUNK_BYTES)
             if chunk:
                 sinks[source].sendall(chunk)
@@ -95,7 +92,7 @@ def _relay(client: socket.socket, server: socket.socket) -> None:
                 sinks.pop(source).shutdown(socket.SHUT_WR)
 
 
-def _ready(sources: dict[socket.socket, socket.socket]) -> Iterator[socket.socket]:
+def _poll_readable(sources: dict[socket.socket, socket.socket]) -> Iterator[socket.socket]:
     poll = select.poll()
     for source in sources:
         poll.register(source, select.POLLIN)
@@ -103,8 +100,8 @@ def _ready(sources: dict[socket.socket, socket.socket]) -> Iterator[socket.socke
     yield from [source for source in sources if source.fileno() in numbers]
 
 
-def _apart(listener: socket.socket, proxy: str) -> None:
-    """Forward in a process that is no child of the command's, and holds nothing of its output."""
+def _fork_forwarder(listener: socket.socket, proxy: str) -> None:
+    """Forward in a process that is no child of the command and keeps none of its output open."""
     child = os.fork()
     if child:
         os.waitpid(child, 0)
@@ -119,9 +116,9 @@ def _apart(listener: socket.socket, proxy: str) -> None:
 
 
 def main(proxy: str, port: str, *command: str) -> None:
-    """Listen, then become the command."""
+    """Listen in a process of its own, then become the command."""
     listener = socket.create_server(("127.0.0.1", int(port)))
-    _apart(listener, proxy)
+    _fork_forwarder(listener, proxy)
     listener.close()
     for number in (signal.SIGPIPE, signal.SIGXFSZ):  # which Python ignores, and the command would then as well
         signal.signal(number, signal.SIG_DFL)

@@ -1,4 +1,4 @@
-"""Where package registries keep their files, if that is another host: each is asked once, for one package of its own.
+"""Finds the other hosts on which package registries keep their files: each is asked once, for one package of its own.
 
 The asking is ours, from outside a sandbox, and only of addresses in the user's own configuration.
 """
@@ -22,7 +22,7 @@ _SIMPLE = "application/vnd.pypi.simple.v1+json, text/html;q=0.5"
 
 
 class RegistryUnreachable(Exception):
-    """The registry could not be asked, or answered something else; the text says what."""
+    """The registry could not be asked, or sent an unknown answer; the text says which."""
 
 
 def find_index_file_hosts(url: str, certificate: str = "") -> Mapping[str, bool]:
@@ -31,34 +31,32 @@ def find_index_file_hosts(url: str, certificate: str = "") -> Mapping[str, bool]
     Blocks.
 
     Raises:
-        Unasked: it did not tell.
+        RegistryUnreachable: it could not be asked, or sent an unknown answer.
     """
     page = url.rstrip("/") + "/pip/"
-    text, place = _get(page, _SIMPLE, certificate)
+    text, page_url = _fetch_page(page, _SIMPLE, certificate)
     try:
-        links = []
-        for entry in json.loads(text)["files"]:
-            links.append(str(entry["url"]))
+        links = [str(entry["url"]) for entry in json.loads(text)["files"]]
     except (ValueError, KeyError, TypeError):
         links = [unescape(link) for link in _HREF.findall(text)]
-    return _places(place, links)
+    return _map_hosts(page_url, links)
 
 
 def find_npm_file_hosts(url: str, certificate: str = "") -> Mapping[str, bool]:
     """Return each `host:port` that an npm registry names for the archive of npm itself, and if it is plain. Blocks.
 
     Raises:
-        Unasked: it did not tell.
+        RegistryUnreachable: it could not be asked, or sent an unknown answer.
     """
-    text, place = _get(url.rstrip("/") + "/npm/latest", "application/json", certificate)
+    text, page_url = _fetch_page(url.rstrip("/") + "/npm/latest", "application/json", certificate)
     try:
-        return _places(place, [str(json.loads(text)["dist"]["tarball"])])
+        return _map_hosts(page_url, [str(json.loads(text)["dist"]["tarball"])])
     except (ValueError, KeyError, TypeError) as error:
         raise RegistryUnreachable("it answered something else than a package") from error
 
 
 def get_url_host_port(url: str) -> str | None:
-    """The `host:port` of an http or https address, lower case; None for anything else."""
+    """Return the `host:port` of an http or https address, lower case; None for anything else."""
     try:
         parts = urlsplit(url)
         port = parts.port or _PORTS.get(parts.scheme)
@@ -77,23 +75,23 @@ def is_plaintext_url(url: str) -> bool:
 
 
 def strip_credentials(url: str) -> str:
-    """The address without a user's name and password."""
+    """Return the address without a user's name and password."""
     parts = urlsplit(url)
     if "@" in parts.netloc:
         return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
     return url
 
 
-def _places(base: str, links: list[str]) -> Mapping[str, bool]:
+def _map_hosts(base: str, links: list[str]) -> Mapping[str, bool]:
     urls = [urljoin(base, link) for link in links]
     plain = set()
     for url in urls:
         if is_plaintext_url(url):
             plain.add(get_url_host_port(url))
-    return {place: place in plain for url in urls if (place := get_url_host_port(url))}
+    return {host_port: host_port in plain for url in urls if (host_port := get_url_host_port(url))}
 
 
-def _get(url: str, accept: str, certificate: str) -> tuple[str, str]:
+def _fetch_page(url: str, accept: str, certificate: str) -> tuple[str, str]:
     try:
         context = ssl.create_default_context(cafile=certificate if Path(certificate).is_file() else None)
         opener = build_opener(HTTPSHandler(context=context))

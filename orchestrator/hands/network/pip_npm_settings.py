@@ -1,4 +1,4 @@
-"""What the user's own pip and npm are configured for, as these tools tell it themselves.
+"""The settings of the user's own pip and npm, as these tools print them.
 
 They are asked from the top directory, where no file of a repository counts, and never one that lies in a repository.
 """
@@ -36,7 +36,7 @@ class PipSettings:
 
 @dataclass(frozen=True)
 class NpmSettings:
-    """`registries` by the name of their setting: `registry`, and `@scope:registry` for each scope."""
+    """Registries by the name of their setting: `registry`, and `@scope:registry` for each scope."""
 
     registries: Mapping[str, str] = field(default_factory=dict)
     certificate: str = ""
@@ -44,18 +44,20 @@ class NpmSettings:
 
 
 def read_pip_settings(environ: Mapping[str, str], untrusted: Iterable[Path]) -> PipSettings | None:
-    """What the user's pip installs from; None where there is no pip. Blocks."""
-    pip = _pip(environ, untrusted)
+    """Return the settings of the user's pip; None where there is no pip. Blocks."""
+    pip = _find_pip(environ, untrusted)
     if pip is None:
         return None
-    told = _ask([*pip, "config", "list"], environ)
+    output = _read_output([*pip, "config", "list"], environ)
     values: dict[str, str] = {}
     for section in _SECTIONS:
-        found = (one for one in _SETTING.finditer(told) if one["section"] == section)
-        values |= {one["key"]: _literal(one["value"]) for one in found}
-    is_without = values.get("no-index", "").lower() in ("1", "true", "yes", "on")
-    first = values.get("index-url") or ("" if is_without else _default_index(pip, environ))
-    indexes = () if is_without else (first, *values.get("extra-index-url", "").split())
+        found = (match for match in _SETTING.finditer(output) if match["section"] == section)
+        values |= {match["key"]: _parse_literal(match["value"]) for match in found}
+    ignores_index = values.get("no-index", "").lower() in ("1", "true", "yes", "on")
+    indexes: tuple[str, ...] = ()
+    if not ignores_index:
+        main_index = values.get("index-url") or _read_default_index(pip, environ)
+        indexes = (main_index, *values.get("extra-index-url", "").split())
     return PipSettings(
         indexes=tuple(url for url in indexes if url),
         find_links=tuple(values.get("find-links", "").split()),
@@ -66,55 +68,59 @@ def read_pip_settings(environ: Mapping[str, str], untrusted: Iterable[Path]) -> 
 
 
 def read_npm_settings(environ: Mapping[str, str], untrusted: Iterable[Path]) -> NpmSettings | None:
-    """What the user's npm installs from; None where there is no npm. Blocks."""
-    npm = _on_path("npm", environ, untrusted)
+    """Return the settings of the user's npm; None where there is no npm. Blocks."""
+    npm = _find_on_path("npm", environ, untrusted)
     if npm is None:
         return None
     try:
-        told = json.loads(_ask([npm, "config", "ls", "--json"], environ))
+        settings = json.loads(_read_output([npm, "config", "ls", "--json"], environ))
     except ValueError:
-        told = {}
+        settings = {}
     names = []
-    for name in told:
+    for name in settings:
         if name == "registry" or re.fullmatch(r"@[^:]+:registry", name):
             names.append(name)
     return NpmSettings(
-        registries={name: str(told[name]) for name in names},
-        certificate=str(told.get("cafile") or ""),
-        is_strict=told.get("strict-ssl") is not False,
+        registries={name: str(settings[name]) for name in names},
+        certificate=str(settings.get("cafile") or ""),
+        is_strict=settings.get("strict-ssl") is not False,
     )
 
 
-def _pip(environ: Mapping[str, str], untrusted: Iterable[Path]) -> Sequence[str] | None:
+def _find_pip(environ: Mapping[str, str], untrusted: Iterable[Path]) -> Sequence[str] | None:
     if importlib.util.find_spec("pip"):
         return (sys.executable, "-I", "-m", "pip")
     untrusted = tuple(untrusted)
-    found = (_on_path(name, environ, untrusted) for name in ("pip3", "pip"))
+    found = (_find_on_path(name, environ, untrusted) for name in ("pip3", "pip"))
     return next(((pip,) for pip in found if pip), None)
 
 
-def _default_index(pip: Sequence[str], environ: Mapping[str, str]) -> str:
-    """The index that pip uses where nobody says anything, which only its help tells."""
-    found = _DEFAULT_INDEX.search(_ask([*pip, "install", "--help"], {**environ, **_WIDE}))
+def _read_default_index(pip: Sequence[str], environ: Mapping[str, str]) -> str:
+    """Return pip's built-in index, which only its help shows."""
+    found = _DEFAULT_INDEX.search(_read_output([*pip, "install", "--help"], {**environ, **_WIDE}))
     if found:
         return found[1]
     return ""
 
 
-def _on_path(name: str, environ: Mapping[str, str], untrusted: Iterable[Path]) -> str | None:
-    shunned = [place.resolve() for place in untrusted]
+def _find_on_path(name: str, environ: Mapping[str, str], untrusted: Iterable[Path]) -> str | None:
+    untrusted_folders = [folder.resolve() for folder in untrusted]
     for text in environ.get("PATH", "").split(os.pathsep):
         program = Path(text) / name
-        is_ours = any(place.is_relative_to(s) for s in shunned for place in (program, program.resolve()))
-        if program.is_absolute() and not is_ours and os.access(program, os.X_OK) and program.is_file():
+        is_untrusted = _is_below(program, untrusted_folders) or _is_below(program.resolve(), untrusted_folders)
+        if program.is_absolute() and not is_untrusted and os.access(program, os.X_OK) and program.is_file():
             return str(program)
     return None
 
 
-def _ask(words: Sequence[str], environ: Mapping[str, str]) -> str:
-    """What a tool prints; nothing if it fails."""
+def _is_below(path: Path, folders: Iterable[Path]) -> bool:
+    return any(path.is_relative_to(folder) for folder in folders)
+
+
+def _read_output(words: Sequence[str], environ: Mapping[str, str]) -> str:
+    """Return the output of a tool; "" if it fails."""
     with suppress(OSError, subprocess.SubprocessError):
-        done = subprocess.run(
+        completed = subprocess.run(
             words,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
@@ -125,13 +131,13 @@ def _ask(words: Sequence[str], environ: Mapping[str, str]) -> str:
             env=dict(environ),
             check=False,
         )
-        if done.returncode == 0:
-            return done.stdout
+        if completed.returncode == 0:
+            return completed.stdout
         return ""
     return ""
 
 
-def _literal(text: str) -> str:
+def _parse_literal(text: str) -> str:
     try:
         return str(ast.literal_eval(text))
     except (ValueError, SyntaxError):

@@ -1,4 +1,4 @@
-"""What commands at tier 2 reach: the package registries that the user's own pip and npm are configured for.
+"""Finds the registries that commands at tier 2 reach: those that the user's own pip and npm are configured for.
 
 Never the repository's files: they may name other registries, and the proxy refuses those.
 """
@@ -31,36 +31,43 @@ class RegistrySource:
     host_paths: HostPaths
     environ: Mapping[str, str]
     _found: Registries | None = None
-    _turn: anyio.Lock = field(default_factory=anyio.Lock)
+    _lock: anyio.Lock = field(default_factory=anyio.Lock)
 
     async def get_registries(self) -> Registries:
-        """The same at every call."""
-        async with self._turn:
+        """Return the registries, the same at every call."""
+        async with self._lock:
             if self._found is None:
                 self._found = await find_registries(self.grant, self.host_paths, self.environ)
             return self._found
 
 
-async def find_registries(wish: RegistryGrant, around: HostPaths, environ: Mapping[str, str]) -> Registries:
-    """What tier 2 reaches for this user; whatever could not be found out is left out and told in `notes`."""
-    untrusted = (around.repository, around.state)
-    asked: dict[str, PipSettings | NpmSettings | None] = {}
+async def find_registries(grant: RegistryGrant, host_paths: HostPaths, environ: Mapping[str, str]) -> Registries:
+    """Return what tier 2 reaches for this user; `notes` lists what could not be found out."""
+    untrusted = (host_paths.repository, host_paths.state)
+    settings: dict[str, PipSettings | NpmSettings | None] = {}
 
-    async def read_settings(name: str, how: Callable[..., PipSettings | NpmSettings | None]) -> None:
-        asked[name] = await to_thread.run_sync(how, environ, untrusted)
+    async def read_settings(name: str, read: Callable[..., PipSettings | NpmSettings | None]) -> None:
+        settings[name] = await to_thread.run_sync(read, environ, untrusted)
 
     async with anyio.create_task_group() as group:
         group.start_soon(read_settings, "pip", read_pip_settings)
         group.start_soon(read_settings, "npm", read_npm_settings)
-    pip, npm = asked["pip"] or PipSettings(), asked["npm"]
+    pip, npm = settings["pip"] or PipSettings(), settings["npm"]
     assert isinstance(pip, PipSettings) and not isinstance(npm, PipSettings)
-    found = _Found(around, wish)
-    await found.collect_hosts(pip, npm)
-    return found.build_registries(pip, npm)
+    builder = _RegistryBuilder(host_paths, grant)
+    if npm and "registry" not in npm.registries:
+        builder.notes.append(
+            "npm does not tell its registry (its address may hold credentials): name it under registries"
+        )
+    npm = npm or NpmSettings()
+    await builder.collect_hosts(pip, npm)
+    return builder.build_registries(pip, npm)
 
 
 @dataclass
-class _Found:
+class _RegistryBuilder:
+    """Collects the registries that the user's pip and npm are configured for."""
+
     host_paths: HostPaths
     grant: RegistryGrant
     hosts: dict[str, None] = field(default_factory=dict)
@@ -68,102 +75,97 @@ class _Found:
     folders: dict[str, None] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
-    async def collect_hosts(self, pip: PipSettings, npm: NpmSettings | None) -> None:
-        """Hosts and directories of all addresses, and where those hosts keep their files."""
-        if npm and "registry" not in npm.registries:
-            self._note("npm does not tell its registry (its address may hold credentials): name it under registries")
-        of_npm = tuple(npm.registries.values()) if npm else ()
-        for url in (*pip.indexes, *pip.find_links, *of_npm):
-            self._take(url, is_index=url not in pip.find_links)
-        self.plain |= {place.lower() for place in self.grant.plain}
+    async def collect_hosts(self, pip: PipSettings, npm: NpmSettings) -> None:
+        """Collect hosts and directories of all addresses, and the hosts of their files."""
+        npm_urls = tuple(npm.registries.values())
+        for url in (*pip.indexes, *pip.find_links, *npm_urls):
+            self._add_url(url, is_index=url not in pip.find_links)
+        self.plain.update(map(str.lower, self.grant.plain))
         if self.grant.named:
-            self.hosts = dict.fromkeys(place.lower() for place in self.grant.named)
+            self.hosts = dict.fromkeys(map(str.lower, self.grant.named))
             return
         async with anyio.create_task_group() as group:
             for url in pip.indexes:
-                group.start_soon(self._learn, package_file_hosts.find_index_file_hosts, url, pip.certificate)
-            for url in of_npm:
-                group.start_soon(
-                    self._learn, package_file_hosts.find_npm_file_hosts, url, npm.certificate if npm else ""
-                )
+                group.start_soon(self._ask_file_hosts, package_file_hosts.find_index_file_hosts, url, pip.certificate)
+            for url in npm_urls:
+                group.start_soon(self._ask_file_hosts, package_file_hosts.find_npm_file_hosts, url, npm.certificate)
 
-    def build_registries(self, pip: PipSettings, npm: NpmSettings | None) -> Registries:
-        """All of it, with configuration files that say the same to pip and npm inside."""
-        certificates = {PIP_CA: pip.certificate, NPM_CA: npm.certificate if npm else ""}
-        readable = {}
-        for name, path in certificates.items():
-            if Path(path).is_file():
-                readable[name] = path
+    def build_registries(self, pip: PipSettings, npm: NpmSettings) -> Registries:
+        """Return the registries with configuration files that say the same to pip and npm inside."""
+        certificates = {PIP_CA: pip.certificate, NPM_CA: npm.certificate}
+        readable = {name: path for name, path in certificates.items() if Path(path).is_file()}
+        plain = [host for host in self.hosts if host in self.plain or host.endswith(_PLAIN_PORT)]
         return Registries(
             hosts=tuple(sorted(self.hosts)),
-            private=tuple(sorted(place.lower() for place in self.grant.private)),
-            plain=tuple(sorted(place for place in self.hosts if place in self.plain or place.endswith(_PLAIN_PORT))),
+            private=tuple(sorted(map(str.lower, self.grant.private))),
+            plain=tuple(sorted(plain)),
             budget_bytes=self.grant.budget_bytes,
             folders=tuple(sorted(self.folders)),
-            settings={PIP_CONF: _pip_conf(pip, readable), NPMRC: _npmrc(npm or NpmSettings(), readable)},
+            settings={PIP_CONF: _render_pip_conf(pip, readable), NPMRC: _render_npmrc(npm, readable)},
             certificates=readable,
             notes=tuple(sorted(self.notes)),
         )
 
-    def _take(self, url: str, *, is_index: bool) -> None:
+    def _add_url(self, url: str, *, is_index: bool) -> None:
         if url != strip_credentials(url):
-            self._note(
+            self._add_note(
                 f"the credentials in the address of {get_url_host_port(url)} never reach a sandbox: it is asked without"
             )
-        if place := get_url_host_port(url):
-            self.hosts[place] = None
-            self.plain |= {place} if package_file_hosts.is_plaintext_url(url) else set()
-        elif folder := _folder(url, self.host_paths):
-            self._bind(folder.parent if is_index and folder.name == "simple" else folder)
+        if host_port := get_url_host_port(url):
+            self.hosts[host_port] = None
+            if package_file_hosts.is_plaintext_url(url):
+                self.plain.add(host_port)
+        elif folder := _parse_folder(url, self.host_paths):
+            self._add_folder(folder.parent if is_index and folder.name == "simple" else folder)
 
-    def _bind(self, folder: Path) -> None:
-        """An index keeps its files beside its directory `simple`."""
+    def _add_folder(self, folder: Path) -> None:
+        """Add a directory of packages, or a note saying why it may not be bound."""
         if folder.exists():
             objection = self.host_paths.find_bind_objection(folder)
         else:
             objection = "it does not exist"
         if objection:
-            self._note(f"the packages in {folder} are not to be had in a sandbox: {objection}")
+            self._add_note(f"the packages in {folder} are not to be had in a sandbox: {objection}")
         else:
             self.folders[str(folder)] = None
 
-    async def _learn(self, how: Callable[[str, str], Mapping[str, bool]], url: str, certificate: str) -> None:
+    async def _ask_file_hosts(
+        self, find_hosts: Callable[[str, str], Mapping[str, bool]], url: str, certificate: str
+    ) -> None:
         if get_url_host_port(url) is None:
             return
         try:
-            places = await to_thread.run_sync(how, url, certificate)
+            hosts = await to_thread.run_sync(find_hosts, url, certificate)
         except package_file_hosts.RegistryUnreachable as error:
-            self._note(f"{get_url_host_port(url)} could not be asked where it keeps its files: {error}")
+            self._add_note(f"{get_url_host_port(url)} could not be asked where it keeps its files: {error}")
             return
-        self.hosts |= dict.fromkeys(places)
-        self.plain |= {place for place, is_plain in places.items() if is_plain}
+        self.hosts |= dict.fromkeys(hosts)
+        self.plain |= {host_port for host_port, is_plain in hosts.items() if is_plain}
 
-    def _note(self, text: str) -> None:
+    def _add_note(self, text: str) -> None:
         self.notes.append(text)
 
 
-def _folder(url: str, around: HostPaths) -> Path | None:
-    """The directory (or page of links) on this machine that a setting names, as pip takes it."""
+def _parse_folder(url: str, host_paths: HostPaths) -> Path | None:
+    """Return the directory (or page of links) on this machine that a setting names, as pip takes it."""
     parts = urlsplit(url)
     if parts.scheme == "file":
         return Path(normpath(unquote(parts.path)))
     if parts.scheme:
         return None
     if url == "~" or url.startswith("~/"):
-        text = str(around.home) + url[1:]
-    else:
-        text = url
-    if Path(text).is_absolute():
-        return Path(normpath(text))
+        return Path(normpath(str(host_paths.home) + url[1:]))
+    if Path(url).is_absolute():
+        return Path(normpath(url))
     return None
 
 
-def _pip_conf(pip: PipSettings, certificates: Iterable[str]) -> str:
-    clean = [strip_credentials(url) for url in pip.indexes]
+def _render_pip_conf(pip: PipSettings, certificates: Iterable[str]) -> str:
+    indexes = [strip_credentials(url) for url in pip.indexes]
     values = {
-        "index-url": clean[:1],
-        "extra-index-url": clean[1:],
-        "no-index": [] if clean else ["true"],
+        "index-url": indexes[:1],
+        "extra-index-url": indexes[1:],
+        "no-index": [] if indexes else ["true"],
         "find-links": [strip_credentials(url) for url in pip.find_links],
         "trusted-host": list(pip.trusted_hosts),
         "timeout": [pip.timeout] if pip.timeout else [],
@@ -171,15 +173,15 @@ def _pip_conf(pip: PipSettings, certificates: Iterable[str]) -> str:
         "disable-pip-version-check": ["true"],
         "no-input": ["true"],
     }
-    lines = (f"{key} = " + "\n    ".join(given) for key, given in values.items() if given)
+    lines = (f"{key} = " + "\n    ".join(entries) for key, entries in values.items() if entries)
     return "".join(f"{line}\n" for line in ("[global]", *lines))
 
 
-def _npmrc(npm: NpmSettings, certificates: Iterable[str]) -> str:
-    return "".join(f"{line}\n" for line in _npm_lines(npm, certificates))
+def _render_npmrc(npm: NpmSettings, certificates: Iterable[str]) -> str:
+    return "".join(f"{line}\n" for line in _iterate_npm_lines(npm, certificates))
 
 
-def _npm_lines(npm: NpmSettings, certificates: Iterable[str]) -> Iterator[str]:
+def _iterate_npm_lines(npm: NpmSettings, certificates: Iterable[str]) -> Iterator[str]:
     yield from ("audit=false", "fund=false", "update-notifier=false")
     for name, url in sorted(npm.registries.items()):
         yield f"{name}={strip_credentials(url)}"

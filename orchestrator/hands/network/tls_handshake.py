@@ -27,10 +27,10 @@ SendBytes = Callable[[bytes], Awaitable[None]]
 
 @dataclass
 class TunnelHandshake:
-    """Leads a tunnel up to where its bytes need no reading any more.
+    """Relays the start of a tunnel until its bytes need no reading any more.
 
-    `host` is that of the CONNECT, an address without brackets. With `is_plain` the client may speak something else
-    than TLS; TLS is held to the host there as well. `hello_s` bounds each of the client's greetings, in seconds.
+    `host` is that of the CONNECT, an address without brackets. With `is_plain` the client may use another protocol than
+    TLS; if it uses TLS, that must name the host as well. `hello_timeout_s` bounds each of the client's hellos.
     """
 
     client: ByteStream
@@ -42,44 +42,47 @@ class TunnelHandshake:
     hello_timeout_s: float = HELLO_TIMEOUT_S
 
     async def relay_handshake(self, rest: bytes) -> bytes:
-        """Pass on both sides' greetings; return what the client has sent beyond that, which is still to be sent.
+        """Relay both sides' hellos; return the bytes that the client has sent beyond them, which are still to be sent.
 
-        A server that asks for another greeting gets none that names another host: some servers obey the second.
+        A second hello that the server asks for must name the same host: some servers obey the second one.
 
         Raises:
-            HelloRefused: the client greets somebody else, or not in time; it was not passed on.
-            anyio.EndOfStream: one side ended before its greeting did.
+            HelloRefused: the client's hello names another host or is late; it was not passed on.
+            anyio.EndOfStream: one side ended before its hello did.
         """
-        rest = rest or await self._first_bytes()
+        rest = rest or await self._receive_first()
         if self.is_plain and rest[0] != HANDSHAKE_RECORD:
             return rest
-        rest = await self._pass_hello(rest)
-        if await self._is_asked_again():
-            rest = await self._pass_hello(rest, RECORDS_BEFORE_SECOND_HELLO)
+        rest = await self._relay_hello(rest)
+        if await self._relay_server_hello():
+            rest = await self._relay_hello(rest, RECORDS_BEFORE_SECOND_HELLO)
         return rest
 
-    async def _first_bytes(self) -> bytes:
-        with _fail_after(self.hello_timeout_s):
+    async def _receive_first(self) -> bytes:
+        with _refuse_after(self.hello_timeout_s):
             return await self.client.receive(_CHUNK_BYTES)
 
-    async def _pass_hello(self, found: bytes, skipped: Collection[int] = ()) -> bytes:
-        with _fail_after(self.hello_timeout_s):
+    async def _relay_hello(self, found: bytes, skipped: Collection[int] = ()) -> bytes:
+        with _refuse_after(self.hello_timeout_s):
             while (message := parse_handshake_message(found, skipped)) is None:
-                _require_size(found)
+                _check_size(found)
                 found += await self.client.receive(_CHUNK_BYTES)
         check_server_name(message.content, self.host)
         await self.send_to_server(found[: message.end])
         return found[message.end :]
 
-    async def _is_asked_again(self) -> bool:
-        """Pass on the server's first message. The client is not heard meanwhile: it could greet before it is asked."""
+    async def _relay_server_hello(self) -> bool:
+        """Relay the server's first message; return True if it asks for another hello.
+
+        The client is not read meanwhile: it could send its second hello before it is asked for.
+        """
         found = b""
         while True:
             chunk = await self.server.receive(_CHUNK_BYTES)
             await self.send_to_client(chunk)
             found += chunk
             try:
-                _require_size(found)
+                _check_size(found)
                 message = parse_handshake_message(found, RECORDS_BEFORE_SERVER_HELLO)
             except HelloRefused:  # a server that answers something else does not go on with a handshake
                 return False
@@ -87,13 +90,13 @@ class TunnelHandshake:
                 return is_hello_retry_request(message.content)
 
 
-def _require_size(found: bytes) -> None:
+def _check_size(found: bytes) -> None:
     if len(found) > MAX_HELLO_BYTES:
         raise HelloRefused(f"no whole TLS message came within {MAX_HELLO_BYTES:,} bytes")
 
 
 @contextmanager
-def _fail_after(seconds: float) -> Iterator[None]:
+def _refuse_after(seconds: float) -> Iterator[None]:
     try:
         with anyio.fail_after(seconds):
             yield

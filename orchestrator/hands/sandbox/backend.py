@@ -1,4 +1,4 @@
-"""What runs commands on a host: one interface for bubblewrap, containers and whatever else can hold a command."""
+"""The interface of all backends that run commands on a host: bubblewrap, containers, or no sandbox at all."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -28,7 +28,7 @@ class MountPlan:
 
 @dataclass(frozen=True)
 class ExecutionRequest:
-    """A command to be run in a place, its whole output into `log`.
+    """A command to be run in a workspace, its whole output into `log`.
 
     `exchange` is a host directory for `command.files`. `timeout_s` of wall time and `output_bytes` count, not what the
     command says of them. `registries` are given with a command at tier 2, and are all it may reach.
@@ -49,26 +49,26 @@ class ExecutionRequest:
 
 
 class Backend(Protocol):
-    """Runs commands behind walls. Made once per process and tried by the self-test before any command of a model."""
+    """Runs commands behind walls. Made once per process, and self-tested before any command of a model."""
 
     @property
     def name(self) -> str:
-        """One word for it."""
+        """The backend's name in one word."""
         ...
 
     @property
     def host_paths(self) -> HostPaths:
-        """What lies around the work on the host."""
+        """The host directories around the work."""
         ...
 
     @property
     def policy(self) -> SandboxPolicy:
-        """What commands run under."""
+        """The policy that commands run under."""
         ...
 
     @property
     def owner(self) -> int | None:
-        """Whom files must belong to that commands are to use; None for ourselves."""
+        """The uid that files must belong to which commands are to use; None for ourselves."""
         ...
 
     @property
@@ -78,18 +78,18 @@ class Backend(Protocol):
 
     @property
     def description(self) -> str:
-        """The program behind it, its version, and as whom commands run."""
+        """The program behind it, its version, and the user that commands run as."""
         ...
 
-    def build_mounts(self, place: MountPlan) -> tuple[Mount, ...]:
-        """What stands where for a command in a place; nothing where there are no walls."""
+    def build_mounts(self, mount_plan: MountPlan) -> tuple[Mount, ...]:
+        """Return the mounts of a command in a workspace; none where there are no walls."""
         ...
 
     def build_environment(self, command: ShellCommand, registries: Registries | None = None) -> dict[str, str]:
-        """Every variable the command sees when it starts."""
+        """Return all variables that the command sees when it starts."""
         ...
 
-    async def run_command(self, order: ExecutionRequest) -> ProcessOutcome:
+    async def run_command(self, request: ExecutionRequest) -> ProcessOutcome:
         """Run a command to its end; returns only when everything it started is dead, also when cancelled.
 
         Raises:
@@ -97,6 +97,6 @@ class Backend(Protocol):
         """
         ...
 
-    async def release_workspace(self, place: MountPlan) -> None:
-        """The workspace is about to be closed: end what is kept for it between commands."""
+    async def release_workspace(self, mount_plan: MountPlan) -> None:
+        """End what is kept for a workspace between commands; it is about to be closed."""
         ...

@@ -1,4 +1,4 @@
-"""The backends that commands could run on here, in the order in which they are tried, and why each does not hold."""
+"""Tries the backends that commands could run on here, in order, and says why one does not hold."""
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import suppress
@@ -19,7 +19,7 @@ from orchestrator.hands.selftest.escape_test import run_self_test
 
 @dataclass(frozen=True)
 class BackendTrial:
-    """A backend that was tried: it either holds, or there is a trouble. `name` is for people."""
+    """A backend that was tried: either it passed its self-test, or `trouble` says why not. `name` is for people."""
 
     name: str
     backend: Backend | None = None
@@ -29,7 +29,7 @@ class BackendTrial:
 
 @dataclass(frozen=True)
 class TrialContext:
-    """What every candidate is tried for; its files lie in the directory `session`."""
+    """The conditions that every backend is tried under; its files lie in the directory `session`."""
 
     policy: SandboxPolicy
     host_paths: HostPaths
@@ -38,20 +38,20 @@ class TrialContext:
 
     @property
     def untrusted_folders(self) -> tuple[Path, Path]:
-        """Where no program is taken from."""
+        """Directories that no program is taken from."""
         return self.host_paths.repository, self.host_paths.state
 
 
 async def iterate_backend_trials(trial: TrialContext, wanted: BackendChoice) -> AsyncIterator[BackendTrial]:
-    """Each one tried by a real attempt to break out of it."""
+    """Yield each backend after its self-test, a real attempt to break out of it."""
     if wanted in (BackendChoice.AUTO, BackendChoice.BUBBLEWRAP):
-        yield await _bubblewrap(trial)
+        yield await _try_bubblewrap(trial)
     if wanted in (BackendChoice.AUTO, BackendChoice.CONTAINER):
-        async for candidate in _containers(trial):
+        async for candidate in _try_containers(trial):
             yield candidate
 
 
-async def _bubblewrap(trial: TrialContext) -> BackendTrial:
+async def _try_bubblewrap(trial: TrialContext) -> BackendTrial:
     policy = trial.policy
     try:
         programs = await to_thread.run_sync(
@@ -63,10 +63,10 @@ async def _bubblewrap(trial: TrialContext) -> BackendTrial:
         return BackendTrial("bubblewrap", trouble=str(error))
     except OSError as error:
         return BackendTrial("bubblewrap", trouble=f"The sandbox could not be prepared: {error}.")
-    return await _attacked("bubblewrap", sandbox, trial)
+    return await _test_backend("bubblewrap", sandbox, trial)
 
 
-async def _containers(trial: TrialContext) -> AsyncIterator[BackendTrial]:
+async def _try_containers(trial: TrialContext) -> AsyncIterator[BackendTrial]:
     try:
         engines = await to_thread.run_sync(find_engines, trial.environ, trial.untrusted_folders, trial.host_paths.home)
     except ProgramMissing as error:
@@ -76,10 +76,10 @@ async def _containers(trial: TrialContext) -> AsyncIterator[BackendTrial]:
         with suppress(OSError):  # whoever cannot be asked is found out in a moment
             await remove_stale_containers(engine, trial.host_paths.state)
     for number, engine in enumerate(engines):
-        yield await _container(engine, trial, trial.session / f"containers-{number}")
+        yield await _try_container(engine, trial, trial.session / f"containers-{number}")
 
 
-async def _container(engine: ContainerEngine, trial: TrialContext, folder: Path) -> BackendTrial:
+async def _try_container(engine: ContainerEngine, trial: TrialContext, folder: Path) -> BackendTrial:
     try:
         backend = await build_container_backend(
             trial.policy, engine, trial.host_paths, trial.session, folder, trial.environ
@@ -88,10 +88,10 @@ async def _container(engine: ContainerEngine, trial: TrialContext, folder: Path)
         return BackendTrial(engine.title, trouble=str(error))
     except OSError as error:
         return BackendTrial(engine.title, trouble=f"No container could be prepared: {error}.")
-    return await _attacked(engine.title, backend, trial)
+    return await _test_backend(engine.title, backend, trial)
 
 
-async def _attacked(name: str, backend: Backend, trial: TrialContext) -> BackendTrial:
+async def _test_backend(name: str, backend: Backend, trial: TrialContext) -> BackendTrial:
     report = await run_self_test(backend, trial.session / "probe")
     if report.trouble:
         return BackendTrial(name, trouble=report.trouble, facts=report.facts)

@@ -36,10 +36,10 @@ from orchestrator.ports.hands import ShellCommand
 
 @dataclass(frozen=True)
 class BubblewrapBackend(LayoutBackend):
-    """Bubblewrap as a `Backend`, made once per process by `build_sandbox`.
+    """Bubblewrap as a `Backend`, made once per process by `build_bubblewrap_backend`.
 
-    `filter_file` holds the filter of system calls, None on machines whose calls we do not know; `groups` makes control
-    groups where the limits need some.
+    `filter_file` holds the filter of system calls, None on machines whose calls we do not know. `group_parent` makes
+    control groups where the limits need some.
     """
 
     layout: SandboxLayout
@@ -49,7 +49,7 @@ class BubblewrapBackend(LayoutBackend):
 
     @property
     def name(self) -> str:
-        """One word for it."""
+        """The backend's name in one word."""
         return "bubblewrap"
 
     @property
@@ -59,53 +59,45 @@ class BubblewrapBackend(LayoutBackend):
 
     @property
     def description(self) -> str:
-        """The program behind it, its version, and as whom commands run."""
-        if self.policy.uid is None:
-            who = "as yourself"
-        else:
-            who = f"as user {self.policy.uid}"
+        """The program behind it, its version, and the user that commands run as."""
         if self.filter_file:
-            calls = "system calls filtered"
+            filtering = "system calls filtered"
         else:
-            calls = "system calls not filtered on this machine"
-        return f"{self.programs.version} at {self.programs.bwrap}, {who}, {calls}{self._held}"
+            filtering = "system calls not filtered on this machine"
+        return f"{self.programs.version} at {self.programs.bwrap}, {self.user_note}, {filtering}{self._limits_note}"
 
     @property
-    def _held(self) -> str:
+    def _limits_note(self) -> str:
         if not needs_control_group(self.policy.limits):
             return ""
         if self.group_parent:
-            version = self.group_parent.version
-        else:
-            version = 0
-        if version:
-            return f", limits held by cgroups v{version}"
+            return f", limits held by cgroups v{self.group_parent.version}"
         return ", limits watched by sampling"
 
     def build_environment(self, command: ShellCommand, registries: Registries | None = None) -> dict[str, str]:
-        """Every variable the command sees when it starts."""
+        """Return all variables that the command sees when it starts."""
         return self.layout.build_environment(command, build_proxy_environment(registries) if registries else {})
 
-    async def run_command(self, order: ExecutionRequest) -> ProcessOutcome:
+    async def run_command(self, request: ExecutionRequest) -> ProcessOutcome:
         """Run a command to its end, in a sandbox of its own."""
-        if order.command.tier != Tier.REGISTRIES or order.registries is None:
-            return await self._run(order)
-        async with open_egress(order.registries, self.layout.fixtures.parent / "network") as way:
-            ended = await self._run(order, way)
-        return replace(ended, network=way.decisions)
+        if request.command.tier != Tier.REGISTRIES or request.registries is None:
+            return await self._run_in_sandbox(request)
+        async with open_egress(request.registries, self.layout.fixtures.parent / "network") as egress:
+            ended = await self._run_in_sandbox(request, egress)
+        return replace(ended, network=egress.decisions)
 
-    async def _run(self, order: ExecutionRequest, way: Egress | None = None) -> ProcessOutcome:
-        build = self.build_command_line(order.command, order.mount_plan, order.exchange, way)
-        async with self._group() as group:
+    async def _run_in_sandbox(self, request: ExecutionRequest, egress: Egress | None = None) -> ProcessOutcome:
+        build = self.build_command_line(request.command, request.mount_plan, request.exchange, egress)
+        async with self._open_group() as group:
             bounds = ResourceBounds(
-                self.policy.limits, order.writable_folders, ("/tmp", "/dev/shm", self.layout.user.home), group
+                self.policy.limits, request.writable_folders, ("/tmp", "/dev/shm", self.layout.user.home), group
             )
-            terms = ExecutionTerms(order.timeout_s, order.output_bytes, bounds, self.owner, self.filter_file)
-            return await process_runner.run_bubblewrap(build, order.log, terms, order.command.stdin)
+            terms = ExecutionTerms(request.timeout_s, request.output_bytes, bounds, self.owner, self.filter_file)
+            return await process_runner.run_bubblewrap(build, request.log, terms, request.command.stdin)
 
     @asynccontextmanager
-    async def _group(self) -> AsyncIterator[ControlGroup | None]:
-        """A control group of the command's own, where the limits need one and there can be one."""
+    async def _open_group(self) -> AsyncIterator[ControlGroup | None]:
+        """Make a control group for the command while the block lasts, where the limits need one and it is possible."""
         if self.group_parent is None:
             yield None
             return
@@ -117,20 +109,25 @@ class BubblewrapBackend(LayoutBackend):
             with anyio.CancelScope(shield=True):
                 await to_thread.run_sync(group.remove_group)
 
-    async def release_workspace(self, place: MountPlan) -> None:
-        """Nothing is kept between commands."""
+    async def release_workspace(self, mount_plan: MountPlan) -> None:
+        """Do nothing: no sandbox is kept between commands."""
 
     def build_command_line(
-        self, command: ShellCommand, place: MountPlan, exchange: Path | None = None, way: Egress | None = None
+        self, command: ShellCommand, mount_plan: MountPlan, exchange: Path | None = None, egress: Egress | None = None
     ) -> BuildCommandLine:
-        """The command line for a command in a place; `exchange` is a host directory for `command.files`.
+        """Return the command line for a command; `exchange` is a host directory for `command.files`.
 
-        Without a `way` out a command at tier 2 has no network.
+        Without an `egress` a command at tier 2 has no network.
+
+        Without a `egress` out a command at tier 2 has no network.
         """
-        words = (*(way.words if way else ()), *self.layout.build_shell_command(command))
+        words = (*(egress.words if egress else ()), *self.layout.build_shell_command(command))
         launch = BubblewrapLaunch(
-            mounts=(*self.layout.build_mounts(place, command.writable, exchange), *_network(command.tier, way)),
-            env=self.build_environment(command, way.registries if way else None),
+            mounts=(
+                *self.layout.build_mounts(mount_plan, command.writable, exchange),
+                *_iterate_network_mounts(command.tier, egress),
+            ),
+            env=self.build_environment(command, egress.registries if egress else None),
             cwd=self.layout.cwd,
             command=wrap_in_rlimits(words, self.policy.limits, self.programs.prlimit),
             shm_bytes=self.policy.limits.tmpfs_bytes,
@@ -141,22 +138,22 @@ class BubblewrapBackend(LayoutBackend):
 
 
 def build_bubblewrap_backend(
-    policy: SandboxPolicy, programs: SandboxPrograms, around: HostPaths, fixtures: Path
+    policy: SandboxPolicy, programs: SandboxPrograms, host_paths: HostPaths, fixtures: Path
 ) -> BubblewrapBackend:
     """Prepare the files that every sandbox shares, in the new directory `fixtures`.
 
     Raises:
         OSError: they cannot be written, or commands would run as root.
     """
-    layout = build_layout(policy, around, fixtures)
+    layout = build_layout(policy, host_paths, fixtures)
     filter_file = bpf_filter.write_filter(fixtures / "filter")
     return BubblewrapBackend(layout, programs, filter_file, find_usable_group_parent(policy.limits))
 
 
-def _network(tier: Tier, way: Egress | None) -> Iterable[Mount]:
-    if way:
-        yield build_read_only_mount(way.folder, REGISTRIES_FOLDER)
-        for folder in way.registries.folders:
+def _iterate_network_mounts(tier: Tier, egress: Egress | None) -> Iterable[Mount]:
+    if egress:
+        yield build_read_only_mount(egress.folder, REGISTRIES_FOLDER)
+        for folder in egress.registries.folders:
             yield build_read_only_mount(folder)
     if tier == Tier.EVERYTHING:
         files = ((Path("/etc") / name).resolve() for name in etc_files.RESOLVER_FILES)

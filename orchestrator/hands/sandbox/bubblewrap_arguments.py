@@ -7,6 +7,7 @@ sandbox as root: root could write to /proc/sys, and limits on processes do not h
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 from orchestrator.hands.sandbox.etc_files import HOST_NAME
@@ -20,12 +21,12 @@ WHOLE_PROC = "/run/proc"
 """Only where the host's own /proc can be seen uncovered does the kernel let the inner one mount its own."""
 
 BUBBLEWRAP_ENVIRONMENT = {"PATH": "/usr/bin:/bin"}
-"""What bubblewrap itself is started with: as process 1 of the sandbox it keeps its environment readable there."""
+"""Bubblewrap's own environment: as process 1 of the sandbox it keeps that readable there."""
 
 
 @dataclass(frozen=True)
 class BubblewrapLaunch:
-    """One command in one sandbox. `env` is all the command sees; `cwd` and `command` are meant inside.
+    """One command in one sandbox. `env` is all the command sees; `cwd` and `command` are paths inside.
 
     Only with `shares_network` does it have the host's network; else it has none but a loopback of its own.
     """
@@ -47,46 +48,54 @@ def build_bubblewrap_arguments(
     gate_fd: int | None = None,
     filter_fd: int | None = None,
 ) -> list[str]:
-    """The whole command line; `uid` is whom to drop to when started by root, None when started by a normal user.
+    """Return the whole command line.
 
-    The first process of the sandbox is told on `info_fd`, as a pid of the caller's; that of the inner one (the same
-    if there is but one) and how the command ended on `status_fd`, as pids of who starts it. The command starts when
+    `uid` is the user to drop to when started by root, None when started by a normal user. Bubblewrap reports the first
+    process of the sandbox on `info_fd`, as a pid of the caller's. On `status_fd` it reports that of the inner sandbox
+    (the same if there is but one) and the end of the command, as pids of whoever starts it. The command starts when
     `gate_fd` can be read, under the filter of system calls that is read from `filter_fd`.
     """
     mounts = sort_mounts(launch.mounts)
-    reports = [*_fd("--json-status-fd", status_fd), *_fd("--block-fd", gate_fd), *_fd("--seccomp", filter_fd)]
+    reports = [
+        *_build_fd_option("--json-status-fd", status_fd),
+        *_build_fd_option("--block-fd", gate_fd),
+        *_build_fd_option("--seccomp", filter_fd),
+    ]
     if uid is None:
-        return [programs.bwrap, *_fd("--info-fd", info_fd), *_sandbox(launch, mounts, programs, reports)]
-    bound = []
-    for mount in mounts:
-        if mount.is_bind_mount and not _is_public(mount):
-            bound.append(mount)
-    places = {}
-    for number, mount in enumerate(bound):
-        places[mount.dest] = f"{STAGING_FOLDER}/{number}"
-    staged = tuple(Mount(m.kind, m.dest, places.get(m.dest, m.source), m.size_bytes) for m in mounts)
-    drop = (str(programs.setpriv), "--reuid", str(uid), "--regid", str(uid), "--clear-groups")
-    outer = (programs.bwrap, *_fd("--info-fd", info_fd), *_staging(bound, places))
-    return [*outer, "--", *drop, programs.bwrap, *_sandbox(launch, staged, programs, reports)]
+        return [
+            programs.bwrap,
+            *_build_fd_option("--info-fd", info_fd),
+            *_build_sandbox(launch, mounts, programs, reports),
+        ]
+    private_mounts = [mount for mount in mounts if mount.is_bind_mount and not _is_public(mount)]
+    staged_paths = {}
+    for number, mount in enumerate(private_mounts):
+        staged_paths[mount.dest] = f"{STAGING_FOLDER}/{number}"
+    staged_mounts = tuple(Mount(m.kind, m.dest, staged_paths.get(m.dest, m.source), m.size_bytes) for m in mounts)
+    drop_words = (str(programs.setpriv), "--reuid", str(uid), "--regid", str(uid), "--clear-groups")
+    outer = (programs.bwrap, *_build_fd_option("--info-fd", info_fd), *_build_staging(private_mounts, staged_paths))
+    return [*outer, "--", *drop_words, programs.bwrap, *_build_sandbox(launch, staged_mounts, programs, reports)]
 
 
 def _is_public(mount: Mount) -> bool:
-    """Whether any user can reach the source: the system's own directories, and what is bound of its /etc."""
+    """Return True if any user can reach the source: a system directory, or a file bound from /etc."""
     return mount.source == mount.dest and (is_system_folder(Path(mount.source)) or mount.source.startswith("/etc/"))
 
 
-def _staging(bound: Iterable[Mount], places: Mapping[str, str]) -> list[str]:
-    """The outer one: the host read-only, so that nothing in a workspace can trick the inner one into writing to it."""
+def _build_staging(private_mounts: Iterable[Mount], staged_paths: Mapping[str, str]) -> list[str]:
+    """Return the words of the outer bubblewrap, which stages what the inner one binds.
+
+    It has the host read-only, so that nothing in a workspace can trick the inner one into writing to it.
+    """
     host = ["--ro-bind", "/", "/", "--dev-bind", "/dev", "/dev", "--proc", "/proc"]
     stage = ["--tmpfs", "/run", "--dir", STAGING_FOLDER, "--bind", "/proc", WHOLE_PROC]
-    binds = []
-    for m in bound:
-        for word in (_BIND[m.kind], m.source, places[m.dest]):
-            binds.append(word)
+    binds: list[str] = []
+    for m in private_mounts:
+        binds.extend((_BIND[m.kind], m.source, staged_paths[m.dest]))
     return [*host, *stage, *binds, "--chdir", "/", "--unshare-pid", "--die-with-parent"]
 
 
-def _sandbox(
+def _build_sandbox(
     launch: BubblewrapLaunch, mounts: Iterable[Mount], programs: SandboxPrograms, reports: Iterable[str]
 ) -> list[str]:
     walls = ["--unshare-all", "--unshare-user", "--cap-drop", "ALL", "--die-with-parent", "--new-session"]
@@ -94,28 +103,24 @@ def _sandbox(
         walls.append("--share-net")
     if programs.has_option("--disable-userns"):
         walls.append("--disable-userns")
-    variables = []
+    variables: list[str] = []
     for name, value in sorted(launch.env.items()):
-        for word in ("--setenv", name, value):
-            variables.append(word)
-    system = [*_devices(launch, programs), "--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys"]
-    places = []
-    for mount in mounts:
-        for word in _words(mount, programs):
-            places.append(word)
+        variables.extend(("--setenv", name, value))
+    system = [*_build_devices(launch, programs), "--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys"]
+    mount_words = chain.from_iterable(_build_mount_words(mount, programs) for mount in mounts)
     end = ["--remount-ro", "/", "--chdir", launch.cwd, *reports, "--", *launch.command]
-    return [*walls, "--hostname", HOST_NAME, "--clearenv", *variables, *system, *places, *end]
+    return [*walls, "--hostname", HOST_NAME, "--clearenv", *variables, *system, *mount_words, *end]
 
 
-def _devices(launch: BubblewrapLaunch, programs: SandboxPrograms) -> list[str]:
-    shm = _words(Mount(MountKind.EMPTY, "/dev/shm", size_bytes=launch.shm_bytes), programs)
+def _build_devices(launch: BubblewrapLaunch, programs: SandboxPrograms) -> list[str]:
+    shm = _build_mount_words(Mount(MountKind.EMPTY, "/dev/shm", size_bytes=launch.shm_bytes), programs)
     return ["--dev", "/dev", *shm, "--remount-ro", "/dev"]
 
 
 _BIND = {MountKind.READ_ONLY: "--ro-bind", MountKind.WRITABLE: "--bind"}
 
 
-def _words(mount: Mount, programs: SandboxPrograms) -> list[str]:
+def _build_mount_words(mount: Mount, programs: SandboxPrograms) -> list[str]:
     if mount.kind == MountKind.LINK:
         return ["--symlink", mount.source, mount.dest]
     if mount.kind == MountKind.EMPTY:
@@ -124,7 +129,7 @@ def _words(mount: Mount, programs: SandboxPrograms) -> list[str]:
     return [_BIND[mount.kind], mount.source, mount.dest]
 
 
-def _fd(option: str, number: int | None) -> list[str]:
+def _build_fd_option(option: str, number: int | None) -> list[str]:
     if number is None:
         return []
     return [option, str(number)]

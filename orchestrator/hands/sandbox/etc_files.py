@@ -8,7 +8,7 @@ from pathlib import Path
 HOST_NAME = "sandbox"
 
 RESOLVER_FILES = ("resolv.conf", "hosts")
-"""What tells a command with the whole network how the host finds addresses; elsewhere they tell of nothing outside."""
+"""The files by which the host finds addresses: commands with the whole network get them, others get our own."""
 
 _COPIED = (
     *("ld.so.cache", "ld.so.conf", "ld.so.conf.d", "localtime", "timezone", "os-release"),
@@ -29,7 +29,7 @@ _HOSTS = f"127.0.0.1 localhost {HOST_NAME}\n::1 localhost {HOST_NAME}\n"
 
 @dataclass(frozen=True)
 class SandboxUser:
-    """Who commands run as: ids, and home directory and shell as seen inside."""
+    """The user that commands run as: ids, and home directory and shell as seen inside."""
 
     uid: int
     gid: int
@@ -38,19 +38,21 @@ class SandboxUser:
 
 
 def create_etc(target: Path, user: SandboxUser, source: Path = Path("/etc")) -> str:
-    """Fill the new directory `target`; returns the user's name, made up where the host knows none.
+    """Fill the new directory `target`; return the user's name, or `agent` where the host has none.
 
     Only files that everybody on the host may read are copied.
     """
-    _folder(target)
-    for place in list_etc_mounts(source):
-        _folder(target / place)
+    _create_folder(target)
+    for name in list_etc_mounts(source):
+        _create_folder(target / name)
     for pattern in _COPIED:
         for found in source.glob(pattern):
-            _folder((target / found.relative_to(source)).parent)
-            _copy(found, target / found.relative_to(source))
-    users, name = _with_entry(_lines(source / "passwd"), user.uid, f"x:{user.uid}:{user.gid}::{user.home}:{user.shell}")
-    groups, _ = _with_entry(_lines(source / "group"), user.gid, f"x:{user.gid}:")
+            _create_folder((target / found.relative_to(source)).parent)
+            _copy_entry(found, target / found.relative_to(source))
+    users, name = _set_entry(
+        _read_lines(source / "passwd"), user.uid, f"x:{user.uid}:{user.gid}::{user.home}:{user.shell}"
+    )
+    groups, _ = _set_entry(_read_lines(source / "group"), user.gid, f"x:{user.gid}:")
     texts = {
         "passwd": users,
         "group": groups,
@@ -60,60 +62,61 @@ def create_etc(target: Path, user: SandboxUser, source: Path = Path("/etc")) -> 
         "hostname": HOST_NAME + "\n",
     }
     for file, text in texts.items():
-        _write(target / file, text)
+        _write_file(target / file, text)
     return name
 
 
 def list_etc_mounts(source: Path = Path("/etc")) -> tuple[str, ...]:
-    """The public directories of the host that are to be mounted into a copy, relative to it."""
-    found = (place for pattern in _BOUND for place in sorted(source.glob(pattern)))
-    return tuple(str(p.relative_to(source)) for p in found if p.is_dir() and p.stat().st_mode & stat.S_IROTH)
+    """Return the public directories of the host that are to be mounted into a copy, relative to `source`."""
+    names = []
+    for pattern in _BOUND:
+        for path in sorted(source.glob(pattern)):
+            if path.is_dir() and path.stat().st_mode & stat.S_IROTH:
+                names.append(str(path.relative_to(source)))
+    return tuple(names)
 
 
-def _with_entry(lines: list[str], number: int, rest: str) -> tuple[str, str]:
-    """The table with one entry for the id, under the name it has or `agent`; and that name."""
-    mine = []
+def _set_entry(lines: list[str], number: int, rest: str) -> tuple[str, str]:
+    """Return the table with one entry for the id, under the name it has or `agent`; and that name."""
+    matching = [line for line in lines if line.split(":")[2:3] == [str(number)]]
+    name = matching[0].split(":")[0] if matching else "agent"
+    kept_lines = []
     for line in lines:
-        if line.split(":")[2:3] == [str(number)]:
-            mine.append(line)
-    name = mine[0].split(":")[0] if mine else "agent"
-    others = []
-    for line in lines:
-        if line not in mine and line.split(":")[0] != name:
-            others.append(line)
-    return "".join(line + "\n" for line in [*others, f"{name}:{rest}"]), name
+        if line not in matching and line.split(":")[0] != name:
+            kept_lines.append(line)
+    return "".join(line + "\n" for line in [*kept_lines, f"{name}:{rest}"]), name
 
 
-def _lines(file: Path) -> list[str]:
+def _read_lines(file: Path) -> list[str]:
     try:
         return file.read_text(encoding="utf-8", errors="surrogateescape").splitlines()
     except OSError:
         return []
 
 
-def _write(file: Path, text: str) -> None:
+def _write_file(file: Path, text: str) -> None:
     file.write_text(text, encoding="utf-8", errors="surrogateescape")
     file.chmod(0o644)
 
 
-def _folder(path: Path) -> None:
+def _create_folder(path: Path) -> None:
     """Create a directory and its parents so that everybody may enter them, whatever the umask."""
     if not path.is_dir():
-        _folder(path.parent)
+        _create_folder(path.parent)
         path.mkdir()
         path.chmod(0o755)
 
 
-def _copy(source: Path, target: Path) -> None:
+def _copy_entry(source: Path, target: Path) -> None:
     """Copy links as links, public files and folders; leave out what is private, special or vanishes meanwhile."""
     try:
         mode = source.lstat().st_mode
         if stat.S_ISLNK(mode):
             target.symlink_to(source.readlink())
         elif stat.S_ISDIR(mode) and mode & stat.S_IROTH:
-            _folder(target)
+            _create_folder(target)
             for child in source.iterdir():
-                _copy(child, target / child.name)
+                _copy_entry(child, target / child.name)
         elif stat.S_ISREG(mode) and mode & stat.S_IROTH:
             shutil.copyfile(source, target)
             target.chmod(mode & 0o755 | 0o444)

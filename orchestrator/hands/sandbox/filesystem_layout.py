@@ -1,4 +1,4 @@
-"""What stands where inside a sandbox, and what a command sees when it starts: the same behind every backend."""
+"""The file system and the variables that a command finds inside a sandbox: the same behind every backend."""
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
@@ -23,6 +23,9 @@ from orchestrator.hands.sandbox.mounts import (
 from orchestrator.ports.hands import ShellCommand
 
 EXCHANGE_FOLDER = "/run/files"
+BASE_VARIABLES = {"TMPDIR": "/tmp", "LANG": "C.UTF-8", "TERM": "dumb", "CI": "1"}
+"""Variables of every command, with and without a sandbox."""
+
 _SPARE_HOME = "/home/agent"
 
 
@@ -30,7 +33,7 @@ _SPARE_HOME = "/home/agent"
 class SandboxLayout:
     """The file system and the variables of every command of this process.
 
-    `etc` names what of the host's is mounted, `fixtures` are our own files.
+    `etc` names the directories of the host's /etc that are mounted; the directory `fixtures` holds our own files.
     """
 
     policy: SandboxPolicy
@@ -42,28 +45,32 @@ class SandboxLayout:
 
     @property
     def cwd(self) -> str:
-        """Where a workspace stands inside: at the path of the user's own checkout."""
+        """The path of a workspace inside, which is that of the user's own checkout."""
         return str(self.host_paths.repository)
 
-    def build_mounts(self, place: MountPlan, is_writable: bool, exchange: Path | None) -> tuple[Mount, ...]:
-        """Everything that stands inside for a command in a place; `exchange` is a host directory for its files."""
-        return (*self._system(), *self._workspace(place, is_writable), *_exchange(exchange))
+    def build_mounts(self, mount_plan: MountPlan, is_writable: bool, exchange: Path | None) -> tuple[Mount, ...]:
+        """Return all mounts for a command in a workspace; `exchange` is a host directory for its files."""
+        return (
+            *self._iterate_system_mounts(),
+            *self._iterate_workspace_mounts(mount_plan, is_writable),
+            *_list_exchange_mounts(exchange),
+        )
 
-    def _system(self) -> Iterable[Mount]:
+    def _iterate_system_mounts(self) -> Iterable[Mount]:
         size = self.policy.limits.tmpfs_bytes
         for name in SYSTEM_FOLDERS:
             if os.path.lexists(Path("/") / name):
-                yield _as_on_host(Path("/") / name)
+                yield _mirror_host_folder(Path("/") / name)
         yield build_read_only_mount(self.fixtures / "etc", "/etc")
-        for place in self.etc:
-            yield build_read_only_mount(f"/etc/{place}")
+        for path in self.etc:
+            yield build_read_only_mount(f"/etc/{path}")
         yield from (
             build_tmpfs_mount("/tmp", size),
             build_link_mount("/var/tmp", "/tmp"),
             build_tmpfs_mount(self.user.home, size),
         )
-        for place in (*self.policy.read_only, *self.policy.programs):
-            yield build_read_only_mount(place)
+        for path in (*self.policy.read_only, *self.policy.programs):
+            yield build_read_only_mount(path)
         for hidden in map(Path, self.policy.masked):
             yield (
                 build_tmpfs_mount(hidden, 4096)
@@ -71,21 +78,25 @@ class SandboxLayout:
                 else build_read_only_mount(self.fixtures / "blank", hidden)
             )
 
-    def _workspace(self, place: MountPlan, is_writable: bool) -> Iterable[Mount]:
-        here = self.host_paths.repository
-        yield build_writable_mount(place.root, here) if is_writable else build_read_only_mount(place.root, here)
-        for name, base in place.shared.items():
-            yield build_read_only_mount(base / name, here / name)
-        yield build_read_only_mount(self.fixtures / "gitfile", here / ".git")
-        yield build_writable_mount(place.git, shadow_git.SHADOW_GIT_FOLDER)
-        if place.objects:
-            yield build_read_only_mount(place.objects[0], shadow_git.OBJECTS_FOLDER)
-            for other in place.objects[1:]:
-                if not other.is_relative_to(here):
+    def _iterate_workspace_mounts(self, mount_plan: MountPlan, is_writable: bool) -> Iterable[Mount]:
+        checkout = self.host_paths.repository
+        yield (
+            build_writable_mount(mount_plan.root, checkout)
+            if is_writable
+            else build_read_only_mount(mount_plan.root, checkout)
+        )
+        for name, base in mount_plan.shared.items():
+            yield build_read_only_mount(base / name, checkout / name)
+        yield build_read_only_mount(self.fixtures / "gitfile", checkout / ".git")
+        yield build_writable_mount(mount_plan.git, shadow_git.SHADOW_GIT_FOLDER)
+        if mount_plan.objects:
+            yield build_read_only_mount(mount_plan.objects[0], shadow_git.OBJECTS_FOLDER)
+            for other in mount_plan.objects[1:]:
+                if not other.is_relative_to(checkout):
                     yield build_read_only_mount(other)
 
     def build_shell_command(self, command: ShellCommand) -> Sequence[str]:
-        """The words that carry out a command, in the directory that it asks for."""
+        """Return the words that run a command in the directory it asks for."""
         shell = self.user.shell
         if PurePosixPath(command.cwd) == PurePosixPath("."):
             return (shell, "-c", command.line)
@@ -94,17 +105,14 @@ class SandboxLayout:
     def build_environment(
         self, command: ShellCommand, network: Mapping[str, str] = MappingProxyType({})
     ) -> dict[str, str]:
-        """Every variable the command sees when it starts; `network` are those that lead to the network it has."""
+        """Return all variables that the command sees when it starts; `network` are those of its network access."""
         base = {
             "PATH": ":".join(self.policy.path),
             "HOME": self.user.home,
             "USER": self.user_name,
             "LOGNAME": self.user_name,
             "SHELL": self.user.shell,
-            "TMPDIR": "/tmp",
-            "LANG": "C.UTF-8",
-            "TERM": "dumb",
-            "CI": "1",
+            **BASE_VARIABLES,
         }
         files = {}
         for variable, name in command.files.items():
@@ -113,31 +121,38 @@ class SandboxLayout:
 
 
 class LayoutBackend:
-    """What backends have in common whose walls are built around a `layout`."""
+    """Base class of the backends whose walls are built around a `layout`."""
 
     layout: SandboxLayout
 
     @property
     def policy(self) -> SandboxPolicy:
-        """What commands run under."""
+        """The policy that commands run under."""
         return self.layout.policy
 
     @property
     def host_paths(self) -> HostPaths:
-        """What lies around the work on the host."""
+        """The host directories around the work."""
         return self.layout.host_paths
 
     @property
     def owner(self) -> int | None:
-        """Whom files must belong to that commands are to use; None for ourselves."""
+        """The uid that files must belong to which commands are to use; None for ourselves."""
         return self.policy.uid
 
-    def build_mounts(self, place: MountPlan) -> tuple[Mount, ...]:
-        """What stands where for a command in a place."""
-        return sort_mounts(self.layout.build_mounts(place, True, None))
+    @property
+    def user_note(self) -> str:
+        """The user that commands run as, in words."""
+        if self.policy.uid is None:
+            return "as yourself"
+        return f"as user {self.policy.uid}"
+
+    def build_mounts(self, mount_plan: MountPlan) -> tuple[Mount, ...]:
+        """Return the mounts of a command in a workspace."""
+        return sort_mounts(self.layout.build_mounts(mount_plan, True, None))
 
 
-def build_layout(policy: SandboxPolicy, around: HostPaths, fixtures: Path) -> SandboxLayout:
+def build_layout(policy: SandboxPolicy, host_paths: HostPaths, fixtures: Path) -> SandboxLayout:
     """Prepare the files that every sandbox shares, in the new directory `fixtures`.
 
     Raises:
@@ -147,32 +162,34 @@ def build_layout(policy: SandboxPolicy, around: HostPaths, fixtures: Path) -> Sa
         raise PermissionError("commands never run as root; grant a user to drop to")
     fixtures.mkdir(mode=0o700)
     if policy.uid is None:
-        uid = os.geteuid()
+        uid, gid = os.geteuid(), os.getegid()
     else:
-        uid = policy.uid
-    if policy.uid is None:
-        gid = os.getegid()
-    else:
-        gid = policy.uid
-    if Path("/bin/bash").exists():
-        shell = "/bin/bash"
-    else:
-        shell = "/bin/sh"
-    user = SandboxUser(uid, gid, _home(around), shell)
+        uid = gid = policy.uid
+    user = SandboxUser(uid, gid, _choose_home(host_paths), find_shell())
     name = etc_files.create_etc(fixtures / "etc", user)
     for file, text in (("blank", ""), ("gitfile", f"gitdir: {shadow_git.SHADOW_GIT_FOLDER}\n")):
         (fixtures / file).write_text(text, encoding="utf-8")
         (fixtures / file).chmod(0o444)
         os.chown(fixtures / file, uid, gid)
-    return SandboxLayout(policy, around, user, name, etc_files.list_etc_mounts(), fixtures)
+    return SandboxLayout(policy, host_paths, user, name, etc_files.list_etc_mounts(), fixtures)
 
 
-def _home(around: HostPaths) -> str:
-    """The user's own home path, where nothing else stands: tool chains below it stay where they are."""
-    home = around.home
-    taken = around.repository.is_relative_to(home) and around.repository == home
+def find_shell() -> str:
+    """Return the host's shell for command lines: bash where there is one."""
+    if Path("/bin/bash").exists():
+        return "/bin/bash"
+    return "/bin/sh"
+
+
+def _choose_home(host_paths: HostPaths) -> str:
+    """Return the user's own home path, or a spare one where something else stands there.
+
+    Tool chains below the home directory stay where they are.
+    """
+    home = host_paths.home
+    is_taken = host_paths.repository == home
     is_odd = not home.is_absolute() or is_system_folder(home) or len(home.parts) < 2 or home.parts[1] in _ODD
-    if taken or is_odd or home.is_relative_to(around.repository):
+    if is_taken or is_odd or home.is_relative_to(host_paths.repository):
         return _SPARE_HOME
     return str(home)
 
@@ -180,13 +197,13 @@ def _home(around: HostPaths) -> str:
 _ODD = ("etc", "dev", "proc", "sys", "run", "nonexistent")
 
 
-def _as_on_host(place: Path) -> Mount:
-    if place.is_symlink():
-        return build_link_mount(place, place.readlink())
-    return build_read_only_mount(place)
+def _mirror_host_folder(path: Path) -> Mount:
+    if path.is_symlink():
+        return build_link_mount(path, path.readlink())
+    return build_read_only_mount(path)
 
 
-def _exchange(exchange: Path | None) -> Iterable[Mount]:
+def _list_exchange_mounts(exchange: Path | None) -> Iterable[Mount]:
     if exchange is None:
         return ()
     return (build_writable_mount(exchange, EXCHANGE_FOLDER),)

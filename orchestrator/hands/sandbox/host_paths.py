@@ -1,4 +1,4 @@
-"""Which directories of the host may be bound into a sandbox, and which never."""
+"""The directories of the host that may be bound into a sandbox, and those that never are."""
 
 from dataclasses import dataclass
 from os.path import normpath
@@ -21,22 +21,22 @@ _NEVER_ITSELF = tuple(Path(p) for p in ("/", "/tmp", "/var", "/var/tmp", "/var/l
 
 @dataclass(frozen=True)
 class HostPaths:
-    """What lies around the work on the host: the user's checkout, home, and our own state. Absolute paths."""
+    """The host directories around the work: the user's checkout, home, and our own state. Absolute paths."""
 
     repository: Path
     home: Path
     state: Path
 
     def find_bind_objection(self, directory: Path) -> str | None:
-        """Why `directory` may not be bound, or None; judged as written and with its symbolic links resolved."""
-        return self._objection(Path(normpath(directory))) or self._objection(directory.resolve())
+        """Return why `directory` may not be bound, as written or with links resolved; None if it may be."""
+        return self._find_objection(Path(normpath(directory))) or self._find_objection(directory.resolve())
 
-    def _objection(self, directory: Path) -> str | None:
-        if directory in _NEVER_ITSELF or any(directory.is_relative_to(place) for place in _NEVER_BELOW):
+    def _find_objection(self, directory: Path) -> str | None:
+        if directory in _NEVER_ITSELF or any(directory.is_relative_to(folder) for folder in _NEVER_BELOW):
             return "it belongs to the host's system, which a sandbox has its own of"
-        return self._private(directory) or self._ours(directory)
+        return self._find_private_objection(directory) or self._find_own_objection(directory)
 
-    def _private(self, directory: Path) -> str | None:
+    def _find_private_objection(self, directory: Path) -> str | None:
         if self.home.is_relative_to(directory) or self.home.resolve().is_relative_to(directory):
             return "it is or contains your home directory"
         found = next((c for c in self.list_credential_paths() if directory.is_relative_to(c)), None)
@@ -44,7 +44,7 @@ class HostPaths:
             return f"it belongs to {found}, where credentials are kept"
         return None
 
-    def _ours(self, directory: Path) -> str | None:
+    def _find_own_objection(self, directory: Path) -> str | None:
         if self.repository.is_relative_to(directory) or self.repository.resolve().is_relative_to(directory):
             return "it is or contains your checkout, in whose place a workspace stands"
         state = self.state.resolve()
@@ -53,15 +53,15 @@ class HostPaths:
         return None
 
     def list_credential_paths(self) -> tuple[Path, ...]:
-        """Well-known places of credentials in the home directory, as written and resolved, existing or not."""
+        """Return the known places of credentials in the home directory, as written and resolved, existing or not."""
         homes = dict.fromkeys((self.home, self.home.resolve()))
         return tuple(home / name for home in homes for name in CREDENTIAL_PATHS)
 
     def find_credentials_below(self, directory: Path) -> tuple[Path, ...]:
-        """The existing places of credentials below `directory`."""
+        """Return the existing places of credentials below `directory`."""
         return tuple(c for c in self.list_credential_paths() if c.is_relative_to(directory) and c.exists())
 
 
 def is_system_folder(directory: Path) -> bool:
-    """Whether every sandbox has the directory anyway, as part of the system."""
+    """Return True if every sandbox has the directory anyway, as part of the system."""
     return len(directory.parts) > 1 and directory.parts[1] in SYSTEM_FOLDERS

@@ -27,6 +27,7 @@ from orchestrator.hands.limits.rlimits import wrap_in_rlimits
 from orchestrator.hands.limits.watchdog import ResourceBounds
 from orchestrator.hands.policy import Registries, SandboxPolicy
 from orchestrator.hands.sandbox.backend import ExecutionRequest, MountPlan
+from orchestrator.hands.sandbox.filesystem_layout import BASE_VARIABLES, find_shell
 from orchestrator.hands.sandbox.host_paths import WORKTREES_FOLDER, HostPaths
 from orchestrator.hands.sandbox.mounts import Mount
 from orchestrator.hands.sandbox.no_sandbox_in_ci import refuse_in_ci
@@ -40,7 +41,7 @@ _DYING_S = 5.0
 
 @dataclass(frozen=True)
 class NoSandboxBackend:
-    """No sandbox as a `Backend`. Made by `build_unconfined`."""
+    """No sandbox as a `Backend`. Made by `build_no_sandbox`."""
 
     policy: SandboxPolicy
     host_paths: HostPaths
@@ -48,74 +49,67 @@ class NoSandboxBackend:
 
     @property
     def name(self) -> str:
-        """One word for it."""
+        """The backend's name in one word."""
         return "none"
 
     @property
     def owner(self) -> int | None:
-        """Whom files must belong to that commands are to use; None for ourselves."""
+        """The uid that files must belong to which commands are to use; None for ourselves."""
         return self.policy.uid
 
     @property
     def ceiling(self) -> Tier:
-        """Nothing is held back."""
+        """The highest tier: nothing is held back."""
         return Tier.EVERYTHING
 
     @property
     def description(self) -> str:
-        """That there is none."""
+        """The warning that there is no sandbox."""
         return UNSAFE_BANNER
 
-    def build_mounts(self, place: MountPlan) -> tuple[Mount, ...]:
-        """Nothing: there are no walls."""
+    def build_mounts(self, mount_plan: MountPlan) -> tuple[Mount, ...]:
+        """Return no mounts: there are no walls."""
         return ()
 
     def build_environment(self, command: ShellCommand, registries: Registries | None = None) -> dict[str, str]:
-        """Every variable the command sees when it starts, but for those that name places of its workspace."""
+        """Return all variables that the command sees when it starts, except those that name places of its workspace."""
         base = {
             "PATH": ":".join(self.policy.path),
             "HOME": str(self.host_paths.home),
             "SHELL": "/bin/sh",
-            "TMPDIR": "/tmp",
-            "LANG": "C.UTF-8",
-            "TERM": "dumb",
-            "CI": "1",
+            **BASE_VARIABLES,
         }
         return base | self.policy.env | command.env
 
-    async def run_command(self, order: ExecutionRequest) -> ProcessOutcome:
+    async def run_command(self, request: ExecutionRequest) -> ProcessOutcome:
         """Run a command to its end, as a child process."""
-        bounds = ResourceBounds(self.policy.limits, order.writable_folders)
-        begin = partial(_begin, self._told(order), order.command.stdin)
+        bounds = ResourceBounds(self.policy.limits, request.writable_folders)
+        start = partial(_start_supervisor, self._build_order(request), request.command.stdin)
         return await run_until_exit(
-            begin, order.log, ExecutionTerms(order.timeout_s, order.output_bytes, bounds, self.owner)
+            start, request.log, ExecutionTerms(request.timeout_s, request.output_bytes, bounds, self.owner)
         )
 
-    async def release_workspace(self, place: MountPlan) -> None:
-        """Nothing is kept between commands."""
+    async def release_workspace(self, mount_plan: MountPlan) -> None:
+        """Do nothing: there is nothing to release."""
 
-    def _told(self, order: ExecutionRequest) -> dict[str, Any]:
-        command, place = order.command, order.mount_plan
-        if Path("/bin/bash").exists():
-            shell = "/bin/bash"
-        else:
-            shell = "/bin/sh"
-        words = wrap_in_rlimits((shell, "-c", command.line), self.policy.limits, self.prlimit, are_counted=True)
-        git = {"GIT_DIR": str(place.git), "GIT_WORK_TREE": str(place.root)}
+    def _build_order(self, request: ExecutionRequest) -> dict[str, Any]:
+        command, mount_plan = request.command, request.mount_plan
+        words = wrap_in_rlimits((find_shell(), "-c", command.line), self.policy.limits, self.prlimit, are_counted=True)
+        git = {"GIT_DIR": str(mount_plan.git), "GIT_WORK_TREE": str(mount_plan.root)}
         files = {}
         for variable, name in command.files.items():
-            files[variable] = f"{order.exchange}/{name}"
+            files[variable] = f"{request.exchange}/{name}"
         return {
             "words": words,
             "env": self.build_environment(command) | git | files,
-            "cwd": str(place.root / command.cwd),
+            "cwd": str(mount_plan.root / command.cwd),
             "user": self.owner,
         }
 
 
 @dataclass
-class _Beside:
-    """A command that runs beside us; implements `orchestrator.hands.execution.process_runner.Running`."""
+class _UnsandboxedCommand:
+    """A command that runs without walls; a `RunningCommand` of `orchestrator.hands.execution.process_runner`."""
 
     popen: subprocess.Popen[bytes]
     supervisor_pidfd: int
@@ -126,14 +120,14 @@ class _Beside:
     outcome: dict[str, Any] = field(default_factory=dict)
 
     async def wait_until_started(self) -> None:
-        """There is nothing to wait for."""
+        """Return at once: there is nothing to wait for."""
 
     async def wait_until_exited(self) -> None:
         """Wait until the command has ended and what it left has been killed."""
         await anyio.wait_readable(self.supervisor_pidfd)
 
     async def kill_command(self) -> None:
-        """Hang up, which has everything killed; whoever does not answer to that is killed alone."""
+        """Hang up, so that the supervisor kills everything; kill the supervisor itself if it does not end."""
         if self.control >= 0:
             os.close(self.control)
             self.control = -1
@@ -146,40 +140,42 @@ class _Beside:
         self.was_killed |= not {"exit", "started"} & self.outcome.keys()
 
     def get_exit_code(self) -> int | None:
-        """The command's exit code; None if it never started or was killed."""
+        """Return the exit code; None if the command never started or was killed."""
         code = self.outcome.get("exit")
         if code is None:
             return None
         return int(code)
 
 
-def _begin(told: dict[str, Any], stdin: str, writer: int, stack: contextlib.ExitStack) -> _Beside:
-    heard, control = os.pipe()
-    status, said = os.pipe()
+def _start_supervisor(
+    order: dict[str, Any], stdin: str, writer: int, stack: contextlib.ExitStack
+) -> _UnsandboxedCommand:
+    control_source, control = os.pipe()
+    status, status_sink = os.pipe()
     os.set_blocking(status, False)
     stack.callback(os.close, status)
     script = resources.files("orchestrator.hands.sandbox").joinpath("supervisor.py").read_text(encoding="utf-8")
     words = [str(get_own_python()), "-I", "-S", "-X", "utf8", "-c", script]
-    words.append(json.dumps(told | {"control": heard, "status": said}))
+    words.append(json.dumps(order | {"control": control_source, "status": status_sink}))
     source = open_text_descriptor(stdin, stack)
     try:
-        passed = (heard, said)
+        passed = (control_source, status_sink)
         popen = subprocess.Popen(words, stdin=source, stdout=writer, stderr=writer, env={}, cwd="/", pass_fds=passed)
     except OSError:
         os.close(control)
         raise
     finally:
-        os.close(heard)
-        os.close(said)
-    monitor = os.pidfd_open(popen.pid)
-    stack.callback(os.close, monitor)
-    return _Beside(popen, monitor, control, status)
+        os.close(control_source)
+        os.close(status_sink)
+    supervisor_pidfd = os.pidfd_open(popen.pid)
+    stack.callback(os.close, supervisor_pidfd)
+    return _UnsandboxedCommand(popen, supervisor_pidfd, control, status)
 
 
 def build_no_sandbox(
-    policy: SandboxPolicy, around: HostPaths, session: Path, environ: Mapping[str, str]
+    policy: SandboxPolicy, host_paths: HostPaths, session: Path, environ: Mapping[str, str]
 ) -> NoSandboxBackend:
-    """What commands run on where somebody asked for no sandbox; `session` is our directory for this process.
+    """Return the backend for a run without a sandbox; `session` is our directory for this process.
 
     Raises:
         UsageProblem: this is CI, or commands would run as root, or as a user who cannot reach the worktrees.
@@ -189,20 +185,20 @@ def build_no_sandbox(
     if os.geteuid() == 0 and policy.uid is None:
         raise UsageProblem("--unsafe-no-sandbox is refused to root: start as a normal user, or set uid under [hands]")
     if policy.uid is not None:
-        _let_through(session, around.state, policy.uid)
+        _open_folders_to_user(session, host_paths.state, policy.uid)
     return NoSandboxBackend(
-        policy, around, find_program("prlimit", environ, (around.repository, around.state), "util-linux")
+        policy, host_paths, find_program("prlimit", environ, (host_paths.repository, host_paths.state), "util-linux")
     )
 
 
-def _let_through(session: Path, state: Path, uid: int) -> None:
+def _open_folders_to_user(session: Path, state: Path, uid: int) -> None:
     """Let the user of commands pass through our own directories, and nobody else; not into what they do not need.
 
     What lies above our directories is not ours to open.
     """
-    for room in state.iterdir():
-        if room.is_dir() and not room.is_symlink():
-            room.chmod(0o700)
+    for entry in state.iterdir():
+        if entry.is_dir() and not entry.is_symlink():
+            entry.chmod(0o700)
     for folder in (create_private_directory(state / WORKTREES_FOLDER), session, session.parent, state):
         os.chown(folder, -1, uid)
         folder.chmod(0o710)

@@ -1,4 +1,4 @@
-"""Where commands must have a sandbox around them whatever was asked for."""
+"""The refusal to run without a sandbox in CI."""
 
 from collections.abc import Mapping
 

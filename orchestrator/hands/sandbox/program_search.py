@@ -25,7 +25,7 @@ class SandboxPrograms:
     options: frozenset[str]
 
     def has_option(self, option: str) -> bool:
-        """Whether bubblewrap has the option, for example `--disable-userns` (0.8 and later)."""
+        """Return True if bubblewrap has the option, for example `--disable-userns` (0.8 and later)."""
         return option in self.options
 
 
@@ -35,45 +35,47 @@ def find_sandbox_programs(environ: Mapping[str, str], untrusted: Iterable[Path],
     Raises:
         ProgramMissing: bubblewrap, prlimit, or (for root) setpriv is missing or broken.
     """
-    shunned = tuple(untrusted)
-    bwrap = find_program("bwrap", environ, shunned, "bubblewrap")
-    prlimit = find_program("prlimit", environ, shunned, "util-linux")
-    setpriv = find_program("setpriv", environ, shunned, "util-linux") if is_root else None
-    return SandboxPrograms(bwrap, prlimit, setpriv, read_option_output(bwrap, "--version").strip(), _options(bwrap))
+    untrusted_folders = tuple(untrusted)
+    bwrap = find_program("bwrap", environ, untrusted_folders, "bubblewrap")
+    prlimit = find_program("prlimit", environ, untrusted_folders, "util-linux")
+    setpriv = find_program("setpriv", environ, untrusted_folders, "util-linux") if is_root else None
+    return SandboxPrograms(
+        bwrap, prlimit, setpriv, read_option_output(bwrap, "--version").strip(), _read_options(bwrap)
+    )
 
 
-def _path(environ: Mapping[str, str]) -> Iterator[Path]:
+def _iterate_path(environ: Mapping[str, str]) -> Iterator[Path]:
     return (Path(p) for p in environ.get("PATH", "").split(os.pathsep) if Path(p).is_absolute())
 
 
 def find_program(name: str, environ: Mapping[str, str], untrusted: Iterable[Path], package: str) -> str:
-    """The absolute path of a program, in the system's directories or on PATH; never below `untrusted` directories.
+    """Return the path of a program in the system's directories or on PATH, never below `untrusted` ones.
 
     Raises:
         ProgramMissing: it is not there; names the `package` that holds it.
     """
-    shunned = [p.resolve() for p in untrusted]
-    for place in (*map(Path, _SYSTEM_PATH), *_path(environ)):
-        program = (place / name).resolve()
-        if any(program.is_relative_to(s) or place.resolve().is_relative_to(s) for s in shunned):
+    untrusted_folders = [p.resolve() for p in untrusted]
+    for folder in (*map(Path, _SYSTEM_PATH), *_iterate_path(environ)):
+        program = (folder / name).resolve()
+        if any(program.is_relative_to(s) or folder.resolve().is_relative_to(s) for s in untrusted_folders):
             continue
         if program.is_file() and os.access(program, os.X_OK):
             return str(program)
     raise ProgramMissing(f"{name} is not installed; install it, for example with `apt-get install {package}`.")
 
 
-def _options(bwrap: str) -> frozenset[str]:
+def _read_options(bwrap: str) -> frozenset[str]:
     return frozenset(re.findall(r"--[a-z0-9-]+", read_option_output(bwrap, "--help")))
 
 
 def read_option_output(program: str, option: str, env: Mapping[str, str] | None = None) -> str:
-    """What a program prints with an option, started with no variables but `env`.
+    """Return the output of a program with an option, started with no variables but `env`.
 
     Raises:
         ProgramMissing: it does not start.
     """
     try:
-        done = subprocess.run(
+        completed = subprocess.run(
             [program, option],
             stdin=subprocess.DEVNULL,
             capture_output=True,
@@ -84,4 +86,4 @@ def read_option_output(program: str, option: str, env: Mapping[str, str] | None 
         )
     except (OSError, subprocess.SubprocessError) as error:
         raise ProgramMissing(f"{program} does not start ({error}); reinstall it.") from error
-    return done.stdout
+    return completed.stdout

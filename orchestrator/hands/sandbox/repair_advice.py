@@ -1,21 +1,18 @@
-"""What to install or change when no sandbox starts on this host."""
+"""Advice on what to install or change when no sandbox starts on this host."""
 
 import platform
 from pathlib import Path
 
 
 def render_repair_advice(trouble: str, root: Path = Path("/")) -> str:
-    """Sentences that say how to mend it, for this host; `root` is where its file system starts."""
-    hints = []
-    for hint in (_program(trouble), _sysctl(root), _container(root)):
-        if hint:
-            hints.append(hint)
+    """Return sentences that say how to repair this host; `root` is where its file system starts."""
+    hints = list(filter(None, (_advise_install(trouble), _advise_sysctl(root), _advise_container(root))))
     if platform.system() != "Linux":
         hints = ["Commands need Linux; on this system use a Linux virtual machine or container host."]
     return " ".join(hints or ["`orchestrate doctor` repeats this test."])
 
 
-def _program(trouble: str) -> str:
+def _advise_install(trouble: str) -> str:
     if "not installed" in trouble:
         return "On Debian and Ubuntu `apt-get install bubblewrap util-linux` installs what is needed."
     return ""
@@ -38,24 +35,24 @@ _REMEDIES = (
 
 
 def get_container_remedy(trouble: str) -> str:
-    """What helps against a trouble with containers, as far as it is known; empty otherwise."""
+    """Return the known remedy for a trouble with containers, or ""."""
     return next((words for sign, words in _REMEDIES if sign in trouble), "")
 
 
-def _sysctl(root: Path) -> str:
-    if _value(root, "kernel/apparmor_restrict_unprivileged_userns") == "1":
+def _advise_sysctl(root: Path) -> str:
+    if _read_sysctl(root, "kernel/apparmor_restrict_unprivileged_userns") == "1":
         return (
             "This system (Ubuntu 23.10 and later) restricts user namespaces by AppArmor: add an AppArmor profile "
             "for bwrap that allows `userns`, or run `sysctl kernel.apparmor_restrict_unprivileged_userns=0` as root."
         )
-    if _value(root, "kernel/unprivileged_userns_clone") == "0":
+    if _read_sysctl(root, "kernel/unprivileged_userns_clone") == "0":
         return "User namespaces are switched off: run `sysctl kernel.unprivileged_userns_clone=1` as root."
-    if _value(root, "user/max_user_namespaces") == "0":
+    if _read_sysctl(root, "user/max_user_namespaces") == "0":
         return "User namespaces are switched off: run `sysctl user.max_user_namespaces=15000` as root."
     return ""
 
 
-def _container(root: Path) -> str:
+def _advise_container(root: Path) -> str:
     if (root / ".dockerenv").exists() or (root / "run/.containerenv").exists():
         return (
             "This is a container, whose runtime may forbid namespaces: start it with `--security-opt "
@@ -65,7 +62,7 @@ def _container(root: Path) -> str:
     return ""
 
 
-def _value(root: Path, name: str) -> str:
+def _read_sysctl(root: Path, name: str) -> str:
     try:
         return (root / "proc/sys" / name).read_text(encoding="ascii").strip()
     except OSError:

@@ -28,15 +28,15 @@ _PAUSE_S = 0.002
 def supervise_command(
     words: list[str], env: dict[str, str], cwd: str, user: int | None, control: int
 ) -> dict[str, Any]:
-    """Run a command to its end, or until `control` closes, as `user` if that is not None; what became of it."""
+    """Run a command as `user`, if given, to its end or until `control` closes; return its outcome."""
     ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     wake, sink = socket.socketpair()
     sink.setblocking(False)
     signal.set_wakeup_fd(sink.fileno(), warn_on_full_buffer=False)
     signal.signal(signal.SIGCHLD, lambda *_: None)
     try:
-        drop: dict[str, Any] = {} if user is None else {"user": user, "group": user, "extra_groups": []}
-        popen = subprocess.Popen(words, env=env, cwd=cwd, start_new_session=True, **drop)
+        user_options: dict[str, Any] = {} if user is None else {"user": user, "group": user, "extra_groups": []}
+        popen = subprocess.Popen(words, env=env, cwd=cwd, start_new_session=True, **user_options)
     except OSError as error:
         sys.stderr.write(str(error))
         return {"started": False}
@@ -53,9 +53,9 @@ def supervise_command(
 
 def _kill_all() -> None:
     """Kill every descendant until none is left, for three seconds."""
-    until = time.monotonic() + _PATIENCE_S
-    while time.monotonic() < until:
-        for pid in _below(os.getpid()):
+    deadline = time.monotonic() + _PATIENCE_S
+    while time.monotonic() < deadline:
+        for pid in _iterate_descendants(os.getpid()):
             with suppress(OSError):
                 os.kill(pid, signal.SIGKILL)
         try:
@@ -66,15 +66,15 @@ def _kill_all() -> None:
         time.sleep(_PAUSE_S)
 
 
-def _below(pid: int) -> Iterator[int]:
+def _iterate_descendants(pid: int) -> Iterator[int]:
     for listing in Path(f"/proc/{pid}/task").glob("*/children"):
         with suppress(OSError):
             for child in map(int, listing.read_text(encoding="ascii").split()):
                 yield child
-                yield from _below(child)
+                yield from _iterate_descendants(child)
 
 
 if __name__ == "__main__":
-    told = json.loads(sys.argv[1])
-    done = supervise_command(told["words"], told["env"], told["cwd"], told["user"], told["control"])
-    os.write(told["status"], json.dumps(done).encode())
+    order = json.loads(sys.argv[1])
+    outcome = supervise_command(order["words"], order["env"], order["cwd"], order["user"], order["control"])
+    os.write(order["status"], json.dumps(outcome).encode())

@@ -51,11 +51,11 @@ class SyscallRule:
     flags: tuple[int, int] | None = None
 
 
-def _set_id_rule(call: str) -> SyscallRule:
+def _build_set_id_rule(call: str) -> SyscallRule:
     """Return the rule that refuses a call which would make a file run as its owner or with its group."""
-    place = MODE_CALLS[call]
-    flags = None if place.flags is None else (place.flags, sum(CREATING_FLAGS))
-    return SyscallRule(call, errno.EPERM, place.mode, bits=sum(SET_ID_BITS), flags=flags)
+    mode_call = MODE_CALLS[call]
+    flags = None if mode_call.flags is None else (mode_call.flags, sum(CREATING_FLAGS))
+    return SyscallRule(call, errno.EPERM, mode_call.mode, bits=sum(SET_ID_BITS), flags=flags)
 
 
 SYSCALL_RULES: tuple[SyscallRule, ...] = (
@@ -64,18 +64,18 @@ SYSCALL_RULES: tuple[SyscallRule, ...] = (
     SyscallRule("socketpair", errno.EAFNOSUPPORT, 0, _SOCKETS, is_allowed=True),
     SyscallRule("clone", errno.EPERM, 0, bits=_NAMESPACES),
     SyscallRule("unshare", errno.EPERM, 0, bits=_NAMESPACES | _NEW_TIME),
-    *map(_set_id_rule, MODE_CALLS),
+    *map(_build_set_id_rule, MODE_CALLS),
     *(SyscallRule(call, errno.ENOSYS) for call in HIDDEN_CALLS),
     *(SyscallRule(call, errno.EPERM) for call in FORBIDDEN_CALLS),
 )
 
 
 def build_filter_program(machine: MachineArchitecture, rules: Sequence[SyscallRule] = SYSCALL_RULES) -> bytes:
-    """The filter as bubblewrap's --seccomp takes it: 8 bytes for each instruction, in this machine's byte order.
+    """Return the filter in the form of bubblewrap's --seccomp: 8 bytes for each instruction, in native byte order.
 
     Calls of another machine or convention are refused as unknown, those that the machine lacks have no rule.
     """
-    return b"".join(struct.pack("=HBBI", *step) for step in _steps(machine, rules))
+    return b"".join(struct.pack("=HBBI", *step) for step in _iterate_instructions(machine, rules))
 
 
 def write_filter(file: Path) -> Path | None:
@@ -91,39 +91,39 @@ BpfInstruction = tuple[int, int, int, int]
 """An instruction: code, how many to skip if true and if false, operand."""
 
 
-def _steps(machine: MachineArchitecture, rules: Sequence[SyscallRule]) -> Iterator[BpfInstruction]:
-    unknown = _refuse(errno.ENOSYS)
+def _iterate_instructions(machine: MachineArchitecture, rules: Sequence[SyscallRule]) -> Iterator[BpfInstruction]:
+    unknown = _build_refusal(errno.ENOSYS)
     yield from ((_LOAD, 0, 0, _MACHINE), (_SAME_AS, 1, 0, machine.audit), unknown)
     yield (_LOAD, 0, 0, _NUMBER)
     if machine.foreign_from:
         yield from ((_AT_LEAST, 0, 1, machine.foreign_from), unknown)
     for rule in rules:
         if rule.call in machine.numbers:
-            body = tuple(_body(rule))
+            body = tuple(_iterate_rule(rule))
             yield (_SAME_AS, 0, len(body), machine.numbers[rule.call])
             yield from body
     yield (_RETURN, 0, 0, _ALLOW)
 
 
-def _body(rule: SyscallRule) -> Iterator[BpfInstruction]:
-    """What happens to the call itself; always returns."""
+def _iterate_rule(rule: SyscallRule) -> Iterator[BpfInstruction]:
+    """Yield the instructions that decide on one call; they always return."""
     if rule.argument is None:
-        yield _refuse(rule.error)
+        yield _build_refusal(rule.error)
         return
     if rule.flags is not None:
         flags, bits = rule.flags
-        yield from (_load(flags), (_ANY_BIT, 1, 0, bits), (_RETURN, 0, 0, _ALLOW))
-    yield _load(rule.argument)
+        yield from (_build_load(flags), (_ANY_BIT, 1, 0, bits), (_RETURN, 0, 0, _ALLOW))
+    yield _build_load(rule.argument)
     tests = [(_SAME_AS, value) for value in rule.values] + ([(_ANY_BIT, rule.bits)] if rule.bits else [])
-    for left, (code, operand) in zip(range(len(tests), 0, -1), tests, strict=True):
-        yield (code, left, 0, operand)
-    allow, refuse = (_RETURN, 0, 0, _ALLOW), _refuse(rule.error)
+    for remaining, (code, operand) in zip(range(len(tests), 0, -1), tests, strict=True):
+        yield (code, remaining, 0, operand)
+    allow, refuse = (_RETURN, 0, 0, _ALLOW), _build_refusal(rule.error)
     yield from (refuse, allow) if rule.is_allowed else (allow, refuse)  # where no test held, and where one did
 
 
-def _load(argument: int) -> BpfInstruction:
+def _build_load(argument: int) -> BpfInstruction:
     return (_LOAD, 0, 0, _ARGUMENTS + 8 * argument)  # both machines keep the lower half first
 
 
-def _refuse(error: int) -> BpfInstruction:
+def _build_refusal(error: int) -> BpfInstruction:
     return (_RETURN, 0, 0, _REFUSE | error)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class MachineArchitecture:
-    """A kind of machine: how the kernel names it to a filter, and its numbers of system calls.
+    """A kind of machine: the kernel's name for it in filters, and its numbers of system calls.
 
     Calls from `foreign_from` on belong to another convention that the same kernel serves (x32); 0 if there is none.
     """
@@ -42,13 +42,13 @@ FORBIDDEN_CALLS = (
 """Refused as not permitted, whatever the arguments."""
 
 HIDDEN_CALLS = ("io_uring_setup", "io_uring_enter", "io_uring_register", "clone3", "openat2")
-"""Refused as if this kernel did not know them: who uses them has another way. What two of them ask
-for cannot be seen."""
+"""Refused as if this kernel did not know them: programs that use them have another way. The
+arguments of two of them cannot be seen."""
 
 
 @dataclass(frozen=True)
 class ModeCall:
-    """A system call that gives a file a mode: which argument that is, and which one holds flags if it is optional."""
+    """A system call that gives a file a mode, in argument `mode`; `flags` is the one that says if there is a mode."""
 
     mode: int
     flags: int | None = None

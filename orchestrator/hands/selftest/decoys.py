@@ -28,58 +28,61 @@ class Decoys:
     abstract: str
 
     def build_escape_targets(self) -> EscapeTargets:
-        """What the attack is told. The secret is not among it."""
+        """Return the orders for the attack, without the secret."""
         read, write = [str(f) for f in self.files], [str(t) for t in self.targets]
         return EscapeTargets(token=self.token, read=read, write=write, port=self.port, abstract=self.abstract)
 
-    def find_escapes(self, seen: Mapping[str, list[str]], given: frozenset[str]) -> Iterator[str]:
-        """Each wall that did not hold, by what came out and by what is left on the host; `given` names variables."""
-        if any(self.secret in text for text in seen["read"]):
+    def find_escapes(self, loot: Mapping[str, list[str]], known_names: frozenset[str]) -> Iterator[str]:
+        """Yield each wall that did not hold, by the attack's loot and by traces on the host.
+
+        `loot` is what the attack found, by kind; `known_names` are variables that commands get.
+        """
+        if any(self.secret in text for text in loot["read"]):
             yield "a file outside could be read"
-        if any(self.secret in text for text in seen["environ"]) or _ours(seen["environ"], given):
+        if any(self.secret in text for text in loot["environ"]) or _has_own_variable(loot["environ"], known_names):
             yield "the environment of a process outside could be read"
-        if any(self.secret in text for text in seen["cmdline"]):
+        if any(self.secret in text for text in loot["cmdline"]):
             yield "processes outside could be seen"
         if any(target.exists() for target in self.targets):
             yield "a file outside the workspace could be written"
-        if seen["kernel"]:
-            yield f"a kernel setting could be opened for writing ({', '.join(seen['kernel'])})"
-        if seen["connected"]:
-            yield f"a socket outside could be reached ({', '.join(seen['connected'])})"
+        if loot["kernel"]:
+            yield f"a kernel setting could be opened for writing ({', '.join(loot['kernel'])})"
+        if loot["connected"]:
+            yield f"a socket outside could be reached ({', '.join(loot['connected'])})"
 
 
 @contextmanager
-def place_decoys(folder: Path, around: HostPaths) -> Iterator[Decoys]:
-    """Bait in `folder`, in the home directory, beside the repository and in a process of its own, while it lasts."""
+def place_decoys(folder: Path, host_paths: HostPaths) -> Iterator[Decoys]:
+    """Put decoys in `folder`, in the home directory, beside the repository and in a process, while the block lasts."""
     token, secret = secrets.token_hex(16), secrets.token_hex(16)
     with ExitStack() as stack:
         files = [folder / "canary"]
         files[0].write_text(secret, encoding="ascii")
-        if not folder.is_relative_to(around.home):
-            files.extend(_in_home(around.home, secret, stack))
-        targets = (folder / "written", Path(f"/etc/{token}"), around.repository.parent / f".{token}")
+        if not folder.is_relative_to(host_paths.home):
+            files.extend(_place_in_home(host_paths.home, secret, stack))
+        targets = (folder / "written", Path(f"/etc/{token}"), host_paths.repository.parent / f".{token}")
         for target in targets:
-            stack.callback(_remove, target)
-        stack.enter_context(_process(secret))
-        port = stack.enter_context(_listener(socket.AF_INET, ("127.0.0.1", 0))).getsockname()[1]
-        stack.enter_context(_listener(socket.AF_UNIX, f"\0orchestrate-{token}"))
+            stack.callback(_unlink_target, target)
+        stack.enter_context(_run_decoy_process(secret))
+        port = stack.enter_context(_open_listener(socket.AF_INET, ("127.0.0.1", 0))).getsockname()[1]
+        stack.enter_context(_open_listener(socket.AF_UNIX, f"\0orchestrate-{token}"))
         yield Decoys(token, secret, tuple(files), targets, port, f"orchestrate-{token}")
 
 
-def _ours(entries: list[str], given: frozenset[str]) -> bool:
-    """Whether a variable of ours that no command is given shows up inside, name and value."""
-    ours = set()
+def _has_own_variable(entries: list[str], known_names: frozenset[str]) -> bool:
+    """Return True if a variable of ours that no command gets shows up inside, name and value."""
+    variables = set()
     for name, value in os.environ.items():
-        if name not in given | _SHELL_SETS:
-            ours.add(f"{name}={value}")
-    return not ours.isdisjoint(entries)
+        if name not in known_names | _SHELL_SETS:
+            variables.add(f"{name}={value}")
+    return not variables.isdisjoint(entries)
 
 
-def _in_home(home: Path, secret: str, stack: ExitStack) -> list[Path]:
-    """A file with the secret in the home directory, where that can be written."""
+def _place_in_home(home: Path, secret: str, stack: ExitStack) -> list[Path]:
+    """Write the secret into a new file in the home directory, if that can be written; return its path."""
     with suppress(OSError):
         number, name = tempfile.mkstemp(dir=home, prefix=".orchestrate-canary-")
-        stack.callback(_remove, Path(name))
+        stack.callback(_unlink_target, Path(name))
         with os.fdopen(number, "w", encoding="ascii") as file:
             file.write(secret)
         return [Path(name)]
@@ -87,8 +90,8 @@ def _in_home(home: Path, secret: str, stack: ExitStack) -> list[Path]:
 
 
 @contextmanager
-def _process(secret: str) -> Iterator[None]:
-    """A process outside with the secret among its variables and its arguments."""
+def _run_decoy_process(secret: str) -> Iterator[None]:
+    """Run a process outside with the secret among its variables and its arguments."""
     words = ["/bin/sh", "-c", "read -r _", secret]
     with subprocess.Popen(words, stdin=subprocess.PIPE, env={"CANARY": secret}) as process:
         try:
@@ -98,13 +101,13 @@ def _process(secret: str) -> Iterator[None]:
 
 
 @contextmanager
-def _listener(family: socket.AddressFamily, address: str | tuple[str, int]) -> Iterator[socket.socket]:
+def _open_listener(family: socket.AddressFamily, address: str | tuple[str, int]) -> Iterator[socket.socket]:
     with socket.socket(family) as listener:
         listener.bind(address)
         listener.listen()
         yield listener
 
 
-def _remove(target: Path) -> None:
+def _unlink_target(target: Path) -> None:
     with suppress(OSError):
         target.unlink()

@@ -1,4 +1,4 @@
-"""Does the sandbox hold? A real attempt to break out of it, made once before any command of a model runs."""
+"""The self-test of a sandbox: a real attempt to break out of it, made once before any command of a model runs."""
 
 import json
 import shlex
@@ -19,7 +19,7 @@ _TIMEOUT_S = 30.0
 
 @dataclass(frozen=True)
 class SelfTestReport:
-    """What the self-test found. `escapes` names each wall that did not hold; no `trouble`: commands may run."""
+    """The result of a self-test. `escapes` names each wall that did not hold; without `trouble` commands may run."""
 
     escapes: tuple[str, ...] = ()
     trouble: str = ""
@@ -30,47 +30,44 @@ async def run_self_test(backend: Backend, scratch: Path) -> SelfTestReport:
     """Boot the sandbox, attack the host from inside, and look for traces outside; `scratch` is made and removed."""
     try:
         create_private_folder(scratch)
-        with place_decoys(scratch, backend.host_paths) as bait:
-            return await _attack(backend, scratch, bait)
+        with place_decoys(scratch, backend.host_paths) as decoys:
+            return await _run_attack(backend, scratch, decoys)
     except OSError as error:
         return SelfTestReport(trouble=f"The sandbox's self-test could not be prepared: {error}.")
     finally:
         remove_tree(scratch)
 
 
-async def _attack(backend: Backend, scratch: Path, bait: Decoys) -> SelfTestReport:
-    place = MountPlan(
+async def _run_attack(backend: Backend, scratch: Path, decoys: Decoys) -> SelfTestReport:
+    mount_plan = MountPlan(
         create_private_folder(scratch / "workspace", backend.owner),
         create_private_folder(scratch / "git", backend.owner),
     )
-    (place.root / ".git").touch()
-    command = _command(bait)
+    (mount_plan.root / ".git").touch()
+    command = _build_attack(decoys)
     log = scratch / "log"
     try:
-        ended = await backend.run_command(
-            ExecutionRequest(command, place, log, command.timeout_s, command.output_bytes)
+        outcome = await backend.run_command(
+            ExecutionRequest(command, mount_plan, log, command.timeout_s, command.output_bytes)
         )
     finally:
-        await backend.release_workspace(place)
-    return _judge(ended, log, bait, frozenset(backend.build_environment(command)))
+        await backend.release_workspace(mount_plan)
+    return _build_report(outcome, log, decoys, frozenset(backend.build_environment(command)))
 
 
-def _command(bait: Decoys) -> ShellCommand:
-    """The attack, run by our own Python, which every tool chain holds."""
+def _build_attack(decoys: Decoys) -> ShellCommand:
+    """Return the attack, run by our own Python, which every tool chain holds."""
     script = resources.files("orchestrator.hands.selftest").joinpath("escape_attempts.py").read_text(encoding="utf-8")
-    words = (str(get_own_python()), "-I", "-S", "-c", script, json.dumps(bait.build_escape_targets()))
+    words = (str(get_own_python()), "-I", "-S", "-c", script, json.dumps(decoys.build_escape_targets()))
     return ShellCommand(line=f"exec {shlex.join(words)}", timeout_s=_TIMEOUT_S)
 
 
-def _judge(ended: ProcessOutcome, log: Path, bait: Decoys, given: frozenset[str]) -> SelfTestReport:
-    if log.exists():
-        output = log.read_text(encoding="utf-8", errors="replace")
-    else:
-        output = ""
-    if ended.ending != CommandEnding.EXITED or ended.exit_code != 0 or bait.token not in output:
-        words = ended.detail or output.strip()[-500:] or f"its self-test ended as {ended.ending}"
+def _build_report(outcome: ProcessOutcome, log: Path, decoys: Decoys, known_names: frozenset[str]) -> SelfTestReport:
+    output = log.read_text(encoding="utf-8", errors="replace") if log.exists() else ""
+    if outcome.ending != CommandEnding.EXITED or outcome.exit_code != 0 or decoys.token not in output:
+        words = outcome.detail or output.strip()[-500:] or f"its self-test ended as {outcome.ending}"
         return SelfTestReport(trouble=f"The sandbox does not start: {words}")
-    escapes = tuple(bait.find_escapes(json.loads(output.partition(bait.token)[2]), given))
+    escapes = tuple(decoys.find_escapes(json.loads(output.partition(decoys.token)[2]), known_names))
     if escapes:
         return SelfTestReport(escapes, f"The sandbox does not hold: {'; '.join(escapes)}.")
-    return SelfTestReport(facts={"self-test": f"passed in {ended.seconds:.2f} s"})
+    return SelfTestReport(facts={"self-test": f"passed in {outcome.seconds:.2f} s"})

@@ -17,9 +17,14 @@ _SITE_PACKAGES = ("lib/python*/site-packages", "lib64/python*/site-packages", "L
 
 def find_compiled_outputs(root: Path, ignored: Iterable[str], shared: Iterable[str]) -> tuple[str, ...]:
     """Return those of the ignored files that were compiled and that no workspace borrows, sorted. Blocks."""
-    places = [PurePosixPath(name) for name in shared]
-    found = (name for name in ignored if name.endswith(_COMPILED) and (root / name).is_file())
-    return tuple(sorted(name for name in found if not any(PurePosixPath(name).is_relative_to(one) for one in places)))
+    borrowed = frozenset(map(PurePosixPath, shared))
+    found = []
+    for name in ignored:
+        path = PurePosixPath(name)
+        is_borrowed = path in borrowed or not borrowed.isdisjoint(path.parents)
+        if name.endswith(_COMPILED) and (root / name).is_file() and not is_borrowed:
+            found.append(name)
+    return tuple(sorted(found))
 
 
 def find_installed_outputs(root: Path, shared: Mapping[str, Path], patterns: Sequence[str]) -> tuple[str, ...]:
@@ -35,24 +40,24 @@ def find_installed_outputs(root: Path, shared: Mapping[str, Path], patterns: Seq
     """
     found: dict[str, None] = {}
     for name, base in shared.items():
-        for site in _site_packages(base / name) if base == root else ():
-            for path in _installed_from(site, root):
-                told = f"{name}/{path.relative_to(base / name).as_posix()}"
-                if not is_shared_name(told, patterns):
-                    found[told] = None
+        for site in _find_site_packages(base / name) if base == root else ():
+            for path in _find_installed_files(site, root):
+                relative = f"{name}/{path.relative_to(base / name).as_posix()}"
+                if not is_shared_name(relative, patterns):
+                    found[relative] = None
     return tuple(sorted(found))
 
 
-def _site_packages(environment: Path) -> Iterator[Path]:
+def _find_site_packages(environment: Path) -> Iterator[Path]:
     for pattern in _SITE_PACKAGES:
         yield from environment.glob(pattern)
 
 
-def _installed_from(site: Path, root: Path) -> Iterator[Path]:
-    """Yield the compiled files of packages whose installer wrote down that they came from inside `root`."""
+def _find_installed_files(site: Path, root: Path) -> Iterator[Path]:
+    """Yield the compiled files of packages that were installed from inside `root`, by the installer's record."""
     for origin in site.glob("*.dist-info/direct_url.json"):
         if _is_within(origin, root):
-            for name in _recorded(origin.with_name("RECORD")):
+            for name in _read_record(origin.with_name("RECORD")):
                 if name.endswith(_COMPILED) and ".." not in PurePosixPath(name).parts and (site / name).is_file():
                     yield site / name
 
@@ -65,7 +70,7 @@ def _is_within(origin: Path, root: Path) -> bool:
     return parts.scheme == "file" and Path(unquote(parts.path)).resolve().is_relative_to(root.resolve())
 
 
-def _recorded(record: Path) -> list[str]:
+def _read_record(record: Path) -> list[str]:
     try:
         with record.open(encoding="utf-8", newline="") as lines:
             return [row[0] for row in csv.reader(lines) if row]

@@ -3,6 +3,7 @@
 import hashlib
 import platform
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 
 _TELLING = ("bin", "lib", "pyvenv.cfg", ".package-lock.json", ".yarn-state.yml", "conda-meta/history")
@@ -14,14 +15,15 @@ _SYSTEM = (
 
 
 def compute_fingerprint(directories: Iterable[Path]) -> str:
-    """Hash what tells one state of these directories, of the system's packages and of the kernel from another."""
+    """Return a hash of the state of these directories, of the system's packages and of the kernel."""
     digest = hashlib.sha256(f"{platform.machine()} {platform.release()}\n".encode())
-    for path in [*map(Path, _SYSTEM), *(told for d in sorted(directories) for told in _telling(d))]:
-        digest.update(f"{path}\0{_state(path)}\n".encode(errors="surrogateescape"))
+    markers = chain.from_iterable(map(_iterate_markers, sorted(directories)))
+    for path in (*map(Path, _SYSTEM), *markers):
+        digest.update(f"{path}\0{_describe_state(path)}\n".encode(errors="surrogateescape"))
     return digest.hexdigest()
 
 
-def _telling(directory: Path) -> Iterator[Path]:
+def _iterate_markers(directory: Path) -> Iterator[Path]:
     yield directory
     for name in _TELLING:
         yield directory / name
@@ -29,7 +31,7 @@ def _telling(directory: Path) -> Iterator[Path]:
         yield from sorted(directory.glob(pattern))
 
 
-def _state(path: Path) -> str:
+def _describe_state(path: Path) -> str:
     try:
         stat = path.stat()
     except OSError:

@@ -1,4 +1,4 @@
-"""Which interpreter installations a Python environment leans on."""
+"""Finds the interpreter installations that a Python environment needs."""
 
 import os
 import sys
@@ -10,35 +10,35 @@ _MAX_CONFIG_BYTES = 64 * 1024
 
 
 def get_own_python() -> Path:
-    """Our own interpreter, which every sandbox holds at its own path; not that of the environment around it."""
+    """Return our own interpreter, which every sandbox holds at its path; not that of a virtual environment."""
     return Path(sys.base_prefix) / "bin" / f"python{sys.version_info.major}.{sys.version_info.minor}"
 
 
 def find_base_installations(directory: Path) -> tuple[Path, ...]:
-    """The installations that the virtual environment `directory` needs to start, nearest first; () if it is none.
+    """Return the installations that the virtual environment needs to start, nearest first; () if it is none.
 
     Follows `home =` of `pyvenv.cfg` and every hop of the symbolic links of `bin/python`, through environments that
     were made from other environments.
     """
     found: dict[Path, None] = {}
-    todo = [directory]
-    while todo and len(found) < _MAX_HOPS:
-        for prefix in _needed_by(todo.pop()):
+    pending = [directory]
+    while pending and len(found) < _MAX_HOPS:
+        for prefix in _iterate_needed(pending.pop()):
             if prefix not in found and prefix != directory:
                 found[prefix] = None
-                todo.append(prefix)
+                pending.append(prefix)
     return tuple(found)
 
 
 def is_virtual_environment(directory: Path) -> bool:
-    """Whether the directory is a virtual environment."""
+    """Return True if the directory is a virtual environment."""
     return (directory / "pyvenv.cfg").is_file()
 
 
-def _needed_by(directory: Path) -> Iterator[Path]:
+def _iterate_needed(directory: Path) -> Iterator[Path]:
     if not is_virtual_environment(directory):
         return
-    home = _home(directory / "pyvenv.cfg")
+    home = _read_home(directory / "pyvenv.cfg")
     if home is not None:
         yield get_installation(home / "python")
         yield get_installation(Path(os.path.realpath(home / "python")))
@@ -46,7 +46,7 @@ def _needed_by(directory: Path) -> Iterator[Path]:
         yield get_installation(hop)
 
 
-def _home(config: Path) -> Path | None:
+def _read_home(config: Path) -> Path | None:
     with config.open("rb") as file:
         text = file.read(_MAX_CONFIG_BYTES).decode("utf-8", "replace")
     for line in text.splitlines():

@@ -40,27 +40,28 @@ class KnownPythons:
 
     def has_installation(self, prefix: Path) -> bool:
         """Return True if the installation is one of the user's; one in a directory for all users must be complete."""
-        place = Path(os.path.normpath(prefix))
-        if place in self.prefixes:
+        path = Path(os.path.normpath(prefix))
+        if path in self.prefixes:
             return True
-        if any(root in place.parents for root in self.roots):
+        if any(root in path.parents for root in self.roots):
             return True
-        return _SYSTEM in place.parents and _has_standard_library(place)
+        return _SYSTEM in path.parents and _has_standard_library(path)
 
 
-def find_known_pythons(around: HostPaths, environ: Mapping[str, str]) -> KnownPythons:
+def find_known_pythons(host_paths: HostPaths, environ: Mapping[str, str]) -> KnownPythons:
     """Look where the user's PATH, version managers and conda keep Python; never inside the repository or our state."""
     conda = []
     for name in ("CONDA_PREFIX", "MAMBA_ROOT_PREFIX"):
         if environ.get(name):
             conda.append(Path(environ[name]))
-    conda += [Path(environ["CONDA_EXE"]).parent.parent] if environ.get("CONDA_EXE") else []
-    conda += [around.home / name for name in _CONDA]
-    roots = [around.home / name for name in _BELOW_HOME]
+    if environ.get("CONDA_EXE"):
+        conda.append(Path(environ["CONDA_EXE"]).parent.parent)
+    conda += [host_paths.home / name for name in _CONDA]
+    roots = [host_paths.home / name for name in _BELOW_HOME]
     roots += [Path(environ[name], below) for name, below in _NAMED.items() if environ.get(name)]
     roots += [prefix / "envs" for prefix in conda]
-    prefixes = {Path(sys.base_prefix), *conda, *_on_path(around, environ)}
-    is_outside = _Outside(around)
+    prefixes = {Path(sys.base_prefix), *conda, *_find_on_path(host_paths, environ)}
+    is_outside = _OutsideCheck(host_paths)
     known = frozenset(Path(os.path.normpath(prefix)) for prefix in prefixes if is_outside(prefix))
     return KnownPythons(known, (*PACKAGE_STORES, *(Path(os.path.normpath(root)) for root in roots if is_outside(root))))
 
@@ -74,9 +75,9 @@ def _has_standard_library(prefix: Path) -> bool:
     return any((folder / "os.py").is_file() for folder in (*prefix.glob("lib/python3*"), *prefix.glob("lib/pypy3*")))
 
 
-def _on_path(around: HostPaths, environ: Mapping[str, str]) -> Iterator[Path]:
-    """The installations of the interpreters on PATH, by every link on the way to them that lies outside."""
-    is_outside = _Outside(around)
+def _find_on_path(host_paths: HostPaths, environ: Mapping[str, str]) -> Iterator[Path]:
+    """Yield the installations of the interpreters on PATH, by every link on the way to them that lies outside."""
+    is_outside = _OutsideCheck(host_paths)
     for name in dict.fromkeys(environ.get("PATH", "").split(os.pathsep)):
         directory = Path(name)
         if not directory.is_absolute() or is_system_folder(directory) or not is_outside(directory):
@@ -87,14 +88,17 @@ def _on_path(around: HostPaths, environ: Mapping[str, str]) -> Iterator[Path]:
                 yield from map(get_installation, (program, *links))
 
 
-class _Outside:
-    """Tells places that lie neither in the checkout nor in our state, as written and with links resolved."""
+class _OutsideCheck:
+    """Recognizes places outside the checkout and our state, as written and with links resolved."""
 
-    def __init__(self, around: HostPaths) -> None:
-        self._ours = [here for one in (around.repository, around.state) for here in (one, one.resolve())]
+    def __init__(self, host_paths: HostPaths) -> None:
+        repository, state = host_paths.repository, host_paths.state
+        self._own_folders = frozenset((repository, repository.resolve(), state, state.resolve()))
 
-    def __call__(self, place: Path) -> bool:
-        if not place.is_absolute():
+    def __call__(self, path: Path) -> bool:
+        if not path.is_absolute():
             return False
-        spellings = (Path(os.path.normpath(place)), Path(os.path.realpath(place)))
-        return not any(spelling.is_relative_to(here) for spelling in spellings for here in self._ours)
+        return not self._is_own(Path(os.path.normpath(path))) and not self._is_own(Path(os.path.realpath(path)))
+
+    def _is_own(self, path: Path) -> bool:
+        return any(path.is_relative_to(folder) for folder in self._own_folders)

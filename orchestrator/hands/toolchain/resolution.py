@@ -1,4 +1,4 @@
-"""Which host directories a sandbox gets read-only, and what its PATH is."""
+"""Resolves the host directories that a sandbox gets read-only, and its PATH."""
 
 import os
 import sys
@@ -21,7 +21,8 @@ _INTERPRETER_PARTS = ("bin", "lib", "lib64", "include", "libexec")
 class ToolChain:
     """Directories to bind read-only at their own path, places below them to hide, and PATH in order.
 
-    `unbound` are installations that environments in the checkout name, and the user has not: each by the environment.
+    `unbound` are installations that environments in the checkout name but the user does not have, each with its
+    environment.
     """
 
     read_only: tuple[Path, ...]
@@ -32,9 +33,9 @@ class ToolChain:
 
 
 def resolve_tool_chain(
-    given: Sequence[GrantedFolder], around: HostPaths, shared: Mapping[str, Path], environ: Mapping[str, str]
+    granted: Sequence[GrantedFolder], host_paths: HostPaths, shared: Mapping[str, Path], environ: Mapping[str, str]
 ) -> ToolChain:
-    """The tool chain for what the user gave, what the repository shares, and our own Python as a last resort.
+    """Return the tool chain for the granted folders, the repository's shared paths, and our own Python.
 
     `shared` are paths relative to the repository, each with the directory below which it lies. The user's
     `VIRTUAL_ENV` counts as given last.
@@ -42,48 +43,47 @@ def resolve_tool_chain(
     Raises:
         UsageProblem: a given directory is missing or may not be bound.
     """
-    chosen = _Chosen(around, find_known_pythons(around, environ))
-    for one in given:
-        chosen.add_folder(_locate(one, around))
+    builder = _ToolChainBuilder(host_paths, find_known_pythons(host_paths, environ))
+    for folder in granted:
+        builder.add_folder(_locate_folder(folder, host_paths))
     active = environ.get("VIRTUAL_ENV")
     if (
         active
         and Path(active).is_absolute()
         and Path(active).is_dir()
-        and chosen.can_add_environment(Path(active), shared)
+        and builder.can_add_environment(Path(active), shared)
     ):
-        chosen.add_folder(Path(active))
-    chosen.add_shared_paths(shared)
-    chosen.add_interpreter(Path(sys.base_prefix))
-    chosen.path[str(Path(sys.base_prefix) / "bin")] = None
-    return chosen.build_tool_chain()
+        builder.add_folder(Path(active))
+    builder.add_shared_paths(shared)
+    builder.add_interpreter(Path(sys.base_prefix))
+    builder.path[str(Path(sys.base_prefix) / "bin")] = None
+    return builder.build_tool_chain()
 
 
-def _locate(one: GrantedFolder, around: HostPaths) -> Path:
-    """The absolute path, links kept, of a directory the user gave."""
-    text = one.path
+def _locate_folder(folder: GrantedFolder, host_paths: HostPaths) -> Path:
+    """Return the absolute path, links kept, of a directory the user gave."""
+    text = folder.path
     if text == "~" or text.startswith("~/"):
-        text = str(around.home) + text[1:]
-    directory = Path(normpath(around.repository / text))
+        text = str(host_paths.home) + text[1:]
+    directory = Path(normpath(host_paths.repository / text))
     if not directory.is_dir():
-        if directory.exists():
-            what = "is not a directory"
-        else:
-            what = "does not exist"
-        told = f"{directory}, given as {one.path!r} in {one.origin}, {what}; correct or remove it there."
-        raise UsageProblem(told, ("env", one.path))
-    objection = around.find_bind_objection(directory)
+        problem = "is not a directory" if directory.exists() else "does not exist"
+        message = f"{directory}, given as {folder.path!r} in {folder.origin}, {problem}; correct or remove it there."
+        raise UsageProblem(message, ("env", folder.path))
+    objection = host_paths.find_bind_objection(directory)
     if objection:
-        told = (
-            f"{directory}, given as {one.path!r} in {one.origin}, is never bound into a sandbox: {objection}. "
+        message = (
+            f"{directory}, given as {folder.path!r} in {folder.origin}, is never bound into a sandbox: {objection}. "
             "Name the directory of the one tool chain that is needed instead."
         )
-        raise UsageProblem(told, ("env", one.path))
+        raise UsageProblem(message, ("env", folder.path))
     return directory
 
 
 @dataclass
-class _Chosen:
+class _ToolChainBuilder:
+    """Collects the folders and the PATH of a tool chain."""
+
     host_paths: HostPaths
     known: KnownPythons
     read_only: dict[Path, None] = field(default_factory=dict)
@@ -92,25 +92,25 @@ class _Chosen:
     unbound: dict[Path, Path] = field(default_factory=dict)
 
     def can_add_environment(self, directory: Path, shared: Iterable[str]) -> bool:
-        """Whether an environment that was not asked for can be taken along."""
-        if not self._is_ours(directory):
+        """Return True if an environment that was not asked for may be added."""
+        if not self._is_in_checkout(directory):
             return self.host_paths.find_bind_objection(directory) is None
         return any(directory.is_relative_to(self.host_paths.repository / name) for name in shared)
 
     def add_folder(self, directory: Path) -> None:
         """Bind a directory and put its programs on PATH. One inside the repository stands in the workspace anyway."""
-        if not self._is_ours(directory):
-            self._bind(directory)
-        self._lean_on(directory)
-        self._search(_programs(directory))
+        if not self._is_in_checkout(directory):
+            self._bind_folder(directory)
+        self._bind_base_installations(directory)
+        self._add_to_path(_list_program_folders(directory))
 
     def add_shared_paths(self, shared: Mapping[str, Path]) -> None:
-        """Serve what the repository borrows: interpreters that its environments need, programs at the usual places.
+        """Add the repository's borrowed paths: interpreters of its environments, programs at the usual places.
 
-        Whoever wrote the environments, they name interpreters that the user has, and nothing else of the host.
+        Whoever wrote the environments, only interpreters that the user has are bound, and nothing else of the host.
         """
         for name, base in sorted(shared.items()):
-            self._lean_on(self.host_paths.repository / name, base / name)
+            self._bind_base_installations(self.host_paths.repository / name, base / name)
         for name, programs in ((".venv", "bin"), ("venv", "bin"), ("node_modules", ".bin")):
             if name in shared and (shared[name] / name / programs).is_dir():
                 self.path[str(self.host_paths.repository / name / programs)] = None
@@ -118,17 +118,17 @@ class _Chosen:
     def add_interpreter(self, prefix: Path) -> None:
         """Bind an interpreter's installation, or the parts of it that may be bound."""
         if self.host_paths.find_bind_objection(prefix) is None:
-            self._bind(prefix)
+            self._bind_folder(prefix)
         else:
             self._bind_parts(prefix, _INTERPRETER_PARTS)
 
-    def _need_known(self, prefix: Path, environment: Path) -> None:
+    def _bind_known(self, prefix: Path, environment: Path) -> None:
         """Bind an installation that an environment of unknown origin names, if the user has it.
 
         Where it shares its directory with other things, as in `~/.local`, only its parts are bound; where it is but a
         link to another one, the directory of the link.
         """
-        if is_system_folder(prefix) or any(prefix.is_relative_to(bound) for bound in self.read_only):
+        if is_system_folder(prefix) or any(prefix.is_relative_to(folder) for folder in self.read_only):
             return
         if not self.known.has_installation(prefix):
             self.unbound[prefix] = environment
@@ -142,54 +142,56 @@ class _Chosen:
     def _bind_parts(self, prefix: Path, names: Iterable[str]) -> None:
         for part in (prefix / name for name in names):
             if part.is_dir() and self.host_paths.find_bind_objection(part) is None:
-                self._bind(part)
+                self._bind_folder(part)
 
-    def _is_ours(self, directory: Path) -> bool:
+    def _is_in_checkout(self, directory: Path) -> bool:
         return directory.is_relative_to(self.host_paths.repository)
 
-    def _is_users(self, environment: Path) -> bool:
+    def _is_outside_checkout(self, environment: Path) -> bool:
         """Return True for an environment that lies outside the checkout, where only the user can have put it."""
-        here = self.host_paths.repository.resolve()
-        return not self._is_ours(environment) and not environment.resolve().is_relative_to(here)
+        checkout = self.host_paths.repository.resolve()
+        return not self._is_in_checkout(environment) and not environment.resolve().is_relative_to(checkout)
 
-    def _lean_on(self, directory: Path, source: Path | None = None) -> None:
-        """`source` is where the directory lies on the host, if elsewhere."""
+    def _bind_base_installations(self, directory: Path, source: Path | None = None) -> None:
+        """Bind the installations that an environment needs; `source` is its place on the host, if elsewhere."""
         needed = [
             prefix
             for prefix in find_base_installations(source or directory)
-            if prefix.is_dir() and not self._is_ours(prefix)
+            if prefix.is_dir() and not self._is_in_checkout(prefix)
         ]
-        is_trusted = source is None and self._is_users(directory)
+        is_trusted = source is None and self._is_outside_checkout(directory)
         for prefix in needed:
             if is_trusted:
                 self.add_interpreter(prefix)
             else:
-                self._need_known(prefix, directory)
+                self._bind_known(prefix, directory)
         if is_virtual_environment(source or directory) and self.virtual_env is None:
             self.virtual_env = str(directory)
 
-    def _bind(self, directory: Path) -> None:
-        for place in dict.fromkeys((directory, directory.resolve())):
-            store = next((s for s in PACKAGE_STORES if place.is_relative_to(s) and s.is_dir()), place)
+    def _bind_folder(self, directory: Path) -> None:
+        for path in dict.fromkeys((directory, directory.resolve())):
+            store = next((s for s in PACKAGE_STORES if path.is_relative_to(s) and s.is_dir()), path)
             if not is_system_folder(store):
                 self.read_only[store] = None
 
-    def _search(self, directories: Iterable[Path]) -> None:
+    def _add_to_path(self, directories: Iterable[Path]) -> None:
         self.path.update(dict.fromkeys(str(d) for d in directories if d.is_dir()))
 
     def build_tool_chain(self) -> ToolChain:
-        """What was chosen, without directories that lie in others."""
-        outer = tuple(d for d in sorted(self.read_only) if not any(p in self.read_only for p in d.parents))
-        masked = dict.fromkeys(m for d in outer for m in self.host_paths.find_credentials_below(d))
-        path = tuple(p for p in self.path if p not in _LAST) + _LAST
+        """Return the tool chain, without directories that lie in others."""
+        outer = tuple(folder for folder in sorted(self.read_only) if self.read_only.keys().isdisjoint(folder.parents))
+        masked: dict[Path, None] = {}
+        for folder in outer:
+            masked.update(dict.fromkeys(self.host_paths.find_credentials_below(folder)))
+        path = tuple(name for name in self.path if name not in _LAST) + _LAST
         return ToolChain(outer, tuple(masked), path, self.virtual_env, dict(sorted(self.unbound.items())))
 
 
-def _programs(directory: Path) -> list[Path]:
-    places = [directory / "bin", directory / "node_modules" / ".bin"]
+def _list_program_folders(directory: Path) -> list[Path]:
+    folders = [directory / "bin", directory / "node_modules" / ".bin"]
     if _holds_programs(directory):
-        return [*places, directory]
-    return places
+        return [*folders, directory]
+    return folders
 
 
 def _holds_programs(directory: Path) -> bool:

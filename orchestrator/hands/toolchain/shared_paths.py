@@ -1,4 +1,4 @@
-"""Which git-ignored things of the user's checkout a workspace borrows: environments and packages.
+"""Finds the git-ignored paths of the user's checkout that a workspace borrows: environments and packages.
 
 A fresh checkout lacks them. They are only ever shown read-only, at the same path.
 """
@@ -17,7 +17,7 @@ _WILDCARDS = frozenset("*?[")
 
 
 async def find_shared_paths(repository: GitRepository, patterns: Sequence[str]) -> tuple[str, ...]:
-    """The ignored paths that match, relative to the repository's root, sorted.
+    """Return the ignored paths that match, relative to the repository's root, sorted.
 
     A pattern without `/` is matched against the last name of a path, any other (`/build`, `web/dist`) against the
     whole path.
@@ -54,14 +54,13 @@ def select_shared_paths(root: Path, ignored: Iterable[str], patterns: Sequence[s
     What is known for secrets by its name is only taken where a pattern without wildcards names it.
     """
     known = frozenset(ignored)
-    literal = []
-    for pattern in patterns:
-        if not _WILDCARDS.intersection(pattern):
-            literal.append(pattern)
-    wanted = (name for name in known if is_shared_name(name, literal if _may_be_secret(root, name) else patterns))
-    wanted = (name for name in wanted if not _is_secret(root / name))
-    chosen = {name for name in wanted if _stays(root, name, known)}
-    return tuple(sorted(name for name in chosen if not any(str(p) in chosen for p in PurePosixPath(name).parents)))
+    literal = [pattern for pattern in patterns if _WILDCARDS.isdisjoint(pattern)]
+    chosen = set()
+    for name in known:
+        accepted = literal if _may_be_secret(root, name) else patterns
+        if is_shared_name(name, accepted) and not _is_secret(root / name) and _stays_in_checkout(root, name, known):
+            chosen.add(name)
+    return tuple(sorted(name for name in chosen if chosen.isdisjoint(map(str, PurePosixPath(name).parents))))
 
 
 def find_confidential_files(shared: Mapping[str, Path]) -> tuple[Path, ...]:
@@ -74,39 +73,44 @@ def find_confidential_files(shared: Mapping[str, Path]) -> tuple[Path, ...]:
         if (base / name).is_file():
             found.append(base / name)
         elif not is_dependency_pattern(PurePosixPath(name).name):
-            found += _secrets_in(base / name)
+            found += _find_secrets(base / name)
     return tuple(found)
 
 
-def _secrets_in(folder: Path) -> Iterator[Path]:
-    for place, _, files in os.walk(folder):
+def _find_secrets(folder: Path) -> Iterator[Path]:
+    for parent, _, files in os.walk(folder):
         for file in files:
-            path = Path(place, file)
+            path = Path(parent, file)
             if is_secret_path(path.relative_to(folder).as_posix()):
                 yield path
 
 
-def merge_borrowed_paths(found: Iterable[str], lent: Mapping[str, str], root: Path) -> dict[str, Path]:
-    """All that a workspace borrows, by name, each with the directory below which it lies: `root` for what was `found`.
+def merge_borrowed_paths(ignored: Iterable[str], lent: Mapping[str, str], root: Path) -> dict[str, Path]:
+    """Return what a workspace borrows, by name, each with the directory below which it lies.
 
-    What is `lent` goes before whatever of the checkout stands at, below or around its place.
+    That is `root` for names in `ignored`. A `lent` path replaces whatever of the checkout is at, below or around its
+    place.
     """
     chosen = {}
-    for name in found:
-        if not any(_touch(name, other) for other in lent):
+    for name in ignored:
+        if not any(_overlap(name, other) for other in lent):
             chosen[name] = root
     return dict(sorted((chosen | {name: Path(base) for name, base in lent.items()}).items()))
 
 
-def _touch(one: str, other: str) -> bool:
-    first, second = PurePosixPath(one), PurePosixPath(other)
+def _overlap(name: str, other: str) -> bool:
+    first, second = PurePosixPath(name), PurePosixPath(other)
     return first.is_relative_to(second) or second.is_relative_to(first)
 
 
 def is_shared_name(name: str, patterns: Iterable[str]) -> bool:
     """Return True if one of the patterns of `[env] share` means a path."""
     last = PurePosixPath(name).name
-    return any(fnmatchcase(name if "/" in p.rstrip("/") else last, p.strip("/")) for p in patterns)
+    for pattern in patterns:
+        subject = name if "/" in pattern.rstrip("/") else last
+        if fnmatchcase(subject, pattern.strip("/")):
+            return True
+    return False
 
 
 def _may_be_secret(root: Path, name: str) -> bool:
@@ -114,25 +118,25 @@ def _may_be_secret(root: Path, name: str) -> bool:
 
 
 def _is_secret(path: Path) -> bool:
-    """Whether it is a file of variables (`.env`, `.env.local`); an environment may be called so as well."""
+    """Return True for a file of variables (`.env`, `.env.local`); an environment may have such a name as well."""
     is_named = path.name in (".env", ".envrc") or path.name.startswith(".env.")
     return is_named and not is_virtual_environment(path)
 
 
-def _stays(root: Path, name: str, ignored: frozenset[str]) -> bool:
-    """Whether the path exists and is where it seems to be; a link must name another ignored thing of the checkout."""
+def _stays_in_checkout(root: Path, name: str, ignored: frozenset[str]) -> bool:
+    """Return True if the path exists and leads nowhere else; a link must name another ignored path of the checkout."""
     path = root / name
-    here = root.resolve()
-    if not path.exists() or path.parent.resolve() != here / PurePosixPath(name).parent:
+    checkout = root.resolve()
+    if not path.exists() or path.parent.resolve() != checkout / PurePosixPath(name).parent:
         return False
     if not path.is_symlink():
         return path.is_dir() or path.is_file()
     target = path.resolve()
-    if not target.is_relative_to(here) or _is_secret(target):
+    if not target.is_relative_to(checkout) or _is_secret(target):
         return False
-    return any(str(place) in ignored for place in _lineage(target.relative_to(here)))
+    return any(str(ancestor) in ignored for ancestor in _iterate_lineage(target.relative_to(checkout)))
 
 
-def _lineage(path: Path) -> Iterator[Path]:
+def _iterate_lineage(path: Path) -> Iterator[Path]:
     yield path
     yield from path.parents

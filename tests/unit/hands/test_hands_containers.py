@@ -168,7 +168,7 @@ class TestContainers:
         backend = hands._host.backend
         engine, image = backend.engine, "orchestrate-test-root"  # type: ignore[union-attr]
         root = backend.folder / "root"  # type: ignore[union-attr]
-        await engine.run_engine_command("import", "-", image, given=build_image_archive(root))
+        await engine.run_engine_command("import", "-", image, input_bytes=build_image_archive(root))
         backend.root = (image,)  # type: ignore[union-attr]
         try:
             workspace = await hands.open_workspace(yard.git("rev-parse", "HEAD"), Purpose("test"))
