@@ -2,15 +2,13 @@
 
 Prints one figure a line with its bound, and exits 1 if a bound is broken. `--list FIGURE` names what counts against it.
 The figures are those of the style guide: names and docstrings that can be guessed, expressions of one idea a line,
-typed documents, folders in which something can be found, and the CPU time of importing the engine.
+typed documents, and folders in which something can be found. (`bench/startup.py` measures what an import costs.)
 """
 
 import argparse
 import ast
 import json
 import re
-import resource
-import subprocess
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterator
@@ -24,7 +22,6 @@ _QUESTION = re.compile(r"(What|Whether|Why|How|Where|Who|When|Which)\b")
 _UNTYPED = re.compile(r"(?:dict|Mapping)\[str, Any\]")
 _NOT_COUNTED = {"property", "cached_property", "override", "command", "setter"}
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
-_ENGINE = "orchestrator.app.wiring"
 
 
 @dataclass(frozen=True)
@@ -131,15 +128,6 @@ def measure_tree(root: Path) -> list[Figure]:
     ]
 
 
-def measure_import_cpu(python: str, module: str = _ENGINE) -> Figure:
-    """Measure the CPU time, in seconds, of importing the engine in a fresh process of `python`."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run([python, "-c", f"import {module}"], check=True)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return Figure("engine-import", seconds, 0.6, f"s of CPU for {module}")
-
-
 def count_code_lines(source: str) -> int:
     """Count the lines of a module that are neither empty nor a comment alone; docstrings count."""
     return sum(1 for line in map(str.strip, source.splitlines()) if line and not line.startswith("#"))
@@ -152,7 +140,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.add_argument("--list", metavar="FIGURE", help="name what counts against a figure")
     given = parser.parse_args(arguments)
-    figures = [*measure_tree(given.root), measure_import_cpu(sys.executable)]
+    figures = measure_tree(given.root)
     if given.list:
         print(*next((figure.examples for figure in figures if figure.name == given.list), ()), sep="\n")
     elif given.json:
