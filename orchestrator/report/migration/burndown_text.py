@@ -132,7 +132,7 @@ def render_group_table(
         yield (
             f"  {_cut(group['name'], width, glyphs):{width}}  {group['files']:5}  {group['done']:4}  "
             f"{group['share'] * 100:3.0f}%  {_number(group['sites_left']):>5}  {group['rejected']:7}  "
-            f"{group['prs']:3}  {_seconds(group['p50_s']):>6}  {_money(group['usd']):>8}  "
+            f"{group['prs']:3}  {format_seconds(group['p50_s']):>6}  {_money(group['usd']):>8}  "
             f"{_cut(group['top_reason'], _REASON, glyphs)}"
         ).rstrip()
     if len(groups) > rows:
@@ -189,7 +189,8 @@ def _money(usd: float) -> str:
     return f"${usd:.2f}"
 
 
-def _seconds(value: float | None) -> str:
+def format_seconds(value: float | None) -> str:
+    """Return seconds with one decimal, `-` for None."""
     if value is None:
         return NO_GROUP
     return f"{value:.1f}"
