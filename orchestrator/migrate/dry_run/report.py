@@ -1,24 +1,31 @@
-"""The report of a dry run as data: `orchestrate.dry-run/1`."""
+"""Build the report of a dry run: `orchestrate.dry-run/1`."""
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
 
-from orchestrator.domain.judging.check import Difference
-from orchestrator.domain.migration.files import FileRecord, FileStatus, Shard, SitePlace
+from orchestrator.domain.migration.files import FileRecord, FileStatus, Shard
 from orchestrator.domain.run.state import RunState
 from orchestrator.migrate.dry_run.runner import DryRunResult, StepTally, count_failure_signatures
 from orchestrator.migrate.ladder.passes import is_changed, list_passes
 from orchestrator.migrate.recipe import Recipe
+from orchestrator.report.migration.dry_run_model import (
+    DryRunFile,
+    DryRunFileStatus,
+    DryRunGate,
+    DryRunReport,
+    DryRunShard,
+    DryRunSignature,
+    DryRunStep,
+    FileAndSiteCount,
+)
 from worktrees.diffs.file_diffs import diff_trees, read_diff_text
 from worktrees.git import Git
 
-SCHEMA = "orchestrate.dry-run/1"
 LineCounts = Mapping[str, tuple[int, int]]
 """Path → added and removed lines."""
 
 
-async def build_dry_run_report(git: Git, state: RunState, tried: DryRunResult, *, wants_diff: bool) -> dict[str, Any]:
-    """What a dry run came to.
+async def build_dry_run_report(git: Git, state: RunState, tried: DryRunResult, *, wants_diff: bool) -> DryRunReport:
+    """Return what a dry run came to.
 
     Args:
         git: of the repository that holds the union.
@@ -34,12 +41,13 @@ async def build_dry_run_report(git: Git, state: RunState, tried: DryRunResult, *
     lines = {}
     for file in changed.files:
         lines[file.path] = (file.added, file.removed)
-    return _Report(recipe, state, tried, lines).as_object() | {
-        "diff": await read_diff_text(git, base, tried.union) if wants_diff and changed.files else None
-    }
+    diff = None
+    if wants_diff and changed.files:
+        diff = await read_diff_text(git, base, tried.union)
+    return _ReportBuilder(recipe, state, tried, lines).build(diff)
 
 
-class _Report:
+class _ReportBuilder:
     def __init__(self, recipe: Recipe, state: RunState, tried: DryRunResult, lines: LineCounts) -> None:
         self._recipe = recipe
         self._state = state
@@ -48,31 +56,33 @@ class _Report:
         self._paths = frozenset(tried.paths)
         self._shards = {path: shard.name for shard in state.shards.values() for path in shard.files}
 
-    def as_object(self) -> dict[str, Any]:
-        """All of it but the diff."""
-        state, files = self._state, list(self._state.files.values())
-        verdict = self._tried.verdict
-        return {
-            "schema": SCHEMA,
-            "migration": self._recipe.migration.id,
-            "title": self._recipe.title,
-            "revision": self._recipe.revision,
-            "base": state.run.base,
-            "exit": self._exit,
-            "unsafe": state.is_unsafe,
-            "found": {"files": len(files), "sites": sum(file.sites for file in files)},
-            "tried": {"files": len(self._tried.paths), "sites": self._sites},
-            "changed": len(self._lines),
-            "added": sum(added for added, _ in self._lines.values()),
-            "removed": sum(removed for _, removed in self._lines.values()),
-            "remaining": sum(map(len, self._tried.remaining_sites.values())) if self._recipe.work_scope.site else None,
-            "steps": [self._step(rung) for rung in range(len(self._recipe.step))],
-            "shards": [self._shard(shard) for shard in state.shards.values()],
-            "files": [self._file(file) for file in files],
-            "alike": [{"signature": name, "files": count} for name, count in count_failure_signatures(files)],
-            "gate": None if verdict is None else {"green": verdict.difference.is_green, **_lost(verdict.difference)},
-            "notices": [notice.text for notice in state.notices],
-        }
+    def build(self, diff: str | None) -> DryRunReport:
+        state, files = self._state, tuple(self._state.files.values())
+        remaining = None
+        if self._recipe.work_scope.site:
+            remaining = sum(map(len, self._tried.remaining_sites.values()))
+        added, removed = _sum_lines(self._lines.values())
+        return DryRunReport(
+            migration=self._recipe.migration.id,
+            title=self._recipe.title,
+            revision=self._recipe.revision,
+            base=state.run.base,
+            exit=self._exit,
+            unsafe=state.is_unsafe,
+            found=FileAndSiteCount(files=len(files), sites=sum(file.sites for file in files)),
+            tried=FileAndSiteCount(files=len(self._tried.paths), sites=self._sites),
+            changed=len(self._lines),
+            added=added,
+            removed=removed,
+            remaining=remaining,
+            steps=tuple(map(self._build_step, range(len(self._recipe.step)))),
+            shards=tuple(map(self._build_shard, state.shards.values())),
+            files=tuple(map(self._build_file, files)),
+            alike=tuple(_iterate_signatures(files)),
+            gate=_build_gate(self._tried),
+            notices=tuple(notice.text for notice in state.notices),
+            diff=diff,
+        )
 
     @property
     def _exit(self) -> int:
@@ -88,13 +98,14 @@ class _Report:
     def _sites(self) -> int:
         return sum(self._state.files[path].sites for path in self._paths)
 
-    def _step(self, rung: int) -> dict[str, Any]:
-        step, tally = self._recipe.step[rung], self._tried.steps.get(rung)
-        told = vars(tally or StepTally())
-        return {"id": step.id, "kind": step.kind, "when": step.when, "not_tried": self._why_not(rung), **told}
+    def _build_step(self, rung: int) -> DryRunStep:
+        step, tally = self._recipe.step[rung], self._tried.steps.get(rung) or StepTally()
+        return DryRunStep(
+            id=step.id, kind=step.kind, when=step.when, not_tried=self._explain_not_tried(rung), **vars(tally)
+        )
 
-    def _why_not(self, rung: int) -> str:
-        """Why a step was not tried, in words; empty if it was."""
+    def _explain_not_tried(self, rung: int) -> str:
+        """Return the reason why a step was not tried; empty if it was."""
         step = self._recipe.step[rung]
         if rung in self._tried.steps:
             return ""
@@ -106,47 +117,50 @@ class _Report:
             return "it comes after a step that asks a model"
         return "it comes after the first queue"
 
-    def _shard(self, shard: Shard) -> dict[str, Any]:
+    def _build_shard(self, shard: Shard) -> DryRunShard:
         lines = []
         for path in shard.files:
             if path in self._lines:
                 lines.append(self._lines[path])
-        return {
-            "name": shard.name,
-            "owner": shard.owner,
-            "files": len(shard.files),
-            "sites": sum(self._state.files[path].sites for path in shard.files),
-            "changed": len(lines),
-            "added": sum(added for added, _ in lines),
-            "removed": sum(removed for _, removed in lines),
-        }
+        added, removed = _sum_lines(lines)
+        return DryRunShard(
+            name=shard.name,
+            owner=shard.owner,
+            files=len(shard.files),
+            sites=sum(self._state.files[path].sites for path in shard.files),
+            changed=len(lines),
+            added=added,
+            removed=removed,
+        )
 
-    def _file(self, file: FileRecord) -> dict[str, Any]:
+    def _build_file(self, file: FileRecord) -> DryRunFile:
         added, removed = self._lines.get(file.path, (0, 0))
-        status = self._status(file)
-        is_told = status in {"restored", "skipped"}
-        return {
-            "path": file.path,
-            "status": status,
-            "shard": self._shards.get(file.path, ""),
-            "owner": file.owner,
-            "step": self._recipe.step[file.rung].id if file.rung >= 0 else "",
-            "sites": file.sites,
-            "left": list(self._left(file)),
-            "added": added,
-            "removed": removed,
-            "reason": file.reason if is_told else "",
-            "signature": file.signature if is_told else "",
-        }
+        status = self._get_status(file)
+        step = reason = signature = ""
+        if file.rung >= 0:
+            step = self._recipe.step[file.rung].id
+        if status in {"restored", "skipped"}:
+            reason, signature = file.reason, file.signature
+        return DryRunFile(
+            path=file.path,
+            status=status,
+            shard=self._shards.get(file.path, ""),
+            owner=file.owner,
+            step=step,
+            sites=file.sites,
+            left=self._tried.remaining_sites.get(file.path, ()),
+            added=added,
+            removed=removed,
+            reason=reason,
+            signature=signature,
+        )
 
-    def _left(self, file: FileRecord) -> Iterator[dict[str, Any]]:
-        places: tuple[SitePlace, ...] = self._tried.remaining_sites.get(file.path, ())
-        return (place.model_dump() for place in places)
-
-    def _status(self, file: FileRecord) -> str:
-        """`changed`, `unchanged`, `restored`, `skipped`, `not-tried`, or `nothing-to-do`, of files without a site."""
-        if file.status in {FileStatus.RESTORED, FileStatus.SKIPPED}:
-            return file.status.value
+    def _get_status(self, file: FileRecord) -> DryRunFileStatus:
+        """Return what became of a file; `nothing-to-do` of one without a site."""
+        if file.status == FileStatus.RESTORED:
+            return "restored"
+        if file.status == FileStatus.SKIPPED:
+            return "skipped"
         if file.path not in self._paths:
             if file.path in self._shards:
                 return "not-tried"
@@ -158,6 +172,31 @@ class _Report:
         return "unchanged"
 
 
-def _lost(difference: Difference) -> dict[str, Any]:
-    wanted = {"new_failures", "missing_tests", "newly_skipped", "fixed", "unsettled", "problems"}
-    return difference.model_dump(mode="json", include=wanted)
+def _sum_lines(counts: Iterable[tuple[int, int]]) -> tuple[int, int]:
+    """Return all added and all removed lines."""
+    added = removed = 0
+    for more_added, more_removed in counts:
+        added += more_added
+        removed += more_removed
+    return added, removed
+
+
+def _iterate_signatures(files: Iterable[FileRecord]) -> Iterator[DryRunSignature]:
+    for signature, count in count_failure_signatures(files):
+        yield DryRunSignature(signature=signature, files=count)
+
+
+def _build_gate(tried: DryRunResult) -> DryRunGate | None:
+    """Return what the gate lost; None if it was not run."""
+    if tried.verdict is None:
+        return None
+    difference = tried.verdict.difference
+    return DryRunGate(
+        green=difference.is_green,
+        new_failures=difference.new_failures,
+        missing_tests=difference.missing_tests,
+        newly_skipped=difference.newly_skipped,
+        fixed=difference.fixed,
+        problems=difference.problems,
+        unsettled=difference.unsettled,
+    )

@@ -3,6 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from orchestrator.report.migration.full_report_model import MigrationReport
+
 CRITERION_STATES = {True: "✓ met", False: "✗ not met", None: "· not judged"}
 _LANDED = frozenset({"merged", "done"})
 
@@ -38,3 +40,10 @@ def format_exit_codes(criterion: Mapping[str, Any]) -> str:
     if before is None:
         before = "?"
     return f"{before} → {criterion['exit']}"
+
+
+def read_migration(report: Mapping[str, Any]) -> MigrationReport | None:
+    """Return the report of the run's migration; None for a run of a goal."""
+    if report["migration"] is None:
+        return None
+    return MigrationReport.model_validate(report["migration"])

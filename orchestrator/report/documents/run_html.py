@@ -12,6 +12,7 @@ from orchestrator.report.documents.report_parts import (
     format_exit_codes,
     list_forge_checks,
     list_pull_requests,
+    read_migration,
 )
 from orchestrator.report.documents.run_html_size import iterate_smaller_reports
 from orchestrator.report.migration.report_html import build_migration_parts
@@ -33,9 +34,9 @@ def render_run_html(report: Mapping[str, Any], most_bytes: int = MOST_BYTES) -> 
 
 
 def _render_page(report: Mapping[str, Any], left_out: Sequence[str]) -> str:
-    migration = None
-    if report["migration"]:
-        migration = build_migration_parts(report["migration"])
+    parts, migration = None, read_migration(report)
+    if migration is not None:
+        parts = build_migration_parts(migration)
     return render_template(
         "run.html",
         report=report,
@@ -48,7 +49,7 @@ def _render_page(report: Mapping[str, Any], left_out: Sequence[str]) -> str:
         timeline=_build_timeline(report),
         plan=_build_plan_table(report),
         shown_tasks=list(filter(_is_shown, report["tasks_by_tree"])),
-        migration=migration,
+        migration=parts,
         costs=_build_cost_tables(report["cost"]),
         settings=json.dumps([report["settings"], *report["settings_changed"]], indent=1, ensure_ascii=False),
     )

@@ -64,7 +64,7 @@ def build_run_report(
         "tasks_by_tree": [_task(state, task, sessions, log, checks, read) for task in tasks],
         "contract_receipts": [_receipt(state, state.receipts[key], checks, read) for key in _contract(state)],
         "cost": build_cost_report(state, cost),
-        "migration": build_migration_report(state) if state.run.mode == "migration" else None,
+        "migration": build_migration_report(state).as_object() if state.run.mode == "migration" else None,
         "reproduce": list(list_reproduction_commands(state)),
         "versions": list(log.versions),
         "settings": state.run.settings,

@@ -1,11 +1,12 @@
 """Lay out the curve of a burndown for the drawing in a page: sites over time, what happened when, the ideal line."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
+from orchestrator.domain.migration.files import Tick
 from orchestrator.domain.text.durations import format_short_duration
 from orchestrator.domain.text.sanitization import to_one_line
+from orchestrator.report.migration.burndown_model import CurvePoint
 
 _WIDTH, _HEIGHT = 860, 260
 _LEFT, _TOP, _RIGHT, _BOTTOM = 60, 14, 846, 226
@@ -73,13 +74,13 @@ class _Scale:
 
 
 def build_burndown_chart(
-    series: Sequence[Mapping[str, Any]], ideal: Sequence[Mapping[str, float]] | None, unit: str
+    series: Sequence[Tick], ideal: tuple[CurvePoint, CurvePoint] | None, unit: str
 ) -> BurndownChart | None:
     """Return the drawing of a curve and of the two points of its ideal line; None without a point."""
     if not series:
         return None
-    top = max(point["sites"] for point in series)
-    scale = _Scale(max(series[-1]["at"], 1.0), max(top, 1.0))
+    top = max(point.sites for point in series)
+    scale = _Scale(max(series[-1].at, 1.0), max(top, 1.0))
     return BurndownChart(
         label=f"{unit} remaining over time",
         ticks=tuple(_build_tick(scale, number / _TICKS) for number in range(_TICKS + 1)),
@@ -99,33 +100,33 @@ def _build_tick(scale: _Scale, part: float) -> BurndownTick:
     )
 
 
-def _iterate_curve_points(scale: _Scale, series: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+def _iterate_curve_points(scale: _Scale, series: Sequence[Tick]) -> Iterator[str]:
     """Yield the corners of steps: a value stays until the next point, where it changes at once."""
     last_y = None
     for point in series:
-        x, y = scale.scale_time(point["at"]), scale.scale_sites(point["sites"])
+        x, y = scale.scale_time(point.at), scale.scale_sites(point.sites)
         if last_y not in {None, y}:
             yield f"{x},{last_y}"
         yield f"{x},{y}"
         last_y = y
 
 
-def _build_ideal_line(scale: _Scale, ideal: Sequence[Mapping[str, float]] | None) -> IdealLine | None:
-    if not ideal or ideal[1]["at"] <= 0:
+def _build_ideal_line(scale: _Scale, ideal: tuple[CurvePoint, CurvePoint] | None) -> IdealLine | None:
+    if ideal is None or ideal[1].at <= 0:
         return None
     begin, end = ideal
-    part = min(scale.seconds / end["at"], 1.0)
-    sites = begin["sites"] + (end["sites"] - begin["sites"]) * part
+    part = min(scale.seconds / end.at, 1.0)
+    sites = begin.sites + (end.sites - begin.sites) * part
     return IdealLine(
         x1=scale.scale_time(0),
-        y1=scale.scale_sites(begin["sites"]),
-        x2=scale.scale_time(end["at"] * part),
+        y1=scale.scale_sites(begin.sites),
+        x2=scale.scale_time(end.at * part),
         y2=scale.scale_sites(sites),
     )
 
 
-def _iterate_marks(scale: _Scale, series: Sequence[Mapping[str, Any]]) -> Iterator[BurndownMark]:
+def _iterate_marks(scale: _Scale, series: Sequence[Tick]) -> Iterator[BurndownMark]:
     for point in series:
-        if point["mark"]:
-            label = f"{format_short_duration(point['at'])}: {to_one_line(point['mark'], 200)}"
-            yield BurndownMark(scale.scale_time(point["at"]), scale.scale_sites(point["sites"]), label)
+        if point.mark:
+            label = f"{format_short_duration(point.at)}: {to_one_line(point.mark, 200)}"
+            yield BurndownMark(scale.scale_time(point.at), scale.scale_sites(point.sites), label)

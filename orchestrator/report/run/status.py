@@ -39,7 +39,7 @@ def build_status(state: RunState, journal: Path) -> dict[str, Any]:
         "steps": state.step_seconds,
         "trials": len(state.trials),
         "landings": [{"commit": landing.new, "units": list(landing.units)} for landing in state.landings],
-        **({"burndown": build_burndown(state)} if state.run.mode == "migration" else {}),
+        **({"burndown": build_burndown(state).as_object()} if state.run.mode == "migration" else {}),
         "models": sorted({session.model for session in state.sessions.values()}),
     }
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from orchestrator.domain.text.sanitization import strip_controls
+from orchestrator.report.migration.burndown_model import Burndown
 from orchestrator.report.migration.burndown_text import UNICODE_GLYPHS, BurndownGlyphs, render_burndown_lines
 from orchestrator.report.run.contract import render_contract_lines
 from orchestrator.report.run.summary import format_reason
@@ -31,7 +32,7 @@ def render_status_lines(status: Mapping[str, Any], glyphs: BurndownGlyphs = UNIC
         yield _task(task)
     yield from _pull_request(status)
     if "burndown" in status:
-        first, *rest = render_burndown_lines(status["burndown"], glyphs)
+        first, *rest = render_burndown_lines(Burndown.model_validate(status["burndown"]), glyphs)
         yield f"  {first}"
         yield from rest
     yield _disk(status["disk"])

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from statistics import median
 
 from orchestrator.domain.run.state import RunState
 from orchestrator.domain.text.money import UNKNOWN_PRICE, format_dollars
@@ -79,10 +78,6 @@ def build_group_rows(state: RunState, by: GroupKind) -> list[GroupRow]:
 
 
 def _group(group: FileGroup) -> GroupRow:
-    if group.reasons:
-        reason = group.reasons.most_common(1)[0][0]
-    else:
-        reason = ""
     return GroupRow(
         name=group.name,
         files=group.files,
@@ -90,9 +85,9 @@ def _group(group: FileGroup) -> GroupRow:
         left=group.left,
         failed=group.rejected,
         prs=group.prs,
-        seconds=median(group.seconds) if group.seconds else None,
+        seconds=group.median_seconds,
         price=_price(group),
-        reason=to_one_line(reason, _CHARS),
+        reason=to_one_line(group.top_reason, _CHARS),
     )
 
 
@@ -110,7 +105,7 @@ def _price(group: FileGroup) -> str:
 def build_signature_rows(state: RunState) -> list[SignatureRow]:
     """Failures that are alike, those of most files first."""
     return [
-        SignatureRow(row["signature"], row["files"], row["sites"], tuple(row["steps"]), tuple(row["examples"]))
+        SignatureRow(row.signature, row.files, row.sites, row.steps, row.examples)
         for row in build_failure_signatures(state)
     ]
 

@@ -8,9 +8,9 @@ from typing import ClassVar
 
 from orchestrator.domain.budget.usage import Usage
 from orchestrator.domain.event import RecordedEvent, work
-from orchestrator.domain.migration.burndown import counts_sites, get_remaining_weight
 from orchestrator.domain.run.state import RunState
 from orchestrator.report.cost.breakdown import NO_USAGE, CostBreakdown, RefusedPlanLog
+from orchestrator.report.migration.burndown import sum_open_weight
 from orchestrator.report.migration.eta import estimate_eta
 
 BIN_S = 600
@@ -95,9 +95,7 @@ def _of_goal(state: RunState) -> CostForecast | None:
 
 
 def _of_migration(state: RunState) -> CostForecast | None:
-    has_sites = counts_sites(state.recipe)
-    climbing = (file for file in state.files.values() if not file.status.is_terminal)
-    judged = estimate_eta(state.burndown, sum(get_remaining_weight(file, has_sites) for file in climbing))
+    judged = estimate_eta(state.burndown, sum_open_weight(state))
     rate = get_hourly_cost(state)
     if judged is None or rate is None:
         return None
