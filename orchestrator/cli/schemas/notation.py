@@ -6,6 +6,8 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from orchestrator.report.read_model import ReadModel
+
 Schema = dict[str, Any]
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -67,6 +69,20 @@ def schema_of_model(model: type[BaseModel]) -> Schema:
     whole = model.model_json_schema(mode="serialization")
     made: Schema = _inlined(whole, whole.get("$defs", {}))
     return made
+
+
+def schema_of_read_model(model: type[ReadModel]) -> Schema:
+    """Return the schema of a model whose objects say in `schema` what they are."""
+    return merge_objects(schema_of_model(model), object_of({"schema": {"const": _get_schema_name(model)}}))
+
+
+def name_read_model(what: str, model: type[ReadModel]) -> dict[str, Schema]:
+    """Return the schema of a model by its name; `what` says who prints it."""
+    return name_schema(_get_schema_name(model), what, schema_of_read_model(model))
+
+
+def _get_schema_name(model: type[ReadModel]) -> str:
+    return str(model.model_fields["schema_name"].default)
 
 
 def name_schema(name: str, what: str, body: Schema) -> dict[str, Schema]:

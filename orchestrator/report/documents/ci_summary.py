@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from orchestrator.domain.migration.files import FileStatus
 from orchestrator.domain.text.durations import format_short_duration
 from orchestrator.domain.text.listing import limit_lines
 from orchestrator.domain.text.money import format_known_dollars
@@ -162,7 +163,7 @@ def _render_migration(report: MigrationReport | None) -> Iterator[str]:
     yield render_step_results(report)
     rows = []
     for file in report.files:
-        if file.status not in {"merged", "skipped"}:
+        if file.status not in {FileStatus.MERGED, FileStatus.SKIPPED}:
             rows.append((render_code(file.path), file.status, escape_markdown(file.reason)))
     yield _render_whole_table(f"Files that did not land ({len(rows)})", ("file", "status", "reason"), rows)
 

@@ -142,8 +142,8 @@ def _build_progress(state: RunState) -> MigrationProgress:
         remaining=round(sum_remaining_weight(state), 3),
         target=get_site_target(state),
         open=round(still_open, 3),
-        sites={status.value: round(sites[status], 3) for status in present},
-        files={status.value: files[status] for status in present},
+        sites={status: round(sites[status], 3) for status in present},
+        files={status: files[status] for status in present},
         in_scope=len(state.files),
     )
 
@@ -262,9 +262,9 @@ def _iterate_flags(state: RunState) -> Iterable[FlagSummary]:
         yield FlagSummary(flag=flag, files=len(files), examples=list_example_paths(files, _FLAG_EXAMPLES))
 
 
-def _count_shards(state: RunState) -> dict[str, int]:
+def _count_shards(state: RunState) -> dict[ShardStatus, int]:
     counts: Counter[ShardStatus] = Counter()
     for shard in state.shards.values():
         if shard.files:
             counts[state.get_shard_status(shard)] += 1
-    return {status.value: counts[status] for status in ShardStatus if counts[status]}
+    return {status: counts[status] for status in ShardStatus if counts[status]}

@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from orchestrator.domain.migration.files import Tick
+from orchestrator.domain.migration.files import FileStatus, ShardStatus, Tick
 from orchestrator.report.read_model import ReadModel
 
 
@@ -17,14 +17,14 @@ class RevisionSummary(ReadModel):
 
 
 class MigrationProgress(ReadModel):
-    """Weights of sites, and files by the value of their status. `open` is the weight of files still under way."""
+    """Weights of sites, and numbers of files, as far as there are any; `open` is the weight of what is under way."""
 
     found: float
     remaining: float
     target: float
     open: float
-    sites: dict[str, float]
-    files: dict[str, int]
+    sites: dict[FileStatus, float]
+    files: dict[FileStatus, int]
     in_scope: int
 
 
@@ -127,7 +127,7 @@ class Burndown(ReadModel):
     """The state of a migration. `unit` is what `sites` count: files, where the recipe counts no sites.
 
     `series` are the points of the curve, `ideal` two points of a straight line to the deadline in the same measure.
-    `shards` counts shards by the value of their status. `next` is a command with what it does, or empty.
+    `shards` counts those of each status. `next` is a command with what it does, or empty.
     """
 
     schema_name: str = Field("orchestrate.burndown/1", alias="schema")
@@ -145,7 +145,7 @@ class Burndown(ReadModel):
     signatures: tuple[SignatureSummary, ...]
     rungs: tuple[StepResult, ...]
     flags: tuple[FlagSummary, ...]
-    shards: dict[str, int]
+    shards: dict[ShardStatus, int]
     spent: MigrationSpending
     waiting: tuple[OpenQuestion, ...]
     prs: tuple[GroupPullRequest, ...]
@@ -157,9 +157,14 @@ class Burndown(ReadModel):
         return any(group.name != NO_GROUP for group in self.owners)
 
     @property
+    def merged_files(self) -> int:
+        """The number of files that have landed."""
+        return self.now.files.get(FileStatus.MERGED, 0)
+
+    @property
     def concerned_files(self) -> int:
         """The number of files that have something to do."""
-        return sum(self.now.files.values()) - self.now.files.get("nothing-to-do", 0)
+        return sum(self.now.files.values()) - self.now.files.get(FileStatus.NOTHING_TO_DO, 0)
 
 
 NO_GROUP = "-"

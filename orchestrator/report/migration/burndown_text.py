@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from orchestrator.domain.migration.files import FileStatus
 from orchestrator.domain.text.durations import format_short_duration
 from orchestrator.domain.text.listing import format_count
 from orchestrator.domain.text.money import format_dollars, format_known_dollars
@@ -26,8 +27,8 @@ _SIGNATURE_CHARS = 120
 _PATHS_CHARS = 200
 _FLAG_EXAMPLES = 3
 _SPARKLINE_WIDTH = 24
-_STATUS_WORDS = {"transformed": "queued", "needs-human": "human"}
-_COUNTED_APART = ("merged", "nothing-to-do")
+_STATUS_WORDS = {FileStatus.TRANSFORMED: "queued", FileStatus.NEEDS_HUMAN: "human"}
+_COUNTED_APART = {FileStatus.MERGED, FileStatus.NOTHING_TO_DO}
 
 
 @dataclass(frozen=True)
@@ -89,11 +90,11 @@ def render_sparkline(
 
 def render_files_line(burndown: Burndown) -> str:
     """Return files by what became of them, when the rest will be through, and what it cost."""
-    files, spent = burndown.now.files, burndown.spent
-    parts = [f"  files {files.get('merged', 0)}/{burndown.concerned_files} merged"]
-    for name, count in files.items():
-        if name not in _COUNTED_APART:
-            parts.append(f"{count} {_STATUS_WORDS.get(name, name)}")
+    spent = burndown.spent
+    parts = [f"  files {burndown.merged_files}/{burndown.concerned_files} merged"]
+    for status, count in burndown.now.files.items():
+        if status not in _COUNTED_APART:
+            parts.append(f"{count} {_STATUS_WORDS.get(status, status)}")
     if burndown.eta is not None:
         parts.append(_format_eta(burndown.eta))
     parts += [_format_price(spent), f"{spent.test_runs} test runs"]

@@ -6,6 +6,7 @@ Words from elsewhere are inert in it.
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from orchestrator.domain.migration.files import FileStatus
 from orchestrator.domain.text.durations import format_short_duration
 from orchestrator.domain.text.listing import format_count
 from orchestrator.domain.text.sanitization import format_code_span, to_one_line
@@ -43,16 +44,16 @@ def render_progress(report: Burndown) -> str:
     """Return how far the migration is, in two lines."""
     now, eta = report.now, report.eta
     others = []
-    for name, count in now.files.items():
-        if name not in {"merged", "nothing-to-do"}:
-            others.append(f"{count} {name}")
+    for status, count in now.files.items():
+        if status not in {FileStatus.MERGED, FileStatus.NOTHING_TO_DO}:
+            others.append(f"{count} {status}")
     rest = until = ""
     if others:
         rest = f" ({', '.join(others)})"
     if eta:
         until = f"; about {format_short_duration(eta.low_s)} to {format_short_duration(eta.high_s)} of work to go"
     sites = f"**{now.found:,g} {report.unit} → {now.remaining:,g}**"
-    return f"{sites}, {now.files.get('merged', 0)} of {report.concerned_files} files landed{rest}{until}."
+    return f"{sites}, {report.merged_files} of {report.concerned_files} files landed{rest}{until}."
 
 
 def _render_groups(report: Burndown) -> str:
@@ -130,7 +131,7 @@ def _format_invariant(rule: Mapping[str, Any]) -> str:
 def _render_not_landed(files: Iterable[ReportedFile]) -> str:
     lines = []
     for file in files:
-        if file.status != "merged":
+        if file.status != FileStatus.MERGED:
             lines.append(_format_file(file))
     return render_markdown_list(f"Not landed ({len(lines)})", lines, _FILES)
 
