@@ -57,7 +57,7 @@ class GanttChart:
 
     @property
     def bottom(self) -> int:
-        """Where the rows end and the axis begins."""
+        """The height at which the rows end and the axis begins."""
         return self.height - _AXIS_HEIGHT
 
 

@@ -56,7 +56,7 @@ def _render_page(report: Mapping[str, Any], left_out: Sequence[str]) -> str:
 
 
 def _is_shown(task: Mapping[str, Any]) -> bool:
-    return bool(task["is_told"])
+    return bool(task["is_shown"])
 
 
 def _build_flaky_table(report: Mapping[str, Any]) -> HtmlTable:

@@ -1,4 +1,4 @@
-"""Build the burndown of a migration: for `status`, `report`, pull requests and whatever draws it."""
+"""Build the burndown of a migration, for `status`, `report`, pull requests and the dashboard."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable
@@ -47,7 +47,7 @@ _FLAG_EXAMPLES = 10
 
 @dataclass(frozen=True)
 class BurndownBounds:
-    """How much a burndown holds: points of the series, groups, signatures."""
+    """The most that a burndown holds: points of the series, groups, signatures."""
 
     points: int = 120
     groups: int = 50

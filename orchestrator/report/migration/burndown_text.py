@@ -47,7 +47,7 @@ ASCII_GLYPHS = BurndownGlyphs(bars="_.:-=+*#", more="...", cross="x")
 
 
 def render_burndown_lines(burndown: Burndown, glyphs: BurndownGlyphs = UNICODE_GLYPHS) -> Iterator[str]:
-    """Yield all of it: how far it is, who and what is behind, what fails alike, what waits for a person, what is next."""
+    """Yield how far the migration is, what is behind, what fails alike, what waits for a person, and what is next."""
     yield render_burndown_headline(burndown, glyphs)
     yield render_files_line(burndown)
     for number, revision in enumerate(burndown.revisions, start=2):

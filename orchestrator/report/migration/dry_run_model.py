@@ -73,7 +73,7 @@ class DryRunSignature(ReadModel):
 
 
 class DryRunGate(ReadModel):
-    """What the gate says of all changes together: the names of tests, and problems in words."""
+    """The gate's verdict on all changes together: the names of tests, and problems in words."""
 
     green: bool
     new_failures: tuple[str, ...]
@@ -85,7 +85,7 @@ class DryRunGate(ReadModel):
 
 
 class DryRunReport(ReadModel):
-    """What a dry run came to. `exit` is the exit code; `remaining` is None where the recipe counts no sites."""
+    """The result of a dry run. `exit` is the exit code; `remaining` is None where the recipe counts no sites."""
 
     schema_name: str = Field("orchestrate.dry-run/1", alias="schema")
     migration: str

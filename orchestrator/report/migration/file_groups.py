@@ -19,10 +19,10 @@ _DEPTH = 2
 
 @dataclass
 class FileGroup:
-    """Files of a migration that are counted together. `sites` and `left` are weighted; `seconds` are those of each file that took any.
+    """Files of a migration that are counted together; `sites` and `left` are weighted.
 
     `files` has those that have something to do, `done` the landed ones of them, `rejected` those that failed: for
-    good, or until the next step takes them. `usd` is what model calls for them cost, as far as that is known;
+    good, or until the next step takes them. `seconds` are those of each file that took any. `usd` is what model calls for them cost, as far as that is known;
     `unpriced` counts those of which it is not.
     """
 

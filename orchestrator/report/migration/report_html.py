@@ -16,7 +16,7 @@ _GROUP_HEADS = ("#files", "#landed", "#%", "#left", "#rejected", "#PRs", "#s/fil
 
 @dataclass(frozen=True)
 class MigrationParts:
-    """What a page shows of a migration beside its head: the curve, and tables down to every file."""
+    """The parts of a page below its head: the curve, and tables down to every file."""
 
     chart: BurndownChart | None
     tables: tuple[HtmlTable, ...]
