@@ -22,8 +22,8 @@ class FileGroup:
     """Files of a migration that are counted together; `sites` and `left` are weighted.
 
     `files` has those that have something to do, `done` the landed ones of them, `rejected` those that failed: for
-    good, or until the next step takes them. `seconds` are those of each file that took any. `usd` is what model calls for them cost, as far as that is known;
-    `unpriced` counts those of which it is not.
+    good, or until the next step takes them. `seconds` are those of each file that took any. `usd` is what model calls
+    for them cost, as far as that is known; `unpriced` counts those of which it is not.
     """
 
     name: str
