@@ -63,7 +63,7 @@ def _iterate_attempt_findings(
 def _explain_superseded(attempt: Mapping[str, Any]) -> str:
     if attempt["fate"] == "landed":
         return "a later attempt went on from this one, and was judged anew"
-    return f"this work did not land: {attempt['fate'] or 'superseded'}"
+    return f"this work did not land: {attempt['fate']}"
 
 
 def _iterate_verdict_findings(task: Mapping[str, Any], attempt: Mapping[str, Any]) -> Iterator[JudgeFinding]:

@@ -124,7 +124,7 @@ def _build_task_case(task: Mapping[str, Any], seconds: float) -> JunitCase:
 
 
 def _build_failed_try(attempt: Mapping[str, Any]) -> FailedTry:
-    kind = attempt["fate"] or "superseded"
+    kind = attempt["fate"]
     for verdict in attempt["verdicts"]:
         kind = verdict["cause"] or kind
     reasons = _list_reasons(attempt)

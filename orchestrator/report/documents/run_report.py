@@ -20,7 +20,7 @@ from orchestrator.report.rows.queue_rows import describe_ejection
 from orchestrator.report.run.contract import iterate_contract_receipts
 from orchestrator.report.run.next_step import suggest_next_step
 from orchestrator.report.run.result import build_run_result
-from orchestrator.report.task.attempt_fates import get_attempt_fates
+from orchestrator.report.task.attempt_fates import Fate, get_attempt_fates
 from orchestrator.report.task.receipt import CheckLog, ReadBlob, build_rerun_command, find_difference
 
 SCHEMA = "orchestrate.run-report/1"
@@ -128,7 +128,7 @@ class _RunReportBuilder:
             "reason": task.reason,
             "price": spent.cost_text,
             "tokens": spent.tokens,
-            "attempts": [_build_attempt(task, one, fates.get(one.number)) for one in task.attempts],
+            "attempts": [_build_attempt(task, one, fates[one.number]) for one in task.attempts],
             "receipts": self._build_receipts(_iterate_receipt_keys(task)),
             "said": list(self._iterate_excerpts(task)),
         }
@@ -190,7 +190,7 @@ def _iterate_receipt_keys(task: TaskState) -> Iterator[str]:
         yield from ejection.receipts
 
 
-def _build_attempt(task: TaskState, attempt: Attempt, fate: str | None) -> dict[str, Any]:
+def _build_attempt(task: TaskState, attempt: Attempt, fate: Fate) -> dict[str, Any]:
     number = attempt.number
     unit = build_unit_id(task.spec.id, number)
     ejections = [one for one in task.ejections if one.unit == unit]

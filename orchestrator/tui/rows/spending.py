@@ -61,7 +61,7 @@ def forecast_cost(state: RunState) -> CostForecast | None:
     """What it will come to; None where that cannot be told: a price is unknown, too little is done, or it has ended.
 
     Of a goal, every task that is still open costs what those did on average that have ended; the range is one standard
-    deviation of their sum. A migration goes on at its pace in dollars until it is through, see `report.eta`.
+    deviation of their sum. A migration goes on at its pace in dollars until it is through, see `estimate_eta`.
     """
     if state.ended is not None or not state.spent.calls or state.spent.unpriced_calls:
         return None

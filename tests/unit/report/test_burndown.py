@@ -2,6 +2,7 @@
 
 import csv
 import io
+import json
 from html.parser import HTMLParser
 from itertools import pairwise
 
@@ -178,6 +179,22 @@ def test_no_line_holds_a_control_character() -> None:
     lines += render_file_details(build_file_details(state, state.files["odd/-x.py"], FileMoveLog("odd/-x.py")))
     assert any("=cmd" in line for line in lines)
     assert not [line for line in lines if not line.isprintable()]
+
+
+def test_what_is_printed_can_be_read_back_also_with_keys_of_another_version() -> None:
+    state = told(END)
+    shard = find_file_or_shard(state, "sample")
+    assert isinstance(shard, Shard)
+    whole = (
+        build_migration_report(state),
+        build_burndown(told()),
+        build_file_details(state, state.files["lib/test_f.py"], FileMoveLog("lib/test_f.py")),
+        build_shard_details(state, shard),
+    )
+    for model in whole:
+        printed = json.loads(json.dumps(model.as_object()))
+        assert next(iter(printed)) == "schema"
+        assert type(model).model_validate(printed | {"added_later": 1}) == model
 
 
 def test_a_file_shows_its_sites_tries_and_shard() -> None:
