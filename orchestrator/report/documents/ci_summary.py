@@ -113,17 +113,18 @@ def _render_pull_requests(report: Mapping[str, Any]) -> str:
 
 def _render_checks(report: Mapping[str, Any]) -> str:
     rows = []
-    for one in list_forge_checks(report):
-        url = escape_markdown(one["url"], _LONG_CHARS)
-        rows.append((escape_markdown(one["name"]), one["state"], escape_markdown(one["summary"]), url))
+    for check in list_forge_checks(report):
+        url = escape_markdown(check["url"], _LONG_CHARS)
+        rows.append((escape_markdown(check["name"]), check["state"], escape_markdown(check["summary"]), url))
     return _render_whole_table("Checks of the forge", ("check", "state", "what it says", "where"), rows)
 
 
 def _render_contract(report: Mapping[str, Any]) -> str:
     rows = []
-    for one in report["contract"]:
-        words = (escape_markdown(one["text"]), escape_markdown(one["evidence"]))
-        rows.append((escape_markdown(one["id"]), CRITERION_STATES[one["met"]], *words, format_exit_codes(one)))
+    for criterion in report["contract"]:
+        name, state = escape_markdown(criterion["id"]), CRITERION_STATES[criterion["met"]]
+        text, evidence = escape_markdown(criterion["text"]), escape_markdown(criterion["evidence"])
+        rows.append((name, state, text, evidence, format_exit_codes(criterion)))
     heads = ("criterion", "state", "what", "evidence", "exit: base → now")
     return _render_whole_table("Contract", heads, rows)
 

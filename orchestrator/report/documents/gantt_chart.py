@@ -72,14 +72,14 @@ def build_gantt_chart(intervals: Sequence[Mapping[str, Any]], end_s: float) -> G
         return None
     numbers: dict[str, int] = {}
     duration = max(1.0, end_s)
-    for one in intervals:
-        numbers.setdefault(one["task"], len(numbers))
-        duration = max(duration, one["end_s"] or one["begin_s"])
+    for interval in intervals:
+        numbers.setdefault(interval["task"], len(numbers))
+        duration = max(duration, interval["end_s"] or interval["begin_s"])
     tasks = list(numbers)[:_MOST_ROWS]
     bars = []
-    for one in intervals:
-        if numbers[one["task"]] < len(tasks):
-            bars.append(_build_bar(one, numbers[one["task"]], duration))
+    for interval in intervals:
+        if numbers[interval["task"]] < len(tasks):
+            bars.append(_build_bar(interval, numbers[interval["task"]], duration))
     return GanttChart(
         height=len(tasks) * _ROW_HEIGHT + _AXIS_HEIGHT,
         ticks=tuple(_build_tick(number, duration) for number in range(_TICKS + 1)),
@@ -96,7 +96,9 @@ def _scale_time(seconds: float, duration: float) -> float:
 
 def _build_tick(number: int, duration: float) -> GanttTick:
     seconds = duration * number / _TICKS
-    anchor = "end" if number == _TICKS else "middle"
+    anchor = "middle"
+    if number == _TICKS:
+        anchor = "end"
     return GanttTick(_scale_time(seconds, duration), anchor, format_short_duration(seconds))
 
 
@@ -114,5 +116,7 @@ def _build_bar(interval: Mapping[str, Any], number: int, duration: float) -> Gan
     x = _scale_time(begin, duration)
     width = max(_scale_time(end, duration) - x, _LEAST_BAR_WIDTH)
     label = f"{interval['task']}: {interval['name']}, {format_short_duration(max(end - begin, 0))}"
-    kind = "planning" if interval["is_planning"] else "attempt"
+    kind = "attempt"
+    if interval["is_planning"]:
+        kind = "planning"
     return GanttBar(kind, x, number * _ROW_HEIGHT + 2, round(width, 1), label)

@@ -35,9 +35,9 @@ def iterate_judge_findings(report: Mapping[str, Any]) -> Iterator[JudgeFinding]:
     for task in report["tasks_by_tree"]:
         for attempt in task["attempts"]:
             yield from _iterate_attempt_findings(task, attempt, is_last=attempt is task["attempts"][-1])
-    for one in report["contract"]:
-        if one["met"] is False:
-            text = f"{one['id']} is not met: {one['text']}. {one['evidence']}"
+    for criterion in report["contract"]:
+        if criterion["met"] is False:
+            text = f"{criterion['id']} is not met: {criterion['text']}. {criterion['evidence']}"
             yield JudgeFinding("contract", "error", text.strip())
 
 
@@ -69,9 +69,9 @@ def _explain_superseded(attempt: Mapping[str, Any]) -> str:
 def _iterate_verdict_findings(task: Mapping[str, Any], attempt: Mapping[str, Any]) -> Iterator[JudgeFinding]:
     for verdict in attempt["verdicts"]:
         has_reason = False
-        for one in verdict["findings"]:
-            has_reason = has_reason or one["is_blocking"]
-            yield _build_rule_finding(one)
+        for finding in verdict["findings"]:
+            has_reason = has_reason or finding["is_blocking"]
+            yield _build_rule_finding(finding)
         if not verdict["findings"]:  # a journal of before there were any
             for flag in verdict["flags"]:
                 yield JudgeFinding("noticed", "warning", flag)
@@ -83,14 +83,14 @@ def _iterate_verdict_findings(task: Mapping[str, Any], attempt: Mapping[str, Any
             yield from _iterate_cause_findings(verdict)
 
 
-def _build_rule_finding(one: Mapping[str, Any]) -> JudgeFinding:
+def _build_rule_finding(finding: Mapping[str, Any]) -> JudgeFinding:
     level: FindingLevel = "warning"
     excuse = ""
-    if one["is_blocking"]:
+    if finding["is_blocking"]:
         level = "error"
-    if one["is_granted"]:
+    if finding["is_granted"]:
         excuse = GRANTED_EXCUSE
-    return JudgeFinding(one["rule"], level, one["text"], excuse=excuse)
+    return JudgeFinding(finding["rule"], level, finding["text"], excuse=excuse)
 
 
 def _iterate_vote_findings(task: Mapping[str, Any], vote: Mapping[str, Any]) -> Iterator[JudgeFinding]:

@@ -99,17 +99,17 @@ def _iterate_results(case: JunitCase, chars: int) -> Iterator[ElementTree.Elemen
     elif case.result != "passed":
         yield _build_failure(case.result, FailedTry(case.kind, case.message, case.detail or case.message), chars)
     if case.result in _RERUNS:
-        for one in case.earlier:
-            rerun = _build_failure(_RERUNS[case.result], one, chars)
+        for failed in case.earlier:
+            rerun = _build_failure(_RERUNS[case.result], failed, chars)
             rerun.text = None
-            ElementTree.SubElement(rerun, "stackTrace").text = _clean_text(one.detail or one.message, chars)
+            ElementTree.SubElement(rerun, "stackTrace").text = _clean_text(failed.detail or failed.message, chars)
             yield rerun
 
 
-def _build_failure(tag: str, one: FailedTry, chars: int) -> ElementTree.Element:
-    attributes = {"type": _clean_line(one.kind), "message": _clean_line(one.message, _MESSAGE_CHARS)}
+def _build_failure(tag: str, failed: FailedTry, chars: int) -> ElementTree.Element:
+    attributes = {"type": _clean_line(failed.kind), "message": _clean_line(failed.message, _MESSAGE_CHARS)}
     element = ElementTree.Element(tag, attributes)
-    element.text = _clean_text(one.detail, chars)
+    element.text = _clean_text(failed.detail, chars)
     return element
 
 

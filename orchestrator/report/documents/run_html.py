@@ -61,24 +61,25 @@ def _is_shown(task: Mapping[str, Any]) -> bool:
 
 def _build_flaky_table(report: Mapping[str, Any]) -> HtmlTable:
     rows = []
-    for one in report["flaky"]:
-        rows.append((one["test"], one["seen"]))
+    for flaky in report["flaky"]:
+        rows.append((flaky["test"], flaky["seen"]))
     return build_html_table("Tests that were seen both ways", ("test", "#times"), rows)
 
 
 def _build_contract_table(report: Mapping[str, Any]) -> HtmlTable:
     rows = []
-    for one in report["contract"]:
-        state, command, exits = CRITERION_STATES[one["met"]], one.get("command") or "", format_exit_codes(one)
-        rows.append((one["id"], state, one["text"], one["evidence"], command, exits))
+    for criterion in report["contract"]:
+        name, state = criterion["id"], CRITERION_STATES[criterion["met"]]
+        command = criterion["command"] or ""
+        rows.append((name, state, criterion["text"], criterion["evidence"], command, format_exit_codes(criterion)))
     heads = ("criterion", "state", "what", "evidence", "command", "exit: base → now")
     return build_html_table("Contract", heads, rows)
 
 
 def _build_checks_table(report: Mapping[str, Any]) -> HtmlTable:
     rows = []
-    for one in list_forge_checks(report):
-        rows.append((one["name"], one["state"], one["summary"], one["url"]))
+    for check in list_forge_checks(report):
+        rows.append((check["name"], check["state"], check["summary"], check["url"]))
     return build_html_table("Checks of the forge", ("check", "state", "what it says", "where"), rows)
 
 
@@ -108,7 +109,7 @@ def _build_cost_tables(cost: Mapping[str, Any]) -> list[HtmlTable]:
 
 def _build_cost_table(title: str, entries: Sequence[Mapping[str, Any]]) -> HtmlTable:
     rows = []
-    for one in entries:
-        price = format_known_dollars(one["usd"], one["usd_known"])
-        rows.append((one["name"], price, f"{one['tokens']:,}", one["calls"], f"{one['share']:.1%}"))
+    for entry in entries:
+        price = format_known_dollars(entry["usd"], entry["usd_known"])
+        rows.append((entry["name"], price, f"{entry['tokens']:,}", entry["calls"], f"{entry['share']:.1%}"))
     return build_html_table(title, ("", "#cost", "#tokens", "#calls", "#share"), rows)

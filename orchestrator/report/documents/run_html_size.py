@@ -39,27 +39,27 @@ def _show_task(task: _Report) -> _Report:
 
 
 def _drop_talk_that_landed(report: _Report) -> _Report:
-    def drop_if_landed(task: _Report) -> _Report:
+    def drop_landed_talk(task: _Report) -> _Report:
         if has_task_landed(task):
             return task | {"said": []}
         return task
 
-    return _change_tasks(report, drop_if_landed)
+    return _change_tasks(report, drop_landed_talk)
 
 
 def _drop_talk(report: _Report) -> _Report:
-    def drop(task: _Report) -> _Report:
+    def drop_task_talk(task: _Report) -> _Report:
         receipts = [receipt | {"again": None} for receipt in task["receipts"]]
         return task | {"said": [], "receipts": receipts}
 
-    return _change_tasks(report, drop)
+    return _change_tasks(report, drop_task_talk)
 
 
 def _hide_landed_tasks(report: _Report) -> _Report:
-    def hide_if_landed(task: _Report) -> _Report:
+    def hide_landed_task(task: _Report) -> _Report:
         return task | {"is_shown": not has_task_landed(task)}
 
-    return _change_tasks(report, hide_if_landed)
+    return _change_tasks(report, hide_landed_task)
 
 
 def _keep_many_rows(report: _Report) -> _Report:

@@ -69,35 +69,35 @@ def _build_run_case(report: Mapping[str, Any]) -> JunitCase:
     )
 
 
-def _build_criterion_case(one: Mapping[str, Any]) -> JunitCase:
+def _build_criterion_case(criterion: Mapping[str, Any]) -> JunitCase:
     results: Mapping[bool | None, CaseResult] = {True: "passed", False: "failure", None: "skipped"}
-    verdict, lines = "not met", [one["evidence"]]
-    if one["met"] is None:
+    verdict, lines = "not met", [criterion["evidence"]]
+    if criterion["met"] is None:
         verdict = "no verdict yet"
-    if one["command"]:
-        lines.append(f"$ {one['command']}")
+    if criterion["command"]:
+        lines.append(f"$ {criterion['command']}")
     return JunitCase(
         classname="contract",
-        name=f"{one['id']}: {one['text']}",
+        name=f"{criterion['id']}: {criterion['text']}",
         seconds=0.0,
-        result=results[one["met"]],
+        result=results[criterion["met"]],
         kind="criterion",
-        message=one["evidence"] or verdict,
+        message=criterion["evidence"] or verdict,
         out="\n".join(filter(None, lines)),
     )
 
 
-def _build_check_case(one: Mapping[str, Any]) -> JunitCase:
+def _build_check_case(check: Mapping[str, Any]) -> JunitCase:
     results: Mapping[str, CaseResult] = {"passed": "passed", "failed": "failure", "pending": "skipped"}
-    message = one["summary"] or one["state"]
-    return JunitCase("check", one["name"], 0.0, results[one["state"]], "check", message, out=one["url"])
+    message = check["summary"] or check["state"]
+    return JunitCase("check", check["name"], 0.0, results[check["state"]], "check", message, out=check["url"])
 
 
 def _iterate_task_cases(report: Mapping[str, Any]) -> Iterator[JunitCase]:
     seconds: defaultdict[str, float] = defaultdict(float)
-    for one in report["timeline"]:
-        if one["end_s"] is not None:
-            seconds[one["task"]] += one["end_s"] - one["begin_s"]
+    for interval in report["timeline"]:
+        if interval["end_s"] is not None:
+            seconds[interval["task"]] += interval["end_s"] - interval["begin_s"]
     for task in report["tasks_by_tree"]:
         yield _build_task_case(task, seconds[task["id"]])
 

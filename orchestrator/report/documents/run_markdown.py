@@ -52,16 +52,16 @@ def _render_next_step(report: Mapping[str, Any]) -> str:
 
 def _render_contract(report: Mapping[str, Any]) -> str:
     rows = []
-    for one in report["contract"]:
-        words = (escape_markdown(one["text"]), escape_markdown(one["evidence"]))
-        rows.append((escape_markdown(one["id"]), _MARKS[one["met"]], *words))
+    for criterion in report["contract"]:
+        words = (escape_markdown(criterion["text"]), escape_markdown(criterion["evidence"]))
+        rows.append((escape_markdown(criterion["id"]), _MARKS[criterion["met"]], *words))
     return render_markdown_table("Contract", ("criterion", "met", "what", "evidence"), rows)
 
 
 def _render_checks(report: Mapping[str, Any]) -> str:
     rows = []
-    for one in list_forge_checks(report):
-        rows.append((escape_markdown(one["name"]), one["state"], escape_markdown(one["summary"])))
+    for check in list_forge_checks(report):
+        rows.append((escape_markdown(check["name"]), check["state"], escape_markdown(check["summary"])))
     return render_markdown_table("Checks of the forge", ("check", "state", "what it says"), rows)
 
 
@@ -75,8 +75,8 @@ def _render_tasks(report: Mapping[str, Any]) -> str:
 
 def _render_waste(cost: Mapping[str, Any]) -> str:
     rows = []
-    for one in cost["waste"]:
-        rows.append((escape_markdown(one["name"]), str(one["count"]), f"{one['share']:.1%}"))
+    for entry in cost["waste"]:
+        rows.append((escape_markdown(entry["name"]), str(entry["count"]), f"{entry['share']:.1%}"))
     return render_markdown_table("Wasted", ("what", "times", "share of what was spent"), rows)
 
 

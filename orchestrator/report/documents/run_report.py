@@ -44,7 +44,7 @@ def collect_run_report(state: RunState, journal: Path, read_events: ReadEvents, 
     for log in (refused, timeline, checks):
         log.record_events(read_events(log.KINDS))
     cost = build_cost_breakdown(state, refused)
-    return _RunReportBuilder(state, journal, cost, timeline, checks, read_blob).build()
+    return _RunReportBuilder(state, journal, cost, timeline, checks, read_blob).build_report()
 
 
 class _RunReportBuilder:
@@ -67,7 +67,7 @@ class _RunReportBuilder:
         self._read_blob = read_blob
         self._sessions = _group_sessions(state)
 
-    def build(self) -> dict[str, Any]:
+    def build_report(self) -> dict[str, Any]:
         state, last_at, migration = self._state, None, None
         if state.last_at:
             last_at = state.last_at.isoformat()
@@ -93,15 +93,15 @@ class _RunReportBuilder:
             "settings_changed": list(state.overrides),
         }
 
-    def _build_interval(self, one: WorkInterval) -> dict[str, Any]:
+    def _build_interval(self, interval: WorkInterval) -> dict[str, Any]:
         end_s = None
-        if one.end:
-            end_s = self._count_seconds(one.end)
+        if interval.end:
+            end_s = self._count_seconds(interval.end)
         return {
-            "task": one.task,
-            "name": one.name,
-            "is_planning": one.is_planning,
-            "begin_s": self._count_seconds(one.begin),
+            "task": interval.task,
+            "name": interval.name,
+            "is_planning": interval.is_planning,
+            "begin_s": self._count_seconds(interval.begin),
             "end_s": end_s,
         }
 

@@ -54,15 +54,15 @@ def build_run_sarif(report: Mapping[str, Any], version: str) -> dict[str, Any]:
     properties["resultsLeftOut"] = len(found) - len(kept)
     return build_sarif_log(
         version,
-        [(rule, _describe_rule(rule)) for rule in sorted({one.rule for one in kept})],
+        [(rule, _describe_rule(rule)) for rule in sorted({finding.rule for finding in kept})],
         list(map(_build_result, kept)),
         automationDetails={"id": f"orchestrate/{report['run']}"},
         properties=properties,
     )
 
 
-def _rank_finding(one: JudgeFinding) -> tuple[bool, int]:
-    return bool(one.excuse), _LEVELS.index(one.level)
+def _rank_finding(finding: JudgeFinding) -> tuple[bool, int]:
+    return bool(finding.excuse), _LEVELS.index(finding.level)
 
 
 def _describe_rule(rule: str) -> str:
@@ -71,21 +71,21 @@ def _describe_rule(rule: str) -> str:
     return _RULES.get(rule, rule.replace("-", " "))
 
 
-def _build_result(one: JudgeFinding) -> dict[str, Any]:
-    text = strip_controls(one.text)
+def _build_result(finding: JudgeFinding) -> dict[str, Any]:
+    text = strip_controls(finding.text)
     if len(text) > _CHARS:
         text = f"{text[:_CHARS]}…"
     result: dict[str, Any] = {
-        "ruleId": one.rule,
-        "level": one.level,
+        "ruleId": finding.rule,
+        "level": finding.level,
         "message": {"text": text},
-        "properties": {"task": one.task, "attempt": one.attempt},
+        "properties": {"task": finding.task, "attempt": finding.attempt},
     }
-    places = [build_sarif_location(*place) for place in one.places]
+    places = [build_sarif_location(*place) for place in finding.places]
     if places:
         result["locations"] = places[:1]
     if places[1:]:
         result["relatedLocations"] = places[1:]
-    if one.excuse:
-        result["suppressions"] = [{"kind": "external", "justification": one.excuse}]
+    if finding.excuse:
+        result["suppressions"] = [{"kind": "external", "justification": finding.excuse}]
     return result

@@ -94,7 +94,7 @@ def get_migration_title(state: RunState) -> str:
 
 def build_group_summaries(state: RunState, by: GroupKind) -> tuple[GroupSummary, ...]:
     """Return all groups of one kind, those with most left first."""
-    return tuple(group.summarize() for group in build_file_groups(state, by))
+    return tuple(group.build_summary() for group in build_file_groups(state, by))
 
 
 def _build_largest_groups(state: RunState, by: GroupKind, limit: int) -> tuple[GroupSummary, ...]:
@@ -162,7 +162,7 @@ def _build_eta(state: RunState) -> EtaSummary | None:
     eta = estimate_eta(state.burndown, sum_open_weight(state))
     if eta is None:
         return None
-    return eta.summarize()
+    return eta.build_summary()
 
 
 def sum_open_weight(state: RunState) -> float:
@@ -200,8 +200,8 @@ def build_failure_signatures(state: RunState) -> tuple[SignatureSummary, ...]:
     return tuple(sorted(summaries, key=_rank_signature))
 
 
-def _rank_signature(one: SignatureSummary) -> tuple[int, str]:
-    return -one.files, one.signature
+def _rank_signature(summary: SignatureSummary) -> tuple[int, str]:
+    return -summary.files, summary.signature
 
 
 def _build_largest_signatures(state: RunState, limit: int) -> tuple[SignatureSummary, ...]:

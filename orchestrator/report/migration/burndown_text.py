@@ -139,7 +139,7 @@ def render_group_table(
 def _format_group(group: GroupSummary, width: int, glyphs: BurndownGlyphs) -> str:
     files = f"{group.files:5}  {group.done:4}  {group.share * 100:3.0f}%  {_format_weight(group.sites_left):>5}"
     cost = f"{group.rejected:7}  {group.prs:3}  {format_seconds(group.p50_s):>6}  {format_dollars(group.usd):>8}"
-    name, reason = _truncate(group.name, width, glyphs), _truncate(group.top_reason, _REASON_CHARS, glyphs)
+    name, reason = _truncate_line(group.name, width, glyphs), _truncate_line(group.top_reason, _REASON_CHARS, glyphs)
     return f"  {name:{width}}  {files}  {cost}  {reason}".rstrip()
 
 
@@ -156,17 +156,18 @@ def _render_steps(burndown: Burndown) -> Iterator[str]:
 
 
 def _render_signatures(burndown: Burndown, glyphs: BurndownGlyphs) -> Iterator[str]:
-    for one in burndown.signatures[:_ROWS]:
-        yield _format_signature(one, glyphs)
+    for summary in burndown.signatures[:_ROWS]:
+        yield _format_signature(summary, glyphs)
     if len(burndown.signatures) > _ROWS:
         yield f"  {glyphs.more} and {len(burndown.signatures) - _ROWS} more reasons"
 
 
-def _format_signature(one: SignatureSummary, glyphs: BurndownGlyphs) -> str:
-    paths = to_one_line(", ".join(one.examples), _PATHS_CHARS)
-    if one.files > len(one.examples):
+def _format_signature(summary: SignatureSummary, glyphs: BurndownGlyphs) -> str:
+    paths = to_one_line(", ".join(summary.examples), _PATHS_CHARS)
+    if summary.files > len(summary.examples):
         paths += f" {glyphs.more}"
-    return f"  {format_count(one.files, 'file')} failed: {_truncate(one.signature, _SIGNATURE_CHARS, glyphs)} ({paths})"
+    signature = _truncate_line(summary.signature, _SIGNATURE_CHARS, glyphs)
+    return f"  {format_count(summary.files, 'file')} failed: {signature} ({paths})"
 
 
 def _format_flag(flag: FlagSummary) -> str:
@@ -176,8 +177,8 @@ def _format_flag(flag: FlagSummary) -> str:
 
 def render_waiting_lines(burndown: Burndown) -> Iterator[str]:
     """Yield the questions that wait for a person, the pull requests, and what can be done next."""
-    for one in burndown.waiting:
-        yield f"  waits for you: {format_reason(one.title)} ({one.item})"
+    for question in burndown.waiting:
+        yield f"  waits for you: {format_reason(question.title)} ({question.item})"
     for pr in burndown.prs:
         yield f"  pull request {to_one_line(pr.group)}: {to_one_line(pr.url)}"
     if burndown.next:
@@ -197,7 +198,7 @@ def format_seconds(value: float | None) -> str:
     return f"{value:.1f}"
 
 
-def _truncate(text: str, width: int, glyphs: BurndownGlyphs) -> str:
+def _truncate_line(text: str, width: int, glyphs: BurndownGlyphs) -> str:
     line = to_one_line(text)
     if len(line) <= width:
         return line

@@ -160,8 +160,8 @@ def _render_restored_table(report: DryRunReport) -> str:
 
 def _render_signature_table(report: DryRunReport) -> str:
     rows = []
-    for one in report.alike:
-        rows.append((str(one.files), escape_markdown(one.signature)))
+    for signature in report.alike:
+        rows.append((str(signature.files), escape_markdown(signature.signature)))
     return render_markdown_table("Failures alike", ("files", "signature"), rows)
 
 

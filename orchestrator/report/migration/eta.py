@@ -22,7 +22,7 @@ class Eta:
     high_s: float
     sites_per_hour: float
 
-    def summarize(self) -> EtaSummary:
+    def build_summary(self) -> EtaSummary:
         """Return the same with one decimal."""
         return EtaSummary(
             seconds=round(self.seconds, 1),

@@ -53,7 +53,7 @@ class FileGroup:
             return median(self.seconds)
         return None
 
-    def summarize(self) -> GroupSummary:
+    def build_summary(self) -> GroupSummary:
         """Return the group with rounded numbers."""
         seconds = self.median_seconds
         if seconds is not None:

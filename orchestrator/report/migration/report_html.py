@@ -76,31 +76,31 @@ def _build_group_row(group: GroupSummary) -> Sequence[object]:
 
 def _build_signature_table(report: MigrationReport) -> HtmlTable:
     rows = []
-    for one in report.signatures:
-        steps, examples = ", ".join(one.steps), ", ".join(one.examples)
-        rows.append((one.files, format_number(one.sites), steps, one.signature, examples))
+    for summary in report.signatures:
+        steps, examples = ", ".join(summary.steps), ", ".join(summary.examples)
+        rows.append((summary.files, format_number(summary.sites), steps, summary.signature, examples))
     heads = ("#files", f"#{report.unit}", "steps", "signature", "such as")
     return build_html_table("What failed alike", heads, rows)
 
 
 def _build_flag_table(report: MigrationReport) -> HtmlTable:
     rows = []
-    for one in report.flags:
-        rows.append((one.files, one.flag, ", ".join(one.examples)))
+    for flag in report.flags:
+        rows.append((flag.files, flag.flag, ", ".join(flag.examples)))
     return build_html_table("To look at in review", ("#files", "what", "such as"), rows)
 
 
 def _build_step_table(report: MigrationReport) -> HtmlTable:
     rows = []
-    for one in report.rungs:
-        rows.append((one.step, one.kind, one.tried, one.landed, one.first_try, one.later_try))
+    for step in report.rungs:
+        rows.append((step.step, step.kind, step.tried, step.landed, step.first_try, step.later_try))
     return build_html_table("By step", ("step", "kind", "#tried on", "#landed", "#first try", "#later"), rows)
 
 
 def _build_revision_table(report: MigrationReport) -> HtmlTable:
     rows = []
-    for number, one in enumerate(report.revisions, start=2):
-        rows.append((number, one.revision, one.by, one.files))
+    for number, revision in enumerate(report.revisions, start=2):
+        rows.append((number, revision.revision, revision.by, revision.files))
     return build_html_table("Revisions of the recipe", ("#no.", "recipe", "by", "#files done again"), rows)
 
 

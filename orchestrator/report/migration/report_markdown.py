@@ -79,8 +79,8 @@ def _render_examples(paths: Iterable[str]) -> str:
 def render_failure_signatures(report: Burndown) -> str:
     """Return a table of the reasons for which files failed alike."""
     rows = []
-    for one in report.signatures:
-        rows.append((str(one.files), escape_markdown(one.signature), _render_examples(one.examples)))
+    for summary in report.signatures:
+        rows.append((str(summary.files), escape_markdown(summary.signature), _render_examples(summary.examples)))
     return render_markdown_table("What failed alike", ("files", "signature", "such as"), rows)
 
 

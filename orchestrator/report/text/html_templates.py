@@ -89,14 +89,14 @@ class HtmlTable:
 def build_html_table(title: str, heads: Sequence[str], rows: Iterable[Iterable[object]]) -> HtmlTable:
     """Return a table without the columns that have no word in them. A head that begins with `#` is one of numbers."""
     columns, cells_by_column = [], []
-    for head, cells in zip(heads, _transpose(rows, len(heads)), strict=True):
+    for head, cells in zip(heads, _transpose_rows(rows, len(heads)), strict=True):
         if any(cells):
             columns.append(HtmlColumn(head.lstrip("#"), _choose_class(head, cells)))
             cells_by_column.append(cells)
     return HtmlTable(title, tuple(columns), tuple(zip(*cells_by_column, strict=True)))
 
 
-def _transpose(rows: Iterable[Iterable[object]], width: int) -> list[list[str]]:
+def _transpose_rows(rows: Iterable[Iterable[object]], width: int) -> list[list[str]]:
     columns: list[list[str]] = [[] for _ in range(width)]
     for row in rows:
         for column, cell in zip(columns, row, strict=True):
