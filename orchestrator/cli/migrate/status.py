@@ -86,35 +86,35 @@ def _show_one(directory: RunDirectory, path: str, as_json: bool) -> None:
         build_file_details,
         build_shard_details,
         find_file_or_shard,
-        render_file_details,
-        render_shard_details,
     )
+    from orchestrator.report.migration.file_text import render_file_details, render_shard_details
 
     with read_state_tolerantly(directory) as found:
         _require_migration(found.run.mode, found.run.run)
         one, log = find_file_or_shard(found, path), FileMoveLog(path)
         if isinstance(one, Shard):
             shard = build_shard_details(found, one)
-            _print(shard, render_shard_details(shard), as_json)
+            _print(shard.as_object(), render_shard_details(shard), as_json)
             return
         with open_run_journal(directory) as store, suppress(JournalProblem):  # `state_of` tells of it at the end
             log.record_events(store.read_kinds(FileMoveLog.KINDS))
-        place = build_file_details(found, one, log)
-        _print(place, render_file_details(place), as_json)
+        file = build_file_details(found, one, log)
+        _print(file.as_object(), render_file_details(file), as_json)
 
 
 def _show_groups(directory: RunDirectory, by: str, as_json: bool) -> None:
     from orchestrator.cli.journal_reader import read_state_tolerantly
-    from orchestrator.report.migration.burndown import build_group_objects
+    from orchestrator.report.migration.burndown import build_group_summaries
     from orchestrator.report.migration.burndown_text import render_group_table
     from orchestrator.report.migration.file_groups import GroupKind
 
     wanted = next(one for one in get_args(GroupKind) if one == by)
     with read_state_tolerantly(directory) as found:
         _require_migration(found.run.mode, found.run.run)
-        groups = build_group_objects(found, wanted)
-        told = {"schema": "orchestrate.migration-groups/1", "run": found.run.run, "by": by, "groups": groups}
-        _print(told, render_group_table(by, groups, choose_glyphs(), _ALL), as_json)
+        groups = build_group_summaries(found, wanted)
+        listed = [group.as_object() for group in groups]
+        value = {"schema": "orchestrate.migration-groups/1", "run": found.run.run, "by": by, "groups": listed}
+        _print(value, render_group_table(by, groups, choose_glyphs(), _ALL), as_json)
 
 
 def _print(value: dict[str, Any], lines: Iterable[str], as_json: bool) -> None:
@@ -143,8 +143,8 @@ def _show_change(status: "RunStatus", as_json: bool) -> None:
     _require_migration(status.mode, status.run)
     if as_json:
         print_object(status.as_object())
-    elif not sys.stdout.isatty():
-        headline = render_burndown_headline(status.burndown or {}, choose_glyphs())
+    elif status.burndown is not None and not sys.stdout.isatty():
+        headline = render_burndown_headline(status.burndown, choose_glyphs())
         print_lines([f"{status.outcome}  {headline}"])
     else:
         click.clear()
