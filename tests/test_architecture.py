@@ -53,6 +53,7 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("worktrees/git.py", "import orchestrator.errors", "Rooms"),
         ("orchestrator/engine/goal/run.py", "import roles.worker", "Only app wires concrete roles"),
         ("orchestrator/agent/loop.py", "import litellm", "Only llm.litellm_adapter.client imports litellm"),
+        ("orchestrator/report/documents/run_html.py", "import jinja2", "Only report.text.html_templates"),
         ("orchestrator/queue/pr_branch.py", "import git", "Only worktrees imports git libraries"),
         ("orchestrator/domain/budget/usage.py", "import subprocess", "domain is pure data"),
         ("orchestrator/cli/inspect/status.py", "import textual", "Only tui imports textual"),

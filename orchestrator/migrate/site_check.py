@@ -2,8 +2,7 @@
 
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, field, replace
 
 from orchestrator.domain.ids import CommitId
 from orchestrator.domain.migration.files import SitePlace
@@ -11,6 +10,7 @@ from orchestrator.domain.recipe.model import Recipe
 from orchestrator.domain.recipe.scope import Scope
 from orchestrator.migrate.scope.inventory import FILE_MODES, build_scope_matcher
 from orchestrator.migrate.sites.finder import FoundSites, find_sites
+from orchestrator.report.migration.site_check_model import CheckedSite, SiteCheckReport, SiteLimit
 from worktrees.git import Git
 from worktrees.object_store.trees import TreeEntry, list_tree, read_blobs
 from worktrees.safety.path_rules import escape_path
@@ -18,7 +18,6 @@ from worktrees.safety.path_rules import escape_path
 SiteFinder = Callable[[Scope, Mapping[str, bytes]], Awaitable[FoundSites]]
 """Finds the sites of files that are given by their paths."""
 
-SCHEMA = "orchestrate.ratchet/1"
 _LINE_CHARS = 200
 _AT_ONCE = 500
 
@@ -164,24 +163,35 @@ def _mark_news(hits: Sequence[SiteHit], earlier: SiteCount | None) -> Iterator[S
             yield replace(hit, news="came back")
 
 
-def build_site_report(recipe: Recipe, verdict: SiteCheckResult, since: str) -> dict[str, Any]:
-    """Return the verdict as data. `is_over` tells of a site that there are too many of its kind, or of all."""
-    over, counts = verdict.excess_counts, verdict.tally.counts_by_site
-    limits = []
+def build_site_report(recipe: Recipe, verdict: SiteCheckResult, since: str) -> SiteCheckReport:
+    """Return the verdict as it is printed."""
+    return SiteCheckReport(
+        migration=recipe.migration.id,
+        commit=verdict.tally.commit,
+        since=since,
+        files=verdict.tally.files,
+        found=len(verdict.hits),
+        allowed=verdict.limits.get("", sum(verdict.limits.values())),
+        holds=verdict.is_within_limits,
+        exit=0 if verdict.is_within_limits else 3,
+        limits=tuple(_iterate_limits(recipe, verdict)),
+        sites=tuple(_iterate_sites(verdict)),
+        skipped=tuple(verdict.tally.skipped),
+    )
+
+
+def _iterate_limits(recipe: Recipe, verdict: SiteCheckResult) -> Iterator[SiteLimit]:
+    counts = verdict.tally.counts_by_site
     for site in recipe.work_scope.site:
-        pattern, allowed = site.pattern or site.run, verdict.limits.get(site.id)
-        limits.append({"site": site.id, "pattern": pattern, "found": counts[site.id], "allowed": allowed})
-    return {
-        "schema": SCHEMA,
-        "migration": recipe.migration.id,
-        "commit": verdict.tally.commit,
-        "since": since,
-        "files": verdict.tally.files,
-        "found": len(verdict.hits),
-        "allowed": verdict.limits.get("", sum(verdict.limits.values())),
-        "holds": verdict.is_within_limits,
-        "exit": 0 if verdict.is_within_limits else 3,
-        "limits": limits,
-        "sites": [asdict(hit) | {"is_over": "" in over or hit.site in over} for hit in verdict.hits],
-        "skipped": list(verdict.tally.skipped),
-    }
+        yield SiteLimit(
+            site=site.id,
+            pattern=site.pattern or site.run,
+            found=counts[site.id],
+            allowed=verdict.limits.get(site.id),
+        )
+
+
+def _iterate_sites(verdict: SiteCheckResult) -> Iterator[CheckedSite]:
+    over = verdict.excess_counts
+    for hit in verdict.hits:
+        yield CheckedSite(**vars(hit), is_over="" in over or hit.site in over)

@@ -20,9 +20,13 @@ Omittable = Annotated[T | SkipJsonSchema[None], Field(exclude_if=is_absent)]
 
 
 class ReadModel(FrozenModel):
-    """An object within a document. Its schema requires every field that is not `Omittable`."""
+    """An object within a document. Its schema requires every field that is not `Omittable`.
+
+    Unknown keys are ignored: another version may have written them.
+    """
 
     model_config = ConfigDict(
+        extra="ignore",
         json_schema_serialization_defaults_required=True,
         serialize_by_alias=True,
         validate_by_alias=True,
@@ -30,7 +34,7 @@ class ReadModel(FrozenModel):
     )
 
     def as_object(self) -> dict[str, Any]:
-        """Return the object for `--json`."""
+        """Return the object for `--json`, with its keys in the order of the fields."""
         return self.model_dump(mode="json")
 
 

@@ -2,7 +2,6 @@
 
 import os
 from dataclasses import dataclass, replace
-from typing import Any
 
 from anyio import to_thread
 
@@ -23,6 +22,7 @@ from orchestrator.migrate.steps.process_cache import get_process_cache
 from orchestrator.project.options import Options, ProjectContext, load_project_context
 from orchestrator.project.scratch_directory import ScratchDirectory, create_scratch_directory
 from orchestrator.provisioning.dependencies import DEPS_DIRECTORY
+from orchestrator.report.migration.dry_run_model import DryRunReport
 from orchestrator.run_control.location import RunLocation
 
 _ALONE = {"pr": {"push": "", "forge": "local"}, "approval": {"mode": "auto", "expires_s": 0}}
@@ -41,8 +41,8 @@ class DryRunOptions:
 
 async def dry_run_recipe(
     options: Options, recipe: Recipe, dry_run_options: DryRunOptions, watcher: RunWatcher | None = None
-) -> dict[str, Any]:
-    """Try a recipe, and report: `orchestrate.dry-run/1`.
+) -> DryRunReport:
+    """Try a recipe, and return the report.
 
     Repository, checkout, refs, objects and runs stay as they are. Results of steps are taken from earlier runs where
     they are known. What `[env]` installs is kept in the state directory, as for every run.

@@ -47,7 +47,7 @@ async def test_a_command_that_finds_sites_has_what_setup_made_for_the_new_world(
     report = await dry_run_recipe(
         Migrated(root).options(hands={"registries": ["registry.test:443"]}), given, DryRunOptions()
     )
-    assert (report["found"], report["changed"], report["remaining"]) == ({"files": 1, "sites": 1}, 1, 0)
+    assert (report.found.as_object(), report.changed, report.remaining) == ({"files": 1, "sites": 1}, 1, 0)
 
 
 async def test_a_dry_run_takes_no_step_that_would_ask_a_model_nor_one_behind_it(tmp_path: Path) -> None:
@@ -55,10 +55,11 @@ async def test_a_dry_run_takes_no_step_that_would_ask_a_model_nor_one_behind_it(
     steps = ({"run": SED}, {"kind": "llm", "prompt": "better"}, {"run": "sed -i s/new/newer/ {files}"})
     given = Recipe.model_validate(recipe(*steps).dump_values())
     report = await dry_run_recipe(Migrated(root).options(), given, DryRunOptions(verify=True, diff=True))
-    assert [step["not_tried"] for step in report["steps"]] == [
+    assert [step.not_tried for step in report.steps] == [
         "",
         "it asks a model",
         "it comes after a step that asks a model",
     ]
-    assert (report["exit"], report["gate"]["fixed"], "+new wrong" in report["diff"]) == (0, [], True)
-    assert report["files"][0]["left"] == []
+    assert report.gate is not None
+    assert (report.exit, report.gate.fixed, "+new wrong" in (report.diff or "")) == (0, (), True)
+    assert report.files[0].left == ()

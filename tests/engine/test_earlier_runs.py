@@ -37,7 +37,7 @@ async def test_a_run_that_does_again_what_waits_to_be_merged_names_the_earlier_o
     planned = await build_inventory(run.options(), GIVEN)
     tried = await dry_run_recipe(run.options(), GIVEN, DryRunOptions())
     (said,) = [text for text in planned.notices if text.startswith("an earlier run")]
-    assert said in tried["notices"]
+    assert said in tried.notices
     for part in (earlier.run, "landed 2 of these files", earlier.branch, earlier.base[:12], "merge that first"):
         assert part in said
     assert pull_request and pull_request.url in said

@@ -62,7 +62,7 @@ def check_command(recipe: Path, **given: Any) -> None:  # noqa: ANN401
             given["sarif_file"], format_json(build_site_check_sarif(report, __version__), indent=1) + "\n"
         )
     if given["as_json"] and not to_stdout:
-        print_object(report)
+        print_object(report.as_object())
     elif not to_stdout:
         print_lines(render_site_check_lines(report))
     if os.environ.get("GITHUB_ACTIONS"):

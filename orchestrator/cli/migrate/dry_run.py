@@ -15,6 +15,7 @@ from orchestrator.migrate.recipe import locate_problems
 from orchestrator.migrate.scope.work_filter import WorkFilter
 from orchestrator.project.options import Options
 from orchestrator.project.recipe_trust import load_trusted_recipe
+from orchestrator.report.migration.dry_run_model import DryRunReport
 from orchestrator.report.migration.dry_run_text import render_dry_run_lines, render_dry_run_markdown
 from orchestrator.scratch_runs.dry_run import DryRunOptions, dry_run_recipe
 
@@ -38,18 +39,17 @@ def print_dry_run(options: Options, recipe: Path, work_filter: WorkFilter, given
         report = _try_recipe(options, recipe, dry_run_options)
         if report_file is not None:
             write_report_file(report_file, render_dry_run_markdown(report))
-    if report["unsafe"]:
+    if report.unsafe:
         print_alarm(UNSAFE_BANNER)
     if given["as_json"]:
-        print_object(report)
+        print_object(report.as_object())
     elif report_file != _STDOUT:
         print_lines(render_dry_run_lines(report))
-    code: int = report["exit"]
-    return code
+    return report.exit
 
 
-def _try_recipe(options: Options, recipe: Path, dry_run_options: DryRunOptions) -> dict[str, Any]:
-    async def run_with_watcher(watcher: ProgressWatcher) -> dict[str, Any]:
+def _try_recipe(options: Options, recipe: Path, dry_run_options: DryRunOptions) -> DryRunReport:
+    async def run_with_watcher(watcher: ProgressWatcher) -> DryRunReport:
         return await dry_run_recipe(options, load_trusted_recipe(options, recipe), dry_run_options, watcher)
 
     with choose_watcher() as watcher, locate_problems(recipe):

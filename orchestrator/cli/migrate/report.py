@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -15,11 +14,12 @@ from orchestrator.cli.run_lookup import find_state_directory
 from orchestrator.errors import UsageProblem
 from orchestrator.report.migration.burndown_text import render_burndown_lines
 from orchestrator.report.migration.full_report import build_migration_report
+from orchestrator.report.migration.full_report_model import MigrationReport
 from orchestrator.report.migration.report_csv import render_files_csv, render_series_csv
 from orchestrator.report.migration.report_html import render_migration_html
 from orchestrator.report.migration.report_markdown import render_migration_markdown
 
-_FORMS: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
+_FORMS: Mapping[str, Callable[[MigrationReport], str]] = {
     "html": render_migration_html,
     "md": render_migration_markdown,
     "csv": render_series_csv,
@@ -51,12 +51,9 @@ def report_command(run: str | None, repo: Path, state: str, as_json: bool, **fil
         for form, path in wanted.items():
             write_report_file(path, _FORMS[form](report))
         if as_json:
-            print_object(report)
+            print_object(report.as_object())
         elif not wanted:
-            if report["reason"]:
-                reason = f": {report['reason']}"
-            else:
-                reason = ""
-            print_lines(
-                [f"{report['run']}  {report['outcome']}{reason}", *render_burndown_lines(report, choose_glyphs())]
-            )
+            headline = f"{report.run}  {report.outcome}"
+            if report.reason:
+                headline += f": {report.reason}"
+            print_lines([headline, *render_burndown_lines(report, choose_glyphs())])

@@ -86,16 +86,15 @@ def _print_item(directory: RunDirectory, path: str, as_json: bool) -> None:
         build_file_details,
         build_shard_details,
         find_file_or_shard,
-        render_file_details,
-        render_shard_details,
     )
+    from orchestrator.report.migration.file_text import render_file_details, render_shard_details
 
     with read_state_tolerantly(directory) as state:
         _require_migration(state.run.mode, state.run.run)
         item, log = find_file_or_shard(state, path), FileMoveLog(path)
         if isinstance(item, Shard):
             shard = build_shard_details(state, item)
-            _print_value(shard, render_shard_details(shard), as_json)
+            _print_value(shard.as_object(), render_shard_details(shard), as_json)
             return
         with (
             open_run_journal(directory) as store,
@@ -103,20 +102,21 @@ def _print_item(directory: RunDirectory, path: str, as_json: bool) -> None:
         ):  # `read_state_tolerantly` raises it at the end
             log.record_events(store.read_kinds(FileMoveLog.KINDS))
         details = build_file_details(state, item, log)
-        _print_value(details, render_file_details(details), as_json)
+        _print_value(details.as_object(), render_file_details(details), as_json)
 
 
 def _print_groups(directory: RunDirectory, by: str, as_json: bool) -> None:
     from orchestrator.cli.journal_reader import read_state_tolerantly
-    from orchestrator.report.migration.burndown import build_group_objects
+    from orchestrator.report.migration.burndown import build_group_summaries
     from orchestrator.report.migration.burndown_text import render_group_table
     from orchestrator.report.migration.file_groups import GroupKind
 
     wanted = next(item for item in get_args(GroupKind) if item == by)
     with read_state_tolerantly(directory) as state:
         _require_migration(state.run.mode, state.run.run)
-        groups = build_group_objects(state, wanted)
-        value = {"schema": "orchestrate.migration-groups/1", "run": state.run.run, "by": by, "groups": groups}
+        groups = build_group_summaries(state, wanted)
+        listed = [group.as_object() for group in groups]
+        value = {"schema": "orchestrate.migration-groups/1", "run": state.run.run, "by": by, "groups": listed}
         _print_value(value, render_group_table(by, groups, choose_glyphs(), _ALL), as_json)
 
 
@@ -146,8 +146,8 @@ def _print_change(status: "RunStatus", as_json: bool) -> None:
     _require_migration(status.mode, status.run)
     if as_json:
         print_object(status.as_object())
-    elif not sys.stdout.isatty():
-        headline = render_burndown_headline(status.burndown or {}, choose_glyphs())
+    elif status.burndown is not None and not sys.stdout.isatty():
+        headline = render_burndown_headline(status.burndown, choose_glyphs())
         print_lines([f"{status.outcome}  {headline}"])
     else:
         click.clear()

@@ -77,18 +77,10 @@ def name_schema(name: str, what: str, body: Schema) -> dict[str, Schema]:
     return {name: {"$schema": DIALECT, "title": name, "description": what, **merge_objects(own, body, own)}}
 
 
-def schema_of_document(kind: type[Document], what: str, **parts: Schema) -> dict[str, Schema]:
-    """Return the schema of a document by its name.
-
-    Args:
-        kind: the model of the document.
-        what: the verbs that print it.
-        parts: schemas of fields that the model does not know in detail.
-    """
+def schema_of_document(kind: type[Document], what: str) -> dict[str, Schema]:
+    """Return the schema of a document by its name; `what` names the verbs that print it."""
     name: str = kind.model_fields["schema_name"].default
-    body = schema_of_model(kind)
-    body["properties"] |= parts
-    return {name: {"$schema": DIALECT, "title": name, "description": what, **body}}
+    return {name: {"$schema": DIALECT, "title": name, **schema_of_model(kind), "description": what}}
 
 
 def _inline_references(node: Any, known: Mapping[str, Any], is_table: bool = False) -> Any:  # noqa: ANN401

@@ -15,7 +15,7 @@ from orchestrator.cli.schemas.notation import (
     schema_of_document,
     schema_of_model,
 )
-from orchestrator.cli.schemas.parts import BURNDOWN, TEXTS
+from orchestrator.cli.schemas.parts import TEXTS
 from orchestrator.report.cost.model import CostReport
 from orchestrator.report.judging.model import JudgingReport
 from orchestrator.report.run.model import RunFailure, RunResult, RunStatus
@@ -91,7 +91,7 @@ RUN = {
         "run, resume, migrate run with --detach",
         object_of({"outcome": {"const": "started"}, "run": TEXT, "journal": TEXT}),
     ),
-    **schema_of_document(RunStatus, "status, migrate status", burndown=BURNDOWN),
+    **schema_of_document(RunStatus, "status, migrate status"),
     **schema_of_document(CostReport, "cost"),
     **schema_of_document(TaskDetails, "show of a task"),
     **schema_of_document(FileEvidence, "show of a file of a migration"),

@@ -17,6 +17,15 @@ def format_price(usage: Usage) -> str:
     return known
 
 
+def format_known_dollars(usd: float | None, usd_known: float) -> str:
+    """Return dollars of which `usd_known` have a known price: `$0.42+` or `n/a` where `usd`, the whole, is None."""
+    if usd is not None:
+        return format_dollars(usd)
+    if usd_known:
+        return f"{format_dollars(usd_known)}+"
+    return UNKNOWN_PRICE
+
+
 def format_dollars(usd: float | None) -> str:
     """Return dollars as `$0.42` or `$1,204`; `n/a` for None."""
     if usd is None:

@@ -1,7 +1,6 @@
-"""The report of a dry run as data: `orchestrate.dry-run/1`."""
+"""Build the report of a dry run: `orchestrate.dry-run/1`."""
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
 
 from orchestrator.domain.migration.files import FileRecord, FileStatus, Shard
 from orchestrator.domain.recipe.model import Recipe
@@ -10,15 +9,24 @@ from orchestrator.migrate.dry_run.runner import DryRunResult, count_failure_sign
 from orchestrator.migrate.ladder.passes import is_changed, list_passes
 from orchestrator.migrate.steps.step_io import StepTally
 from orchestrator.ports.gate import GateResult
+from orchestrator.report.migration.dry_run_model import (
+    DryRunFile,
+    DryRunFileStatus,
+    DryRunGate,
+    DryRunReport,
+    DryRunShard,
+    DryRunSignature,
+    DryRunStep,
+    FileAndSiteCount,
+)
 from worktrees.diffs.file_diffs import diff_trees, read_diff_text
 from worktrees.git import Git
 
-SCHEMA = "orchestrate.dry-run/1"
 LineCounts = Mapping[str, tuple[int, int]]
 """Path → added and removed lines."""
 
 
-async def build_dry_run_report(git: Git, state: RunState, tried: DryRunResult, *, wants_diff: bool) -> dict[str, Any]:
+async def build_dry_run_report(git: Git, state: RunState, tried: DryRunResult, *, wants_diff: bool) -> DryRunReport:
     """Return the report of a dry run.
 
     Args:
@@ -32,15 +40,16 @@ async def build_dry_run_report(git: Git, state: RunState, tried: DryRunResult, *
     """
     recipe, base = Recipe.model_validate(state.recipe), state.run.base
     changed = await diff_trees(git, base, tried.union)
-    lines = {file.path: (file.added, file.removed) for file in changed.files}
-    report = _Report(recipe, state, tried, lines).as_object()
-    report["diff"] = None
+    lines = {}
+    for file in changed.files:
+        lines[file.path] = (file.added, file.removed)
+    diff = None
     if wants_diff and changed.files:
-        report["diff"] = await read_diff_text(git, base, tried.union)
-    return report
+        diff = await read_diff_text(git, base, tried.union)
+    return _ReportBuilder(recipe, state, tried, lines).build(diff)
 
 
-class _Report:
+class _ReportBuilder:
     def __init__(self, recipe: Recipe, state: RunState, tried: DryRunResult, lines: LineCounts) -> None:
         self._recipe = recipe
         self._state = state
@@ -51,31 +60,34 @@ class _Report:
         for shard in state.shards.values():
             self._shards |= dict.fromkeys(shard.files, shard.name)
 
-    def as_object(self) -> dict[str, Any]:
-        """Return all of it but the diff."""
-        state, files = self._state, list(self._state.files.values())
+    def build(self, diff: str | None) -> DryRunReport:
+        """Return the report with this diff."""
+        state, files = self._state, tuple(self._state.files.values())
+        remaining = None
+        if self._recipe.work_scope.site:
+            remaining = sum(map(len, self._tried.remaining_sites.values()))
         added, removed = _sum_lines(self._lines.values())
-        return {
-            "schema": SCHEMA,
-            "migration": self._recipe.migration.id,
-            "title": self._recipe.title,
-            "revision": self._recipe.revision,
-            "base": state.run.base,
-            "exit": self._exit,
-            "unsafe": state.is_unsafe,
-            "found": {"files": len(files), "sites": sum(file.sites for file in files)},
-            "tried": {"files": len(self._tried.paths), "sites": self._count_sites(self._tried.paths)},
-            "changed": len(self._lines),
-            "added": added,
-            "removed": removed,
-            "remaining": sum(map(len, self._tried.remaining_sites.values())) if self._recipe.work_scope.site else None,
-            "steps": list(map(self._build_step, range(len(self._recipe.step)))),
-            "shards": list(map(self._build_shard, state.shards.values())),
-            "files": list(map(self._build_file, files)),
-            "alike": [{"signature": name, "files": count} for name, count in count_failure_signatures(files)],
-            "gate": _build_gate(self._tried.verdict),
-            "notices": [notice.text for notice in state.notices],
-        }
+        return DryRunReport(
+            migration=self._recipe.migration.id,
+            title=self._recipe.title,
+            revision=self._recipe.revision,
+            base=state.run.base,
+            exit=self._exit,
+            unsafe=state.is_unsafe,
+            found=FileAndSiteCount(files=len(files), sites=sum(file.sites for file in files)),
+            tried=FileAndSiteCount(files=len(self._tried.paths), sites=self._count_sites(self._tried.paths)),
+            changed=len(self._lines),
+            added=added,
+            removed=removed,
+            remaining=remaining,
+            steps=tuple(map(self._build_step, range(len(self._recipe.step)))),
+            shards=tuple(map(self._build_shard, state.shards.values())),
+            files=tuple(map(self._build_file, files)),
+            alike=tuple(_iterate_signatures(files)),
+            gate=_build_gate(self._tried.verdict),
+            notices=tuple(notice.text for notice in state.notices),
+            diff=diff,
+        )
 
     @property
     def _exit(self) -> int:
@@ -90,13 +102,14 @@ class _Report:
     def _count_sites(self, paths: Iterable[str]) -> int:
         return sum(self._state.files[path].sites for path in paths)
 
-    def _build_step(self, rung: int) -> dict[str, Any]:
-        step, tally = self._recipe.step[rung], self._tried.steps.get(rung)
-        keys = {"id": step.id, "kind": step.kind, "when": step.when, "not_tried": self._explain_skipped_step(rung)}
-        return keys | vars(tally or StepTally())
+    def _build_step(self, rung: int) -> DryRunStep:
+        step, tally = self._recipe.step[rung], self._tried.steps.get(rung) or StepTally()
+        return DryRunStep(
+            id=step.id, kind=step.kind, when=step.when, not_tried=self._explain_not_tried(rung), **vars(tally)
+        )
 
-    def _explain_skipped_step(self, rung: int) -> str:
-        """Return why a step was not tried, in words; empty if it was."""
+    def _explain_not_tried(self, rung: int) -> str:
+        """Return the reason why a step was not tried; empty if it was."""
         step = self._recipe.step[rung]
         if rung in self._tried.steps:
             return ""
@@ -108,41 +121,50 @@ class _Report:
             return "it comes after a step that asks a model"
         return "it comes after the first queue"
 
-    def _build_shard(self, shard: Shard) -> dict[str, Any]:
-        lines = [self._lines[path] for path in shard.files if path in self._lines]
+    def _build_shard(self, shard: Shard) -> DryRunShard:
+        lines = []
+        for path in shard.files:
+            if path in self._lines:
+                lines.append(self._lines[path])
         added, removed = _sum_lines(lines)
-        return {
-            "name": shard.name,
-            "owner": shard.owner,
-            "files": len(shard.files),
-            "sites": self._count_sites(shard.files),
-            "changed": len(lines),
-            "added": added,
-            "removed": removed,
-        }
+        return DryRunShard(
+            name=shard.name,
+            owner=shard.owner,
+            files=len(shard.files),
+            sites=self._count_sites(shard.files),
+            changed=len(lines),
+            added=added,
+            removed=removed,
+        )
 
-    def _build_file(self, file: FileRecord) -> dict[str, Any]:
+    def _build_file(self, file: FileRecord) -> DryRunFile:
         added, removed = self._lines.get(file.path, (0, 0))
-        status, left = self._describe_status(file), self._tried.remaining_sites.get(file.path, ())
-        is_told = status in {"restored", "skipped"}
-        return {
-            "path": file.path,
-            "status": status,
-            "shard": self._shards.get(file.path, ""),
-            "owner": file.owner,
-            "step": self._recipe.step[file.rung].id if file.rung >= 0 else "",
-            "sites": file.sites,
-            "left": [place.model_dump() for place in left],
-            "added": added,
-            "removed": removed,
-            "reason": file.reason if is_told else "",
-            "signature": file.signature if is_told else "",
-        }
+        status = self._get_status(file)
+        step = reason = signature = ""
+        if file.rung >= 0:
+            step = self._recipe.step[file.rung].id
+        if status in {"restored", "skipped"}:
+            reason, signature = file.reason, file.signature
+        return DryRunFile(
+            path=file.path,
+            status=status,
+            shard=self._shards.get(file.path, ""),
+            owner=file.owner,
+            step=step,
+            sites=file.sites,
+            left=self._tried.remaining_sites.get(file.path, ()),
+            added=added,
+            removed=removed,
+            reason=reason,
+            signature=signature,
+        )
 
-    def _describe_status(self, file: FileRecord) -> str:
-        """Return `changed`, `unchanged`, `restored`, `skipped`, `not-tried`, or `nothing-to-do` (it has no site)."""
-        if file.status in {FileStatus.RESTORED, FileStatus.SKIPPED}:
-            return file.status.value
+    def _get_status(self, file: FileRecord) -> DryRunFileStatus:
+        """Return what became of a file; `nothing-to-do` of one without a site."""
+        if file.status == FileStatus.RESTORED:
+            return "restored"
+        if file.status == FileStatus.SKIPPED:
+            return "skipped"
         if file.path not in self._paths:
             if file.path in self._shards:
                 return "not-tried"
@@ -154,17 +176,30 @@ class _Report:
         return "unchanged"
 
 
-def _sum_lines(lines: Iterable[tuple[int, int]]) -> tuple[int, int]:
-    """Return the added and the removed lines of several files."""
-    added, removed = 0, 0
-    for more, less in lines:
-        added, removed = added + more, removed + less
+def _sum_lines(counts: Iterable[tuple[int, int]]) -> tuple[int, int]:
+    """Return all added and all removed lines."""
+    added = removed = 0
+    for more_added, more_removed in counts:
+        added += more_added
+        removed += more_removed
     return added, removed
 
 
-def _build_gate(verdict: GateResult | None) -> dict[str, Any] | None:
+def _iterate_signatures(files: Iterable[FileRecord]) -> Iterator[DryRunSignature]:
+    for signature, count in count_failure_signatures(files):
+        yield DryRunSignature(signature=signature, files=count)
+
+
+def _build_gate(verdict: GateResult | None) -> DryRunGate | None:
     if verdict is None:
         return None
-    keys = {"new_failures", "missing_tests", "newly_skipped", "fixed", "unsettled", "problems"}
     difference = verdict.difference
-    return {"green": difference.is_green, **difference.model_dump(mode="json", include=keys)}
+    return DryRunGate(
+        green=difference.is_green,
+        new_failures=difference.new_failures,
+        missing_tests=difference.missing_tests,
+        newly_skipped=difference.newly_skipped,
+        fixed=difference.fixed,
+        problems=difference.problems,
+        unsettled=difference.unsettled,
+    )

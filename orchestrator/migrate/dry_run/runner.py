@@ -1,7 +1,7 @@
 """A migration as far as its first queue: what the steps that ask nobody make of the files. Nothing lands."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import takewhile
 
@@ -138,7 +138,7 @@ class DryRunner:
             await workspace.close()
 
 
-def count_failure_signatures(files: list[FileRecord]) -> list[tuple[str, int]]:
+def count_failure_signatures(files: Iterable[FileRecord]) -> list[tuple[str, int]]:
     """Return the signatures of files that were put back, and how many have each, most first."""
     counts = Counter(file.signature for file in files if file.status == FileStatus.RESTORED and file.signature)
     return sorted(counts.items(), key=lambda one: (-one[1], one[0]))

@@ -1,4 +1,4 @@
-"""JUnit XML in the dialect of Maven's Surefire, which tells reruns. It is well-formed whatever the words in it are."""
+"""Write JUnit XML in the dialect of Maven's Surefire, which has reruns; it is well-formed whatever its words are."""
 
 import re
 from collections import Counter
@@ -30,7 +30,7 @@ class FailedTry:
 
 @dataclass(frozen=True)
 class JunitCase:
-    """A test. `kind`, `message` and `detail` say why it did not pass; `out` is what is told of it in any case."""
+    """A test. `kind`, `message` and `detail` say why it did not pass; `out` is shown in any case."""
 
     classname: str
     name: str
@@ -52,23 +52,27 @@ class JunitSuite:
 
 
 def render_junit_xml(name: str, started_at: str, properties: Mapping[str, str], suites: Sequence[JunitSuite]) -> str:
-    """The document; `started_at` is an ISO date with a zone. The more tests there are, the less is told of each."""
+    """Return the document; `started_at` is an ISO date with a zone.
+
+    The more tests there are, the less is shown of each.
+    """
     cases = [case for suite in suites for case in suite.cases]
     chars = max(_LEAST_CHARS, min(_MOST_CHARS, _ALL_CHARS // max(1, len(cases))))
-    root = ElementTree.Element("testsuites", {"name": _line(name), **_sums(cases)})
+    root = ElementTree.Element("testsuites", {"name": _clean_line(name), **_count_results(cases)})
     moment = datetime.fromisoformat(started_at).replace(microsecond=0, tzinfo=None).isoformat()
     for suite in suites:
-        said = {"name": suite.name, "timestamp": moment, **_sums(suite.cases)}
-        element = ElementTree.SubElement(root, "testsuite", said)
+        attributes = {"name": suite.name, "timestamp": moment, **_count_results(suite.cases)}
+        element = ElementTree.SubElement(root, "testsuite", attributes)
         listed = ElementTree.SubElement(element, "properties")
         for key, value in properties.items():
-            ElementTree.SubElement(listed, "property", {"name": key, "value": _line(value)})
-        element.extend(_case(case, chars) for case in suite.cases)
+            ElementTree.SubElement(listed, "property", {"name": key, "value": _clean_line(value)})
+        for case in suite.cases:
+            element.append(_build_case(case, chars))
     ElementTree.indent(root)
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{ElementTree.tostring(root, encoding="unicode")}\n'
 
 
-def _sums(cases: Sequence[JunitCase]) -> dict[str, str]:
+def _count_results(cases: Sequence[JunitCase]) -> dict[str, str]:
     counts = Counter(case.result for case in cases)
     return {
         "tests": str(len(cases)),
@@ -79,43 +83,43 @@ def _sums(cases: Sequence[JunitCase]) -> dict[str, str]:
     }
 
 
-def _case(case: JunitCase, chars: int) -> ElementTree.Element:
-    named = {"classname": _line(case.classname), "name": _line(case.name), "time": f"{case.seconds:.3f}"}
-    element = ElementTree.Element("testcase", named)
-    element.extend(_children(case, chars))
+def _build_case(case: JunitCase, chars: int) -> ElementTree.Element:
+    attributes = {"classname": _clean_line(case.classname), "name": _clean_line(case.name)}
+    element = ElementTree.Element("testcase", {**attributes, "time": f"{case.seconds:.3f}"})
+    element.extend(_iterate_results(case, chars))
     if case.out:
-        ElementTree.SubElement(element, "system-out").text = _text(case.out, chars)
+        ElementTree.SubElement(element, "system-out").text = _clean_text(case.out, chars)
     return element
 
 
-def _children(case: JunitCase, chars: int) -> Iterator[ElementTree.Element]:
-    """In the order that Surefire's schema has."""
+def _iterate_results(case: JunitCase, chars: int) -> Iterator[ElementTree.Element]:
+    """Yield the elements in the order that Surefire's schema has."""
     if case.result == "skipped":
-        yield ElementTree.Element("skipped", {"message": _line(case.message, _MESSAGE_CHARS)})
+        yield ElementTree.Element("skipped", {"message": _clean_line(case.message, _MESSAGE_CHARS)})
     elif case.result != "passed":
-        yield _told(case.result, FailedTry(case.kind, case.message, case.detail or case.message), chars)
+        yield _build_failure(case.result, FailedTry(case.kind, case.message, case.detail or case.message), chars)
     if case.result in _RERUNS:
-        for one in case.earlier:
-            rerun = _told(_RERUNS[case.result], one, chars)
+        for failed in case.earlier:
+            rerun = _build_failure(_RERUNS[case.result], failed, chars)
             rerun.text = None
-            ElementTree.SubElement(rerun, "stackTrace").text = _text(one.detail or one.message, chars)
+            ElementTree.SubElement(rerun, "stackTrace").text = _clean_text(failed.detail or failed.message, chars)
             yield rerun
 
 
-def _told(tag: str, one: FailedTry, chars: int) -> ElementTree.Element:
-    said = {"type": _line(one.kind), "message": _line(one.message, _MESSAGE_CHARS)}
-    element = ElementTree.Element(tag, said)
-    element.text = _text(one.detail, chars)
+def _build_failure(tag: str, failed: FailedTry, chars: int) -> ElementTree.Element:
+    attributes = {"type": _clean_line(failed.kind), "message": _clean_line(failed.message, _MESSAGE_CHARS)}
+    element = ElementTree.Element(tag, attributes)
+    element.text = _clean_text(failed.detail, chars)
     return element
 
 
-def _line(text: str, chars: int = _NAME_CHARS) -> str:
+def _clean_line(text: str, chars: int = _NAME_CHARS) -> str:
     return _NO_CHARACTERS.sub("", to_one_line(text, chars))
 
 
-def _text(text: str, chars: int) -> str:
-    """Words without what XML cannot hold, bounded."""
-    held = _NO_CHARACTERS.sub("", strip_controls(text[: chars + 1]))
+def _clean_text(text: str, chars: int) -> str:
+    """Return the first `chars` characters without what XML cannot hold."""
+    clean = _NO_CHARACTERS.sub("", strip_controls(text[: chars + 1]))
     if len(text) <= chars:
-        return held
-    return f"{held[:chars]}…"
+        return clean
+    return f"{clean[:chars]}…"

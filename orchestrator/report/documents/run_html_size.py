@@ -1,58 +1,83 @@
-"""What a page of a run does without when it would be too large: what can best be read elsewhere goes first."""
+"""Leave parts out of a run's page that would be too large: what can best be read elsewhere goes first."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-_REACHED = frozenset({"merged", "done"})
+from orchestrator.report.documents.report_parts import has_task_landed
+
 _ROWS, _LEAST_ROWS = 2_000, 200
 _Report = dict[str, Any]
 
 
 def iterate_smaller_reports(report: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], _Report]]:
-    """The report as it is, then with ever less in it, each with words for what is not in it any more.
+    """Yield the report as it is, then with ever less in it, each with words for what has been left out.
 
-    Each task has a key more, `is_told`: whether the page has a part for it.
+    Each task has a key more, `is_shown`: True if the page has a part for it.
     """
     run = report["run"]
     left_out: tuple[str, ...] = ()
-    less = _each_task({**report}, lambda task: task | {"is_told": True})
+    less = _change_tasks({**report}, _show_task)
     yield left_out, less
     steps: tuple[tuple[str, Callable[[_Report], _Report]], ...] = (
-        (f"what was said at work that landed: orchestrate logs {run}", _without_talk_that_landed),
-        (f"what was said, and how to run checks again: orchestrate logs {run}, orchestrate show {run}", _without_talk),
-        (f"the parts of tasks that landed: orchestrate show {run} TASK", _without_tasks_that_landed),
-        (f"all but {_ROWS:,} tasks and files: orchestrate status {run} --json", lambda r: _first(r, _ROWS)),
-        (f"all but {_LEAST_ROWS} tasks and files", lambda r: _first(r, _LEAST_ROWS)),
+        (f"what was said at work that landed: orchestrate logs {run}", _drop_talk_that_landed),
+        (f"what was said, and how to run checks again: orchestrate logs {run}, orchestrate show {run}", _drop_talk),
+        (f"the parts of tasks that landed: orchestrate show {run} TASK", _hide_landed_tasks),
+        (f"all but {_ROWS:,} tasks and files: orchestrate status {run} --json", _keep_many_rows),
+        (f"all but {_LEAST_ROWS} tasks and files", _keep_few_rows),
     )
     for words, step in steps:
         less, left_out = step(less), (*left_out, words)
         yield left_out, less
 
 
-def _each_task(report: _Report, change: Callable[[_Report], _Report]) -> _Report:
-    return report | {"tasks_by_tree": [change(task) for task in report["tasks_by_tree"]]}
+def _change_tasks(report: _Report, change: Callable[[_Report], _Report]) -> _Report:
+    return report | {"tasks_by_tree": list(map(change, report["tasks_by_tree"]))}
 
 
-def _without_talk_that_landed(report: _Report) -> _Report:
-    return _each_task(report, lambda task: task | {"said": []} if task["status"] in _REACHED else task)
+def _show_task(task: _Report) -> _Report:
+    return task | {"is_shown": True}
 
 
-def _without_talk(report: _Report) -> _Report:
-    def remove_talk(task: _Report) -> _Report:
-        return task | {"said": [], "receipts": [receipt | {"again": None} for receipt in task["receipts"]]}
+def _drop_talk_that_landed(report: _Report) -> _Report:
+    def drop_landed_talk(task: _Report) -> _Report:
+        if has_task_landed(task):
+            return task | {"said": []}
+        return task
 
-    return _each_task(report, remove_talk)
-
-
-def _without_tasks_that_landed(report: _Report) -> _Report:
-    return _each_task(report, lambda task: task | {"is_told": task["status"] not in _REACHED})
+    return _change_tasks(report, drop_landed_talk)
 
 
-def _first(report: _Report, most: int) -> _Report:
-    """With so many rows; those of what did not land first."""
-    tasks = sorted(report["tasks_by_tree"], key=lambda task: task["status"] in _REACHED)[:most]
-    less = report | {"tasks_by_tree": tasks}
+def _drop_talk(report: _Report) -> _Report:
+    def drop_task_talk(task: _Report) -> _Report:
+        receipts = [receipt | {"again": None} for receipt in task["receipts"]]
+        return task | {"said": [], "receipts": receipts}
+
+    return _change_tasks(report, drop_task_talk)
+
+
+def _hide_landed_tasks(report: _Report) -> _Report:
+    def hide_landed_task(task: _Report) -> _Report:
+        return task | {"is_shown": not has_task_landed(task)}
+
+    return _change_tasks(report, hide_landed_task)
+
+
+def _keep_many_rows(report: _Report) -> _Report:
+    return _keep_rows(report, _ROWS)
+
+
+def _keep_few_rows(report: _Report) -> _Report:
+    return _keep_rows(report, _LEAST_ROWS)
+
+
+def _keep_rows(report: _Report, limit: int) -> _Report:
+    """Return the report with at most `limit` tasks and files; those that did not land first."""
+    less = report | {"tasks_by_tree": sorted(report["tasks_by_tree"], key=has_task_landed)[:limit]}
     if report["migration"]:
-        files = sorted(report["migration"]["files"], key=lambda file: file["status"] == "merged")[:most]
-        less["migration"] = report["migration"] | {"files": files}
+        files = sorted(report["migration"]["files"], key=_has_file_landed)
+        less["migration"] = report["migration"] | {"files": files[:limit]}
     return less
+
+
+def _has_file_landed(file: Mapping[str, Any]) -> bool:
+    return bool(file["status"] == "merged")

@@ -1,196 +1,214 @@
-"""A run as JUnit XML, which CI services read: its outcome, contract, tasks and files as tests, attempts as reruns."""
+"""Render a run as JUnit XML for CI services: its outcome, contract, tasks and files as tests, attempts as reruns."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from orchestrator.domain.migration.files import FileStatus
 from orchestrator.domain.run.task import EndCause, TaskStatus
 from orchestrator.report.documents.junit_xml import CaseResult, FailedTry, JunitCase, JunitSuite, render_junit_xml
+from orchestrator.report.documents.report_parts import list_forge_checks, read_migration
+from orchestrator.report.migration.full_report_model import ReportedFile
 
 MOST_FILES = 2_000
 """A migration with more files has a test for each shard instead."""
-_TASKS: Mapping[TaskStatus, CaseResult] = {
+_TASK_RESULTS: Mapping[TaskStatus, CaseResult] = {
     TaskStatus.MERGED: "passed",
     TaskStatus.DONE: "passed",
     TaskStatus.REJECTED: "failure",
     TaskStatus.BLOCKED: "failure",
 }
 """What has been split, cancelled or not finished counts as skipped."""
-_WORST: Sequence[CaseResult] = ("failure", "skipped", "passed")
+_WORST_FIRST: Sequence[CaseResult] = ("failure", "skipped", "passed")
 
 
 def render_run_junit(report: Mapping[str, Any]) -> str:
-    """The document, made of what `report.run_report.run_report` gives.
+    """Return the document, made of what `collect_run_report` gives.
 
     Suites: `run` with one test, which passes only if the run did; `contract` with a test for each criterion; `checks`
     of the forge; `tasks` with each task of the tree; `files` or `shards` of a migration. Earlier attempts of a task
     that landed are `flakyFailure`s, those of one that failed `rerunFailure`s or `rerunError`s, as Maven's Surefire
     writes them.
     """
-    suites = (
-        JunitSuite("run", (_run(report),)),
-        JunitSuite("contract", tuple(map(_criterion, report["contract"]))),
-        JunitSuite("checks", tuple(_checks(report))),
-        JunitSuite("tasks", tuple(_tasks(report))),
-        *(_migration(report["migration"]) if report["migration"] else ()),
-    )
-    properties = {}
-    for name in ("run", "mode", "base", "head", "pr_branch", "outcome"):
-        properties[name] = report[name] or ""
-    return render_junit_xml(
-        report["repository"], report["started_at"], properties, [one for one in suites if one.cases]
-    )
+    suites = [
+        JunitSuite("run", (_build_run_case(report),)),
+        JunitSuite("contract", tuple(map(_build_criterion_case, report["contract"]))),
+        JunitSuite("checks", tuple(map(_build_check_case, list_forge_checks(report)))),
+        JunitSuite("tasks", tuple(_iterate_task_cases(report))),
+    ]
+    migration = read_migration(report)
+    if migration is not None:
+        suites.append(_build_migration_suite(migration.files))
+    properties = {name: report[name] or "" for name in ("run", "mode", "base", "head", "pr_branch", "outcome")}
+    shown = [suite for suite in suites if suite.cases]
+    return render_junit_xml(report["repository"], report["started_at"], properties, shown)
 
 
-def _run(report: Mapping[str, Any]) -> JunitCase:
-    """Running is skipped, paused an error: neither may pass for green."""
+def _join_words(*words: str | None) -> str:
+    return ": ".join(filter(None, words))
+
+
+def _build_run_case(report: Mapping[str, Any]) -> JunitCase:
+    """Return the test of the run. Running is skipped, paused an error: neither may pass for green."""
     results: Mapping[str, CaseResult] = {"running": "skipped", "paused": "error"}
     outcome = report["outcome"]
-    result = results.get(outcome, "passed" if report["exit"] == 0 else "failure")
-    if report["reason"]:
-        told = f"{outcome}: {report['reason']}"
-    else:
-        told = outcome
+    result: CaseResult = "failure"
+    if report["exit"] == 0:
+        result = "passed"
+    lines = [*report["notices"]]
     if report["next"]:
-        next_step = f"next: {report['next']}"
-    else:
-        next_step = ""
-    out = "\n".join(filter(None, (*report["notices"], next_step)))
-    return JunitCase("run", report["goal"], report["spent"]["wall_s"], result, outcome, told, out=out)
+        lines.append(f"next: {report['next']}")
+    return JunitCase(
+        classname="run",
+        name=report["goal"],
+        seconds=report["spent"]["wall_s"],
+        result=results.get(outcome, result),
+        kind=outcome,
+        message=_join_words(outcome, report["reason"]),
+        out="\n".join(filter(None, lines)),
+    )
 
 
-def _criterion(one: Mapping[str, Any]) -> JunitCase:
+def _build_criterion_case(criterion: Mapping[str, Any]) -> JunitCase:
     results: Mapping[bool | None, CaseResult] = {True: "passed", False: "failure", None: "skipped"}
-    told = one["evidence"] or ("no verdict yet" if one["met"] is None else "not met")
-    out = "\n".join(filter(None, (one["evidence"], f"$ {one['command']}" if one["command"] else "")))
-    return JunitCase("contract", f"{one['id']}: {one['text']}", 0.0, results[one["met"]], "criterion", told, out=out)
+    verdict, lines = "not met", [criterion["evidence"]]
+    if criterion["met"] is None:
+        verdict = "no verdict yet"
+    if criterion["command"]:
+        lines.append(f"$ {criterion['command']}")
+    return JunitCase(
+        classname="contract",
+        name=f"{criterion['id']}: {criterion['text']}",
+        seconds=0.0,
+        result=results[criterion["met"]],
+        kind="criterion",
+        message=criterion["evidence"] or verdict,
+        out="\n".join(filter(None, lines)),
+    )
 
 
-def _checks(report: Mapping[str, Any]) -> Iterator[JunitCase]:
+def _build_check_case(check: Mapping[str, Any]) -> JunitCase:
     results: Mapping[str, CaseResult] = {"passed": "passed", "failed": "failure", "pending": "skipped"}
-    for one in report["checks"]["checks"] if report["checks"] else ():
-        told = one["summary"] or one["state"]
-        yield JunitCase("check", one["name"], 0.0, results[one["state"]], "check", told, out=one["url"])
+    message = check["summary"] or check["state"]
+    return JunitCase("check", check["name"], 0.0, results[check["state"]], "check", message, out=check["url"])
 
 
-def _tasks(report: Mapping[str, Any]) -> Iterator[JunitCase]:
-    seconds: dict[str, float] = {}
-    for one in report["timeline"]:
-        if one["end_s"] is not None:
-            seconds[one["task"]] = seconds.get(one["task"], 0.0) + one["end_s"] - one["begin_s"]
+def _iterate_task_cases(report: Mapping[str, Any]) -> Iterator[JunitCase]:
+    seconds: defaultdict[str, float] = defaultdict(float)
+    for interval in report["timeline"]:
+        if interval["end_s"] is not None:
+            seconds[interval["task"]] += interval["end_s"] - interval["begin_s"]
     for task in report["tasks_by_tree"]:
-        yield _task(task, seconds.get(task["id"], 0.0))
+        yield _build_task_case(task, seconds[task["id"]])
 
 
-def _task(task: Mapping[str, Any], seconds: float) -> JunitCase:
-    result, cause = _TASKS.get(TaskStatus(task["status"]), "skipped"), task["cause"]
+def _build_task_case(task: Mapping[str, Any], seconds: float) -> JunitCase:
+    result, cause = _TASK_RESULTS.get(TaskStatus(task["status"]), "skipped"), task["cause"]
     if result == "failure" and cause and EndCause(cause).is_infrastructure:
         result = "error"
-    attempts = task["attempts"]
+    notes, reasons = [], []
+    for attempt in task["attempts"]:
+        notes += _list_notes(attempt)
+        reasons = _list_reasons(attempt)
     return JunitCase(
-        f"task.{task['kind']}",
-        f"{task['id']}: {task['title']}",
-        seconds,
-        result,
-        cause or task["status"],
-        ": ".join(filter(None, (cause or task["status"], task["reason"]))),
-        detail="\n".join(_why(attempts[-1])) if attempts else "",
-        out="\n".join(line for attempt in attempts for line in _note(attempt)),
-        earlier=tuple(map(_try, attempts[:-1])),
+        classname=f"task.{task['kind']}",
+        name=f"{task['id']}: {task['title']}",
+        seconds=seconds,
+        result=result,
+        kind=cause or task["status"],
+        message=_join_words(cause or task["status"], task["reason"]),
+        detail="\n".join(reasons),
+        out="\n".join(notes),
+        earlier=tuple(map(_build_failed_try, task["attempts"][:-1])),
     )
 
 
-def _try(attempt: Mapping[str, Any]) -> FailedTry:
-    causes = []
-    for given in attempt["verdicts"]:
-        if given["cause"]:
-            causes.append(given["cause"])
-    if causes:
-        kind = causes[-1]
-    else:
-        kind = attempt["fate"] or "superseded"
-    why = list(_why(attempt))
-    return FailedTry(kind, f"attempt {attempt['number']}: {why[0] if why else attempt['fate']}", "\n".join(why))
+def _build_failed_try(attempt: Mapping[str, Any]) -> FailedTry:
+    kind = attempt["fate"]
+    for verdict in attempt["verdicts"]:
+        kind = verdict["cause"] or kind
+    reasons = _list_reasons(attempt)
+    first = attempt["fate"]
+    if reasons:
+        first = reasons[0]
+    return FailedTry(kind, f"attempt {attempt['number']}: {first}", "\n".join(reasons))
 
 
-def _why(attempt: Mapping[str, Any]) -> Iterator[str]:
-    """Why an attempt did not land, as far as anything was said of it."""
-    for given in attempt["verdicts"]:
-        yield from given["reasons"]
-    yield from attempt["ejected"]
+def _list_reasons(attempt: Mapping[str, Any]) -> list[str]:
+    """Return why an attempt did not land, as far as anything was said of it."""
+    reasons = []
+    for verdict in attempt["verdicts"]:
+        reasons += verdict["reasons"]
+    reasons += attempt["ejected"]
     if attempt["exit"] not in {None, "finished"} and attempt["summary"]:
-        yield f"{attempt['exit']}: {attempt['summary']}"
+        reasons.append(f"{attempt['exit']}: {attempt['summary']}")
+    return reasons
 
 
-def _note(attempt: Mapping[str, Any]) -> Iterator[str]:
-    """What the judge said of an attempt."""
-    yield f"attempt {attempt['number']} ({attempt['mode']}) on {attempt['model']}: {attempt['fate']}"
-    for given in attempt["verdicts"]:
-        yield f"  verdict: {given['kind']}{', ' + given['cause'] if given['cause'] else ''}"
-        for reason in given["reasons"]:
-            yield f"  why: {reason}"
-        for flag in given["flags"]:
-            yield f"  flagged: {flag}"
-        for vote in given["votes"]:
-            yield f"  {vote['lens']} on {vote['model']}: {'; '.join((vote['decision'], *vote['reasons']))}"
+def _list_notes(attempt: Mapping[str, Any]) -> list[str]:
+    """Return what the judge said of an attempt."""
+    lines = [f"attempt {attempt['number']} ({attempt['mode']}) on {attempt['model']}: {attempt['fate']}"]
+    for verdict in attempt["verdicts"]:
+        lines.append(f"  verdict: {', '.join(filter(None, (verdict['kind'], verdict['cause'])))}")
+        for reason in verdict["reasons"]:
+            lines.append(f"  why: {reason}")
+        for flag in verdict["flags"]:
+            lines.append(f"  flagged: {flag}")
+        for vote in verdict["votes"]:
+            lines.append(f"  {vote['lens']} on {vote['model']}: {'; '.join((vote['decision'], *vote['reasons']))}")
     for why in attempt["ejected"]:
-        yield f"  ejected: {why}"
+        lines.append(f"  ejected: {why}")
+    return lines
 
 
-def _migration(report: Mapping[str, Any]) -> Iterator[JunitSuite]:
-    files = report["files"]
+def _build_migration_suite(files: Sequence[ReportedFile]) -> JunitSuite:
     if len(files) <= MOST_FILES:
-        yield JunitSuite("files", tuple(map(_file, files)))
-    else:
-        by_shard: dict[str, list[Mapping[str, Any]]] = {}
-        for file in files:
-            by_shard.setdefault(file["shard"], []).append(file)
-        yield JunitSuite("shards", tuple(_shard(name, its) for name, its in sorted(by_shard.items())))
+        return JunitSuite("files", tuple(map(_build_file_case, files)))
+    by_shard: dict[str, list[ReportedFile]] = {}
+    for file in files:
+        by_shard.setdefault(file.shard, []).append(file)
+    return JunitSuite("shards", tuple(_build_shard_case(name, its) for name, its in sorted(by_shard.items())))
 
 
-def _file(file: Mapping[str, Any]) -> JunitCase:
-    told = ": ".join(filter(None, (file["status"], file["reason"])))
-    sites = f"{file['sites']} sites, {file['sites_left']} left" + (f"; step {file['step']}" if file["step"] else "")
+def _build_file_case(file: ReportedFile) -> JunitCase:
+    sites = f"{file.sites} sites, {file.sites_left} left"
+    if file.step:
+        sites += f"; step {file.step}"
+    lines = [sites]
+    for flag in file.flags:
+        lines.append(f"flagged: {flag}")
     return JunitCase(
-        f"file.{file['shard']}" if file["shard"] else "file",
-        file["path"],
-        file["seconds"],
-        _of_file(file),
-        file["signature"] or file["status"],
-        told,
-        out="\n".join((sites, *(f"flagged: {flag}" for flag in file["flags"]))),
+        classname=".".join(filter(None, ("file", file.shard))),
+        name=file.path,
+        seconds=file.seconds,
+        result=_get_file_result(file),
+        kind=file.signature or file.status,
+        message=_join_words(file.status, file.reason),
+        out="\n".join(lines),
     )
 
 
-def _of_file(file: Mapping[str, Any]) -> CaseResult:
-    status = FileStatus(file["status"])
-    if status == FileStatus.MERGED:
+def _get_file_result(file: ReportedFile) -> CaseResult:
+    if file.status == FileStatus.MERGED:
         return "passed"
-    if status.is_left_over:
+    if file.status.is_left_over:
         return "failure"
     return "skipped"
 
 
-def _shard(name: str, files: Sequence[Mapping[str, Any]]) -> JunitCase:
-    """Fails if one of its files did; skipped if one is under way or was left out, and none failed."""
-    results = list(map(_of_file, files))
-    result = next(one for one in _WORST if one in results)
-    rest = []
-    for file, one in zip(files, results, strict=True):
-        if one != "passed":
-            rest.append(file)
+def _build_shard_case(name: str, files: Sequence[ReportedFile]) -> JunitCase:
+    """Return a test that fails if one of its files did; skipped if none did and one is under way or was left out."""
+    lines = []
+    for file in files:
+        if file.status != FileStatus.MERGED:
+            lines.append(_join_words(file.path, file.status, file.reason))
     return JunitCase(
-        "shard",
-        name or "(none)",
-        sum(file["seconds"] for file in files),
-        result,
-        "files",
-        f"{len(rest)} of {len(files)} files did not land",
-        detail="\n".join(_left(rest)),
+        classname="shard",
+        name=name or "(none)",
+        seconds=sum(file.seconds for file in files),
+        result=min(map(_get_file_result, files), key=_WORST_FIRST.index),
+        kind="files",
+        message=f"{len(lines)} of {len(files)} files did not land",
+        detail="\n".join(lines),
         out=f"{len(files)} files",
     )
-
-
-def _left(files: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    for file in files:
-        yield ": ".join(filter(None, (file["path"], file["status"], file["reason"])))

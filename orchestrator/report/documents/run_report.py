@@ -1,16 +1,18 @@
-"""The report of a run, as one object from which HTML and Markdown are made: what came of it, why, at what price."""
+"""Build the report of a run, as one object from which its documents are made: what came of it, why, at what price."""
 
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from orchestrator.domain.chat import Role
 from orchestrator.domain.event import RecordedEvent
 from orchestrator.domain.ids import SessionId, TaskId, build_unit_id
-from orchestrator.domain.judging.check import Receipt
-from orchestrator.domain.run.state import RunState, TaskState
-from orchestrator.report.cost.breakdown import CostBreakdown, RefusedPlanLog, build_cost_breakdown
+from orchestrator.domain.judging.check import Difference, Receipt
+from orchestrator.domain.run.attempt import Attempt
+from orchestrator.domain.run.state import RunState, SessionState, TaskState
+from orchestrator.report.cost.breakdown import NO_USAGE, CostBreakdown, RefusedPlanLog, build_cost_breakdown
 from orchestrator.report.cost.rendering import build_cost_report
 from orchestrator.report.documents.run_timeline import RunTimeline, WorkInterval
 from orchestrator.report.migration.full_report import build_migration_report
@@ -18,178 +20,216 @@ from orchestrator.report.rows.queue_rows import describe_ejection
 from orchestrator.report.run.contract import iterate_contract_receipts
 from orchestrator.report.run.next_step import suggest_next_step
 from orchestrator.report.run.result import build_run_result
-from orchestrator.report.task.attempt_fates import get_attempt_fates
+from orchestrator.report.task.attempt_fates import Fate, get_attempt_fates
 from orchestrator.report.task.receipt import CheckLog, ReadBlob, build_rerun_command, find_difference
 
 SCHEMA = "orchestrate.run-report/1"
 _SPEAKERS: tuple[Role, ...] = ("planner", "worker", "judge", "arbiter")
 _TESTS = 12
+_CANDIDATE_FIELDS = {"commit", "paths", "added", "removed", "dropped", "flagged"}
 ReadEvents = Callable[[Sequence[str]], Iterable[RecordedEvent]]
 """Gives the events of these kinds, in order."""
 
 
-def collect_run_report(state: RunState, journal: Path, of_kinds: ReadEvents, read: ReadBlob) -> dict[str, Any]:
-    """The whole report as data, of a run and of the events that `state` was folded from."""
-    refused, log, checks = RefusedPlanLog(), RunTimeline(), CheckLog()
-    for watcher in (refused, log, checks):
-        watcher.record_events(of_kinds(watcher.KINDS))
-    return build_run_report(state, journal, build_cost_breakdown(state, refused), log, checks, read)
-
-
-def build_run_report(
-    state: RunState, journal: Path, cost: CostBreakdown, log: RunTimeline, checks: CheckLog, read: ReadBlob
-) -> dict[str, Any]:
-    """The whole report as data.
+def collect_run_report(state: RunState, journal: Path, read_events: ReadEvents, read_blob: ReadBlob) -> dict[str, Any]:
+    """Return the whole report as data, of a run and of the events that `state` was folded from.
 
     Args:
         state: the run.
         journal: where its journal lies.
-        cost: what it cost.
-        log: has watched the events that `state` was folded from.
-        checks: the same.
-        read: gives blobs.
+        read_events: gives events of the journal.
+        read_blob: gives what receipts point to.
     """
-    tasks = [state.tasks[TaskId(entry.name)] for entry in cost.tasks]  # in the order of the tree
-    sessions = _by_task(state)
-    return {
-        **build_run_result(state, journal).as_object(),
-        "schema": SCHEMA,
-        "next": suggest_next_step(state),
-        "repository": Path(state.run.repository).name,
-        "target": state.run.target,
-        "started_at": state.run.started_at.isoformat(),
-        "last_at": state.last_at.isoformat() if state.last_at else None,
-        "iterations_judged": [given.model_dump(mode="json") for given in state.iterations],
-        "timeline": [_stretch(state, one) for one in log.intervals],
-        "tasks_by_tree": [_task(state, task, sessions, log, checks, read) for task in tasks],
-        "contract_receipts": [_receipt(state, state.receipts[key], checks, read) for key in _contract(state)],
-        "cost": build_cost_report(state, cost).as_object(),
-        "migration": build_migration_report(state) if state.run.mode == "migration" else None,
-        "reproduce": list(list_reproduction_commands(state)),
-        "versions": list(log.versions),
-        "settings": state.run.settings,
-        "settings_changed": list(state.overrides),
-    }
+    refused, timeline, checks = RefusedPlanLog(), RunTimeline(), CheckLog()
+    for log in (refused, timeline, checks):
+        log.record_events(read_events(log.KINDS))
+    cost = build_cost_breakdown(state, refused)
+    return _RunReportBuilder(state, journal, cost, timeline, checks, read_blob).build_report()
 
 
-def _contract(state: RunState) -> Sequence[str]:
-    return list(dict.fromkeys(iterate_contract_receipts(state)))
+class _RunReportBuilder:
+    """`timeline` and `checks` have taken in the events that `state` was folded from."""
+
+    def __init__(
+        self,
+        state: RunState,
+        journal: Path,
+        cost: CostBreakdown,
+        timeline: RunTimeline,
+        checks: CheckLog,
+        read_blob: ReadBlob,
+    ) -> None:
+        self._state = state
+        self._journal = journal
+        self._cost = cost
+        self._timeline = timeline
+        self._checks = checks
+        self._read_blob = read_blob
+        self._sessions = _group_sessions(state)
+
+    def build_report(self) -> dict[str, Any]:
+        state, last_at, migration = self._state, None, None
+        if state.last_at:
+            last_at = state.last_at.isoformat()
+        if state.run.mode == "migration":
+            migration = build_migration_report(state).as_object()
+        return {
+            **build_run_result(state, self._journal).as_object(),
+            "schema": SCHEMA,
+            "next": suggest_next_step(state),
+            "repository": Path(state.run.repository).name,
+            "target": state.run.target,
+            "started_at": state.run.started_at.isoformat(),
+            "last_at": last_at,
+            "iterations_judged": [verdict.model_dump(mode="json") for verdict in state.iterations],
+            "timeline": list(map(self._build_interval, self._timeline.intervals)),
+            "tasks_by_tree": [self._build_task(state.tasks[TaskId(entry.name)]) for entry in self._cost.tasks],
+            "contract_receipts": self._build_receipts(iterate_contract_receipts(state)),
+            "cost": build_cost_report(state, self._cost).as_object(),
+            "migration": migration,
+            "reproduce": list(iterate_reproduction_commands(state)),
+            "versions": list(self._timeline.versions),
+            "settings": state.run.settings,
+            "settings_changed": list(state.overrides),
+        }
+
+    def _build_interval(self, interval: WorkInterval) -> dict[str, Any]:
+        end_s = None
+        if interval.end:
+            end_s = self._count_seconds(interval.end)
+        return {
+            "task": interval.task,
+            "name": interval.name,
+            "is_planning": interval.is_planning,
+            "begin_s": self._count_seconds(interval.begin),
+            "end_s": end_s,
+        }
+
+    def _count_seconds(self, moment: datetime) -> float:
+        """Return the seconds since the run's start."""
+        return round((moment - self._state.run.started_at).total_seconds(), 1)
+
+    def _build_task(self, task: TaskState) -> dict[str, Any]:
+        spec, fates = task.spec, get_attempt_fates(task)
+        spent = self._state.spent_by_node.get(spec.id, NO_USAGE)
+        cause = None
+        if task.cause:
+            cause = task.cause.value
+        return {
+            "id": spec.id,
+            "depth": spec.depth,
+            "kind": spec.kind,
+            "title": spec.title,
+            "outcome": spec.outcome,
+            "acceptance": list(spec.acceptance),
+            "depends_on": list(spec.depends_on),
+            "status": task.status.value,
+            "cause": cause,
+            "reason": task.reason,
+            "price": spent.cost_text,
+            "tokens": spent.tokens,
+            "attempts": [_build_attempt(task, one, fates[one.number]) for one in task.attempts],
+            "receipts": self._build_receipts(_iterate_receipt_keys(task)),
+            "said": list(self._iterate_excerpts(task)),
+        }
+
+    def _iterate_excerpts(self, task: TaskState) -> Iterator[dict[str, Any]]:
+        """Yield the last lines of the task's conversations: its planner's, then those of each attempt."""
+        timeline = self._timeline
+        numbers = dict.fromkeys((0, *(attempt.number for attempt in task.attempts)))
+        for number in numbers:
+            for session in self._sessions.get((task.spec.id, number), ()):
+                if session in timeline.excerpts:
+                    yield {
+                        "session": session,
+                        "model": self._state.sessions[session].model,
+                        "lines": list(timeline.excerpts[session]),
+                        "left_out": timeline.left_out.get(session, 0),
+                    }
+
+    def _build_receipts(self, keys: Iterable[str]) -> list[dict[str, Any]]:
+        return [self._build_receipt(self._state.receipts[key]) for key in dict.fromkeys(keys)]
+
+    def _build_receipt(self, receipt: Receipt) -> dict[str, Any]:
+        difference = find_difference(self._state, receipt, self._checks, self._read_blob) or Difference()
+        failures, missing, counts = difference.new_failures, difference.missing_tests, None
+        if receipt.tests is not None:
+            counts = receipt.counts.model_dump()
+        return {
+            "check": receipt.check,
+            "command": receipt.command,
+            "purpose": self._checks.purposes.get(receipt.key, ""),
+            "status": receipt.status.value,
+            "exit_code": receipt.exit_code,
+            "seconds": round(receipt.seconds, 1),
+            "tree": receipt.tree,
+            "counts": counts,
+            "new_failures": list(failures[:_TESTS]),
+            "missing": list(missing[:_TESTS]),
+            "more": len(failures[_TESTS:]) + len(missing[_TESTS:]),
+            "again": build_rerun_command(receipt),
+        }
 
 
-def _stretch(state: RunState, one: WorkInterval) -> dict[str, Any]:
-    """Seconds count from the run's start."""
-    begun = state.run.started_at
-    return {
-        "task": one.task,
-        "name": one.name,
-        "is_planning": one.is_planning,
-        "begin_s": round((one.begin - begun).total_seconds(), 1),
-        "end_s": round((one.end - begun).total_seconds(), 1) if one.end else None,
-    }
+def _group_sessions(state: RunState) -> dict[tuple[TaskId | None, int], list[SessionId]]:
+    """Return the conversations of each task and attempt, the worker's before its reviewers'."""
+    groups: dict[tuple[TaskId | None, int], list[SessionId]] = {}
+    for session in sorted(state.sessions.values(), key=_rank_speaker):
+        groups.setdefault((session.task, session.attempt), []).append(session.session)
+    return groups
 
 
-def _by_task(state: RunState) -> dict[tuple[TaskId | None, int], list[SessionId]]:
-    found: dict[tuple[TaskId | None, int], list[SessionId]] = {}
-    for session in sorted(state.sessions.values(), key=lambda one: _SPEAKERS.index(one.role)):
-        found.setdefault((session.task, session.attempt), []).append(session.session)
-    return found
+def _rank_speaker(session: SessionState) -> int:
+    return _SPEAKERS.index(session.role)
 
 
-def _task(
-    state: RunState,
-    task: TaskState,
-    sessions: dict[tuple[TaskId | None, int], list[SessionId]],
-    log: RunTimeline,
-    checks: CheckLog,
-    read: ReadBlob,
-) -> dict[str, Any]:
-    spec, spent = task.spec, state.spent_by_node.get(task.spec.id)
-    became = get_attempt_fates(task)
-    numbers = [attempt.number for attempt in task.attempts] or [0]
-    return {
-        "id": spec.id,
-        "depth": spec.depth,
-        "kind": spec.kind,
-        "title": spec.title,
-        "outcome": spec.outcome,
-        "acceptance": list(spec.acceptance),
-        "depends_on": list(spec.depends_on),
-        "status": task.status.value,
-        "cause": task.cause.value if task.cause else None,
-        "reason": task.reason,
-        "price": spent.cost_text if spent else "$0.00",
-        "tokens": spent.tokens if spent else 0,
-        "attempts": [_attempt(task, number, became.get(number)) for number in numbers if number],
-        "receipts": [_receipt(state, state.receipts[key], checks, read) for key in _keys(task)],
-        "said": [
-            {
-                "session": session,
-                "model": state.sessions[session].model,
-                "lines": list(log.excerpts.get(session, ())),
-                "left_out": log.left_out.get(session, 0),
-            }
-            for number in dict.fromkeys((0, *numbers))
-            for session in sessions.get((spec.id, number), ())
-            if session in log.excerpts
-        ],
-    }
+def _iterate_receipt_keys(task: TaskState) -> Iterator[str]:
+    for given in task.verdicts:
+        yield from given.verdict.receipts
+    for ejection in task.ejections:
+        yield from ejection.receipts
 
 
-def _keys(task: TaskState) -> list[str]:
-    verdicts = (key for given in task.verdicts for key in given.verdict.receipts)
-    ejections = (key for ejection in task.ejections for key in ejection.receipts)
-    return list(dict.fromkeys((*verdicts, *ejections)))
-
-
-def _attempt(task: TaskState, number: int, fate: str | None) -> dict[str, Any]:
-    attempt = next(one for one in task.attempts if one.number == number)
-    end = next((one for one in task.ends if one.number == number), None)
-    candidate = next((one for one in task.candidates if one.number == number), None)
-    ejections = []
-    for one in task.ejections:
-        if one.unit == build_unit_id(task.spec.id, number):
-            ejections.append(one)
+def _build_attempt(task: TaskState, attempt: Attempt, fate: Fate) -> dict[str, Any]:
+    number = attempt.number
+    unit = build_unit_id(task.spec.id, number)
+    ejections = [one for one in task.ejections if one.unit == unit]
+    conflicts: list[str] = []
+    for one in ejections:
+        conflicts += one.conflict
     return {
         "number": number,
         "mode": attempt.mode,
         "model": attempt.model,
         "note": attempt.note,
         "fate": fate,
-        "exit": end.exit.value if end else None,
-        "summary": (end.handoff.summary if end.handoff else end.detail) if end else "",
-        "candidate": candidate.model_dump(
-            mode="json", include={"commit", "paths", "added", "removed", "dropped", "flagged"}
-        )
-        if candidate
-        else None,
-        "ejected": [describe_ejection(one) for one in ejections],
-        "conflicts": [path for one in ejections for path in one.conflict],
-        "verdicts": [given.verdict.model_dump(mode="json") for given in task.verdicts if given.number == number],
+        **_build_end(task, number),
+        "candidate": _build_candidate(task, number),
+        "ejected": list(map(describe_ejection, ejections)),
+        "conflicts": conflicts,
+        "verdicts": [one.verdict.model_dump(mode="json") for one in task.verdicts if one.number == number],
     }
 
 
-def _receipt(state: RunState, receipt: Receipt, checks: CheckLog, read: ReadBlob) -> dict[str, Any]:
-    difference = find_difference(state, receipt, checks, read)
-    return {
-        "check": receipt.check,
-        "command": receipt.command,
-        "purpose": checks.purposes.get(receipt.key, ""),
-        "status": receipt.status.value,
-        "exit_code": receipt.exit_code,
-        "seconds": round(receipt.seconds, 1),
-        "tree": receipt.tree,
-        "counts": receipt.counts.model_dump() if receipt.tests is not None else None,
-        "new_failures": list(difference.new_failures[:_TESTS]) if difference else [],
-        "missing": list(difference.missing_tests[:_TESTS]) if difference else [],
-        "more": max(0, len(difference.new_failures) - _TESTS) + max(0, len(difference.missing_tests) - _TESTS)
-        if difference
-        else 0,
-        "again": build_rerun_command(receipt),
-    }
+def _build_end(task: TaskState, number: int) -> dict[str, Any]:
+    for end in task.ends:
+        if end.number == number:
+            summary = end.detail
+            if end.handoff:
+                summary = end.handoff.summary
+            return {"exit": end.exit.value, "summary": summary}
+    return {"exit": None, "summary": ""}
 
 
-def list_reproduction_commands(state: RunState) -> Iterator[str]:
-    """Lines for a shell in the repository: look at what landed, test it again, do the run over from its journal."""
+def _build_candidate(task: TaskState, number: int) -> dict[str, Any] | None:
+    for candidate in task.candidates:
+        if candidate.number == number:
+            return candidate.model_dump(mode="json", include=_CANDIDATE_FIELDS)
+    return None
+
+
+def iterate_reproduction_commands(state: RunState) -> Iterator[str]:
+    """Yield lines for a shell in the repository: look at what landed, test it again, replay the run."""
     run = state.run
     if state.head:
         yield f"git diff {run.base}..{state.head}"

@@ -1,4 +1,4 @@
-"""What the judge found in a run as SARIF 2.1.0, for code scanning services and editors."""
+"""Build SARIF 2.1.0 of what the judge found in a run, for code scanning services and editors."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -29,43 +29,49 @@ RULE_DESCRIPTIONS: Mapping[str, str] = {
 
 
 def build_run_sarif(report: Mapping[str, Any], version: str) -> dict[str, Any]:
-    """The log, made of what `report.run_report.run_report` gives; `version` is this program's.
+    """Return the log of what `collect_run_report` gives; `version` is this program's.
 
     What the plan granted, and what was found in work that is not on the branch, is there as suppressed. Findings
     whose words name no file have no location.
     """
-    found = sorted(iterate_judge_findings(report), key=lambda one: (bool(one.excuse), _LEVELS.index(one.level)))
+    found = sorted(iterate_judge_findings(report), key=_rank_finding)
     kept = found[:MOST_RESULTS]
-    rules = dict.fromkeys(sorted(one.rule for one in kept))
+    properties = {name: report[name] for name in ("run", "outcome", "base", "head")}
+    properties["resultsLeftOut"] = len(found) - len(kept)
     return build_sarif_log(
         version,
-        ((rule, _described(rule)) for rule in rules),
-        [_result(one) for one in kept],
+        [(rule, _describe_rule(rule)) for rule in sorted({finding.rule for finding in kept})],
+        list(map(_build_result, kept)),
         automationDetails={"id": f"orchestrate/{report['run']}"},
-        properties={name: report[name] for name in ("run", "outcome", "base", "head")}
-        | {"resultsLeftOut": len(found) - len(kept)},
+        properties=properties,
     )
 
 
-def _described(rule: str) -> str:
+def _rank_finding(finding: JudgeFinding) -> tuple[bool, int]:
+    return bool(finding.excuse), _LEVELS.index(finding.level)
+
+
+def _describe_rule(rule: str) -> str:
     if rule.startswith("review/"):
-        return f"what the reviewer `{rule.partition('/')[2]}` found wrong"
+        return f"what the reviewer `{rule.removeprefix('review/')}` found wrong"
     return RULE_DESCRIPTIONS.get(rule, rule.replace("-", " "))
 
 
-def _result(one: JudgeFinding) -> dict[str, Any]:
-    text = strip_controls(one.text)
+def _build_result(finding: JudgeFinding) -> dict[str, Any]:
+    text = strip_controls(finding.text)
+    if len(text) > _CHARS:
+        text = f"{text[:_CHARS]}…"
     result: dict[str, Any] = {
-        "ruleId": one.rule,
-        "level": one.level,
-        "message": {"text": text if len(text) <= _CHARS else f"{text[:_CHARS]}…"},
-        "properties": {"task": one.task, "attempt": one.attempt},
+        "ruleId": finding.rule,
+        "level": finding.level,
+        "message": {"text": text},
+        "properties": {"task": finding.task, "attempt": finding.attempt},
     }
-    places = [build_sarif_location(*where) for where in one.places]
+    places = [build_sarif_location(*place) for place in finding.places]
     if places:
         result["locations"] = places[:1]
     if places[1:]:
         result["relatedLocations"] = places[1:]
-    if one.excuse:
-        result["suppressions"] = [{"kind": "external", "justification": one.excuse}]
+    if finding.excuse:
+        result["suppressions"] = [{"kind": "external", "justification": finding.excuse}]
     return result

@@ -1,4 +1,4 @@
-"""What a report of a run needs of its journal that the state does not hold: when attempts were, and what was said."""
+"""Collect from a journal what a report needs and the state does not hold: times of attempts, and what was said."""
 
 from collections import deque
 from collections.abc import Iterable
@@ -25,7 +25,7 @@ _EXCERPT_CHARS = 240
 
 @dataclass
 class WorkInterval:
-    """Work at a task: an attempt, or a planner's round. `end` is None as long as it goes on."""
+    """Work at a task: an attempt, or a planner's round; `end` is None as long as it goes on."""
 
     task: TaskId
     name: str
@@ -35,7 +35,7 @@ class WorkInterval:
 
 
 class RunTimeline:
-    """Watches a journal go by. `excerpts` are the last lines of each conversation, `left_out` how many came before."""
+    """Collects from a journal. `excerpts` are the last lines of each conversation, `left_out` how many came before."""
 
     KINDS: ClassVar = (
         "attempt.started",
@@ -59,31 +59,33 @@ class RunTimeline:
         for recorded in events:
             match recorded.event:
                 case AttemptStarted() as event:
-                    self._begin(recorded, f"attempt {event.attempt.number}", is_planning=False)
+                    self._begin_interval(recorded, f"attempt {event.attempt.number}", is_planning=False)
                 case PlanningStarted() as event:
-                    self._begin(recorded, f"planning, round {event.round}", is_planning=True)
+                    self._begin_interval(recorded, f"planning, round {event.round}", is_planning=True)
                 case AttemptEnded() | PlanningEnded():
-                    self._end(recorded)
+                    self._end_interval(recorded)
                 case EngineStarted() as event:
                     self.versions[event.version] = None
                 case ModelReplied() | ToolReturned() as event:
-                    self._hear(event.session, recorded)
+                    self._add_line(event.session, recorded)
                 case _:
                     pass
 
-    def _begin(self, recorded: RecordedEvent, name: str, *, is_planning: bool) -> None:
-        self._end(recorded)  # of what an engine left open when it died
+    def _begin_interval(self, recorded: RecordedEvent, name: str, *, is_planning: bool) -> None:
+        self._end_interval(recorded)  # of what an engine left open when it died
         if (task := recorded.event.task) is not None:
             self._open[task] = WorkInterval(task, name, is_planning, recorded.at)
             self.intervals.append(self._open[task])
 
-    def _end(self, recorded: RecordedEvent) -> None:
+    def _end_interval(self, recorded: RecordedEvent) -> None:
         if recorded.event.task in self._open:
             self._open.pop(recorded.event.task).end = recorded.at
 
-    def _hear(self, session: SessionId, recorded: RecordedEvent) -> None:
+    def _add_line(self, session: SessionId, recorded: RecordedEvent) -> None:
         lines = self.excerpts.setdefault(session, deque(maxlen=_EXCERPT_LINES))
         if len(lines) == _EXCERPT_LINES:
             self.left_out[session] = self.left_out.get(session, 0) + 1
-        said = render_event_line(recorded)
-        lines.append(said if len(said) <= _EXCERPT_CHARS else f"{said[:_EXCERPT_CHARS]}…")
+        line = render_event_line(recorded)
+        if len(line) > _EXCERPT_CHARS:
+            line = f"{line[:_EXCERPT_CHARS]}…"
+        lines.append(line)

@@ -1,25 +1,40 @@
-"""The burndown object in lines for a person."""
+"""Render a burndown in lines for a person."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
+from orchestrator.domain.migration.files import FileStatus
 from orchestrator.domain.text.durations import format_short_duration
+from orchestrator.domain.text.listing import format_count
+from orchestrator.domain.text.money import format_dollars, format_known_dollars
 from orchestrator.domain.text.sanitization import to_one_line
-from orchestrator.report.migration.file_groups import NO_GROUP
+from orchestrator.report.migration.burndown_model import (
+    NO_GROUP,
+    BurndownFields,
+    EtaSummary,
+    FlagSummary,
+    GroupSummary,
+    MigrationSpending,
+    RevisionSummary,
+    SignatureSummary,
+)
 from orchestrator.report.run.summary import format_reason
 
 _ROWS = 10
-_NAME = 32
-_REASON = 60
-_SPARKS = 24
-_WORDS = {"transformed": "queued", "needs-human": "human"}
+_NAME_CHARS = 32
+_REASON_CHARS = 60
+_SIGNATURE_CHARS = 120
+_PATHS_CHARS = 200
+_FLAG_EXAMPLES = 3
+_SPARKLINE_WIDTH = 24
+_STATUS_WORDS = {FileStatus.TRANSFORMED: "queued", FileStatus.NEEDS_HUMAN: "human"}
+_COUNTED_APART = {FileStatus.MERGED, FileStatus.NOTHING_TO_DO}
 
 
 @dataclass(frozen=True)
 class BurndownGlyphs:
-    """What the lines are drawn with: the steps of a bar from none to full, what stands for left-out
-    words, and the mark of what did not land.
+    """The characters of the lines: the steps of a bar from none to full, the sign for left-out words,
+    and the mark of what did not land.
     """
 
     bars: str = "▁▂▃▄▅▆▇█"
@@ -31,171 +46,159 @@ UNICODE_GLYPHS = BurndownGlyphs()
 ASCII_GLYPHS = BurndownGlyphs(bars="_.:-=+*#", more="...", cross="x")
 
 
-def render_burndown_lines(burndown: Mapping[str, Any], glyphs: BurndownGlyphs = UNICODE_GLYPHS) -> Iterator[str]:
-    """All of it: how far it is, who and what is behind, what fails alike, what waits for a person, what comes next."""
+def render_burndown_lines(burndown: BurndownFields, glyphs: BurndownGlyphs = UNICODE_GLYPHS) -> Iterator[str]:
+    """Yield how far the migration is, what is behind, what fails alike, what waits for a person, and what is next."""
     yield render_burndown_headline(burndown, glyphs)
     yield render_files_line(burndown)
-    for place, line in enumerate(map(_revision, burndown["revisions"])):
-        yield f"  revision {place + 2}: {line}"
-    yield from _owners(burndown, glyphs)
-    yield from render_group_table("directory", burndown["directories"], glyphs)
-    yield from _steps(burndown)
-    yield from _signatures(burndown, glyphs)
-    for flag in burndown["flags"]:
-        yield _flag(flag)
+    for number, revision in enumerate(burndown.revisions, start=2):
+        yield f"  revision {number}: {_format_revision(revision)}"
+    if burndown.has_owners:
+        yield from render_group_table("owner", burndown.owners, glyphs)
+    yield from render_group_table("directory", burndown.directories, glyphs)
+    yield from _render_steps(burndown)
+    yield from _render_signatures(burndown, glyphs)
+    for flag in burndown.flags:
+        yield _format_flag(flag)
     yield from render_waiting_lines(burndown)
 
 
-def render_burndown_headline(burndown: Mapping[str, Any], glyphs: BurndownGlyphs = UNICODE_GLYPHS) -> str:
-    """`unittest-to-pytest  rev 3  sites 1590 -> 65  ▇▆▄▂▁`."""
-    now, unit = burndown["now"], burndown["unit"]
-    curve = render_sparkline([point["sites"] for point in burndown["series"]], glyphs)
-    if now["target"]:
-        goal = f" (target {_number(now['target'])})"
-    else:
-        goal = ""
-    counted = f"{unit} {_number(now['found'])} -> {_number(now['remaining'])}{goal}"
-    return f"{to_one_line(burndown['title'])}  rev {burndown['revision']}  {counted}  {curve}".rstrip()
+def render_burndown_headline(burndown: BurndownFields, glyphs: BurndownGlyphs = UNICODE_GLYPHS) -> str:
+    """Return `unittest-to-pytest  rev 3  sites 1590 -> 65  ▇▆▄▂▁`."""
+    now = burndown.now
+    curve = render_sparkline([point.sites for point in burndown.series], glyphs)
+    goal = ""
+    if now.target:
+        goal = f" (target {_format_weight(now.target)})"
+    counted = f"{burndown.unit} {_format_weight(now.found)} -> {_format_weight(now.remaining)}{goal}"
+    return f"{to_one_line(burndown.title)}  rev {burndown.revision}  {counted}  {curve}".rstrip()
 
 
-def render_sparkline(values: Sequence[float], glyphs: BurndownGlyphs = UNICODE_GLYPHS, width: int = _SPARKS) -> str:
-    """A curve of one line; its highest value is a full bar, zero an empty one. Empty without values."""
+def render_sparkline(
+    values: Sequence[float], glyphs: BurndownGlyphs = UNICODE_GLYPHS, width: int = _SPARKLINE_WIDTH
+) -> str:
+    """Return a curve of one line; its highest value is a full bar, zero an empty one. Empty without values."""
     top = max(values, default=0.0)
     if top <= 0:
         return ""
     shown = min(len(values), width)
-    chosen = []
+    bars = []
     for place in range(shown):
-        chosen.append(values[round(place * (len(values) - 1) / max(shown - 1, 1))])
-    return "".join(glyphs.bars[round(value / top * (len(glyphs.bars) - 1))] for value in chosen)
+        value = values[round(place * (len(values) - 1) / max(shown - 1, 1))]
+        bars.append(glyphs.bars[round(value / top * (len(glyphs.bars) - 1))])
+    return "".join(bars)
 
 
-def render_files_line(burndown: Mapping[str, Any]) -> str:
-    """Files by what became of them, when the rest will be through, what it cost."""
-    files = burndown["now"]["files"]
-    rest = []
-    for name, count in files.items():
-        if name not in _APART:
-            rest.append(f"{count} {_WORDS.get(name, name)}")
-    concerned = sum(count for name, count in files.items() if name != "nothing-to-do")
-    return "  ".join(
-        part
-        for part in (
-            f"  files {files.get('merged', 0)}/{concerned} merged",
-            *rest,
-            _eta(burndown["eta"]),
-            _price(burndown["spent"]),
-            f"{burndown['spent']['test_runs']} test runs",
-        )
-        if part
-    )
+def render_files_line(burndown: BurndownFields) -> str:
+    """Return files by what became of them, when the rest will be through, and what it cost."""
+    spent = burndown.spent
+    parts = [f"  files {burndown.merged_files}/{burndown.concerned_files} merged"]
+    for status, count in burndown.now.files.items():
+        if status not in _COUNTED_APART:
+            parts.append(f"{count} {_STATUS_WORDS.get(status, status)}")
+    if burndown.eta is not None:
+        parts.append(_format_eta(burndown.eta))
+    parts += [_format_price(spent), f"{spent.test_runs} test runs"]
+    return "  ".join(parts)
 
 
-_APART = ("merged", "nothing-to-do")
+def _format_eta(eta: EtaSummary) -> str:
+    least, most = format_short_duration(eta.low_s), format_short_duration(eta.high_s)
+    return f"ETA {format_short_duration(eta.seconds)} ({least} to {most} of work)"
 
 
-def _eta(eta: Mapping[str, Any] | None) -> str:
-    if eta is None:
-        return ""
-    return f"ETA {format_short_duration(eta['seconds'])} ({format_short_duration(eta['low_s'])} to {format_short_duration(eta['high_s'])} of work)"
-
-
-def _price(spent: Mapping[str, Any]) -> str:
-    if spent["usd"] is None and not spent["usd_known"]:
+def _format_price(spent: MigrationSpending) -> str:
+    if spent.usd is None and not spent.usd_known:
         return "price unknown"
-    return f"${spent['usd_known']:.2f}" + (" + unknown" if spent["usd"] is None else "")
+    return format_known_dollars(spent.usd, spent.usd_known)
 
 
-def _revision(revision: Mapping[str, Any]) -> str:
-    if revision["by"]:
-        by = f" by {to_one_line(revision['by'])}"
-    else:
-        by = ""
-    return f"recipe {revision['revision']}{by}, {revision['files']} file{'s' * (revision['files'] != 1)} done again"
-
-
-def _owners(burndown: Mapping[str, Any], glyphs: BurndownGlyphs) -> Iterator[str]:
-    """Nothing, where nobody owns anything."""
-    if any(group["name"] != NO_GROUP for group in burndown["owners"]):
-        yield from render_group_table("owner", burndown["owners"], glyphs)
+def _format_revision(revision: RevisionSummary) -> str:
+    by = ""
+    if revision.by:
+        by = f" by {to_one_line(revision.by)}"
+    return f"recipe {revision.revision}{by}, {format_count(revision.files, 'file')} done again"
 
 
 def render_group_table(
-    what: str, groups: Sequence[Mapping[str, Any]], glyphs: BurndownGlyphs = UNICODE_GLYPHS, rows: int = _ROWS
+    kind: str, groups: Sequence[GroupSummary], glyphs: BurndownGlyphs = UNICODE_GLYPHS, rows: int = _ROWS
 ) -> Iterator[str]:
-    """A table of groups, the first `rows` of them; nothing without a group."""
+    """Yield a table of groups, the first `rows` of them; nothing without a group."""
     if not groups:
         return
-    width = min(max(len(what), *(len(to_one_line(group["name"])) for group in groups[:rows])), _NAME)
-    yield f"  {what:{width}}  files  done     %   left   failed  PRs  s/file      cost  top reason"
+    width = len(kind)
     for group in groups[:rows]:
-        yield (
-            f"  {_cut(group['name'], width, glyphs):{width}}  {group['files']:5}  {group['done']:4}  "
-            f"{group['share'] * 100:3.0f}%  {_number(group['sites_left']):>5}  {group['rejected']:7}  "
-            f"{group['prs']:3}  {_seconds(group['p50_s']):>6}  {_money(group['usd']):>8}  "
-            f"{_cut(group['top_reason'], _REASON, glyphs)}"
-        ).rstrip()
+        width = max(width, len(to_one_line(group.name)))
+    width = min(width, _NAME_CHARS)
+    yield f"  {kind:{width}}  files  done     %   left   failed  PRs  s/file      cost  top reason"
+    for group in groups[:rows]:
+        yield _format_group(group, width, glyphs)
     if len(groups) > rows:
         yield f"  {glyphs.more} and {len(groups) - rows} more"
 
 
-def _steps(burndown: Mapping[str, Any]) -> Iterator[str]:
-    told = []
-    for step in burndown["rungs"]:
-        if step["tried"]:
-            told.append(
-                f"{step['step']} {step['landed']} of {step['tried']}"
-                + (f" ({step['later_try']} not at the first try)" if step["later_try"] else "")
-            )
-    if told:
-        yield f"  landed by step: {', '.join(told)}"
+def _format_group(group: GroupSummary, width: int, glyphs: BurndownGlyphs) -> str:
+    files = f"{group.files:5}  {group.done:4}  {group.share * 100:3.0f}%  {_format_weight(group.sites_left):>5}"
+    cost = f"{group.rejected:7}  {group.prs:3}  {format_seconds(group.p50_s):>6}  {format_dollars(group.usd):>8}"
+    name, reason = _truncate_line(group.name, width, glyphs), _truncate_line(group.top_reason, _REASON_CHARS, glyphs)
+    return f"  {name:{width}}  {files}  {cost}  {reason}".rstrip()
 
 
-def _signatures(burndown: Mapping[str, Any], glyphs: BurndownGlyphs) -> Iterator[str]:
-    for row in burndown["signatures"][:_ROWS]:
-        if row["files"] > len(row["examples"]):
-            more = f" {glyphs.more}"
-        else:
-            more = ""
-        paths = to_one_line(", ".join(row["examples"]), 200)
-        plural = "s" * (row["files"] != 1)
-        yield f"  {row['files']} file{plural} failed: {_cut(row['signature'], 120, glyphs)} ({paths}{more})"
-    if len(burndown["signatures"]) > _ROWS:
-        yield f"  {glyphs.more} and {len(burndown['signatures']) - _ROWS} more reasons"
+def _render_steps(burndown: BurndownFields) -> Iterator[str]:
+    parts = []
+    for step in burndown.rungs:
+        later = ""
+        if step.later_try:
+            later = f" ({step.later_try} not at the first try)"
+        if step.tried:
+            parts.append(f"{step.step} {step.landed} of {step.tried}{later}")
+    if parts:
+        yield f"  landed by step: {', '.join(parts)}"
 
 
-def _flag(flag: Mapping[str, Any]) -> str:
-    paths = to_one_line(", ".join(flag["examples"][:3]), 200)
-    return f"  flagged {to_one_line(flag['flag'])}: {flag['files']} file{'s' * (flag['files'] != 1)} ({paths})"
+def _render_signatures(burndown: BurndownFields, glyphs: BurndownGlyphs) -> Iterator[str]:
+    for summary in burndown.signatures[:_ROWS]:
+        yield _format_signature(summary, glyphs)
+    if len(burndown.signatures) > _ROWS:
+        yield f"  {glyphs.more} and {len(burndown.signatures) - _ROWS} more reasons"
 
 
-def render_waiting_lines(burndown: Mapping[str, Any]) -> Iterator[str]:
-    """What waits for a person, the pull requests, and what can be done next."""
-    for one in burndown["waiting"]:
-        yield f"  waits for you: {format_reason(one['title'])} ({one['item']})"
-    for pr in burndown["prs"]:
-        yield f"  pull request {to_one_line(pr['group'])}: {to_one_line(pr['url'])}"
-    if burndown["next"]:
-        yield f"  next: {burndown['next']}"
+def _format_signature(summary: SignatureSummary, glyphs: BurndownGlyphs) -> str:
+    paths = to_one_line(", ".join(summary.examples), _PATHS_CHARS)
+    if summary.files > len(summary.examples):
+        paths += f" {glyphs.more}"
+    signature = _truncate_line(summary.signature, _SIGNATURE_CHARS, glyphs)
+    return f"  {format_count(summary.files, 'file')} failed: {signature} ({paths})"
 
 
-def _number(value: float) -> str:
+def _format_flag(flag: FlagSummary) -> str:
+    paths = to_one_line(", ".join(flag.examples[:_FLAG_EXAMPLES]), _PATHS_CHARS)
+    return f"  flagged {to_one_line(flag.flag)}: {format_count(flag.files, 'file')} ({paths})"
+
+
+def render_waiting_lines(burndown: BurndownFields) -> Iterator[str]:
+    """Yield the questions that wait for a person, the pull requests, and what can be done next."""
+    for question in burndown.waiting:
+        yield f"  waits for you: {format_reason(question.title)} ({question.item})"
+    for pr in burndown.prs:
+        yield f"  pull request {to_one_line(pr.group)}: {to_one_line(pr.url)}"
+    if burndown.next:
+        yield f"  next: {burndown.next}"
+
+
+def _format_weight(value: float) -> str:
     if value == round(value):
         return f"{value:,.0f}"
     return f"{value:,.1f}"
 
 
-def _money(usd: float) -> str:
-    return f"${usd:.2f}"
-
-
-def _seconds(value: float | None) -> str:
+def format_seconds(value: float | None) -> str:
+    """Return seconds with one decimal, `-` for None."""
     if value is None:
         return NO_GROUP
     return f"{value:.1f}"
 
 
-def _cut(text: str, width: int, glyphs: BurndownGlyphs) -> str:
+def _truncate_line(text: str, width: int, glyphs: BurndownGlyphs) -> str:
     line = to_one_line(text)
     if len(line) <= width:
         return line

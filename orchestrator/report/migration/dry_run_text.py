@@ -1,174 +1,181 @@
-"""The report of a dry run for people: lines for a terminal, and Markdown. Words from elsewhere are inert."""
+"""Render the report of a dry run: lines for a terminal, and Markdown. Words from elsewhere are inert."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
+from orchestrator.domain.text.listing import join_limited, limit_lines
 from orchestrator.domain.text.sanitization import sanitize_markdown, strip_controls, to_one_line
-from orchestrator.report.text.markdown import render_markdown_table
+from orchestrator.report.migration.dry_run_model import (
+    DryRunFile,
+    DryRunGate,
+    DryRunReport,
+    DryRunShard,
+    DryRunStep,
+)
+from orchestrator.report.text.markdown import (
+    escape_markdown,
+    join_sections,
+    render_markdown_list,
+    render_markdown_table,
+)
 
-_FILES = 40
+_LINES = 40
 _NAMES = 10
-_CHARS = 300
+_LINE_CHARS = 300
 _DIFF_CHARS = 60_000
-_LOST = {
-    "new_failures": "fail with it",
-    "missing_tests": "are missing with it",
-    "newly_skipped": "are skipped with it",
-    "unsettled": "say now this, now that",
-    "problems": "speak against it",
-}
-
-DryRunReport = Mapping[str, Any]
 
 
 def render_dry_run_lines(report: DryRunReport) -> Iterator[str]:
-    """The whole report for a terminal; the diff last, if it was asked for."""
-    yield f"{to_one_line(report['title'])}: a dry run at {report['base'][:12]}; nothing has landed, nothing is kept"
-    yield f"  {_in_scope(report)}"
-    yield f"  {_changes(report)}"
-    for text in report["notices"]:
+    """Yield the whole report for a terminal; the diff last, if it was asked for."""
+    yield f"{to_one_line(report.title)}: a dry run at {report.base[:12]}; nothing has landed, nothing is kept"
+    yield f"  {_format_scope(report)}"
+    yield f"  {_format_changes(report)}"
+    for text in report.notices:
         yield f"  note: {to_one_line(text)}"
-    for step in report["steps"]:
-        yield f"step {step['id']} ({step['kind']}): {_step(step)}"
-    for shard in report["shards"]:
-        if shard["changed"]:
-            yield f"shard {shard['name']}: {_shard(shard)}"
-    yield from _listed("put back", [_restored(file) for file in _with(report, "restored")])
-    yield from _listed("by signature", [f"{one['files']} × {one['signature']}" for one in report["alike"]])
-    yield from _listed("sites that would remain", list(_remaining(report)))
-    if report["gate"]:
-        yield from _gate(report["gate"])
-    if report["diff"]:
+    for step in report.steps:
+        yield f"step {step.id} ({step.kind}): {_format_step(step)}"
+    for shard in report.shards:
+        if shard.changed:
+            yield f"shard {shard.name}: {_format_shard(shard)}"
+    yield from _render_section("put back", [_format_restored(file) for file in _list_restored(report)])
+    yield from _render_section("by signature", [f"{one.files} × {one.signature}" for one in report.alike])
+    yield from _render_section("sites that would remain", list(_iterate_remaining_sites(report)))
+    if report.gate:
+        yield from _render_gate(report.gate)
+    if report.diff:
         yield ""
-        yield report["diff"].rstrip("\n")
+        yield report.diff.rstrip("\n")
 
 
 def render_dry_run_markdown(report: DryRunReport) -> str:
-    """The same under one heading, for the body of an issue or a pull request."""
-    if report["gate"]:
-        gate = "\n".join(_gate(report["gate"]))
-    else:
-        gate = ""
-    parts = (
-        f"## {sanitize_markdown(to_one_line(report['title']))}: a dry run",
-        f"{_in_scope(report)}. **{_changes(report)}** Base `{report['base']}`, recipe `{report['revision']}`.",
-        _bullets("Noticed", report["notices"]),
-        render_markdown_table(
-            "Steps", ("step", "kind", "result"), ((s["id"], s["kind"], _cell(_step(s))) for s in report["steps"])
-        ),
-        render_markdown_table(
-            "Shards", ("shard", "result"), ((_cell(s["name"]), _shard(s)) for s in report["shards"] if s["changed"])
-        ),
-        render_markdown_table(
-            "Put back",
-            ("file", "step", "why"),
-            ((_cell(f["path"]), f["step"], _cell(f["reason"])) for f in _with(report, "restored")),
-        ),
-        render_markdown_table(
-            "Failures alike",
-            ("files", "signature"),
-            ((str(a["files"]), _cell(a["signature"])) for a in report["alike"]),
-        ),
-        _bullets("Sites that would remain", list(_remaining(report))),
-        f"### The gate\n\n{sanitize_markdown(gate)}" if gate else "",
-        _fenced(report["diff"]) if report["diff"] else "",
+    """Return the same under one heading, for the body of an issue or a pull request."""
+    return join_sections(
+        f"## {sanitize_markdown(to_one_line(report.title))}: a dry run",
+        f"{_format_scope(report)}. **{_format_changes(report)}** Base `{report.base}`, recipe `{report.revision}`.",
+        _render_list("Noticed", report.notices),
+        _render_step_table(report),
+        _render_shard_table(report),
+        _render_restored_table(report),
+        _render_signature_table(report),
+        _render_list("Sites that would remain", list(_iterate_remaining_sites(report))),
+        _render_gate_section(report.gate),
+        _render_diff(report.diff),
     )
-    return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def _in_scope(report: DryRunReport) -> str:
-    found, tried = report["found"], report["tried"]
-    if report["remaining"] is not None:
-        sites = f" with {found['sites']} sites"
-    else:
-        sites = ""
-    return f"{found['files']} files in scope{sites}; {tried['files']} of them were tried"
+def _format_scope(report: DryRunReport) -> str:
+    sites = ""
+    if report.remaining is not None:
+        sites = f" with {report.found.sites} sites"
+    return f"{report.found.files} files in scope{sites}; {report.tried.files} of them were tried"
 
 
-def _changes(report: DryRunReport) -> str:
+def _format_changes(report: DryRunReport) -> str:
     left = ""
-    if report["remaining"] is not None:
-        left = f", {report['tried']['sites']} sites → {report['remaining']}"
-    if not report["changed"]:
+    if report.remaining is not None:
+        left = f", {report.tried.sites} sites → {report.remaining}"
+    if not report.changed:
         return f"no step changes anything{left}."
-    return f"{report['changed']} files would change, +{report['added']} -{report['removed']} lines{left}."
+    return f"{report.changed} files would change, +{report.added} -{report.removed} lines{left}."
 
 
-def _step(step: Mapping[str, Any]) -> str:
-    if step["not_tried"]:
-        return f"not tried, since {step['not_tried']}"
-    counts = {"changed": step["changed"], "left as they were": step["unchanged"], "put back": step["restored"]}
-    told = ", ".join(f"{count} {word}" for word, count in counts.items())
-    if step["refused"]:
-        refused = f", {step['refused']} put back by a rule"
-    else:
-        refused = ""
-    if step["cached"]:
-        cached = f"; {step['cached']} known from earlier runs"
-    else:
-        cached = ""
-    return f"{step['files']} files: {told}{refused}{cached}"
+def _format_step(step: DryRunStep) -> str:
+    if step.not_tried:
+        return f"not tried, since {step.not_tried}"
+    words = f"{step.changed} changed, {step.unchanged} left as they were, {step.restored} put back"
+    if step.refused:
+        words += f", {step.refused} put back by a rule"
+    if step.cached:
+        words += f"; {step.cached} known from earlier runs"
+    return f"{step.files} files: {words}"
 
 
-def _shard(shard: Mapping[str, Any]) -> str:
-    return f"{shard['changed']} of {shard['files']} files, +{shard['added']} -{shard['removed']}"
+def _format_shard(shard: DryRunShard) -> str:
+    return f"{shard.changed} of {shard.files} files, +{shard.added} -{shard.removed}"
 
 
-def _with(report: DryRunReport, status: str) -> list[Mapping[str, Any]]:
-    return [file for file in report["files"] if file["status"] == status]
+def _list_restored(report: DryRunReport) -> list[DryRunFile]:
+    return [file for file in report.files if file.status == "restored"]
 
 
-def _restored(file: Mapping[str, Any]) -> str:
-    return f"{file['path']} (step {file['step']}): {file['reason']}"
+def _format_restored(file: DryRunFile) -> str:
+    return f"{file.path} (step {file.step}): {file.reason}"
 
 
-def _remaining(report: DryRunReport) -> Iterator[str]:
-    """A line for each place."""
-    for file in report["files"]:
-        for place in file["left"]:
-            yield f"{file['path']}:{place['line']}:{place['column']}: {place['site']}"
+def _iterate_remaining_sites(report: DryRunReport) -> Iterator[str]:
+    for file in report.files:
+        for place in file.left:
+            yield f"{file.path}:{place.line}:{place.column}: {place.site}"
 
 
-def _gate(gate: Mapping[str, Any]) -> Iterator[str]:
-    yield f"the gate on all changes together: {'green' if gate['green'] else 'RED'}"
-    for name, words in _LOST.items():
-        if gate[name]:
-            yield f"  {len(gate[name])} {words}: {_some(gate[name])}"
+def _render_gate(gate: DryRunGate) -> Iterator[str]:
+    color = "RED"
+    if gate.green:
+        color = "green"
+    yield f"the gate on all changes together: {color}"
+    yield from _render_names(gate.new_failures, "fail with it")
+    yield from _render_names(gate.missing_tests, "are missing with it")
+    yield from _render_names(gate.newly_skipped, "are skipped with it")
+    yield from _render_names(gate.unsettled, "say now this, now that")
+    yield from _render_names(gate.problems, "speak against it")
 
 
-def _some(names: Sequence[str]) -> str:
-    if len(names) > _NAMES:
-        more = f" and {len(names) - _NAMES} more"
-    else:
-        more = ""
-    return to_one_line(", ".join(names[:_NAMES])) + more
+def _render_names(names: Sequence[str], words: str) -> Iterator[str]:
+    if names:
+        yield f"  {len(names)} {words}: {to_one_line(join_limited(names, _NAMES))}"
 
 
-def _listed(title: str, lines: Sequence[str]) -> Iterator[str]:
+def _render_section(title: str, lines: Sequence[str]) -> Iterator[str]:
     if lines:
         yield f"{title}:"
-    for line in lines[:_FILES]:
-        yield f"  {to_one_line(line, _CHARS)}"
-    if len(lines) > _FILES:
-        yield f"  and {len(lines) - _FILES} more; --json has all of them"
+    for line in limit_lines(lines, _LINES, "and {count} more; --json has all of them"):
+        yield f"  {to_one_line(line, _LINE_CHARS)}"
 
 
-def _bullets(title: str, lines: Sequence[str]) -> str:
-    if not lines:
+def _render_list(title: str, lines: Sequence[str]) -> str:
+    return render_markdown_list(title, [sanitize_markdown(to_one_line(line, _LINE_CHARS)) for line in lines], _LINES)
+
+
+def _render_step_table(report: DryRunReport) -> str:
+    rows = []
+    for step in report.steps:
+        rows.append((step.id, step.kind, escape_markdown(_format_step(step))))
+    return render_markdown_table("Steps", ("step", "kind", "result"), rows)
+
+
+def _render_shard_table(report: DryRunReport) -> str:
+    rows = []
+    for shard in report.shards:
+        if shard.changed:
+            rows.append((escape_markdown(shard.name), _format_shard(shard)))
+    return render_markdown_table("Shards", ("shard", "result"), rows)
+
+
+def _render_restored_table(report: DryRunReport) -> str:
+    rows = []
+    for file in _list_restored(report):
+        rows.append((escape_markdown(file.path), file.step, escape_markdown(file.reason)))
+    return render_markdown_table("Put back", ("file", "step", "why"), rows)
+
+
+def _render_signature_table(report: DryRunReport) -> str:
+    rows = []
+    for signature in report.alike:
+        rows.append((str(signature.files), escape_markdown(signature.signature)))
+    return render_markdown_table("Failures alike", ("files", "signature"), rows)
+
+
+def _render_gate_section(gate: DryRunGate | None) -> str:
+    if gate is None:
         return ""
-    more: Iterable[str] = (f"- and {len(lines) - _FILES} more",) if len(lines) > _FILES else ()
-    return "\n".join(
-        (f"### {title}", "", *(f"- {sanitize_markdown(to_one_line(line, _CHARS))}" for line in lines[:_FILES]), *more)
-    )
+    text = "\n".join(_render_gate(gate))
+    return f"### The gate\n\n{sanitize_markdown(text)}"
 
 
-def _cell(text: str) -> str:
-    return sanitize_markdown(to_one_line(text, _CHARS)).replace("\\", "\\\\").replace("|", "\\|")
-
-
-def _fenced(diff: str) -> str:
-    """The diff in a block that nothing in it can end; a long one is cut at a line."""
+def _render_diff(diff: str | None) -> str:
+    """Return the diff in a block that nothing in it can end; a long one is cut at a line."""
+    if not diff:
+        return ""
     text = strip_controls(diff)
     if len(text) > _DIFF_CHARS:
         text = text[:_DIFF_CHARS].rpartition("\n")[0] + "\n[cut here: the rest is not shown]"

@@ -1,8 +1,8 @@
-"""Files of a migration in groups: by owner, directory, shard, step or reason, and what became of each group."""
+"""Count the files of a migration in groups: by owner, directory, shard, step or reason."""
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import median
 from typing import Any, Literal
@@ -11,20 +11,19 @@ from orchestrator.domain.ids import TaskId
 from orchestrator.domain.migration.burndown import counts_sites, get_found_weight, get_remaining_weight
 from orchestrator.domain.migration.files import FileRecord, FileStatus
 from orchestrator.domain.run.state import RunState
+from orchestrator.report.migration.burndown_model import NO_GROUP, GroupSummary
 
 GroupKind = Literal["owner", "dir", "rung", "reason", "shard"]
-NO_GROUP = "-"
-"""The name of the group of files that have no owner, no shard, no reason, …"""
 _DEPTH = 2
 
 
 @dataclass
 class FileGroup:
-    """Some files of a migration. `sites` and `left` are weighted; `seconds` are those of each file that took any.
+    """Files of a migration that are counted together; `sites` and `left` are weighted.
 
     `files` has those that have something to do, `done` the landed ones of them, `rejected` those that failed: for
-    good, or until the next step takes them. `usd` is what model calls for them cost, as far as that is known;
-    `unpriced` counts those of which it is not.
+    good, or until the next step takes them. `seconds` are those of each file that took any. `usd` is what model calls
+    for them cost, as far as that is known; `unpriced` counts those of which it is not.
     """
 
     name: str
@@ -40,39 +39,61 @@ class FileGroup:
     seconds: list[float] = field(default_factory=list)
     reasons: Counter[str] = field(default_factory=Counter)
 
-    def as_object(self) -> dict[str, Any]:
-        """As data; `p50_s` is the median of seconds a file took, None if none took any."""
-        return {
-            "name": self.name,
-            "files": self.files,
-            "done": self.done,
-            "share": round(self.done / self.files, 4) if self.files else 0.0,
-            "rejected": self.rejected,
-            "skipped": self.skipped,
-            "sites": round(self.sites, 3),
-            "sites_left": round(self.left, 3),
-            "prs": self.prs,
-            "p50_s": round(median(self.seconds), 3) if self.seconds else None,
-            "usd": round(self.usd, 6),
-            "top_reason": self.reasons.most_common(1)[0][0] if self.reasons else "",
-        }
+    @property
+    def top_reason(self) -> str:
+        """The reason that most of its files failed for; empty if none failed."""
+        for reason, _ in self.reasons.most_common(1):
+            return reason
+        return ""
+
+    @property
+    def median_seconds(self) -> float | None:
+        """The median of seconds a file took, None if none took any."""
+        if self.seconds:
+            return median(self.seconds)
+        return None
+
+    def build_summary(self) -> GroupSummary:
+        """Return the group with rounded numbers."""
+        seconds = self.median_seconds
+        if seconds is not None:
+            seconds = round(seconds, 3)
+        return GroupSummary(
+            name=self.name,
+            files=self.files,
+            done=self.done,
+            share=round(self.done / max(self.files, 1), 4),
+            rejected=self.rejected,
+            skipped=self.skipped,
+            sites=round(self.sites, 3),
+            sites_left=round(self.left, 3),
+            prs=self.prs,
+            p50_s=seconds,
+            usd=round(self.usd, 6),
+            top_reason=self.top_reason,
+        )
 
 
 def build_file_groups(state: RunState, by: GroupKind) -> list[FileGroup]:
-    """All groups, those with most left first."""
-    name_of, has_sites = build_group_namer(state, by), counts_sites(state.recipe)
-    made: dict[str, FileGroup] = {}
+    """Return all groups, those with most left first."""
+    get_group_name, has_sites = build_group_namer(state, by), counts_sites(state.recipe)
+    groups: dict[str, FileGroup] = {}
     for file in state.files.values():
         if file.status != FileStatus.NOTHING_TO_DO:
-            name = name_of(file)
-            group = made.get(name) or made.setdefault(name, FileGroup(name))
-            _count(state, group, file, has_sites)
-    for group in made.values() if state.prs else ():
-        group.prs = _pull_requests(state, group.name)
-    return sorted(made.values(), key=lambda group: (-group.left, -group.rejected, group.name))
+            name = get_group_name(file)
+            group = groups.get(name) or groups.setdefault(name, FileGroup(name))
+            _add_file(state, group, file, has_sites)
+    if state.prs:
+        for group in groups.values():
+            group.prs = _count_pull_requests(state, group.name)
+    return sorted(groups.values(), key=_rank_group)
 
 
-def _count(state: RunState, group: FileGroup, file: FileRecord, has_sites: bool) -> None:
+def _rank_group(group: FileGroup) -> tuple[float, int, str]:
+    return -group.left, -group.rejected, group.name
+
+
+def _add_file(state: RunState, group: FileGroup, file: FileRecord, has_sites: bool) -> None:
     group.files += 1
     group.done += file.status == FileStatus.MERGED
     group.skipped += file.status == FileStatus.SKIPPED
@@ -84,23 +105,18 @@ def _count(state: RunState, group: FileGroup, file: FileRecord, has_sites: bool)
     if spent is not None:
         group.usd += float(spent.cost_usd)
         group.unpriced += spent.unpriced_calls
-    if has_failed(file):
+    if file.has_failed:
         group.rejected += 1
         group.reasons[get_failure_key(file)] += 1
 
 
-def has_failed(file: FileRecord) -> bool:
-    """Return True if it failed: for good, or until the next step takes it."""
-    return file.has_failed
-
-
 def get_failure_key(file: FileRecord) -> str:
-    """What files that failed are counted together by."""
+    """Return the words by which files that failed alike are counted together."""
     return file.signature or file.reason or file.status.value
 
 
 def build_group_namer(state: RunState, by: GroupKind) -> Callable[[FileRecord], str]:
-    """Tells the name of the group that a file is in."""
+    """Return a function that tells the name of the group that a file is in."""
     if by == "owner":
         return lambda file: file.owner or NO_GROUP
     if by == "dir":
@@ -108,34 +124,50 @@ def build_group_namer(state: RunState, by: GroupKind) -> Callable[[FileRecord], 
         return lambda file: get_directory_prefix(file.path, depth)
     if by == "rung":
         steps = list_step_names(state.recipe)
-        return lambda file: steps[file.rung] if 0 <= file.rung < len(steps) else NO_GROUP
+        return lambda file: get_step_name(steps, file.rung) or NO_GROUP
     if by == "shard":
-        shard_of = map_files_to_shards(state)
-        return lambda file: shard_of.get(file.path, NO_GROUP)
-    return lambda file: (file.signature or file.reason or NO_GROUP) if has_failed(file) else NO_GROUP
+        shards = map_files_to_shards(state)
+        return lambda file: shards.get(file.path, NO_GROUP)
+    return _get_reason_group
+
+
+def _get_reason_group(file: FileRecord) -> str:
+    if not file.has_failed:
+        return NO_GROUP
+    return file.signature or file.reason or NO_GROUP
 
 
 def get_directory_prefix(path: str, depth: int) -> str:
-    """The first so many directories of a path; `.` for what lies at the top."""
+    """Return the first `depth` directories of a path; `.` for a file at the top."""
     return "/".join(path.split("/")[:-1][:depth]) or "."
 
 
 def map_files_to_shards(state: RunState) -> dict[str, str]:
-    """Path → the name of the shard that the file is in."""
-    return {path: shard.name for shard in state.shards.values() for path in shard.files}
+    """Return the name of the shard of each path."""
+    names = {}
+    for shard in state.shards.values():
+        names.update(dict.fromkeys(shard.files, shard.name))
+    return names
 
 
 def list_step_names(recipe: Mapping[str, Any] | None) -> list[str]:
-    """The ids of the ladder's steps."""
+    """Return the ids of the ladder's steps."""
     return [str(step.get("id", "")) for step in (recipe or {}).get("step", ())]
 
 
-def _pull_requests(state: RunState, name: str) -> int:
-    """How many pull requests a group has; one that is too large has several, with numbers behind its name."""
+def get_step_name(names: Sequence[str], rung: int) -> str | None:
+    """Return the id of a step by its place in the ladder; None for a file that no step has taken."""
+    if 0 <= rung < len(names):
+        return names[rung]
+    return None
+
+
+def _count_pull_requests(state: RunState, name: str) -> int:
+    """Return how many pull requests a group has: one that is too large has several, with numbers behind its name."""
     own = re.compile(re.escape(name) + r"(?:[ .#-]?\d+)?")
     return sum(own.fullmatch(group) is not None for group in state.prs)
 
 
-def list_example_paths(files: Iterable[FileRecord], most: int = 3) -> list[str]:
-    """The first paths of some files."""
-    return sorted(file.path for file in files)[:most]
+def list_example_paths(files: Iterable[FileRecord], limit: int = 3) -> tuple[str, ...]:
+    """Return the first paths of files, sorted."""
+    return tuple(sorted(file.path for file in files)[:limit])

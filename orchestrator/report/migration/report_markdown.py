@@ -1,135 +1,143 @@
-"""The report of a migration as Markdown, for the body of a pull request or an issue. Words from elsewhere are inert."""
+"""Render the report of a migration as Markdown, for the body of a pull request or an issue.
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+Words from elsewhere are inert in it.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from orchestrator.domain.migration.files import FileStatus
 from orchestrator.domain.text.durations import format_short_duration
+from orchestrator.domain.text.listing import format_count
 from orchestrator.domain.text.sanitization import format_code_span, to_one_line
-from orchestrator.report.migration.file_groups import NO_GROUP
-from orchestrator.report.text.markdown import escape_markdown, render_code, render_markdown_table
+from orchestrator.report.migration.burndown_model import NO_GROUP, BurndownFields, GroupSummary, RevisionSummary
+from orchestrator.report.migration.full_report_model import MigrationReport, ReportedFile
+from orchestrator.report.text.markdown import (
+    escape_markdown,
+    join_sections,
+    render_code,
+    render_markdown_list,
+    render_markdown_table,
+)
 
 _FILES = 200
+_GROUP_HEADS = ("landed", "left", "failed", "top reason")
 
 
-def render_migration_markdown(report: Mapping[str, Any]) -> str:
-    """The whole report under one heading."""
-    parts = (
-        f"## {escape_markdown(report['title'])}",
+def render_migration_markdown(report: MigrationReport) -> str:
+    """Return the whole report under one heading."""
+    return join_sections(
+        f"## {escape_markdown(report.title)}",
         render_progress(report),
-        _groups(report),
+        _render_groups(report),
         render_failure_signatures(report),
         render_flags(report),
         render_step_results(report),
         render_revisions(report),
-        render_invariants(report["invariants"]),
-        _not_landed(report["files"]),
-        f"Run `{report['run']}`, base `{report['base']}`.",
+        render_invariants(report.invariants),
+        _render_not_landed(report.files),
+        f"Run `{report.run}`, base `{report.base}`.",
     )
-    return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def render_progress(report: Mapping[str, Any]) -> str:
-    """How far it is, in two lines."""
-    now, unit, eta = report["now"], report["unit"], report["eta"]
-    concerned = sum(count for name, count in now["files"].items() if name != "nothing-to-do")
-    rest = ", ".join(
-        f"{count} {name}" for name, count in now["files"].items() if name not in {"merged", "nothing-to-do"}
-    )
+def render_progress(report: BurndownFields) -> str:
+    """Return how far the migration is, in two lines."""
+    now, eta = report.now, report.eta
+    others = []
+    for status, count in now.files.items():
+        if status not in {FileStatus.MERGED, FileStatus.NOTHING_TO_DO}:
+            others.append(f"{count} {status}")
+    rest = until = ""
+    if others:
+        rest = f" ({', '.join(others)})"
     if eta:
-        until = f"; about {format_short_duration(eta['low_s'])} to {format_short_duration(eta['high_s'])} of work to go"
-    else:
-        until = ""
-    return (
-        f"**{now['found']:,g} {unit} → {now['remaining']:,g}**, {now['files'].get('merged', 0)} of {concerned} files "
-        f"landed{f' ({rest})' if rest else ''}{until}."
+        until = f"; about {format_short_duration(eta.low_s)} to {format_short_duration(eta.high_s)} of work to go"
+    sites = f"**{now.found:,g} {report.unit} → {now.remaining:,g}**"
+    return f"{sites}, {report.merged_files} of {report.concerned_files} files landed{rest}{until}."
+
+
+def _render_groups(report: BurndownFields) -> str:
+    owners = ""
+    if report.has_owners:
+        owners = render_markdown_table("By owner", ("owner", *_GROUP_HEADS), map(_build_group_row, report.owners))
+    directories = map(_build_group_row, report.directories)
+    return "\n\n".join(
+        filter(None, (owners, render_markdown_table("By directory", ("directory", *_GROUP_HEADS), directories)))
     )
 
 
-def _groups(report: Mapping[str, Any]) -> str:
-    owners = [] if all(group["name"] == NO_GROUP for group in report["owners"]) else report["owners"]
-    heads = ("landed", "left", "failed", "top reason")
-    parts = (
-        render_markdown_table("By owner", ("owner", *heads), map(_group, owners)),
-        render_markdown_table("By directory", ("directory", *heads), map(_group, report["directories"])),
-    )
-    return "\n\n".join(part for part in parts if part)
+def _build_group_row(group: GroupSummary) -> Sequence[str]:
+    reason = escape_markdown(group.top_reason) or NO_GROUP
+    share = f"{group.done}/{group.files} ({group.share * 100:.0f} %)"
+    return render_code(group.name), share, f"{group.sites_left:,g}", str(group.rejected), reason
 
 
-def _group(group: Mapping[str, Any]) -> tuple[str, ...]:
-    reason = escape_markdown(group["top_reason"]) or NO_GROUP
-    share = f"{group['done']}/{group['files']} ({group['share'] * 100:.0f} %)"
-    return render_code(group["name"]), share, f"{group['sites_left']:,g}", str(group["rejected"]), reason
+def _render_examples(paths: Iterable[str]) -> str:
+    return ", ".join(map(render_code, paths))
 
 
-def render_failure_signatures(report: Mapping[str, Any]) -> str:
-    """What failed alike."""
-    rows = (
-        (str(row["files"]), escape_markdown(row["signature"]), ", ".join(map(render_code, row["examples"])))
-        for row in report["signatures"]
-    )
+def render_failure_signatures(report: BurndownFields) -> str:
+    """Return a table of the reasons for which files failed alike."""
+    rows = []
+    for summary in report.signatures:
+        rows.append((str(summary.files), escape_markdown(summary.signature), _render_examples(summary.examples)))
     return render_markdown_table("What failed alike", ("files", "signature", "such as"), rows)
 
 
-def render_flags(report: Mapping[str, Any]) -> str:
-    """What reviewers should look at."""
-    rows = (
-        (escape_markdown(flag["flag"]), str(flag["files"]), ", ".join(map(render_code, flag["examples"])))
-        for flag in report["flags"]
-    )
+def render_flags(report: BurndownFields) -> str:
+    """Return a table of what reviewers should look at."""
+    rows = []
+    for flag in report.flags:
+        rows.append((escape_markdown(flag.flag), str(flag.files), _render_examples(flag.examples)))
     return render_markdown_table("To look at", ("what", "files", "such as"), rows)
 
 
-def render_step_results(report: Mapping[str, Any]) -> str:
-    """How many files each step brought through."""
-    rows = (
-        (render_code(step["step"]), step["kind"], str(step["tried"]), str(step["landed"]), str(step["first_try"]))
-        for step in report["rungs"]
-    )
+def render_step_results(report: BurndownFields) -> str:
+    """Return a table of how many files each step brought through."""
+    rows = []
+    for step in report.rungs:
+        rows.append((render_code(step.step), step.kind, str(step.tried), str(step.landed), str(step.first_try)))
     return render_markdown_table("By step", ("step", "kind", "tried on", "landed", "at the first try"), rows)
 
 
-def render_revisions(report: Mapping[str, Any]) -> str:
-    """How the recipe changed on the way."""
+def render_revisions(report: BurndownFields) -> str:
+    """Return a list of the recipe's revisions on the way."""
     lines = []
-    for place, one in enumerate(report["revisions"], start=2):
-        lines.append(_revision(place, one))
-    return "\n".join(("### Revisions of the recipe", "", *lines)) if lines else ""
+    for number, revision in enumerate(report.revisions, start=2):
+        lines.append(f"{number}: {_format_revision(revision)}")
+    return render_markdown_list("Revisions of the recipe", lines)
 
 
-def _revision(number: int, revision: Mapping[str, Any]) -> str:
-    if revision["by"]:
-        by = f" by {escape_markdown(revision['by'])}"
-    else:
-        by = ""
-    return (
-        f"- {number}: `{revision['revision']}`{by}, {revision['files']} file{'s' * (revision['files'] != 1)} done again"
-    )
+def _format_revision(revision: RevisionSummary) -> str:
+    by = ""
+    if revision.by:
+        by = f" by {escape_markdown(revision.by)}"
+    return f"`{revision.revision}`{by}, {format_count(revision.files, 'file')} done again"
 
 
 def render_invariants(rules: Iterable[Mapping[str, Any]]) -> str:
-    """What had to hold of every file that landed, beside the tests."""
-    lines = list(map(_invariant, rules))
-    return "\n".join(("### Invariants", "", *lines)) if lines else ""
+    """Return a list of what had to hold of every file that landed, beside the tests."""
+    return render_markdown_list("Invariants", list(map(_format_invariant, rules)))
 
 
-def _invariant(rule: Mapping[str, Any]) -> str:
-    details = ", ".join(f"{name} {render_code(str(value))}" for name, value in rule.items() if name != "kind")
-    return f"- {rule.get('kind', '')}{f': {details}' if details else ''}"
+def _format_invariant(rule: Mapping[str, Any]) -> str:
+    details = []
+    for name, value in rule.items():
+        if name != "kind":
+            details.append(f"{name} {render_code(str(value))}")
+    return ": ".join(filter(None, (str(rule.get("kind", "")), ", ".join(details))))
 
 
-def _not_landed(files: Iterable[Mapping[str, Any]]) -> str:
-    rest = [file for file in files if file["status"] != "merged"]
-    if not rest:
-        return ""
-    return "\n".join((f"### Not landed ({len(rest)})", "", *_entries(rest)))
+def _render_not_landed(files: Iterable[ReportedFile]) -> str:
+    lines = []
+    for file in files:
+        if file.status != FileStatus.MERGED:
+            lines.append(_format_file(file))
+    return render_markdown_list(f"Not landed ({len(lines)})", lines, _FILES)
 
 
-def _entries(files: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    for file in files[:_FILES]:
-        if file["reason"]:
-            reason = f": {escape_markdown(file['reason'])}"
-        else:
-            reason = ""
-        yield f"- {format_code_span(to_one_line(file['path']))} {file['status']}{reason}"
-    if len(files) > _FILES:
-        yield f"- and {len(files) - _FILES} more"
+def _format_file(file: ReportedFile) -> str:
+    reason = ""
+    if file.reason:
+        reason = f": {escape_markdown(file.reason)}"
+    return f"{format_code_span(to_one_line(file.path))} {file.status}{reason}"

@@ -1,67 +1,67 @@
-"""What `migrate check` says: lines for a person, annotations for GitHub."""
+"""Render a check of sites: lines for a person, annotations for GitHub."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator
 
 from orchestrator.domain.text.sanitization import to_one_line
+from orchestrator.report.migration.site_check_model import CheckedSite, SiteCheckReport, SiteLimit
 
 _ANNOTATIONS = 50
 """A service shows only the first few anyway."""
 
 
-def render_site_check_lines(report: Mapping[str, Any]) -> Iterator[str]:
-    """The sites of kinds of which there are too many, new ones first; then the verdict."""
+def render_site_check_lines(report: SiteCheckReport) -> Iterator[str]:
+    """Yield the sites of kinds of which there are too many, new ones first; then the verdict."""
     for site in list_excess_sites(report):
-        if site["news"]:
-            news = f"  ({site['news']} since {to_one_line(report['since'])})"
-        else:
-            news = ""
-        yield f"{site['path']}:{site['line']}:{site['column']}: {site['site']}: {to_one_line(site['text'])}{news}"
-    for text in report["skipped"]:
+        news = ""
+        if site.news:
+            news = f"  ({site.news} since {to_one_line(report.since)})"
+        yield f"{site.path}:{site.line}:{site.column}: {site.site}: {to_one_line(site.text)}{news}"
+    for text in report.skipped:
         yield f"note: {to_one_line(text)}"
-    for kind in report["limits"]:
-        yield _limit(kind)
-    new = sum(bool(site["news"]) for site in report["sites"])
-    if report["since"]:
-        since = f", {new} of them not there at {to_one_line(report['since'])}"
-    else:
-        since = ""
-    if report["holds"]:
+    for limit in report.limits:
+        yield _format_limit(limit)
+    yield _format_verdict(report)
+
+
+def _format_limit(limit: SiteLimit) -> str:
+    if limit.allowed is None:
+        return f"{limit.site}: {limit.found} found"
+    return f"{limit.site}: {limit.found} found, {limit.allowed} allowed"
+
+
+def _format_verdict(report: SiteCheckReport) -> str:
+    since, word = "", "FAILED: there are more sites than allowed"
+    if report.since:
+        new = sum(bool(site.news) for site in report.sites)
+        since = f", {new} of them not there at {to_one_line(report.since)}"
+    if report.holds:
         word = "holds"
-    else:
-        word = "FAILED: there are more sites than allowed"
-    found = f"{report['found']} sites ({report['allowed']} allowed) in {report['files']} files"
-    yield f"{found} at {report['commit'][:12]}{since}: {word}"
+    found = f"{report.found} sites ({report.allowed} allowed) in {report.files} files"
+    return f"{found} at {report.commit[:12]}{since}: {word}"
 
 
-def _limit(kind: Mapping[str, Any]) -> str:
-    if kind["allowed"] is None:
-        bound = ""
-    else:
-        bound = f", {kind['allowed']} allowed"
-    return f"{kind['site']}: {kind['found']} found{bound}"
+def list_excess_sites(report: SiteCheckReport) -> list[CheckedSite]:
+    """Return the sites of kinds of which there are too many, new ones first."""
+    return sorted((site for site in report.sites if site.is_over), key=_is_old)
 
 
-def list_excess_sites(report: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
-    """The sites of kinds of which there are too many, new ones first."""
-    return sorted((site for site in report["sites"] if site["is_over"]), key=lambda site: not site["news"])
+def _is_old(site: CheckedSite) -> bool:
+    return not site.news
 
 
-def render_github_annotations(report: Mapping[str, Any]) -> Iterator[str]:
-    """The same as workflow commands, by which GitHub shows them at their lines."""
+def render_github_annotations(report: SiteCheckReport) -> Iterator[str]:
+    """Yield the same as workflow commands, by which GitHub shows them at their lines."""
     for site in list_excess_sites(report)[:_ANNOTATIONS]:
-        if site["news"]:
-            news = f", {site['news']} since {report['since']}"
-        else:
-            news = ""
-        place = f"file={_property(site['path'])},line={site['line']},col={site['column']}"
-        title = _property(f"{site['site']}{news}")
-        yield f"::error {place},title={title}::{_message(to_one_line(site['text']))}"
+        title = site.site
+        if site.news:
+            title += f", {site.news} since {report.since}"
+        place = f"file={_escape_property(site.path)},line={site.line},col={site.column}"
+        yield f"::error {place},title={_escape_property(title)}::{_escape_message(to_one_line(site.text))}"
 
 
-def _message(text: str) -> str:
+def _escape_message(text: str) -> str:
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
-def _property(text: str) -> str:
-    return _message(text).replace(":", "%3A").replace(",", "%2C")
+def _escape_property(text: str) -> str:
+    return _escape_message(text).replace(":", "%3A").replace(",", "%2C")

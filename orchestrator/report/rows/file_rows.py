@@ -14,7 +14,6 @@ from orchestrator.report.migration.file_groups import (
     GroupKind,
     build_group_namer,
     get_failure_key,
-    has_failed,
     list_step_names,
 )
 from orchestrator.report.rows.activity import Activity
@@ -114,4 +113,4 @@ def list_group_files(state: RunState, by: GroupKind, name: str) -> list[FileReco
 
 def list_files_by_signature(state: RunState, signature: str) -> list[FileRecord]:
     """Return the files that failed with one signature."""
-    return [file for file in state.files.values() if has_failed(file) and get_failure_key(file) == signature]
+    return [file for file in state.files.values() if file.has_failed and get_failure_key(file) == signature]

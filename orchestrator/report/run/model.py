@@ -1,8 +1,8 @@
 """JSON models of the result and the status of a run."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from orchestrator.domain.event.run import RunOutcome
 from orchestrator.domain.ids import CommitId, RunId, TaskId
@@ -14,6 +14,7 @@ from orchestrator.domain.run.contract import Criterion
 from orchestrator.domain.run.task import EndCause, TaskStatus
 from orchestrator.domain.sandbox.policy_violation import PolicyViolation
 from orchestrator.report.cost.model import AccountUsage, BudgetUsage
+from orchestrator.report.migration.burndown_model import Burndown
 from orchestrator.report.read_model import Document, Omittable, ReadModel
 from orchestrator.report.rows.model import FleetEntry
 
@@ -243,6 +244,8 @@ class RunStatus(RunFields):
     With a `filter` it has the rows of the `fleet` that fit, of `fleet_of` in all.
     """
 
+    model_config = ConfigDict(extra="forbid")  # so that a status which another version stored is derived anew
+
     schema_name: Literal["orchestrate.status/1"] = Field(default="orchestrate.status/1", alias="schema")
     is_live: bool = False
     seq: int
@@ -252,7 +255,7 @@ class RunStatus(RunFields):
     steps: dict[str, float]
     trials: int
     landings: tuple[LandedUnits, ...]
-    burndown: Omittable[dict[str, Any]] = None
+    burndown: Omittable[Burndown] = None
     models: tuple[str, ...]
     disk: DiskSizes = DiskSizes()
     filter: Omittable[str] = None

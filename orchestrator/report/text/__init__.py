@@ -1,1 +1,1 @@
-"""How prices, sizes, Markdown and HTML are written, whatever document they stand in."""
+"""Sizes, Markdown and HTML, the same in every document."""

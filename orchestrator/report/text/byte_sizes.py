@@ -1,10 +1,10 @@
-"""Sizes on disk for people."""
+"""Sizes on disk, as people read them."""
 
 _UNITS = ("B", "kB", "MB", "GB", "TB")
 
 
 def format_size(size: float) -> str:
-    """Bytes in decimal units, `12.3 MB`."""
+    """Return bytes in decimal units: `12.3 MB`."""
     unit = 0
     while size >= 999.5 and unit < len(_UNITS) - 1:
         size, unit = size / 1000, unit + 1

@@ -1,28 +1,48 @@
-"""Markdown of words from elsewhere: they mention nobody, close nothing, and end neither a cell nor a table."""
+"""Write Markdown of words from elsewhere: they mention nobody, close nothing, and end neither a cell nor a table."""
 
 from collections.abc import Iterable, Sequence
 
+from orchestrator.domain.text.listing import limit_lines
 from orchestrator.domain.text.sanitization import format_code_span, sanitize_markdown, to_one_line
 
 _ROWS = 20
-_CHARS = 300
+_CELL_CHARS = 300
 
 
-def escape_markdown(text: object, limit: int = _CHARS) -> str:
-    """Words in one line, in a table's cell or outside of one."""
+def escape_markdown(text: object, limit: int = _CELL_CHARS) -> str:
+    """Return words in one line, for a table's cell or outside of one."""
     return sanitize_markdown(to_one_line(str(text), limit).replace("\\", "\\\\").replace("|", "\\|"))
 
 
 def render_code(text: object) -> str:
-    """The same as code."""
-    return format_code_span(to_one_line(str(text), _CHARS)).replace("|", "\\|")
+    """Return words in one line as code, for a table's cell or outside of one."""
+    return format_code_span(to_one_line(str(text), _CELL_CHARS)).replace("|", "\\|")
 
 
-def render_markdown_table(title: str, heads: Sequence[str], rows: Iterable[Sequence[str]], most: int = _ROWS) -> str:
-    """A section with a table of at most so many rows; empty without rows. The cells are Markdown already."""
-    made = list(rows)
-    if not made:
+def render_markdown_table(
+    title: str, heads: Sequence[str], rows: Iterable[Sequence[str]], limit: int | None = _ROWS
+) -> str:
+    """Return a section with a table of at most `limit` rows, or of all; empty without rows.
+
+    The cells are Markdown already.
+    """
+    lines = []
+    for row in rows:
+        lines.append(f"| {' | '.join(row)} |")
+    if not lines:
         return ""
-    lines = (f"| {' | '.join(row)} |" for row in made[:most])
-    more = (f"\nand {len(made) - most} more",) if len(made) > most else ()
-    return "\n".join((f"### {title}", "", f"| {' | '.join(heads)} |", "|" + "---|" * len(heads), *lines, *more))
+    shown = limit_lines(lines, limit or len(lines), "\nand {count} more")
+    return "\n".join((f"### {title}", "", f"| {' | '.join(heads)} |", "|" + "---|" * len(heads), *shown))
+
+
+def render_markdown_list(title: str, entries: Sequence[str], limit: int | None = None) -> str:
+    """Return a section with a list of at most `limit` entries; empty without any. They are Markdown already."""
+    if not entries:
+        return ""
+    lines = [f"- {entry}" for entry in entries]
+    return "\n".join((f"### {title}", "", *limit_lines(lines, limit or len(lines), "- and {count} more")))
+
+
+def join_sections(*sections: str) -> str:
+    """Return a document of the sections that are not empty."""
+    return "\n\n".join(filter(None, sections)) + "\n"

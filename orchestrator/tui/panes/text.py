@@ -13,13 +13,8 @@ from orchestrator.domain.run.state import RunState
 from orchestrator.errors import JournalProblem
 from orchestrator.journal.locations.run_directory import RunDirectory
 from orchestrator.journal.storage.event_reader import EventReader
-from orchestrator.report.migration.file_details import (
-    FileMoveLog,
-    build_file_details,
-    render_file_history,
-    render_file_location,
-    render_site_lines,
-)
+from orchestrator.report.migration.file_details import FileMoveLog, build_file_details
+from orchestrator.report.migration.file_text import render_file_history, render_file_location, render_site_lines
 from orchestrator.report.task.details import (
     get_file_record,
     list_file_receipts,

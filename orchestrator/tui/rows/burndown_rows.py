@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from statistics import median
 
 from orchestrator.domain.run.state import RunState
 from orchestrator.domain.text.money import UNKNOWN_PRICE, format_dollars
@@ -81,7 +80,6 @@ def build_group_rows(state: RunState, by: GroupKind) -> list[GroupRow]:
 
 
 def _build_group_row(group: FileGroup) -> GroupRow:
-    reason = group.reasons.most_common(1)[0][0] if group.reasons else ""
     return GroupRow(
         name=group.name,
         files=group.files,
@@ -89,10 +87,10 @@ def _build_group_row(group: FileGroup) -> GroupRow:
         left=group.left,
         failed=group.rejected,
         prs=group.prs,
-        seconds=median(group.seconds) if group.seconds else None,
+        seconds=group.median_seconds,
         usd=float(group.usd) if group.usd else None,
         price=_format_price(group),
-        reason=to_one_line(reason, _CHARS),
+        reason=to_one_line(group.top_reason, _CHARS),
     )
 
 
@@ -110,7 +108,7 @@ def _format_price(group: FileGroup) -> str:
 def build_signature_rows(state: RunState) -> list[SignatureRow]:
     """Return groups of equal failures, those of most files first."""
     return [
-        SignatureRow(row["signature"], row["files"], row["sites"], tuple(row["steps"]), tuple(row["examples"]))
+        SignatureRow(row.signature, row.files, row.sites, row.steps, row.examples)
         for row in build_failure_signatures(state)
     ]
 

@@ -11,7 +11,6 @@ from orchestrator.domain.event.run import CheckStarted
 from orchestrator.domain.migration.files import FileStatus, Shard, ShardStatus
 from orchestrator.domain.run.state import RunState
 from orchestrator.domain.text.sanitization import to_one_line
-from orchestrator.report.migration.file_groups import has_failed
 from orchestrator.report.rows.activity import Activity
 from orchestrator.report.rows.row_filter import FilterValue
 
@@ -90,7 +89,7 @@ def _build_row(state: RunState, shard: Shard, waves: Mapping[str, int], landed_a
         wave=waves.get(shard.name, 0),
         files=len(files),
         landed=counts[FileStatus.MERGED],
-        failed=sum(map(has_failed, files)),
+        failed=sum(file.has_failed for file in files),
         commit=(shard.commit or "")[:10],
         note=to_one_line(_note(state, shard, counts), _CHARS),
         at=landed_at.get(shard.name),

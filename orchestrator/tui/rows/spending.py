@@ -8,9 +8,9 @@ from typing import ClassVar
 
 from orchestrator.domain.budget.usage import Usage
 from orchestrator.domain.event import RecordedEvent, work
-from orchestrator.domain.migration.burndown import counts_sites, get_remaining_weight
 from orchestrator.domain.run.state import RunState
 from orchestrator.report.cost.breakdown import NO_USAGE, CostBreakdown, RefusedPlanLog
+from orchestrator.report.migration.burndown import sum_open_weight
 from orchestrator.report.migration.eta import estimate_eta
 
 BIN_S = 600
@@ -59,7 +59,7 @@ def forecast_cost(state: RunState) -> CostForecast | None:
     """Return the expected cost; None if a price is unknown, too little is done, or the run has ended.
 
     Of a goal, every task that is still open costs what those did on average that have ended; the range is one standard
-    deviation of their sum. A migration goes on at its pace in dollars until it is through, see `report.eta`.
+    deviation of their sum. A migration goes on at its pace in dollars until it is through, see `estimate_eta`.
     """
     if state.ended is not None or not state.spent.calls or state.spent.unpriced_calls:
         return None
@@ -89,12 +89,7 @@ def _of_goal(state: RunState) -> CostForecast | None:
 
 
 def _of_migration(state: RunState) -> CostForecast | None:
-    has_sites = counts_sites(state.recipe)
-    weight = 0.0
-    for file in state.files.values():
-        if not file.status.is_terminal:
-            weight += get_remaining_weight(file, has_sites)
-    judged = estimate_eta(state.burndown, weight)
+    judged = estimate_eta(state.burndown, sum_open_weight(state))
     rate = get_hourly_cost(state)
     if judged is None or rate is None:
         return None

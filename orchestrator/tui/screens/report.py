@@ -16,7 +16,8 @@ from orchestrator.errors import JournalProblem
 from orchestrator.journal.locations.run_directory import RunDirectory
 from orchestrator.journal.storage.blobs import BlobStore
 from orchestrator.journal.storage.event_reader import EventReader
-from orchestrator.report.migration.file_details import build_shard_details, render_shard_details
+from orchestrator.report.migration.file_details import build_shard_details
+from orchestrator.report.migration.file_text import render_shard_details
 from orchestrator.report.task.receipt import CheckLog
 from orchestrator.tui.rows.judgement_lines import list_judged_receipts, render_judge_lines
 from orchestrator.tui.view_model import ViewModel

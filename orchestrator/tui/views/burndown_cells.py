@@ -1,6 +1,6 @@
 """The columns of the burndown's tables, and how their rows are told in cells."""
 
-from orchestrator.report.migration.file_groups import NO_GROUP
+from orchestrator.report.migration.burndown_model import NO_GROUP
 from orchestrator.report.rows.file_rows import FileRow
 from orchestrator.tui.rows.burndown_rows import GroupRow, SignatureRow
 from orchestrator.tui.views.cells import format_nonzero, render_bar, render_failures

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import json
 from html.parser import HTMLParser
 from itertools import pairwise
 
@@ -14,7 +15,7 @@ from orchestrator.domain.migration.files import FileStatus, Shard, Tick
 from orchestrator.domain.text.durations import format_short_duration
 from orchestrator.errors import UsageProblem
 from orchestrator.report.log.event_descriptions import describe_event
-from orchestrator.report.migration.burndown import FULL_BOUNDS, BurndownBounds, build_burndown, build_group_objects
+from orchestrator.report.migration.burndown import FULL_BOUNDS, BurndownBounds, build_burndown, build_group_summaries
 from orchestrator.report.migration.burndown_text import (
     ASCII_GLYPHS,
     UNICODE_GLYPHS,
@@ -28,9 +29,8 @@ from orchestrator.report.migration.file_details import (
     build_file_details,
     build_shard_details,
     find_file_or_shard,
-    render_file_details,
-    render_shard_details,
 )
+from orchestrator.report.migration.file_text import render_file_details, render_shard_details
 from orchestrator.report.migration.full_report import build_migration_report
 from orchestrator.report.migration.report_csv import render_files_csv, render_series_csv
 from orchestrator.report.migration.report_html import render_migration_html
@@ -53,9 +53,9 @@ def test_the_page_is_as_it_was_read() -> None:
 
 
 def test_sites_and_files_are_counted_by_what_became_of_them() -> None:
-    now = build_burndown(told())["now"]
-    assert (now["found"], now["remaining"], now["target"]) == (57.0, 33.0, 1.0)
-    assert now["files"] == {
+    now = build_burndown(told()).now
+    assert (now.found, now.remaining, now.target) == (57.0, 33.0, 1.0)
+    assert now.files == {
         "discovered": 2,
         "ejected": 1,
         "merged": 3,
@@ -63,25 +63,25 @@ def test_sites_and_files_are_counted_by_what_became_of_them() -> None:
         "rejected": 1,
         "reverted": 1,
     }
-    assert sum(now["sites"].values()) == now["remaining"]
-    assert now["open"] == 25.0
+    assert sum(now.sites.values()) == now.remaining
+    assert now.open == 25.0
 
 
 def test_groups_hold_every_file_that_has_something_to_do_once() -> None:
     state = told()
     for by in ("owner", "dir", "rung", "reason", "shard"):
-        rows = build_group_objects(state, by)
-        assert sum(row["files"] for row in rows) == 8, by
-        assert sum(row["sites_left"] for row in rows) == 33.0, by
-    core = next(row for row in build_group_objects(state, "owner") if row["name"] == "@core")
-    assert (core["files"], core["done"], core["rejected"], core["prs"], core["top_reason"]) == (4, 2, 1, 1, WHY)
-    assert {row["name"] for row in build_group_objects(state, "dir")} == {"app", "lib", "odd"}
+        rows = build_group_summaries(state, by)
+        assert sum(row.files for row in rows) == 8, by
+        assert sum(row.sites_left for row in rows) == 33.0, by
+    core = next(row for row in build_group_summaries(state, "owner") if row.name == "@core")
+    assert (core.files, core.done, core.rejected, core.prs, core.top_reason) == (4, 2, 1, 1, WHY)
+    assert {row.name for row in build_group_summaries(state, "dir")} == {"app", "lib", "odd"}
 
 
 def test_failures_alike_are_counted_with_paths_and_steps() -> None:
-    rows = build_burndown(told())["signatures"]
-    alike = next(row for row in rows if row["signature"] == WHY)
-    assert alike == {
+    rows = build_burndown(told()).signatures
+    alike = next(row for row in rows if row.signature == WHY)
+    assert alike.as_object() == {
         "signature": WHY,
         "files": 1,
         "sites": 10.0,
@@ -91,29 +91,28 @@ def test_failures_alike_are_counted_with_paths_and_steps() -> None:
 
 
 def test_steps_tell_what_they_brought_through_and_at_which_try() -> None:
-    rungs = {
-        row["step"]: (row["landed"], row["first_try"], row["later_try"]) for row in build_burndown(told())["rungs"]
-    }
+    rungs = {row.step: (row.landed, row.first_try, row.later_try) for row in build_burndown(told()).rungs}
     assert rungs == {"codemod": (2, 2, 0), "tail": (1, 0, 1), "hand": (0, 0, 0)}
 
 
 def test_the_object_is_bounded_for_a_status_and_whole_for_a_report() -> None:
     small = build_burndown(told(), BurndownBounds(points=8, groups=1, signatures=1))
-    assert (len(small["series"]), len(small["owners"]), len(small["signatures"])) == (8, 1, 1)
-    assert len(build_burndown(told(), FULL_BOUNDS)["owners"]) == 3
+    assert (len(small.series), len(small.owners), len(small.signatures)) == (8, 1, 1)
+    assert len(build_burndown(told(), FULL_BOUNDS).owners) == 3
 
 
 def test_the_ideal_line_ends_with_the_day_of_the_deadline_at_the_target() -> None:
-    begin, end = build_burndown(told())["ideal"]
-    assert (begin, end["sites"]) == ({"at": 0.0, "sites": 57.0}, 1.0)
-    assert end["at"] == pytest.approx(2 * 86_400 - 30)
+    ideal = build_burndown(told()).ideal
+    assert ideal is not None
+    assert (ideal[0].as_object(), ideal[1].sites) == ({"at": 0.0, "sites": 57.0}, 1.0)
+    assert ideal[1].at == pytest.approx(2 * 86_400 - 30)
 
 
 def test_a_run_whose_recipe_counts_no_sites_burns_down_files() -> None:
     state = told()
     state.recipe = RECIPE | {"scope": {"include": ["*.py"]}}
     shown = build_burndown(state)
-    assert (shown["unit"], shown["now"]["found"], shown["now"]["remaining"]) == ("files", 9.0, 5.0)
+    assert (shown.unit, shown.now.found, shown.now.remaining) == ("files", 9.0, 5.0)
 
 
 @given(st.lists(st.tuples(st.floats(1, 1e4), st.floats(0, 100)), min_size=1, max_size=30), st.floats(1, 1e4))
@@ -143,9 +142,11 @@ def test_a_steady_pace_is_told_as_it_is_and_a_later_one_counts_more() -> None:
 
 
 def test_nothing_is_foretold_before_something_landed_or_after_the_end() -> None:
-    assert build_burndown(fold_events(recorded(story()[:6])))["eta"] is None
-    assert build_burndown(told(END))["eta"] is None
-    assert build_burndown(told())["eta"]["low_s"] > 0
+    assert build_burndown(fold_events(recorded(story()[:6]))).eta is None
+    assert build_burndown(told(END)).eta is None
+    eta = build_burndown(told()).eta
+    assert eta is not None
+    assert eta.low_s > 0
 
 
 @pytest.mark.parametrize(
@@ -173,31 +174,47 @@ def test_no_line_holds_a_control_character() -> None:
     state = told()
     lines = [
         *render_burndown_lines(build_burndown(state)),
-        *render_group_table("reason", build_group_objects(state, "reason"), UNICODE_GLYPHS),
+        *render_group_table("reason", build_group_summaries(state, "reason"), UNICODE_GLYPHS),
     ]
     lines += render_file_details(build_file_details(state, state.files["odd/-x.py"], FileMoveLog("odd/-x.py")))
     assert any("=cmd" in line for line in lines)
     assert not [line for line in lines if not line.isprintable()]
 
 
+def test_what_is_printed_can_be_read_back_also_with_keys_of_another_version() -> None:
+    state = told(END)
+    shard = find_file_or_shard(state, "sample")
+    assert isinstance(shard, Shard)
+    whole = (
+        build_migration_report(state),
+        build_burndown(told()),
+        build_file_details(state, state.files["lib/test_f.py"], FileMoveLog("lib/test_f.py")),
+        build_shard_details(state, shard),
+    )
+    for model in whole:
+        printed = json.loads(json.dumps(model.as_object()))
+        assert next(iter(printed)) == "schema"
+        assert type(model).model_validate(printed | {"added_later": 1}) == model
+
+
 def test_a_file_shows_its_sites_tries_and_shard() -> None:
     state, log = told(), FileMoveLog("lib/test_f.py")
     log.record_events(recorded(story()))
     place = build_file_details(state, state.files["lib/test_f.py"], log)
-    assert [site["is_done"] for site in place["sites"]] == [True] * 5
-    assert [(move["step"], move["attempt"], move["status"]) for move in place["moves"]] == [
+    assert [site.is_done for site in place.sites] == [True] * 5
+    assert [(move.step, move.attempt, move.status) for move in place.moves] == [
         ("tail", 2, "transformed"),
         ("tail", 0, "merged"),
     ]
-    assert (place["shard"], place["commit"], place["flags"]) == ("lib", f"{'lib':0>40}", ["UNCOVERED"])
+    assert (place.shard, place.commit, place.flags) == ("lib", f"{'lib':0>40}", ("UNCOVERED",))
     assert "    lib/test_f.py:3:1  self-assert  done" in list(render_file_details(place))
 
 
 def test_where_some_sites_remain_none_is_called_done() -> None:
     state = told()
     place = build_file_details(state, state.files["app/test_b.py"], FileMoveLog(""))
-    assert {site["is_done"] for site in place["sites"]} == {None}
-    assert (place["found"], place["remaining"]) == (10, 1)
+    assert {site.is_done for site in place.sites} == {None}
+    assert (place.found, place.remaining) == (10, 1)
 
 
 def test_a_shard_shows_its_files_and_an_unknown_name_what_is_like_it() -> None:
@@ -251,7 +268,7 @@ def test_the_series_and_the_files_come_as_tables_in_which_nothing_calculates() -
     assert (series[0]["mark"], series[0]["sites"], series[0]["discovered"]) == ("inventory", "57.0", "9")
     assert series[-1]["mark"] == "ended: partial"
     rows = {row["path"]: row for row in csv.DictReader(io.StringIO(render_files_csv(report)))}
-    assert set(rows) == {file["path"] for file in report["files"]}
+    assert set(rows) == {file.path for file in report.files}
     assert rows["odd/-x.py"]["reason"] == "'" + ODD.replace("\x1b", "")
     for form in (render_series_csv(report), render_files_csv(report)):
         cells = [cell for row in csv.reader(io.StringIO(form)) for cell in row]
@@ -259,8 +276,8 @@ def test_the_series_and_the_files_come_as_tables_in_which_nothing_calculates() -
 
 
 def test_what_comes_next_is_told_by_how_the_run_stands() -> None:
-    assert build_burndown(told())["next"] == ""
-    assert build_burndown(told(END))["next"] == "orchestrate migrate report r1: why 2 files did not land"
+    assert build_burndown(told()).next == ""
+    assert build_burndown(told(END)).next == "orchestrate migrate report r1: why 2 files did not land"
 
 
 def test_the_log_has_words_for_every_event_of_a_migration() -> None:
@@ -274,4 +291,4 @@ def test_a_run_that_has_found_nothing_yet_can_be_shown() -> None:
     state = fold_events(recorded(begun()))
     assert next(render_burndown_lines(build_burndown(state))) == "Plain <asserts>  rev 1  sites 0 -> 0 (target 1)"
     assert render_migration_html(build_migration_report(state)).startswith("<!doctype html>")
-    assert FileStatus.MERGED.value not in build_burndown(state)["now"]["files"]
+    assert FileStatus.MERGED.value not in build_burndown(state).now.files

@@ -1,0 +1,172 @@
+"""The read models of a burndown: `orchestrate.burndown/1`."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from orchestrator.domain.migration.files import FileStatus, ShardStatus, Tick
+from orchestrator.report.cost.model import Amount
+from orchestrator.report.read_model import Document, ReadModel
+
+
+class RevisionSummary(ReadModel):
+    """A revision of the recipe: its hash, who revised it, and how many files were done again."""
+
+    revision: str
+    by: str
+    files: int
+
+
+class MigrationProgress(ReadModel):
+    """Weights of sites, and numbers of files, as far as there are any; `open` is the weight of what is under way."""
+
+    found: float
+    remaining: float
+    target: float
+    open: float
+    sites: dict[FileStatus, float]
+    files: dict[FileStatus, int]
+    in_scope: int
+
+
+class CurvePoint(ReadModel):
+    """A point of the ideal line; `at` is in seconds since the inventory."""
+
+    at: float
+    sites: float
+
+
+class EtaSummary(ReadModel):
+    """Seconds of work until everything under way has landed, with a range, and the rate they rest on."""
+
+    seconds: float
+    low_s: float
+    high_s: float
+    sites_per_hour: float
+
+
+class GroupSummary(ReadModel):
+    """Files of one owner, directory, step, reason or shard.
+
+    `share` is the part of them that has landed, `sites` and `sites_left` are weighted, `p50_s` is the median of seconds
+    a file took, None if none took any. `usd` is what model calls for them cost, as far as it is known.
+    """
+
+    name: str
+    files: int
+    done: int
+    share: float
+    rejected: int
+    skipped: int
+    sites: float
+    sites_left: float
+    prs: int
+    p50_s: float | None
+    usd: float
+    top_reason: str
+
+
+class SignatureSummary(ReadModel):
+    """Files that failed alike: the weight of their remaining sites, the steps that failed on them, some paths."""
+
+    signature: str
+    files: int
+    sites: float
+    steps: tuple[str, ...]
+    examples: tuple[str, ...]
+
+
+class StepResult(ReadModel):
+    """A step of the ladder: how many files it was tried on and brought through, at the first try or later."""
+
+    step: str
+    kind: str
+    tried: int
+    landed: int
+    first_try: int
+    later_try: int
+    seconds: float
+
+
+class FlagSummary(ReadModel):
+    """Files that a reviewer should look at for one reason."""
+
+    flag: str
+    files: int
+    examples: tuple[str, ...]
+
+
+class MigrationSpending(Amount):
+    """The cost of a run so far; `wall_s` is in seconds."""
+
+    wall_s: float
+    test_runs: int
+
+
+class OpenQuestion(ReadModel):
+    """A question that waits for a person."""
+
+    item: str
+    matter: str
+    title: str
+
+
+class GroupPullRequest(ReadModel):
+    """The pull request of a group of shards."""
+
+    group: str
+    ref: str
+    url: str
+
+
+class BurndownFields(Document):
+    """The state of a migration. `unit` is what `sites` count: files, where the recipe counts no sites.
+
+    `series` are the points of the curve, `ideal` two points of a straight line to the deadline in the same measure.
+    `shards` counts those of each status. `next` is a command with what it does, or empty.
+    """
+
+    run: str
+    title: str
+    revision: int
+    revisions: tuple[RevisionSummary, ...]
+    unit: Literal["sites", "files"]
+    now: MigrationProgress
+    series: tuple[Tick, ...]
+    ideal: tuple[CurvePoint, CurvePoint] | None
+    eta: EtaSummary | None
+    owners: tuple[GroupSummary, ...]
+    directories: tuple[GroupSummary, ...]
+    signatures: tuple[SignatureSummary, ...]
+    rungs: tuple[StepResult, ...]
+    flags: tuple[FlagSummary, ...]
+    shards: dict[ShardStatus, int]
+    spent: MigrationSpending
+    waiting: tuple[OpenQuestion, ...]
+    prs: tuple[GroupPullRequest, ...]
+    next: str
+
+    @property
+    def has_owners(self) -> bool:
+        """Return True if anybody owns a file."""
+        return any(group.name != NO_GROUP for group in self.owners)
+
+    @property
+    def merged_files(self) -> int:
+        """The number of files that have landed."""
+        return self.now.files.get(FileStatus.MERGED, 0)
+
+    @property
+    def concerned_files(self) -> int:
+        """The number of files that have something to do."""
+        return sum(self.now.files.values()) - self.now.files.get(FileStatus.NOTHING_TO_DO, 0)
+
+
+class Burndown(BurndownFields):
+    """The part of the status of a migration that tells where it stands."""
+
+    schema_name: Literal["orchestrate.burndown/1"] = Field(default="orchestrate.burndown/1", alias="schema")
+
+
+NO_GROUP = "-"
+"""The name of the group of files that have no owner, no shard, no reason, …"""

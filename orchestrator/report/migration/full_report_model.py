@@ -1,0 +1,48 @@
+"""The read models of the report of a migration: `orchestrate.migration-report/1`."""
+
+from typing import Any, Literal
+
+from pydantic import Field
+
+from orchestrator.domain.migration.files import FileStatus
+from orchestrator.report.migration.burndown_model import BurndownFields
+from orchestrator.report.read_model import ReadModel
+from orchestrator.report.run.model import FlakyTest, GateComparison
+
+
+class ReportedFile(ReadModel):
+    """A file that has something to do; `commit` is the one of its shard if it landed."""
+
+    path: str
+    status: FileStatus
+    owner: str
+    shard: str
+    step: str
+    attempt: int
+    sites: int
+    sites_left: int
+    reason: str
+    signature: str
+    flags: tuple[str, ...]
+    commit: str
+    seconds: float
+
+
+class MigrationReport(BurndownFields):
+    """The burndown in full, with what the run says of itself, the recipe's invariants as written, and every file."""
+
+    schema_name: Literal["orchestrate.migration-report/1"] = Field(
+        default="orchestrate.migration-report/1", alias="schema"
+    )
+    outcome: str
+    reason: str
+    base: str
+    pr_branch: str
+    head: str | None
+    unsafe: bool
+    notices: tuple[str, ...]
+    flaky: tuple[FlakyTest, ...]
+    gate: GateComparison
+    started_at: str
+    invariants: tuple[dict[str, Any], ...]
+    files: tuple[ReportedFile, ...]
