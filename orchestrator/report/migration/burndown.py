@@ -21,14 +21,14 @@ from orchestrator.report.migration.burndown_model import (
     CurvePoint,
     EtaSummary,
     FlagSummary,
-    GroupPullRequest,
+    BurndownPullRequest,
     GroupSummary,
     MigrationProgress,
     MigrationSpending,
     OpenQuestion,
     RevisionSummary,
     SignatureSummary,
-    StepResult,
+    StepProgress,
 )
 from orchestrator.report.migration.eta import estimate_eta
 from orchestrator.report.migration.file_groups import (
@@ -113,9 +113,9 @@ def _iterate_questions(state: RunState) -> Iterable[OpenQuestion]:
         yield OpenQuestion(item=approval.item, matter=approval.matter, title=approval.title)
 
 
-def _iterate_pull_requests(state: RunState) -> Iterable[GroupPullRequest]:
+def _iterate_pull_requests(state: RunState) -> Iterable[BurndownPullRequest]:
     for pr in state.prs.values():
-        yield GroupPullRequest(group=pr.group, ref=pr.ref, url=pr.url)
+        yield BurndownPullRequest(group=pr.group, ref=pr.ref, url=pr.url)
 
 
 def _build_spending(state: RunState) -> MigrationSpending:
@@ -225,7 +225,7 @@ def _summarize_signature(state: RunState, signature: str, files: list[FileRecord
     )
 
 
-def build_step_results(state: RunState) -> tuple[StepResult, ...]:
+def build_step_results(state: RunState) -> tuple[StepProgress, ...]:
     """Return the steps of the ladder: how many files each was tried on and brought through."""
     landed: Counter[int] = Counter()
     at_first_try: Counter[int] = Counter()
@@ -239,9 +239,11 @@ def build_step_results(state: RunState) -> tuple[StepResult, ...]:
     return tuple(results)
 
 
-def _build_step_result(state: RunState, rung: int, step: dict[str, Any], landed: int, at_first_try: int) -> StepResult:
+def _build_step_result(
+    state: RunState, rung: int, step: dict[str, Any], landed: int, at_first_try: int
+) -> StepProgress:
     name = step.get("id", "")
-    return StepResult(
+    return StepProgress(
         step=name,
         kind=step.get("kind", "command"),
         tried=state.rung_files[rung],

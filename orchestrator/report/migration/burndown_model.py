@@ -76,7 +76,7 @@ class SignatureSummary(ReadModel):
     examples: tuple[str, ...]
 
 
-class StepResult(ReadModel):
+class StepProgress(ReadModel):
     """A step of the ladder: how many files it was tried on and brought through, at the first try or later."""
 
     step: str
@@ -111,7 +111,7 @@ class OpenQuestion(ReadModel):
     title: str
 
 
-class GroupPullRequest(ReadModel):
+class BurndownPullRequest(ReadModel):
     """The pull request of a group of shards."""
 
     group: str
@@ -138,12 +138,12 @@ class BurndownFields(Document):
     owners: tuple[GroupSummary, ...]
     directories: tuple[GroupSummary, ...]
     signatures: tuple[SignatureSummary, ...]
-    rungs: tuple[StepResult, ...]
+    rungs: tuple[StepProgress, ...]
     flags: tuple[FlagSummary, ...]
     shards: dict[ShardStatus, int]
     spent: MigrationSpending
     waiting: tuple[OpenQuestion, ...]
-    prs: tuple[GroupPullRequest, ...]
+    prs: tuple[BurndownPullRequest, ...]
     next: str
 
     @property
