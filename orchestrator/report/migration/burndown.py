@@ -18,10 +18,10 @@ from orchestrator.domain.run.state import RunState
 from orchestrator.report.cost.budgets import build_usage_amount
 from orchestrator.report.migration.burndown_model import (
     Burndown,
+    BurndownPullRequest,
     CurvePoint,
     EtaSummary,
     FlagSummary,
-    BurndownPullRequest,
     GroupSummary,
     MigrationProgress,
     MigrationSpending,
@@ -235,11 +235,11 @@ def build_step_results(state: RunState) -> tuple[StepProgress, ...]:
             at_first_try[file.rung] += file.attempt <= 1
     results = []
     for rung, step in enumerate((state.recipe or {}).get("step", ())):
-        results.append(_build_step_result(state, rung, step, landed[rung], at_first_try[rung]))
+        results.append(_build_step_progress(state, rung, step, landed[rung], at_first_try[rung]))
     return tuple(results)
 
 
-def _build_step_result(
+def _build_step_progress(
     state: RunState, rung: int, step: dict[str, Any], landed: int, at_first_try: int
 ) -> StepProgress:
     name = step.get("id", "")
