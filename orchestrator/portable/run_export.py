@@ -43,17 +43,11 @@ class ArchiveExport:
 async def export_run(
     git: Git, run: RunDirectory, target: Path, scratch: Path, *, is_whole: bool = False
 ) -> ArchiveExport:
-    """Write the archive of a run, also while an engine works on it.
+    """Write the archive of a run to `target`, also while an engine works on it; `scratch` is an empty directory.
 
     Refs are read before the journal, and what the journal knows better is taken from it: so nothing that the archive's
-    refs hold is unknown to its journal, and a resume from it is one after a crash at that moment.
-
-    Args:
-        git: the run's repository.
-        run: the run.
-        target: the file to write.
-        scratch: an empty directory for what is needed meanwhile.
-        is_whole: take all history along, for repositories that do not have the run's base.
+    refs hold is unknown to its journal, and a resume from it is one after a crash at that moment. `is_whole` takes all
+    history along, for repositories that do not have the run's base.
 
     Raises:
         JournalProblem: the journal cannot be read.
@@ -68,14 +62,15 @@ async def export_run(
     await _write_bundle(git, journal, refs | _branch_ref(journal.state, head), needed, scratch / OBJECTS_FILE)
     files, missing = await to_thread.run_sync(_files, run, journal.references, scratch)
     members = await to_thread.run_sync(_members, files)
+    state = journal.state
     manifest = Manifest(
         version=__version__,
-        run=journal.state.run.run,
-        events=journal.state.seq,
-        is_ended=journal.state.ended is not None,
+        run=state.run.run,
+        events=state.seq,
+        is_ended=state.ended is not None,
         object_format="sha256" if await read_object_format(git) == "sha256" else "sha1",
-        base=journal.state.run.base,
-        branch=journal.state.run.branch,
+        base=state.run.base,
+        branch=state.run.branch,
         head=head,
         refs=refs,
         prerequisites=tuple(map(CommitId, needed)),

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from pydantic import TypeAdapter
 
-from orchestrator.domain.commands.catalog import CatalogEntry
+from orchestrator.domain.commands.catalog_entry import CatalogEntry
 from orchestrator.domain.commands.definitions import Command
 from orchestrator.domain.run.contract import Contract, Criterion, split_criterion
 from orchestrator.errors import UsageProblem

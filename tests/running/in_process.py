@@ -75,7 +75,7 @@ def _run(words: Sequence[str], out: TextIO, err: TextIO) -> int:
         for name, stream in (("stdin", nothing), ("stdout", out), ("stderr", err)):
             patch.setattr(sys, name, stream)
         patch.setattr(sys, "excepthook", sys.excepthook)  # is set back afterwards
-        output._redactor.cache_clear()
+        output._load_redactor.cache_clear()
         try:
             main.main(list(words))
         except SystemExit as end:
@@ -84,7 +84,7 @@ def _run(words: Sequence[str], out: TextIO, err: TextIO) -> int:
             output.print_crash(type(error), error, error.__traceback__)
             return 1
         finally:
-            output._redactor.cache_clear()
+            output._load_redactor.cache_clear()
 
 
 @contextmanager

@@ -5,7 +5,8 @@ from collections.abc import Mapping
 import click
 
 from orchestrator.cli.control.verbs import Fields, TargetResolver, build_verb
-from orchestrator.domain.commands.catalog import MIGRATION_VERBS, Target
+from orchestrator.domain.commands.catalog import MIGRATION_VERBS
+from orchestrator.domain.commands.catalog_entry import Target
 from orchestrator.domain.run.state import RunState
 from orchestrator.errors import UsageProblem
 from orchestrator.run_control.location import RunLocation

@@ -4,13 +4,8 @@ import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from orchestrator.domain.commands.catalog import (
-    MIGRATION_VERBS,
-    TYPED_COMMANDS,
-    CatalogEntry,
-    CommandOption,
-    Target,
-)
+from orchestrator.domain.commands.catalog import MIGRATION_VERBS, TYPED_COMMANDS
+from orchestrator.domain.commands.catalog_entry import CatalogEntry, CommandOption, Target
 from orchestrator.domain.commands.definitions import Command, Retry
 from orchestrator.domain.migration.files import FileStatus
 from orchestrator.domain.run.state import RunState

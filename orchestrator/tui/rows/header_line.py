@@ -54,7 +54,7 @@ def build_header_parts(
         HeaderPart(format_elapsed(seconds), "", 4),
         _build_phase_part(state, is_at_work),
         *_build_counts(state, is_at_work),
-        HeaderPart(f"{format_count(state.spent.tokens)} tok", "dim", 11),
+        HeaderPart(f"{format_short_count(state.spent.tokens)} tok", "dim", 11),
         *_build_money(state, is_ascii),
     ]
 
@@ -90,7 +90,7 @@ def get_seconds_worked(state: RunState, now: datetime | None) -> float:
     return max(state.wall_s, state.earlier_s + (now - state.epoch_at).total_seconds())
 
 
-def format_count(number: int) -> str:
+def format_short_count(number: int) -> str:
     """Return `950`, `12k`, `9.1M`."""
     if number < 1_000:
         return str(number)

@@ -8,14 +8,8 @@ import pytest
 from orchestrator.cli.control.verbs import RESOLVERS, build_verb
 from orchestrator.cli.lazy_group import LazyGroup
 from orchestrator.cli.main import cli
-from orchestrator.domain.commands.catalog import (
-    CRITERION_VERBS,
-    GOAL_VERBS,
-    MIGRATION_VERBS,
-    REASON,
-    TYPED_COMMANDS,
-    CatalogEntry,
-)
+from orchestrator.domain.commands.catalog import CRITERION_VERBS, GOAL_VERBS, MIGRATION_VERBS, REASON, TYPED_COMMANDS
+from orchestrator.domain.commands.catalog_entry import CatalogEntry
 from orchestrator.domain.commands.definitions import Command, Pause
 from orchestrator.domain.run.state import RunState
 from orchestrator.errors import UsageProblem

@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 
 from orchestrator.domain.budget.usage import Usage
 from orchestrator.domain.fold.projection import fold_events
-from orchestrator.domain.text.listing import format_count
 from orchestrator.tui.rows.header_line import (
     HeaderPart,
     build_header_parts,
     fit_header_parts,
     format_elapsed,
+    format_short_count,
     format_spent,
     render_share_bar,
 )
@@ -94,7 +94,7 @@ def test_an_unknown_price_is_never_nothing(usage: Usage, limit: float, shown: st
 
 
 def test_figures_are_short() -> None:
-    assert [format_count(n) for n in (0, 999, 1_000, 212_400, 999_600, 9_120_000)] == [
+    assert [format_short_count(n) for n in (0, 999, 1_000, 212_400, 999_600, 9_120_000)] == [
         *("0", "999", "1k", "212k", "1.0M", "9.1M")
     ]
     assert [format_elapsed(s) for s in (-1.0, 8047.9, 90_000.0)] == ["00:00:00", "02:14:07", "1d 01:00:00"]

@@ -1,0 +1,96 @@
+"""The shape of a row in the catalog of commands: its words, argument and options."""
+
+from collections.abc import Mapping, Sequence
+from typing import Literal, NamedTuple
+
+Target = Literal[
+    "",
+    "question",
+    "task",
+    "subtree",
+    "call",
+    "criterion",
+    "criterion-id",
+    "files",
+    "failed-files",
+    "shard",
+    "shards",
+    "groups",
+]
+"""The kind of thing that a command is about. A command without one is about the run."""
+Wake = Literal["never", "always", "unless-declined", "if-ended"]
+"""The cases in which the command line starts an engine; commands that are "unless-declined" have `--no-wake`."""
+
+
+class CommandOption(NamedTuple):
+    """An option of a command.
+
+    Args:
+        name: without dashes.
+        help: its line in `--help`.
+        metavar: the name of its value in `--help`; made from its type if empty.
+        kind: `number` is an integer of at least `minimum`.
+        field: the field of the command that it fills; `name` if empty.
+        is_in_palette: whether the dashboard knows it too.
+    """
+
+    name: str
+    help: str
+    metavar: str = ""
+    kind: Literal["text", "number", "flag"] = "text"
+    minimum: int = 0
+    is_required: bool = False
+    field: str = ""
+    is_in_palette: bool = True
+
+    @property
+    def field_name(self) -> str:
+        """The field of the command that the option fills."""
+        return self.field or self.name
+
+
+class CommandArgument(NamedTuple):
+    """The words of a command line that name what a command is about."""
+
+    name: str
+    metavar: str = ""
+    is_required: bool = True
+    is_many: bool = False
+
+
+class CatalogEntry(NamedTuple):
+    """A command for people.
+
+    Args:
+        name: the words that begin it, without `migrate`.
+        do: the `do` of the model in `definitions`.
+        usage: how it is typed in a dashboard.
+        summary: what it does, for the dashboard.
+        line: what it does, for the command line's list of verbs; empty where the command line has no such verb.
+        help: the text of `--help`.
+        target: what it is about.
+        argument: the words of the command line that name the target.
+        options: its options on the command line, in the order of `--help`.
+        wake: when the command line starts an engine.
+        fixed: fields of the model that always have the same value.
+    """
+
+    name: str
+    do: str
+    usage: str
+    summary: str
+    line: str = ""
+    help: str = ""
+    target: Target = ""
+    argument: CommandArgument | None = None
+    options: Sequence[CommandOption] = ()
+    wake: Wake = "never"
+    fixed: Mapping[str, str] = {}
+
+    @property
+    def note_option(self) -> str:
+        """The option that takes the further words of a typed command; empty if it takes none."""
+        for option in self.options:
+            if option.name in {"reason", "note"}:
+                return option.name
+        return ""
