@@ -127,6 +127,10 @@ async def open_run(
         recipe = _load_recipe(journal.state)
         grant, hands, before = await _open_environments(location, live.current, recipe, journal, stack, overrides.deps)
         hooks = _build_hooks(location, live.current, journal, hands)
+        forge = await stack.enter_async_context(_open_run_forge(location, live.current, journal))
+        roles = None
+        if _needs_models(recipe):
+            roles = await _open_roles(location, live, journal, hooks, overrides, stack)
         yield RunContext(
             directory=location.directory,
             journal=journal,
@@ -139,12 +143,8 @@ async def open_run(
             baseline_hands=before,
             lend_hands=partial(_lend_hands, location, live.current, grant, journal),
             canaries=None if recipe else _build_canary_runner(live.current, hands, journal),
-            forge=overrides.wrap_forge(
-                await stack.enter_async_context(_open_run_forge(location, live.current, journal))
-            ),
-            roles=await _open_roles(location, live, journal, hooks, overrides, stack)
-            if _needs_models(recipe)
-            else None,
+            forge=overrides.wrap_forge(forge),
+            roles=roles,
             hooks=hooks,
             on_recovered=on_recovered,
             action_order=overrides.pace,
