@@ -121,16 +121,14 @@ async def open_run(
         await CommandConsumer(journal, location.directory.inbox).take_pending_commands()
         live = LiveConfig(journal.state)
         lock.write_owner(live.current.run.lease_s)
-        on_recovered = await stack.enter_async_context(
-            run_notifications(live.current, journal, location.directory.journal, location.repository.root)
-        )
+        notifications = run_notifications(live.current, journal, location.directory.journal, location.repository.root)
+        on_recovered = await stack.enter_async_context(notifications)
         recipe = _load_recipe(journal.state)
         grant, hands, before = await _open_environments(location, live.current, recipe, journal, stack, overrides.deps)
         hooks = _build_hooks(location, live.current, journal, hands)
         forge = await stack.enter_async_context(_open_run_forge(location, live.current, journal))
-        roles = None
-        if _needs_models(recipe):
-            roles = await _open_roles(location, live, journal, hooks, overrides, stack)
+        needs_models = _needs_models(recipe)
+        roles = await _open_roles(location, live, journal, hooks, overrides, stack) if needs_models else None
         yield RunContext(
             directory=location.directory,
             journal=journal,
