@@ -111,8 +111,7 @@ async def open_run(
     """Open a run for this process; until it is closed no other process can record or land anything in it.
 
     Raises:
-        RunLocked: another process works on it.
-        EnvironmentProblem: the state directory cannot be used.
+        RunLocked, EnvironmentProblem: another process works on it, or the state directory cannot be used.
     """
     async with AsyncExitStack() as stack:
         lock = stack.enter_context(location.directory.hold_lock())
@@ -127,8 +126,7 @@ async def open_run(
         grant, hands, before = await _open_environments(location, live.current, recipe, journal, stack, overrides.deps)
         hooks = _build_hooks(location, live.current, journal, hands)
         forge = await stack.enter_async_context(_open_run_forge(location, live.current, journal))
-        needs_models = _needs_models(recipe)
-        roles = await _open_roles(location, live, journal, hooks, overrides, stack) if needs_models else None
+        roles = await _open_roles(location, live, journal, hooks, overrides, stack, recipe)
         yield RunContext(
             directory=location.directory,
             journal=journal,
@@ -315,7 +313,11 @@ async def _open_roles(
     hooks: Hooks,
     overrides: RunOverrides,
     stack: AsyncExitStack,
-) -> ModelRoles:
+    recipe: Recipe | None,
+) -> ModelRoles | None:
+    """Open the roles on their models; None for a recipe without models."""
+    if not _needs_models(recipe):
+        return None
     config, tier_grants = live.current, RunTierGrants(lambda: live.current, journal)
     if overrides.client is not None:
         caller = ModelCaller(
