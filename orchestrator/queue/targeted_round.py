@@ -29,7 +29,8 @@ class TargetedSearchOptions:
     `groups` are units that are accepted or ejected together, such as a file with its tests or a whole shard; a unit in
     none of them stands for itself. `reruns` is how often a union with a few red tests is judged again. Among what
     `landed` in earlier rounds partners of the guilty are looked for. Of units that are red only together all are
-    ejected; without `ejects_partners` only the last of them, so that the others land.
+    ejected; without `ejects_partners` only the last of them, so that the others land. With `lands_flaky` a green union
+    lands although a test of it has passed and failed on its tree; else whoever makes it so is searched first.
     """
 
     evidence: SuspectEvidence = field(default_factory=NoSuspectEvidence)
@@ -37,6 +38,7 @@ class TargetedSearchOptions:
     reruns: int = 0
     landed: LandedGroups | None = None
     ejects_partners: bool = True
+    lands_flaky: bool = False
 
 
 DEFAULT_SEARCH = TargetedSearchOptions()
@@ -71,7 +73,7 @@ class TargetedRound(LandingRound):
                 continue
             result = await self._judge_whole(tester, head, union, composed, is_again=judged > 0)
             shown = collect_symptoms(result.difference) - self._of_base
-            if result.difference.is_green and not shown:
+            if result.difference.is_green and (self._targeting.lands_flaky or not shown):
                 return CulpritSearchResult(tester.list_units(union), tuple(self._blame))
             known, left = len(self._of_base), union
             if tester.list_units(union) not in self._vetoed:  # probes ask no hooks, so a veto cannot be searched

@@ -30,7 +30,9 @@ async def until(pilot: Pilot[None], words: str) -> None:
 async def test_a_landing_that_waits_is_approved_by_keys_and_lands(tmp_path: Path) -> None:
     run = SleepyRun(tmp_path, sleep_s=0.1)
     review = ("--approval", "review", "--set", 'approval.paths=["a.txt"]')
-    assert run.says(*run.words, *review).code == 6, "nobody answered yet"
+    with run.begin(*run.words, *review) as waiting:  # a process of its own: an engine takes signals
+        waiting.communicate()
+    assert waiting.returncode == 6, "nobody answered yet"
     directory = RunDirectory(run.directory)
     app = Dashboard(RunFeed(directory), build_dashboard_actions(directory, run.where))
     async with app.run_test(size=(160, 48)) as pilot:

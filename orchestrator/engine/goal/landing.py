@@ -20,7 +20,8 @@ async def land_tasks(context: RunContext, tasks: Sequence[TaskId]) -> LandingRes
         context.repository.git, candidates, lambda unit: _build_message(context, unit), context.commit_date
     )
     lander = Lander(context.journal, context.gate, context.branch, context.hooks)
-    round_name, targeting = f"round {len(context.state.trials) + 1}", TargetedSearchOptions(ejects_partners=False)
+    round_name = f"round {len(context.state.trials) + 1}"
+    targeting = TargetedSearchOptions(ejects_partners=False, lands_flaky=True)
     return await lander.land_units(round_name, tuple(candidates), composer, targeting)
 
 

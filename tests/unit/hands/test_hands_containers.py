@@ -36,6 +36,7 @@ DRIVER = """
 import json, sys
 from pathlib import Path
 import anyio
+from orchestrator.domain.run.purpose import Purpose
 from orchestrator.hands.local import open_local_hands
 from orchestrator.hands.policy import BackendChoice, SandboxGrant
 from orchestrator.hands.execution.workspace_runner import run_command

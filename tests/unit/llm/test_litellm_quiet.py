@@ -42,14 +42,14 @@ STREAMED = 3
 async def main():
     async with LoopbackServer(ITEMS).run() as url, LiteLLMClient() as client:
         for model in ("openai/worker", "nobody/knows"):
-            await client.check(model, None, None)
+            await client.find_model_problem(model, None, None)
         models = ("openai/worker",) * len(ITEMS) + ("nobody/knows", "gemini/x", "anthropic/y")
         for place, model in enumerate(models):
             base = url if model.startswith("openai/") else None
             stall_s = 0.8 if len(ITEMS) - STREAMED <= place < len(ITEMS) else 0
             asked = request(user(f"{place}"), model=model, api_base=base, tools=(SHELL,), timeout_s=1)
             try:
-                await client.complete(asked.model_copy(update={"stall_timeout_s": stall_s}))
+                await client.request_completion(asked.model_copy(update={"stall_timeout_s": stall_s}))
             except ModelError:
                 pass
 
