@@ -3,6 +3,7 @@
 import json
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -46,7 +47,8 @@ class Inbox:
             except (FileNotFoundError, PermissionError):
                 continue
             except ValidationError:
-                path.rename(path.with_suffix(".unreadable"))
+                with suppress(FileNotFoundError):  # somebody else has put it aside
+                    path.rename(path.with_suffix(".unreadable"))
 
     def _list_files(self) -> list[Path]:
         try:

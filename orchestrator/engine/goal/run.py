@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import anyio
+from anyio import to_thread
 from anyio.abc import TaskGroup
 
 from orchestrator.domain.commands.definitions import Cancel, Command, Retry
@@ -39,6 +40,8 @@ from orchestrator.engine.pull_request.proposal import propose_landed_work
 from orchestrator.engine.run_end import describe_infrastructure_stops, end_run
 from orchestrator.errors import LimitReached, PausedByPerson, PersonNeeded
 from orchestrator.ports.roles import Roles, SessionFailure
+
+_INBOX_PAUSE_S = 0.05
 
 
 class GoalRun:
@@ -85,10 +88,18 @@ class GoalRun:
                 break
             await self._changed.wait()
         if self._limit is not None:
-            await ask_to_raise_limit(self._context, self._limit)
+            await self._wait_for_commands()
+            if self._budget == self._context.config.budget:
+                await ask_to_raise_limit(self._context, self._limit)
             await self._work_until_quiet(tasks)
         if self._needed is not None and self._context.state.user_pause is None:
             raise self._needed
+
+    async def _wait_for_commands(self) -> None:
+        """Wait until everything that people have sent so far is taken: one of them may raise the limit."""
+        inbox = self._context.directory.inbox
+        while await to_thread.run_sync(lambda: any(True for _ in inbox.iterate_commands())):  # noqa: ASYNC110  a folder
+            await anyio.sleep(_INBOX_PAUSE_S)
 
     def _list_wanted_actions(self) -> list[Action]:
         if self._needed is not None:
