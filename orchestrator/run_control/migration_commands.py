@@ -41,7 +41,7 @@ class FileSelection:
         """True if no field selects anything."""
         return not (self.paths or self.failed or self.reason or self.signature or self.shard)
 
-    def fits(self, file: FileRecord, shard: frozenset[str] | None) -> bool:
+    def matches_file(self, file: FileRecord, shard: frozenset[str] | None) -> bool:
         """Return True if a file is selected; `shard` are the paths of the selected shard, None for any."""
         if shard is not None and file.path not in shard:
             return False
@@ -70,7 +70,7 @@ def select_files(location: RunLocation, state: RunState, selection: FileSelectio
     candidates = [state.files[path] for path in paths]
     if not paths:
         candidates = [file for file in state.files.values() if file.status in statuses]
-    found = tuple(file.path for file in candidates if selection.fits(file, shard))
+    found = tuple(file.path for file in candidates if selection.matches_file(file, shard))
     if not found:
         failed = sum(file.status in _FAILED for file in state.files.values())
         raise UsageProblem(f"no file is meant by that; {failed} of {len(state.files)} files have failed")

@@ -46,7 +46,7 @@ async def build_dry_run_report(git: Git, state: RunState, tried: DryRunResult, *
     diff = None
     if wants_diff and changed.files:
         diff = await read_diff_text(git, base, tried.union)
-    return _ReportBuilder(recipe, state, tried, lines).build(diff)
+    return _ReportBuilder(recipe, state, tried, lines).build_report(diff)
 
 
 class _ReportBuilder:
@@ -60,7 +60,7 @@ class _ReportBuilder:
         for shard in state.shards.values():
             self._shards |= dict.fromkeys(shard.files, shard.name)
 
-    def build(self, diff: str | None) -> DryRunReport:
+    def build_report(self, diff: str | None) -> DryRunReport:
         """Return the report with this diff."""
         state, files = self._state, tuple(self._state.files.values())
         remaining = None
