@@ -20,7 +20,7 @@ from anyio.to_thread import run_sync
 from orchestrator.domain.chat import Reply, Request
 from orchestrator.domain.price import Price
 from orchestrator.llm.credentials import api_key, find_fault, find_unbounded, usual_key
-from orchestrator.llm.errors import CallTimedOut, ModelError, RequestRefused, UnknownModel
+from orchestrator.llm.errors import CallTimedOut, ModelError, RequestRefused, Unavailable, UnknownModel
 from orchestrator.llm.failures import translate
 from orchestrator.llm.pricing import listed_cost, listed_price, stated_cost
 from orchestrator.llm.replies import to_reply, tokens_of
@@ -129,6 +129,8 @@ class LiteLLMClient:
             seconds = anyio.current_time() - begun
             reply = to_reply(response, request, self._cost(litellm, request, response), seconds)
             return reply if tokens_of(response) else self._with_estimated_cost(litellm, request, reply)
+        if meter.stage is CallStage.UNSENT:
+            raise Unavailable(f"{request.model}: nothing could be sent within {request.timeout_s:g} s")
         raise CallTimedOut(f"{request.model}: no complete reply within {request.timeout_s:g} s")
 
     async def check(self, model: str, api_base: str | None, api_key_env: str | None) -> str | None:

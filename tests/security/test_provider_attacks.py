@@ -238,6 +238,13 @@ async def test_control_a_call_that_reached_nobody_is_not_billed() -> None:
 
 
 @pytest.mark.attack(66)
+async def test_a_call_whose_time_is_over_before_anything_was_sent_is_not_billed() -> None:
+    async with asking(Flood()) as (client, server, url):
+        told = await failure(client, request(api_base=url, timeout_s=0.0))
+    assert (type(told), told.may_be_billed, server.calls) == (Unavailable, False, 0)
+
+
+@pytest.mark.attack(66)
 @pytest.mark.parametrize(
     "usage", [{}, {"usage": {"prompt_tokens": -9_000, "completion_tokens": 5}}, {"usage": {"prompt_tokens": 10**40}}]
 )
