@@ -12,11 +12,11 @@ from orchestrator.ports.notices import record_notice_once
 async def record_contract_change(context: RunContext) -> None:
     """Record once which criteria of the project's file the run does not have: its contract stays as it was frozen."""
     state = context.state
-    if state.contract is None or state.ended is not None:
+    if state.goal.contract is None or state.ended is not None:
         return
     project_criteria = await to_thread.run_sync(read_project_criteria, context.repository.root)
     run_criteria = {}
-    for criterion in state.contract.criteria:
+    for criterion in state.goal.contract.criteria:
         run_criteria[criterion.id] = criterion
     changed = []
     for criterion_settings in project_criteria:

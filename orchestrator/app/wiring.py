@@ -150,7 +150,7 @@ async def open_run(
 
 def _load_recipe(state: RunState) -> Recipe | None:
     """Return the recipe that the run goes on by; None for a goal."""
-    values = state.requested_recipe or state.recipe
+    values = state.migration.requested_recipe or state.migration.recipe
     if values:
         return Recipe.model_validate(values)
     return None
@@ -339,7 +339,7 @@ async def _open_roles(
 
 def _list_provider_pauses(state: RunState) -> Iterator[Noticed]:
     """Yield a notice for each pause that a provider asked for in an earlier process and that still holds."""
-    for pool, until in state.provider_pauses.items():
+    for pool, until in state.spend.provider_pauses.items():
         if until > SystemClock().now():
             when = f"{until.astimezone():%Y-%m-%d %H:%M:%S %z}"
             yield Noticed(level="info", text=f"{pool} asked not to be called before {when}")
@@ -357,7 +357,7 @@ def build_roles(
 
     `budgets` returns the current limits, where they may change during the run.
     """
-    providers = ProviderRegistry(build_provider_rules(config), ledger.state.provider_pauses)
+    providers = ProviderRegistry(build_provider_rules(config), ledger.state.spend.provider_pauses)
     caller = ModelCaller(router, ledger, build_retry_policy(config), RunBudget(config.budget, budgets), providers)
     return ModelRoles(RoleContext(config, ledger, caller, hooks, tier_grants=tier_grants))
 
@@ -365,7 +365,7 @@ def build_roles(
 def count_model_replies(state: RunState) -> Mapping[str, Mapping[tuple[Role, TaskId], int]]:
     """Return how many answers and failures each role and task has had, by configured model, so that scripts go on."""
     counts: dict[str, Counter[tuple[Role, TaskId]]] = {}
-    for answered, count in state.answer_counts.items():
+    for answered, count in state.spend.answer_counts.items():
         role, task, model = answered.split(" ", 2)
         counts.setdefault(model, Counter())[cast(Role, role), TaskId(task)] += count
     return counts

@@ -112,7 +112,7 @@ def build_job_result(state: RunState, journal: Path, ticket: LeaseRecord, until_
 
 def has_result(state: RunState) -> bool:
     """Return True if there is a pull request to show; or, if nothing landed, a contract that holds all the same."""
-    if state.pr or state.prs:
+    if state.pr or state.migration.prs:
         return True
     contract = build_contract(state)
     return not state.landings and bool(contract) and all(criterion.met for criterion in contract)

@@ -59,7 +59,7 @@ async def collect_pull_request_wishes(git: Git, state: RunState) -> tuple[Reques
 
 
 def _index_opened_requests(state: RunState) -> dict[str, PrOpened]:
-    opened = (*([state.pr] if state.pr else []), *state.prs.values())
+    opened = (*([state.pr] if state.pr else []), *state.migration.prs.values())
     return {pr.group: pr for pr in opened if pr.forge == "local"}
 
 

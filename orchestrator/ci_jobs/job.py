@@ -200,8 +200,8 @@ def _compute_time_limit(job: CiJob, state: RunState, own_config: Config) -> floa
     if job.request.limit_s:
         job.until_s = state.wall_s + job.request.limit_s
     limit_s = job.until_s or own_config.run.time_limit_s
-    if state.recipe:
-        return choose_lower_limit(limit_s, Recipe.model_validate(state.recipe).stop.wall_s)
+    if state.migration.recipe:
+        return choose_lower_limit(limit_s, Recipe.model_validate(state.migration.recipe).stop.wall_s)
     return choose_lower_limit(limit_s, 0)
 
 

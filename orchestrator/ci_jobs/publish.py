@@ -141,7 +141,7 @@ def _require_own_request(project: ProjectContext, state: RunState, requested: Re
     """Refuse a pull request of anything but what its run has landed, or on a branch that no run would use."""
     pull_request, run = requested.request, state.run
     landed = {}
-    for pr in (*([state.pr] if state.pr else []), *state.prs.values()):
+    for pr in (*([state.pr] if state.pr else []), *state.migration.prs.values()):
         landed[pr.branch or run.branch] = pr.head
     branch, commit = pull_request.head, pull_request.commit
     is_landed = landed.get(branch) == commit and is_object_id(commit)

@@ -131,4 +131,4 @@ class _BarWatcher:
 
 
 def _format_spend(state: RunState) -> str:
-    return f"{state.test_runs} test runs, {state.spent.cost_text}"
+    return f"{state.test_runs} test runs, {state.spend.total.cost_text}"

@@ -38,7 +38,7 @@ async def run_demo_migration(directory: Path, offline: bool, say: ReportLine, wa
     say(f"migrating {project.name} …")
     before = await to_thread.run_sync(hash_checkout, project.root)
     ended = await run_migration(_options(directory, project), recipe, watcher)
-    files = ended.state.files.values()
+    files = ended.state.migration.files.values()
     landed = sum(file.status == FileStatus.MERGED for file in files)
     rejected = tuple(file.path for file in files if file.status == FileStatus.REJECTED)
     return DemoResult(

@@ -44,7 +44,7 @@ async def find_previous_run_notice(
         state = await to_thread.run_sync(_read_open_run, run, recipe.migration.id)
         if state is None or f"refs/heads/{state.run.branch}" not in branches:
             continue
-        repeated = sum((file.path, file.base) in pending for file in state.files.values() if file.landed)
+        repeated = sum((file.path, file.base) in pending for file in state.migration.files.values() if file.landed)
         if repeated:
             text, code = _describe_run(state, base, repeated), NoticeCode.EARLIER_RUN
             return (Noticed(level="warning", text=text, code=code, subject=state.run.run),)
@@ -72,7 +72,7 @@ def _read_open_run(run: RunDirectory, migration: str) -> RunState | None:
         if first is None or not isinstance(first.event, RunStarted) or _get_migration_id(first.event) != migration:
             return None
         state = derive_whole_state(reader).state
-        if state.ended is None or state.pr is not None or state.prs:
+        if state.ended is None or state.pr is not None or state.migration.prs:
             return state
         return None
     return None
@@ -83,7 +83,7 @@ def _get_migration_id(started: RunStarted) -> str:
 
 
 def _describe_run(state: RunState, base: CommitId, repeated: int) -> str:
-    run, opened = state.run, [*state.prs.values()]
+    run, opened = state.run, [*state.migration.prs.values()]
     if state.pr is not None and not opened:
         opened = [state.pr]
     urls = [pr.url for pr in opened if pr.url]

@@ -45,7 +45,7 @@ class RunBudget:
             LimitReached: a limit of the run, the role or the model does not allow the call; says how to go on.
             OutOfBudget: a limit of the task or of one above it does not.
         """
-        wanted = estimate_usage(request, price, state.spent_by_model.get(request.model))
+        wanted = estimate_usage(request, price, state.spend.by_model.get(request.model))
         while True:
             covering = Accounts(state, self._limits()).iterate_call_accounts(request.role, request.model, request.task)
             refusal = find_budget_refusal(covering, wanted)

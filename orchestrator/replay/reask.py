@@ -55,7 +55,7 @@ class RoleReasker:
     @property
     def spent(self) -> Usage:
         """The cost of asking again."""
-        return self._own.spent
+        return self._own.spend.total
 
     async def repeat_call(self, request: Request, then: tuple[Message, ...], call: RecordedCall) -> None:
         """Ask again, if the request is the role's; every message that did not change stands as it was recorded.
@@ -76,7 +76,7 @@ class RoleReasker:
             return
         finally:
             self.budget.settle_call()
-        self._own.spent += reply.usage
+        self._own.spend.total += reply.usage
         self._record_result(request, call, call.answer.reply, reply)
 
     def _build_request(self, request: Request, then: tuple[Message, ...]) -> Request:

@@ -59,7 +59,7 @@ def list_unlanded_work(state: RunState) -> tuple[UnlandedWork, ...]:
             tasks.append(UnlandedWork(task.spec.id, task.status.value, task.candidates[-1].commit))
     unlanded_statuses = {FileStatus.TRANSFORMED, FileStatus.EJECTED, FileStatus.REJECTED}
     files = []
-    for file in state.files.values():
+    for file in state.migration.files.values():
         if file.status in unlanded_statuses and (file.blob or file.tried) not in (None, file.base):
             files.append(UnlandedWork(file.path, file.status.value, None))
     return (*tasks, *files)

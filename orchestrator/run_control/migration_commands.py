@@ -61,19 +61,19 @@ def select_files(location: RunLocation, state: RunState, selection: FileSelectio
         raise UsageProblem("say which files: PATH…, --failed, --reason TEXT, --signature TEXT or --shard SHARD")
     shard = _list_shard_files(state, selection.shard) if selection.shard else None
     paths = resolve_tracked_paths(location, state, selection.paths)
-    unknown = [path for path in paths if path not in state.files]
+    unknown = [path for path in paths if path not in state.migration.files]
     if unknown:
         return tuple(unknown)  # whoever takes the command names what is like it
     statuses = _FAILED
     if selection.shard and not selection.failed:
         statuses = _FAILED | {FileStatus.REVERTED, FileStatus.SKIPPED}
-    candidates = [state.files[path] for path in paths]
+    candidates = [state.migration.files[path] for path in paths]
     if not paths:
-        candidates = [file for file in state.files.values() if file.status in statuses]
+        candidates = [file for file in state.migration.files.values() if file.status in statuses]
     found = tuple(file.path for file in candidates if selection.matches_file(file, shard))
     if not found:
-        failed = sum(file.status in _FAILED for file in state.files.values())
-        raise UsageProblem(f"no file is meant by that; {failed} of {len(state.files)} files have failed")
+        failed = sum(file.status in _FAILED for file in state.migration.files.values())
+        raise UsageProblem(f"no file is meant by that; {failed} of {len(state.migration.files)} files have failed")
     return found
 
 
@@ -85,17 +85,17 @@ def resolve_tracked_paths(location: RunLocation, state: RunState, paths: Sequenc
 def _resolve_tracked_path(location: RunLocation, state: RunState, path: str) -> str:
     plain = posixpath.normpath(path)
     absolute = Path.cwd() / path
-    if plain not in state.files and absolute.is_relative_to(location.repository.root):
+    if plain not in state.migration.files and absolute.is_relative_to(location.repository.root):
         tracked = posixpath.normpath(absolute.relative_to(location.repository.root).as_posix())
-        if tracked in state.files:
+        if tracked in state.migration.files:
             return tracked
     return plain
 
 
 def _list_shard_files(state: RunState, name: str) -> frozenset[str]:
-    if name not in state.shards:
-        raise UsageProblem(_explain_unknown("shard", name, list(state.shards)))
-    return frozenset(state.shards[name].files)
+    if name not in state.migration.shards:
+        raise UsageProblem(_explain_unknown("shard", name, list(state.migration.shards)))
+    return frozenset(state.migration.shards[name].files)
 
 
 def list_landed_shards(state: RunState) -> tuple[str, ...]:
@@ -104,7 +104,7 @@ def list_landed_shards(state: RunState) -> tuple[str, ...]:
     Raises:
         UsageProblem: there is none.
     """
-    names = tuple(shard.name for shard in state.shards.values() if shard.commit and not shard.is_reverted)
+    names = tuple(shard.name for shard in state.migration.shards.values() if shard.commit and not shard.is_reverted)
     if not names:
         raise UsageProblem("no shard has landed that could be taken back")
     return names
@@ -116,9 +116,9 @@ def build_publish_command(state: RunState, groups: Sequence[str]) -> Publish:
     Raises:
         UsageProblem: there is no such group.
     """
-    if groups and state.recipe is not None:
+    if groups and state.migration.recipe is not None:
         known = []
-        for group in group_shards(state, Recipe.model_validate(state.recipe)):
+        for group in group_shards(state, Recipe.model_validate(state.migration.recipe)):
             known.append(group.name)
         for name in groups:
             if name not in (*known, TOGETHER):
@@ -142,15 +142,17 @@ def build_revise_command(location: RunLocation, state: RunState, recipe: Recipe)
     command = Revise(recipe=recipe.dump_values())
     after = predict_state(location, state)
     if why := explain_refusal(after, command):
-        changed = find_changed_fixed_parts(after.requested_recipe or after.recipe or {}, command.recipe)
+        changed = find_changed_fixed_parts(
+            after.migration.requested_recipe or after.migration.recipe or {}, command.recipe
+        )
         raise UsageProblem(why, tuple(changed[0].split(".")) if changed else ())
-    return command, diff_recipes(Recipe.model_validate(state.recipe), recipe)
+    return command, diff_recipes(Recipe.model_validate(state.migration.recipe), recipe)
 
 
 async def list_due_groups(location: RunLocation, state: RunState) -> tuple[str, ...]:
     """Return the groups of an ended migration whose pull requests have waited and may be opened by now."""
-    recipe = Recipe.model_validate(state.recipe)
+    recipe = Recipe.model_validate(state.migration.recipe)
     is_one = state.pr is not None and not state.pr.group
-    if state.ended is None or not recipe.merge.has_groups or is_one or TOGETHER in state.prs:
+    if state.ended is None or not recipe.merge.has_groups or is_one or TOGETHER in state.migration.prs:
         return ()
     return await list_openable_groups(location.repository.git, state, recipe, build_effective_config(state).pr.push)

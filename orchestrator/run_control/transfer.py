@@ -96,7 +96,7 @@ async def import_run_archive(
 
 def _require_closed_recipe(state: RunState) -> None:
     """Refuse a run whose recipe shows commands places of this machine: nobody here has allowed that."""
-    recipe = state.requested_recipe or state.recipe
+    recipe = state.migration.requested_recipe or state.migration.recipe
     opened = list(iterate_exposed_paths(Recipe.model_validate(recipe).env)) if recipe else []
     if opened:
         listing = ", ".join(f"{key} = {value!r}" for key, value in opened)

@@ -49,7 +49,9 @@ def build_connection_part(view_model: ViewModel, replay: PlaybackClock | None = 
 def count_waiting(state: RunState) -> dict[str, int]:
     """Count, by the key of a tab, the things that wait on it: in the merge queue, and for a person."""
     if state.started is not None and state.run.mode == "migration":
-        queued = sum(file.status == FileStatus.TRANSFORMED and file.is_pending for file in state.files.values())
+        queued = sum(
+            file.status == FileStatus.TRANSFORMED and file.is_pending for file in state.migration.files.values()
+        )
     else:
         queued = sum(task.status == TaskStatus.QUEUED for task in state.tasks.values())
     return {"3": queued, "4": len(state.pending_approvals)}

@@ -115,7 +115,9 @@ class RunFollower:
             return
         now = get_phase(state)
         self.print_line(f"run {state.run.run}: {to_one_line(state.run.goal)}")
-        self.print_line(f"{now.title}: {now.done} of {now.total}; {state.test_runs} test runs, {state.spent.cost_text}")
+        self.print_line(
+            f"{now.title}: {now.done} of {now.total}; {state.test_runs} test runs, {state.spend.total.cost_text}"
+        )
         self._print_lines(_render_questions(state))
         if self.input_reader:
             self.print_line("type a command, as approve 1; ? tells which there are, q leaves")

@@ -41,7 +41,7 @@ def test_a_bundled_recipe_lands_on_a_real_project_what_is_known(name: str, tmp_p
     result = done.json
     state = read_state(Path(result["journal"]))
     rejected = sorted(file["path"] for file in result["files"]["rejected"])
-    unchanged = sorted(path for path, file in state.files.items() if file.status == "unchanged")
+    unchanged = sorted(path for path, file in state.migration.files.items() if file.status == "unchanged")
     seen = (len(result["files"]["landed"]), rejected, unchanged)
     assert seen == (known["landed"], known["rejected"], known["unchanged"]), done.err[-3000:]
     assert (result["gate"]["new_failures"], result["gate"]["missing_tests"]) == ([], [])

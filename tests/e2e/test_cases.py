@@ -62,12 +62,14 @@ def migration(case: dict[str, str], place: Path) -> Start:
 def assert_told(name: str, result: dict[str, Any]) -> None:
     """What a case shows beside what lands: sites that went, the rung that saved a file, a proposed revision."""
     state = read_state(Path(result["journal"]))
-    assert sum(file.sites for file in state.files.values()) > sum(file.remaining_sites for file in state.files.values())
+    assert sum(file.sites for file in state.migration.files.values()) > sum(
+        file.remaining_sites for file in state.migration.files.values()
+    )
     assert all(file["reason"] and file["signature"] for file in result["files"]["rejected"])
     revisions = [answered.approval for answered in state.approvals.values() if answered.approval.matter == "recipe"]
     if name == "waitress":
-        assert state.files["tests/test_adjustments.py"].rung == 1, "brought through by the second rung"
-        assert sum(file.remaining_sites for file in state.files.values()) == 65
+        assert state.migration.files["tests/test_adjustments.py"].rung == 1, "brought through by the second rung"
+        assert sum(file.remaining_sites for file in state.migration.files.values()) == 65
     if name == "simplejson":
         assert any("deftest" in line for one in revisions for line in one.detail), "a rung for what failed alike"
     else:

@@ -42,7 +42,7 @@ RECIPE = Recipe.model_validate(
 async def test_exactly_the_guilty_do_not_land_within_three_times_log2_runs_and_a_pair_is_named(tmp_path: Path) -> None:
     root = package(tmp_path / "repo")
     ended = await run_migration(Options(root, {"state": {"dir": str(tmp_path / "state")}}), RECIPE)
-    files = ended.state.files
+    files = ended.state.migration.files
     assert {path for path, file in files.items() if file.status != FileStatus.MERGED} == GUILTY
     changed = git(root, "diff", "--name-only", f"main..{ended.state.run.branch}").splitlines()
     assert set(changed) == set(files) - GUILTY
@@ -60,7 +60,7 @@ async def test_a_pair_whose_halves_are_in_different_waves_is_named_as_a_pair(tmp
     recipe = Recipe.model_validate(RECIPE.model_dump(by_alias=True, exclude_unset=True) | {"sample": first})
     root = package(tmp_path / "repo", flakiness=1)
     ended = await run_migration(Options(root, {"state": {"dir": str(tmp_path / "state")}}), recipe)
-    files = ended.state.files
+    files = ended.state.migration.files
     assert {path for path, file in files.items() if file.status != FileStatus.MERGED} == GUILTY - {LEFT}
     events = [recorded.event for recorded in read_all_events(ended.directory.journal)]
     assert {event.unit: event.partners for event in events if isinstance(event, UnitEjected) and event.partners} == {

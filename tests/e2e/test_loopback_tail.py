@@ -65,7 +65,7 @@ async def test_failed_files_climb_with_the_evidence_in_a_wider_context_and_land_
     root = words(tmp_path / "repo", fine)
     async with (server := LoopbackServer([], answering={"worker": answers})).run() as url:
         ended = await run(root, url)
-    files = ended.state.files
+    files = ended.state.migration.files
     assert {path: file.status.value for path, file in files.items()} == {
         "a.txt": "merged",
         "b.txt": "merged",
@@ -97,5 +97,5 @@ async def test_failed_files_climb_with_the_evidence_in_a_wider_context_and_land_
     assert all(word in evidence for word in ("'bad2' not found", "'worse' not found", "'new' not found"))
     tasks = {task.spec.title: task.status.value for task in ended.state.tasks.values()}
     assert tasks == {"step tail": "done", "migrate c.txt": "merged", "migrate d.txt": "rejected"}
-    assert ended.state.spent.calls == len(server.bodies) == 10
+    assert ended.state.spend.total.calls == len(server.bodies) == 10
     assert ended.exit_code == 3

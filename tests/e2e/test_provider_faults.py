@@ -145,9 +145,9 @@ async def test_a_provider_that_never_recovers_ends_the_run_as_the_docs_say(bench
     told = str(ended.error) if ended.error else reason(ended, "a")
     assert (ended.exit_code, fault.said in told) == (table()[name][1], True), told
     assert work_calls(server) == fault.calls
-    assert len(events(ended, ModelCalled)) == ended.state.spent.calls + len(events(ended, ModelFailed))
-    assert ended.state.possibly_billed_calls == (fault.calls if name in POSSIBLY_BILLED else 0)
-    assert ended.state.at_risk.calls == ended.state.possibly_billed_calls
+    assert len(events(ended, ModelCalled)) == ended.state.spend.total.calls + len(events(ended, ModelFailed))
+    assert ended.state.spend.possibly_billed_calls == (fault.calls if name in POSSIBLY_BILLED else 0)
+    assert ended.state.spend.at_risk.calls == ended.state.spend.possibly_billed_calls
 
 
 @pytest.mark.parametrize("is_streamed", [False, True], ids=["at-once", "streamed"])

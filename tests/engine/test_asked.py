@@ -26,7 +26,7 @@ async def test_what_was_not_asked_for_is_left_out_with_the_reason_and_can_be_had
         "b/1.txt": "merged",
         "b/2.txt": "nothing-to-do",
     }
-    assert (run.now.exit_code, run.now.state.files["a/1.txt"].reason.startswith("not asked for")) == (0, True)
+    assert (run.now.exit_code, run.now.state.migration.files["a/1.txt"].reason.startswith("not asked for")) == (0, True)
     (planned,) = run.events(ShardsPlanned)
     assert [len(shard.files) for shard in planned.shards] == [1, 1, 1], "a sample of one, the other, and the rest"
     assert planned.shards[-1].files == ("a/1.txt",)

@@ -41,7 +41,7 @@ async def test_a_gate_that_cannot_judge_stops_the_run_before_any_model_is_asked(
     ended = await bench.run(plans("root", {"key": "a"}), gate=gate, hands={"output_mb": 1, "total_memory_mb": 200})
     assert isinstance(ended.error, EnvironmentProblem)
     assert said in str(ended.error)
-    assert (ended.exit_code, ended.state.spent.calls) == (7, 0)
+    assert (ended.exit_code, ended.state.spend.total.calls) == (7, 0)
 
 
 async def test_a_red_baseline_is_fine_and_stays_the_measure(bench: Bench) -> None:

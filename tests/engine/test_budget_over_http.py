@@ -55,7 +55,7 @@ async def test_a_budget_is_kept_by_parallel_workers_and_what_is_finished_lands(
 ) -> None:
     async with (server := LoopbackServer(script())).run() as url:
         ended = await run_goal(options(bench, url, budget=budget, prices=prices), "make it better")
-        spent = ended.state.spent
+        spent = ended.state.spend.total
         assert isinstance(ended.error, LimitReached), ended.error
         assert (ended.exit_code, status(ended, "a")) == (5, TaskStatus.MERGED)
         assert spent.calls == server.stats()["calls"], "what the provider saw is what was booked"
@@ -65,4 +65,4 @@ async def test_a_budget_is_kept_by_parallel_workers_and_what_is_finished_lands(
         larger = {name: 3 * amount for name, amount in budget.items()}
         again = await resume_run(options(bench, url, budget=larger), None)
         assert [status(again, name) for name in "abcd"] == [TaskStatus.MERGED] * 4
-        assert (again.exit_code, again.state.spent.calls, server.stats()["remaining"]) == (0, 42, {})
+        assert (again.exit_code, again.state.spend.total.calls, server.stats()["remaining"]) == (0, 42, {})

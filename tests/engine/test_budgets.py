@@ -79,7 +79,7 @@ async def test_a_plan_that_gives_more_than_is_left_goes_back_to_its_planner(benc
     )
     where = ("--repo", bench.repository, "--state", bench.root / "state")
     told = orchestrate("cost", "--json", *where, cwd=bench.root).json
-    assert (told["schema"], told["total"]["calls"]) == ("orchestrate.cost/1", ended.state.spent.calls)
+    assert (told["schema"], told["total"]["calls"]) == ("orchestrate.cost/1", ended.state.spend.total.calls)
     assert [(waste["name"], waste["calls"]) for waste in told["waste"]] == [("refused plans", 1)]
     text = orchestrate("cost", *where, cwd=bench.root).out
     assert "refused plans (1)" in text
@@ -114,9 +114,9 @@ async def test_what_was_finished_when_the_budget_ran_out_is_judged_and_landed_be
     assert isinstance(ended.error, LimitReached)
     assert (ended.exit_code, status(ended, "a"), status(ended, "b")) == (5, TaskStatus.MERGED, TaskStatus.RUNNING)
     assert status(ended, "c") == TaskStatus.PLANNED, "no new work began"
-    assert ended.state.spent.cost_usd <= Decimal("0.60")
+    assert ended.state.spend.total.cost_usd <= Decimal("0.60")
     again = await bench.resume(*items, budget={"usd": 5.0})
-    assert (again.exit_code, status(again, "b"), again.state.possibly_billed_calls) == (0, TaskStatus.MERGED, 0)
+    assert (again.exit_code, status(again, "b"), again.state.spend.possibly_billed_calls) == (0, TaskStatus.MERGED, 0)
 
 
 async def test_a_budget_that_is_raised_while_others_still_work_is_gone_on_with_at_once(bench: Bench) -> None:

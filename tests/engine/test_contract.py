@@ -59,7 +59,7 @@ async def test_a_judge_that_calls_everything_done_gets_no_red_command_past_the_h
         contract=[A_AND_B, ADDED, WORDS],
     )
     assert ended.exit_code == 0, ended.error
-    first, second = ended.state.iterations
+    first, second = ended.state.goal.iterations
     assert (first.decision, second.decision) == ("continue", "done")
     (reason,) = first.reasons
     assert reason.startswith(f"both is not met: `{A_AND_B['command']}` exits 3; it printed:")
@@ -126,14 +126,14 @@ async def test_a_command_that_cannot_be_run_stops_the_run_before_any_work(bench:
     ended = await bench.run(*one("a"), contract=[{"id": "lint", "command": "no-such-linter ."}])
     assert ended.exit_code == 7
     assert "the command `no-such-linter .` of criterion lint was not found on the base" in str(ended.error)
-    assert (ended.state.contract, ended.state.tasks) == (None, {})
+    assert (ended.state.goal.contract, ended.state.tasks) == (None, {})
 
 
 async def test_the_contract_stays_as_it_was_frozen_whatever_the_project_asks_for_later(bench: Bench) -> None:
     (bench.repository / "orchestrate.toml").write_text("[[contract]]\nid = 'docs'\ntext = 'as it was'\n")
     ended = await bench.run(*TWO[:2], budget={"calls": 2})
     assert ended.exit_code == 5
-    frozen = ended.state.contract
+    frozen = ended.state.goal.contract
     assert frozen and [criterion.text for criterion in frozen.criteria[2:]] == ["as it was"]
     (bench.repository / "orchestrate.toml").write_text(
         "[[contract]]\nid = 'docs'\ntext = 'something else'\n[[contract]]\nid = 'more'\ncommand = 'false'\n"
@@ -142,7 +142,7 @@ async def test_the_contract_stays_as_it_was_frozen_whatever_the_project_asks_for
         await bench.resume(*TWO, contract=[])
     verdict = says("done", goal="a.txt", gate="gate", docs="b")
     again = await bench.resume(*TWO[:-1], verdict, budget={"calls": 100})
-    assert (again.exit_code, again.state.contract) == (0, frozen)
+    assert (again.exit_code, again.state.goal.contract) == (0, frozen)
     assert any("asks for criteria that this run does not have" in notice.text for notice in again.state.notices)
     assert any("(docs, more)" in notice.text for notice in again.state.notices)
 
@@ -159,14 +159,14 @@ NOW = says("done", goal="a.txt", gate="gate", b="gate")
 
 def is_judged_by_other_words(ended: RunExit) -> None:
     assert ended.exit_code == 0, (ended.error, ended.state.ended)
-    assert ended.state.contract
-    assert [criterion.id for criterion in ended.state.contract.criteria if criterion.id != "slow"] == [
+    assert ended.state.goal.contract
+    assert [criterion.id for criterion in ended.state.goal.contract.criteria if criterion.id != "slow"] == [
         "goal",
         "gate",
         "b",
     ]
-    assert [verdict.decision for verdict in ended.state.iterations] == ["continue", "done"]
-    assert ended.state.iterations[0].reasons == ("b is not met: `test -f b.txt` exits 1",)
+    assert [verdict.decision for verdict in ended.state.goal.iterations] == ["continue", "done"]
+    assert ended.state.goal.iterations[0].reasons == ("b is not met: `test -f b.txt` exits 1",)
 
 
 def conversations(ended: RunExit) -> list[str]:

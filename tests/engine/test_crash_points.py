@@ -134,9 +134,9 @@ def outcome(start: Start, *moments: str) -> dict[str, object]:
     assert len({one["key"] for one in sent}) == len(sent), "nobody is notified twice of the same"
     state = read_state(journal)
     return terminal(result) | {
-        "files": {path: (file.status, file.reason, file.landed) for path, file in state.files.items()},
+        "files": {path: (file.status, file.reason, file.landed) for path, file in state.migration.files.items()},
         "judgements": Counter(one.event.kind for one in read_all_events(journal) if one.event.kind in JUDGEMENTS),
-        "wishes": (state.requested_rollbacks, state.requested_publications),
+        "wishes": (state.migration.requested_rollbacks, state.migration.requested_publications),
         **_left_in_git(start.cwd, result),
     }
 

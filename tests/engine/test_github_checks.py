@@ -105,7 +105,7 @@ async def test_what_is_red_and_begun_anew_is_closed_and_the_second_attempt_turns
         assert git(forge.hosted.path, "rev-parse", "main^2") == ended.state.head
         assert ended.state.merged is not None
         assert git(forge.hosted.path, "rev-parse", "main") == ended.state.merged.new
-        (first, second) = ended.state.iterations
+        (first, second) = ended.state.goal.iterations
         assert (first.decision, second.decision) == ("restart", "done")
         assert any("3 tests failed" in reason for reason in first.reasons)
         assert any("unit" in comment["body"] for _, comment in forge.hosted.comments.values())

@@ -87,7 +87,7 @@ async def test_each_group_of_a_migration_has_a_pull_request_with_its_mark_and_la
             await land(context, shards, {"a.txt": "new", "b.txt": "new"})
             for words in ("it goes", "it went well"):
                 await publish_pull_requests(context, recipe, context.gate, words)
-            run, opened = context.state.run.run, context.state.prs
+            run, opened = context.state.run.run, context.state.migration.prs
         pulls = {pull["head"]["ref"]: pull for pull in forge.hosted.pulls.values()}
     assert {name: pr.ref for name, pr in opened.items()} == {"@a": "octo/demo#1", "@b": "octo/demo#2"}
     assert {pull["body"].splitlines()[0] for pull in pulls.values()} == {

@@ -45,7 +45,7 @@ async def opened(context: RunContext, recipe: Recipe) -> dict[str, str]:
     base = context.state.run.base
     return {
         name: git(context.repository.root, "diff", "--name-only", base, pr.branch).replace("\n", " ")
-        for name, pr in context.state.prs.items()
+        for name, pr in context.state.migration.prs.items()
     }
 
 
@@ -60,7 +60,7 @@ async def test_each_owner_gets_a_pull_request_with_exactly_their_commits(tmp_pat
     async with begun(repo, recipe) as (_, context):
         await land(context, SHARDS, NEW)
         assert await opened(context, recipe) == {"@core": "lib/a.txt lib/b.txt", "@web": "app/c.txt app/d.txt"}
-        web = context.state.prs["@web"]
+        web = context.state.migration.prs["@web"]
         subjects = git(repo, "log", "--format=%s", f"{context.state.run.base}..{web.branch}").splitlines()
         assert subjects == ["Better words: app-2", "Better words: app"]
         told_ = pull_request(repo, 2)
@@ -101,7 +101,7 @@ async def test_with_pull_requests_only_what_is_not_green_alone_is_kept_back_and_
     async with begun(repo, recipe) as (_, context):
         await land(context, SHARDS, NEW)
         assert await publish_pull_requests(context, recipe, context.gate, "it went well") == ("app",)
-        assert set(context.state.prs) == {"lib", "app-2"}
+        assert set(context.state.migration.prs) == {"lib", "app-2"}
         assert context.state.pr is None or context.state.pr.group
         assert "refs/heads/" + context.branch.name + "--app" not in refs(repo)
 
@@ -122,7 +122,7 @@ async def test_only_so_many_are_open_until_others_are_merged_or_a_person_asks(tm
         assert list(await opened(context, recipe)) == ["lib"]
         await end_run(context, "done", "as far as it goes")
         assert await list_due_groups(place, context.state) == ()
-        git(repo, "merge", "-q", "--squash", context.state.prs["lib"].branch)
+        git(repo, "merge", "-q", "--squash", context.state.migration.prs["lib"].branch)
         git(repo, "commit", "-q", "-m", "squashed")
         assert await list_due_groups(place, context.state) == ("app",), "which is what `resume` then has opened"
         assert list(await opened(context, recipe)) == ["lib", "app"]
@@ -135,10 +135,10 @@ async def test_a_group_is_divided_by_files_and_grows_forward_when_more_lands(tmp
     async with begun(repo, recipe) as (_, context):
         await land(context, SHARDS[:2], dict.fromkeys(PATHS[:3], "new\n"))
         assert await opened(context, recipe) == {"all": "lib/a.txt lib/b.txt", "all-2": "app/c.txt"}
-        first = context.state.prs["all-2"].head
+        first = context.state.migration.prs["all-2"].head
         await land(context, SHARDS[2:], {"app/d.txt": "new\n"})
         assert (await opened(context, recipe))["all-2"] == "app/c.txt app/d.txt"
-        assert git(repo, "rev-list", "--count", f"{first}..{context.state.prs['all-2'].branch}") == "1"
+        assert git(repo, "rev-list", "--count", f"{first}..{context.state.migration.prs['all-2'].branch}") == "1"
 
 
 async def test_what_is_taken_back_leaves_its_pull_request_by_one_more_commit(tmp_path: Path) -> None:
@@ -146,11 +146,11 @@ async def test_what_is_taken_back_leaves_its_pull_request_by_one_more_commit(tmp
     async with begun(repo, recipe) as (_, context):
         await land(context, SHARDS, NEW)
         await opened(context, recipe)
-        first = context.state.prs["@web"].head
+        first = context.state.migration.prs["@web"].head
         await told(context, RollbackShards(shards=("app",)))
         await roll_back_shards(context, recipe, context.gate)
         assert (await opened(context, recipe))["@web"] == "app/d.txt"
-        assert git(repo, "rev-list", "--count", f"{first}..{context.state.prs['@web'].branch}") == "1"
+        assert git(repo, "rev-list", "--count", f"{first}..{context.state.migration.prs['@web'].branch}") == "1"
 
 
 async def test_a_branch_that_somebody_moved_is_left_alone_and_told_of(tmp_path: Path) -> None:
@@ -158,7 +158,7 @@ async def test_a_branch_that_somebody_moved_is_left_alone_and_told_of(tmp_path: 
     async with begun(repo, recipe) as (_, context):
         await land(context, SHARDS, NEW)
         await opened(context, recipe)
-        branch = context.state.prs["@web"].branch
+        branch = context.state.migration.prs["@web"].branch
         theirs = git(repo, "commit-tree", "-m", "mine", "-p", branch, f"{branch}^{{tree}}")
         git(repo, "branch", "-f", branch, theirs)
         await opened(context, recipe)
@@ -178,7 +178,7 @@ async def test_a_person_is_asked_for_each_group_and_the_answered_ones_are_opened
     async with again(place) as context:
         with pytest.raises(PersonNeeded):
             await opened(context, recipe)
-        assert list(context.state.prs) == ["@web"]
+        assert list(context.state.migration.prs) == ["@web"]
 
 
 async def test_what_is_taken_back_before_anybody_said_yes_leaves_the_branch_by_one_more_commit(tmp_path: Path) -> None:
@@ -194,7 +194,7 @@ async def test_what_is_taken_back_before_anybody_said_yes_leaves_the_branch_by_o
             await opened(context, recipe)
         await told(context, *(Approve(item=one.approval.item) for one in context.state.pending_approvals))
         assert (await opened(context, recipe))["@web"] == "app/d.txt"
-        assert git(repo, "rev-list", "--count", f"main..{context.state.prs['@web'].branch}") == "3"
+        assert git(repo, "rev-list", "--count", f"main..{context.state.migration.prs['@web'].branch}") == "3"
 
 
 async def test_locks_that_a_killed_git_left_on_branches_and_pull_requests_stand_in_nobodys_way(tmp_path: Path) -> None:
@@ -202,7 +202,7 @@ async def test_locks_that_a_killed_git_left_on_branches_and_pull_requests_stand_
     async with begun(repo, recipe) as (place, context):
         await land(context, SHARDS[:2], dict.fromkeys(PATHS[:3], "new\n"))
         await opened(context, recipe)
-        shown = context.state.prs["@web"]
+        shown = context.state.migration.prs["@web"]
         await land(context, SHARDS[2:], {"app/d.txt": "new\n"})
     for ref in (f"refs/heads/{shown.branch}", shown.ref):
         lock = repo / ".git" / f"{ref}.lock"
@@ -229,4 +229,4 @@ async def test_a_migration_that_keeps_a_pull_request_back_ends_partial_and_names
     ended = await migrated.run(recipe({"run": SED}, merge={"mode": "pr-only", "group_pr": "directory"}))
     assert (ended.exit_code, ended.state.ended and ended.state.ended.outcome) == (3, "partial")
     assert "not opened, as they are not green alone: app" in str(ended.state.ended)
-    assert set(ended.state.prs) == {"lib"}
+    assert set(ended.state.migration.prs) == {"lib"}

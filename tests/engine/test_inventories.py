@@ -149,7 +149,9 @@ async def test_a_step_for_what_is_left_takes_the_files_that_still_have_a_site_of
         {"id": "second", "run": "sed -i 's/same(/other(/g' {files}", "when": "sites-left"},
     ]
     ended = await run_migration(options(root), recipe(step=steps))
-    assert {path: (file.status.value, file.rung) for path, file in ended.state.files.items() if file.sites} == {
+    assert {
+        path: (file.status.value, file.rung) for path, file in ended.state.migration.files.items() if file.sites
+    } == {
         ".odd dir/b.py": ("merged", 1),
         "a.py": ("merged", 0),
     }
@@ -162,7 +164,7 @@ async def test_a_command_divides_the_files_and_the_division_is_recorded_with_the
     scope = {"include": ["*.py"], "site": [{"id": "s", "pattern": "same|pass"}]}
     place = await create_migration_run(options(root), recipe(scope=scope, shard=rules))
     state = read_state(place.directory.journal)
-    shards = {shard.name: shard.files for shard in state.shards.values()}
+    shards = {shard.name: shard.files for shard in state.migration.shards.values()}
     assert shards == {
         "part-of": (".odd dir/b.py",),
         "part-of-a": ("a.py",),
@@ -184,6 +186,6 @@ async def test_a_migration_starts_from_the_base_that_its_recipe_names(root: Path
         ).directory.journal
     )
     assert state.run.base == git(root, "rev-parse", "main")
-    assert (state.run.target, "new.py" in state.files) == ("main", False)
+    assert (state.run.target, "new.py" in state.migration.files) == ("main", False)
     with pytest.raises(UsageProblem, match="base = 'gone' names no commit"):
         await build_inventory(options(root), recipe(scope=scope, migration={"id": "x", "base": "gone"}))

@@ -32,9 +32,9 @@ async def test_a_spent_budget_stops_resumably_and_a_larger_one_goes_on(bench: Be
     ended = await run_goal(options, "make it better")
     assert isinstance(ended.error, LimitReached)
     assert ended.exit_code == 5
-    assert ended.state.spent.calls == 2
+    assert ended.state.spend.total.calls == 2
     again = await resume_run(Options(bench.repository, options.flags | {"budget": {"usd": 10.0}}), None)
-    assert (again.exit_code, again.state.spent.calls, status(again, "a")) == (0, 6, TaskStatus.MERGED)
+    assert (again.exit_code, again.state.spend.total.calls, status(again, "a")) == (0, 6, TaskStatus.MERGED)
 
 
 async def test_a_script_that_runs_dry_says_where_and_can_be_gone_on_with(bench: Bench) -> None:
@@ -56,9 +56,9 @@ async def test_a_call_under_way_is_heard_out_when_another_worker_meets_the_budge
     items = [plans("root", {"key": "a"}, {"key": "b"}), *first, *rest, planner_ends(), judges()]
     ended = await bench.run(*items, budget={"calls": 2})
     assert isinstance(ended.error, LimitReached)
-    assert ended.state.spent.calls == 2, "the plan and one of the workers; the other waited whether there is room"
+    assert ended.state.spend.total.calls == 2, "the plan and one of the workers; the other waited whether there is room"
     again = await bench.resume(*items, budget={"calls": 50})
-    assert (again.exit_code, again.state.possibly_billed_calls) == (0, 0)
+    assert (again.exit_code, again.state.spend.possibly_billed_calls) == (0, 0)
 
 
 async def test_a_provider_that_is_down_at_first_costs_nothing_but_time(bench: Bench) -> None:
@@ -83,10 +83,10 @@ async def test_scripted_fallbacks_go_on_after_a_resume_where_they_stood(bench: B
         "worker": {"model": write_script(bench.root / "worker.json", used_up), "fallbacks": [spare]},
     }
     first = await bench.run(*items, roles=roles, budget={"calls": 2})
-    assert (first.exit_code, first.state.spent.calls) == (5, 2)
+    assert (first.exit_code, first.state.spend.total.calls) == (5, 2)
     again = await bench.resume(*items, roles=roles, budget={"calls": 50})
     assert (again.exit_code, status(again, "a")) == (0, TaskStatus.MERGED)
-    assert again.state.answer_counts[f"worker a {spare}"] == 2
+    assert again.state.spend.answer_counts[f"worker a {spare}"] == 2
     assert failures(again) == ["quota-exhausted"] * 2
 
 

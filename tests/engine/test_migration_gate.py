@@ -180,7 +180,7 @@ async def test_changed_files_that_no_test_reaches_are_flagged_and_no_receipt_is_
         commit, _ = changed(root, core=CORE.replace("2 * a", "a + a"), other="import core as _\n")
         await flag_uncovered_files(context, recipe(), commit)
         assert [notice.text for notice in context.state.notices] == []
-        assert {path: file.flags for path, file in context.state.files.items() if file.flags} == {
+        assert {path: file.flags for path, file in context.state.migration.files.items() if file.flags} == {
             "other.py": ("uncovered",)
         }
         assert len(context.state.receipts) == runs
@@ -200,6 +200,6 @@ async def test_tests_of_which_a_codemod_takes_assertions_land_and_are_flagged(ro
         verify=kept,
     )
     ended = await run_migration(Options(root, {"state": {"dir": str(tmp_path / "state")}}), given)
-    files = ended.state.files
+    files = ended.state.migration.files
     assert {path for path, file in files.items() if file.status == "merged"} == {"core.py", "test_core.py"}
     assert {path: file.flags for path, file in files.items() if file.flags} == {"test_core.py": ("weakened",)}

@@ -52,7 +52,7 @@ async def run(root: Path, given: Recipe, **flags: Any) -> RunExit:
 
 
 def told(ended: RunExit) -> dict[str, tuple[str, str]]:
-    return {path: (file.status.value, file.reason) for path, file in ended.state.files.items()}
+    return {path: (file.status.value, file.reason) for path, file in ended.state.migration.files.items()}
 
 
 def on_branch(root: Path, ended: RunExit, path: str) -> str:
@@ -85,7 +85,7 @@ async def test_a_failing_step_puts_every_byte_back_and_says_why(words: Path) -> 
     ended = await run(words, recipe({"run": spoil}))
     status, reason = told(ended)["b.txt"]
     assert (status, reason) == ("rejected", "step step-0 exited 3: cannot do b")
-    assert ended.state.files["b.txt"].tried is not None, "what it made can still be looked at"
+    assert ended.state.migration.files["b.txt"].tried is not None, "what it made can still be looked at"
 
 
 async def test_a_step_counts_what_it_changed_what_it_left_and_what_was_put_back(words: Path) -> None:
@@ -147,7 +147,7 @@ async def test_sites_are_counted_and_a_second_step_takes_what_is_left(words: Pat
     given = recipe(first, {"run": SED, "when": "sites-left"}, scope=sites)
     ended = await run(words, given)
     assert told(ended)["b.txt"][0] == "merged"
-    rungs = {path: file.rung for path, file in ended.state.files.items()}
+    rungs = {path: file.rung for path, file in ended.state.migration.files.items()}
     assert rungs == {"a.txt": 0, "b.txt": 1, "c.txt": 0, "d.txt": 0}
 
 
@@ -210,7 +210,7 @@ async def test_modes_and_odd_names_survive(tmp_path: Path) -> None:
         verify={"report": "exit-code", "check": [{"id": "t", "run": "true"}]},
     )
     ended = await run(root, given)
-    assert all(file.status == FileStatus.MERGED for file in ended.state.files.values())
+    assert all(file.status == FileStatus.MERGED for file in ended.state.migration.files.values())
     listed = git(root, "ls-tree", ended.state.run.branch, "run.sh.txt")
     assert listed.startswith("100755")
 

@@ -111,7 +111,7 @@ async def test_a_shard_that_is_released_within_its_wave_lands_with_the_next(tmp_
     said = (lambda event: event.kind == "wave.started", (HOLD,)), (in_queue, (RELEASE,))
     await carried(run, recipe({"run": f"sleep 2; {SED}"}, verify=SLOW, sample=TOGETHER), *said)
     assert set(stands(run).values()) == {("merged", "new")}
-    assert len(run.ended.state.waves) == 2
+    assert len(run.ended.state.migration.waves) == 2
 
 
 @pytest.mark.parametrize("moment", [at_baseline, at_step("step-0")], ids=["before its step", "after its step"])

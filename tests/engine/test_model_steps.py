@@ -52,7 +52,7 @@ def made(given: Recipe, path: str, *texts: str) -> list[ScriptedReply]:
 
 
 def stands(ended: RunExit) -> dict[str, str]:
-    return {path: file.status.value for path, file in ended.state.files.items()}
+    return {path: file.status.value for path, file in ended.state.migration.files.items()}
 
 
 async def test_a_step_that_has_spent_its_budget_asks_nothing_more_and_the_run_goes_on(tmp_path: Path) -> None:
@@ -62,10 +62,10 @@ async def test_a_step_that_has_spent_its_budget_asks_nothing_more_and_the_run_go
     items = [*dear, *made(given, "b.txt", "better\n")]
     ended = await run_migration(options(root, items, run={"max_workers": 1}), given)
     assert stands(ended) == {"a.txt": "merged", "b.txt": "needs-human"}
-    reason = ended.state.files["b.txt"].reason
+    reason = ended.state.migration.files["b.txt"].reason
     assert "the budget of step tail is spent ($0.06)" in reason
     assert "breaks 1 test" in reason, "what it failed on before is still told"
-    assert ended.state.spent.calls == 2
+    assert ended.state.spend.total.calls == 2
     assert (ended.exit_code, ended.error) == (3, None)
 
 
@@ -90,11 +90,11 @@ async def test_a_spent_budget_of_the_run_is_no_failure_of_a_file(tmp_path: Path)
     given = recipe({"run": SED}, TAIL, HAND)
     items = [*made(given, "a.txt", "better\n"), *made(given, "b.txt", "better\n")]
     stopped = await run_migration(options(root, items, budget={"calls": 3, "reserve": 0}), given)
-    assert (stopped.exit_code, stopped.state.spent.calls) == (5, 3)
+    assert (stopped.exit_code, stopped.state.spend.total.calls) == (5, 3)
     assert sorted(stands(stopped).values()) == ["ejected", "transformed"]
     ended = await resume_run(options(root, items, budget={"calls": 9}), None)
     assert stands(ended) == {"a.txt": "merged", "b.txt": "merged"}
-    assert ended.state.spent.calls == 4, "the attempt went on with the call that was refused"
+    assert ended.state.spend.total.calls == 4, "the attempt went on with the call that was refused"
 
 
 TEST_OLD = """import unittest
@@ -139,7 +139,7 @@ async def test_the_ratchet_of_tests_holds_for_what_models_write(tmp_path: Path) 
     assert "test_none" in reasons[2]
     assert reasons[3] == ""
     assert stands(ended) == {"test_shop.py": "merged"}
-    assert ended.state.files["test_shop.py"].left == 0
+    assert ended.state.migration.files["test_shop.py"].left == 0
 
 
 async def test_only_the_file_itself_counts_and_has_to_parse(tmp_path: Path) -> None:
@@ -188,7 +188,7 @@ async def test_what_is_left_to_a_person_is_told_everywhere_and_noted_where_nothi
         scope={"include": ["a.py"], "site": [{"id": "old", "pattern": "old"}]},
     )
     ended = await run_migration(options(root, made(given, "a.py", "X = 'other'\n")), given)
-    assert ended.state.files["a.py"].status == FileStatus.NEEDS_HUMAN
+    assert ended.state.migration.files["a.py"].status == FileStatus.NEEDS_HUMAN
     noted = git(root, "show", f"refs/orchestrate/{ended.state.run.run}/human:a.py")
     assert noted.startswith("# words: breaks 1 test: ")
     assert noted.endswith("\nX = 'old'")
@@ -217,7 +217,7 @@ async def test_a_migration_with_models_is_replayed_from_its_journal(tmp_path: Pa
     (root.parent / "script.json").unlink()
     report = await replay_run(Options(root, {"state": {"dir": str(root.parent / "state")}}), None, ReplayOptions())
     assert report.divergences == ()
-    assert report.same_bytes + report.same_steadied == ended.state.spent.calls == 4
+    assert report.same_bytes + report.same_steadied == ended.state.spend.total.calls == 4
 
 
 async def test_a_recipe_that_asks_a_model_needs_one_before_anything_begins(tmp_path: Path) -> None:

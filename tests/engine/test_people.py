@@ -107,10 +107,10 @@ async def test_a_paused_run_asks_no_model_until_it_is_continued(bench: Bench) ->
     slow = [item.model_copy(update={"delay_s": 0.6}) for item in one("a")]
     ended = await bench.run(*slow, when=pause)
     assert (ended.exit_code, str(ended.error).partition(";")[0]) == (6, "paused by ada: lunch")
-    calls = ended.state.spent.calls
+    calls = ended.state.spend.total.calls
     say(bench, Configure(settings={"run": {"max_workers": 2}}))
     still = await bench.resume(*one("a"), run={})
-    assert (still.exit_code, still.state.spent.calls > calls) == (0, True), "resume goes on as `continue` does"
+    assert (still.exit_code, still.state.spend.total.calls > calls) == (0, True), "resume goes on as `continue` does"
 
 
 async def test_a_rejected_task_is_tried_again_with_a_note_and_opens_the_run_again(bench: Bench) -> None:
@@ -230,12 +230,12 @@ async def test_only_a_person_adds_to_the_contract_what_the_judge_misses_in_it(be
     begun = [plans("root", {"key": "a"}), *task("a"), planner_ends(), first]
     ended = await bench.run(*begun, approval={"mode": "review", "tests": []})
     assert question(ended) == "contract/1"
-    assert ended.state.contract and "docs" not in {one.id for one in ended.state.contract.criteria}
+    assert ended.state.goal.contract and "docs" not in {one.id for one in ended.state.goal.contract.criteria}
     say(bench, Approve(item="contract/1"))
     more = [plans("root", {"key": "d"}), *task("d"), planner_ends(), second]
     again = await bench.resume(*begun, *more)
-    assert (again.exit_code, again.state.iteration) == (0, 2)
-    assert again.state.contract and again.state.contract.criteria[-1].id == "docs"
+    assert (again.exit_code, again.state.goal.iteration) == (0, 2)
+    assert again.state.goal.contract and again.state.goal.contract.criteria[-1].id == "docs"
 
 
 async def test_the_budget_that_is_spent_is_the_one_that_a_person_is_asked_to_raise(bench: Bench) -> None:

@@ -61,7 +61,7 @@ async def test_a_pause_that_is_taken_back_leaves_no_file_of_a_migration_out(tmp_
     given = recipe(step, verify={"report": "exit-code", "check": [{"id": "t", "run": "true"}]})
     options = Options(root, {"state": {"dir": str(tmp_path / "state")}, "hands": {"slots": 2}})
     ended = await run_migration(options, given, Hears(hear))
-    assert {file.status for file in ended.state.files.values()} == {FileStatus.MERGED}, ended.error
+    assert {file.status for file in ended.state.migration.files.values()} == {FileStatus.MERGED}, ended.error
 
 
 async def test_a_task_that_is_tried_again_while_the_whole_is_judged_is_not_left_behind(bench: Bench) -> None:

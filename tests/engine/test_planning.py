@@ -47,8 +47,8 @@ async def test_a_verdict_to_continue_wakes_the_planner_with_the_reasons(bench: B
         planner_ends(),
         judges(),
     )
-    assert [verdict.decision for verdict in ended.state.iterations] == ["continue", "done"]
-    assert ended.state.iteration_reasons == ("b is missing",)
+    assert [verdict.decision for verdict in ended.state.goal.iterations] == ["continue", "done"]
+    assert ended.state.goal.iteration_reasons == ("b is missing",)
     assert [status(ended, name) for name in ("a", "b")] == [TaskStatus.MERGED] * 2
 
 

@@ -89,7 +89,7 @@ async def test_parallel_work_with_a_revision_and_an_ejection_comes_out_the_same_
     report = await again(bench)
     assert (report.is_same, report.is_whole, report.exit_code) == (True, True, 0), told(report)
     assert [pair.is_same_commit for pair in report.landings] == [True] * len(ended.state.landings)
-    assert report.same_bytes + report.same_steadied == ended.state.spent.calls
+    assert report.same_bytes + report.same_steadied == ended.state.spend.total.calls
     assert touched(bench, ended) == before
     assert [*ended.directory.path.parent.parent.glob("replays/*")] == []
 

@@ -55,15 +55,15 @@ async def test_a_shard_is_taken_back_and_the_rest_is_judged_on_the_exact_tree(ro
         assert (done.shard, done.commit, done.reason) == ("c", tip, "taken back by ada: too slow")
         trial = events(context, TrialJudged)[-1]
         assert (trial.tree, trial.difference.is_green) == (tree_at(root, context.branch.name), True)
-        file = state.files["c.txt"]
-        assert (file.status, file.landed, file.blob, state.get_shard_status(state.shards["c"])) == (
+        file = state.migration.files["c.txt"]
+        assert (file.status, file.landed, file.blob, state.migration.get_shard_status(state.migration.shards["c"])) == (
             *(FileStatus.REVERTED, None, None),
             "reverted",
         )
         message = git(root, "log", "-1", "--format=%B", tip)
         assert "Take back Better words: c" in message
         assert {"Reverts-Shard: c", "Migration-Id: words"} <= set(message.splitlines())
-        assert [state.files[f"{n}.txt"].status for n in "ab"] == ["merged", "merged"]
+        assert [state.migration.files[f"{n}.txt"].status for n in "ab"] == ["merged", "merged"]
 
 
 async def test_what_the_rest_needs_stays_and_the_tests_are_named_that_would_be_lost(root: Path) -> None:
@@ -75,7 +75,10 @@ async def test_what_the_rest_needs_stays_and_the_tests_are_named_that_would_be_l
         assert (refused.shard, len(refused.tests)) == ("a", 1)
         assert "the rest would lose 1 test" in refused.reason
         assert "test_b_needs_a" in refused.reason
-        assert (context.state.requested_rollbacks, context.state.files["a.txt"].status) == ((), FileStatus.MERGED)
+        assert (context.state.migration.requested_rollbacks, context.state.migration.files["a.txt"].status) == (
+            (),
+            FileStatus.MERGED,
+        )
         await take_back(context, "a", "b")
         assert words(root, context) == "old old old", "together they can go"
 
@@ -91,7 +94,7 @@ async def test_later_changes_of_other_lines_stay_and_of_the_same_lines_stand_in_
         assert "b.txt changed again since it landed" in refused.reason
         branch = context.branch.name
         assert git(root, "show", f"{branch}:c.txt") == OLD.replace("8", "eight").strip()
-        assert context.state.files["c.txt"].landed == git(root, "rev-parse", f"{branch}:c.txt")
+        assert context.state.migration.files["c.txt"].landed == git(root, "rev-parse", f"{branch}:c.txt")
         assert git(root, "show", f"{branch}:b.txt") == OLD.replace("2", "zwei").strip()
 
 
@@ -115,8 +118,11 @@ async def test_an_undoing_that_landed_before_the_process_died_is_only_booked(roo
             await take_back(context, "b")
     tips.append(git(root, "rev-parse", context.branch.name))
     async with again(place) as context:
-        assert context.state.requested_rollbacks == ("b",)
+        assert context.state.migration.requested_rollbacks == ("b",)
         await roll_back_shards(context, RECIPE, context.gate)
         await roll_back_shards(context, RECIPE, context.gate)
         assert git(root, "rev-parse", context.branch.name) == tips[0]
-        assert (len(events(context, ShardReverted)), context.state.files["b.txt"].status) == (1, FileStatus.REVERTED)
+        assert (len(events(context, ShardReverted)), context.state.migration.files["b.txt"].status) == (
+            1,
+            FileStatus.REVERTED,
+        )

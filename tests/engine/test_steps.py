@@ -62,7 +62,7 @@ def on_branch(root: Path, ended: RunExit, path: str) -> str:
 
 
 def reasons(ended: RunExit) -> dict[str, str]:
-    return {path: file.reason for path, file in ended.state.files.items() if file.reason}
+    return {path: file.reason for path, file in ended.state.migration.files.items() if file.reason}
 
 
 async def test_files_that_share_a_sandbox_know_nothing_of_each_other(words: Path) -> None:
@@ -94,7 +94,7 @@ async def test_a_step_that_reaches_further_than_its_file_has_a_sandbox_for_each(
 ) -> None:
     alone = f"test ! -e stray && test ! -e empty && grep -c x h.txt | grep -qx 0 || exit 5; {leave} {SED}"
     ended = await run(words, recipe({"run": alone}))
-    assert {path: file.status for path, file in ended.state.files.items()} == dict.fromkeys(
+    assert {path: file.status for path, file in ended.state.migration.files.items()} == dict.fromkeys(
         (f"{name}.txt" for name in "abcdefgh"), FileStatus.MERGED
     )
     assert [notices in notice.text for notice in ended.state.notices] == [True]
@@ -108,8 +108,8 @@ async def test_a_second_run_of_the_same_recipe_runs_no_step(words: Path) -> None
     assert has_run(again) == []
     assert [on_branch(words, again, "c.txt"), on_branch(words, again, "a.txt")] == ["new c", "old a"]
     assert reasons(again) == reasons(first) == {"a.txt": "step step-0 exited 3"}
-    assert {path: file.status for path, file in again.state.files.items()} == {
-        path: file.status for path, file in first.state.files.items()
+    assert {path: file.status for path, file in again.state.migration.files.items()} == {
+        path: file.status for path, file in first.state.migration.files.items()
     }
 
 
@@ -148,7 +148,7 @@ async def test_a_regular_expression_rewrites_without_a_sandbox_of_its_own(tmp_pa
     ended = await run(root, recipe(step, scope={"include": ["*.py"]}))
     assert git(root, "show", f"{ended.state.run.branch}:a.py") == "def f(x, y):\n    return new(y, x)"
     assert on_branch(root, ended, "b.py") == "new(2, 1)"
-    assert ended.state.files["c.py"].status == FileStatus.NOTHING_TO_DO
+    assert ended.state.migration.files["c.py"].status == FileStatus.NOTHING_TO_DO
     broken = await run(root, recipe(step | {"rewrite": "new("}, scope={"include": ["*.py"]}))
     assert reasons(broken)["b.py"] == "does not parse after step step-0: line 1: '(' was never closed"
 
@@ -157,7 +157,7 @@ async def test_a_regular_expression_rewrites_without_a_sandbox_of_its_own(tmp_pa
 async def test_a_step_that_changes_its_own_result_once_more_has_failed(words: Path, step: dict[str, Any]) -> None:
     ended = await run(words, recipe(step | {"idempotent": True}))
     is_fine = step["run"] == SED
-    failed = [path for path, file in ended.state.files.items() if file.signature == "not idempotent"]
+    failed = [path for path, file in ended.state.migration.files.items() if file.signature == "not idempotent"]
     assert bool(failed) != is_fine
     assert len(set(failed) | {"a.txt"}) == max(1, len(failed)), "the first files are tried"
 
@@ -220,7 +220,7 @@ async def test_ast_grep_rewrites_by_pattern_and_by_a_rule_in_a_file(tmp_path: Pa
     )
     ended = await run_migration(given, loaded)
     assert on_branch(root, ended, "a.py") == "log(1)\nassert_(x.value)"
-    assert ended.state.files["b.py"].status == FileStatus.NOTHING_TO_DO
+    assert ended.state.migration.files["b.py"].status == FileStatus.NOTHING_TO_DO
 
 
 async def test_a_pattern_that_never_ends_costs_only_its_own_file(words: Path) -> None:

@@ -65,7 +65,7 @@ async def test_who_is_red_only_beside_what_landed_with_an_earlier_wave_is_named_
     await four.run(recipe({"run": SPOIL}, sample=first, verify=NARROW))
     assert ejected(four) == {"b/1.txt": (), "d/1.txt": ("c/1.txt",)}
     assert four.statuses()["c/1.txt"] == "merged"
-    files = four.now.state.files
+    files = four.now.state.migration.files
     assert files["d/1.txt"].reason.endswith(", only together with c/1.txt (landed before)")
     assert "together" not in files["b/1.txt"].reason
     assert any(event.taken_back == 3 for event in four.events(TrialJudged)), "once without all that landed"
@@ -143,6 +143,6 @@ async def test_a_file_that_somebody_changes_on_the_pr_branch_is_left_to_them_and
     given = recipe({"run": SED}, sample={"first": 1, "growth": 100})
     four.ended = await run_migration(four.options(), given, When("landing.finished", by_hand))
     assert four.statuses()["b/1.txt"] != "merged"
-    assert "somebody changed it on the PR branch meanwhile" in four.now.state.files["b/1.txt"].reason
+    assert "somebody changed it on the PR branch meanwhile" in four.now.state.migration.files["b/1.txt"].reason
     assert (four.text("b/1.txt"), four.text("b/2.txt")) == ("my old", "mine")
     assert {four.statuses()[path] for path in ("a/1.txt", "b/2.txt", "c/2.txt", "d/2.txt")} == {"merged"}

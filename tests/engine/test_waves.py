@@ -42,14 +42,14 @@ async def test_each_shard_lands_as_one_commit_that_names_it(eight: Migrated) -> 
     assert eight.subjects() == list(NAMES)
     branch = eight.now.state.run.branch
     assert git(eight.root, "diff", "--name-only", f"{branch}~1", branch).splitlines() == ["h/1.txt", "h/2.txt"]
-    assert {shard.commit is not None for shard in eight.now.state.shards.values()} == {True}
+    assert {shard.commit is not None for shard in eight.now.state.migration.shards.values()} == {True}
 
 
 async def test_what_does_not_land_with_its_shard_forms_the_next_revision_of_it(eight: Migrated) -> None:
     tail = {"run": "sed -i s/wrong/new/ {files}", "when": "failed"}
     await eight.run(recipe({"run": spoils("b/1.txt", "g/2.txt")}, tail))
     assert set(eight.subjects()) == {*NAMES, "b.r1", "g.r1"}
-    assert eight.now.state.shards["b.r1"].files == ("b/1.txt",)
+    assert eight.now.state.migration.shards["b.r1"].files == ("b/1.txt",)
 
 
 async def test_a_sample_that_fails_stops_the_run_before_the_rest_and_says_how_it_failed(eight: Migrated) -> None:
@@ -82,7 +82,7 @@ async def test_a_no_to_a_later_pass_is_no_yes_of_an_earlier_one(tmp_path: Path) 
     assert (ended.exit_code, migrated.statuses()["tests/a.txt"]) == (6, "merged")
     ended = await migrated.say(Deny(item="landing/wave 1 pass 2", reason="not this way"))
     assert migrated.statuses() == {"tests/a.txt": "merged", "tests/b.txt": "rejected"}
-    assert "not this way" in ended.state.files["tests/b.txt"].reason
+    assert "not this way" in ended.state.migration.files["tests/b.txt"].reason
     assert len(ended.state.landings) == 1
 
 
@@ -173,7 +173,7 @@ async def test_an_atomic_migration_lands_all_of_it_or_nothing(eight: Migrated) -
     ended = await eight.run(recipe({"run": spoils("c/1.txt")}, **atomic))
     assert (ended.state.landings, ended.exit_code) == ([], 4)
     assert eight.statuses()["c/1.txt"] == "rejected"
-    assert "c/1.txt" in ended.state.files["a/1.txt"].reason
+    assert "c/1.txt" in ended.state.migration.files["a/1.txt"].reason
     tail = {"run": "sed -i s/wrong/new/ {files}", "when": "failed"}
     ended = await eight.run(recipe({"run": spoils("c/1.txt")}, tail, **atomic))
     assert (len(ended.state.landings), ended.exit_code, set(eight.statuses().values())) == (1, 0, {"merged"})
@@ -221,7 +221,7 @@ async def test_checks_of_a_shard_send_the_guilty_back_before_anything_is_queued(
     verify = {"coverage": False, "check": checks}
     ended = await eight.run(recipe({"run": spoils("b/1.txt")}, verify=verify))
     assert (ended.exit_code, eight.statuses()["b/1.txt"], eight.statuses()["b/2.txt"]) == (3, "rejected", "merged")
-    assert "test_b_1_txt" in ended.state.files["b/1.txt"].reason
+    assert "test_b_1_txt" in ended.state.migration.files["b/1.txt"].reason
     assert sum(status == "merged" for status in eight.statuses().values()) == 15
 
 
@@ -231,7 +231,7 @@ async def test_a_step_that_would_change_its_own_result_breaks_the_invariant_and_
     twice = f"case {{files}} in a/1.txt) sed -i s/old/colder/ {{files}};; *) {SED};; esac"
     ended = await eight.run(recipe({"run": twice}, invariant=[{"kind": "idempotent"}]))
     assert (ended.exit_code, eight.statuses()["a/1.txt"]) == (3, "rejected")
-    assert "once more" in ended.state.files["a/1.txt"].reason
+    assert "once more" in ended.state.migration.files["a/1.txt"].reason
 
 
 async def test_the_time_that_a_recipe_allows_stops_the_run_resumably_and_only_lowers_what_the_user_allows(

@@ -63,7 +63,7 @@ async def run(root: Path, given: Recipe, **hands: Any) -> RunExit:
 
 
 def landed(ended: RunExit) -> list[str]:
-    return [path for path, file in ended.state.files.items() if file.status == "merged"]
+    return [path for path, file in ended.state.migration.files.items() if file.status == "merged"]
 
 
 OLD_AND_NEW = {"vars_before": {"API": "old"}, "vars_after": {"API": "new"}}
@@ -73,7 +73,7 @@ async def test_a_file_is_blamed_for_what_it_breaks_and_not_for_what_the_new_worl
     odd = "case {files} in a.txt) sed -i s/old/new/ a.txt;; *) echo odder > {files};; esac"
     ended = await run(api, recipe(OLD_AND_NEW, odd))
     assert landed(ended) == ["a.txt"]
-    assert ended.state.files["b.txt"].reason == "breaks 1 test: test_b.ApiTest.test_b_is_short"
+    assert ended.state.migration.files["b.txt"].reason == "breaks 1 test: test_b.ApiTest.test_b_is_short"
     assert len({receipt.environment for receipt in ended.state.receipts.values()}) == 2
 
 

@@ -86,7 +86,7 @@ class Migrated:
 
     def statuses(self) -> dict[str, str]:
         """Path → status."""
-        return {path: file.status.value for path, file in self.now.state.files.items()}
+        return {path: file.status.value for path, file in self.now.state.migration.files.items()}
 
     def subjects(self) -> list[str]:
         """The shards of the commits on the PR branch, first one first, each with its number of files."""

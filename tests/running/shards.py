@@ -80,7 +80,7 @@ async def land(context: RunContext, shards: Sequence[Shard], contents: Mapping[s
     await journal.append(ShardsPlanned(shards=tuple(shards)))
     blobs = {path: await write_blob(git, text.encode()) for path, text in contents.items()}
     for path, blob in blobs.items():
-        if context.state.files[path].status == FileStatus.MERGED:
+        if context.state.migration.files[path].status == FileStatus.MERGED:
             await journal.append(FileMoved(path=path, status=FileStatus.DISCOVERED, rung=0))
         await journal.append(FileMoved(path=path, status=FileStatus.TRANSFORMED, rung=0, blob=blob))
     tip, parts = old or context.state.run.base, []

@@ -45,7 +45,7 @@ def test_questions_stops_stalls_and_budgets_are_news() -> None:
     (session,) = {intent.session for intent in waiting.state.open_intents.values() if hasattr(intent, "session")}
     long_ago = LastSessionEvent(waiting.events[-1].at - timedelta(hours=1), "asked the model")
     assert names(waiting, seen={session: long_ago}) == [f"stall/session:{session}"]
-    waiting.state.overrides = (*waiting.state.overrides, {"budget": {"tokens": waiting.state.spent.tokens}})
+    waiting.state.overrides = (*waiting.state.overrides, {"budget": {"tokens": waiting.state.spend.total.tokens}})
     assert [name.rpartition("/")[2] for name in names(waiting) if name.startswith("budget/tokens")] == ["1.0"]
 
 

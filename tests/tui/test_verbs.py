@@ -38,7 +38,9 @@ from tests.tui.sources import Still, kept
 
 CSV = TaskId("reporting/csv")
 DISCOUNTS = TaskId("discounts")
-REJECTED = next(path for path, file in Still(kept("migration.v1")).state.files.items() if file.status == "rejected")
+REJECTED = next(
+    path for path, file in Still(kept("migration.v1")).state.migration.files.items() if file.status == "rejected"
+)
 SHELL = "tool/work:discounts@2/0/1"
 CHOSEN = [Subject("task", CSV)]
 
@@ -49,7 +51,7 @@ def goal() -> RunState:
 
 def migration() -> RunState:
     state = Still(kept("migration.v1")).state
-    state.shards["core"] = Shard(name="core", files=("shop/cart.py", "shop/mail.py"))
+    state.migration.shards["core"] = Shard(name="core", files=("shop/cart.py", "shop/mail.py"))
     return state
 
 

@@ -105,7 +105,7 @@ def _resolve_call(_place: RunLocation, state: RunState, values: Fields) -> Field
 
 
 def _resolve_criterion(place: RunLocation, state: RunState, values: Fields) -> Fields:
-    contract = predict_state(place, state).contract
+    contract = predict_state(place, state).goal.contract
     return {"criterion": build_criterion(contract, values["text"] or "", values["must"])}
 
 

@@ -47,7 +47,12 @@ class Accounts:
         name = f"the run{_describe_reserve(reserve_share)}"
         reserved = self._sum_reserved(lambda _: True)
         return Account(
-            name, self._limits.reduce_by_share(reserve_share), state.spent, state.at_risk, reserved, state.wall_s
+            name,
+            self._limits.reduce_by_share(reserve_share),
+            state.spend.total,
+            state.spend.at_risk,
+            reserved,
+            state.wall_s,
         )
 
     def get_role_account(self, role: Role) -> Account:
@@ -56,10 +61,10 @@ class Accounts:
         return Account(
             f"role {role}",
             self._limits.roles.get(role, Limit()),
-            state.spent_by_role.get(role, NO_USAGE),
-            state.at_risk_by_role.get(role, NO_USAGE),
+            state.spend.by_role.get(role, NO_USAGE),
+            state.spend.at_risk_by_role.get(role, NO_USAGE),
             self._sum_reserved(lambda call: call.role == role),
-            state.call_s_by_role.get(role, 0.0),
+            state.spend.call_s_by_role.get(role, 0.0),
             config_path=("roles", role),
         )
 
@@ -69,10 +74,10 @@ class Accounts:
         return Account(
             f"model {model}{_describe_reserve(reserve_share)}",
             self._limits.models.get(model, Limit()).reduce_by_share(reserve_share),
-            state.spent_by_model.get(model, NO_USAGE),
-            state.at_risk_by_model.get(model, NO_USAGE),
+            state.spend.by_model.get(model, NO_USAGE),
+            state.spend.at_risk_by_model.get(model, NO_USAGE),
             self._sum_reserved(lambda call: call.model == model),
-            state.call_s_by_model.get(model, 0.0),
+            state.spend.call_s_by_model.get(model, 0.0),
             config_path=("models", model),
         )
 
@@ -83,13 +88,13 @@ class Accounts:
         return Account(
             f"task {task}",
             self.get_task_limit(task),
-            state.spent_by_node.get(task, NO_USAGE),
-            state.at_risk_by_node.get(task, NO_USAGE),
+            state.spend.by_node.get(task, NO_USAGE),
+            state.spend.at_risk_by_node.get(task, NO_USAGE),
             Usage.sum_of(self._reserved_by_node.get(task, ())),
             0.0 if begun_s is None else state.task_ended_s.get(task, state.wall_s) - begun_s,
             is_task=True,
             is_from_planner=not self._get_configured_limit(spec).usd
-            and not state.files,  # a step's limit is its recipe's
+            and not state.migration.files,  # a step's limit is its recipe's
         )
 
     def get_task_limit(self, task: TaskId) -> Limit:

@@ -134,19 +134,19 @@ def _explain_cancel_refusal(state: RunState, name: TaskId) -> str:
 
 
 def _explain_criterion_refusal(state: RunState, command: AddCriterion | DropCriterion) -> str:
-    if state.contract is None:
+    if state.goal.contract is None:
         if state.run.mode == "goal":
             return "it has no contract yet"
         return "a migration has no contract"
-    known = ", ".join(criterion.id for criterion in state.contract.criteria)
+    known = ", ".join(criterion.id for criterion in state.goal.contract.criteria)
     if isinstance(command, AddCriterion):
         name = command.criterion.id
-        if name in state.contract.ids:
+        if name in state.goal.contract.ids:
             return f"the id {name} is taken; the criteria: {known}"
         return ""
     if command.id in {GOAL_CRITERION, GATE_CRITERION}:
         return f"every contract has the criterion {command.id}"
-    if command.id in state.contract.ids:
+    if command.id in state.goal.contract.ids:
         return ""
     return f"there is no criterion {command.id!r}; the criteria: {known}"
 
@@ -175,11 +175,11 @@ def _apply_goal_command(state: RunState, command: Command, by: str) -> None:
             record_stopped_call(state, command)
         case Configure():
             _configure_run(state, command)
-        case AddCriterion() if state.contract:
-            state.contract = state.contract.with_criteria((command.criterion,))
+        case AddCriterion() if state.goal.contract:
+            state.goal.contract = state.goal.contract.with_criteria((command.criterion,))
             _rejudge_run(state)
-        case DropCriterion() if state.contract:
-            state.contract = state.contract.without_criterion(command.id)
+        case DropCriterion() if state.goal.contract:
+            state.goal.contract = state.goal.contract.without_criterion(command.id)
             _rejudge_run(state)
 
 
@@ -192,9 +192,9 @@ def _configure_run(state: RunState, command: Configure) -> None:
 
 def _rejudge_run(state: RunState) -> None:
     """Have the whole judged anew by the current criteria, also if its judging is under way."""
-    if state.iteration > 0:
-        state.iterations = state.iterations[: state.iteration - 1]
-        state.rejudge_count += 1
+    if state.goal.iteration > 0:
+        state.goal.iterations = state.goal.iterations[: state.goal.iteration - 1]
+        state.goal.rejudge_count += 1
 
 
 def _cancel_tasks(state: RunState, command: Cancel, by: str) -> None:

@@ -74,11 +74,11 @@ def _explain_refusal(_command: Command, _state: RunState) -> str:
 
 @_explain_refusal.register
 def _(command: SkipFiles, state: RunState) -> str:
-    if missing := _explain_unknown_name("file", command.files, state.files):
+    if missing := _explain_unknown_name("file", command.files, state.migration.files):
         return missing
-    files = [state.files[path] for path in command.files]
+    files = [state.migration.files[path] for path in command.files]
     if landed := _select_files(files, {FileStatus.MERGED}):
-        shard = state.find_shard_of_file(landed[0].path)
+        shard = state.migration.find_shard_of_file(landed[0].path)
         return (
             f"{_format_files(landed)} landed: take its shard back instead (migrate rollback RUN {_format_shard(shard)})"
         )
@@ -89,9 +89,9 @@ def _(command: SkipFiles, state: RunState) -> str:
 
 @_explain_refusal.register
 def _(command: RetryFiles, state: RunState) -> str:
-    if missing := _explain_unknown_name("file", command.files, state.files):
+    if missing := _explain_unknown_name("file", command.files, state.migration.files):
         return missing
-    files = [state.files[path] for path in command.files]
+    files = [state.migration.files[path] for path in command.files]
     if landed := _select_files(files, {FileStatus.MERGED}):
         return f"{_format_files(landed)} landed: there is nothing to try again"
     if under_way := _select_files(files, set(FileStatus) - _RETRYABLE):
@@ -101,9 +101,9 @@ def _(command: RetryFiles, state: RunState) -> str:
 
 @_explain_refusal.register
 def _(command: HoldShard, state: RunState) -> str:
-    if missing := _explain_unknown_name("shard", (command.shard,), state.shards):
+    if missing := _explain_unknown_name("shard", (command.shard,), state.migration.shards):
         return missing
-    shard = state.shards[command.shard]
+    shard = state.migration.shards[command.shard]
     if shard.commit is not None:
         return f"{shard.name} has landed: take it back instead (migrate rollback RUN {shard.name})"
     if shard.held:
@@ -113,18 +113,18 @@ def _(command: HoldShard, state: RunState) -> str:
 
 @_explain_refusal.register
 def _(command: ReleaseShard, state: RunState) -> str:
-    if missing := _explain_unknown_name("shard", (command.shard,), state.shards):
+    if missing := _explain_unknown_name("shard", (command.shard,), state.migration.shards):
         return missing
-    if state.shards[command.shard].held:
+    if state.migration.shards[command.shard].held:
         return ""
     return f"{command.shard} is not held"
 
 
 @_explain_refusal.register
 def _(command: RollbackShards, state: RunState) -> str:
-    if missing := _explain_unknown_name("shard", command.shards, state.shards):
+    if missing := _explain_unknown_name("shard", command.shards, state.migration.shards):
         return missing
-    shards = [state.shards[name] for name in command.shards]
+    shards = [state.migration.shards[name] for name in command.shards]
     for shard in shards:
         if shard.is_reverted:
             return f"{shard.name} was taken back already"
@@ -142,7 +142,7 @@ def _(_command: Publish, state: RunState) -> str:
 
 @_explain_refusal.register
 def _(command: Revise, state: RunState) -> str:
-    old = state.requested_recipe or state.recipe or {}
+    old = state.migration.requested_recipe or state.migration.recipe or {}
     if command.recipe == old:
         return "the recipe is the one that the run has"
     if changed := find_changed_fixed_parts(old, command.recipe):
@@ -199,48 +199,48 @@ def apply_migration_command(_command: Command, _state: RunState, _by: str) -> No
 @apply_migration_command.register
 def _(command: SkipFiles, state: RunState, by: str) -> None:
     for path in command.files:
-        file = state.files[path]
+        file = state.migration.files[path]
         if file.status != FileStatus.SKIPPED:
             status = apply_transition(FILE_TRANSITIONS, f"file {path}", file.status, FileStatus.SKIPPED)
             reason = _format_reason("left out", command.reason, by)
             changes = {"status": status, "reason": reason, "signature": "", "is_overtaken": not file.status.is_terminal}
-            state.files[path] = file.model_copy(update=changes)
+            state.migration.files[path] = file.model_copy(update=changes)
 
 
 @apply_migration_command.register
 def _(command: RetryFiles, state: RunState, _by: str) -> None:
     restart_ladder(state, tuple(dict.fromkeys(command.files)))
     for path in command.files:
-        fresh = {"note": command.note, "after_wave": state.current_wave_number, "is_asked_for": True}
-        state.files[path] = state.files[path].model_copy(update=fresh)
-    state.rejudge_count += 1
+        fresh = {"note": command.note, "after_wave": state.migration.current_wave_number, "is_asked_for": True}
+        state.migration.files[path] = state.migration.files[path].model_copy(update=fresh)
+    state.goal.rejudge_count += 1
     _reopen_run(state)
 
 
 @apply_migration_command.register
 def _(command: HoldShard, state: RunState, by: str) -> None:
     held = _format_reason("held", command.reason, by)
-    state.shards[command.shard] = state.shards[command.shard].model_copy(update={"held": held})
+    state.migration.shards[command.shard] = state.migration.shards[command.shard].model_copy(update={"held": held})
 
 
 @apply_migration_command.register
 def _(command: ReleaseShard, state: RunState, _by: str) -> None:
-    released = {"held": "", "after_wave": state.current_wave_number}
-    state.shards[command.shard] = state.shards[command.shard].model_copy(update=released)
+    released = {"held": "", "after_wave": state.migration.current_wave_number}
+    state.migration.shards[command.shard] = state.migration.shards[command.shard].model_copy(update=released)
     _reopen_run(state)
 
 
 @apply_migration_command.register
 def _(command: RollbackShards, state: RunState, by: str) -> None:
-    state.requested_rollbacks = tuple(dict.fromkeys((*state.requested_rollbacks, *command.shards)))
-    state.rollback_reasons |= dict.fromkeys(command.shards, _format_reason("taken back", command.reason, by))
+    state.migration.requested_rollbacks = tuple(dict.fromkeys((*state.migration.requested_rollbacks, *command.shards)))
+    state.migration.rollback_reasons |= dict.fromkeys(command.shards, _format_reason("taken back", command.reason, by))
     _reopen_run(state)
 
 
 @apply_migration_command.register
 def _(command: Publish, state: RunState, _by: str) -> None:
-    state.requested_publications = tuple(
-        dict.fromkeys((*state.requested_publications, *(command.groups or (ALL_GROUPS,))))
+    state.migration.requested_publications = tuple(
+        dict.fromkeys((*state.migration.requested_publications, *(command.groups or (ALL_GROUPS,))))
     )
     _reopen_run(state)
 
@@ -252,7 +252,7 @@ def _(command: Revise, state: RunState, _by: str) -> None:
 
 def request_revision(state: RunState, recipe: dict[str, Any]) -> None:
     """Have the run continue with another recipe once it can tell which files that concerns."""
-    state.requested_recipe = recipe
+    state.migration.requested_recipe = recipe
     _reopen_run(state)
 
 

@@ -14,5 +14,5 @@ def shift_deadlines(state: RunState, by: timedelta) -> None:
         if question.is_open and question.approval.expires_at is not None:
             shifted = copy_with_changes(question.approval, expires_at=question.approval.expires_at + by)
             state.approvals[item] = copy_with_changes(question, approval=shifted)
-    for pool, until in state.provider_pauses.items():
-        state.provider_pauses[pool] = until + by
+    for pool, until in state.spend.provider_pauses.items():
+        state.spend.provider_pauses[pool] = until + by

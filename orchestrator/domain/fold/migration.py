@@ -18,23 +18,25 @@ def apply_migration_event(event: Event, state: RunState) -> None:
 
 @apply_migration_event.register
 def _(event: migration.FilesFound, state: RunState) -> None:
-    state.files |= {found.path: found.build_record() for found in event.files}
+    state.migration.files |= {found.path: found.build_record() for found in event.files}
 
 
 @apply_migration_event.register
 def _(event: migration.StepFinished, state: RunState) -> None:
-    state.step_seconds[event.step] = round(state.step_seconds.get(event.step, 0.0) + event.seconds, 3)
+    state.migration.step_seconds[event.step] = round(
+        state.migration.step_seconds.get(event.step, 0.0) + event.seconds, 3
+    )
 
 
 @apply_migration_event.register
 def _(event: migration.FileMoved, state: RunState) -> None:
-    file = state.files[event.path]
-    is_late = file.is_overtaken or (file.after_wave > 0 and file.after_wave == state.current_wave_number)
+    file = state.migration.files[event.path]
+    is_late = file.is_overtaken or (file.after_wave > 0 and file.after_wave == state.migration.current_wave_number)
     if is_late and event.status != FileStatus.MERGED:
-        state.files[event.path] = file.model_copy(update={"seconds": file.seconds + event.seconds})
+        state.migration.files[event.path] = file.model_copy(update={"seconds": file.seconds + event.seconds})
         return
     if event.rung > file.rung:
-        state.rung_files[event.rung] += 1
+        state.migration.rung_files[event.rung] += 1
     if is_late:
         before = FileStatus.TRANSFORMED
     else:
@@ -62,7 +64,7 @@ def _(event: migration.FileMoved, state: RunState) -> None:
     if event.reason:
         changes |= {"reason": event.reason, "signature": event.signature}
         changes["failure"] = event.failure or derive_failure(event.signature)
-    state.files[event.path] = file.model_copy(update=changes)
+    state.migration.files[event.path] = file.model_copy(update=changes)
 
 
 @apply_migration_event.register
@@ -70,30 +72,30 @@ def _(event: migration.ShardsPlanned, state: RunState) -> None:
     planned_paths: set[str] = set()
     for shard in event.shards:
         planned_paths.update(shard.files)
-    for shard in list(state.shards.values()):
+    for shard in list(state.migration.shards.values()):
         kept = tuple(path for path in shard.files if path not in planned_paths)
         if kept != shard.files:
-            state.shards[shard.name] = shard.model_copy(update={"files": kept})
-    state.shards |= {shard.name: shard for shard in event.shards}
+            state.migration.shards[shard.name] = shard.model_copy(update={"files": kept})
+    state.migration.shards |= {shard.name: shard for shard in event.shards}
 
 
 @apply_migration_event.register
 def _(event: migration.WaveStarted, state: RunState) -> None:
-    state.waves.append(Wave(number=event.number, kind=event.wave, shards=event.shards))
+    state.migration.waves.append(Wave(number=event.number, kind=event.wave, shards=event.shards))
 
 
 @apply_migration_event.register
 def _(event: migration.WaveEnded, state: RunState) -> None:
-    for index, wave in enumerate(state.waves):
+    for index, wave in enumerate(state.migration.waves):
         if wave.number == event.number:
-            state.waves[index] = wave.model_copy(update={"is_over": True})
+            state.migration.waves[index] = wave.model_copy(update={"is_over": True})
 
 
 @apply_migration_event.register
 def _(event: migration.RecipeRevised, state: RunState) -> None:
-    state.recipe = event.recipe
-    state.requested_recipe = None
-    state.revisions.append(event)
+    state.migration.recipe = event.recipe
+    state.migration.requested_recipe = None
+    state.migration.revisions.append(event)
     restart_ladder(state, event.redo)
     no = {"decision": "deny", "by": event.by, "reason": f"the recipe was revised to {event.revision}"}
     questions = {}
@@ -105,33 +107,37 @@ def _(event: migration.RecipeRevised, state: RunState) -> None:
 
 @apply_migration_event.register
 def _(event: migration.ShardReverted, state: RunState) -> None:
-    shard = state.shards[event.shard]
-    state.shards[event.shard] = shard.model_copy(update={"is_reverted": True})
-    state.requested_rollbacks = tuple(name for name in state.requested_rollbacks if name != event.shard)
+    shard = state.migration.shards[event.shard]
+    state.migration.shards[event.shard] = shard.model_copy(update={"is_reverted": True})
+    state.migration.requested_rollbacks = tuple(
+        name for name in state.migration.requested_rollbacks if name != event.shard
+    )
     for path, blob in event.stands.items():
-        file = state.files[path]
-        state.files[path] = file.model_copy(update={"landed": None if blob == file.base else blob})
+        file = state.migration.files[path]
+        state.migration.files[path] = file.model_copy(update={"landed": None if blob == file.base else blob})
 
 
 @apply_migration_event.register
 def _(event: migration.RollbackRefused, state: RunState) -> None:
-    state.requested_rollbacks = tuple(name for name in state.requested_rollbacks if name != event.shard)
-    state.rollback_reasons[event.shard] = event.reason
+    state.migration.requested_rollbacks = tuple(
+        name for name in state.migration.requested_rollbacks if name != event.shard
+    )
+    state.migration.rollback_reasons[event.shard] = event.reason
 
 
 @apply_migration_event.register
 def _(event: migration.FilesFlagged, state: RunState) -> None:
     for path in event.paths:
-        file = state.files[path]
+        file = state.migration.files[path]
         flags = tuple(dict.fromkeys((*file.flags, event.flag)))
-        state.files[path] = file.model_copy(update={"flags": flags})
+        state.migration.files[path] = file.model_copy(update={"flags": flags})
 
 
 def record_landed_shards(state: RunState, parts: tuple[LandedPart, ...]) -> None:
     """Book the commits that shards landed as."""
     for part in parts:
-        if part.name in state.shards:
-            state.shards[part.name] = state.shards[part.name].model_copy(
+        if part.name in state.migration.shards:
+            state.migration.shards[part.name] = state.migration.shards[part.name].model_copy(
                 update={"commit": part.commit, "is_reverted": False}
             )
 
@@ -142,7 +148,7 @@ def restart_ladder(state: RunState, paths: tuple[str, ...], note: str = "") -> N
     `note` is what a person says to the models on the ladder.
     """
     for path in paths:
-        file = state.files[path]
+        file = state.migration.files[path]
         status = apply_transition(FILE_TRANSITIONS, f"file {path}", file.status, FileStatus.DISCOVERED)
         fresh = {
             "status": status,
@@ -154,4 +160,4 @@ def restart_ladder(state: RunState, paths: tuple[str, ...], note: str = "") -> N
             "is_overtaken": False,
             "note": note or file.note,
         }
-        state.files[path] = file.model_copy(update=fresh)
+        state.migration.files[path] = file.model_copy(update=fresh)

@@ -38,7 +38,7 @@ def apply_recorded_event(state: RunState, recorded: RecordedEvent) -> None:
     steps = _find_steps(type(event))
     for record in steps.before:
         record(state, event, at)
-    file_before = state.files.get(event.path) if isinstance(event, migration.FileMoved) else None
+    file_before = state.migration.files.get(event.path) if isinstance(event, migration.FileMoved) else None
     steps.apply(event, state)
     state.seq, state.last_at = recorded.seq, at
     for record in steps.after:

@@ -47,7 +47,7 @@ def _update_task(state: RunState, task: TaskState, status: TaskStatus | None = N
 @apply_run_event.register
 def _(event: run.RunStarted, state: RunState) -> None:
     state.started = event
-    state.recipe = event.recipe
+    state.migration.recipe = event.recipe
 
 
 @apply_run_event.register
@@ -87,21 +87,21 @@ def _(event: run.FlakesSeen, state: RunState) -> None:
 
 @apply_run_event.register
 def _(event: run.ContractFrozen, state: RunState) -> None:
-    state.contract = freeze_contract(state.contract, event.contract, collect_granted_criteria(state))
+    state.goal.contract = freeze_contract(state.goal.contract, event.contract, collect_granted_criteria(state))
 
 
 @apply_run_event.register
 def _(event: run.IterationStarted, state: RunState) -> None:
-    state.iteration = event.number
-    state.iteration_reasons = event.reasons
+    state.goal.iteration = event.number
+    state.goal.iteration_reasons = event.reasons
     if event.forget:
-        state.hidden_tasks = frozenset(state.tasks)
+        state.goal.hidden_tasks = frozenset(state.tasks)
 
 
 @apply_run_event.register
 def _(event: run.IterationJudged, state: RunState) -> None:
-    if event.again is None or event.again == state.rejudge_count:
-        state.iterations = (*state.iterations[: event.number - 1], event.verdict)
+    if event.again is None or event.again == state.goal.rejudge_count:
+        state.goal.iterations = (*state.goal.iterations[: event.number - 1], event.verdict)
 
 
 @apply_run_event.register
@@ -127,8 +127,10 @@ def _(event: run.PrOpened, state: RunState) -> None:
     if state.forge_checks and (state.forge_checks.ref, state.forge_checks.commit) != (event.ref, event.head):
         state.forge_checks, state.forge_checks_since = None, None
     if event.group:
-        state.prs[event.group] = event
-        state.requested_publications = tuple(group for group in state.requested_publications if group != event.group)
+        state.migration.prs[event.group] = event
+        state.migration.requested_publications = tuple(
+            group for group in state.migration.requested_publications if group != event.group
+        )
 
 
 @apply_run_event.register
@@ -149,7 +151,7 @@ def _(event: forge.PrClosed, state: RunState) -> None:
 @apply_run_event.register
 def _(event: run.RunEnded, state: RunState) -> None:
     state.ended = event
-    state.requested_publications = ()
+    state.migration.requested_publications = ()
 
 
 # --- people --------------------------------------------------------------------------------------------------------
@@ -175,8 +177,8 @@ def _(event: people.ApprovalDecided, state: RunState) -> None:
         state.overrides = (*state.overrides, answer.approval.settings)
     if event.decision == "approve" and answer.approval.recipe is not None:
         request_revision(state, answer.approval.recipe)
-    if event.decision == "approve" and state.contract:
-        state.contract = state.contract.with_criteria(answer.approval.criteria)
+    if event.decision == "approve" and state.goal.contract:
+        state.goal.contract = state.goal.contract.with_criteria(answer.approval.criteria)
 
 
 # --- planning and attempts -----------------------------------------------------------------------------------------
@@ -260,7 +262,9 @@ def _(event: work.ModelFailed, state: RunState) -> None:
         return  # nobody answered, or nothing was asked of anybody
     _count_answer(state, event)
     if event.pool and event.opens_at:
-        state.provider_pauses[event.pool] = max(event.opens_at, state.provider_pauses.get(event.pool, event.opens_at))
+        state.spend.provider_pauses[event.pool] = max(
+            event.opens_at, state.spend.provider_pauses.get(event.pool, event.opens_at)
+        )
 
 
 def _count_answer(state: RunState, event: work.ModelReplied | work.ModelFailed) -> None:
@@ -271,7 +275,7 @@ def _count_answer(state: RunState, event: work.ModelReplied | work.ModelFailed) 
             model = call.model
         else:
             model = state.sessions[event.session].model
-        state.answer_counts[f"{event.role} {event.task} {model}"] += 1
+        state.spend.answer_counts[f"{event.role} {event.task} {model}"] += 1
 
 
 @apply_run_event.register

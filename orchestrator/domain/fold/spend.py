@@ -36,15 +36,15 @@ def record_reply_cost(state: RunState, event: ModelReplied) -> None:
     usage, model = event.usage, _get_asked_model(state, event)
     session = state.sessions[event.session]
     state.sessions[event.session] = copy_with_changes(session, replies=session.replies + 1, spent=session.spent + usage)
-    state.spent += usage
-    _add_usage(state.spent_by_role, event.role, usage)
-    _add_usage(state.spent_by_model, model, usage)
-    state.call_s_by_role[event.role] = state.call_s_by_role.get(event.role, 0.0) + event.seconds
-    state.call_s_by_model[model] = state.call_s_by_model.get(model, 0.0) + event.seconds
+    state.spend.total += usage
+    _add_usage(state.spend.by_role, event.role, usage)
+    _add_usage(state.spend.by_model, model, usage)
+    state.spend.call_s_by_role[event.role] = state.spend.call_s_by_role.get(event.role, 0.0) + event.seconds
+    state.spend.call_s_by_model[model] = state.spend.call_s_by_model.get(model, 0.0) + event.seconds
     if event.task is not None:
-        _add_usage(state.spent_by_task, event.task, usage)
+        _add_usage(state.spend.by_task, event.task, usage)
     for node in state.iterate_lineage(event.task):
-        _add_usage(state.spent_by_node, node, usage)
+        _add_usage(state.spend.by_node, node, usage)
 
 
 def record_failure_cost(state: RunState, event: ModelFailed) -> None:
@@ -86,17 +86,17 @@ def record_forge_checks(state: RunState, event: ChecksSeen, at: datetime) -> Non
 
 
 def _record_risk(state: RunState, event: ModelFailed) -> None:
-    state.possibly_billed_calls += 1
+    state.spend.possibly_billed_calls += 1
     call = state.open_intents.get(event.key)
     if not isinstance(call, ModelCalled) or not call.reserved.calls:
         return  # a journal from before calls reserved anything
     session, risk = state.sessions[event.session], call.reserved
     state.sessions[event.session] = copy_with_changes(session, at_risk=session.at_risk + risk)
-    state.at_risk += risk
-    _add_usage(state.at_risk_by_role, event.role, risk)
-    _add_usage(state.at_risk_by_model, call.model, risk)
+    state.spend.at_risk += risk
+    _add_usage(state.spend.at_risk_by_role, event.role, risk)
+    _add_usage(state.spend.at_risk_by_model, call.model, risk)
     for node in state.iterate_lineage(event.task):
-        _add_usage(state.at_risk_by_node, node, risk)
+        _add_usage(state.spend.at_risk_by_node, node, risk)
 
 
 def _get_asked_model(state: RunState, event: ModelReplied) -> str:

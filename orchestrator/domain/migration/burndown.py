@@ -46,19 +46,19 @@ def get_remaining_weight(file: FileRecord, has_sites: bool = True) -> float:
 
 def sum_remaining_weight(state: RunState) -> float:
     """Return the weight of all sites that remain."""
-    has_sites = counts_sites(state.recipe)
-    return round(sum(get_remaining_weight(file, has_sites) for file in state.files.values()), 6)
+    has_sites = counts_sites(state.migration.recipe)
+    return round(sum(get_remaining_weight(file, has_sites) for file in state.migration.files.values()), 6)
 
 
 def record_tick(state: RunState, event: Event, at: datetime, before: FileRecord | None) -> None:
     """Book what an event changed. `state` has taken it in already; `before` is the file that it moved, as it was."""
     if isinstance(event, migration.FilesFound):
-        state.inventory_at = at
-        state.burndown = [_make_full_tick(state, at, "inventory")]
-    if not state.burndown or isinstance(event, migration.FilesFound):
+        state.migration.inventory_at = at
+        state.migration.burndown = [_make_full_tick(state, at, "inventory")]
+    if not state.migration.burndown or isinstance(event, migration.FilesFound):
         return
     if before is not None and isinstance(event, migration.FileMoved):
-        _add_tick(state, _make_moved_tick(state, at, before, state.files[event.path]))
+        _add_tick(state, _make_moved_tick(state, at, before, state.migration.files[event.path]))
     elif (mark := describe_tick_event(event)) or isinstance(event, people.CommandTaken):
         _add_tick(state, _make_full_tick(state, at, mark))
 
@@ -85,13 +85,13 @@ _COMMAND_MARKS = {"skip-files": "files left out", "retry-files": "files tried ag
 
 
 def _make_full_tick(state: RunState, at: datetime, mark: str) -> Tick:
-    files = Counter(file.status.value for file in state.files.values())
+    files = Counter(file.status.value for file in state.migration.files.values())
     return _make_tick(state, at, sum_remaining_weight(state), dict(sorted(files.items())), mark)
 
 
 def _make_moved_tick(state: RunState, at: datetime, before: FileRecord, after: FileRecord) -> Tick:
     """Return the tick after a file moved, made from the last one: there may be very many files."""
-    last, has_sites = state.burndown[-1], counts_sites(state.recipe)
+    last, has_sites = state.migration.burndown[-1], counts_sites(state.migration.recipe)
     files = Counter(last.files)
     files.update({after.status.value: 1})
     files.subtract({before.status.value: 1})
@@ -100,28 +100,28 @@ def _make_moved_tick(state: RunState, at: datetime, before: FileRecord, after: F
 
 
 def _make_tick(state: RunState, at: datetime, sites: float, files: dict[str, int], mark: str) -> Tick:
-    last = state.burndown[-1] if state.burndown and mark != "inventory" else None
-    start = state.inventory_at or at
+    last = state.migration.burndown[-1] if state.migration.burndown and mark != "inventory" else None
+    start = state.migration.inventory_at or at
     return Tick(
         at=round(max((at - start).total_seconds(), last.at if last else 0.0), 3),
         worked=round(max(state.wall_s, last.worked if last else 0.0), 3),
         sites=sites,
         files=files,
-        spent_usd=float(state.spent.cost_usd),
+        spent_usd=float(state.spend.total.cost_usd),
         mark=mark,
     )
 
 
 def _add_tick(state: RunState, tick: Tick) -> None:
     """Add a tick; one without a mark takes in what was booked just before it, and keeps its time."""
-    ticks = state.burndown
+    ticks = state.migration.burndown
     last = ticks[-1]
     if not tick.mark and not last.mark and tick.worked - last.worked < TICK_MERGE_S:
         ticks[-1] = tick.model_copy(update={"at": last.at, "worked": last.worked})
         return
     ticks.append(tick)
     if len(ticks) > MAX_TICKS:
-        state.burndown = thin_ticks(ticks, MAX_TICKS // 2)
+        state.migration.burndown = thin_ticks(ticks, MAX_TICKS // 2)
 
 
 def thin_ticks(ticks: Sequence[Tick], limit: int) -> list[Tick]:

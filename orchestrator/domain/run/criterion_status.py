@@ -35,8 +35,8 @@ class CriterionStatus:
 
 def list_criterion_statuses(state: RunState) -> tuple[CriterionStatus, ...]:
     """Return the status of every criterion; none for a migration, or before the contract is frozen."""
-    criteria = state.contract.criteria if state.contract else ()
-    newest = state.iterations[-1].findings if state.iterations else ()
+    criteria = state.goal.contract.criteria if state.goal.contract else ()
+    newest = state.goal.iterations[-1].findings if state.goal.iterations else ()
     finding_by_id = {finding.id: finding for finding in newest}
     return tuple(_build_status(state, criterion, finding_by_id.get(criterion.id)) for criterion in criteria)
 

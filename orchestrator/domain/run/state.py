@@ -14,7 +14,6 @@ from orchestrator.domain.commands.definitions import Retry
 from orchestrator.domain.event.base import Intent
 from orchestrator.domain.event.forge import ChecksSeen, PrMerged, PrMerging
 from orchestrator.domain.event.landing import LandingFinished, TrialJudged, UnitEjected
-from orchestrator.domain.event.migration import RecipeRevised
 from orchestrator.domain.event.run import Noticed, PrOpened, RunEnded, RunPaused, RunStarted
 from orchestrator.domain.event.work import AttemptEnded, CandidateTaken, VerdictGiven
 from orchestrator.domain.frozen_model import FrozenModel
@@ -29,11 +28,12 @@ from orchestrator.domain.ids import (
     parse_tier_task,
 )
 from orchestrator.domain.judging.check import CANARY_CHECK, Receipt
-from orchestrator.domain.migration.files import FileRecord, Shard, ShardStatus, Tick, Wave
 from orchestrator.domain.run.approval import Approval, ApprovalMatter, ApprovalState
 from orchestrator.domain.run.attempt import Attempt, Exit
-from orchestrator.domain.run.contract import Contract, IterationVerdict
+from orchestrator.domain.run.goal_state import GoalState
 from orchestrator.domain.run.handoff import Handoff
+from orchestrator.domain.run.migration_state import MigrationState
+from orchestrator.domain.run.spend_state import SpendState
 from orchestrator.domain.run.task import EndCause, Task, TaskStatus
 from orchestrator.domain.sandbox.policy_violation import PolicyViolation
 
@@ -134,11 +134,6 @@ class RunState:
     paused: RunPaused | None = None
     ended: RunEnded | None = None
     is_draining: bool = False
-    contract: Contract | None = None
-    iteration: int = 0
-    iteration_reasons: tuple[str, ...] = ()
-    iterations: tuple[IterationVerdict, ...] = ()
-    hidden_tasks: frozenset[TaskId] = frozenset()
     baseline: tuple[str, ...] = ()
     pr: PrOpened | None = None
     """The pull request that was opened last, unless it was closed since."""
@@ -149,6 +144,9 @@ class RunState:
     merging: PrMerging | None = None
     merged: PrMerged | None = None
     """The merge that was begun last, and the one that was done last."""
+    goal: GoalState = field(default_factory=GoalState)
+    migration: MigrationState = field(default_factory=MigrationState)
+    spend: SpendState = field(default_factory=SpendState)
     notices: tuple[Noticed, ...] = ()
     approvals: dict[str, ApprovalState] = field(default_factory=dict)
     taken_commands: dict[str, str] = field(default_factory=dict)
@@ -159,38 +157,13 @@ class RunState:
     """The person who paused the run and the reason; nothing begins before it is continued."""
     cancel_reason: str = ""
     """The person who gave up the whole run and the reason."""
-    rejudge_count: int = 0
-    """The number of times a person had a task tried again: judgements of the whole from before are void."""
     tasks: dict[TaskId, TaskState] = field(default_factory=dict)
     sessions: dict[SessionId, SessionState] = field(default_factory=dict)
     receipts: dict[str, Receipt] = field(default_factory=dict)
     flaky: Counter[str] = field(default_factory=Counter)
     """The number of times two runs on one tree disagreed on a test, by its id."""
-    files: dict[str, FileRecord] = field(default_factory=dict)
-    shards: dict[str, Shard] = field(default_factory=dict)
-    waves: list[Wave] = field(default_factory=list)
-    recipe: dict[str, Any] | None = None
-    """The recipe as it stands: the run's first one, or the last revision."""
-    requested_rollbacks: tuple[str, ...] = ()
-    """Shards that a person wants to have taken back."""
-    rollback_reasons: dict[str, str] = field(default_factory=dict)
-    """By shard, who last wanted it back and why; if it could not be, what stands in the way."""
-    requested_recipe: dict[str, Any] | None = None
-    """The recipe that a person wants the run to go on by, until it does."""
-    requested_publications: tuple[str, ...] = ()
-    """Groups whose pull requests a person wants to have opened now."""
-    prs: dict[str, PrOpened] = field(default_factory=dict)
-    """By group, the pull requests of a run that has several."""
     ref_history: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """By ref of a branch, the commits at which the run has put it, or was about to, in order; not its own PR branch."""
-    burndown: list[Tick] = field(default_factory=list)
-    """The remaining work over time: the last tick is the present state. See `domain.migration.burndown`."""
-    inventory_at: datetime | None = None
-    """The time at which the files of a migration were found: the burndown's ticks count from then."""
-    revisions: list[RecipeRevised] = field(default_factory=list)
-    """The recipes that a migration went on by after its first one."""
-    step_seconds: dict[str, float] = field(default_factory=dict)
-    rung_files: Counter[int] = field(default_factory=Counter)
     trials: list[TrialJudged] = field(default_factory=list)
     ejections: list[UnitEjected] = field(default_factory=list)
     landings: list[LandingFinished] = field(default_factory=list)
@@ -201,24 +174,8 @@ class RunState:
     """The times at which the questions of `approvals` were put to people, and answered."""
     stopped_calls: dict[str, str] = field(default_factory=dict)
     """Calls of tools that people had stopped, as `tool/SESSION/TURN/INDEX`, with the reason."""
-    spent: Usage = field(default_factory=Usage)
-    spent_by_role: dict[str, Usage] = field(default_factory=dict)
-    spent_by_model: dict[str, Usage] = field(default_factory=dict)
-    spent_by_task: dict[TaskId, Usage] = field(default_factory=dict)
-    spent_by_node: dict[TaskId, Usage] = field(default_factory=dict)
-    at_risk: Usage = field(default_factory=Usage)
-    at_risk_by_role: dict[str, Usage] = field(default_factory=dict)
-    at_risk_by_model: dict[str, Usage] = field(default_factory=dict)
-    at_risk_by_node: dict[TaskId, Usage] = field(default_factory=dict)
-    call_s_by_role: dict[str, float] = field(default_factory=dict)
-    call_s_by_model: dict[str, float] = field(default_factory=dict)
     task_begun_s: dict[TaskId, float] = field(default_factory=dict)
     task_ended_s: dict[TaskId, float] = field(default_factory=dict)
-    possibly_billed_calls: int = 0
-    answer_counts: Counter[str] = field(default_factory=Counter)
-    """Replies and failures by `ROLE TASK MODEL`, with the model as asked."""
-    provider_pauses: dict[str, datetime] = field(default_factory=dict)
-    """Until when providers asked not to be called, by quota pool."""
     policy_violations: list[PolicyViolation] = field(default_factory=list)
     """The policy violations of agents, in order; of very many the first."""
     notified_through: dict[str, int] = field(default_factory=dict)
@@ -255,7 +212,10 @@ class RunState:
         subject = approval.subject
         match approval.matter:
             case "sample":
-                topic, has_swept = parse_progress_topic(subject), any(wave.kind == "sweep" for wave in self.waves)
+                topic, has_swept = (
+                    parse_progress_topic(subject),
+                    any(wave.kind == "sweep" for wave in self.migration.waves),
+                )
                 return approval.item != self._find_latest_question(topic) or (topic == "sample" and has_swept)
             case "tier":
                 return self._has_ended(parse_tier_task(subject))
@@ -310,21 +270,6 @@ class RunState:
         if self.epoch_at is None or self.last_at is None:
             return self.earlier_s
         return max(self.settled_s, self.earlier_s + (self.last_at - self.epoch_at).total_seconds())
-
-    @property
-    def current_wave_number(self) -> int:
-        """The number of a migration's wave that has not ended, 0 if there is none."""
-        if self.waves and not self.waves[-1].is_over:
-            return self.waves[-1].number
-        return 0
-
-    def find_shard_of_file(self, path: str) -> Shard | None:
-        """Return the shard that holds a file of a migration."""
-        return next((shard for shard in self.shards.values() if path in shard.files), None)
-
-    def get_shard_status(self, shard: Shard) -> ShardStatus:
-        """Return the status of a shard."""
-        return shard.compute_status(self.files[path] for path in shard.files)
 
     def list_flaky_tests(self) -> list[tuple[str, int]]:
         """Return the tests with both outcomes on one tree, with the number of such trees, most first."""

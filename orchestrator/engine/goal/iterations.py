@@ -52,24 +52,24 @@ async def judge_iteration(context: RunContext, roles: Roles) -> IterationVerdict
         LimitReached: the forge's checks have not ended in time.
     """
     state = context.state
-    again, contract = state.rejudge_count, state.contract or Contract(criteria=())
-    if len(state.iterations) == state.iteration:
-        return state.iterations[-1]
+    again, contract = state.goal.rejudge_count, state.goal.contract or Contract(criteria=())
+    if len(state.goal.iterations) == state.goal.iteration:
+        return state.goal.iterations[-1]
     checks = await wait_for_landed_checks(context)
-    if state.rejudge_count != again:
+    if state.goal.rejudge_count != again:
         return None
     head = await context.read_start_commit()
     proofs = await collect_proofs(context, contract, head)
     brief = await _build_brief(context, contract, head, proofs, checks)
-    if state.rejudge_count != again:
+    if state.goal.rejudge_count != again:
         return None  # the conversation's name has the new count: it may not begin with what was asked before
     answer = await roles.judge.judge_iteration(brief)
     if isinstance(answer, IterationVerdict):
         answer = settle_contract_verdict(
             contract, answer, {proof.id: proof for proof in proofs}, list_failure_reasons(checks)
         )
-        await context.journal.append(IterationJudged(number=state.iteration, verdict=answer, again=again))
-    if state.rejudge_count == again:
+        await context.journal.append(IterationJudged(number=state.goal.iteration, verdict=answer, again=again))
+    if state.goal.rejudge_count == again:
         return answer
     return None
 
@@ -87,8 +87,8 @@ async def _build_brief(
     changed = await diff_trees(git, state.run.base, head)
     return IterationBrief(
         goal=state.run.goal,
-        number=state.iteration,
-        again=state.rejudge_count,
+        number=state.goal.iteration,
+        again=state.goal.rejudge_count,
         contract=contract,
         reports=tuple(map(_report_with_verdicts, leaves)),
         checks=tuple(map(_summarize_citable, receipts)),
@@ -139,7 +139,7 @@ async def ask_to_extend_contract(context: RunContext, verdict: IterationVerdict)
         PersonNeeded: there is no answer yet.
     """
     state = context.state
-    if not verdict.proposals or state.contract is None:
+    if not verdict.proposals or state.goal.contract is None:
         return False
     lines = [f"{proposal.id}: {proposal.text}" for proposal in verdict.proposals]
     if context.config.approval.mode != "review":
@@ -152,9 +152,11 @@ async def ask_to_extend_contract(context: RunContext, verdict: IterationVerdict)
     if (await ask_person(context, asked)).decision == "deny":
         return False
     reasons = tuple(f"the contract now asks for {line}" for line in lines)
-    wanted = state.contract.with_criteria(added)
+    wanted = state.goal.contract.with_criteria(added)
     await context.journal.append(
-        *([ContractFrozen(contract=wanted)] if wanted != state.contract else ()),  # what was asked by an old version
+        *(
+            [ContractFrozen(contract=wanted)] if wanted != state.goal.contract else ()
+        ),  # what was asked by an old version
         *_begin_planning(state, (*verdict.reasons, *reasons), forget=False),
     )
     return True
@@ -162,7 +164,7 @@ async def ask_to_extend_contract(context: RunContext, verdict: IterationVerdict)
 
 def _build_question_subject(state: RunState) -> str:
     """Return another name for what is judged anew: an answer holds for what was asked, and for nothing else."""
-    return f"{state.iteration}" + f"+{state.rejudge_count}" * bool(state.rejudge_count)
+    return f"{state.goal.iteration}" + f"+{state.goal.rejudge_count}" * bool(state.goal.rejudge_count)
 
 
 async def begin_next_iteration(context: RunContext, verdict: IterationVerdict) -> None:
@@ -178,6 +180,6 @@ async def begin_next_iteration(context: RunContext, verdict: IterationVerdict) -
 
 def _begin_planning(state: RunState, reasons: tuple[str, ...], *, forget: bool) -> Sequence[Event]:
     return (
-        IterationStarted(number=state.iteration + 1, reasons=reasons, forget=forget),
+        IterationStarted(number=state.goal.iteration + 1, reasons=reasons, forget=forget),
         PlanningStarted(task=ROOT_TASK, round=state.tasks[ROOT_TASK].rounds + 1),
     )

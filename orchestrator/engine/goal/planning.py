@@ -32,7 +32,7 @@ async def run_planning_round(context: RunContext, roles: Roles, task: TaskId) ->
     if state.status != TaskStatus.PLANNING:
         await context.journal.append(PlanningStarted(task=task, round=state.rounds + 1))
         state = context.state.tasks[task]
-    if state.rounds > context.config.plan.max_rounds * context.state.iteration:
+    if state.rounds > context.config.plan.max_rounds * context.state.goal.iteration:
         await _close_slice(context, state)
         return
     workspace = await context.hands.open_workspace(await context.read_start_commit(), Purpose.for_planning(task))
@@ -131,12 +131,12 @@ def build_task_report(state: TaskState) -> TaskReport:
 def _build_brief(context: RunContext, state: TaskState) -> PlanningBrief:
     run, settings = context.state, context.config.plan
     children = list(run.iterate_children(state.spec.id))
-    visible = [child for child in children if child.spec.id not in run.hidden_tasks]
+    visible = [child for child in children if child.spec.id not in run.goal.hidden_tasks]
     left_usd, left_tokens = Accounts(run, context.config.budget).get_remaining_budget(state.spec.id)
     return PlanningBrief(
         task=state.spec,
         goal=run.run.goal,
-        contract=run.contract or Contract(criteria=()),
+        contract=run.goal.contract or Contract(criteria=()),
         round=state.rounds,
         limits=PlanLimits(
             depth=state.spec.depth,
@@ -145,11 +145,11 @@ def _build_brief(context: RunContext, state: TaskState) -> PlanningBrief:
             variants=tuple(sorted(context.config.roles.worker.variants)),
             left_usd=left_usd,
             left_tokens=left_tokens,
-            has_prices=not run.spent.unpriced_calls,
+            has_prices=not run.spend.total.unpriced_calls,
         ),
         reports=tuple(map(build_task_report, visible)),
         taken=tuple(get_task_key(child.spec.id) for child in children),
-        reasons=run.iteration_reasons if state.spec.id == ROOT_TASK else (),
-        iteration=run.iteration,
+        reasons=run.goal.iteration_reasons if state.spec.id == ROOT_TASK else (),
+        iteration=run.goal.iteration,
         met=tuple(one.criterion.id for one in list_criterion_statuses(run) if one.was_met_on_base),
     )

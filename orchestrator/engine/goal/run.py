@@ -68,7 +68,7 @@ class GoalRun:
         async with open_stoppable_group(self._context, self._wake, self._withdraw) as tasks:
             require_not_stopping(self._context)
             await self._context.gate.record_baseline(run.base, run.base_tree)
-            if self._context.state.contract is None:
+            if self._context.state.goal.contract is None:
                 await iterations.begin_first_iteration(self._context)
             while self._context.state.ended is None:
                 await self._work_until_quiet(tasks)
@@ -190,19 +190,19 @@ class GoalRun:
         if root.status != TaskStatus.DONE:
             await self._end_landed("partial", f"the planner of the whole goal gave up: {root.reason}")
             return
-        again = state.rejudge_count
+        again = state.goal.rejudge_count
         verdict = await iterations.judge_iteration(self._context, self._roles)
         if verdict is None:
             return
         if isinstance(verdict, SessionFailure):
             await self._end_landed("partial", f"what landed could not be judged: {verdict.exit} {verdict.detail}")
-        elif await iterations.ask_to_extend_contract(self._context, verdict) or state.rejudge_count != again:
+        elif await iterations.ask_to_extend_contract(self._context, verdict) or state.goal.rejudge_count != again:
             return
         elif verdict.decision == "done":
             await self._end_landed("done", "every criterion of the contract is met")
-        elif state.iteration >= self._context.config.run.max_iterations:
+        elif state.goal.iteration >= self._context.config.run.max_iterations:
             await self._end_landed(
-                "partial", f"not reached after {state.iteration} iterations: {_join_reasons(verdict)}"
+                "partial", f"not reached after {state.goal.iteration} iterations: {_join_reasons(verdict)}"
             )
         else:
             await iterations.begin_next_iteration(self._context, verdict)
@@ -227,14 +227,14 @@ class GoalRun:
 
         It does not end where a person has a task tried again meanwhile.
         """
-        context, again = self._context, self._context.state.rejudge_count
+        context, again = self._context, self._context.state.goal.rejudge_count
         if not is_being_merged(context.state, await context.read_start_commit()):
             await propose_landed_work(
                 context, format_goal_title(context.state), format_goal_body(context.state, reason)
             )
-        if outcome == "done" and context.state.rejudge_count == again:
+        if outcome == "done" and context.state.goal.rejudge_count == again:
             await merge_when_green(context)
-        if context.state.rejudge_count == again:
+        if context.state.goal.rejudge_count == again:
             await end_run(context, outcome, reason)
 
 

@@ -47,7 +47,7 @@ async def find_gate_files(context: RunContext, base: CommitId, files: Sequence[C
 
 def _other_commands(context: RunContext) -> Iterator[str]:
     """Yield commands of the contract and of hooks. A file that only they name may have to be made first."""
-    contract = context.state.contract
+    contract = context.state.goal.contract
     for one in contract.criteria if contract else ():
         if one.command:
             yield one.command

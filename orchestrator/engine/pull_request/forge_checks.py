@@ -52,7 +52,7 @@ async def wait_for_landed_checks(context: RunContext) -> Sequence[ForgeCheck]:
 
 async def _wait_for_end(context: RunContext, pr: PrOpened) -> Sequence[ForgeCheck]:
     """Return the checks, when they have ended; as they are where a person no longer waits for that."""
-    again, before, pause_s = context.state.rejudge_count, None, context.config.pr.checks_poll_s
+    again, before, pause_s = context.state.goal.rejudge_count, None, context.config.pr.checks_poll_s
     while True:
         seen = limit_checks(await context.forge.list_checks(pr.ref, CommitId(pr.head)))
         await _record_checks(context, pr, seen)
@@ -63,7 +63,7 @@ async def _wait_for_end(context: RunContext, pr: PrOpened) -> Sequence[ForgeChec
         )
         if outcome == "late" and is_waited_for:
             raise _build_late_error(context, pr, seen)
-        if outcome != "waits" or context.state.rejudge_count != again:
+        if outcome != "waits" or context.state.goal.rejudge_count != again:
             return seen
         await _wait(context, pause_s)
         before, pause_s = seen, min(pause_s * _GROWTH, _SLOWEST * context.config.pr.checks_poll_s)
@@ -92,8 +92,11 @@ async def _wait(context: RunContext, seconds: float) -> None:
         Interrupted: the run drains.
         PersonNeeded: somebody paused it.
     """
-    until, known = anyio.current_time() + seconds, (context.state.rejudge_count, context.config.pr)
-    while (left_s := until - anyio.current_time()) > 0 and known == (context.state.rejudge_count, context.config.pr):
+    until, known = anyio.current_time() + seconds, (context.state.goal.rejudge_count, context.config.pr)
+    while (left_s := until - anyio.current_time()) > 0 and known == (
+        context.state.goal.rejudge_count,
+        context.config.pr,
+    ):
         require_not_stopping(context)
         await anyio.sleep(min(left_s, _TICK_S))
 

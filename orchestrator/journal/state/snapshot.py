@@ -20,22 +20,31 @@ from pydantic import TypeAdapter, ValidationError
 
 from orchestrator import domain
 from orchestrator.domain.event import UnknownEventError, format_event_body, parse_event
-from orchestrator.domain.run import state as state_module
+from orchestrator.domain.run.goal_state import GoalState
+from orchestrator.domain.run.migration_state import MigrationState
+from orchestrator.domain.run.spend_state import SpendState
 from orchestrator.domain.run.state import RunState
 from worktrees.durable_files import replace_durably
 
 SNAPSHOT_FILE = "snapshot.jsonl"
 _PIECE = 500
+_PARTS = {"goal": GoalState, "migration": MigrationState, "spend": SpendState}
 
 
 def copy_state(state: RunState) -> RunState:
     """Return a copy that does not change when the state goes on; what it holds is immutable."""
+    parts = {name: _copy_part(getattr(state, name)) for name in _PARTS}
+    copied: RunState = replace(_copy_part(state), **parts)
+    return copied
+
+
+def _copy_part(part: Any) -> Any:  # noqa: ANN401
     grown: dict[str, Any] = {
         field.name: value.copy()
-        for field in fields(state)
-        if isinstance(value := getattr(state, field.name), dict | list | Counter)
+        for field in fields(part)
+        if isinstance(value := getattr(part, field.name), dict | list | Counter)
     }
-    return replace(state, **grown)
+    return replace(part, **grown)
 
 
 def save_snapshot(directory: Path, state: RunState, total: bytes) -> None:
@@ -84,15 +93,30 @@ def _format_seal(seq: int, total: str, digest: str) -> bytes:
 
 @cache
 def _build_adapters() -> dict[str, TypeAdapter[Any]]:
-    hints = get_type_hints(RunState, vars(state_module))
-    return {field.name: TypeAdapter(hints[field.name]) for field in fields(RunState) if field.name != "open_intents"}
+    """Return by path (`migration.files`) what reads and writes each field but `open_intents`, which has its own way."""
+    adapters = _build_part_adapters(RunState, "")
+    for name, part in _PARTS.items():
+        adapters |= _build_part_adapters(part, f"{name}.")
+    return adapters
+
+
+def _build_part_adapters(part: type[Any], prefix: str) -> dict[str, TypeAdapter[Any]]:
+    hints = get_type_hints(part)
+    names = [field.name for field in fields(part) if field.name not in ("open_intents", *_PARTS)]
+    return {prefix + name: TypeAdapter(hints[name]) for name in names}
+
+
+def _find_field(state: RunState, path: str) -> tuple[Any, str]:
+    """Return the part of a state that holds a field, and the field's name."""
+    part, _, name = path.rpartition(".")
+    return (getattr(state, part) if part else state), name
 
 
 def _format_lines(state: RunState) -> Iterator[bytes]:
-    """Yield each field, long ones in pieces, as a line of its name and its JSON."""
-    for name, adapter in _build_adapters().items():
-        for piece in _split_value(getattr(state, name)):
-            yield b"%b %b\n" % (name.encode(), adapter.dump_json(piece))
+    """Yield each field, long ones in pieces, as a line of its path and its JSON."""
+    for path, adapter in _build_adapters().items():
+        for piece in _split_value(getattr(*_find_field(state, path))):
+            yield b"%b %b\n" % (path.encode(), adapter.dump_json(piece))
     for key, intent in state.open_intents.items():
         body = [key, intent.kind, intent.v, format_event_body(intent)]
         yield b"open_intents %b\n" % json.dumps(body).encode()
@@ -111,17 +135,18 @@ def _parse_state(lines: Iterable[bytes]) -> RunState:
     state = RunState()
     adapters = _build_adapters()
     for line in lines:
-        name, _, text = line.partition(b" ")
-        field = name.decode()
-        if field == "open_intents":
+        path, _, text = line.partition(b" ")
+        if path == b"open_intents":
             key, kind, version, body = json.loads(text)
             state.open_intents[key] = parse_event(kind, version, body)  # type: ignore[assignment]
             continue
-        value, grown = adapters[field].validate_json(text), getattr(state, field)
+        value = adapters[path.decode()].validate_json(text)
+        part, field = _find_field(state, path.decode())
+        grown = getattr(part, field)
         if isinstance(grown, dict):
             dict.update(grown, value)  # a Counter would add
         elif isinstance(grown, list):
             grown.extend(value)
         else:
-            setattr(state, field, value)
+            setattr(part, field, value)
     return state

@@ -38,7 +38,7 @@ async def build_dry_run_report(git: Git, state: RunState, tried: DryRunResult, *
     Raises:
         GitError: the union cannot be read.
     """
-    recipe, base = Recipe.model_validate(state.recipe), state.run.base
+    recipe, base = Recipe.model_validate(state.migration.recipe), state.run.base
     changed = await diff_trees(git, base, tried.union)
     lines = {}
     for file in changed.files:
@@ -57,12 +57,12 @@ class _ReportBuilder:
         self._lines = lines
         self._paths = frozenset(tried.paths)
         self._shards: dict[str, str] = {}
-        for shard in state.shards.values():
+        for shard in state.migration.shards.values():
             self._shards |= dict.fromkeys(shard.files, shard.name)
 
     def build_report(self, diff: str | None) -> DryRunReport:
         """Return the report with this diff."""
-        state, files = self._state, tuple(self._state.files.values())
+        state, files = self._state, tuple(self._state.migration.files.values())
         remaining = None
         if self._recipe.work_scope.site:
             remaining = sum(map(len, self._tried.remaining_sites.values()))
@@ -81,7 +81,7 @@ class _ReportBuilder:
             removed=removed,
             remaining=remaining,
             steps=tuple(map(self._build_step, range(len(self._recipe.step)))),
-            shards=tuple(map(self._build_shard, state.shards.values())),
+            shards=tuple(map(self._build_shard, state.migration.shards.values())),
             files=tuple(map(self._build_file, files)),
             alike=tuple(_iterate_signatures(files)),
             gate=_build_gate(self._tried.verdict),
@@ -100,7 +100,7 @@ class _ReportBuilder:
         return 4
 
     def _count_sites(self, paths: Iterable[str]) -> int:
-        return sum(self._state.files[path].sites for path in paths)
+        return sum(self._state.migration.files[path].sites for path in paths)
 
     def _build_step(self, rung: int) -> DryRunStep:
         step, tally = self._recipe.step[rung], self._tried.steps.get(rung) or StepTally()

@@ -57,7 +57,7 @@ class DryRunner:
         self._slots = slots
         self._only_sample = only_sample
         self._verify = verify
-        self._recipe = Recipe.model_validate(context.state.recipe)
+        self._recipe = Recipe.model_validate(context.state.migration.recipe)
 
     async def run_to_queue(self) -> DryRunResult:
         """Run the steps and return what came of it.
@@ -93,18 +93,18 @@ class DryRunner:
 
     async def _start_wave(self) -> Wave:
         """Begin one wave with all shards, or with the sample."""
-        shards = self._context.state.shards
+        shards = self._context.state.migration.shards
         started = WaveStarted(number=1, wave="sweep", shards=tuple(shards))
         if self._only_sample and SAMPLE_SHARD in shards:
             started = WaveStarted(number=1, wave="sample", shards=(SAMPLE_SHARD,))
         await self._context.journal.append(started)
-        return self._context.state.waves[-1]
+        return self._context.state.migration.waves[-1]
 
     def _list_files(self, wave: Wave) -> list[FileRecord]:
         state = self._context.state
         files: list[FileRecord] = []
         for name in wave.shards:
-            files += (state.files[path] for path in state.shards[name].files)
+            files += (state.migration.files[path] for path in state.migration.shards[name].files)
         return [file for file in files if file.status != FileStatus.SKIPPED]
 
     async def _commit_union(self, files: list[FileRecord]) -> tuple[CommitId, TreeId]:

@@ -61,13 +61,13 @@ class FileValidator:
 
     def list_changed_files(self, paths: Iterable[str]) -> list[FileRecord]:
         """Return those of the files that have a new content that has not landed."""
-        return list(filter(is_changed, map(self._context.state.files.__getitem__, paths)))
+        return list(filter(is_changed, map(self._context.state.migration.files.__getitem__, paths)))
 
     async def restore_files(self, violations: Mapping[str, RuleViolation], failure: FailureKind) -> list[FileMoved]:
         """Put back these files, by path, each for its reason; return the moves that did."""
         moves = []
         for path, violation in violations.items():
-            file = self._context.state.files[path]
+            file = self._context.state.migration.files[path]
             move = FileMoved(
                 path=path,
                 status=FileStatus.RESTORED,
@@ -85,7 +85,7 @@ class FileValidator:
         self, files: Sequence[FileRecord], start: CommitId, level: Level
     ) -> dict[str, RuleViolation]:
         blobs = {file.path: file.blob for file in files if file.blob}
-        records = self._context.state.files
+        records = self._context.state.migration.files
         if not self._rules.needs_workspace(level):
             return await self._rules.find_violations(blobs, records, level)
         async with self._open_workspace(start, Purpose("rules for files")) as workspace:

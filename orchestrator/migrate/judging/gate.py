@@ -180,7 +180,7 @@ class MigrationGate:
 
     async def _check_files(self, judged: _Tree) -> Difference:
         blobs = {path: blob for path, (_, blob) in judged.changes.items()}
-        records = self._context.state.files
+        records = self._context.state.migration.files
         async with self._open_workspace(judged) as workspace:
             found = await self.rules.find_violations(blobs, records, judged.level, workspace)
             problems = [f"{path}: {violation.reason}" for path, violation in sorted(found.items())]
@@ -261,7 +261,7 @@ class MigrationGate:
 
     async def list_changes(self, tree: TreeId) -> Mapping[str, tuple[str, str]]:
         """Return mode and blob of the run's files that differ from the base in a tree, by path."""
-        files, changes = self._context.state.files, {}
+        files, changes = self._context.state.migration.files, {}
         for entry in await list_tree(self._context.repository.git, tree):
             if entry.path in files and entry.oid != files[entry.path].base:
                 changes[entry.path] = (entry.mode, entry.oid)

@@ -62,7 +62,7 @@ async def _find_unreached(
     """Return the changed files of which no changed statement is among the lines that ran."""
     git = context.repository.git
     contents = await read_blobs(git, list(changed.values()))
-    pairs = {path: (context.state.files[path].base, blob) for path, blob in changed.items()}
+    pairs = {path: (context.state.migration.files[path].base, blob) for path, blob in changed.items()}
     regions = await find_changed_regions(git, pairs)
     unreached = []
     for path, blob in changed.items():
@@ -73,7 +73,7 @@ async def _find_unreached(
 
 async def list_changed_python(context: RunContext, commit: CommitId) -> Mapping[str, str]:
     """Return the run's Python files that differ from the base in a commit, with their blobs."""
-    files, changed = context.state.files, {}
+    files, changed = context.state.migration.files, {}
     for entry in await list_tree(context.repository.git, commit):
         if entry.path in files and entry.path.endswith(".py") and entry.oid != files[entry.path].base:
             changed[entry.path] = entry.oid
@@ -151,7 +151,7 @@ async def flag_weakened_tests(context: RunContext, commit: CommitId) -> None:
     changed = {}
     for path, blob in (await list_changed_python(context, commit)).items():
         if is_test_path(path):
-            changed[path] = (context.state.files[path], blob)
+            changed[path] = (context.state.migration.files[path], blob)
     oids = [oid for file, blob in changed.values() for oid in (file.base, blob)]
     blobs = await read_blobs(context.repository.git, oids)
     tests = []

@@ -42,8 +42,8 @@ def group_failures(files: Iterable[FileRecord]) -> list[FailureGroup]:
 
 def explain_failure_limit(state: RunState, rules: StopRules) -> str:
     """Return why the run should not go on, in words; empty when it may."""
-    done = sum(_is_over(state, shard.files) for shard in state.shards.values())
-    tried, landed = _count_tried(state.files.values())
+    done = sum(_is_over(state, shard.files) for shard in state.migration.shards.values())
+    tried, landed = _count_tried(state.migration.files.values())
     failed = tried - landed
     if done < rules.after_shards or failed <= rules.max_failed_fraction * tried:
         return ""
@@ -53,7 +53,7 @@ def explain_failure_limit(state: RunState, rules: StopRules) -> str:
 
 
 def _is_over(state: RunState, paths: Sequence[str]) -> bool:
-    return bool(paths) and all(state.files[path].status.is_terminal for path in paths)
+    return bool(paths) and all(state.migration.files[path].status.is_terminal for path in paths)
 
 
 def _count_tried(files: Iterable[FileRecord]) -> tuple[int, int]:

@@ -18,15 +18,15 @@ def strip_revision(name: str) -> str:
 
 def find_current_wave(state: RunState) -> Wave | None:
     """Return the wave under way, None between two waves."""
-    if state.waves and not state.waves[-1].is_over:
-        return state.waves[-1]
+    if state.migration.waves and not state.migration.waves[-1].is_over:
+        return state.migration.waves[-1]
     return None
 
 
 def list_wave_shards(state: RunState, wave: Wave) -> list[Shard]:
     """Return the wave's shards with all that came out of them."""
     families = set(map(strip_revision, wave.shards))
-    return [shard for shard in state.shards.values() if strip_revision(shard.name) in families]
+    return [shard for shard in state.migration.shards.values() if strip_revision(shard.name) in families]
 
 
 def list_wave_files(state: RunState, wave: Wave) -> list[FileRecord]:
@@ -46,19 +46,19 @@ def list_wave_files(state: RunState, wave: Wave) -> list[FileRecord]:
 
 def list_shard_files(state: RunState, shard: Shard) -> list[FileRecord]:
     """Return the files of a shard as they stand."""
-    return [state.files[path] for path in shard.files]
+    return [state.migration.files[path] for path in shard.files]
 
 
 def choose_next_wave(state: RunState, recipe: Recipe) -> WaveStarted | None:
     """Return the next wave: the sample first, then more and more of the other shards; None when none is open."""
-    waiting = [shard for shard in state.shards.values() if not shard.held and _is_open(state, shard)]
+    waiting = [shard for shard in state.migration.shards.values() if not shard.held and _is_open(state, shard)]
     if not waiting:
         return None
-    number = len(state.waves) + 1
-    if waiting[0].name == SAMPLE_SHARD and not state.waves and not recipe.migration.atomic:
+    number = len(state.migration.waves) + 1
+    if waiting[0].name == SAMPLE_SHARD and not state.migration.waves and not recipe.migration.atomic:
         return WaveStarted(number=number, wave="sample", shards=(SAMPLE_SHARD,))
     begun: set[str] = set()
-    for wave in state.waves:
+    for wave in state.migration.waves:
         begun.update(map(strip_revision, wave.shards))
     fresh, again = [], []
     for shard in waiting:
@@ -77,7 +77,7 @@ def is_requested_again(state: RunState, wave: WaveStarted) -> bool:
     if wave.wave != "again":
         return False
     for name in wave.shards:
-        for file in list_shard_files(state, state.shards[name]):
+        for file in list_shard_files(state, state.migration.shards[name]):
             if not file.is_asked_for and not file.status.is_terminal:
                 return False
     return True
@@ -85,7 +85,7 @@ def is_requested_again(state: RunState, wave: WaveStarted) -> bool:
 
 def find_sample_wave(state: RunState) -> Wave | None:
     """Return the wave of the sample, as long as nothing but the sample has been begun."""
-    waves = {wave.kind: wave for wave in reversed(state.waves)}
+    waves = {wave.kind: wave for wave in reversed(state.migration.waves)}
     if "sweep" in waves:
         return None
     return waves.get("sample")
@@ -93,7 +93,7 @@ def find_sample_wave(state: RunState) -> Wave | None:
 
 def _choose_wave_size(state: RunState, recipe: Recipe) -> int:
     """Return how many shards the next wave of the sweep has: each is larger than the one before."""
-    earlier = sum(wave.kind == "sweep" for wave in state.waves)
+    earlier = sum(wave.kind == "sweep" for wave in state.migration.waves)
     return max(1, round(recipe.sample.first * recipe.sample.growth**earlier))
 
 
@@ -104,7 +104,7 @@ def _is_open(state: RunState, shard: Shard) -> bool:
 def plan_remaining_shards(state: RunState) -> ShardsPlanned | None:
     """Return the next revisions of landed shards, with those of their files that go on; None when there are none."""
     rest = []
-    for shard in state.shards.values():
+    for shard in state.migration.shards.values():
         if shard.commit is None:
             continue
         left = tuple(file.path for file in list_shard_files(state, shard) if file.is_pending)
@@ -117,6 +117,6 @@ def plan_remaining_shards(state: RunState) -> ShardsPlanned | None:
 
 def _choose_free_name(state: RunState, name: str) -> str:
     name = build_next_shard_name(name)
-    while name in state.shards:
+    while name in state.migration.shards:
         name = build_next_shard_name(name)
     return name

@@ -24,7 +24,7 @@ class FileUnits:
 
     @property
     def _recipe(self) -> Recipe:
-        return Recipe.model_validate(self._context.state.recipe)
+        return Recipe.model_validate(self._context.state.migration.recipe)
 
     def build_composer(self, files: Sequence[FileRecord]) -> OverlayComposer:
         """Return a composer that puts files on the branch as the ladder has left them: one commit a shard."""
@@ -40,7 +40,7 @@ class FileUnits:
     def split_by_shard(self, units: Sequence[UnitId]) -> list[tuple[str, list[UnitId]]]:
         """Return the units by the shards they are in, in the order of the shards."""
         wanted, parts = set(units), []
-        for shard in self._context.state.shards.values():
+        for shard in self._context.state.migration.shards.values():
             members = [unit for unit in map(UnitId, shard.files) if unit in wanted]
             if members:
                 parts.append((shard.name, members))
@@ -67,7 +67,7 @@ class FileUnits:
     def _find_landed(self, units: Sequence[UnitId]) -> LandedGroups:
         """Return what landed of other files; taken back, such a file is what it was on the base."""
         changes, landed = {}, []
-        for file in self._context.state.files.values():
+        for file in self._context.state.migration.files.values():
             unit = UnitId(file.path)
             if unit in units:
                 if file.blob:
@@ -79,7 +79,7 @@ class FileUnits:
         return LandedGroups(self._group_units(landed), composer)
 
     def _write_message(self, shard: str, units: Sequence[UnitId]) -> str:
-        files = [self._context.state.files[unit] for unit in units]
+        files = [self._context.state.migration.files[unit] for unit in units]
         rungs = sorted({file.rung for file in files})
         trailers = {
             "Migration-Id": self._recipe.migration.id,

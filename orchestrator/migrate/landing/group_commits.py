@@ -31,20 +31,20 @@ class GroupCommits:
         tip = await self._find_tip(group)
         landed = {file.path: (file.mode, file.landed or file.base) for file in list_group_files(state, group)}
         for name in group.shards:
-            shard = state.shards[name]
+            shard = state.migration.shards[name]
             changes: _Blobs = {path: landed[path] for path in shard.files if path in landed}
             tip = await self._commit(tip, changes, await self._read_message(shard))
         back: _Blobs = {}
         for change in await compare_trees(self._git, state.run.base, tip):
-            if change.path in state.files and change.path not in landed:
-                file = state.files[change.path]
+            if change.path in state.migration.files and change.path not in landed:
+                file = state.migration.files[change.path]
                 back[change.path] = (file.mode, file.base)
         return await self._commit(tip, back, self._write_removal_message(group))
 
     async def _find_tip(self, group: PullRequestGroup) -> str:
         """Return where the run has put the group's branch, perhaps without having come to a pull request for it."""
         state = self._context.state
-        known, ref = state.prs.get(group.name), f"refs/heads/{get_group_branch(state, group)}"
+        known, ref = state.migration.prs.get(group.name), f"refs/heads/{get_group_branch(state, group)}"
         shown: str = state.run.base
         if known and await find_existing_objects(self._git, [known.head]):
             shown = known.head

@@ -40,10 +40,10 @@ def render_migration_body(state: RunState, recipe: Recipe, reason: str, shards: 
 
     With `shards` it is that of a pull request that holds only these, and lists their files only.
     """
-    files = list(state.files.values())
+    files = list(state.migration.files.values())
     if shards is not None:
-        groups = [shard.files for shard in state.shards.values() if shard.name in shards]
-        files = [state.files[path] for paths in groups for path in paths]
+        groups = [shard.files for shard in state.migration.shards.values() if shard.name in shards]
+        files = [state.migration.files[path] for paths in groups for path in paths]
     steps = "\n".join(map(_describe_step, recipe.step))
     burndown = build_burndown(state)
     parts = [
@@ -52,7 +52,7 @@ def render_migration_body(state: RunState, recipe: Recipe, reason: str, shards: 
         f"Owner: {sanitize_markdown(to_one_line(recipe.migration.owner))}" if recipe.migration.owner else "",
         *_describe_earlier_runs(state),
         f"{sanitize_markdown(reason)}. Every file that landed did so in a union that passed the checks below.",
-        render_progress(burndown) if state.files else "",
+        render_progress(burndown) if state.migration.files else "",
         render_flags(burndown),
         f"### Steps\n\n{steps}",
         render_revisions(burndown),

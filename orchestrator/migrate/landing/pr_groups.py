@@ -48,7 +48,7 @@ def list_landed_shards(state: RunState) -> list[Shard]:
     for landing in state.landings:
         for part in landing.parts:
             order[part.commit] = len(order)
-    shards = [shard for shard in state.shards.values() if shard.commit is not None]
+    shards = [shard for shard in state.migration.shards.values() if shard.commit is not None]
     return sorted(shards, key=lambda shard: order.get(shard.commit or "", -1))
 
 
@@ -63,7 +63,7 @@ def list_group_files(state: RunState, group: PullRequestGroup) -> list[FileRecor
     """Return the files of a group that stand changed on the PR branch."""
     found = []
     for name in group.shards:
-        for file in list_shard_files(state, state.shards[name]):
+        for file in list_shard_files(state, state.migration.shards[name]):
             if file.status == FileStatus.MERGED and file.landed:
                 found.append(file)
     return found
@@ -71,7 +71,7 @@ def list_group_files(state: RunState, group: PullRequestGroup) -> list[FileRecor
 
 def get_group_branch(state: RunState, group: PullRequestGroup) -> str:
     """Return the branch of a group: beside the run's own, since git cannot keep `a/b` beside `a`."""
-    known = state.prs.get(group.name)
+    known = state.migration.prs.get(group.name)
     if known and known.branch:
         return known.branch
     return f"{state.run.branch}--{format_ref_part(group.name)}"

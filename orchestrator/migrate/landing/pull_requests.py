@@ -83,7 +83,7 @@ async def publish_pull_requests(context: RunContext, recipe: Recipe, gate: Gate,
     if ready:
         await _open_some(context, recipe, ready, reason)
     elif not kept:
-        landed = sum(file.landed is not None for file in context.state.files.values())
+        landed = sum(file.landed is not None for file in context.state.migration.files.values())
         title = format_pr_title(recipe, "", landed)
         body = render_migration_body(context.state, recipe, reason)
         await propose_landed_work(context, title, body, recipe.merge.labels, draft=recipe.merge.draft)
@@ -97,7 +97,7 @@ async def _judged(
     ready: list[_Ready] = []
     red: list[PullRequestGroup] = []
     for group in groups:
-        if list_group_files(context.state, group) or group.name in context.state.prs:
+        if list_group_files(context.state, group) or group.name in context.state.migration.prs:
             found = await _commit_if_green(context, gate, group)
             ready += [found] if found else []
             red += [] if found else [group]
@@ -137,7 +137,7 @@ async def _open_some(context: RunContext, recipe: Recipe, ready: Sequence[_Ready
     """Open as many as may be open; every one that is open already is brought up to date."""
     chosen = await _choose_groups(context, recipe, ready)
     names = [one.group.name for one in ready if one not in chosen]
-    waiting = [name for name in names if name not in context.state.prs]
+    waiting = [name for name in names if name not in context.state.migration.prs]
     if waiting:
         text = f"{len(waiting)} pull requests wait until others are merged: {', '.join(waiting[:_SHOWN])}"
         await context.journal.append(Noticed(level="info", text=f"{text}; open them now with migrate publish"))
@@ -170,13 +170,13 @@ async def _ask_for_approval(
 
 async def _choose_groups(context: RunContext, recipe: Recipe, ready: Sequence[_Ready]) -> list[_Ready]:
     state, remote = context.state, context.config.pr.push
-    git, known = context.repository.git, state.prs
+    git, known = context.repository.git, state.migration.prs
     free = set(await list_openable_groups(git, state, recipe, remote, [one.group for one in ready]))
     chosen = []
     for one in ready:
         name = one.group.name
         is_stale = name in known and known[name].head != one.head
-        is_wished = {name, ALL_GROUPS} & set(state.requested_publications)
+        is_wished = {name, ALL_GROUPS} & set(state.migration.requested_publications)
         if (
             name in free
             or is_stale
@@ -195,7 +195,7 @@ async def list_openable_groups(
         groups = group_shards(state, recipe)
     new, still_open = [], 0
     for group in groups:
-        if group.name in state.prs:
+        if group.name in state.migration.prs:
             still_open += not await is_merged(git, state, remote, group)
         elif list_group_files(state, group):
             new.append(group.name)
@@ -212,7 +212,7 @@ async def is_merged(git: Git, state: RunState, remote: str, group: PullRequestGr
         target = await read_ref(git, ref) if state.run.target else None
         if target is None:
             continue
-        if await is_ancestor(git, state.prs[group.name].head, target):
+        if await is_ancestor(git, state.migration.prs[group.name].head, target):
             return True
         if wanted and wanted <= {(entry.path, entry.oid) for entry in await list_tree(git, target)}:
             return True

@@ -55,7 +55,7 @@ async def roll_back_shards(context: RunContext, recipe: Recipe, gate: Gate) -> N
 
 def _list_wanted(state: RunState) -> Mapping[UnitId, Shard]:
     """Return the shards to take back as units of the queue, the last landed first."""
-    wanted = set(state.requested_rollbacks)
+    wanted = set(state.migration.requested_rollbacks)
     shards = [shard for shard in list_landed_shards(state) if shard.name in wanted]
     return {_name_unit(shard): shard for shard in reversed(shards)}
 
@@ -76,9 +76,9 @@ async def _record_rollbacks(context: RunContext) -> None:
         changes = await compare_trees(git, f"{shard.commit}^", shard.commit or "")
         stands = {}
         for entry in await list_tree(git, landing.new, [change.path for change in changes]):
-            if entry.path in state.files:
+            if entry.path in state.migration.files:
                 stands[entry.path] = entry.oid
-        reason = state.rollback_reasons.get(shard.name, "")
+        reason = state.migration.rollback_reasons.get(shard.name, "")
         reverted = ShardReverted(shard=shard.name, commit=landing.new, reason=reason, stands=stands)
         await context.journal.append(*_build_moves(state, shard, reason), reverted)
 
@@ -155,6 +155,6 @@ class _RevertComposer:
             "Recipe-Rev": self._recipe.revision,
             "Orchestrate-Run": state.run.run,
         }
-        why = sanitize_title(state.rollback_reasons.get(shard.name, ""))
+        why = sanitize_title(state.migration.rollback_reasons.get(shard.name, ""))
         title = f"Take back {sanitize_title(self._recipe.title)}: {sanitize_title(shard.name)}"
         return "\n\n".join(filter(None, (title, why, format_trailers(trailers)))) + "\n"

@@ -36,7 +36,7 @@ class WaveLander:
 
     @property
     def _recipe(self) -> Recipe:
-        return Recipe.model_validate(self._context.state.recipe)
+        return Recipe.model_validate(self._context.state.migration.recipe)
 
     async def land_wave(self, name: str, wave: Wave, group: Pass, *, is_atomic: bool) -> None:
         """Find which of the wave's changed files are green together, and land them.
@@ -78,7 +78,7 @@ class WaveLander:
             await self._test_together(
                 f"{name} shard {shard}", members, ShardGate(self._context, self._gate, shard, graph.find_dependents)
             )
-        return [file for file in files if is_changed(self._context.state.files[file.path])]
+        return [file for file in files if is_changed(self._context.state.migration.files[file.path])]
 
     async def _test_together(
         self, name: str, files: Sequence[FileRecord], gate: Gate, *, is_atomic: bool = False
@@ -141,9 +141,9 @@ class WaveLander:
         records = {}
         for shard in list_wave_shards(state, wave):
             for path in shard.files:
-                records[path] = state.files[path]
+                records[path] = state.migration.files[path]
         for file in moved:
-            if state.files[file.path].status != FileStatus.MERGED:
+            if state.migration.files[file.path].status != FileStatus.MERGED:
                 records[file.path] = file
         files = list(filter(_may_stand, records.values()))
         if tip is None or not files:
@@ -153,10 +153,10 @@ class WaveLander:
         return [file for file in files if file.blob is not None and standing.get(file.path) == file.blob]
 
     async def _mark_ejected(self, ejected: UnitEjected) -> None:
-        file = self._context.state.files[ejected.unit]
+        file = self._context.state.migration.files[ejected.unit]
         if file.status == FileStatus.MERGED:
             return  # somebody put on the branch what the ladder made of it, too
-        files = self._context.state.files
+        files = self._context.state.migration.files
         landed = {path for path in ejected.partners if files[path].status == FileStatus.MERGED}
         output = ""
         if ejected.receipts:

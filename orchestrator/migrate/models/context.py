@@ -126,7 +126,7 @@ async def _read_siblings(git: Git, at: ModelPass, file: FileRecord, most: int) -
 
 async def _read_examples(context: RunContext, file: FileRecord, most: int) -> Sequence[ContextPiece]:
     git, found = context.repository.git, list[ContextPiece]()
-    for other in choose_examples(file, context.state.files.values(), most):
+    for other in choose_examples(file, context.state.migration.files.values(), most):
         text = await _read_change(git, other, other.base, other.landed or other.base)
         found += _make_piece("example", f"How {escape_path(other.path)} was migrated, and accepted:", text)
     return found

@@ -109,7 +109,7 @@ def build_task_ends(state: RunState, recipe: Recipe) -> Iterator[TaskEnded]:
     for rung, step in enumerate(recipe.step):
         if step.kind != "llm" or build_step_task_id(step) not in state.tasks:
             continue
-        for file in state.files.values():
+        for file in state.migration.files.values():
             latest = find_latest_file_task(state, step, file.path)
             if latest is not None and not latest.status.is_terminal and file.status.is_terminal:
                 yield _build_file_end(latest, file, rung)

@@ -59,7 +59,7 @@ async def hand_over_files(
 
 async def _keep_notes(context: RunContext, recipe: Recipe, files: Sequence[FileRecord], start: CommitId) -> None:
     git, journal = context.repository.git, context.journal
-    waiting = [file for file in context.state.files.values() if file.status == FileStatus.NEEDS_HUMAN]
+    waiting = [file for file in context.state.migration.files.values() if file.status == FileStatus.NEEDS_HUMAN]
     waiting += files
     contents = await read_blobs(git, [file.branch_blob for file in waiting])
     noted: dict[str, tuple[str, str] | None] = {}

@@ -89,9 +89,9 @@ async def _begin_step(context: RunContext, at: ModelPass, files: Sequence[FileRe
 
 def _is_wanted(state: RunState, path: str) -> bool:
     """Return True if no person has left a file out, held its shard or had it tried again while it waited."""
-    shard = state.find_shard_of_file(path)
-    is_kept_back = state.files[path].status.is_terminal or (shard is not None and bool(shard.held))
-    return not is_kept_back and state.files[path].after_wave != state.current_wave_number
+    shard = state.migration.find_shard_of_file(path)
+    is_kept_back = state.migration.files[path].status.is_terminal or (shard is not None and bool(shard.held))
+    return not is_kept_back and state.migration.files[path].after_wave != state.migration.current_wave_number
 
 
 async def _try_files(

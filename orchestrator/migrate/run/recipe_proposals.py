@@ -50,5 +50,5 @@ async def propose_recipe(context: RunContext, recipe: Recipe, *, waits: bool) ->
 
 
 def _build_failure_group(context: RunContext, found: RecipeProposal) -> FailureGroup:
-    reason = context.state.files[found.paths[0]].reason
+    reason = context.state.migration.files[found.paths[0]].reason
     return FailureGroup(signature=found.signature, paths=found.paths, reason=reason)

@@ -55,7 +55,7 @@ def build_revision(state: RunState, old: Recipe, new: Recipe, by: str = "") -> R
     changed_steps = _find_changed_rungs(old.step, new.step)
     is_judged_anew = (old.verify, old.invariant, old.judge) != (new.verify, new.invariant, new.judge)
     redo = []
-    for file in state.files.values():
+    for file in state.migration.files.values():
         if file.status not in _LEFT_ALONE and (
             _is_affected(file, new, changed_steps) or (is_judged_anew and file.status in _FAILED)
         ):
@@ -101,7 +101,7 @@ def build_proposal(
         None if too few files failed alike, or if the recipe has every rung that could be proposed.
     """
     groups: defaultdict[str, list[FileRecord]] = defaultdict(list)
-    for file in state.files.values():
+    for file in state.migration.files.values():
         if _is_stuck(file, recipe):
             groups[file.signature].append(file)
     for signature, alike in sorted(groups.items(), key=lambda group: (-len(group[1]), group[0])):
@@ -162,6 +162,6 @@ def find_wished_revision(state: RunState, recipe: Recipe, by: str = "") -> Recip
     Raises:
         UsageProblem: it changes what a run cannot change under way.
     """
-    if state.requested_recipe is None:
+    if state.migration.requested_recipe is None:
         return None
-    return build_revision(state, recipe, Recipe.model_validate(state.requested_recipe), by)
+    return build_revision(state, recipe, Recipe.model_validate(state.migration.requested_recipe), by)

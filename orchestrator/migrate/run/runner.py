@@ -58,7 +58,7 @@ class MigrationRunner:
     @property
     def _recipe(self) -> Recipe:
         """The recipe as it stands; people may revise it."""
-        return Recipe.model_validate(self._context.state.recipe)
+        return Recipe.model_validate(self._context.state.migration.recipe)
 
     @property
     def _gate(self) -> MigrationGate:
@@ -94,14 +94,14 @@ class MigrationRunner:
     async def _divide_files(self) -> None:
         """Divide the files of a run that began without shards, before there were any."""
         state, git = self._context.state, self._context.repository.git
-        if not state.shards:
-            shards = await divide_files(git, state.run.base, self._recipe, list(state.files.values()))
+        if not state.migration.shards:
+            shards = await divide_files(git, state.run.base, self._recipe, list(state.migration.files.values()))
             await self._context.journal.append(ShardsPlanned(shards=shards))
 
     async def _get_wave(self) -> Wave | None:
         """Return the wave under way, or the next one; None when nothing is left to begin."""
         await apply_wished_recipe(self._context, self._recipe)
-        if self._context.state.requested_rollbacks:
+        if self._context.state.migration.requested_rollbacks:
             await self._roll_back()
         if find_current_wave(self._context.state) is None:
             await self._plan_rest()
@@ -157,7 +157,7 @@ class MigrationRunner:
             PersonNeeded: too much fails, or fails alike, and nobody has said yet what is to be done.
         """
         state, recipe = self._context.state, self._recipe
-        if not state.waves:
+        if not state.migration.waves:
             return
         coming = choose_next_wave(state, recipe)
         if coming is not None and is_requested_again(state, coming):
@@ -181,29 +181,29 @@ class MigrationRunner:
     async def _ask_whether_to_go_on(self, topic: str, why: str) -> None:
         """Ask a person; a no leaves out what was not begun."""
         context = self._context
-        detail = [group.summary for group in group_failures(context.state.files.values())[:_SHOWN]]
-        subject = build_progress_subject(topic, context.state.rejudge_count)
+        detail = [group.summary for group in group_failures(context.state.migration.files.values())[:_SHOWN]]
+        subject = build_progress_subject(topic, context.state.goal.rejudge_count)
         approval = build_run_approval(context, "sample", subject, f"go on although {why}?", detail)
         answer = await ask_person(context, approval)
         if answer.decision != "deny":
             return
         reason, moves = f"not begun: {answer.reason or f'denied by {answer.by}'}", []
-        for file in context.state.files.values():
+        for file in context.state.migration.files.values():
             if not file.status.is_terminal:
                 moves.append(FileMoved(path=file.path, status=FileStatus.SKIPPED, rung=file.rung, reason=reason))
         await context.journal.append(*moves)
 
     async def _finish_run(self) -> None:
         context = self._context
-        state, published = context.state, set(context.state.requested_publications)
-        held = [shard for shard in state.shards.values() if shard.held]
-        files = dict(state.files)
+        state, published = context.state, set(context.state.migration.requested_publications)
+        held = [shard for shard in state.migration.shards.values() if shard.held]
+        files = dict(state.migration.files)
         for shard in held:
             for path in shard.files:
                 files.pop(path, None)  # they go on where they stand once released
         await context.journal.append(*build_last_moves(list(files.values())))
         await context.journal.append(*build_task_ends(context.state, self._recipe))
-        outcome, reason = summarize_outcome(list(context.state.files.values()))
+        outcome, reason = summarize_outcome(list(context.state.migration.files.values()))
         if held:
             text = f"held back: {', '.join(shard.name for shard in held)}"
             await context.journal.append(Noticed(level="warning", text=text))
@@ -213,15 +213,15 @@ class MigrationRunner:
             kept = await publish_pull_requests(context, self._recipe, self._gate, reason)
             if kept:
                 outcome, reason = "partial", f"{reason}; not opened, as they are not green alone: {', '.join(kept)}"
-        if not (self._is_wanted_more() or set(context.state.requested_publications) - published):
+        if not (self._is_wanted_more() or set(context.state.migration.requested_publications) - published):
             await end_run(context, outcome, reason)
 
     def _is_wanted_more(self) -> bool:
         """Return True if a person has asked for something while the run came to its end."""
         state = self._context.state
         return (
-            bool(state.requested_rollbacks)
-            or state.requested_recipe is not None
+            bool(state.migration.requested_rollbacks)
+            or state.migration.requested_recipe is not None
             or choose_next_wave(state, self._recipe) is not None
         )
 

@@ -65,7 +65,7 @@ async def run_step(
 def _count_outcomes(context: RunContext, files: Sequence[FileRecord]) -> StepTally:
     tally = StepTally(files=len(files))
     for before in files:
-        after = context.state.files[before.path]
+        after = context.state.migration.files[before.path]
         if after.status == FileStatus.RESTORED:
             tally.restored += 1
         elif after.status == FileStatus.TRANSFORMED and after.blob != before.blob:
@@ -96,7 +96,7 @@ def _group_files(context: RunContext, run: StepRun, files: Sequence[FileRecord])
     if not run.step.takes_shard:
         return [[file] for file in files]
     shards: dict[str, str] = {}
-    for shard in context.state.shards.values():
+    for shard in context.state.migration.shards.values():
         shards |= dict.fromkeys(shard.files, shard.name)
     groups: dict[str, list[FileRecord]] = {}
     for file in files:
@@ -204,5 +204,5 @@ class _StepWork:
         get_process_cache(self.context).record_results(events)
 
     def _is_sample(self) -> bool:
-        waves = self.context.state.waves
+        waves = self.context.state.migration.waves
         return bool(waves) and waves[-1].kind == "sample"

@@ -81,11 +81,11 @@ def build_cost_breakdown(state: RunState, refused: RefusedPlanLog) -> CostBreakd
     for task in tasks:
         attempts[task.spec.id] = tuple(_build_attempt_entries(task, sessions))
     return CostBreakdown(
-        total=CostEntry("run", state.spent, state.at_risk, state.spent.calls),
-        measure=_choose_measure(state.spent),
+        total=CostEntry("run", state.spend.total, state.spend.at_risk, state.spend.total.calls),
+        measure=_choose_measure(state.spend.total),
         tasks=tuple(_build_task_entry(state, task) for task in tasks),
-        roles=tuple(_build_entries(state.spent_by_role, state.at_risk_by_role)),
-        models=tuple(_build_entries(state.spent_by_model, state.at_risk_by_model)),
+        roles=tuple(_build_entries(state.spend.by_role, state.spend.at_risk_by_role)),
+        models=tuple(_build_entries(state.spend.by_model, state.spend.at_risk_by_model)),
         attempts=tuple(chain.from_iterable(attempts.values())),
         waste=tuple(_build_waste_entries(state, attempts, refused)),
     )
@@ -93,7 +93,7 @@ def build_cost_breakdown(state: RunState, refused: RefusedPlanLog) -> CostBreakd
 
 def _build_task_entry(state: RunState, task: TaskState) -> CostEntry:
     name = task.spec.id
-    spent, at_risk = state.spent_by_node.get(name, NO_USAGE), state.at_risk_by_node.get(name, NO_USAGE)
+    spent, at_risk = state.spend.by_node.get(name, NO_USAGE), state.spend.at_risk_by_node.get(name, NO_USAGE)
     return CostEntry(name, spent, at_risk, len(task.attempts), task.status.value)
 
 
@@ -139,7 +139,7 @@ def _build_waste_entries(
                 causes.setdefault(f"{attempt.detail} attempts", []).append(attempt.spent)
         end = get_task_fate(state.tasks[name])
         if state.tasks[name].spec.kind == "branch" and end not in _NO_WASTE:
-            causes.setdefault(f"planning of {end} branches", []).append(state.spent_by_task.get(name, NO_USAGE))
+            causes.setdefault(f"planning of {end} branches", []).append(state.spend.by_task.get(name, NO_USAGE))
         elif name in refused.spent:
             causes.setdefault("refused plans", []).extend(refused.spent[name])
     for cause, amounts in sorted(causes.items()):

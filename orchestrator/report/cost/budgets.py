@@ -51,9 +51,9 @@ def build_account_usage(account: Account) -> AccountUsage:
 def build_budgets(state: RunState) -> BudgetUsage:
     """Return the budgets of the run, and of the roles and models that have one or were asked."""
     limits, accounts = get_budget_limits(state), build_accounts(state)
-    known = {*limits.roles, *state.spent_by_role, *state.at_risk_by_role}
+    known = {*limits.roles, *state.spend.by_role, *state.spend.at_risk_by_role}
     roles: list[Role] = [role for role in get_args(Role) if role in known]
-    models = sorted({*limits.models, *state.spent_by_model, *state.at_risk_by_model})
+    models = sorted({*limits.models, *state.spend.by_model, *state.spend.at_risk_by_model})
     return BudgetUsage(
         **dict(build_account_usage(accounts.get_run_account())),
         held_back=limits.reserve,

@@ -28,9 +28,9 @@ def build_cost_report(state: RunState, cost: CostBreakdown) -> CostReport:
     return CostReport(
         run=state.run.run,
         share_of=cost.measure,
-        total=build_usage_amount(state.spent),
+        total=build_usage_amount(state.spend.total),
         at_risk=RiskAmount(
-            possibly_billed_calls=state.possibly_billed_calls, **dict(build_usage_amount(state.at_risk))
+            possibly_billed_calls=state.spend.possibly_billed_calls, **dict(build_usage_amount(state.spend.at_risk))
         ),
         reserved=build_usage_amount(build_accounts(state).get_run_account().reserved),
         budget=build_budgets(state),
@@ -56,7 +56,7 @@ def _build_task_line(state: RunState, cost: CostBreakdown, entry: CostEntry) -> 
     task = TaskId(entry.name)
     spec = state.tasks[task].spec
     return TaskCostLine(
-        own=build_usage_amount(state.spent_by_task.get(task, NO_USAGE)),
+        own=build_usage_amount(state.spend.by_task.get(task, NO_USAGE)),
         status=entry.detail,
         parent=spec.parent,
         depth=spec.depth,
@@ -66,11 +66,11 @@ def _build_task_line(state: RunState, cost: CostBreakdown, entry: CostEntry) -> 
 
 def render_cost_lines(state: RunState, cost: CostBreakdown) -> Iterator[str]:
     """Yield the cost as tables."""
-    spent = state.spent
+    spent = state.spend.total
     yield f"run {state.run.run}: {spent.cost_text}, {spent.tokens:,} tokens in {spent.calls:,} model calls"
     yield from _render_budget(state)
-    if state.at_risk.calls:
-        amount = _format_amount(state.at_risk)
+    if state.spend.at_risk.calls:
+        amount = _format_amount(state.spend.at_risk)
         yield f"  at risk: up to {amount} for calls whose end nobody knows; budgets count it as spent"
     if not spent.calls:
         return

@@ -81,7 +81,7 @@ class _RunReportBuilder:
             "target": state.run.target,
             "started_at": state.run.started_at.isoformat(),
             "last_at": last_at,
-            "iterations_judged": [verdict.model_dump(mode="json") for verdict in state.iterations],
+            "iterations_judged": [verdict.model_dump(mode="json") for verdict in state.goal.iterations],
             "timeline": list(map(self._build_interval, self._timeline.intervals)),
             "tasks_by_tree": [self._build_task(state.tasks[TaskId(entry.name)]) for entry in self._cost.tasks],
             "contract_receipts": self._build_receipts(iterate_contract_receipts(state)),
@@ -111,7 +111,7 @@ class _RunReportBuilder:
 
     def _build_task(self, task: TaskState) -> dict[str, Any]:
         spec, fates = task.spec, get_attempt_fates(task)
-        spent = self._state.spent_by_node.get(spec.id, NO_USAGE)
+        spent = self._state.spend.by_node.get(spec.id, NO_USAGE)
         cause = None
         if task.cause:
             cause = task.cause.value

@@ -73,7 +73,8 @@ class ProgressReporter:
         if now - self._last_line_at > _HEARTBEAT_S:
             self._last_line_at = now
             at = get_phase(state)
-            yield f"{clock}  {at.title}: {at.done} of {at.total}; {state.test_runs} test runs, {state.spent.cost_text}"
+            cost = state.spend.total.cost_text
+            yield f"{clock}  {at.title}: {at.done} of {at.total}; {state.test_runs} test runs, {cost}"
 
     def _next_minute(self, now: float) -> Iterator[str]:
         if now - self._minute_start >= _MINUTE_S:

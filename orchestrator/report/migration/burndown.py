@@ -60,16 +60,16 @@ _USUAL = BurndownBounds()
 def build_burndown(state: RunState, bounds: BurndownBounds = _USUAL) -> Burndown:
     """Return the state of a migration; `owners` and `directories` have the groups with most left."""
     unit: Literal["sites", "files"] = "files"
-    if counts_sites(state.recipe):
+    if counts_sites(state.migration.recipe):
         unit = "sites"
     return Burndown(
         run=state.run.run,
         title=get_migration_title(state),
-        revision=len(state.revisions) + 1,
+        revision=len(state.migration.revisions) + 1,
         revisions=tuple(_iterate_revisions(state)),
         unit=unit,
         now=_build_progress(state),
-        series=tuple(thin_ticks(state.burndown, bounds.points)),
+        series=tuple(thin_ticks(state.migration.burndown, bounds.points)),
         ideal=_build_ideal_line(state),
         eta=_build_eta(state),
         owners=_build_largest_groups(state, "owner", bounds.groups),
@@ -87,7 +87,7 @@ def build_burndown(state: RunState, bounds: BurndownBounds = _USUAL) -> Burndown
 
 def get_migration_title(state: RunState) -> str:
     """Return the recipe's title, or its id, or what the run calls its goal."""
-    recipe = (state.recipe or {}).get("migration", {})
+    recipe = (state.migration.recipe or {}).get("migration", {})
     return str(recipe.get("title") or recipe.get("id") or state.run.goal)
 
 
@@ -103,7 +103,7 @@ def _build_largest_groups(state: RunState, by: GroupKind, limit: int) -> tuple[G
 
 
 def _iterate_revisions(state: RunState) -> Iterable[RevisionSummary]:
-    for event in state.revisions:
+    for event in state.migration.revisions:
         yield RevisionSummary(revision=event.revision, by=event.by, files=len(event.redo))
 
 
@@ -114,21 +114,21 @@ def _iterate_questions(state: RunState) -> Iterable[OpenQuestion]:
 
 
 def _iterate_pull_requests(state: RunState) -> Iterable[BurndownPullRequest]:
-    for pr in state.prs.values():
+    for pr in state.migration.prs.values():
         yield BurndownPullRequest(group=pr.group, ref=pr.ref, url=pr.url)
 
 
 def _build_spending(state: RunState) -> MigrationSpending:
-    amount = build_usage_amount(state.spent)
+    amount = build_usage_amount(state.spend.total)
     return MigrationSpending(**dict(amount), wall_s=round(state.wall_s, 1), test_runs=state.test_runs)
 
 
 def _build_progress(state: RunState) -> MigrationProgress:
-    has_sites = counts_sites(state.recipe)
+    has_sites = counts_sites(state.migration.recipe)
     files: Counter[FileStatus] = Counter()
     sites: dict[FileStatus, float] = defaultdict(float)
     found = still_open = 0.0
-    for file in state.files.values():
+    for file in state.migration.files.values():
         weight = get_remaining_weight(file, has_sites)
         files[file.status] += 1
         sites[file.status] += weight
@@ -143,14 +143,14 @@ def _build_progress(state: RunState) -> MigrationProgress:
         open=round(still_open, 3),
         sites={status: round(sites[status], 3) for status in present},
         files={status: files[status] for status in present},
-        in_scope=len(state.files),
+        in_scope=len(state.migration.files),
     )
 
 
 def get_site_target(state: RunState) -> float:
     """Return the weight of the sites that may remain when the migration is done."""
     target = 0.0
-    for site in (state.recipe or {}).get("scope", {}).get("site", ()):
+    for site in (state.migration.recipe or {}).get("scope", {}).get("site", ()):
         target += float(site.get("target", 0)) * float(site.get("weight", 1.0))
     return round(target, 3)
 
@@ -158,7 +158,7 @@ def get_site_target(state: RunState) -> float:
 def _build_eta(state: RunState) -> EtaSummary | None:
     if state.ended is not None:
         return None
-    eta = estimate_eta(state.burndown, sum_open_weight(state))
+    eta = estimate_eta(state.migration.burndown, sum_open_weight(state))
     if eta is None:
         return None
     return eta.build_summary()
@@ -166,9 +166,9 @@ def _build_eta(state: RunState) -> EtaSummary | None:
 
 def sum_open_weight(state: RunState) -> float:
     """Return the weight of the remaining sites in files that are still under way."""
-    has_sites = counts_sites(state.recipe)
+    has_sites = counts_sites(state.migration.recipe)
     total = 0.0
-    for file in state.files.values():
+    for file in state.migration.files.values():
         if not file.status.is_terminal:
             total += get_remaining_weight(file, has_sites)
     return total
@@ -176,13 +176,13 @@ def sum_open_weight(state: RunState) -> float:
 
 def _build_ideal_line(state: RunState) -> tuple[CurvePoint, CurvePoint] | None:
     """Return the line from all sites at the inventory to the target at the end of the deadline's day."""
-    deadline = (state.recipe or {}).get("migration", {}).get("deadline")
-    if not deadline or state.inventory_at is None:
+    deadline = (state.migration.recipe or {}).get("migration", {}).get("deadline")
+    if not deadline or state.migration.inventory_at is None:
         return None
     end = datetime.combine(date.fromisoformat(str(deadline)), time(), UTC) + timedelta(days=1)
-    has_sites = counts_sites(state.recipe)
-    found = sum(get_found_weight(file, has_sites) for file in state.files.values())
-    seconds = (end - state.inventory_at).total_seconds()
+    has_sites = counts_sites(state.migration.recipe)
+    found = sum(get_found_weight(file, has_sites) for file in state.migration.files.values())
+    seconds = (end - state.migration.inventory_at).total_seconds()
     return (
         CurvePoint(at=0.0, sites=round(found, 3)),
         CurvePoint(at=round(seconds, 3), sites=get_site_target(state)),
@@ -192,7 +192,7 @@ def _build_ideal_line(state: RunState) -> tuple[CurvePoint, CurvePoint] | None:
 def build_failure_signatures(state: RunState) -> tuple[SignatureSummary, ...]:
     """Return what files failed of, most files first."""
     files_by_key: dict[str, list[FileRecord]] = defaultdict(list)
-    for file in state.files.values():
+    for file in state.migration.files.values():
         if file.has_failed:
             files_by_key[get_failure_key(file)].append(file)
     summaries = [_summarize_signature(state, key, files) for key, files in files_by_key.items()]
@@ -210,7 +210,7 @@ def _build_largest_signatures(state: RunState, limit: int) -> tuple[SignatureSum
 
 
 def _summarize_signature(state: RunState, signature: str, files: list[FileRecord]) -> SignatureSummary:
-    names, has_sites = list_step_names(state.recipe), counts_sites(state.recipe)
+    names, has_sites = list_step_names(state.migration.recipe), counts_sites(state.migration.recipe)
     steps = []
     for rung in sorted({file.rung for file in files}):
         name = get_step_name(names, rung)
@@ -229,12 +229,12 @@ def build_step_results(state: RunState) -> tuple[StepProgress, ...]:
     """Return the steps of the ladder: how many files each was tried on and brought through."""
     landed: Counter[int] = Counter()
     at_first_try: Counter[int] = Counter()
-    for file in state.files.values():
+    for file in state.migration.files.values():
         if file.status == FileStatus.MERGED:
             landed[file.rung] += 1
             at_first_try[file.rung] += file.attempt <= 1
     results = []
-    for rung, step in enumerate((state.recipe or {}).get("step", ())):
+    for rung, step in enumerate((state.migration.recipe or {}).get("step", ())):
         results.append(_build_step_progress(state, rung, step, landed[rung], at_first_try[rung]))
     return tuple(results)
 
@@ -246,17 +246,17 @@ def _build_step_progress(
     return StepProgress(
         step=name,
         kind=step.get("kind", "command"),
-        tried=state.rung_files[rung],
+        tried=state.migration.rung_files[rung],
         landed=landed,
         first_try=at_first_try,
         later_try=landed - at_first_try,
-        seconds=state.step_seconds.get(name, 0.0),
+        seconds=state.migration.step_seconds.get(name, 0.0),
     )
 
 
 def _iterate_flags(state: RunState) -> Iterable[FlagSummary]:
     files_by_flag: dict[str, list[FileRecord]] = defaultdict(list)
-    for file in state.files.values():
+    for file in state.migration.files.values():
         for flag in file.flags:
             files_by_flag[flag].append(file)
     for flag, files in sorted(files_by_flag.items()):
@@ -265,7 +265,7 @@ def _iterate_flags(state: RunState) -> Iterable[FlagSummary]:
 
 def _count_shards(state: RunState) -> dict[ShardStatus, int]:
     counts: Counter[ShardStatus] = Counter()
-    for shard in state.shards.values():
+    for shard in state.migration.shards.values():
         if shard.files:
-            counts[state.get_shard_status(shard)] += 1
+            counts[state.migration.get_shard_status(shard)] += 1
     return {status: counts[status] for status in ShardStatus if counts[status]}

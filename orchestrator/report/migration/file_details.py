@@ -35,11 +35,11 @@ def find_file_or_shard(state: RunState, name: str) -> FileRecord | Shard:
     Raises:
         UsageProblem: the migration has neither.
     """
-    known = state.files.get(name) or state.shards.get(name)
+    known = state.migration.files.get(name) or state.migration.shards.get(name)
     if known is not None:
         return known
-    hint = f"it has {len(state.files)} files in scope"
-    similar = get_close_matches(name, [*state.files, *state.shards], n=3)
+    hint = f"it has {len(state.migration.files)} files in scope"
+    similar = get_close_matches(name, [*state.migration.files, *state.migration.shards], n=3)
     if similar:
         hint = f"did you mean {', '.join(similar)}?"
     raise UsageProblem(f"migration {state.run.run} has no file and no shard {name!r}: {hint}")
@@ -47,8 +47,8 @@ def find_file_or_shard(state: RunState, name: str) -> FileRecord | Shard:
 
 def build_file_details(state: RunState, file: FileRecord, log: FileMoveLog) -> FileDetails:
     """Return a file with its sites, and all its tries in order."""
-    steps = list_step_names(state.recipe)
-    shard = state.find_shard_of_file(file.path)
+    steps = list_step_names(state.migration.recipe)
+    shard = state.migration.find_shard_of_file(file.path)
     shard_name = commit = None
     if shard is not None:
         shard_name = shard.name
@@ -105,12 +105,12 @@ def build_shard_details(state: RunState, shard: Shard) -> ShardDetails:
     """Return a shard with its files."""
     files = []
     for path in shard.files:
-        file = state.files[path]
+        file = state.migration.files[path]
         files.append(ShardFile(path=path, status=file.status, reason=file.reason))
     return ShardDetails(
         run=state.run.run,
         name=shard.name,
-        status=state.get_shard_status(shard),
+        status=state.migration.get_shard_status(shard),
         owner=shard.owner,
         held=shard.held,
         commit=shard.commit,

@@ -76,14 +76,14 @@ class FileGroup:
 
 def build_file_groups(state: RunState, by: GroupKind) -> list[FileGroup]:
     """Return all groups, those with most left first."""
-    get_group_name, has_sites = build_group_namer(state, by), counts_sites(state.recipe)
+    get_group_name, has_sites = build_group_namer(state, by), counts_sites(state.migration.recipe)
     groups: dict[str, FileGroup] = {}
-    for file in state.files.values():
+    for file in state.migration.files.values():
         if file.status != FileStatus.NOTHING_TO_DO:
             name = get_group_name(file)
             group = groups.get(name) or groups.setdefault(name, FileGroup(name))
             _add_file(state, group, file, has_sites)
-    if state.prs:
+    if state.migration.prs:
         for group in groups.values():
             group.prs = _count_pull_requests(state, group.name)
     return sorted(groups.values(), key=_rank_group)
@@ -101,7 +101,7 @@ def _add_file(state: RunState, group: FileGroup, file: FileRecord, has_sites: bo
     group.left += get_remaining_weight(file, has_sites)
     if file.seconds:
         group.seconds.append(file.seconds)
-    spent = state.spent_by_task.get(TaskId(file.path))
+    spent = state.spend.by_task.get(TaskId(file.path))
     if spent is not None:
         group.usd += float(spent.cost_usd)
         group.unpriced += spent.unpriced_calls
@@ -120,10 +120,10 @@ def build_group_namer(state: RunState, by: GroupKind) -> Callable[[FileRecord], 
     if by == "owner":
         return lambda file: file.owner or NO_GROUP
     if by == "dir":
-        depth = int((state.recipe or {}).get("shard", {}).get("depth", _DEPTH))
+        depth = int((state.migration.recipe or {}).get("shard", {}).get("depth", _DEPTH))
         return lambda file: get_directory_prefix(file.path, depth)
     if by == "rung":
-        steps = list_step_names(state.recipe)
+        steps = list_step_names(state.migration.recipe)
         return lambda file: get_step_name(steps, file.rung) or NO_GROUP
     if by == "shard":
         shards = map_files_to_shards(state)
@@ -145,7 +145,7 @@ def get_directory_prefix(path: str, depth: int) -> str:
 def map_files_to_shards(state: RunState) -> dict[str, str]:
     """Return the name of the shard of each path."""
     names = {}
-    for shard in state.shards.values():
+    for shard in state.migration.shards.values():
         names.update(dict.fromkeys(shard.files, shard.name))
     return names
 
@@ -165,7 +165,7 @@ def get_step_name(names: Sequence[str], rung: int) -> str | None:
 def _count_pull_requests(state: RunState, name: str) -> int:
     """Return how many pull requests a group has: one that is too large has several, with numbers behind its name."""
     own = re.compile(re.escape(name) + r"(?:[ .#-]?\d+)?")
-    return sum(own.fullmatch(group) is not None for group in state.prs)
+    return sum(own.fullmatch(group) is not None for group in state.migration.prs)
 
 
 def list_example_paths(files: Iterable[FileRecord], limit: int = 3) -> tuple[str, ...]:

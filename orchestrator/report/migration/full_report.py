@@ -22,18 +22,18 @@ def build_migration_report(state: RunState) -> MigrationReport:
     return MigrationReport(
         **fields,
         started_at=state.run.started_at.isoformat(),
-        invariants=tuple((state.recipe or {}).get("invariant", ())),
+        invariants=tuple((state.migration.recipe or {}).get("invariant", ())),
         files=tuple(_iterate_files(state)),
     )
 
 
 def _iterate_files(state: RunState) -> Iterator[ReportedFile]:
-    steps = list_step_names(state.recipe)
+    steps = list_step_names(state.migration.recipe)
     shards: dict[str, Shard] = {}
-    for shard in state.shards.values():
+    for shard in state.migration.shards.values():
         shards.update(dict.fromkeys(shard.files, shard))
-    for path in sorted(state.files):
-        file = state.files[path]
+    for path in sorted(state.migration.files):
+        file = state.migration.files[path]
         if file.status != FileStatus.NOTHING_TO_DO:
             yield _build_file(file, shards.get(path), steps)
 

@@ -83,7 +83,7 @@ class FileRow:
 
 def build_file_rows(state: RunState, files: Iterable[FileRecord]) -> list[FileRow]:
     """Return the rows by path: failed files first, then files under way, then the rest."""
-    steps, has_sites = list_step_names(state.recipe), counts_sites(state.recipe)
+    steps, has_sites = list_step_names(state.migration.recipe), counts_sites(state.migration.recipe)
     rows = [_row(state, file, steps, has_sites) for file in files]
     return sorted(rows, key=lambda row: (_ORDER.index(row.activity), row.path))
 
@@ -98,7 +98,7 @@ def _row(state: RunState, file: FileRecord, steps: list[str], has_sites: bool) -
         attempt=file.attempt,
         left=get_remaining_weight(file, has_sites),
         seconds=file.seconds,
-        spent=state.spent_by_task.get(TaskId(file.path), _NOTHING),
+        spent=state.spend.by_task.get(TaskId(file.path), _NOTHING),
         reason=to_one_line(file.reason, _CHARS),
         signature=to_one_line(file.signature, _CHARS),
         flags=file.flags,
@@ -108,9 +108,13 @@ def _row(state: RunState, file: FileRecord, steps: list[str], has_sites: bool) -
 def list_group_files(state: RunState, by: GroupKind, name: str) -> list[FileRecord]:
     """Return the files of the group `name`, without files that have nothing to do."""
     name_of = build_group_namer(state, by)
-    return [file for file in state.files.values() if file.status != FileStatus.NOTHING_TO_DO and name_of(file) == name]
+    return [
+        file
+        for file in state.migration.files.values()
+        if file.status != FileStatus.NOTHING_TO_DO and name_of(file) == name
+    ]
 
 
 def list_files_by_signature(state: RunState, signature: str) -> list[FileRecord]:
     """Return the files that failed with one signature."""
-    return [file for file in state.files.values() if file.has_failed and get_failure_key(file) == signature]
+    return [file for file in state.migration.files.values() if file.has_failed and get_failure_key(file) == signature]

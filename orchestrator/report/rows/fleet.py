@@ -230,7 +230,7 @@ class _Fleet:
             title=task.spec.title,
             branch=_find_branch(task, number),
             model=model,
-            spent=self._state.spent_by_task.get(task.spec.id, Usage()),
+            spent=self._state.spend.by_task.get(task.spec.id, Usage()),
             changed_lines=_count_changed_lines(task, number),
             last=_render_question(question) if question else to_one_line(task.reason) or self._describe_wait(task),
         )

@@ -23,11 +23,11 @@ def build_migration_rows(state: RunState, is_at_work: bool, is_whole: bool) -> I
     """
     if state.run.mode != "migration":
         return
-    steps = list_step_names(state.recipe)
+    steps = list_step_names(state.migration.recipe)
     yield from _build_step_rows(state, is_at_work)
     yield from _build_shard_rows(state)
     counted: Counter[FileStatus] = Counter()
-    for file in state.files.values():
+    for file in state.migration.files.values():
         if is_whole or file.status.is_failed or ACTIVITY_BY_STATUS[file.status] is Activity.FAIL:
             yield _build_file_row(file, steps, bool(state.ended))
         else:
@@ -40,16 +40,16 @@ def build_migration_rows(state: RunState, is_at_work: bool, is_whole: bool) -> I
 
 def find_migration_file_row(state: RunState, path: str) -> AgentRow | None:
     """Return the row of one file of a migration; None if it has no such file."""
-    file = state.files.get(path)
+    file = state.migration.files.get(path)
     if file is None:
         return None
-    return _build_file_row(file, list_step_names(state.recipe), bool(state.ended))
+    return _build_file_row(file, list_step_names(state.migration.recipe), bool(state.ended))
 
 
 def _build_step_rows(state: RunState, is_at_work: bool) -> Iterator[AgentRow]:
     for intent in state.open_intents.values():
         if isinstance(intent, StepStarted):
-            done = f"{state.rung_files[intent.rung]} of {intent.files} files"
+            done = f"{state.migration.rung_files[intent.rung]} of {intent.files} files"
             if is_at_work and not state.paused and not state.ended:
                 doing = Activity.RUN
             else:
@@ -58,10 +58,10 @@ def _build_step_rows(state: RunState, is_at_work: bool) -> Iterator[AgentRow]:
 
 
 def _build_shard_rows(state: RunState) -> Iterator[AgentRow]:
-    for shard in state.shards.values():
+    for shard in state.migration.shards.values():
         if shard.commit is not None:
             continue
-        status = state.get_shard_status(shard)
+        status = state.migration.get_shard_status(shard)
         if status in _SHARDS:
             last = shard.held or "its files are on their way"
             title = format_count(len(shard.files), "file")

@@ -223,7 +223,7 @@ def _find_attempt_change(task: TaskState, number: int) -> QuestionedChange | Non
 def _find_migration_change(state: RunState) -> QuestionedChange | None:
     """Return what a migration's current pass is about to land; None if that is nothing."""
     files = {}
-    for file in state.files.values():
+    for file in state.migration.files.values():
         if file.status == FileStatus.TRANSFORMED and file.is_pending and file.blob is not None:
             files[file.path] = (file.mode, file.blob)
     if not files:

@@ -32,7 +32,7 @@ def _build_criterion(status: CriterionStatus) -> CriterionResult:
 
 def iterate_contract_receipts(state: RunState) -> Iterator[str]:
     """Yield the keys of the receipts that the verdicts on the contract rest on, the oldest first."""
-    for given in state.iterations:
+    for given in state.goal.iterations:
         for finding in given.findings:
             if finding.receipt:
                 yield finding.receipt
@@ -40,7 +40,7 @@ def iterate_contract_receipts(state: RunState) -> Iterator[str]:
 
 def render_iteration_lines(state: RunState) -> Iterator[str]:
     """Yield each verdict on the contract with its reasons, then what the newest one says of each criterion."""
-    for number, given in enumerate(state.iterations, start=1):
+    for number, given in enumerate(state.goal.iterations, start=1):
         yield f"iteration {number}: {given.decision}"
         for reason in given.reasons:
             yield f"  {quote_text(reason)}"

@@ -52,7 +52,7 @@ def is_waiting_for_checks(state: RunState) -> bool:
     """Return True while a run does nothing but wait for checks."""
     if state.forge_checks is None or state.forge_checks_since is None or state.ended or state.paused:
         return False
-    root, is_judged = state.tasks.get(ROOT_TASK), len(state.iterations) == state.iteration
+    root, is_judged = state.tasks.get(ROOT_TASK), len(state.goal.iterations) == state.goal.iteration
     if is_judged or root is None or root.status != TaskStatus.DONE:
         return False
     return all(session.ended is not None for session in state.sessions.values() if session.role == "judge")

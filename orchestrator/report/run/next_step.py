@@ -23,10 +23,10 @@ def suggest_next_step(state: RunState) -> str:
 
 
 def _suggest_after_migration(state: RunState) -> str:
-    run, left = state.run.run, sum(file.status.is_left_over for file in state.files.values())
+    run, left = state.run.run, sum(file.status.is_left_over for file in state.migration.files.values())
     if left:
         return f"orchestrate migrate report {run}: why {format_count(left, 'file')} did not land"
-    if any(file.status == FileStatus.MERGED for file in state.files.values()):
+    if any(file.status == FileStatus.MERGED for file in state.migration.files.values()):
         return f"orchestrate diff {run}: look at what landed"
     return ""
 

@@ -44,7 +44,7 @@ def _get_waiting_phase(seen: ChecksSeen) -> Phase:
 def _get_migration_phase(state: RunState) -> Phase:
     for intent in state.open_intents.values():
         if isinstance(intent, StepStarted):
-            return Phase(f"step {intent.step}", state.rung_files[intent.rung], intent.files)
+            return Phase(f"step {intent.step}", state.migration.rung_files[intent.rung], intent.files)
     for step in state.tasks.values():
         if step.status == TaskStatus.PLANNING:
             return _get_step_phase(state, step)
@@ -62,7 +62,7 @@ def _get_step_phase(state: RunState, step: TaskState) -> Phase:
 
 def _get_landing_phase(state: RunState) -> Phase:
     if not state.trials:
-        return Phase("migrating", 0, len(state.files))
+        return Phase("migrating", 0, len(state.migration.files))
     search = state.trials[-1].round
     trials = [trial for trial in state.trials if trial.round == search]
     accepted = max((len(trial.units) for trial in trials if trial.difference.is_green), default=0)

@@ -45,7 +45,7 @@ def build_run_result(state: RunState, journal: Path) -> RunResult:
         base=run.base,
         pr_branch=run.branch,
         head=state.head,
-        iterations=state.iteration,
+        iterations=state.goal.iteration,
         contract=build_contract(state),
         tasks=_count_leaf_tasks(state),
         causes=_count_end_causes(state),
@@ -57,7 +57,7 @@ def build_run_result(state: RunState, journal: Path) -> RunResult:
         pr=_build_pull_request(state.pr),
         checks=build_forge_checks(state),
         merged=build_merge_result(state),
-        prs=tuple(map(_build_group_pull_request, state.prs.values())),
+        prs=tuple(map(_build_group_pull_request, state.migration.prs.values())),
         attempted=tuple(state.unapproved_violations),
         notices=tuple(notice.text for notice in state.notices),
         journal=str(journal),
@@ -108,7 +108,7 @@ def _count_end_causes(state: RunState) -> dict[EndCause, int]:
 
 
 def _build_migration_files(state: RunState) -> RunFiles:
-    files = state.files.values()
+    files = state.migration.files.values()
     return RunFiles(
         in_scope=len(files),
         changed=sum(file.status in _CHANGED for file in files),
@@ -181,12 +181,12 @@ def _sum_test_counts(receipts: Iterable[Receipt]) -> TestCounts | None:
 
 
 def _build_spending(state: RunState) -> RunSpending:
-    spent, at_risk = state.spent, state.at_risk
+    spent, at_risk = state.spend.total, state.spend.at_risk
     return RunSpending(
         usd=_get_known_usd(spent),
         usd_known=float(spent.cost_usd),
         unpriced_calls=spent.unpriced_calls,
-        possibly_billed_calls=state.possibly_billed_calls,
+        possibly_billed_calls=state.spend.possibly_billed_calls,
         at_risk_usd=_get_known_usd(at_risk),
         at_risk_tokens=at_risk.tokens,
         tokens=spent.tokens,

@@ -31,8 +31,8 @@ def build_status(state: RunState, journal: Path) -> RunStatus:
         seq=state.seq,
         budget=build_budgets(state),
         plan=tuple(_build_task(state, task, accounts) for task in state.tasks.values()),
-        file_status=Counter(file.status for file in state.files.values()),
-        steps=state.step_seconds,
+        file_status=Counter(file.status for file in state.migration.files.values()),
+        steps=state.migration.step_seconds,
         trials=len(state.trials),
         landings=tuple(LandedUnits(commit=landing.new, units=landing.units) for landing in state.landings),
         burndown=build_burndown(state) if state.run.mode == "migration" else None,
@@ -42,7 +42,7 @@ def build_status(state: RunState, journal: Path) -> RunStatus:
 
 def _build_task(state: RunState, task: TaskState, accounts: Accounts) -> PlannedTask:
     spec = task.spec
-    usage = state.spent_by_task.get(spec.id, Usage())
+    usage = state.spend.by_task.get(spec.id, Usage())
     return PlannedTask(
         id=spec.id,
         parent=spec.parent,

@@ -37,7 +37,7 @@ def render_summary_lines(state: RunState, where: str = "") -> Iterator[str]:
     """Yield the summary, some forty lines at most; `where` are the options with which other verbs find the run."""
     yield from _render_outcome(state)
     yield from _render_migration(state) if state.run.mode == "migration" else _render_tasks(state)
-    if state.iterations:
+    if state.goal.iterations:
         yield from render_contract_lines(build_contract(state), only_unmet=True)
     yield from render_violation_lines(state)
     yield _render_tests(state)
@@ -63,14 +63,14 @@ def _render_outcome(state: RunState) -> Iterator[str]:
 
 
 def _render_spending(state: RunState) -> str:
-    price = state.spent.cost_text
-    if state.at_risk.calls:
-        price += f", up to {state.at_risk.cost_text} more at risk"
-    return f"{state.test_runs} test runs, {state.spent.calls} model calls ({price}), {state.wall_s:.1f} s"
+    price = state.spend.total.cost_text
+    if state.spend.at_risk.calls:
+        price += f", up to {state.spend.at_risk.cost_text} more at risk"
+    return f"{state.test_runs} test runs, {state.spend.total.calls} model calls ({price}), {state.wall_s:.1f} s"
 
 
 def _render_pull_requests(state: RunState) -> Iterator[str]:
-    lines = [f"pull request {strip_controls(pr.group)} ({pr.forge}): {pr.url}" for pr in state.prs.values()]
+    lines = [f"pull request {strip_controls(pr.group)} ({pr.forge}): {pr.url}" for pr in state.migration.prs.values()]
     yield from limit_lines(lines, _SHOWN, "  … and {count} more pull requests: see orchestrate status --json")
     if state.pr and not state.pr.group:
         yield f"pull request ({state.pr.forge}): {state.pr.url}"
@@ -90,9 +90,9 @@ def _render_next_commands(state: RunState, where: str) -> Iterator[str]:
 
 def _render_migration(state: RunState) -> Iterator[str]:
     by_status: dict[FileStatus, list[FileRecord]] = {status: [] for status in FileStatus}
-    for file in state.files.values():
+    for file in state.migration.files.values():
         by_status[file.status].append(file)
-    line = f"{len(state.files)} files in scope: {len(by_status[FileStatus.MERGED])} landed"
+    line = f"{len(state.migration.files)} files in scope: {len(by_status[FileStatus.MERGED])} landed"
     line += f", {len(by_status[FileStatus.REJECTED])} rejected"
     for status, words in _LEFT.items():
         if by_status[status]:

@@ -43,9 +43,11 @@ def get_file_record(state: RunState, path: str) -> FileRecord:
     Raises:
         UsageProblem: the migration does not cover it.
     """
-    if path not in state.files:
-        raise UsageProblem(f"migration {state.run.run} does not cover {path!r}: it has {len(state.files)} files")
-    return state.files[path]
+    if path not in state.migration.files:
+        raise UsageProblem(
+            f"migration {state.run.run} does not cover {path!r}: it has {len(state.migration.files)} files"
+        )
+    return state.migration.files[path]
 
 
 def build_task_details(state: RunState, task: TaskState, log: CheckLog, read_blob: ReadBlob) -> TaskDetails:
@@ -55,10 +57,10 @@ def build_task_details(state: RunState, task: TaskState, log: CheckLog, read_blo
     return TaskDetails(
         task=task,
         contract=build_contract(state) if is_root else (),
-        iterations=tuple(state.iterations) if is_root else (),
+        iterations=tuple(state.goal.iterations) if is_root else (),
         receipts=_build_receipts(state, list_task_receipts(state, task), log, read_blob),
         attempted=tuple(violation for violation in state.unapproved_violations if violation.task == name),
-        spent=state.spent_by_task.get(name),
+        spent=state.spend.by_task.get(name),
     )
 
 

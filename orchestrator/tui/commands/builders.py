@@ -141,7 +141,7 @@ def build_shard_holds(selected: SelectedSubjects, state: RunState, note: str = "
     """Keep shards back; release those that are held."""
     commands: list[Command] = []
     for name in require_names(find_shards(selected, state), "shard"):
-        if state.shards[name].held:
+        if state.migration.shards[name].held:
             commands.append(ReleaseShard(shard=name))
         else:
             commands.append(HoldShard(shard=name, reason=note))
@@ -188,10 +188,10 @@ def _list_files(selected: SelectedSubjects, state: RunState) -> list[str]:
     for subject in selected:
         if subject.kind in {"file", "unit"}:
             found[subject.id] = None
-        elif subject.kind == "shard" and subject.id in state.shards:
-            found |= dict.fromkeys(state.shards[subject.id].files)
+        elif subject.kind == "shard" and subject.id in state.migration.shards:
+            found |= dict.fromkeys(state.migration.shards[subject.id].files)
         elif (task := state.tasks.get(TaskId(find_task_of_subject(subject, state)))) is not None:
-            found |= dict.fromkeys(path for path in task.spec.paths if path in state.files)
+            found |= dict.fromkeys(path for path in task.spec.paths if path in state.migration.files)
     return list(found)
 
 
@@ -199,11 +199,11 @@ def find_shards(selected: SelectedSubjects, state: RunState) -> list[str]:
     """Return the selected shards, and those of selected files."""
     names: dict[str, None] = {}
     for subject in selected:
-        if subject.kind == "shard" and subject.id in state.shards:
+        if subject.kind == "shard" and subject.id in state.migration.shards:
             names[subject.id] = None
             continue
         for path in _list_files([subject], state):
-            if shard := state.find_shard_of_file(path):
+            if shard := state.migration.find_shard_of_file(path):
                 names[shard.name] = None
     return list(names)
 

@@ -165,7 +165,7 @@ class _TypedLine:
     def _find_failed_files(self) -> list[Subject]:
         signature = self.arguments.get_option("signature").lower()
         failed = []
-        for file in self.state.files.values():
+        for file in self.state.migration.files.values():
             if file.status in _FAILED and signature in file.signature.lower():
                 failed.append(Subject("file", file.path))
         if not failed:
@@ -238,7 +238,7 @@ def _build_shard_commands(line: _TypedLine) -> list[Command]:
 def _build_rollback(line: _TypedLine) -> list[Command]:
     names: Sequence[str] = line.arguments.words
     if line.arguments.get_option("all"):
-        names = [shard.name for shard in line.state.shards.values() if shard.commit and not shard.is_reverted]
+        names = [shard.name for shard in line.state.migration.shards.values() if shard.commit and not shard.is_reverted]
     subjects = [Subject("shard", name) for name in names] or line.selected
     return builders.build_rollback(subjects, line.state, line.get_note(()))
 
@@ -249,7 +249,7 @@ def _build_publication(line: _TypedLine) -> list[Command]:
 
 def _build_criterion(line: _TypedLine) -> list[Command]:
     text, must = " ".join(line.arguments.words), line.arguments.get_option("must")
-    return [line.build_command(criterion=build_criterion(line.state.contract, text, must))]
+    return [line.build_command(criterion=build_criterion(line.state.goal.contract, text, must))]
 
 
 def _build_criterion_drop(line: _TypedLine) -> list[Command]:

@@ -9,6 +9,7 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 
 from orchestrator.domain.judging.check import Receipt
+from orchestrator.domain.run.migration_state import MigrationState
 from orchestrator.domain.run.state import RunState
 from orchestrator.errors import JournalProblem
 from orchestrator.journal.locations.run_directory import RunDirectory
@@ -88,8 +89,8 @@ def show_checks(pane: TextPane, view_model: ViewModel, whole: ResolvedSubject) -
 
 
 def _receipts(state: RunState, whole: ResolvedSubject) -> Sequence[Receipt]:
-    if whole.path is not None and whole.path in state.files:
-        return list_file_receipts(state, state.files[whole.path])
+    if whole.path is not None and whole.path in state.migration.files:
+        return list_file_receipts(state, state.migration.files[whole.path])
     task = whole.find_task(state)
     if task is not None:
         return list_task_receipts(state, task)
@@ -116,13 +117,15 @@ def show_record(pane: TextPane, view_model: ViewModel, path: str) -> None:
 
 def copy_file_state(state: RunState, path: str) -> RunState:
     """Copy as much of a migration's state as one file's record needs, for a thread to read."""
-    file, shard = state.files[path], state.find_shard_of_file(path)
+    file, shard = state.migration.files[path], state.migration.find_shard_of_file(path)
     ejections = [ejection for ejection in state.ejections if ejection.unit == path]
     return RunState(
         started=state.started,
-        recipe=state.recipe,
-        files={path: file},
-        shards={} if shard is None else {shard.name: shard},
+        migration=MigrationState(
+            recipe=state.migration.recipe,
+            files={path: file},
+            shards={} if shard is None else {shard.name: shard},
+        ),
         ejections=ejections,
         receipts=dict(state.receipts),
         baseline=state.baseline,

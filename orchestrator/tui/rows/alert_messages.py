@@ -46,8 +46,8 @@ def _describe_end(state: RunState) -> Iterator[tuple[str, str]]:
 def _describe_spending(state: RunState) -> Iterator[tuple[str, str]]:
     limits = get_budget_limits(state)
     for what, spent, most in (
-        ("usd", float(state.spent.cost_usd), limits.usd),
-        ("tokens", float(state.spent.tokens), float(limits.tokens)),
+        ("usd", float(state.spend.total.cost_usd), limits.usd),
+        ("tokens", float(state.spend.total.tokens), float(limits.tokens)),
     ):
         share = next((share for share in _SHARES if most and spent >= share * most), None)
         if share is not None:

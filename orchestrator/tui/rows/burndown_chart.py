@@ -51,10 +51,10 @@ class BurndownSeries:
 
 def build_burndown_series(state: RunState) -> BurndownSeries:
     """Return the series of a run as it stands; without a tick there is nothing to draw."""
-    has_sites = counts_sites(state.recipe)
-    ticks = state.burndown
+    has_sites = counts_sites(state.migration.recipe)
+    ticks = state.migration.burndown
     end = max([1.0, *(tick.at for tick in ticks[-1:])])
-    found = sum(get_found_weight(file, has_sites) for file in state.files.values())
+    found = sum(get_found_weight(file, has_sites) for file in state.migration.files.values())
     top = max([found, 1.0, *(tick.sites for tick in ticks)])
     return BurndownSeries(ticks, end, top, "sites" if has_sites else "files")
 

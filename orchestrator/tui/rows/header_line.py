@@ -54,7 +54,7 @@ def build_header_parts(
         HeaderPart(format_elapsed(seconds), "", 4),
         _build_phase_part(state, is_at_work),
         *_build_counts(state, is_at_work),
-        HeaderPart(f"{format_short_count(state.spent.tokens)} tok", "dim", 11),
+        HeaderPart(f"{format_short_count(state.spend.total.tokens)} tok", "dim", 11),
         *_build_money(state, is_ascii),
     ]
 
@@ -145,8 +145,8 @@ def _build_counts(state: RunState, is_at_work: bool) -> Iterator[HeaderPart]:
         elif working:
             yield HeaderPart(f"workers {working}", "", 8, f"w{working}")
     if state.run.mode == "migration":
-        done = sum(file.status.is_terminal for file in state.files.values())
-        yield HeaderPart(f"files {done}/{len(state.files)}", "", 3)
+        done = sum(file.status.is_terminal for file in state.migration.files.values())
+        yield HeaderPart(f"files {done}/{len(state.migration.files)}", "", 3)
     else:
         statuses = [task.status for task in state.tasks.values() if task.spec.kind == "leaf"]
         split = statuses.count(TaskStatus.SPLIT)
@@ -163,9 +163,9 @@ def _get_max_workers(state: RunState) -> int:
 
 def _build_money(state: RunState, is_ascii: bool) -> Iterator[HeaderPart]:
     limit = float(get_budget_limits(state).usd)
-    yield HeaderPart(format_spent(state.spent, limit), "money", 2, format_spent(state.spent))
+    yield HeaderPart(format_spent(state.spend.total, limit), "money", 2, format_spent(state.spend.total))
     if limit:
-        share = float(state.spent.cost_usd) / limit
+        share = float(state.spend.total.cost_usd) / limit
         yield HeaderPart(render_share_bar(share, is_ascii=is_ascii), "warn" if share >= 0.8 else "bar", 7)
 
 

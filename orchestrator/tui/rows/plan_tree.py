@@ -166,7 +166,7 @@ class PlanTree:
             needs=self._standing.list_unmet_dependencies(task),
             cause=task.cause.value if task.cause and task.status.is_terminal else "",
             note=to_one_line(_note(task, self._standing), _CHARS),
-            spent=self._state.spent_by_node.get(task.spec.id, _NOTHING),
+            spent=self._state.spend.by_node.get(task.spec.id, _NOTHING),
         )
 
 
@@ -198,6 +198,6 @@ def render_plan_line(state: RunState, counts: Mapping[Activity, int]) -> str:
     for activity in dict.fromkeys((Activity.DONE, *Activity)):
         if counts.get(activity):
             words.append(f"{counts[activity]} {activity}")
-    if state.iteration > 1:
-        words.append(f"iteration {state.iteration}")
+    if state.goal.iteration > 1:
+        words.append(f"iteration {state.goal.iteration}")
     return "  ".join(words)

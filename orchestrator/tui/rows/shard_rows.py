@@ -74,11 +74,11 @@ def build_shard_rows(state: RunState, recent: Iterable[RecordedEvent] = ()) -> l
 
 def _list_shards_with_files(state: RunState) -> list[Shard]:
     """Return the shards that still have files: what does not land with its shard moves on to the next one."""
-    return [shard for shard in state.shards.values() if shard.files]
+    return [shard for shard in state.migration.shards.values() if shard.files]
 
 
 def _build_row(state: RunState, shard: Shard, waves: Mapping[str, int], landed_at: Mapping[str, datetime]) -> ShardRow:
-    files = [state.files[path] for path in shard.files]
+    files = [state.migration.files[path] for path in shard.files]
     counts = Counter(file.status for file in files)
     status = shard.compute_status(files)
     return ShardRow(
@@ -97,14 +97,14 @@ def _build_row(state: RunState, shard: Shard, waves: Mapping[str, int], landed_a
 
 
 def _get_activity(state: RunState, shard: Shard, status: ShardStatus) -> Activity:
-    if shard.name in state.requested_rollbacks:
+    if shard.name in state.migration.requested_rollbacks:
         return Activity.RETRY
     return _DOING[status]
 
 
 def _note(state: RunState, shard: Shard, counts: Counter[FileStatus]) -> str:
-    reason = state.rollback_reasons.get(shard.name, "")
-    if shard.name in state.requested_rollbacks:
+    reason = state.migration.rollback_reasons.get(shard.name, "")
+    if shard.name in state.migration.requested_rollbacks:
         return reason or "is to be taken back"
     if shard.is_reverted:
         return reason or "taken back"
@@ -122,7 +122,7 @@ def _note(state: RunState, shard: Shard, counts: Counter[FileStatus]) -> str:
 def _find_latest_waves(state: RunState) -> Mapping[str, int]:
     """Return, by shard, the latest wave it went up in."""
     latest: dict[str, int] = {}
-    for wave in state.waves:
+    for wave in state.migration.waves:
         latest |= dict.fromkeys(wave.shards, wave.number)
     return latest
 
@@ -138,9 +138,9 @@ def _find_landing_times(recent: Iterable[RecordedEvent]) -> Mapping[str, datetim
 
 def render_shards_line(state: RunState) -> str:
     """Return `wave 2 (sweep)  12 of 40 shards landed  searching: union of 14 is red, 6 looks  3 files ejected`."""
-    wave = next((wave for wave in reversed(state.waves) if not wave.is_over), None)
-    shards = Counter(map(state.get_shard_status, _list_shards_with_files(state)))
-    ejected = sum(file.status == FileStatus.EJECTED for file in state.files.values())
+    wave = next((wave for wave in reversed(state.migration.waves) if not wave.is_over), None)
+    shards = Counter(map(state.migration.get_shard_status, _list_shards_with_files(state)))
+    ejected = sum(file.status == FileStatus.EJECTED for file in state.migration.files.values())
     parts = []
     if wave is not None:
         parts.append(f"wave {wave.number} ({wave.kind})")

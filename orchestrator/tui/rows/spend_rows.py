@@ -98,7 +98,7 @@ def render_spend_lines(state: RunState, cost: CostBreakdown) -> Iterator[str]:
     """Return some lines that sum up, the most important first."""
     yield "   ".join(_list_amounts(state))
     yield "   ".join(_list_rates(state, cost))
-    spent, cached = state.spent, ""
+    spent, cached = state.spend.total, ""
     if spent.cached_tokens:
         cached = f" (cache {get_cached_share(spent):.0%})"
     out = f"out {format_tokens(spent.output_tokens)}"
@@ -107,7 +107,7 @@ def render_spend_lines(state: RunState, cost: CostBreakdown) -> Iterator[str]:
 
 def _list_amounts(state: RunState) -> Iterator[str]:
     """Yield what is spent, expected, reserved, at risk and unknown."""
-    spent, account = state.spent, build_accounts(state).get_run_account()
+    spent, account = state.spend.total, build_accounts(state).get_run_account()
     limit = ""
     if account.limit.usd:
         limit = f" of {format_dollars(account.limit.usd)}"
@@ -118,8 +118,8 @@ def _list_amounts(state: RunState) -> Iterator[str]:
         yield _format_forecast(forecast_cost(state))
     if account.reserved.calls:
         yield f"reserved {format_price(account.reserved)}"
-    if state.at_risk.calls:
-        yield f"at risk {format_price(state.at_risk)}"
+    if state.spend.at_risk.calls:
+        yield f"at risk {format_price(state.spend.at_risk)}"
     if spent.unpriced_calls:
         yield f"{spent.unpriced_calls:,} calls of unknown price"
 

@@ -61,7 +61,7 @@ def forecast_cost(state: RunState) -> CostForecast | None:
     Of a goal, every task that is still open costs what those did on average that have ended; the range is one standard
     deviation of their sum. A migration goes on at its pace in dollars until it is through, see `estimate_eta`.
     """
-    if state.ended is not None or not state.spent.calls or state.spent.unpriced_calls:
+    if state.ended is not None or not state.spend.total.calls or state.spend.total.unpriced_calls:
         return None
     if state.run.mode == "migration":
         return _of_migration(state)
@@ -74,7 +74,7 @@ def _of_goal(state: RunState) -> CostForecast | None:
     for task in state.tasks.values():
         if task.spec.kind != "leaf":
             continue
-        usd = float(state.spent_by_node.get(task.spec.id, NO_USAGE).cost_usd)
+        usd = float(state.spend.by_node.get(task.spec.id, NO_USAGE).cost_usd)
         if not task.status.is_terminal:
             under_way.append(usd)
         elif task.attempts:
@@ -84,31 +84,31 @@ def _of_goal(state: RunState) -> CostForecast | None:
     average = fmean(ended)
     to_come = sum(max(average - usd, 0.0) for usd in under_way)
     spread = stdev(ended) * len(under_way) ** 0.5
-    now = float(state.spent.cost_usd)
+    now = float(state.spend.total.cost_usd)
     return CostForecast(now + to_come, now + max(to_come - spread, 0.0), now + to_come + spread)
 
 
 def _of_migration(state: RunState) -> CostForecast | None:
-    judged = estimate_eta(state.burndown, sum_open_weight(state))
+    judged = estimate_eta(state.migration.burndown, sum_open_weight(state))
     rate = get_hourly_cost(state)
     if judged is None or rate is None:
         return None
-    now, per_s = float(state.spent.cost_usd), rate / 3_600
+    now, per_s = float(state.spend.total.cost_usd), rate / 3_600
     return CostForecast(now + per_s * judged.seconds, now + per_s * judged.low_s, now + per_s * judged.high_s)
 
 
 def get_hourly_cost(state: RunState) -> float | None:
     """Return dollars per hour of work so far; None where a price is unknown or no work was done."""
-    if state.spent.unpriced_calls or not state.spent.calls or state.wall_s < _LEAST_WORK_S:
+    if state.spend.total.unpriced_calls or not state.spend.total.calls or state.wall_s < _LEAST_WORK_S:
         return None
-    return float(state.spent.cost_usd) / state.wall_s * 3_600
+    return float(state.spend.total.cost_usd) / state.wall_s * 3_600
 
 
 def get_cost_per_landed(state: RunState) -> float | None:
     """Return dollars of the whole run per landed task, or per landed file; None where that is not known."""
     landed = len(state.landed_units)
-    if landed and not state.spent.unpriced_calls:
-        return float(state.spent.cost_usd) / landed
+    if landed and not state.spend.total.unpriced_calls:
+        return float(state.spend.total.cost_usd) / landed
     return None
 
 
@@ -119,7 +119,7 @@ def sum_usage_by_fate(state: RunState, cost: CostBreakdown) -> Mapping[str, Usag
         if attempt.spent.calls:
             sums[attempt.detail] = sums.get(attempt.detail, NO_USAGE) + attempt.spent
     ordered = dict(sorted(sums.items(), key=lambda item: (-item[1].cost_usd, -item[1].tokens, item[0])))
-    planner = state.spent_by_role.get("planner", NO_USAGE)
+    planner = state.spend.by_role.get("planner", NO_USAGE)
     if planner.calls:
         ordered["planning"] = planner
     return ordered

@@ -45,7 +45,7 @@ def resolve_subject(state: RunState, kind: Literal["session", "task", "unit", "f
         if session is None:
             return ResolvedSubject(SessionId(name))
         return ResolvedSubject(session.session, session.task, session.attempt)
-    if kind == "file" or (kind == "unit" and name in state.files):
+    if kind == "file" or (kind == "unit" and name in state.migration.files):
         resolved = ResolvedSubject()
         for task in reversed(state.tasks.values()):
             if name in task.spec.paths and task.spec.kind == "leaf":

@@ -68,7 +68,7 @@ def _find_last_tree(directory: RunDirectory, session: SessionId | None) -> str:
 def list_diff_endpoints(state: RunState, whole: ResolvedSubject) -> list[DiffEndpoints]:
     """List everything that a subject can be compared with, the usual first; nothing where there is no change."""
     repository = Path(state.run.repository)
-    if whole.path is not None and (file := state.files.get(whole.path)) is not None:
+    if whole.path is not None and (file := state.migration.files.get(whole.path)) is not None:
         if blob := file.blob or file.tried:
             return [DiffEndpoints("base", repository, state.run.base_tree, blob=(file.path, file.mode, blob))]
         return []

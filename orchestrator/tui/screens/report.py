@@ -85,13 +85,13 @@ def build_unit_report(view_model: ViewModel, unit: str) -> ReportContent | None:
 def build_shard_report(view_model: ViewModel, name: str) -> ReportContent | None:
     """Build what became of a shard's files; None if the run does not know it any more."""
     state = view_model.state
-    if name not in state.shards:
+    if name not in state.migration.shards:
         return None
     return ReportContent(
         f"shard {name}",
         view_model.directory,
         (),
-        lambda _evidence: render_shard_details(build_shard_details(state, state.shards[name])),
+        lambda _evidence: render_shard_details(build_shard_details(state, state.migration.shards[name])),
     )
 
 

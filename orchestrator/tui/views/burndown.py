@@ -132,7 +132,7 @@ class BurndownView(ThrottledView):
     def _list_files(self, state: RunState) -> Sequence[FileRecord]:
         if self._group:
             return self._list_files_of_row(state, self._group)
-        return list(state.files.values())
+        return list(state.migration.files.values())
 
     def _list_files_of_row(self, state: RunState, name: str) -> Sequence[FileRecord]:
         """Return the files of a row of the present table."""

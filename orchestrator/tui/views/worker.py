@@ -132,7 +132,7 @@ class WorkerView(DashboardView):
                 show_checks(self.query_one("#pane-e", TextPane), view_model, whole)
             case "i":
                 self.query_one("#pane-i", TextPane).show_lines(render_subject_info(state, whole))
-            case _ if whole.path is not None and whole.path in state.files:
+            case _ if whole.path is not None and whole.path in state.migration.files:
                 show_record(self.query_one("#pane-f", TextPane), view_model, whole.path)
             case _:
                 self._show_change(view_model)

@@ -208,7 +208,7 @@ async def test_the_budget_stops_at_the_call_boundary(setting: Setting) -> None:
     dear = reply(call=[call("read", path="a.py")], usage={"input": 90, "output": 20}, cost_usd="0.6")
     with pytest.raises(LimitReached, match=r"USD budget of \$1.75 for the run.* \(\$1.20 spent, up to \$0.60 wanted\)"):
         await setting.run(dear, dear, dear, budget=BudgetSettings(usd=1.75, reserve=0))
-    assert setting.journal.state.spent.calls == 2
+    assert setting.journal.state.spend.total.calls == 2
     with pytest.raises(LimitReached, match=r"token budget of 180 for the run .* is spent \(220\)"):
         await setting.run(DONE, budget=BudgetSettings(tokens=200))
 
@@ -315,7 +315,7 @@ async def test_a_call_that_is_cancelled_is_booked_as_possibly_billed_and_brings_
         )
         tasks.start_soon(setting.run, reply("late", delay_s=60))
     state = setting.journal.state
-    assert (list(state.open_intents), state.spent.calls, state.possibly_billed_calls) == ([], 0, 1)
+    assert (list(state.open_intents), state.spend.total.calls, state.spend.possibly_billed_calls) == ([], 0, 1)
 
 
 async def test_calls_that_cannot_be_read_end_the_session_with_their_own_name(setting: Setting) -> None:

@@ -47,7 +47,7 @@ def test_a_run_that_ended_well_with_a_pull_request_is_green(done: RunState) -> N
 
 
 def test_without_a_pull_request_a_run_that_ended_well_is_red(done: RunState) -> None:
-    done.pr, done.prs = None, {}
+    done.pr, done.migration.prs = None, {}
     told = end(done)
     assert (told.exit, told.build_outputs()["exit"]) == (4, "4")
     assert told.reason.startswith("there is no pull request, nor evidence that nothing had to change")
@@ -57,17 +57,17 @@ def test_without_a_pull_request_a_run_that_ended_well_is_red(done: RunState) -> 
 def test_that_nothing_had_to_change_must_be_shown_by_every_criterion(
     done: RunState, met: bool | None, is_green: bool
 ) -> None:
-    done.pr, done.prs, done.landings = None, {}, []
-    done.contract = Contract(criteria=(Criterion(id="a", text="a"), Criterion(id="b", text="b")))
+    done.pr, done.migration.prs, done.landings = None, {}, []
+    done.goal.contract = Contract(criteria=(Criterion(id="a", text="a"), Criterion(id="b", text="b")))
     findings = [CriterionFinding(id="a", met=True, evidence="seen")]
     findings += [CriterionFinding(id="b", met=met, evidence="seen")] if met is not None else []
-    done.iterations = (IterationVerdict(decision="done", findings=tuple(findings)),)
+    done.goal.iterations = (IterationVerdict(decision="done", findings=tuple(findings)),)
     assert has_result(done) is is_green
     assert end(done).exit == (0 if is_green else 4)
 
 
 def test_without_any_criterion_nothing_is_shown(done: RunState) -> None:
-    done.pr, done.prs, done.landings, done.contract = None, {}, [], None
+    done.pr, done.migration.prs, done.landings, done.goal.contract = None, {}, [], None
     assert end(done).exit == 4
 
 

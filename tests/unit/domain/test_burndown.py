@@ -42,12 +42,12 @@ def test_the_last_tick_is_the_state_and_no_more_remains_than_was_found(
     recipe = RECIPE if has_sites else RECIPE | {"scope": {"include": ["*.py"]}}
     files = tuple(migrated.found(path, sites) for path, sites in zip(PATHS, (10, 0, 3), strict=True))
     state = fold_events(recorded([*begun(recipe), FilesFound(files=files), *moves], every_s))
-    last = state.burndown[-1]
+    last = state.migration.burndown[-1]
     assert last.sites == sum_remaining_weight(state)
-    assert last.files == Counter(file.status.value for file in state.files.values())
-    whole = sum(get_found_weight(file, has_sites) for file in state.files.values())
-    assert all(0 <= tick.sites <= whole for tick in state.burndown)
-    assert [tick.at for tick in state.burndown] == sorted(tick.at for tick in state.burndown)
+    assert last.files == Counter(file.status.value for file in state.migration.files.values())
+    whole = sum(get_found_weight(file, has_sites) for file in state.migration.files.values())
+    assert all(0 <= tick.sites <= whole for tick in state.migration.burndown)
+    assert [tick.at for tick in state.migration.burndown] == sorted(tick.at for tick in state.migration.burndown)
 
 
 _TICKS = st.lists(
@@ -72,12 +72,12 @@ def test_a_run_of_very_many_moves_keeps_a_bounded_burndown() -> None:
     files = tuple(migrated.found(f"{n}.py", 1) for n in range(2_000))
     moves = [moved(file.path, FileStatus.NOTHING_TO_DO) for file in files]
     state = fold_events(recorded([*begun(), FilesFound(files=files), *moves]))
-    assert MAX_TICKS // 2 <= len(state.burndown) <= MAX_TICKS
-    assert state.burndown[0].mark == "inventory"
+    assert MAX_TICKS // 2 <= len(state.migration.burndown) <= MAX_TICKS
+    assert state.migration.burndown[0].mark == "inventory"
 
 
 def test_what_happened_stands_at_its_tick() -> None:
-    assert [tick.mark for tick in told().burndown if tick.mark] == [
+    assert [tick.mark for tick in told().migration.burndown if tick.mark] == [
         "inventory",
         "wave 1 (sample)",
         "wave 2 (sweep)",
@@ -89,8 +89,8 @@ def test_what_happened_stands_at_its_tick() -> None:
 def test_what_landed_has_gone_and_what_is_rolled_back_is_there_again() -> None:
     first = migrated.found("a.py", 4)
     events = [*begun(), FilesFound(files=(first,)), *lands("s", "a.py", left=1)]
-    assert fold_events(recorded(events)).burndown[-1].sites == 1.0
-    assert fold_events(recorded([*events, moved("a.py", FileStatus.REVERTED)])).burndown[-1].sites == 4.0
+    assert fold_events(recorded(events)).migration.burndown[-1].sites == 1.0
+    assert fold_events(recorded([*events, moved("a.py", FileStatus.REVERTED)])).migration.burndown[-1].sites == 4.0
 
 
 def test_a_pause_takes_time_but_no_work() -> None:
@@ -98,7 +98,7 @@ def test_a_pause_takes_time_but_no_work() -> None:
     later = [EngineStarted(epoch=2, pid=2, host="h", version="1"), WaveStarted(number=1, wave="sweep", shards=())]
     records = recorded(events)
     records += [RecordedEvent(seq, DAY + timedelta(days=1, seconds=seq), event) for seq, event in enumerate(later, 6)]
-    pause, wave = fold_events(records).burndown[-2:]
+    pause, wave = fold_events(records).migration.burndown[-2:]
     assert wave.at - pause.at > 86_000
     assert wave.worked - pause.worked < 10
 
@@ -107,10 +107,10 @@ def test_folding_on_from_any_moment_gives_the_same_burndown() -> None:
     events = recorded(story())
     whole = fold_events(events)
     for cut in range(0, len(events), 5):
-        assert fold_events(events[cut:], fold_events(events[:cut])).burndown == whole.burndown
+        assert fold_events(events[cut:], fold_events(events[:cut])).migration.burndown == whole.migration.burndown
 
 
 def test_a_journal_from_before_sites_were_weighed_counts_them_as_one_each() -> None:
     old: Any = migrated.found("a.py", 4).model_copy(update={"weight": 0.0, "places": ()})
     state: RunState = fold_events(recorded([*begun(), FilesFound(files=(old,))]))
-    assert state.burndown[-1].sites == 4.0
+    assert state.migration.burndown[-1].sites == 4.0

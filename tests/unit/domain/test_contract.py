@@ -69,22 +69,22 @@ def test_no_event_changes_a_frozen_contract_but_the_words_of_a_person(events: li
     for event in events:
         if isinstance(event, CommandTaken) and not event.refused and explain_refusal(state, event.command):
             continue  # an engine would have refused it
-        before, seq = state.contract, seq + 1
+        before, seq = state.goal.contract, seq + 1
         try:
             apply_recorded_event(state, RecordedEvent(seq, NOW, event))
         except ContractAltered:
             assert isinstance(event, ContractFrozen)
         if not (isinstance(event, CommandTaken) and not event.refused):
-            assert state.contract == before
-        assert state.contract is not None
-        assert {"goal", "gate"} <= state.contract.ids
-        assert len(state.contract.ids) == len(state.contract.criteria)
+            assert state.goal.contract == before
+        assert state.goal.contract is not None
+        assert {"goal", "gate"} <= state.goal.contract.ids
+        assert len(state.goal.contract.ids) == len(state.goal.contract.criteria)
 
 
 def test_a_yes_adds_what_was_asked_and_takes_nothing_away() -> None:
     extra = Criterion(id="fast", text="f", command="true")
     state = folded(asked(extra, Criterion(id="docs", text="something else")), yes())
-    assert state.contract == Contract(criteria=(*FROZEN.criteria, extra))
+    assert state.goal.contract == Contract(criteria=(*FROZEN.criteria, extra))
 
 
 def test_an_old_journal_that_froze_what_a_person_let_be_added_is_read_as_it_was() -> None:
@@ -92,7 +92,7 @@ def test_an_old_journal_that_froze_what_a_person_let_be_added_is_read_as_it_was(
     in_words = asked(extra)
     in_words = in_words.model_copy(update={"approval": in_words.approval.model_copy(update={"criteria": ()})})
     grown = ContractFrozen(contract=Contract(criteria=(*FROZEN.criteria, extra)))
-    assert folded(in_words, yes(), grown).contract == grown.contract
+    assert folded(in_words, yes(), grown).goal.contract == grown.contract
     with pytest.raises(ContractAltered):
         folded(in_words, grown)
     with pytest.raises(ContractAltered):
@@ -102,9 +102,9 @@ def test_an_old_journal_that_froze_what_a_person_let_be_added_is_read_as_it_was(
 def test_a_verdict_on_a_contract_that_was_changed_meanwhile_is_void() -> None:
     judged = IterationJudged(number=1, verdict=IterationVerdict(decision="done"), again=0)
     changed = told(AddCriterion(criterion=Criterion(id="x", text="t")))
-    assert len(folded(judged).iterations) == 1
-    assert (folded(judged, changed).iterations, folded(changed, judged).iterations) == ((), ())
-    assert folded(changed, judged.model_copy(update={"again": None})).iterations, "as old journals have it"
+    assert len(folded(judged).goal.iterations) == 1
+    assert (folded(judged, changed).goal.iterations, folded(changed, judged).goal.iterations) == ((), ())
+    assert folded(changed, judged.model_copy(update={"again": None})).goal.iterations, "as old journals have it"
 
 
 @pytest.mark.parametrize(

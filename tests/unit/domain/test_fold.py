@@ -151,7 +151,11 @@ def test_spending_is_summed_by_role_model_and_task_and_unknown_prices_stay_unkno
     state = fold_events(record(created(), session(), replied(known), replied(unknown, 1)))
     total = known + unknown
     assert (
-        state.spent == state.spent_by_role["worker"] == state.spent_by_model["m"] == state.spent_by_task[API] == total
+        state.spend.total
+        == state.spend.by_role["worker"]
+        == state.spend.by_model["m"]
+        == state.spend.by_task[API]
+        == total
     )
     assert total.cost_text == "$0.25 + 1 unpriced calls"
     assert Usage(calls=2, unpriced_calls=2).cost_text == "unknown"
@@ -162,7 +166,7 @@ def test_a_call_that_was_cut_off_is_counted_as_possibly_billed() -> None:
 
     called = ModelCalled(task=API, key="model/s/0~0", session=SessionId("s"), turn=0, role="worker", model="m")
     state = fold_events(record(created(), session(), called, build_call_failure(called, "lost", "")))
-    assert (state.possibly_billed_calls, state.spent.calls, state.open_intents) == (1, 0, {})
+    assert (state.spend.possibly_billed_calls, state.spend.total.calls, state.open_intents) == (1, 0, {})
 
 
 @pytest.mark.attack(66)
@@ -176,7 +180,9 @@ def test_what_a_broken_reply_may_have_cost_counts_as_much_as_was_reserved(may_be
     )
     failed = build_call_failure(called, "unavailable", "").model_copy(update={"may_be_billed": may_be_billed})
     state = fold_events(record(created(), session(), called, failed))
-    assert (state.possibly_billed_calls, state.at_risk) == ((1, reserved) if may_be_billed else (0, Usage()))
+    assert (state.spend.possibly_billed_calls, state.spend.at_risk) == (
+        (1, reserved) if may_be_billed else (0, Usage())
+    )
 
 
 def test_answers_are_counted_by_the_model_that_was_asked_and_the_longest_pause_of_a_pool_holds() -> None:
@@ -194,8 +200,8 @@ def test_answers_are_counted_by_the_model_that_was_asked_and_the_longest_pause_o
     spoken = replied(Usage(calls=1), 2).model_copy(update={"model": "calls-itself-so"})
     tries = [called(0, "usual"), failed(0, 9), called(1, "usual"), failed(1, 5), called(2, "spare"), spoken]
     state = fold_events(record(created(), session(), *tries))
-    assert state.answer_counts == {f"worker {API} usual": 2, f"worker {API} spare": 1}
-    assert state.provider_pauses == {"openai": START + timedelta(minutes=9)}
+    assert state.spend.answer_counts == {f"worker {API} usual": 2, f"worker {API} spare": 1}
+    assert state.spend.provider_pauses == {"openai": START + timedelta(minutes=9)}
 
 
 def test_wall_time_counts_only_while_a_process_worked() -> None:
@@ -217,7 +223,7 @@ def test_a_file_keeps_its_reason_when_it_is_rejected_at_the_end() -> None:
         FileMoved(path="a.py", status=FileStatus.RESTORED, rung=0, reason="does not parse", signature="s"),
         FileMoved(path="a.py", status=FileStatus.REJECTED, rung=0),
     ]
-    file = fold_events(record(found("a.py"), *moves)).files["a.py"]
+    file = fold_events(record(found("a.py"), *moves)).migration.files["a.py"]
     assert (file.status, file.reason, file.blob) == (FileStatus.REJECTED, "does not parse", None)
 
 
@@ -232,16 +238,16 @@ def test_every_file_is_in_one_state_and_leaves_an_end_only_to_begin_anew(
     for recorded in history:
         apply_recorded_event(state, recorded)
     for seq, (path, status) in enumerate(moves, start=2):
-        before = state.files[path].status
+        before = state.migration.files[path].status
         event = FileMoved(path=path, status=status, rung=0)
         try:
             apply_recorded_event(state, RecordedEvent(seq, START, event))
         except IllegalTransition:
-            assert state.files[path].status == before
+            assert state.migration.files[path].status == before
         else:
             assert not before.is_terminal or status in {"discovered", "skipped", "reverted"}
-            assert state.files[path].status == status
-    assert set(state.files) == {"a.py", "b.py"}
+            assert state.migration.files[path].status == status
+    assert set(state.migration.files) == {"a.py", "b.py"}
 
 
 @given(st.integers(0, 6))

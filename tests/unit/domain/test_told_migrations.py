@@ -132,61 +132,70 @@ def test_a_run_in_which_nothing_landed_has_nothing_to_publish() -> None:
 def test_a_file_that_is_left_out_says_who_did_so_and_why_and_cannot_be_left_out_twice() -> None:
     skip = SkipFiles(files=("lib/c.py",), reason="vendored")
     state = told(run(), skip)
-    assert (state.files["lib/c.py"].status, state.files["lib/c.py"].reason) == ("skipped", "left out by ada: vendored")
+    assert (state.migration.files["lib/c.py"].status, state.migration.files["lib/c.py"].reason) == (
+        "skipped",
+        "left out by ada: vendored",
+    )
     assert "lib/c.py was left out already" in explain_refusal(state, skip)
 
 
 @pytest.mark.parametrize("late", ["transformed", "restored", "discovered", "unchanged"])
 def test_what_a_step_still_tells_of_a_file_that_was_left_out_meanwhile_changes_nothing(late: str) -> None:
     state = told(run(), SkipFiles(files=("lib/c.py",)))
-    assert fold_events(record(moved("lib/c.py", late)), onto=state).files["lib/c.py"].status == "skipped"
+    assert fold_events(record(moved("lib/c.py", late)), onto=state).migration.files["lib/c.py"].status == "skipped"
 
 
 def test_a_file_that_lands_while_it_is_left_out_has_landed() -> None:
     state = told(run(moved("lib/c.py", "transformed")), SkipFiles(files=("lib/c.py",)))
-    file = fold_events(record(moved("lib/c.py", "merged")), onto=state).files["lib/c.py"]
+    file = fold_events(record(moved("lib/c.py", "merged")), onto=state).migration.files["lib/c.py"]
     assert (file.status, file.landed, file.is_overtaken) == ("merged", "n", False)
 
 
 def test_files_are_tried_again_from_the_first_rung_and_the_run_is_open_again() -> None:
     state = told(run(ENDED), RetryFiles(files=("src/b.py",), note="mind the decorator"))
-    file = state.files["src/b.py"]
+    file = state.migration.files["src/b.py"]
     assert (file.status, file.rung, file.note, file.signature) == ("discovered", -1, "mind the decorator", "s")
     assert state.ended is None
 
 
 def test_a_shard_is_held_with_its_reason_until_it_is_released() -> None:
     state = told(run(), HoldShard(shard="lib", reason="release week"))
-    assert (state.shards["lib"].held, state.get_shard_status(state.shards["lib"])) == (
+    assert (state.migration.shards["lib"].held, state.migration.get_shard_status(state.migration.shards["lib"])) == (
         "held by ada: release week",
         "held",
     )
     assert "held by ada" in explain_refusal(state, HoldShard(shard="lib"))
-    assert told(state, ReleaseShard(shard="lib")).shards["lib"].held == ""
+    assert told(state, ReleaseShard(shard="lib")).migration.shards["lib"].held == ""
 
 
 def test_a_shard_that_is_wanted_back_waits_until_it_is_taken_back_or_cannot_be() -> None:
     back = RollbackShards(shards=("core",), reason="slow")
     state = told(run(ENDED), back)
-    assert (state.requested_rollbacks, state.rollback_reasons["core"], state.ended) == (
+    assert (state.migration.requested_rollbacks, state.migration.rollback_reasons["core"], state.ended) == (
         ("core",),
         "taken back by ada: slow",
         None,
     )
     refused = fold_events(record(RollbackRefused(shard="core", reason="the rest needs it")), onto=state)
-    assert (refused.requested_rollbacks, refused.rollback_reasons["core"]) == ((), "the rest needs it")
+    assert (refused.migration.requested_rollbacks, refused.migration.rollback_reasons["core"]) == (
+        (),
+        "the rest needs it",
+    )
     state = fold_events(record(ShardReverted(shard="core", commit="d" * 40)), onto=told(refused, back))
-    assert (state.requested_rollbacks, state.get_shard_status(state.shards["core"])) == ((), "reverted")
+    assert (state.migration.requested_rollbacks, state.migration.get_shard_status(state.migration.shards["core"])) == (
+        (),
+        "reverted",
+    )
     assert "core was taken back already" in explain_refusal(state, back)
 
 
 def test_a_wish_for_pull_requests_holds_until_they_are_open_or_the_run_ends() -> None:
     state = told(run(ENDED), Publish(groups=("core", "lib")))
-    assert (state.requested_publications, state.ended) == (("core", "lib"), None)
+    assert (state.migration.requested_publications, state.ended) == (("core", "lib"), None)
     opened = PrOpened(key="pr/x~0", forge="local", ref="1", url="u", group="core", branch="b", head="h")
-    assert fold_events(record(opened), onto=state).requested_publications == ("lib",)
-    assert told(state, Publish()).requested_publications == ("lib", "*")
-    assert fold_events(record(ENDED), onto=state).requested_publications == ()
+    assert fold_events(record(opened), onto=state).migration.requested_publications == ("lib",)
+    assert told(state, Publish()).migration.requested_publications == ("lib", "*")
+    assert fold_events(record(ENDED), onto=state).migration.requested_publications == ()
 
 
 NEW = RECIPE | {"step": [{"id": "b"}]}
@@ -194,9 +203,13 @@ NEW = RECIPE | {"step": [{"id": "b"}]}
 
 def test_a_revision_waits_until_the_engine_has_told_which_files_it_concerns() -> None:
     state = told(run(ENDED), Revise(recipe=NEW))
-    assert (state.requested_recipe, state.recipe, state.ended) == (NEW, RECIPE, None)
+    assert (state.migration.requested_recipe, state.migration.recipe, state.ended) == (NEW, RECIPE, None)
     state = fold_events(record(RecipeRevised(recipe=NEW, revision="2", redo=("src/b.py",))), onto=state)
-    assert (state.requested_recipe, state.recipe, state.files["src/b.py"].status) == (None, NEW, "discovered")
+    assert (state.migration.requested_recipe, state.migration.recipe, state.migration.files["src/b.py"].status) == (
+        None,
+        NEW,
+        "discovered",
+    )
 
 
 def test_a_proposed_recipe_can_be_accepted_after_the_run_has_ended() -> None:
@@ -209,9 +222,9 @@ def test_a_proposed_recipe_can_be_accepted_after_the_run_has_ended() -> None:
         record(ApprovalDecided(item="recipe/1", decision="deny", by="ada")),
         onto=run(*[ApprovalRequested(approval=asked), ENDED]),
     )
-    assert (no.requested_recipe, no.ended) == (None, ENDED)
+    assert (no.migration.requested_recipe, no.ended) == (None, ENDED)
     yes = fold_events(record(ApprovalDecided(item="recipe/1", decision="approve", by="ada")), onto=state)
-    assert (yes.requested_recipe, yes.ended) == (NEW, None)
+    assert (yes.migration.requested_recipe, yes.ended) == (NEW, None)
 
 
 def test_a_proposed_recipe_is_asked_about_no_longer_once_the_recipe_was_revised_otherwise() -> None:
@@ -236,8 +249,10 @@ COMMANDS = st.one_of(
 @given(st.lists(COMMANDS, max_size=8), st.sampled_from(list(FileStatus)))
 def test_whatever_is_not_refused_can_be_obeyed(commands: list[Command], status: FileStatus) -> None:
     state = run()
-    state.files["lib/c.py"] = state.files["lib/c.py"].model_copy(update={"status": status})
+    state.migration.files["lib/c.py"] = state.migration.files["lib/c.py"].model_copy(update={"status": status})
     for command in commands:
         if not explain_refusal(state, command):
             apply_command(state, command, "ada")
-    assert not {"src/a.py"} - {p for p, f in state.files.items() if f.status == "merged"}, "what landed stays landed"
+    assert not {"src/a.py"} - {p for p, f in state.migration.files.items() if f.status == "merged"}, (
+        "what landed stays landed"
+    )

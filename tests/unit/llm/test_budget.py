@@ -208,8 +208,16 @@ async def test_a_call_that_was_perhaps_billed_counts_as_what_it_had_reserved() -
     run = Run()
     run.fails(run.calls(Usage(calls=1, cost_usd=Decimal(2))), "timed-out")
     run.fails(run.calls(Usage(calls=1, cost_usd=Decimal(5))), "unavailable")
-    assert (run.state.spent.calls, run.state.at_risk.cost_usd, run.state.possibly_billed_calls) == (0, 2, 1)
-    assert run.state.at_risk_by_node[ROOT_TASK] == run.state.at_risk_by_role["worker"] == run.state.at_risk
+    assert (run.state.spend.total.calls, run.state.spend.at_risk.cost_usd, run.state.spend.possibly_billed_calls) == (
+        0,
+        2,
+        1,
+    )
+    assert (
+        run.state.spend.at_risk_by_node[ROOT_TASK]
+        == run.state.spend.at_risk_by_role["worker"]
+        == run.state.spend.at_risk
+    )
     assert (await asked(run, {"usd": 3}, DOLLAR)).cost_usd == 1
     with pytest.raises(LimitReached, match=r"\$2.00 spent"):
         await asked(run, {"usd": "2.5"}, DOLLAR)
@@ -249,7 +257,7 @@ async def settle(turns: int = 10) -> None:
 def test_models_are_booked_as_they_were_asked_for() -> None:
     run = Run()
     run.spends(SPENT, model="openai/gpt-5")
-    assert run.state.spent_by_model == {"openai/gpt-5": SPENT}
+    assert run.state.spend.by_model == {"openai/gpt-5": SPENT}
 
 
 def total(amounts: Iterable[Usage]) -> Usage:
@@ -261,6 +269,6 @@ def test_a_task_is_charged_for_all_below_it() -> None:
     run.spends(SPENT)
     run.spends(SPENT, role="planner", task="ui")
     run.spends(SPENT, role="planner", task=ROOT_TASK)
-    by_node = {name: usage.calls for name, usage in run.state.spent_by_node.items()}
+    by_node = {name: usage.calls for name, usage in run.state.spend.by_node.items()}
     assert by_node == {ROOT_TASK: 9, "ui": 6, "ui/a": 3}
-    assert total(run.state.spent_by_task.values()) == run.state.spent
+    assert total(run.state.spend.by_task.values()) == run.state.spend.total

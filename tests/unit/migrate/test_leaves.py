@@ -29,7 +29,7 @@ PATHS = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]
 def state(**of_task: object) -> RunState:
     """A run whose file `a.txt` has one leaf."""
     made = RunState()
-    made.files = {"a.txt": FileRecord(path="a.txt", base="old", mode="100644")}
+    made.migration.files = {"a.txt": FileRecord(path="a.txt", base="old", mode="100644")}
     made.tasks = {TaskId("step/step-0"): TaskState(spec=build_step_task(RECIPE, STEP).spec)}
     (event,) = build_file_task_events(made, RECIPE, STEP, "a.txt")
     spec = event.spec  # type: ignore[attr-defined]
@@ -75,7 +75,7 @@ def test_a_leaf_ends_as_its_file_does() -> None:
     ends = []
     for status, rung in ((FileStatus.MERGED, 0), (FileStatus.MERGED, 1), (FileStatus.SKIPPED, 0)):
         run = state(**tried(1, 1) | {"status": TaskStatus.QUEUED})
-        run.files["a.txt"] = run.files["a.txt"].model_copy(update={"status": status, "rung": rung})
+        run.migration.files["a.txt"] = run.migration.files["a.txt"].model_copy(update={"status": status, "rung": rung})
         ends += [ended.status for ended in build_task_ends(run, RECIPE)]
     assert ends == [TaskStatus.MERGED, TaskStatus.REJECTED, TaskStatus.CANCELLED]
     assert not list(build_task_ends(state(**tried(1, 1)), RECIPE)), "the file is still on its way"

@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from orchestrator.domain.event.run import Noticed, RunStarted
 from orchestrator.domain.ids import CommitId, RunId, TreeId
 from orchestrator.domain.migration.files import FileRecord, FileStatus
+from orchestrator.domain.run.migration_state import MigrationState
 from orchestrator.domain.run.notice_codes import NoticeCode
 from orchestrator.domain.run.state import RunState
 from orchestrator.migrate.landing.pr_body import render_migration_body
@@ -35,7 +36,7 @@ def state(*files: FileRecord) -> RunState:
         target="main",
         settings={},
     )
-    return RunState(started=started, files={file.path: file for file in files})
+    return RunState(started=started, migration=MigrationState(files={file.path: file for file in files}))
 
 
 def file(path: str, status: FileStatus, reason: str = "", signature: str = "") -> FileRecord:

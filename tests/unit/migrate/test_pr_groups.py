@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from orchestrator.domain.event.landing import LandedPart, LandingFinished
 from orchestrator.domain.ids import CommitId, TreeId, UnitId
 from orchestrator.domain.migration.files import FileRecord, Shard
+from orchestrator.domain.run.migration_state import MigrationState
 from orchestrator.domain.run.state import RunState
 from orchestrator.migrate.landing.pr_groups import format_pr_title, format_ref_part, group_shards
 from orchestrator.migrate.recipe import Recipe
@@ -24,7 +25,7 @@ def landed(sizes: list[int], recipe: Recipe) -> tuple[tuple[str, ...], ...]:
     new = CommitId("e" * 40)
     landing = LandingFinished(key="l", branch="b", new=new, tree=TreeId("t"), units=(), parts=tuple(parts))
     files_ = {path: FileRecord(path=path, base="b", mode="100644") for one in shards.values() for path in one.files}
-    state = RunState(shards=dict(reversed(shards.items())), landings=[landing], files=files_)
+    state = RunState(migration=MigrationState(shards=dict(reversed(shards.items())), files=files_), landings=[landing])
     return tuple((group.name, *group.shards) for group in group_shards(state, recipe))
 
 

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orchestrator.domain.migration.files import FileRecord, FileStatus
+from orchestrator.domain.run.migration_state import MigrationState
 from orchestrator.domain.run.state import RunState
 from orchestrator.errors import UsageProblem
 from orchestrator.migrate.recipe import Recipe
@@ -36,7 +37,7 @@ def file(path: str, status: str, rung: int = 0, **more: Any) -> FileRecord:
 
 
 def state(*files: FileRecord) -> RunState:
-    return RunState(files={one.path: one for one in files})
+    return RunState(migration=MigrationState(files={one.path: one for one in files}))
 
 
 FILES = state(
@@ -106,7 +107,7 @@ def test_a_revision_cannot_change_which_files_there_are(part: dict[str, Any]) ->
 
 def test_a_revision_that_a_person_wished_for_is_taken_once() -> None:
     new = recipe(FIRST, TAIL, TAIL | {"id": "more", "run": "more {files}"})
-    wished = RunState(files=FILES.files, requested_recipe=new.dump_values())
+    wished = RunState(migration=MigrationState(files=FILES.migration.files, requested_recipe=new.dump_values()))
     taken = find_wished_revision(wished, OLD)
     assert taken is not None
     assert (taken.revision, taken.redo) == (new.revision, ("failed",))

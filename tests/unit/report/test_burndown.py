@@ -110,7 +110,7 @@ def test_the_ideal_line_ends_with_the_day_of_the_deadline_at_the_target() -> Non
 
 def test_a_run_whose_recipe_counts_no_sites_burns_down_files() -> None:
     state = told()
-    state.recipe = RECIPE | {"scope": {"include": ["*.py"]}}
+    state.migration.recipe = RECIPE | {"scope": {"include": ["*.py"]}}
     shown = build_burndown(state)
     assert (shown.unit, shown.now.found, shown.now.remaining) == ("files", 9.0, 5.0)
 
@@ -176,7 +176,9 @@ def test_no_line_holds_a_control_character() -> None:
         *render_burndown_lines(build_burndown(state)),
         *render_group_table("reason", build_group_summaries(state, "reason"), UNICODE_GLYPHS),
     ]
-    lines += render_file_details(build_file_details(state, state.files["odd/-x.py"], FileMoveLog("odd/-x.py")))
+    lines += render_file_details(
+        build_file_details(state, state.migration.files["odd/-x.py"], FileMoveLog("odd/-x.py"))
+    )
     assert any("=cmd" in line for line in lines)
     assert not [line for line in lines if not line.isprintable()]
 
@@ -188,7 +190,7 @@ def test_what_is_printed_can_be_read_back_also_with_keys_of_another_version() ->
     whole = (
         build_migration_report(state),
         build_burndown(told()),
-        build_file_details(state, state.files["lib/test_f.py"], FileMoveLog("lib/test_f.py")),
+        build_file_details(state, state.migration.files["lib/test_f.py"], FileMoveLog("lib/test_f.py")),
         build_shard_details(state, shard),
     )
     for model in whole:
@@ -200,7 +202,7 @@ def test_what_is_printed_can_be_read_back_also_with_keys_of_another_version() ->
 def test_a_file_shows_its_sites_tries_and_shard() -> None:
     state, log = told(), FileMoveLog("lib/test_f.py")
     log.record_events(recorded(story()))
-    place = build_file_details(state, state.files["lib/test_f.py"], log)
+    place = build_file_details(state, state.migration.files["lib/test_f.py"], log)
     assert [site.is_done for site in place.sites] == [True] * 5
     assert [(move.step, move.attempt, move.status) for move in place.moves] == [
         ("tail", 2, "transformed"),
@@ -212,7 +214,7 @@ def test_a_file_shows_its_sites_tries_and_shard() -> None:
 
 def test_where_some_sites_remain_none_is_called_done() -> None:
     state = told()
-    place = build_file_details(state, state.files["app/test_b.py"], FileMoveLog(""))
+    place = build_file_details(state, state.migration.files["app/test_b.py"], FileMoveLog(""))
     assert {site.is_done for site in place.sites} == {None}
     assert (place.found, place.remaining) == (10, 1)
 

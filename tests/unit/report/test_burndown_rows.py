@@ -30,7 +30,7 @@ def test_the_files_behind_a_failure_are_those_that_it_counts() -> None:
 
 
 def test_files_that_failed_come_first_with_why_in_one_clean_line() -> None:
-    rows = build_file_rows(told(), told().files.values())
+    rows = build_file_rows(told(), told().migration.files.values())
     assert [(row.path, row.activity) for row in rows[:2]] == [
         ("odd/-x.py", Activity.FAIL),
         ("app/test_d.py", Activity.RETRY),
@@ -44,7 +44,7 @@ def test_what_models_cost_for_a_file_is_na_where_nobody_knows() -> None:
     known = asks("work:lib/test_g.py@1", "lib/test_g.py", "worker", "0.25")
     unknown = asks("work:app/test_b.py@1", "app/test_b.py", "worker", None)
     state = told(*known, *unknown)
-    prices = {row.path: row.price for row in build_file_rows(state, state.files.values()) if row.price}
+    prices = {row.path: row.price for row in build_file_rows(state, state.migration.files.values()) if row.price}
     assert prices == {"lib/test_g.py": "$0.25", "app/test_b.py": "n/a"}
     assert {row.name: row.price for row in build_group_rows(state, "dir")} == {"app": "n/a", "lib": "$0.25", "odd": ""}
 

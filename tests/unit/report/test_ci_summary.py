@@ -30,7 +30,7 @@ def test_a_goals_summary_has_outcome_next_step_contract_cost_and_every_task(tmp_
 def test_a_migrations_summary_has_its_progress_and_every_file_that_did_not_land(tmp_path: Path) -> None:
     state, report = kept_run("migration.v1", tmp_path)
     text = render_step_summary(report)
-    left = [file.path for file in state.files.values() if file.status.is_left_over]
+    left = [file.path for file in state.migration.files.values() if file.status.is_left_over]
     assert left
     assert f"### Files that did not land ({len(left)})" in text
     for path in left:

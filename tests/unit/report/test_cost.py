@@ -126,7 +126,7 @@ def test_every_side_adds_up_to_the_whole() -> None:
     }
     assert [(entry.name, entry.spent.cost_usd) for entry in cost.attempts] == [("ui/a@1", Decimal("0.7"))]
     for side in (cost.roles, cost.models):
-        assert sum((entry.spent for entry in side), Usage()) == state.spent
+        assert sum((entry.spent for entry in side), Usage()) == state.spend.total
     assert (cost.measure, cost.get_share(usd(40)), cost.waste) == ("usd", 0.4, ())
 
 

@@ -101,7 +101,7 @@ def test_at_every_event_of_a_run_all_that_is_not_at_rest_has_one_row(name: str) 
         waiting = [row for row in rows if row.last == "waits for its tasks"]
         assert all(row.activity in {Activity.RUN, Activity.STOP} for row in waiting)
         assert all(row.urgency >= Activity.QUEUE.urgency for row in waiting), "who works comes before who waits for it"
-        assert set(state.files) <= {row.id for row in rows if row.kind == "file"}
+        assert set(state.migration.files) <= {row.id for row in rows if row.kind == "file"}
 
 
 def test_a_landed_run_is_done_and_nothing_else() -> None:
@@ -190,8 +190,8 @@ def test_files_at_rest_are_counted_and_failed_ones_have_rows() -> None:
     *_, (state, seen, now) = moments(kept("migration.v1"))
     whole = build_fleet_rows(state, seen, now)
     brief = build_fleet_rows(state, seen, now, is_whole=False)
-    assert sum(row.count for row in brief) == len(whole) == len(state.files)
-    failed = {path for path, file in state.files.items() if file.status.is_left_over}
+    assert sum(row.count for row in brief) == len(whole) == len(state.migration.files)
+    failed = {path for path, file in state.migration.files.items() if file.status.is_left_over}
     assert failed
     assert {row.id for row in brief if row.kind == "file"} == failed
 
@@ -199,7 +199,7 @@ def test_files_at_rest_are_counted_and_failed_ones_have_rows() -> None:
 def test_a_file_that_failed_on_a_rung_is_tried_again_while_the_run_goes_on() -> None:
     events = [one for one in kept("migration.v1") if one.event.kind in {"run.started", "files.found"}]
     state = fold_events(events)
-    path = next(iter(state.files))
+    path = next(iter(state.migration.files))
     moved = FileMoved(path=path, status=FileStatus.RESTORED, rung=0, reason="does not parse")
     apply_recorded_event(state, RecordedEvent(state.seq + 1, START, moved))
     row = next(row for row in build_fleet_rows(state, {}, datetime.now(UTC)) if row.id == path)

@@ -49,7 +49,10 @@ def test_it_says_which_run_how_far_and_what_it_took() -> None:
 def test_of_a_migration_it_counts_files() -> None:
     state = told()
     texts = [part.text for part in build_header_parts(state, None, is_at_work=False)]
-    assert texts[-3:-1] == [f"files {sum(file.status.is_terminal for file in state.files.values())}/9", "0 tok"]
+    assert texts[-3:-1] == [
+        f"files {sum(file.status.is_terminal for file in state.migration.files.values())}/9",
+        "0 tok",
+    ]
 
 
 def test_wide_words_take_the_room_that_they_have_on_a_terminal() -> None:

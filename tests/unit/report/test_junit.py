@@ -51,7 +51,7 @@ def test_a_goals_tests_are_its_outcome_its_criteria_and_its_tasks_with_earlier_a
     state, report = kept_run("goal.v2", tmp_path)
     found = suites(report)
     assert list(found) == ["run", "contract", "tasks"]
-    assert int(found["contract"].attrib["tests"]) == len(state.contract.criteria if state.contract else ())
+    assert int(found["contract"].attrib["tests"]) == len(state.goal.contract.criteria if state.goal.contract else ())
     of_tasks(state, found["tasks"])
     cases = {case.attrib["name"].partition(":")[0]: case for case in found["tasks"].iter("testcase")}
     for name, task in state.tasks.items():
@@ -67,7 +67,7 @@ def test_a_goals_tests_are_its_outcome_its_criteria_and_its_tasks_with_earlier_a
 def test_a_migrations_files_are_tests_and_a_rejected_one_says_why(tmp_path: Path) -> None:
     state, report = kept_run("migration.v1", tmp_path)
     files = suites(report)["files"]
-    wanted = Counter(file.status for file in state.files.values() if file.status != FileStatus.NOTHING_TO_DO)
+    wanted = Counter(file.status for file in state.migration.files.values() if file.status != FileStatus.NOTHING_TO_DO)
     assert int(files.attrib["tests"]) == wanted.total()
     assert int(files.attrib["failures"]) == sum(n for status, n in wanted.items() if status.is_left_over)
     told = [case for case in files if case.find("failure") is not None]

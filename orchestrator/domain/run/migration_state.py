@@ -1,0 +1,54 @@
+"""The part of a run's state that only migrations have: files, shards, waves and the recipe."""
+
+from collections import Counter
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from orchestrator.domain.event.migration import RecipeRevised
+from orchestrator.domain.event.run import PrOpened
+from orchestrator.domain.migration.files import FileRecord, Shard, ShardStatus, Tick, Wave
+
+
+@dataclass(slots=True)
+class MigrationState:
+    """The files of a migration, how far each is, and the recipe that it goes by."""
+
+    files: dict[str, FileRecord] = field(default_factory=dict)
+    shards: dict[str, Shard] = field(default_factory=dict)
+    waves: list[Wave] = field(default_factory=list)
+    recipe: dict[str, Any] | None = None
+    """The recipe as it stands: the run's first one, or the last revision."""
+    requested_recipe: dict[str, Any] | None = None
+    """The recipe that a person wants the run to go on by, until it does."""
+    revisions: list[RecipeRevised] = field(default_factory=list)
+    """The recipes that a migration went on by after its first one."""
+    requested_rollbacks: tuple[str, ...] = ()
+    """Shards that a person wants to have taken back."""
+    rollback_reasons: dict[str, str] = field(default_factory=dict)
+    """By shard, who last wanted it back and why; if it could not be, what stands in the way."""
+    requested_publications: tuple[str, ...] = ()
+    """Groups whose pull requests a person wants to have opened now."""
+    prs: dict[str, PrOpened] = field(default_factory=dict)
+    """By group, the pull requests of a run that has several."""
+    burndown: list[Tick] = field(default_factory=list)
+    """The remaining work over time: the last tick is the present state. See `domain.migration.burndown`."""
+    inventory_at: datetime | None = None
+    """The time at which the files of a migration were found: the burndown's ticks count from then."""
+    step_seconds: dict[str, float] = field(default_factory=dict)
+    rung_files: Counter[int] = field(default_factory=Counter)
+
+    @property
+    def current_wave_number(self) -> int:
+        """The number of the wave that has not ended, 0 if there is none."""
+        if self.waves and not self.waves[-1].is_over:
+            return self.waves[-1].number
+        return 0
+
+    def find_shard_of_file(self, path: str) -> Shard | None:
+        """Return the shard that holds a file."""
+        return next((shard for shard in self.shards.values() if path in shard.files), None)
+
+    def get_shard_status(self, shard: Shard) -> ShardStatus:
+        """Return the status of a shard."""
+        return shard.compute_status(self.files[path] for path in shard.files)
