@@ -1,6 +1,5 @@
 """Options that several verbs share, and their conversion to configuration values."""
 
-import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -10,13 +9,14 @@ import click
 
 from orchestrator.config.flag_values import parse_flag_value, set_nested_value
 from orchestrator.domain.run.contract import split_criterion
+from orchestrator.domain.text.lazy_pattern import compile_lazily
 
-_PART = re.compile(r'"([^"]*)"|([^."]+)')
+_PART = compile_lazily(r'"([^"]*)"|([^."]+)')
 F = TypeVar("F", bound=Callable[..., Any])
 
 _TABLES = {"planner": "", "worker": "variants", "judge": "lenses"}
 """Role → the table of those within it that may have models of their own."""
-_DURATION = re.compile(r"(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s?)?\Z")
+_DURATION = compile_lazily(r"(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s?)?\Z")
 
 
 class Duration(click.ParamType[float]):

@@ -8,7 +8,6 @@ from pathlib import Path
 from orchestrator.domain.ids import CommitId
 from orchestrator.domain.sandbox.tier import Tier
 from orchestrator.errors import EnvironmentProblem, UsageProblem
-from orchestrator.hands.deps.installer import DependencyInstaller
 from orchestrator.hands.deps.manifests import Manifests, read_manifests
 from orchestrator.hands.deps.store import DepsStore
 from orchestrator.hands.local import open_local_hands
@@ -42,6 +41,8 @@ async def install_dependencies(
     """
     if not entries:
         return granted
+    from orchestrator.hands.deps.installer import DependencyInstaller  # few projects have deps installed
+
     manifests = await load_manifests(granted, entries, repository, commit)
     install_grant = granted.model_copy(
         update={"share": (), "read_only": tuple(iterate_outside_directories(granted, repository.root))}

@@ -4,17 +4,19 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from anyio import to_thread
 
-from orchestrator.hands.containers.container_backend import build_container_backend, remove_stale_containers
-from orchestrator.hands.containers.engines import ContainerEngine, find_engines
 from orchestrator.hands.policy import BackendChoice, SandboxPolicy
 from orchestrator.hands.sandbox.backend import Backend
 from orchestrator.hands.sandbox.bubblewrap import build_bubblewrap_backend
 from orchestrator.hands.sandbox.host_paths import HostPaths
 from orchestrator.hands.sandbox.program_search import ProgramMissing, find_sandbox_programs
 from orchestrator.hands.selftest.escape_test import run_self_test
+
+if TYPE_CHECKING:
+    from orchestrator.hands.containers.engines import ContainerEngine
 
 
 @dataclass(frozen=True)
@@ -67,6 +69,9 @@ async def _try_bubblewrap(trial: TrialContext) -> BackendTrial:
 
 
 async def _try_containers(trial: TrialContext) -> AsyncIterator[BackendTrial]:
+    from orchestrator.hands.containers.container_backend import remove_stale_containers  # where bubblewrap runs, unused
+    from orchestrator.hands.containers.engines import find_engines
+
     try:
         engines = await to_thread.run_sync(find_engines, trial.environ, trial.untrusted_folders, trial.host_paths.home)
     except ProgramMissing as error:
@@ -79,7 +84,9 @@ async def _try_containers(trial: TrialContext) -> AsyncIterator[BackendTrial]:
         yield await _try_container(engine, trial, trial.session / f"containers-{number}")
 
 
-async def _try_container(engine: ContainerEngine, trial: TrialContext, folder: Path) -> BackendTrial:
+async def _try_container(engine: "ContainerEngine", trial: TrialContext, folder: Path) -> BackendTrial:
+    from orchestrator.hands.containers.container_backend import build_container_backend
+
     try:
         backend = await build_container_backend(
             trial.policy, engine, trial.host_paths, trial.session, folder, trial.environ
