@@ -8,7 +8,6 @@ from typing import Any, TypeVar
 import click
 
 from orchestrator.config.flag_values import parse_flag_value, set_nested_value
-from orchestrator.domain.run.contract import split_criterion
 from orchestrator.domain.text.lazy_pattern import compile_lazily
 
 _PART = compile_lazily(r'"([^"]*)"|([^."]+)')
@@ -110,6 +109,8 @@ def add_criteria(texts: tuple[str, ...], commands: tuple[str, ...], into: dict[s
     Their ids are `c1`, `c2`, … unless the text begins with an id, and `must-1`, `must-2`, …
     """
     if texts or commands:
+        from orchestrator.domain.run.contract import split_criterion  # most verbs have no such option
+
         criteria = []
         for number, text in enumerate(texts, start=1):
             name, words = split_criterion(text)

@@ -14,7 +14,6 @@ from orchestrator.hands.policy import BackendChoice, SandboxGrant, SandboxPolicy
 from orchestrator.hands.sandbox.backend import Backend
 from orchestrator.hands.sandbox.backend_trials import BackendTrial, TrialContext, iterate_backend_trials
 from orchestrator.hands.sandbox.host_paths import HostPaths, is_system_folder
-from orchestrator.hands.sandbox.no_sandbox import build_no_sandbox
 from orchestrator.hands.sandbox.program_search import ProgramMissing
 from orchestrator.hands.sandbox.repair_advice import get_container_remedy, render_repair_advice
 from orchestrator.hands.toolchain import resolution
@@ -130,6 +129,8 @@ async def select_backend(
 def _select_no_sandbox(
     policy: SandboxPolicy, host_paths: HostPaths, environ: Mapping[str, str], session: Path
 ) -> SelectedBackend:
+    from orchestrator.hands.sandbox.no_sandbox import build_no_sandbox  # only for who asks for it
+
     try:
         backend = build_no_sandbox(policy, host_paths, session, environ)
     except ProgramMissing as error:

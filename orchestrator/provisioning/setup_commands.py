@@ -8,7 +8,6 @@ from orchestrator.domain.ids import CommitId
 from orchestrator.domain.sandbox.tier import Tier
 from orchestrator.domain.text.lazy_pattern import compile_lazily
 from orchestrator.errors import EnvironmentProblem, UsageProblem
-from orchestrator.hands.deps.store import DepsStore
 from orchestrator.hands.local import open_local_hands
 from orchestrator.hands.policy import SandboxGrant
 from orchestrator.migrate.recipe import RecipeEnv
@@ -43,7 +42,8 @@ async def run_setup_commands(
     """
     if not env.setup:
         return granted
-    from orchestrator.hands.deps.setup_commands import ProjectSetup
+    from orchestrator.hands.deps.setup_commands import ProjectSetup  # few recipes have setup
+    from orchestrator.hands.deps.store import DepsStore
 
     tier = require_setup_tier(granted, env)
     outside = tuple(iterate_outside_directories(granted, repository.root))
