@@ -15,7 +15,7 @@ from orchestrator.domain.text.listing import join_limited
 from orchestrator.engine.run_start import NewRun, build_first_events
 from orchestrator.errors import EnvironmentProblem, UsageProblem
 from orchestrator.forge.factory import require_forge
-from orchestrator.hands.local import open_local_hands
+from orchestrator.hands.local import preview_policy
 from orchestrator.hands.policy import SandboxGrant
 from orchestrator.hands.policy_resolution import find_withheld_outputs
 from orchestrator.journal.journal import Journal, SystemClock
@@ -103,15 +103,13 @@ async def create_new_run(project: ProjectContext, new: NewRun, *grants: SandboxG
     """Make a run for these sandbox grants; nothing works on it yet.
 
     Raises:
-        EnvironmentProblem: this host has no sandbox for what it is allowed.
+        EnvironmentProblem: no sandbox is installed on this host; the engine finds out whether one holds.
         UsageProblem: its PR branch cannot exist, or its settings hold a secret.
     """
     withheld: dict[str, None] = {}
     for grant in grants:
-        async with open_local_hands(project.repository, project.state.path, grant) as hands:
-            if hands.refusal_reason:
-                raise EnvironmentProblem(hands.refusal_reason)
-            withheld |= dict.fromkeys(await find_withheld_outputs(project.repository, hands.policy))
+        policy = await preview_policy(project.repository, project.state.path, grant)
+        withheld |= dict.fromkeys(await find_withheld_outputs(project.repository, policy))
     now = SystemClock().now()
     directory = project.state.build_run_directory(now)
     first = await build_first_events(new, directory.run, project.repository, project.config, now)

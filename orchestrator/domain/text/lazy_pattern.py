@@ -18,7 +18,7 @@ class LazyPattern(Generic[AnyStr]):
     """An expression that becomes a pattern at first use; made by `compile_lazily`."""
 
     def __init__(self, pattern: AnyStr, flags: int | re.RegexFlag) -> None:
-        self.pattern = pattern
+        self.pattern: AnyStr = pattern
         self._flags = flags
 
     @cached_property
