@@ -6,7 +6,6 @@ from pathlib import Path
 from anyio import to_thread
 
 from orchestrator.config.model import Config
-from orchestrator.discovery.migration_events import discover_migration, require_installable
 from orchestrator.domain.event import Event
 from orchestrator.domain.event.run import Noticed
 from orchestrator.domain.recipe.environments import ENVIRONMENT_NAMES, select_environment
@@ -29,7 +28,7 @@ from orchestrator.project.recipe_limits import apply_recipe_limits
 from orchestrator.project.secrets import build_redactor, require_secret_free_event
 from orchestrator.redact.redactor import PATTERN_REDACTOR, Redactor
 from orchestrator.run_control.location import RunLocation
-from roles.model_roles import find_model_problems
+from roles.configured_models import find_model_problems
 from worktrees.ref_store.refs import read_ref
 
 
@@ -55,6 +54,8 @@ async def create_migration_run(options: Options, recipe: Recipe, work_filter: Wo
     Raises:
         OrchestrateError: it cannot be started, or the recipe or what is asked for matches nothing; nothing was changed.
     """
+    from orchestrator.discovery.migration_events import discover_migration, require_installable  # a goal finds nothing
+
     project = await to_thread.run_sync(load_project_context, options)
     if roles := tuple(recipe.needed_roles):
         await require_models(project.config, *roles)

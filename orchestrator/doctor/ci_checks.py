@@ -12,7 +12,7 @@ from orchestrator.doctor.checks import DoctorFinding
 from orchestrator.domain.text.lazy_pattern import compile_lazily
 from orchestrator.llm.litellm_adapter.credentials import get_key_variable
 from orchestrator.project.options import ProjectContext
-from roles.model_roles import iterate_configured_models
+from roles.configured_models import iterate_configured_models
 from worktrees.errors import GitError
 from worktrees.object_store.merge import COMMIT_AUTHOR
 from worktrees.repositories.configuration import has_setting
