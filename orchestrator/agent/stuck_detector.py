@@ -9,9 +9,10 @@ from typing import Protocol
 from orchestrator.domain.chat import ToolCall
 from orchestrator.domain.frozen_model import FrozenModel
 from orchestrator.domain.text.encoding import decode_json
+from orchestrator.domain.text.lazy_pattern import compile_lazily
 
 WINDOW_TURNS = 20
-_VARYING = re.compile(
+_VARYING = compile_lazily(
     r"""
       \b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b       # UUID
     | \b\d{4}-\d\d-\d\d[T\ ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?  # date and time

@@ -25,7 +25,8 @@ from orchestrator.project.options import (
 from orchestrator.replay.comparison.requests import get_model_settings
 from orchestrator.replay.reask import RoleReasker
 from prompts import SHIPPED_PROMPTS, PromptError, PromptSource
-from roles.model_roles import find_model_problems, is_prompt_of_role, iterate_configured_models
+from roles.configured_models import find_model_problems, iterate_configured_models
+from roles.model_roles import is_prompt_of_role
 
 
 @dataclass(frozen=True)

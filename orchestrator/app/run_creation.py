@@ -6,7 +6,6 @@ from pathlib import Path
 from anyio import to_thread
 
 from orchestrator.config.model import Config
-from orchestrator.discovery.migration_events import discover_migration, require_installable
 from orchestrator.domain.event import Event
 from orchestrator.domain.event.run import Noticed
 from orchestrator.domain.recipe.environments import ENVIRONMENT_NAMES, select_environment
@@ -15,7 +14,7 @@ from orchestrator.domain.text.listing import join_limited
 from orchestrator.engine.run_start import NewRun, build_first_events
 from orchestrator.errors import EnvironmentProblem, UsageProblem
 from orchestrator.forge.factory import require_forge
-from orchestrator.hands.local import open_local_hands
+from orchestrator.hands.local import preview_policy
 from orchestrator.hands.policy import SandboxGrant
 from orchestrator.hands.policy_resolution import find_withheld_outputs
 from orchestrator.journal.journal import Journal, SystemClock
@@ -29,7 +28,7 @@ from orchestrator.project.recipe_limits import apply_recipe_limits
 from orchestrator.project.secrets import build_redactor, require_secret_free_event
 from orchestrator.redact.redactor import PATTERN_REDACTOR, Redactor
 from orchestrator.run_control.location import RunLocation
-from roles.model_roles import find_model_problems
+from roles.configured_models import find_model_problems
 from worktrees.ref_store.refs import read_ref
 
 
@@ -55,6 +54,8 @@ async def create_migration_run(options: Options, recipe: Recipe, work_filter: Wo
     Raises:
         OrchestrateError: it cannot be started, or the recipe or what is asked for matches nothing; nothing was changed.
     """
+    from orchestrator.discovery.migration_events import discover_migration, require_installable  # a goal finds nothing
+
     project = await to_thread.run_sync(load_project_context, options)
     if roles := tuple(recipe.needed_roles):
         await require_models(project.config, *roles)
@@ -103,15 +104,13 @@ async def create_new_run(project: ProjectContext, new: NewRun, *grants: SandboxG
     """Make a run for these sandbox grants; nothing works on it yet.
 
     Raises:
-        EnvironmentProblem: this host has no sandbox for what it is allowed.
+        EnvironmentProblem: no sandbox is installed on this host; the engine finds out whether one holds.
         UsageProblem: its PR branch cannot exist, or its settings hold a secret.
     """
     withheld: dict[str, None] = {}
     for grant in grants:
-        async with open_local_hands(project.repository, project.state.path, grant) as hands:
-            if hands.refusal_reason:
-                raise EnvironmentProblem(hands.refusal_reason)
-            withheld |= dict.fromkeys(await find_withheld_outputs(project.repository, hands.policy))
+        policy = await preview_policy(project.repository, project.state.path, grant)
+        withheld |= dict.fromkeys(await find_withheld_outputs(project.repository, policy))
     now = SystemClock().now()
     directory = project.state.build_run_directory(now)
     first = await build_first_events(new, directory.run, project.repository, project.config, now)

@@ -2,28 +2,28 @@
 
 import os
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from anyio import to_thread
 
 from orchestrator.app.contract_notice import record_contract_change
-from orchestrator.app.run_creation import create_goal_run, create_migration_run
 from orchestrator.app.wiring import RunWatcher, open_run
 from orchestrator.domain.event.run import RepositoryMoved, RunPaused
 from orchestrator.domain.run.state import RunState
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.control.command_consumer import CommandConsumer
-from orchestrator.engine.goal.run import GoalRun
 from orchestrator.engine.hook_points import notify_run_ended, require_run_allowed
 from orchestrator.engine.recovery.open_intents import settle_open_intents
 from orchestrator.engine.run_end import end_run
 from orchestrator.errors import JournalProblem, OrchestrateError, RunCancelled, RunTakenOver, convert_error
 from orchestrator.journal.locations.run_directory import RunDirectory
-from orchestrator.migrate.recipe import Recipe
-from orchestrator.migrate.run.runner import MigrationRunner
-from orchestrator.migrate.scope.work_filter import EVERYTHING, WorkFilter
 from orchestrator.project.options import Options
 from orchestrator.run_control.location import RunLocation, needs_engine, prepare_resume
 from worktrees.errors import GitError
+
+if TYPE_CHECKING:
+    from orchestrator.migrate.recipe import Recipe
+    from orchestrator.migrate.scope.work_filter import WorkFilter
 
 
 @dataclass(frozen=True)
@@ -46,14 +46,22 @@ class RunExit:
 
 async def run_goal(options: Options, goal: str, watcher: RunWatcher | None = None) -> RunExit:
     """Carry a goal to its end in this process; raises as `create_goal_run` does."""
+    from orchestrator.app.run_creation import create_goal_run  # an engine goes on with runs, and makes none
+
     return await work_on_run(await create_goal_run(options, goal), watcher)
 
 
 async def run_migration(
-    options: Options, recipe: Recipe, watcher: RunWatcher | None = None, work_filter: WorkFilter = EVERYTHING
+    options: Options, recipe: "Recipe", watcher: RunWatcher | None = None, work_filter: "WorkFilter | None" = None
 ) -> RunExit:
-    """Carry a migration to its end in this process; raises as `create_migration_run` does."""
-    return await work_on_run(await create_migration_run(options, recipe, work_filter), watcher)
+    """Carry a migration to its end in this process; raises as `create_migration_run` does.
+
+    Without a `work_filter` it is about everything.
+    """
+    from orchestrator.app.run_creation import create_migration_run
+    from orchestrator.migrate.scope.work_filter import EVERYTHING
+
+    return await work_on_run(await create_migration_run(options, recipe, work_filter or EVERYTHING), watcher)
 
 
 async def resume_run(options: Options, wanted: str | None, watcher: RunWatcher | None = None) -> RunExit:
@@ -119,7 +127,11 @@ async def _execute_until_cancelled(context: RunContext) -> None:
 async def execute_run(context: RunContext) -> None:
     """Execute the run to its end; raises as `MigrationRunner` and `GoalRun` do."""
     if context.state.run.recipe is not None:
+        from orchestrator.migrate.run.runner import MigrationRunner  # each kind of run loads its own rooms only
+
         slots = context.config.hands.slots or len(os.sched_getaffinity(0))
         await MigrationRunner(context, slots).run_migration()
     elif context.roles is not None:
+        from orchestrator.engine.goal.run import GoalRun
+
         await GoalRun(context, context.roles).run_to_end()

@@ -59,7 +59,8 @@ from orchestrator.report.run.status import STATUS_PROJECTION, render_status_json
 from orchestrator.run_control.location import RunLocation
 from orchestrator.run_control.notifications import run_notifications
 from prompts import SHIPPED_PROMPTS, PromptSource
-from roles.model_roles import ModelRoles, find_model_problems
+from roles.configured_models import find_model_problems
+from roles.model_roles import ModelRoles
 from roles.role_context import RoleContext
 from worktrees.errors import GitError, RefMoved
 

@@ -11,15 +11,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from orchestrator.domain.text.lazy_pattern import compile_lazily
 from orchestrator.domain.text.sanitization import strip_controls
 from orchestrator.errors import UsageProblem
 
-_COMMAND = re.compile(r"/orchestrate[ \t]+(run|resume|approve|deny)(?![\w-])(.*)", re.DOTALL)
-_COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
-_RUN = re.compile(r"[0-9a-f-]{4,60}")
-_ITEM = re.compile(r"[0-9]{1,4}|[a-z-]+/[\w./@-]{1,200}", re.ASCII)
-_NUMBER = re.compile(r"[0-9]{1,12}")
-_TIME = re.compile(r"(?:(\d{1,3})h)?(?:(\d{1,4})m)?(?:(\d{1,7})s?)?")
+_COMMAND = compile_lazily(r"/orchestrate[ \t]+(run|resume|approve|deny)(?![\w-])(.*)", re.DOTALL)
+_COMMENT = compile_lazily(r"<!--.*?(?:-->|\Z)", re.DOTALL)
+_RUN = compile_lazily(r"[0-9a-f-]{4,60}")
+_ITEM = compile_lazily(r"[0-9]{1,4}|[a-z-]+/[\w./@-]{1,200}", re.ASCII)
+_NUMBER = compile_lazily(r"[0-9]{1,12}")
+_TIME = compile_lazily(r"(?:(\d{1,3})h)?(?:(\d{1,4})m)?(?:(\d{1,7})s?)?")
 _MOST_BYTES = 60_000
 """Of a goal, which may have to be one argument of a command."""
 _CUT = "\n\n(The text goes on; it was cut here.)"

@@ -1,6 +1,5 @@
 """A key's ticket: which run the jobs of that key carry on, how many of them have, and which one does now."""
 
-import re
 import secrets
 import socket
 from collections.abc import Mapping
@@ -11,11 +10,12 @@ from pydantic import Field, field_validator
 
 from orchestrator.domain.frozen_model import FrozenModel
 from orchestrator.domain.ids import RunId
+from orchestrator.domain.text.lazy_pattern import compile_lazily
 from orchestrator.domain.text.sanitization import to_one_line
 from orchestrator.errors import LimitReached, RunLocked, UsageProblem
 
 MAX_HOPS = 20
-_KEY = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_-]|\.(?!\.|lock$|$)){0,99}")
+_KEY = compile_lazily(r"[A-Za-z0-9](?:[A-Za-z0-9_-]|\.(?!\.|lock$|$)){0,99}")
 _NAME_CHARS = 200
 
 

@@ -1,7 +1,6 @@
 """The second of two jobs: it may write, has no model's key, and publishes what the first one asked for."""
 
 import json
-import re
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +14,7 @@ from orchestrator.ci_jobs.handover import DeliveredRun, receive_handover
 from orchestrator.ci_jobs.remote_state import limit_remote_wait
 from orchestrator.config.layers import merge_settings
 from orchestrator.domain.run.state import RunState
+from orchestrator.domain.text.lazy_pattern import compile_lazily
 from orchestrator.domain.text.sanitization import format_code_span, sanitize_markdown, to_one_line
 from orchestrator.engine.pull_request.description import format_cost_section
 from orchestrator.errors import EnvironmentProblem, OrchestrateError, PersonNeeded, UsageProblem
@@ -31,7 +31,7 @@ from worktrees.object_store.packs import find_existing_objects
 from worktrees.ref_store.remote_refs import push_commit, read_remote_tip
 
 _MIGRATIONS = "migrate/"
-_GROUP_SUFFIX = re.compile(r"(?:--[A-Za-z0-9_+=-]+)?")
+_GROUP_SUFFIX = compile_lazily(r"(?:--[A-Za-z0-9_+=-]+)?")
 """The suffix of the branch of a part of a run, after the name of the run's own branch."""
 _LIMIT = 5
 

@@ -1,7 +1,9 @@
 """A group of verbs whose modules are imported when they are used."""
 
+import gc
 from collections.abc import Mapping
 from importlib import import_module
+from types import ModuleType
 from typing import NamedTuple
 
 import click
@@ -31,7 +33,7 @@ class LazyGroup(click.Group):
         verb = self.verbs.get(name)
         if verb is None:
             return None
-        module = import_module(f"orchestrator.cli.{verb.module}")
+        module = _import_without_collection(f"orchestrator.cli.{verb.module}")
         commands: Mapping[str, click.Command] = getattr(module, "COMMANDS", {})
         if name in commands:
             return commands[name]
@@ -42,3 +44,14 @@ class LazyGroup(click.Group):
         """Write the verbs with their lines."""
         with formatter.section("Verbs"):
             formatter.write_dl([(name, verb.help) for name, verb in self.verbs.items()])
+
+
+def _import_without_collection(name: str) -> ModuleType:
+    """Import a module with the garbage collector off: it would search all that is made, and none of it is garbage."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        return import_module(name)
+    finally:
+        if was_enabled:
+            gc.enable()

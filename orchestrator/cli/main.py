@@ -15,8 +15,6 @@ from orchestrator.errors import OrchestrateError
 from orchestrator.redact.process_protection import protect_process
 from worktrees.errors import GitError
 
-os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # finding plugins costs more than most verbs do
-
 VERBS = {
     "demo": Verb("setup.demo", "Migrate a real package in front of your eyes; needs no model key."),
     "init": Verb("setup.init", "Write orchestrate.toml, or a workflow file for your forge."),

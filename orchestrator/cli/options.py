@@ -1,6 +1,5 @@
 """Options that several verbs share, and their conversion to configuration values."""
 
-import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -9,14 +8,14 @@ from typing import Any, TypeVar
 import click
 
 from orchestrator.config.flag_values import parse_flag_value, set_nested_value
-from orchestrator.domain.run.contract import split_criterion
+from orchestrator.domain.text.lazy_pattern import compile_lazily
 
-_PART = re.compile(r'"([^"]*)"|([^."]+)')
+_PART = compile_lazily(r'"([^"]*)"|([^."]+)')
 F = TypeVar("F", bound=Callable[..., Any])
 
 _TABLES = {"planner": "", "worker": "variants", "judge": "lenses"}
 """Role → the table of those within it that may have models of their own."""
-_DURATION = re.compile(r"(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s?)?\Z")
+_DURATION = compile_lazily(r"(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s?)?\Z")
 
 
 class Duration(click.ParamType[float]):
@@ -110,6 +109,8 @@ def add_criteria(texts: tuple[str, ...], commands: tuple[str, ...], into: dict[s
     Their ids are `c1`, `c2`, … unless the text begins with an id, and `must-1`, `must-2`, …
     """
     if texts or commands:
+        from orchestrator.domain.run.contract import split_criterion  # most verbs have no such option
+
         criteria = []
         for number, text in enumerate(texts, start=1):
             name, words = split_criterion(text)

@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
+from orchestrator.domain.text.lazy_pattern import compile_lazily
 from orchestrator.domain.text.sanitization import strip_controls
 from orchestrator.errors import EnvironmentProblem, OrchestrateError, convert_error
 
 if TYPE_CHECKING:
     from orchestrator.redact.redactor import Redactor
 
-_UNUSUAL = re.compile(r"[^\n -~]")
+_UNUSUAL = compile_lazily(r"[^\n -~]")
 
 
 def print_object(value: Any) -> None:  # noqa: ANN401
@@ -98,3 +99,8 @@ class CommandOutput:
         if self._decoder is not None:
             self._stream.write(strip_controls(self._decoder.decode(b"", final=True)))
             self._stream.flush()
+
+
+def exit_with(code: int) -> None:
+    """Leave the verb with a code."""
+    click.get_current_context().exit(code)

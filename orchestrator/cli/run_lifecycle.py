@@ -81,8 +81,3 @@ def _start_in_background(location: RunLocation, as_json: bool, where: str) -> in
 def _format_background_notice(location: RunLocation, where: str) -> str:
     run = location.directory.run
     return f"run {run} goes on in the background; see: orchestrate status {run}{where}"
-
-
-def exit_with(code: int) -> None:
-    """Leave the verb with a code."""
-    click.get_current_context().exit(code)

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pathspec import GitIgnoreSpec
 from pydantic import ValidationError
 
 from orchestrator.config.flag_values import parse_flag_value, set_nested_value
@@ -281,6 +280,8 @@ def describe_refused_share(pattern: str) -> str:
 
 def _find_matched_secret(pattern: str) -> str | None:
     """Return an example of what usually holds secrets and would be shared by a pattern, for messages."""
+    from pathspec import GitIgnoreSpec  # few projects share anything
+
     try:
         return next(GitIgnoreSpec.from_lines([pattern]).match_files(SECRET_FILE_EXAMPLES), None)
     except (ValueError, re.error):

@@ -17,9 +17,10 @@ from orchestrator.domain.ids import CRITERION_ID_PATTERN, TaskId
 from orchestrator.domain.judging.check import CheckSpec, ReportFormat
 from orchestrator.domain.run.contract import GATE_CRITERION, GOAL_CRITERION, Criterion
 from orchestrator.domain.sandbox.tier import Tier
+from orchestrator.domain.text.lazy_pattern import compile_lazily
 
 NOTIFY_ON = ("run.ended", "run.paused", "approval.requested")
-_HOST_PORT = re.compile(r"([A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\]):[0-9]{1,5}")
+_HOST_PORT = compile_lazily(r"([A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\]):[0-9]{1,5}")
 
 
 def _check_host_port(text: str) -> str:

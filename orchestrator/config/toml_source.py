@@ -1,6 +1,5 @@
 """TOML files with line numbers, so that an error names the file, the line and the key."""
 
-import re
 import tomllib
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,12 +15,15 @@ from orchestrator.config.schema_hints import (
     find_schema_node,
     suggest_known_keys,
 )
+from orchestrator.domain.text.lazy_pattern import compile_lazily
 from orchestrator.errors import UsageProblem
 
 TomlKey = tuple[str | int, ...]
 
-_HEADER = re.compile(r"\s*(\[\[?)([^\[\]]+)\]\]?\s*(?:#.*)?$")
-_ASSIGNMENT = re.compile(r"\s*((?:[A-Za-z0-9_-]+|\"[^\"]*\"|'[^']*')(?:\s*\.\s*(?:[A-Za-z0-9_-]+|\"[^\"]*\"))*)\s*=")
+_HEADER = compile_lazily(r"\s*(\[\[?)([^\[\]]+)\]\]?\s*(?:#.*)?$")
+_ASSIGNMENT = compile_lazily(
+    r"\s*((?:[A-Za-z0-9_-]+|\"[^\"]*\"|'[^']*')(?:\s*\.\s*(?:[A-Za-z0-9_-]+|\"[^\"]*\"))*)\s*="
+)
 _PYTHON_WORDED = {
     "bool_parsing",
     "int_parsing",
@@ -32,7 +34,7 @@ _PYTHON_WORDED = {
 }
 _PYTHON_WORDED |= {"date_parsing", "date_from_datetime_parsing", "date_from_datetime_inexact"}
 """Problems of which pydantic speaks in the words of Python or of regular expressions."""
-_PART = re.compile(r"[A-Za-z0-9_-]+|\"[^\"]*\"|'[^']*'")
+_PART = compile_lazily(r"[A-Za-z0-9_-]+|\"[^\"]*\"|'[^']*'")
 
 
 def read_toml(path: Path) -> dict[str, Any]:

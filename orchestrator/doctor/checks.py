@@ -24,7 +24,7 @@ from orchestrator.project.options import (
     build_provider_rules,
     load_project_context,
 )
-from roles.model_roles import iterate_configured_models
+from roles.configured_models import iterate_configured_models
 from worktrees.errors import GitError, LockedRepository
 from worktrees.git import read_git_version
 from worktrees.locks.git_lock_files import find_repository_locks, get_locked_ref

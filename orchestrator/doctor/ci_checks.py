@@ -9,9 +9,10 @@ from contextlib import suppress
 from pathlib import Path
 
 from orchestrator.doctor.checks import DoctorFinding
+from orchestrator.domain.text.lazy_pattern import compile_lazily
 from orchestrator.llm.litellm_adapter.credentials import get_key_variable
 from orchestrator.project.options import ProjectContext
-from roles.model_roles import iterate_configured_models
+from roles.configured_models import iterate_configured_models
 from worktrees.errors import GitError
 from worktrees.object_store.merge import COMMIT_AUTHOR
 from worktrees.repositories.configuration import has_setting
@@ -21,8 +22,8 @@ _TOKENS = ("ORCHESTRATE_TOKEN", "GITHUB_TOKEN", "GH_TOKEN")
 _SUDO_S = 5.0
 _MOST_BYTES = 1024 * 1024
 _FOREIGN_EVENTS = frozenset({"pull_request_target", "workflow_run"})
-_FOREIGN_TRIGGER = re.compile(r"^[^#\n]*\b(pull_request_target|workflow_run)\b", re.MULTILINE)
-_STARTS_US = re.compile(r"^[^#\n]*\borchestrate\s+(?:ci|run|resume|migrate)\b", re.MULTILINE)
+_FOREIGN_TRIGGER = compile_lazily(r"^[^#\n]*\b(pull_request_target|workflow_run)\b", re.MULTILINE)
+_STARTS_US = compile_lazily(r"^[^#\n]*\borchestrate\s+(?:ci|run|resume|migrate)\b", re.MULTILINE)
 _NAMESPACES = (
     ("kernel.apparmor_restrict_unprivileged_userns", "1", "0"),
     ("kernel.unprivileged_userns_clone", "0", "1"),

@@ -3,16 +3,18 @@
 Their words can always be encoded: what a model or a tool says comes back to a provider in every later request.
 """
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from orchestrator.domain.budget.usage import Usage
 from orchestrator.domain.frozen_model import FrozenModel
 from orchestrator.domain.ids import SessionId, TaskId
-from orchestrator.domain.text.encoding import EncodableText
+from orchestrator.domain.text.encoding import make_encodable
 
 Role = Literal["planner", "worker", "judge", "arbiter"]
+EncodableText = Annotated[str, AfterValidator(make_encodable)]
+"""A field that holds what UTF-8 can hold, whatever it is given."""
 
 
 class ToolCall(FrozenModel):

@@ -6,6 +6,8 @@ A task's id is its path in the plan tree, so it is stable, short and readable.
 import re
 from typing import NamedTuple, NewType
 
+from orchestrator.domain.text.lazy_pattern import compile_lazily
+
 RunId = NewType("RunId", str)
 TaskId = NewType("TaskId", str)
 SessionId = NewType("SessionId", str)
@@ -17,7 +19,7 @@ CRITERION_ID_PATTERN = r"[a-z0-9][a-z0-9-]{0,39}"
 """The pattern of a criterion's id."""
 
 ROOT_TASK = TaskId("root")
-TASK_KEY_PATTERN = re.compile(r"[a-z0-9][a-z0-9-]{0,39}\Z")
+TASK_KEY_PATTERN = compile_lazily(r"[a-z0-9][a-z0-9-]{0,39}\Z")
 
 
 FIRST_LENS = "diff"

@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from orchestrator.config.live_config import LiveConfig
 from orchestrator.config.model import Config
@@ -15,8 +16,6 @@ from orchestrator.engine.goal.action_order import ActionOrder, ImmediateOrder
 from orchestrator.journal.journal import Journal
 from orchestrator.journal.locations.run_directory import RunDirectory
 from orchestrator.journal.locations.run_lock import RunLock
-from orchestrator.judge.canary.runner import CanaryRunner
-from orchestrator.judge.gate.harness import HarnessGate
 from orchestrator.ports.forge import Forge
 from orchestrator.ports.hands import Hands
 from orchestrator.ports.hooks import NO_HOOKS, Hooks
@@ -25,6 +24,10 @@ from orchestrator.queue.foreign_commits import require_green_tip
 from orchestrator.queue.pr_branch import LandingFence, PrBranch
 from worktrees.object_store.trees import read_tree_id
 from worktrees.repositories.repository import GitRepository
+
+if TYPE_CHECKING:
+    from orchestrator.judge.canary.runner import CanaryRunner
+    from orchestrator.judge.gate.harness import HarnessGate
 
 HandsLender = Callable[[Sequence[Path]], AbstractAsyncContextManager[Hands]]
 """Hands like the run's own, while the block lasts, that can also read these directories of the host."""
@@ -53,8 +56,8 @@ class RunContext:
     landing_fence: LandingFence
     repository: GitRepository
     hands: Hands
-    gate: HarnessGate
-    canaries: CanaryRunner | None
+    gate: "HarnessGate"
+    canaries: "CanaryRunner | None"
     forge: Forge
     roles: Roles | None = None
     hooks: Hooks = NO_HOOKS

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from orchestrator.config.model import Config
 from orchestrator.domain.run.state import RunState
+from orchestrator.domain.text.lazy_pattern import compile_lazily
 from orchestrator.errors import EnvironmentProblem, UsageProblem
 from orchestrator.forge.github.endpoint import RepositoryEndpoint
 from orchestrator.forge.local import LocalForge, LocalForgeRepository
@@ -17,7 +18,7 @@ from worktrees.ref_store.remote_refs import get_push_url
 from worktrees.repositories.repository import GitRepository
 
 _HOST = r"(?:[^/@\s]+@)?[^/\s:]+"
-_OWNER_NAME = re.compile(
+_OWNER_NAME = compile_lazily(
     rf"(?:[a-z+]+://{_HOST}(?::\d+)?/|{_HOST}:)/*([\w-]+/[\w.-]+?)(?:\.git)?/*", re.ASCII | re.IGNORECASE
 )
 """A repository in both ways to write its URL, `https://HOST/owner/name.git` and `git@HOST:owner/name.git`."""

@@ -19,7 +19,13 @@ from orchestrator.hands.files.session_folder import open_session, remove_old_log
 from orchestrator.hands.files.shadow_git import ShadowOrigin, read_origin
 from orchestrator.hands.network.registries import RegistrySource
 from orchestrator.hands.policy import SandboxGrant, SandboxPolicy
-from orchestrator.hands.policy_resolution import ResolvedPolicy, SelectedBackend, resolve_policy, select_backend
+from orchestrator.hands.policy_resolution import (
+    ResolvedPolicy,
+    SelectedBackend,
+    find_missing_sandbox,
+    resolve_policy,
+    select_backend,
+)
 from orchestrator.hands.policy_text import format_policy
 from orchestrator.hands.sandbox.host_paths import WORKTREES_FOLDER, HostPaths
 from orchestrator.hands.toolchain.fingerprint import compute_fingerprint
@@ -154,6 +160,30 @@ async def open_local_hands(
         )
         async with _run_task_group(LocalHands(host, policy, selected, resolved.notices), host.tasks) as hands:
             yield hands
+
+
+async def preview_policy(
+    repository: GitRepository, state: Path, grant: SandboxGrant, environ: Mapping[str, str] | None = None
+) -> SandboxPolicy:
+    """Return the policy that commands will run under, where programs of a sandbox are there. Starts no sandbox.
+
+    Who opens hands has the self-test made: whoever runs commands has to have seen that the walls hold.
+
+    Raises:
+        UsageProblem: the grant names a directory that is missing or may not be bound.
+        EnvironmentProblem: no sandbox is installed, or the state directory or the repository cannot be used.
+    """
+    environ = os.environ if environ is None else environ
+    host_paths = HostPaths(repository.root, Path.home(), state)
+    with ExitStack() as stack:
+        with _convert_errors(f"The state directory {state} cannot be used"):
+            session = await to_thread.run_sync(stack.enter_context, open_session(state))
+        with _convert_errors(f"The repository {repository.root} cannot be read"):
+            resolved = await resolve_policy(repository, grant, host_paths, environ)
+        refusal = await find_missing_sandbox(resolved.policy, host_paths, environ, session, grant.backend)
+    if refusal:
+        raise EnvironmentProblem(refusal)
+    return resolved.policy
 
 
 async def _resolve_policy_and_origin(

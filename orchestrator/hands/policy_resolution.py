@@ -12,9 +12,13 @@ from orchestrator.domain.sandbox.tier import Tier
 from orchestrator.domain.sandbox.unsafe_banner import UNSAFE_BANNER
 from orchestrator.hands.policy import BackendChoice, SandboxGrant, SandboxPolicy
 from orchestrator.hands.sandbox.backend import Backend
-from orchestrator.hands.sandbox.backend_trials import BackendTrial, TrialContext, iterate_backend_trials
+from orchestrator.hands.sandbox.backend_trials import (
+    BackendTrial,
+    TrialContext,
+    iterate_backend_trials,
+    list_missing_backends,
+)
 from orchestrator.hands.sandbox.host_paths import HostPaths, is_system_folder
-from orchestrator.hands.sandbox.no_sandbox import build_no_sandbox
 from orchestrator.hands.sandbox.program_search import ProgramMissing
 from orchestrator.hands.sandbox.repair_advice import get_container_remedy, render_repair_advice
 from orchestrator.hands.toolchain import resolution
@@ -127,9 +131,27 @@ async def select_backend(
     return SelectedBackend(None, format_refusal(failed), failed[0].facts)
 
 
+async def find_missing_sandbox(
+    policy: SandboxPolicy, host_paths: HostPaths, environ: Mapping[str, str], session: Path, wanted: BackendChoice
+) -> str | None:
+    """Return why commands are refused, as far as that is known without a self-test; None if nothing is known.
+
+    Raises:
+        UsageProblem: the policy asks for no sandbox where that is refused.
+    """
+    if policy.tier == Tier.FILES or not policy.is_confined:
+        return (await select_backend(policy, host_paths, environ, session, wanted)).refusal
+    missing = await list_missing_backends(TrialContext(policy, host_paths, environ, session), wanted)
+    if missing:
+        return format_refusal(missing)
+    return None
+
+
 def _select_no_sandbox(
     policy: SandboxPolicy, host_paths: HostPaths, environ: Mapping[str, str], session: Path
 ) -> SelectedBackend:
+    from orchestrator.hands.sandbox.no_sandbox import build_no_sandbox  # only for who asks for it
+
     try:
         backend = build_no_sandbox(policy, host_paths, session, environ)
     except ProgramMissing as error:

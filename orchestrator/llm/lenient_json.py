@@ -11,9 +11,11 @@ from typing import NoReturn
 
 from pydantic import JsonValue
 
-CODE_FENCE = re.compile(r"\A```[A-Za-z0-9_+-]*[ \t]*\r?\n(?P<body>.*?)\r?\n?```\Z", re.DOTALL)
+from orchestrator.domain.text.lazy_pattern import compile_lazily
+
+CODE_FENCE = compile_lazily(r"\A```[A-Za-z0-9_+-]*[ \t]*\r?\n(?P<body>.*?)\r?\n?```\Z", re.DOTALL)
 # A string without an end is one token to the end of the text: looking for its end from each quote would take hours.
-JSON_TOKEN = re.compile(
+JSON_TOKEN = compile_lazily(
     r'(?P<string>"(?:[^"\\]++|\\.)*+(?:"|\\?\Z))|(?P<word>\b(?:True|False|None)\b)|(?P<comma>,(?=\s*[}\]]))|[^",TFN]+|.',
     re.DOTALL,
 )

@@ -3,16 +3,18 @@
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from orchestrator.domain.budget.price import Price
 from orchestrator.domain.chat import Reply, Request
 from orchestrator.errors import UsageProblem
-from orchestrator.llm.litellm_adapter.client import LiteLLMClient
 from orchestrator.llm.scripted_model.cursor import ScriptKey
 from orchestrator.llm.scripted_model.model import ScriptedModel
 from orchestrator.llm.scripted_model.script import SCRIPTED_PREFIX
 from orchestrator.ports.model_client import ModelClient
+
+if TYPE_CHECKING:
+    from orchestrator.llm.litellm_adapter.client import LiteLLMClient
 
 
 class ModelRouter:
@@ -25,18 +27,18 @@ class ModelRouter:
         self,
         base_dir: Path,
         consumed: Mapping[str, Mapping[ScriptKey, int]] | None = None,
-        connect: Callable[[], LiteLLMClient] = LiteLLMClient,
+        connect: "Callable[[], LiteLLMClient] | None" = None,
     ) -> None:
         """Set up; nothing is read or imported before a model is used.
 
         Args:
             base_dir: where relative script paths start.
             consumed: by model name as configured, how many scripted replies earlier processes of the run used.
-            connect: makes the client for everything that is not scripted.
+            connect: makes the client for everything that is not scripted, if not a plain one.
         """
         self._base_dir = base_dir
         self._consumed = dict(consumed or {})
-        self._connect = connect
+        self._connect = connect or _build_client
         self._scripted: dict[str, ScriptedModel] = {}
         self._others: LiteLLMClient | None = None
 
@@ -94,3 +96,9 @@ class ModelRouter:
         if self._others is None:
             self._others = self._connect()
         return self._others
+
+
+def _build_client() -> "LiteLLMClient":
+    from orchestrator.llm.litellm_adapter.client import LiteLLMClient  # scripted models do without it
+
+    return LiteLLMClient()

@@ -1,18 +1,18 @@
 """The manifest of an archive: the run, its place in git, and every file with size and hash."""
 
-import re
 from typing import Literal
 
 from pydantic import Field
 
 from orchestrator.domain.frozen_model import FrozenModel
 from orchestrator.domain.ids import CommitId, RunId
+from orchestrator.domain.text.lazy_pattern import compile_lazily
 
 MANIFEST_FILE = "manifest.json"
 JOURNAL_FILE = "journal.db"
 OBJECTS_FILE = "objects.bundle"
-BLOB_PATTERN = re.compile(r"blobs/([0-9a-f]{2})/(\1[0-9a-f]{62})")
-RUN_ID_PATTERN = re.compile(r"[0-9]{8}-[0-9]{6}-[0-9a-f]{4,32}")
+BLOB_PATTERN = compile_lazily(r"blobs/([0-9a-f]{2})/(\1[0-9a-f]{62})")
+RUN_ID_PATTERN = compile_lazily(r"[0-9]{8}-[0-9]{6}-[0-9a-f]{4,32}")
 
 _OID = r"^([0-9a-f]{40}|[0-9a-f]{64})$"
 

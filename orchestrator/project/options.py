@@ -4,7 +4,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from orchestrator.config.layers import LoadedConfig, load_config
 from orchestrator.config.model import Config
@@ -13,13 +13,15 @@ from orchestrator.errors import UsageProblem
 from orchestrator.hands.policy import BackendChoice, CommandLimits, GrantedFolder, RegistryGrant, SandboxGrant
 from orchestrator.hands.sandbox.no_sandbox_in_ci import refuse_in_ci
 from orchestrator.journal.locations.run_directory import StateDirectory
-from orchestrator.llm.litellm_adapter.client import LiteLLMClient
 from orchestrator.llm.retry import RetryPolicy
 from orchestrator.llm.throttling.providers import ProviderRules
 from orchestrator.migrate.recipe import RecipeEnv
 from worktrees.errors import GitError
 from worktrees.repositories.repository import GitRepository
 from worktrees.safety.path_rules import escape_path
+
+if TYPE_CHECKING:
+    from orchestrator.llm.litellm_adapter.client import LiteLLMClient
 
 _SCRIPTED = "scripted:"
 
@@ -168,8 +170,10 @@ def build_prices(config: Config) -> dict[str, Price]:
     return {model: settings.build_price() for model, settings in config.prices.items()}
 
 
-def build_litellm_client(config: Config) -> LiteLLMClient:
+def build_litellm_client(config: Config) -> "LiteLLMClient":
     """Return a client for every model that is not scripted, with the user's prices and bounds."""
+    from orchestrator.llm.litellm_adapter.client import LiteLLMClient
+
     return LiteLLMClient(build_prices(config), max_reply_mb=config.retry.max_reply_mb)
 
 

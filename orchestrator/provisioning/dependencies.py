@@ -4,18 +4,19 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import ExitStack
 from os.path import normpath
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from orchestrator.domain.ids import CommitId
 from orchestrator.domain.sandbox.tier import Tier
 from orchestrator.errors import EnvironmentProblem, UsageProblem
-from orchestrator.hands.deps.installer import DependencyInstaller
-from orchestrator.hands.deps.manifests import Manifests, read_manifests
-from orchestrator.hands.deps.store import DepsStore
 from orchestrator.hands.local import open_local_hands
 from orchestrator.hands.policy import GrantedFolder, SandboxGrant
 from worktrees.git import Git
 from worktrees.object_store.trees import list_tree, read_blob
 from worktrees.repositories.repository import GitRepository
+
+if TYPE_CHECKING:
+    from orchestrator.hands.deps.manifests import Manifests
 
 DEPS_DIRECTORY = "deps"
 """The directory of installed dependencies, below the state directory."""
@@ -42,6 +43,9 @@ async def install_dependencies(
     """
     if not entries:
         return granted
+    from orchestrator.hands.deps.installer import DependencyInstaller  # few projects have deps installed
+    from orchestrator.hands.deps.store import DepsStore
+
     manifests = await load_manifests(granted, entries, repository, commit)
     install_grant = granted.model_copy(
         update={"share": (), "read_only": tuple(iterate_outside_directories(granted, repository.root))}
@@ -57,12 +61,14 @@ async def install_dependencies(
 
 async def load_manifests(
     granted: SandboxGrant, entries: Sequence[str], repository: GitRepository, commit: CommitId
-) -> Manifests:
+) -> "Manifests":
     """Return the manifests that the entries name, if they may be installed.
 
     Raises:
         UsageProblem: an entry cannot be understood, or tier 2 is granted to nobody.
     """
+    from orchestrator.hands.deps.manifests import read_manifests
+
     if granted.ceiling < Tier.REGISTRIES:
         text = (
             f"deps under [env] need tier 2, and nothing here may have more than {int(granted.ceiling)}: set ask_tier "

@@ -1,15 +1,13 @@
 """`[env] setup` of a recipe: run its commands before anybody works on the run, and lend what they make."""
 
-import re
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 
 from orchestrator.domain.ids import CommitId
 from orchestrator.domain.sandbox.tier import Tier
+from orchestrator.domain.text.lazy_pattern import compile_lazily
 from orchestrator.errors import EnvironmentProblem, UsageProblem
-from orchestrator.hands.deps.setup_commands import ProjectSetup
-from orchestrator.hands.deps.store import DepsStore
 from orchestrator.hands.local import open_local_hands
 from orchestrator.hands.policy import SandboxGrant
 from orchestrator.migrate.recipe import RecipeEnv
@@ -17,7 +15,7 @@ from orchestrator.provisioning.dependencies import iterate_outside_directories
 from worktrees.object_store.trees import list_tree
 from worktrees.repositories.repository import GitRepository
 
-_MANIFEST = re.compile(
+_MANIFEST = compile_lazily(
     r"(?:.*/)?(?:requirements[^/]*\.(?:txt|in)|constraints[^/]*\.txt|pyproject\.toml|setup\.(?:py|cfg)|Pipfile(?:\.lock)?"
     r"|[^/]+\.lock|package(?:-lock)?\.json|npm-shrinkwrap\.json|pnpm-lock\.yaml|\.npmrc|go\.(?:mod|sum)|Cargo\.toml"
     r"|Gemfile|environment\.ya?ml|Makefile|tox\.ini|noxfile\.py)"
@@ -44,6 +42,9 @@ async def run_setup_commands(
     """
     if not env.setup:
         return granted
+    from orchestrator.hands.deps.setup_commands import ProjectSetup  # few recipes have setup
+    from orchestrator.hands.deps.store import DepsStore
+
     tier = require_setup_tier(granted, env)
     outside = tuple(iterate_outside_directories(granted, repository.root))
     setup_grant = granted.model_copy(update={"share": (), "read_only": outside})

@@ -12,7 +12,6 @@ from orchestrator.hooks.notifier import Notifier, list_channels
 from orchestrator.hooks.runner import build_effect_name
 from orchestrator.journal.journal import Journal
 from orchestrator.journal.storage.event_store import EventStore
-from orchestrator.report.log.event_descriptions import describe_event
 
 
 @asynccontextmanager
@@ -23,6 +22,8 @@ async def run_notifications(
     if not list_channels(config.notify):
         yield _do_nothing
         return
+    from orchestrator.report.log.event_descriptions import describe_event
+
     notifier = Notifier(config.notify, journal, root, lambda recorded: describe_event(recorded.event))
     unsent = list(_iterate_unsent_events(file, journal.state, config))
     journal.listeners.append(notifier.queue_event)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import Literal
 
+from orchestrator.domain.text.lazy_pattern import compile_lazily
 from orchestrator.errors import UsageProblem
 
 ForgeKind = Literal["github", "gitlab"]
@@ -17,9 +18,9 @@ WORKFLOW_PATHS: Mapping[ForgeKind, str] = {
 MODEL_KEY_SECRET = "ORCHESTRATE_MODEL_KEY"
 """The secret that holds the key where no model, and so no provider, is known yet."""
 ROLES = ("planner", "worker", "judge")
-_WORD = re.compile(r"@([a-z_]+)@")
-_BLOCK = re.compile(r"^( *)@models@$", re.MULTILINE)
-_UNUSUAL = re.compile(r"[^ -~]|[\"\\]")
+_WORD = compile_lazily(r"@([a-z_]+)@")
+_BLOCK = compile_lazily(r"^( *)@models@$", re.MULTILINE)
+_UNUSUAL = compile_lazily(r"[^ -~]|[\"\\]")
 _AFTER_MINUTES = 10
 """What a job takes before and after the work: setting up, draining, handing over."""
 

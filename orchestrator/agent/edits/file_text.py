@@ -7,10 +7,12 @@ from difflib import SequenceMatcher
 from itertools import chain
 from typing import NamedTuple
 
+from orchestrator.domain.text.lazy_pattern import compile_lazily
+
 _BOM = b"\xef\xbb\xbf"
 _ALIGN_LIMIT = 1_000_000
-_SURROGATE = re.compile("[\ud800-\udfff]")
-_BEYOND_ASCII = re.compile("[^\x00-\x7f\udc80-\udcff]")
+_SURROGATE = compile_lazily("[\ud800-\udfff]")
+_BEYOND_ASCII = compile_lazily("[^\x00-\x7f\udc80-\udcff]")
 
 
 class FileLine(NamedTuple):

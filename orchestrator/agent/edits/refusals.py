@@ -1,6 +1,5 @@
 """Refusals of edits, as a model is told: why, where, and what the file really has there."""
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
@@ -9,6 +8,7 @@ from itertools import accumulate
 from orchestrator.agent.edits.file_text import replace_surrogates
 from orchestrator.agent.edits.matching import LINE_KEYS, MatchLevel, find_line_sequences, fold_and_strip_line
 from orchestrator.domain.frozen_model import FrozenModel
+from orchestrator.domain.text.lazy_pattern import compile_lazily
 from orchestrator.domain.text.listing import join_limited
 
 LIMIT_CHARS = 3_000
@@ -19,7 +19,7 @@ _SEARCHED_LINES = 20_000
 _COMPARED_LINES = 40
 _NEAR = 0.5
 _ELISIONS = frozenset({"...", "…", "# ...", "// ..."})
-_WORD = re.compile(r"\w+")
+_WORD = compile_lazily(r"\w+")
 
 
 class EditRefusalReason(StrEnum):

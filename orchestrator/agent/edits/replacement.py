@@ -15,8 +15,9 @@ from orchestrator.agent.edits.matching import (
     fold_line,
     get_indentation,
 )
+from orchestrator.domain.text.lazy_pattern import compile_lazily
 
-_NUMBERED = re.compile(r"[ ]*(\d{1,7})(?:(\t|→|[ ]?\||:)(.*))?\Z", re.DOTALL)
+_NUMBERED = compile_lazily(r"[ ]*(\d{1,7})(?:(\t|→|[ ]?\||:)(.*))?\Z", re.DOTALL)
 
 
 class UnsafeReplacement(Exception):

@@ -10,8 +10,7 @@ import click
 from orchestrator.ci.job_outputs import write_outputs
 from orchestrator.ci_jobs.publish import PublishedRun, PublishRequest, publish_run
 from orchestrator.cli.options import config_options, json_option, parse_settings, repository_options
-from orchestrator.cli.output import print_lines, print_object
-from orchestrator.cli.run_lifecycle import exit_with
+from orchestrator.cli.output import exit_with, print_lines, print_object
 from orchestrator.config.flag_values import set_nested_value
 from orchestrator.domain.text.sanitization import to_one_line
 from orchestrator.project.options import Options

@@ -19,8 +19,8 @@ from orchestrator.cli.options import (
     read_goal,
     repository_options,
 )
+from orchestrator.cli.output import exit_with
 from orchestrator.cli.run.start import build_run_options
-from orchestrator.cli.run_lifecycle import exit_with
 from orchestrator.project.options import Options
 
 _MIN_BEATS = 2

@@ -12,7 +12,6 @@ import click
 from orchestrator.cli.options import json_option, repository_options
 from orchestrator.cli.output import print_alarm, print_lines, print_object
 from orchestrator.cli.run_lookup import find_state_directory, has_live_engine
-from orchestrator.domain.frozen_model import copy_with_changes
 from orchestrator.domain.sandbox.unsafe_banner import UNSAFE_BANNER
 from orchestrator.journal.locations.disk_usage import measure_disk_usage
 from orchestrator.journal.locations.run_directory import RunDirectory
@@ -79,6 +78,8 @@ def _print_fleet(directory: RunDirectory, wanted: str, as_json: bool) -> None:
             return
         with read_status(directory) as status:
             entries = tuple(row.build_entry() for row in found)
+            from orchestrator.domain.frozen_model import copy_with_changes
+
             shown = copy_with_changes(status, filter=wanted, fleet=entries, fleet_of=len(rows))
             print_object(shown.as_object())
 
@@ -110,6 +111,8 @@ def read_status(directory: RunDirectory) -> Iterator["RunStatus"]:
     with read_state_tolerantly(directory) as state:
         disk = DiskSizes.model_validate(_measure_disk(directory))
         status = build_status(state, directory.journal)
+        from orchestrator.domain.frozen_model import copy_with_changes
+
         yield copy_with_changes(status, is_live=has_live_engine(directory), disk=disk)
 
 

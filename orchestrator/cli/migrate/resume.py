@@ -9,9 +9,9 @@ import click
 
 from orchestrator.cli.control.delivery import deliver_command, find_commanded_run
 from orchestrator.cli.options import detach_option, engine_limit_options, json_option, repository_options
-from orchestrator.cli.output import print_message
+from orchestrator.cli.output import exit_with, print_message
 from orchestrator.cli.run.resume import add_resume_options, build_resume_options
-from orchestrator.cli.run_lifecycle import exit_with, run_with_engine
+from orchestrator.cli.run_lifecycle import run_with_engine
 from orchestrator.cli.run_lookup import format_location_options, has_live_engine
 from orchestrator.domain.commands.definitions import Publish
 from orchestrator.domain.run.state import RunState

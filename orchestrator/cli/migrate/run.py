@@ -20,8 +20,8 @@ from orchestrator.cli.options import (
     parse_settings,
     repository_options,
 )
-from orchestrator.cli.output import print_lines, print_object
-from orchestrator.cli.run_lifecycle import exit_with, print_failure_as_json, run_with_engine
+from orchestrator.cli.output import exit_with, print_lines, print_object
+from orchestrator.cli.run_lifecycle import print_failure_as_json, run_with_engine
 from orchestrator.cli.run_lookup import format_location_options
 from orchestrator.config.flag_values import set_nested_value
 from orchestrator.domain.run.state import RunState

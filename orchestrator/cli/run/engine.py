@@ -12,8 +12,7 @@ import click
 
 from orchestrator.app.run_execution import RunExit, resume_run
 from orchestrator.cli.options import repository_options
-from orchestrator.cli.output import print_message
-from orchestrator.cli.run_lifecycle import exit_with
+from orchestrator.cli.output import exit_with, print_message
 from orchestrator.project.options import Options
 
 _POLL_S = 0.5

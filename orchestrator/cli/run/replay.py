@@ -8,9 +8,8 @@ import click
 
 from orchestrator.app.replay_models import ReplayOptions
 from orchestrator.cli.options import json_option, parse_settings, repository_options
-from orchestrator.cli.output import convert_to_user_error, print_lines, print_object
+from orchestrator.cli.output import convert_to_user_error, exit_with, print_lines, print_object
 from orchestrator.cli.progress import ProgressWatcher, choose_watcher
-from orchestrator.cli.run_lifecycle import exit_with
 from orchestrator.config.flag_values import set_nested_value
 from orchestrator.errors import OrchestrateError
 from orchestrator.project.options import Options

@@ -16,7 +16,8 @@ from orchestrator.cli.options import (
     parse_settings,
     repository_options,
 )
-from orchestrator.cli.run_lifecycle import exit_with, run_with_engine
+from orchestrator.cli.output import exit_with
+from orchestrator.cli.run_lifecycle import run_with_engine
 from orchestrator.cli.run_lookup import format_location_options
 from orchestrator.config.flag_values import set_nested_value
 from orchestrator.project.options import Options

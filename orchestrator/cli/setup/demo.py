@@ -8,9 +8,8 @@ import anyio
 import click
 
 from orchestrator.cli.options import json_option
-from orchestrator.cli.output import print_message, print_object
+from orchestrator.cli.output import exit_with, print_message, print_object
 from orchestrator.cli.progress import choose_watcher
-from orchestrator.cli.run_lifecycle import exit_with
 from orchestrator.cli.run_lookup import format_location_options
 from orchestrator.demo.runs import DemoResult, run_demo_goal, run_demo_migration
 from orchestrator.errors import EnvironmentProblem

@@ -8,8 +8,7 @@ import click
 from anyio import to_thread
 
 from orchestrator.cli.options import config_options, json_option, parse_settings, repository_options
-from orchestrator.cli.output import print_alarm, print_lines, print_object
-from orchestrator.cli.run_lifecycle import exit_with
+from orchestrator.cli.output import exit_with, print_alarm, print_lines, print_object
 from orchestrator.config.flag_values import set_nested_value
 from orchestrator.doctor.checks import DoctorFinding, check_requirements
 from orchestrator.domain.sandbox.unsafe_banner import UNSAFE_BANNER

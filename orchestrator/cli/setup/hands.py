@@ -19,8 +19,7 @@ from orchestrator.cli.options import (
     parse_settings,
     repository_options,
 )
-from orchestrator.cli.output import CommandOutput, print_alarm, print_lines, print_message, print_object
-from orchestrator.cli.run_lifecycle import exit_with
+from orchestrator.cli.output import CommandOutput, exit_with, print_alarm, print_lines, print_message, print_object
 from orchestrator.config.flag_values import set_nested_value
 from orchestrator.domain.sandbox.tier import Tier
 from orchestrator.domain.sandbox.unsafe_banner import UNSAFE_BANNER

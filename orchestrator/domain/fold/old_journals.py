@@ -1,16 +1,15 @@
 """Facts that journals had as text only before events had fields for them. Nothing else decides by these texts."""
 
-import re
-
 from orchestrator.domain.migration.files import FailureKind
 from orchestrator.domain.run.notice_codes import NoticeCode
+from orchestrator.domain.text.lazy_pattern import compile_lazily
 
 _OLD_TEXTS = (
-    (NoticeCode.SIDE_EFFECTS, re.compile(r"step (?P<subject>\S+) also changed")),
-    (NoticeCode.NO_BATCHES, re.compile(r"step (?P<subject>\S+) has a sandbox for each file:")),
-    (NoticeCode.EARLIER_RUN, re.compile(r"an earlier run of this migration, (?P<subject>\S+), has landed")),
-    (NoticeCode.ALL_TESTS, re.compile(r"check (?P<subject>\S+) runs all tests:")),
-    (NoticeCode.COVERAGE_UNKNOWN, re.compile(r"(?P<subject>)whether tests reach what changed is not known:")),
+    (NoticeCode.SIDE_EFFECTS, compile_lazily(r"step (?P<subject>\S+) also changed")),
+    (NoticeCode.NO_BATCHES, compile_lazily(r"step (?P<subject>\S+) has a sandbox for each file:")),
+    (NoticeCode.EARLIER_RUN, compile_lazily(r"an earlier run of this migration, (?P<subject>\S+), has landed")),
+    (NoticeCode.ALL_TESTS, compile_lazily(r"check (?P<subject>\S+) runs all tests:")),
+    (NoticeCode.COVERAGE_UNKNOWN, compile_lazily(r"(?P<subject>)whether tests reach what changed is not known:")),
 )
 
 

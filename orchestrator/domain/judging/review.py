@@ -1,16 +1,16 @@
 """Reviews: what a lens shows of a change, the points that a reviewer has to speak of, and what counts as evidence."""
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 
 from orchestrator.domain.frozen_model import FrozenModel
 from orchestrator.domain.judging.verdict import PointFinding
 from orchestrator.domain.run.task import Task
+from orchestrator.domain.text.lazy_pattern import compile_lazily
 
 OUTCOME_POINT = "outcome"
 """The id of the point that every task has."""
-_CITATION = re.compile(r"(?P<path>.+?):(?P<first>[0-9]{1,9})(?:-(?P<last>[0-9]{1,9}))?")
+_CITATION = compile_lazily(r"(?P<path>.+?):(?P<first>[0-9]{1,9})(?:-(?P<last>[0-9]{1,9}))?")
 
 LineRange = tuple[int, int]
 """The first and the last of some lines, counted from 1."""

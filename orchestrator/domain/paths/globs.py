@@ -1,12 +1,13 @@
 """Path globs: what is one, what one matches, and whether two can match the same file, which errs on the side of yes."""
 
-import re
 from fnmatch import fnmatchcase
 from functools import lru_cache
 
-_WILD = re.compile(r"[*?\[]")
-_RANGE = re.compile(r"(.)-(.)")
-_SET = re.compile(r"\[!?\^?(\]?[^\]]*)\]")
+from orchestrator.domain.text.lazy_pattern import compile_lazily
+
+_WILD = compile_lazily(r"[*?\[]")
+_RANGE = compile_lazily(r"(.)-(.)")
+_SET = compile_lazily(r"\[!?\^?(\]?[^\]]*)\]")
 
 
 def is_glob(text: str) -> bool:

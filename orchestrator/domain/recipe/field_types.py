@@ -3,7 +3,6 @@
 import re
 from typing import Annotated
 
-from pathspec import GitIgnoreSpec
 from pydantic import AfterValidator, Field
 from pydantic_core import PydanticCustomError
 
@@ -56,6 +55,8 @@ def check_glob(glob: str) -> str:
     Raises:
         ValueError: no `.gitignore` could hold it.
     """
+    from pathspec import GitIgnoreSpec  # only recipes have globs
+
     try:
         GitIgnoreSpec.from_lines([glob])
     except (ValueError, re.error) as error:

@@ -1,6 +1,5 @@
 """Plans and the rules they must obey. A refused plan goes back to its planner as text."""
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
@@ -14,9 +13,10 @@ from orchestrator.domain.frozen_model import FrozenModel
 from orchestrator.domain.ids import TASK_KEY_PATTERN
 from orchestrator.domain.paths.globs import can_overlap, is_glob
 from orchestrator.domain.run.task import TaskDraft
+from orchestrator.domain.text.lazy_pattern import compile_lazily
 from orchestrator.domain.text.money import format_exact_dollars
 
-_NAMES_SOMETHING = re.compile(r"[^\W_]")
+_NAMES_SOMETHING = compile_lazily(r"[^\W_]")
 
 
 class PlanLimits(FrozenModel):

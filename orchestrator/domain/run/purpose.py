@@ -1,17 +1,17 @@
 """The purpose of a workspace or of a run of checks: words for people, with facts that programs go by."""
 
-import re
 from dataclasses import dataclass, field
 from typing import Literal
 
 from orchestrator.domain.frozen_model import FrozenModel
 from orchestrator.domain.ids import TaskId
+from orchestrator.domain.text.lazy_pattern import compile_lazily
 
 PurposeKind = Literal["planning", "attempt", "queue", "other"]
 
-_OLD_PLANNING = re.compile(r"planning (?P<task>.+)")
-_OLD_ATTEMPT = re.compile(r"(?P<task>.+) attempt (?P<attempt>[0-9]+)(?:, (?P<detail>.*))?")
-_OLD_QUEUE = re.compile(r"queue (?P<round>[^,]+)(?:, (?P<detail>.*))?")
+_OLD_PLANNING = compile_lazily(r"planning (?P<task>.+)")
+_OLD_ATTEMPT = compile_lazily(r"(?P<task>.+) attempt (?P<attempt>[0-9]+)(?:, (?P<detail>.*))?")
+_OLD_QUEUE = compile_lazily(r"queue (?P<round>[^,]+)(?:, (?P<detail>.*))?")
 
 
 class PurposeFacts(FrozenModel):

@@ -1,7 +1,6 @@
 """Policy violations of agents, found in a tool's use by its words, by what refused it, or by the kernel."""
 
 import json
-import re
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import Literal
@@ -19,6 +18,7 @@ from orchestrator.domain.sandbox.violation_patterns import (
     find_path_violation,
 )
 from orchestrator.domain.text.encoding import decode_json
+from orchestrator.domain.text.lazy_pattern import compile_lazily
 from orchestrator.domain.text.sanitization import to_one_line
 
 ViolationEvidence = Literal["words", "refusal", "kernel"]
@@ -26,8 +26,8 @@ MAX_VIOLATIONS = 1_000
 """Of more in one run only the first are kept."""
 
 _WHAT_CHARS = 300
-_HEAD = re.compile(r"\A\[([^\]\n]{1,80})\]")
-_LINK_REFUSAL = re.compile(
+_HEAD = compile_lazily(r"\A\[([^\]\n]{1,80})\]")
+_LINK_REFUSAL = compile_lazily(
     r"symbolic link, which file tools do not follow|leads out of the workspace|lies in git's own directory"
 )
 _CACHE_SIZE = 1_000

@@ -4,20 +4,22 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-_TOKEN = re.compile(
+from orchestrator.domain.text.lazy_pattern import compile_lazily
+
+_TOKEN = compile_lazily(
     r"'[^']*'|\"(?:[^\"\\]|\\.)*\"|\\.|\|\|?|&&|(?<![<>])&(?!>)|;|\n|\$\(|`|[()]|[^'\"\\|&;\n$`()]+|.", re.DOTALL
 )
 _BETWEEN = frozenset({"|", "||", "&&", "&", ";", "\n", "$(", "`", "(", ")"})
-_INNER = re.compile(r"\$\(([^()]*)\)|`([^`]*)`")
-_DOCUMENT = re.compile(r"(?m)^([^\n]*)<<-?\s*[\"']?(\w+)[\"']?([^\n]*)\n(.*?)\n\s*\2\s*$", re.DOTALL)
-_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=(?:'[^']*'|\"[^\"]*\"|\S*)\s*")
-_WRAPPER = re.compile(
+_INNER = compile_lazily(r"\$\(([^()]*)\)|`([^`]*)`")
+_DOCUMENT = compile_lazily(r"(?m)^([^\n]*)<<-?\s*[\"']?(\w+)[\"']?([^\n]*)\n(.*?)\n\s*\2\s*$", re.DOTALL)
+_ASSIGNMENT = compile_lazily(r"[A-Za-z_]\w*=(?:'[^']*'|\"[^\"]*\"|\S*)\s*")
+_WRAPPER = compile_lazily(
     r"(?:time|nohup|exec|command|builtin|nice|setsid|xargs|then|do|else|if|while|until|!|\{)\s+|timeout\s+\S+\s+"
 )
-_ENV_OPTION = re.compile(r"(?:-[iv0]+|-u\s*\S+|--\S+)(?:\s+|$)")
-_PROGRAM = re.compile(r"[\"']?(?:[\w./~${}-]*/)?([\w.+-]+)[\"']?(.*)", re.DOTALL)
-_SHELL = re.compile(r"\s+(?:-\w+\s+)*-\w*c\s+('[^']*'|\"(?:[^\"\\]|\\.)*\")")
-_QUOTED = re.compile(r"\s*((?:-[\w-]+(?:=\S+)?\s+)*)('[^']*'|\"(?:[^\"\\]|\\.)*\"|\S+)")
+_ENV_OPTION = compile_lazily(r"(?:-[iv0]+|-u\s*\S+|--\S+)(?:\s+|$)")
+_PROGRAM = compile_lazily(r"[\"']?(?:[\w./~${}-]*/)?([\w.+-]+)[\"']?(.*)", re.DOTALL)
+_SHELL = compile_lazily(r"\s+(?:-\w+\s+)*-\w*c\s+('[^']*'|\"(?:[^\"\\]|\\.)*\")")
+_QUOTED = compile_lazily(r"\s*((?:-[\w-]+(?:=\S+)?\s+)*)('[^']*'|\"(?:[^\"\\]|\\.)*\"|\S+)")
 _SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh"})
 _SEEKERS = frozenset({"grep", "egrep", "fgrep", "rg", "ag", "ack", "sed", "awk"})
 _TALKERS = frozenset({"echo", "printf"})

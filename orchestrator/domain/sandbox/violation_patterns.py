@@ -11,6 +11,7 @@ from typing import Literal
 
 from orchestrator.domain.paths.credentials import CREDENTIAL_PATHS
 from orchestrator.domain.sandbox.shell_parser import SimpleCommand, split_shell_commands
+from orchestrator.domain.text.lazy_pattern import compile_lazily
 
 ViolationKind = Literal["credentials", "environment", "network", "push", "tier", "walls", "outside-path"]
 QuotedViolation = tuple[ViolationKind, str]
@@ -18,29 +19,31 @@ QuotedViolation = tuple[ViolationKind, str]
 _HOME = r"(?:~\w*|\$HOME|\$\{HOME\}|/root|/home/[\w.-]+|/Users/[\w.-]+)"
 _CONFIGS = r"\.config/(?:gh|gcloud|git|hub|op|rclone|containers|pip|npm)"
 _PLACES = "|".join(re.escape(place) for place in CREDENTIAL_PATHS if place != ".config")
-_CREDENTIALS = re.compile(
+_CREDENTIALS = compile_lazily(
     rf"{_HOME}[\"']?/(?:{_PLACES}|{_CONFIGS})(?![\w.-])"
     r"|(?<![\w.-])\.ssh/(?:id_|authorized_keys|config\b)|\bid_(?:rsa|ed25519|ecdsa)\b(?!\.pub)"
     r"|/etc/(?:g?shadow|sudoers)\b|expanduser\([\"']~[\"']\).{0,40}\.(?:ssh|aws|netrc|gnupg)"
 )
-_ENVIRON = re.compile(r"/proc/(?:self|thread-self|\d+|\*|\$\$|\$\w+|\$\{\w+\}|\[[^\]]*\]\*?)/environ\b")
-_DUMPED = re.compile(
+_ENVIRON = compile_lazily(r"/proc/(?:self|thread-self|\d+|\*|\$\$|\$\w+|\$\{\w+\}|\[[^\]]*\]\*?)/environ\b")
+_DUMPED = compile_lazily(
     r"(?:print|dumps|pprint|repr|str|list|sorted|dict)\(\s*(?:dict\()?os\.environ(?:\.items\(\))?\s*[,)]"
 )
 _SECRET_NAME = r"[A-Z0-9_]*(?:API_?KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?)[A-Z0-9_]*"
-_SECRET = re.compile(rf"\$\{{?({_SECRET_NAME})")
-_SOCKET = re.compile(
+_SECRET = compile_lazily(rf"\$\{{?({_SECRET_NAME})")
+_SOCKET = compile_lazily(
     r"\bsocket\.(?:socket|create_connection)\(|\burlopen\(|\burlretrieve\(|\.connect\(\("
     r"|\b(?:requests|httpx|urllib3)\.(?:get|post|put|request|Client|Session)\(|\bhttp\.client\.HTTPS?Connection\("
     r"|\b(?:net|http|https|tls)\.(?:connect|get|request)\(|\bfetch\([\"']https?:"
 )
-_DEVICE = re.compile(r"[<>]\s*/dev/(?:tcp|udp)/")
-_LOCAL = re.compile(r"(?:localhost|127(?:\.\d+){3}|\[?::1\]?|0\.0\.0\.0)(?=[:/\s\"',)]|$)")
-_METADATA = re.compile(r"169\.254\.169\.254|metadata\.google\.internal")
-_REMOTE = re.compile(r"://|\w@[\w.-]+:")
-_WALLS = re.compile(r"/proc/sys/kernel/|/proc/sysrq-trigger|docker\.sock|/sys/fs/cgroup/\S*release_agent|/proc/1/root")
-_WRITES_OUT = re.compile(r"(?:>>?|\btee(?:\s+-a)?)\s*[\"']?/(?:etc|usr|boot|lib|bin|sbin)/[\w./-]+")
-_ONLY_ASKS = re.compile(r"\s*(?:--?(?:version|help)|-[hV])\s*")
+_DEVICE = compile_lazily(r"[<>]\s*/dev/(?:tcp|udp)/")
+_LOCAL = compile_lazily(r"(?:localhost|127(?:\.\d+){3}|\[?::1\]?|0\.0\.0\.0)(?=[:/\s\"',)]|$)")
+_METADATA = compile_lazily(r"169\.254\.169\.254|metadata\.google\.internal")
+_REMOTE = compile_lazily(r"://|\w@[\w.-]+:")
+_WALLS = compile_lazily(
+    r"/proc/sys/kernel/|/proc/sysrq-trigger|docker\.sock|/sys/fs/cgroup/\S*release_agent|/proc/1/root"
+)
+_WRITES_OUT = compile_lazily(r"(?:>>?|\btee(?:\s+-a)?)\s*[\"']?/(?:etc|usr|boot|lib|bin|sbin)/[\w./-]+")
+_ONLY_ASKS = compile_lazily(r"\s*(?:--?(?:version|help)|-[hV])\s*")
 _INTERPRETERS = frozenset({"python", "python3", "node", "perl", "ruby", "php", "deno", "bun"})
 _EXCERPT = 200
 

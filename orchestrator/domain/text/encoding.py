@@ -5,9 +5,7 @@ of a stream. No file, database or provider takes them.
 """
 
 import json
-from typing import Annotated, Any
-
-from pydantic import AfterValidator
+from typing import Any
 
 
 def make_encodable(text: str) -> str:
@@ -15,10 +13,6 @@ def make_encodable(text: str) -> str:
     if text.isascii():
         return text
     return text.encode("utf-8", "backslashreplace").decode()
-
-
-EncodableText = Annotated[str, AfterValidator(make_encodable)]
-"""A field that holds what UTF-8 can hold, whatever it is given."""
 
 
 def make_value_encodable(value: Any) -> Any:  # noqa: ANN401  any JSON

@@ -3,13 +3,15 @@
 import re
 import unicodedata
 
-_MENTION = re.compile(r"(?<![A-Za-z0-9/])(?:[@#](?=[\w-])|!(?=\d))")
-_KEYWORD = re.compile(
+from orchestrator.domain.text.lazy_pattern import compile_lazily
+
+_MENTION = compile_lazily(r"(?<![A-Za-z0-9/])(?:[@#](?=[\w-])|!(?=\d))")
+_KEYWORD = compile_lazily(
     r"\b(?:clos|fix|resolv|implement)(?:e[sd]?|s|ing)?\b(?=:?\s+(?:issues?:?\s+)?(?:[\w./-]*[#!]\d|GH-\d|https?://))",
     re.IGNORECASE,
 )
-_TICKET = re.compile(r"\b(GH)-(?=\d)")
-_ENTITY = re.compile(r"&(?=#|\w+;)")
+_TICKET = compile_lazily(r"\b(GH)-(?=\d)")
+_ENTITY = compile_lazily(r"&(?=#|\w+;)")
 
 
 def sanitize_markdown(text: str, limit: int = 2_000) -> str:

@@ -3,17 +3,18 @@
 import re
 
 from orchestrator.domain.frozen_model import FrozenModel
+from orchestrator.domain.text.lazy_pattern import compile_lazily
 
 LIMIT_CHARS = 16_000
 LINE_CHARS = 2_000
 _LEAST_CHARS = 200
 _MARKER_CHARS = 120
-_STYLING = re.compile(r"\x1b\[[0-9;:]*[mK]")
-_INVISIBLE = re.compile(
+_STYLING = compile_lazily(r"\x1b\[[0-9;:]*[mK]")
+_INVISIBLE = compile_lazily(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufeff\U000e0000-\U000e007f]"
 )
-_PARTIAL_END = re.compile(rb"(?:[\xc0-\xdf]|[\xe0-\xef][\x80-\xbf]?|[\xf0-\xf7][\x80-\xbf]{0,2})\Z")
-_PARTIAL_START = re.compile(rb"\A[\x80-\xbf]{1,3}")
+_PARTIAL_END = compile_lazily(rb"(?:[\xc0-\xdf]|[\xe0-\xef][\x80-\xbf]?|[\xf0-\xf7][\x80-\xbf]{0,2})\Z")
+_PARTIAL_START = compile_lazily(rb"\A[\x80-\xbf]{1,3}")
 
 
 class TruncatedText(FrozenModel):

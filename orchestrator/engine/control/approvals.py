@@ -5,8 +5,6 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from math import ceil
 
-from pathspec import GitIgnoreSpec
-
 from orchestrator.config.model import ApprovalSettings
 from orchestrator.domain.budget.limits import Limit
 from orchestrator.domain.event.people import ApprovalRequested
@@ -98,6 +96,8 @@ def build_landing_approval(context: RunContext, candidate: CandidateTaken, unit:
 
 def list_blast_radius_reasons(settings: ApprovalSettings, paths: Sequence[str], lines: int) -> list[str]:
     """Return why a change is too large or too delicate to land unseen, in words; empty when it is not."""
+    from pathspec import GitIgnoreSpec
+
     reasons = []
     if len(paths) > settings.max_files:
         reasons.append(f"it changes {len(paths)} files, more than {settings.max_files}")

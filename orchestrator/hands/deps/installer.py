@@ -8,7 +8,6 @@ The result is kept and lent read-only to every workspace.
 import hashlib
 import json
 import os
-import re
 import shlex
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import ExitStack
@@ -22,6 +21,7 @@ from orchestrator.domain.ids import CommitId
 from orchestrator.domain.run.purpose import Purpose
 from orchestrator.domain.sandbox.network import describe_refused_hosts
 from orchestrator.domain.sandbox.tier import Tier
+from orchestrator.domain.text.lazy_pattern import compile_lazily
 from orchestrator.errors import EnvironmentProblem, ToolRefused
 from orchestrator.hands.deps.manifests import NODE_MODULES, VENV, Manifests
 from orchestrator.hands.deps.store import DepsStore
@@ -34,7 +34,7 @@ from orchestrator.ports.hands import CommandResult, ShellCommand
 _TIMEOUT_S = 3600.0
 _ASKING_S = 60.0
 _TAIL_CHARS = 2_000
-_NO_WHEEL = re.compile(r"No matching distribution found for (\S+)")
+_NO_WHEEL = compile_lazily(r"No matching distribution found for (\S+)")
 _PYTHON = "python3 -c 'import sys, platform as p; print(sys.version, sys.prefix, p.platform(), p.libc_ver())'"
 _NODE = "node --version && npm --version"
 _SPARE = f"{VENV}/.tmp"

@@ -7,13 +7,14 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Any
 
+from orchestrator.domain.text.lazy_pattern import compile_lazily
 from orchestrator.errors import UsageProblem
 
 VENV = ".venv"
 NODE_MODULES = "node_modules"
-_ENTRY = re.compile(r"(?P<path>[^\[\]]+?)(\[(?P<extras>[A-Za-z0-9._,\s-]+)\])?")
-_FURTHER = re.compile(r"^\s*(?:-r|-c|--requirement|--constraint)[\s=]+(\S+)", re.MULTILINE)
-_BUILT = re.compile(
+_ENTRY = compile_lazily(r"(?P<path>[^\[\]]+?)(\[(?P<extras>[A-Za-z0-9._,\s-]+)\])?")
+_FURTHER = compile_lazily(r"^\s*(?:-r|-c|--requirement|--constraint)[\s=]+(\S+)", re.MULTILINE)
+_BUILT = compile_lazily(
     r"^\s*(-e\b|--editable\b|--no-binary\b|\.{0,2}/|\.{1,2}(\s|$|\[)|(git|hg|svn|bzr)\+|\S+\s*@\s*(git|hg|svn|bzr|file)\b)",
     re.MULTILINE,
 )

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
+from orchestrator.domain.text.lazy_pattern import compile_lazily
 from orchestrator.hands.limits.cpu_time import (
     CpuTimeEstimate,
     ProcessCpuTime,
@@ -21,14 +22,14 @@ from orchestrator.hands.limits.unlinked_files import find_unlinked_files, get_sh
 _TICKS = os.sysconf("SC_CLK_TCK")
 _PAGE_BYTES = os.sysconf("SC_PAGESIZE")
 _COUNTERS_BYTES = 64 * 1024
-_NO_ROUTE = re.compile(rb"^Ip6OutNoRoutes\s+(\d+)", re.MULTILINE)
+_NO_ROUTE = compile_lazily(rb"^Ip6OutNoRoutes\s+(\d+)", re.MULTILINE)
 
 
-_PRIVATE = re.compile(rb"^(?:Pss_Anon|SwapPss):\s+(\d+) kB", re.MULTILINE)
-_SHARED = re.compile(rb"^Pss_Shmem:\s+(\d+) kB", re.MULTILINE)
-_SWAPPED = re.compile(rb"^VmSwap:\s+(\d+) kB", re.MULTILINE)
-_HOSTS_SHARED = re.compile(rb"^Shmem:\s+(\d+) kB", re.MULTILINE)
-_HOSTS_SWAP = re.compile(rb"^SwapTotal:\s+([1-9]\d*) kB", re.MULTILINE)
+_PRIVATE = compile_lazily(rb"^(?:Pss_Anon|SwapPss):\s+(\d+) kB", re.MULTILINE)
+_SHARED = compile_lazily(rb"^Pss_Shmem:\s+(\d+) kB", re.MULTILINE)
+_SWAPPED = compile_lazily(rb"^VmSwap:\s+(\d+) kB", re.MULTILINE)
+_HOSTS_SHARED = compile_lazily(rb"^Shmem:\s+(\d+) kB", re.MULTILINE)
+_HOSTS_SWAP = compile_lazily(rb"^SwapTotal:\s+([1-9]\d*) kB", re.MULTILINE)
 
 
 class Resource(StrEnum):

@@ -12,10 +12,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 
+from orchestrator.domain.text.lazy_pattern import compile_lazily
+
 _BLOCK_BYTES = 512
 _PIECE_BYTES = 1 << 16
-_IN_FLIGHT = re.compile(rb"^scm_fds:\s*[1-9]", re.MULTILINE)
-_DELETED = re.compile(
+_IN_FLIGHT = compile_lazily(rb"^scm_fds:\s*[1-9]", re.MULTILINE)
+_DELETED = compile_lazily(
     rb"^([0-9a-f]+)-([0-9a-f]+) \S+ \S+ ([0-9a-f]+):([0-9a-f]+) (\d+) +(/.*) \(deleted\)$", re.MULTILINE
 )
 _SYSTEM_V = b"/SYSV"

@@ -1,12 +1,13 @@
 """The names and addresses that a sandbox may reach. Pure."""
 
-import re
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
 
-_NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*")
-_NUMBER = re.compile(r"(0x[0-9a-f]*|[0-9]+)")
-_PORT = re.compile(r"[0-9]{1,5}")
+from orchestrator.domain.text.lazy_pattern import compile_lazily
+
+_NAME = compile_lazily(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*")
+_NUMBER = compile_lazily(r"(0x[0-9a-f]*|[0-9]+)")
+_PORT = compile_lazily(r"[0-9]{1,5}")
 _NAT64 = IPv6Network("64:ff9b::/96")
 _METADATA = frozenset(
     map(ip_address, ("169.254.169.254", "100.100.100.200", "168.63.129.16", "192.0.0.192", "fd00:ec2::254"))

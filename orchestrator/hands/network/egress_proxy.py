@@ -6,7 +6,6 @@ configured for plain http there has to be TLS.
 """
 
 import os
-import re
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
@@ -17,6 +16,7 @@ import anyio
 from anyio.abc import ByteStream, SocketListener, SocketStream, TaskGroup
 
 from orchestrator.domain.sandbox.network import NetworkDecision
+from orchestrator.domain.text.lazy_pattern import compile_lazily
 from orchestrator.domain.text.sanitization import to_one_line
 from orchestrator.hands.network.allowlist import EgressAllowlist, split_host_port, strip_brackets
 from orchestrator.hands.network.client_hello import HelloRefused
@@ -32,7 +32,7 @@ _MOST_TUNNELS = 64
 _FULL_PAUSE_S = 0.1
 _MOST_DECISIONS = 100
 _HOST_CHARS = 255
-_CONNECT = re.compile(r"CONNECT (\S{1,512}) HTTP/1\.[01]")
+_CONNECT = compile_lazily(r"CONNECT (\S{1,512}) HTTP/1\.[01]")
 _BROKEN = (OSError, anyio.BrokenResourceError, anyio.ClosedResourceError, anyio.EndOfStream)
 
 ResolveHost = Callable[[str, int], Awaitable[Sequence[str]]]

@@ -5,19 +5,16 @@ The asking is ours, from outside a sandbox, and only of addresses in the user's 
 
 import json
 import re
-import ssl
 from collections.abc import Mapping
-from html import unescape
-from http.client import HTTPException
 from pathlib import Path
-from urllib.error import HTTPError, URLError
 from urllib.parse import urljoin, urlsplit
-from urllib.request import HTTPSHandler, Request, build_opener
+
+from orchestrator.domain.text.lazy_pattern import compile_lazily
 
 _TIMEOUT_S = 10.0
 _PAGE_BYTES = 4 * 1024 * 1024
 _PORTS = {"http": 80, "https": 443}
-_HREF = re.compile(r"""<a\s[^>]*?href\s*=\s*["']([^"'#]+)""", re.IGNORECASE)
+_HREF = compile_lazily(r"""<a\s[^>]*?href\s*=\s*["']([^"'#]+)""", re.IGNORECASE)
 _SIMPLE = "application/vnd.pypi.simple.v1+json, text/html;q=0.5"
 
 
@@ -38,6 +35,8 @@ def find_index_file_hosts(url: str, certificate: str = "") -> Mapping[str, bool]
     try:
         links = [str(entry["url"]) for entry in json.loads(text)["files"]]
     except (ValueError, KeyError, TypeError):
+        from html import unescape
+
         links = [unescape(link) for link in _HREF.findall(text)]
     return _map_hosts(page_url, links)
 
@@ -92,6 +91,11 @@ def _map_hosts(base: str, links: list[str]) -> Mapping[str, bool]:
 
 
 def _fetch_page(url: str, accept: str, certificate: str) -> tuple[str, str]:
+    import ssl  # a web client takes its time to load, and few runs ask registries
+    from http.client import HTTPException
+    from urllib.error import HTTPError, URLError
+    from urllib.request import HTTPSHandler, Request, build_opener
+
     try:
         context = ssl.create_default_context(cafile=certificate if Path(certificate).is_file() else None)
         opener = build_opener(HTTPSHandler(context=context))

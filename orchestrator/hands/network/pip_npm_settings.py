@@ -15,10 +15,12 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from orchestrator.domain.text.lazy_pattern import compile_lazily
+
 _TIMEOUT_S = 20.0
-_SETTING = re.compile(r"^(?P<section>[^\s=]+)\.(?P<key>[a-z-]+)=(?P<value>.*)$", re.MULTILINE)
+_SETTING = compile_lazily(r"^(?P<section>[^\s=]+)\.(?P<key>[a-z-]+)=(?P<value>.*)$", re.MULTILINE)
 _SECTIONS = ("global", "install", ":env:")
-_DEFAULT_INDEX = re.compile(r"--index-url <url>.*?\(default (\S+?)\)", re.DOTALL)
+_DEFAULT_INDEX = compile_lazily(r"--index-url <url>.*?\(default (\S+?)\)", re.DOTALL)
 _WIDE = {"COLUMNS": "4000"}
 """So that the help breaks no line within an address."""
 

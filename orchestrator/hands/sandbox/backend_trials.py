@@ -1,20 +1,22 @@
 """Tries the backends that commands could run on here, in order, and says why one does not hold."""
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from anyio import to_thread
 
-from orchestrator.hands.containers.container_backend import build_container_backend, remove_stale_containers
-from orchestrator.hands.containers.engines import ContainerEngine, find_engines
 from orchestrator.hands.policy import BackendChoice, SandboxPolicy
 from orchestrator.hands.sandbox.backend import Backend
 from orchestrator.hands.sandbox.bubblewrap import build_bubblewrap_backend
 from orchestrator.hands.sandbox.host_paths import HostPaths
-from orchestrator.hands.sandbox.program_search import ProgramMissing, find_sandbox_programs
+from orchestrator.hands.sandbox.program_search import ProgramMissing, SandboxPrograms, find_sandbox_programs
 from orchestrator.hands.selftest.escape_test import run_self_test
+
+if TYPE_CHECKING:
+    from orchestrator.hands.containers.engines import ContainerEngine
 
 
 @dataclass(frozen=True)
@@ -51,12 +53,45 @@ async def iterate_backend_trials(trial: TrialContext, wanted: BackendChoice) -> 
             yield candidate
 
 
+async def list_missing_backends(trial: TrialContext, wanted: BackendChoice) -> list[BackendTrial]:
+    """Return why no backend can even be tried; an empty list as soon as the programs of one are there.
+
+    Nothing is started in a sandbox.
+    """
+    missing = []
+    if wanted in (BackendChoice.AUTO, BackendChoice.BUBBLEWRAP):
+        try:
+            await _find_bubblewrap(trial)
+        except ProgramMissing as error:
+            missing.append(BackendTrial("bubblewrap", trouble=str(error)))
+        else:
+            return []
+    if wanted in (BackendChoice.AUTO, BackendChoice.CONTAINER):
+        try:
+            await _find_engines(trial)
+        except ProgramMissing as error:
+            missing.append(BackendTrial("container", trouble=str(error)))
+        else:
+            return []
+    return missing
+
+
+async def _find_bubblewrap(trial: TrialContext) -> SandboxPrograms:
+    return await to_thread.run_sync(
+        find_sandbox_programs, trial.environ, trial.untrusted_folders, trial.policy.uid is not None
+    )
+
+
+async def _find_engines(trial: TrialContext) -> "Sequence[ContainerEngine]":
+    from orchestrator.hands.containers.engines import find_engines  # where bubblewrap runs, unused
+
+    return await to_thread.run_sync(find_engines, trial.environ, trial.untrusted_folders, trial.host_paths.home)
+
+
 async def _try_bubblewrap(trial: TrialContext) -> BackendTrial:
     policy = trial.policy
     try:
-        programs = await to_thread.run_sync(
-            find_sandbox_programs, trial.environ, trial.untrusted_folders, policy.uid is not None
-        )
+        programs = await _find_bubblewrap(trial)
         fixtures = trial.session / "fixtures"
         sandbox = await to_thread.run_sync(build_bubblewrap_backend, policy, programs, trial.host_paths, fixtures)
     except ProgramMissing as error:
@@ -67,8 +102,10 @@ async def _try_bubblewrap(trial: TrialContext) -> BackendTrial:
 
 
 async def _try_containers(trial: TrialContext) -> AsyncIterator[BackendTrial]:
+    from orchestrator.hands.containers.container_backend import remove_stale_containers
+
     try:
-        engines = await to_thread.run_sync(find_engines, trial.environ, trial.untrusted_folders, trial.host_paths.home)
+        engines = await _find_engines(trial)
     except ProgramMissing as error:
         yield BackendTrial("container", trouble=str(error))
         return
@@ -79,7 +116,9 @@ async def _try_containers(trial: TrialContext) -> AsyncIterator[BackendTrial]:
         yield await _try_container(engine, trial, trial.session / f"containers-{number}")
 
 
-async def _try_container(engine: ContainerEngine, trial: TrialContext, folder: Path) -> BackendTrial:
+async def _try_container(engine: "ContainerEngine", trial: TrialContext, folder: Path) -> BackendTrial:
+    from orchestrator.hands.containers.container_backend import build_container_backend
+
     try:
         backend = await build_container_backend(
             trial.policy, engine, trial.host_paths, trial.session, folder, trial.environ

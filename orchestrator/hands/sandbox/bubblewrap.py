@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import anyio
 from anyio import to_thread
@@ -20,7 +21,6 @@ from orchestrator.hands.limits.cgroup import (
 )
 from orchestrator.hands.limits.rlimits import wrap_in_rlimits
 from orchestrator.hands.limits.watchdog import ResourceBounds
-from orchestrator.hands.network.egress import Egress, build_proxy_environment, open_egress
 from orchestrator.hands.network.registries import REGISTRIES_FOLDER
 from orchestrator.hands.policy import Registries, SandboxPolicy
 from orchestrator.hands.sandbox import etc_files
@@ -32,6 +32,9 @@ from orchestrator.hands.sandbox.mounts import Mount, build_read_only_mount
 from orchestrator.hands.sandbox.program_search import SandboxPrograms
 from orchestrator.hands.seccomp import bpf_filter
 from orchestrator.ports.hands import ShellCommand
+
+if TYPE_CHECKING:
+    from orchestrator.hands.network.egress import Egress
 
 
 @dataclass(frozen=True)
@@ -76,17 +79,23 @@ class BubblewrapBackend(LayoutBackend):
 
     def build_environment(self, command: ShellCommand, registries: Registries | None = None) -> dict[str, str]:
         """Return all variables that the command sees when it starts."""
-        return self.layout.build_environment(command, build_proxy_environment(registries) if registries else {})
+        if registries is None:
+            return self.layout.build_environment(command, {})
+        from orchestrator.hands.network.egress import build_proxy_environment
+
+        return self.layout.build_environment(command, build_proxy_environment(registries))
 
     async def run_command(self, request: ExecutionRequest) -> ProcessOutcome:
         """Run a command to its end, in a sandbox of its own."""
         if request.command.tier != Tier.REGISTRIES or request.registries is None:
             return await self._run_in_sandbox(request)
+        from orchestrator.hands.network.egress import open_egress  # without the network, no proxy is loaded
+
         async with open_egress(request.registries, self.layout.fixtures.parent / "network") as egress:
             ended = await self._run_in_sandbox(request, egress)
         return replace(ended, network=egress.decisions)
 
-    async def _run_in_sandbox(self, request: ExecutionRequest, egress: Egress | None = None) -> ProcessOutcome:
+    async def _run_in_sandbox(self, request: ExecutionRequest, egress: "Egress | None" = None) -> ProcessOutcome:
         build = self.build_command_line(request.command, request.mount_plan, request.exchange, egress)
         async with self._open_group() as group:
             bounds = ResourceBounds(
@@ -113,7 +122,7 @@ class BubblewrapBackend(LayoutBackend):
         """Do nothing: no sandbox is kept between commands."""
 
     def build_command_line(
-        self, command: ShellCommand, mount_plan: MountPlan, exchange: Path | None = None, egress: Egress | None = None
+        self, command: ShellCommand, mount_plan: MountPlan, exchange: Path | None = None, egress: "Egress | None" = None
     ) -> BuildCommandLine:
         """Return the command line for a command; `exchange` is a host directory for `command.files`.
 
@@ -150,7 +159,7 @@ def build_bubblewrap_backend(
     return BubblewrapBackend(layout, programs, filter_file, find_usable_group_parent(policy.limits))
 
 
-def _iterate_network_mounts(tier: Tier, egress: Egress | None) -> Iterable[Mount]:
+def _iterate_network_mounts(tier: Tier, egress: "Egress | None") -> Iterable[Mount]:
     if egress:
         yield build_read_only_mount(egress.folder, REGISTRIES_FOLDER)
         for folder in egress.registries.folders:

@@ -5,7 +5,6 @@ git holds, so nothing lands twice.
 """
 
 import json
-import re
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass
@@ -16,6 +15,7 @@ from pathlib import Path
 from orchestrator.domain.event import RecordedEvent
 from orchestrator.domain.event.run import Noticed
 from orchestrator.domain.run.state import RunState
+from orchestrator.domain.text.lazy_pattern import compile_lazily
 from orchestrator.journal.damage.salvage import JournalSalvage
 from orchestrator.journal.locations.run_directory import RunDirectory
 from orchestrator.journal.state.derivation import apply_read_event
@@ -27,7 +27,7 @@ from orchestrator.journal.storage.high_water_mark import HighWaterMark
 from orchestrator.journal.storage.problems import DamagedJournal, NewerJournal, UnusableJournalEvent
 from worktrees.durable_files import copy_durably, sync_directory, write_durably
 
-_BLOB = re.compile(rb'"(?:sha|tests)":"([0-9a-f]{64})"')
+_BLOB = compile_lazily(rb'"(?:sha|tests)":"([0-9a-f]{64})"')
 _REPORT = "repaired.json"
 _WAL_FILES = ("journal.db-wal", "journal.db-shm")
 _HEAD = "journal.head"

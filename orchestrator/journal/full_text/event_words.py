@@ -1,16 +1,16 @@
 """The words of an event, for the search index, and a person's query as FTS5 understands it."""
 
-import re
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from orchestrator.domain.text.encoding import decode_json, make_encodable
+from orchestrator.domain.text.lazy_pattern import compile_lazily
 
 _ABOUT = {"task", "session", "path", "unit", "key", "model", "role", "number"}
 _SILENT = {"settings", "tool_calls", "sha", "tests", "call_id", "prompt"}
 """Configuration, what `tool.called` says again, and names of blobs."""
 _MAX_CHARS = 2_000_000
-_WORD = re.compile(r'"([^"]*)"?|(\S+)')
+_WORD = compile_lazily(r'"([^"]*)"?|(\S+)')
 
 ReadBlob = Callable[[str], str | None]
 

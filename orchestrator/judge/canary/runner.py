@@ -4,7 +4,6 @@ Code of a tree runs in the same process as its tests, and can make them say anyt
 tests of which it is known beforehand how they end. They cost no more than collecting: none of the project's runs.
 """
 
-import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 
@@ -25,6 +24,7 @@ from orchestrator.domain.judging.check import (
 )
 from orchestrator.domain.run.notice_codes import NoticeCode
 from orchestrator.domain.run.purpose import Purpose
+from orchestrator.domain.text.lazy_pattern import compile_lazily
 from orchestrator.errors import BlobLost
 from orchestrator.judge.canary.injection import CANARY_MODULE, build_canary_injection
 from orchestrator.judge.gate.check_runner import CheckRunner, build_check_key
@@ -46,7 +46,7 @@ CANARY_TESTS: Mapping[str, str] = {
 }
 """The tests of `pytest_plugin`, in words."""
 _KINDS = {name.replace("_", "-"): words for name, words in CANARY_TESTS.items()}
-_ID = re.compile(rf"({CANARY_MODULE}_\d+)::(must-[a-z-]+)\Z")
+_ID = compile_lazily(rf"({CANARY_MODULE}_\d+)::(must-[a-z-]+)\Z")
 _MUST_PASS = "must-pass"
 _ENDED = {
     TestOutcome.PASSED: "passed",

@@ -4,9 +4,8 @@ import sys
 from enum import StrEnum
 from pathlib import PurePosixPath
 
-from pathspec import GitIgnoreSpec
-
 from orchestrator.config.layers import PROJECT_FILE
+from orchestrator.judge.files.path_globs import PathGlobs
 
 
 class PathProtection(StrEnum):
@@ -19,7 +18,7 @@ class PathProtection(StrEnum):
     GATE = "run or read by the gate, the contract or a hook, which name it,"
 
 
-_TESTS = GitIgnoreSpec.from_lines(
+_TESTS = PathGlobs(
     (
         *("test/**", "tests/**", "**/test/**", "**/tests/**", "**/__tests__/**"),
         *(
@@ -33,7 +32,7 @@ _TESTS = GitIgnoreSpec.from_lines(
         ),
     )
 )
-_CONFIGURATION = GitIgnoreSpec.from_lines(
+_CONFIGURATION = PathGlobs(
     (
         *("conftest.py", "pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml", "tox.ini", "tox.toml"),
         *(".coveragerc", "noxfile.py", "Makefile", "makefile", "GNUmakefile", ".mocharc*", "karma.conf.*"),
@@ -44,9 +43,7 @@ _CONFIGURATION = GitIgnoreSpec.from_lines(
         *("*.lock", "package-lock.json", "npm-shrinkwrap.json", "pnpm-lock.yaml", "go.sum", ".npmrc", "pip.conf"),
     )
 )
-_STARTERS = GitIgnoreSpec.from_lines(
-    ("sitecustomize.py", "usercustomize.py", "*.pth", "sitecustomize", "usercustomize")
-)
+_STARTERS = PathGlobs(("sitecustomize.py", "usercustomize.py", "*.pth", "sitecustomize", "usercustomize"))
 _RUNNERS = frozenset(
     {"pytest", "_pytest", "pluggy", "iniconfig", "unittest", "nose", "nose2", "coverage", "xdist", "tox", "nox"}
     | {"packaging", "exceptiongroup", "py", "pip", "setuptools", "pkg_resources"}

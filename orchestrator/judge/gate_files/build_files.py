@@ -7,12 +7,14 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
+from orchestrator.domain.text.lazy_pattern import compile_lazily
+
 _MAKE = frozenset({"makefile", "gnumakefile", "justfile", ".justfile"})
-_RULE = re.compile(r"^(?P<names>[^\s#:=][^:=]*?)\s*:{1,2}(?!=)(?P<needs>[^;]*);?(?P<inline>.*)$")
-_AGAIN = re.compile(r"\$[({]MAKE[)}]|\b(?:make|just)\b")
+_RULE = compile_lazily(r"^(?P<names>[^\s#:=][^:=]*?)\s*:{1,2}(?!=)(?P<needs>[^;]*);?(?P<inline>.*)$")
+_AGAIN = compile_lazily(r"\$[({]MAKE[)}]|\b(?:make|just)\b")
 _SHELL = frozenset({".sh", ".bash", ".zsh", ".ksh"})
-_SHELL_LINE = re.compile(r"^#!.*\b(?:ba|da|z|k)?sh\b")
-_QUOTED = re.compile(r"""(["'`])((?:(?!\1)[^\\\n]){3,400})\1""")
+_SHELL_LINE = compile_lazily(r"^#!.*\b(?:ba|da|z|k)?sh\b")
+_QUOTED = compile_lazily(r"""(["'`])((?:(?!\1)[^\\\n]){3,400})\1""")
 _HOOKED = ("pre", "", "post")
 
 

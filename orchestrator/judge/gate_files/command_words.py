@@ -5,9 +5,11 @@ import shlex
 from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
 
+from orchestrator.domain.text.lazy_pattern import compile_lazily
+
 _OPERATORS = ";&|()<>\n"
-_VARIABLE = re.compile(r"\$\{[^}]*\}|\{\{[^}]*\}\}|\{[^{}]*\}|\$[A-Za-z_]\w*|\$[@*#?0-9$!-]")
-_ASSIGNED = re.compile(r"-{0,2}[A-Za-z_][\w.-]*=")
+_VARIABLE = compile_lazily(r"\$\{[^}]*\}|\{\{[^}]*\}\}|\{[^{}]*\}|\$[A-Za-z_]\w*|\$[@*#?0-9$!-]")
+_ASSIGNED = compile_lazily(r"-{0,2}[A-Za-z_][\w.-]*=")
 _MOST_DEPTH = 4
 _MOST_CHARS = 200_000
 

@@ -12,6 +12,7 @@ from itertools import pairwise
 from pathlib import PurePosixPath
 
 from orchestrator.domain.paths.globs import is_glob, matches_glob
+from orchestrator.domain.text.lazy_pattern import compile_lazily
 from orchestrator.judge.gate_files.build_files import iterate_command_lines
 from orchestrator.judge.gate_files.command_words import (
     iterate_simple_commands,
@@ -62,8 +63,8 @@ _CHANGES_FOLDER = frozenset({"cd", "pushd"})
 _IN_FOLDER = frozenset({"-C", "--directory", "--prefix", "--cwd", "--project-directory", "--rootdir"})
 _SOURCES = ("src", "lib")
 _TOOLING = frozenset({"scripts", "script", "tools", "tool", "ci", ".ci", "bin", "build", "hack", "dev", "etc"})
-_IMPORT = re.compile(rb"^\s*(?:from|import)\s+([A-Za-z_]\w*)", re.MULTILINE)
-_RELATIVE = re.compile(rb"""["'](?:\.\.?/)+([\w./-]+)["']""")
+_IMPORT = compile_lazily(rb"^\s*(?:from|import)\s+([A-Za-z_]\w*)", re.MULTILINE)
+_RELATIVE = compile_lazily(rb"""["'](?:\.\.?/)+([\w./-]+)["']""")
 
 
 def fold_path(path: str) -> str:

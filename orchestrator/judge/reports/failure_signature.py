@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from orchestrator.domain.text.lazy_pattern import compile_lazily
+
 SIGNATURE_CHARS = 200
 EXCERPT_CHARS = 4_000
 _LINE_CHARS = 300
@@ -12,8 +14,8 @@ _TESTS = 10
 _LINES = 3
 _FALLBACK_LINES = 8
 
-_STYLING = re.compile(r"\x1b\[[0-9;:]*[A-Za-z]")
-_TELLING = re.compile(
+_STYLING = compile_lazily(r"\x1b\[[0-9;:]*[A-Za-z]")
+_TELLING = compile_lazily(
     r"""\s*(?:E\s+)?(?:Uncaught\s+)?(?:
         assert\b
       | [\w.$]*(?:Error|Exception|Failure|Failed|Exit|Interrupt|Warning|Timeout)(?:\s\[\w+\])?(?::|\s*\Z)
@@ -22,25 +24,27 @@ _TELLING = re.compile(
     )""",
     re.VERBOSE,
 )
-_PREFIX = re.compile(r"\s*(?:(?:FAILED|ERROR) \S.*? - |(?:E\s+)?(?:Uncaught\s+)?)")
-_ASSERTION = re.compile(r"(?:[\w.]*Assert\w*Error|[\w.]*ComparisonFailure|[\w.]*Failed|assert)\b")
+_PREFIX = compile_lazily(r"\s*(?:(?:FAILED|ERROR) \S.*? - |(?:E\s+)?(?:Uncaught\s+)?)")
+_ASSERTION = compile_lazily(r"(?:[\w.]*Assert\w*Error|[\w.]*ComparisonFailure|[\w.]*Failed|assert)\b")
 _RULES = (
-    (re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b", re.IGNORECASE), "<id>"),
-    (re.compile(r"\b0x[0-9a-f]+\b", re.IGNORECASE), "<address>"),
-    (re.compile(r"\b[a-z][a-z0-9+.-]*://[^\s'\"<>)]+", re.IGNORECASE), "<url>"),
-    (re.compile(r"(?<![\w<])(?:[A-Za-z]:)?[\w.~+@%-]*(?:[/\\][\w.~+@%-]+)+[/\\]?(?::\d+)*"), "<path>"),
+    (compile_lazily(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b", re.IGNORECASE), "<id>"),
+    (compile_lazily(r"\b0x[0-9a-f]+\b", re.IGNORECASE), "<address>"),
+    (compile_lazily(r"\b[a-z][a-z0-9+.-]*://[^\s'\"<>)]+", re.IGNORECASE), "<url>"),
+    (compile_lazily(r"(?<![\w<])(?:[A-Za-z]:)?[\w.~+@%-]*(?:[/\\][\w.~+@%-]+)+[/\\]?(?::\d+)*"), "<path>"),
     (
-        re.compile(r"(?<![\w.])[\w-]+\.(?:py|pyx|js|mjs|cjs|jsx|tsx?|go|rs|java|kt|rb|php|cs|c|cc|cpp|h)\b(?::\d+)*"),
+        compile_lazily(
+            r"(?<![\w.])[\w-]+\.(?:py|pyx|js|mjs|cjs|jsx|tsx?|go|rs|java|kt|rb|php|cs|c|cc|cpp|h)\b(?::\d+)*"
+        ),
         "<path>",
     ),
-    (re.compile(r"\btmp[\w-]{4,}"), "<temp>"),
-    (re.compile(r"\b(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{7,64}\b"), "<id>"),
+    (compile_lazily(r"\btmp[\w-]{4,}"), "<temp>"),
+    (compile_lazily(r"\b(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{7,64}\b"), "<id>"),
 )
-_QUOTED = re.compile(r"(?<!\w)(['\"`])((?:\\.|(?!\1)[^\\])*)\1(?!\w)")
-_NAME = re.compile(r"[A-Za-z_][\w.]{0,60}\Z")
-_DURATION = re.compile(r"(?<![\w.])\d+(?:\.\d+)? ?(?:ns|us|µs|ms|s|secs?|seconds?|min|minutes?)\b")
-_NUMBER = re.compile(r"(?<![\w.])[-+]?\d[\d_]*(?:\.\d+)*(?:[eE][-+]?\d+)?(?!\w)")
-_HEADERS = re.compile(
+_QUOTED = compile_lazily(r"(?<!\w)(['\"`])((?:\\.|(?!\1)[^\\])*)\1(?!\w)")
+_NAME = compile_lazily(r"[A-Za-z_][\w.]{0,60}\Z")
+_DURATION = compile_lazily(r"(?<![\w.])\d+(?:\.\d+)? ?(?:ns|us|µs|ms|s|secs?|seconds?|min|minutes?)\b")
+_NUMBER = compile_lazily(r"(?<![\w.])[-+]?\d[\d_]*(?:\.\d+)*(?:[eE][-+]?\d+)?(?!\w)")
+_HEADERS = compile_lazily(
     r"""(?:
         _{3,}\s(?P<pytest>.+?)\s_{3,}\Z
       | (?:FAIL|ERROR):\s(?P<unittest>.+)\Z
@@ -52,9 +56,9 @@ _HEADERS = re.compile(
     )""",
     re.VERBOSE,
 )
-_SUMMARY = re.compile(r"(?:FAILED|ERROR) (?P<test>.+?) - (?P<message>.+)\Z")
-_DETAIL = re.compile(r"\s+(?:operator|expected|actual|message|error|got|wanted):\s*(?![|>][-+]?\Z)\S")
-_FILLER = re.compile(r"\s*(?:[-=_~^.]{3,}|Traceback \(most recent call last\):)?\s*\Z")
+_SUMMARY = compile_lazily(r"(?:FAILED|ERROR) (?P<test>.+?) - (?P<message>.+)\Z")
+_DETAIL = compile_lazily(r"\s+(?:operator|expected|actual|message|error|got|wanted):\s*(?![|>][-+]?\Z)\S")
+_FILLER = compile_lazily(r"\s*(?:[-=_~^.]{3,}|Traceback \(most recent call last\):)?\s*\Z")
 
 
 def build_failure_signature(text: str) -> str:

@@ -4,12 +4,13 @@ import re
 from xml.parsers import expat
 
 from orchestrator.domain.judging.check import TestOutcome
+from orchestrator.domain.text.lazy_pattern import compile_lazily
 from orchestrator.judge.reports.parsed_report import COLLECTION_PREFIX, SUITE_PREFIX, OutcomeTally, ParsedReport
 
 MAX_REPORT_BYTES = 64 * 1024 * 1024
 _CONTROLS = bytes(b"?"[0] if code < 32 and code not in b"\t\n\r" else code for code in range(256))
-_REFERENCE = re.compile(rb"&#(?:x([0-9A-Fa-f]+)|([0-9]+));")
-_ENCODING = re.compile(rb"<\?xml[^>]*encoding\s*=\s*[\"']([A-Za-z0-9._-]+)")
+_REFERENCE = compile_lazily(rb"&#(?:x([0-9A-Fa-f]+)|([0-9]+));")
+_ENCODING = compile_lazily(rb"<\?xml[^>]*encoding\s*=\s*[\"']([A-Za-z0-9._-]+)")
 _SUITES = {"testsuite", "testsuites"}
 _COLLECTION_MESSAGES = {"collection failure", "collection skipped"}
 _JEST_SUITE = "Test suite failed to run"

@@ -1,16 +1,16 @@
 """The result of every report parser, with the names and counts of tests."""
 
-import re
 from collections.abc import Iterator
 
 from orchestrator.domain.frozen_model import FrozenModel
 from orchestrator.domain.judging.check import TestOutcome
+from orchestrator.domain.text.lazy_pattern import compile_lazily
 
 COLLECTION_PREFIX = "(collection) "
 SET_UP_PREFIX = "(set-up) "
 SUITE_PREFIX = "(suite) "
 EXIT_CODE_ID = "(exit code)"
-_STYLING = re.compile(r"\x1b\[[0-9;:]*[A-Za-z]")
+_STYLING = compile_lazily(r"\x1b\[[0-9;:]*[A-Za-z]")
 _WORST_FIRST = (
     TestOutcome.FAILED,
     TestOutcome.ERROR,

@@ -5,15 +5,16 @@ from collections import Counter
 from itertools import pairwise
 
 from orchestrator.domain.judging.check import TestOutcome
+from orchestrator.domain.text.lazy_pattern import compile_lazily
 from orchestrator.judge.reports.parsed_report import COLLECTION_PREFIX, OutcomeTally, ParsedReport, iterate_plain_lines
 
-_TITLE = re.compile(r"=+ short test summary info =+\Z")
-_LINE = re.compile(r"(PASSED|FAILED|ERROR|XFAIL|XPASS|SKIPPED) (.+)\Z")
-_SUBTEST = re.compile(r"SUB(PASS|FAIL|SKIP)(?:ED|PED)?(?:\[.*?\])? ?(?:\(.*?\))? (.+)\Z")
-_END = re.compile(r"(?:=+ )?((?:no tests ran|\d+ [a-z]+)(?:, \d+ [a-z ]+?)*) in [\d.]+s\b.*\Z")
-_BANNER = re.compile(r"!{3,} (?!Interrupted: \d+ errors? during collection)(.+?) !{3,}\Z")
+_TITLE = compile_lazily(r"=+ short test summary info =+\Z")
+_LINE = compile_lazily(r"(PASSED|FAILED|ERROR|XFAIL|XPASS|SKIPPED) (.+)\Z")
+_SUBTEST = compile_lazily(r"SUB(PASS|FAIL|SKIP)(?:ED|PED)?(?:\[.*?\])? ?(?:\(.*?\))? (.+)\Z")
+_END = compile_lazily(r"(?:=+ )?((?:no tests ran|\d+ [a-z]+)(?:, \d+ [a-z ]+?)*) in [\d.]+s\b.*\Z")
+_BANNER = compile_lazily(r"!{3,} (?!Interrupted: \d+ errors? during collection)(.+?) !{3,}\Z")
 """What stopped a run; that modules which cannot be collected did is told by those modules themselves."""
-_COUNT = re.compile(r"(\d+) (passed|failed|errors?|xfailed|xpassed)\b")
+_COUNT = compile_lazily(r"(\d+) (passed|failed|errors?|xfailed|xpassed)\b")
 _OUTCOMES = {
     "PASSED": TestOutcome.PASSED,
     "FAILED": TestOutcome.FAILED,

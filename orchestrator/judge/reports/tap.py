@@ -6,19 +6,20 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from orchestrator.domain.judging.check import TestOutcome
+from orchestrator.domain.text.lazy_pattern import compile_lazily
 from orchestrator.judge.reports.parsed_report import OutcomeTally, ParsedReport, iterate_plain_lines
 
-_POINT = re.compile(r"( *)(not )?ok(?: +(\d{1,9})(?= |\Z))?(?: +-(?= |\Z))?(?: +(.*))?\Z")
-_PLAN = re.compile(r"( *)1\.\.(\d{1,9})(?:\s*#.*)?\s*\Z")
-_SUBTEST = re.compile(r"( *)# Subtest: ?(.*)\Z")
-_CLOSE = re.compile(r"( *)\}\s*\Z")
-_BAIL = re.compile(r" *Bail out!\s*(.*)\Z")
-_YAML = re.compile(r"( +)---\s*\Z")
-_VERSION = re.compile(r"TAP version 1[234]\s*\Z")
-_DIRECTIVE = re.compile(r"(?:\A|\s)#\s*(skip\S*|todo)\b.*\Z", re.IGNORECASE)
-_TIME = re.compile(r"\s#\s*time=\S+\s*\Z")
-_TRAILER = re.compile(r"# tests +\d+\Z")
-_GROUP = re.compile(r"# (?!Subtest:)(\S.*)\Z")
+_POINT = compile_lazily(r"( *)(not )?ok(?: +(\d{1,9})(?= |\Z))?(?: +-(?= |\Z))?(?: +(.*))?\Z")
+_PLAN = compile_lazily(r"( *)1\.\.(\d{1,9})(?:\s*#.*)?\s*\Z")
+_SUBTEST = compile_lazily(r"( *)# Subtest: ?(.*)\Z")
+_CLOSE = compile_lazily(r"( *)\}\s*\Z")
+_BAIL = compile_lazily(r" *Bail out!\s*(.*)\Z")
+_YAML = compile_lazily(r"( +)---\s*\Z")
+_VERSION = compile_lazily(r"TAP version 1[234]\s*\Z")
+_DIRECTIVE = compile_lazily(r"(?:\A|\s)#\s*(skip\S*|todo)\b.*\Z", re.IGNORECASE)
+_TIME = compile_lazily(r"\s#\s*time=\S+\s*\Z")
+_TRAILER = compile_lazily(r"# tests +\d+\Z")
+_GROUP = compile_lazily(r"# (?!Subtest:)(\S.*)\Z")
 _MAX_GAPS = 10
 _UNNAMED = "(unnamed test)"
 

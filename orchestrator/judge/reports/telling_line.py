@@ -4,13 +4,15 @@ import re
 from collections.abc import Sequence
 from enum import StrEnum
 
+from orchestrator.domain.text.lazy_pattern import compile_lazily
+
 _LINE_CHARS = 300
-_STYLING = re.compile(r"\x1b\[[0-9;:]*[A-Za-z]")
-_NODE = re.compile(r"Node\.js v\d|\s+at .*\((?:node:)?internal/")
-_PYTHON = re.compile(r'Traceback \(most recent call last\):|\s*File "[^"]+", line \d+')
-_EXCEPTION = re.compile(r"(?:Uncaught )?[A-Za-z_$][\w.$]*(?:Error|Exception|Exit|Interrupt|Warning)\b.*")
-_UNINDENTED = re.compile(r"[A-Za-z_][\w.]*(?::|\s*\Z)")
-_LINT_FINDING = re.compile(
+_STYLING = compile_lazily(r"\x1b\[[0-9;:]*[A-Za-z]")
+_NODE = compile_lazily(r"Node\.js v\d|\s+at .*\((?:node:)?internal/")
+_PYTHON = compile_lazily(r'Traceback \(most recent call last\):|\s*File "[^"]+", line \d+')
+_EXCEPTION = compile_lazily(r"(?:Uncaught )?[A-Za-z_$][\w.$]*(?:Error|Exception|Exit|Interrupt|Warning)\b.*")
+_UNINDENTED = compile_lazily(r"[A-Za-z_][\w.]*(?::|\s*\Z)")
+_LINT_FINDING = compile_lazily(
     r"""(?:
         \S[^:]*:\d+(?::\d+)?:\s\S.*                  # ruff, flake8, mypy, gcc: path:line:column: what
       | [A-Z]{1,4}\d{2,4}\s.*                        # ruff's long form: F401 what, then the place

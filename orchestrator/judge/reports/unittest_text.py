@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from orchestrator.domain.judging.check import TestOutcome
+from orchestrator.domain.text.lazy_pattern import compile_lazily
 from orchestrator.judge.reports.parsed_report import (
     COLLECTION_PREFIX,
     SET_UP_PREFIX,
@@ -15,15 +16,15 @@ from orchestrator.judge.reports.parsed_report import (
     iterate_plain_lines,
 )
 
-_HEADER = re.compile(
+_HEADER = compile_lazily(
     r"(?:  )?(?P<name>(?:set|tear)\S+(?= \()|\S+(?= \([^()\s]*\.)) \((?P<where>[^()\s]+)\)(?: \[.*?\])?(?: \(.*?\))?"
 )
-_DOCTEST = re.compile(r"Doctest: (?P<name>.+?) \.\.\.(?: (?P<rest>.*))?\Z")
-_TITLE = re.compile(r"(?P<name>.+?) \((?P<where>[^()\s]*)\)")
+_DOCTEST = compile_lazily(r"Doctest: (?P<name>.+?) \.\.\.(?: (?P<rest>.*))?\Z")
+_TITLE = compile_lazily(r"(?P<name>.+?) \((?P<where>[^()\s]*)\)")
 _DOTS = " ... "
-_STATUS = re.compile(r"(ok|FAIL|ERROR|expected failure|unexpected success|skipped (?:'.*'|\".*\"))\Z")
-_SECTION = re.compile(r"(FAIL|ERROR|UNEXPECTED SUCCESS): (.*)\Z")
-_RAN = re.compile(r"Ran (\d+) tests? in [\d.]+s\b")
+_STATUS = compile_lazily(r"(ok|FAIL|ERROR|expected failure|unexpected success|skipped (?:'.*'|\".*\"))\Z")
+_SECTION = compile_lazily(r"(FAIL|ERROR|UNEXPECTED SUCCESS): (.*)\Z")
+_RAN = compile_lazily(r"Ran (\d+) tests? in [\d.]+s\b")
 _RULE = "=" * 70
 _END_CHARS = 1_000
 _FIXTURES = {"setUpClass", "tearDownClass", "setUpModule", "tearDownModule"}

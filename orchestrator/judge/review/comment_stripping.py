@@ -10,15 +10,16 @@ import tokenize
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 
+from orchestrator.domain.text.lazy_pattern import compile_lazily
 from orchestrator.judge.source.comment_spans import find_comment_syntax, find_comments
 from orchestrator.judge.source.hidden_text import remove_hidden_text
 from orchestrator.judge.source.python_syntax import parse_python, tokenize_python
 
 _MOST_CHARS = 400_000
 _PYTHON = (".py", ".pyi")
-_OTHER_ENDS = re.compile("[\x85\u2028\u2029]")
+_OTHER_ENDS = compile_lazily("[\x85\u2028\u2029]")
 """What ends a line in some languages, and with it a comment, and in others does not."""
-_METADATA = re.compile(r"^# /// \w", re.MULTILINE)
+_METADATA = compile_lazily(r"^# /// \w", re.MULTILINE)
 """A comment that tools read: what a script needs to have installed."""
 
 

@@ -2,11 +2,12 @@
 
 import re
 
+from orchestrator.domain.text.lazy_pattern import compile_lazily
 from orchestrator.judge.files.classification import is_document, is_lock_file, is_sample
 from orchestrator.judge.files.path_protection import is_test_path
 from worktrees.diffs.file_diffs import Diff
 
-_FILE = re.compile(r"^(?=diff --git )", re.MULTILINE)
+_FILE = compile_lazily(r"^(?=diff --git )", re.MULTILINE)
 
 
 def order_patch(patch: str, changed: Diff, most_chars: int) -> tuple[str, tuple[str, ...]]:

@@ -1,18 +1,18 @@
 """Names in Python code that a reader takes for others: letters of two scripts in one, or letters of the wrong one."""
 
-import re
 import tokenize
 import unicodedata
 from collections.abc import Iterator
 
 from orchestrator.domain.judging.rules import RuleId
 from orchestrator.domain.judging.verdict import Finding
+from orchestrator.domain.text.lazy_pattern import compile_lazily
 from orchestrator.judge.rules.change_facts import ChangeFacts
 from orchestrator.judge.source.python_syntax import tokenize_python
 
 _LOOK_LATIN = frozenset("аеорсухіјѕһԁԛԝАВЕКМНОРСТХІЈЅΑΒΕΖΗΙΚΜΝΟΡΤΥΧο")
 """Letters of other scripts that look like Latin ones in every typeface."""
-_BEYOND_ASCII = re.compile(rb"[\x80-\xff]")
+_BEYOND_ASCII = compile_lazily(rb"[\x80-\xff]")
 
 
 def check_confusable_identifiers(facts: ChangeFacts) -> Iterator[Finding]:

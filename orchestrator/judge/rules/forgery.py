@@ -12,6 +12,7 @@ from pathlib import PurePosixPath
 
 from orchestrator.domain.judging.rules import RuleId
 from orchestrator.domain.judging.verdict import Finding
+from orchestrator.domain.text.lazy_pattern import compile_lazily
 from orchestrator.judge.files.path_protection import is_test_path
 from orchestrator.judge.rules.change_facts import ChangeFacts
 from orchestrator.judge.source.always_equal import find_always_equal
@@ -24,8 +25,8 @@ _CALLS_ON_IMPORT = frozenset(
     | {"signal.signal", "signal.raise_signal", "signal.setitimer", "signal.alarm", "faulthandler.dump_traceback_later"}
 )
 _EXITS = frozenset({"os._exit", "os.abort"})
-_RUNNER_WORDS = re.compile(r"(?<!\w)_pytest\b|ORCHESTRATE_REPORT|junitxml|PYTEST_ADDOPTS|PYTEST_CURRENT_TEST")
-_RUNNER_WORDS_OUTSIDE_TESTS = re.compile(rf"{_RUNNER_WORDS.pattern}|(?<!\w)PYTEST_\w*")
+_RUNNER_WORDS = compile_lazily(r"(?<!\w)_pytest\b|ORCHESTRATE_REPORT|junitxml|PYTEST_ADDOPTS|PYTEST_CURRENT_TEST")
+_RUNNER_WORDS_OUTSIDE_TESTS = compile_lazily(rf"{_RUNNER_WORDS.pattern}|(?<!\w)PYTEST_\w*")
 _BUILTINS = frozenset({"builtins", "builtins.__dict__", "__builtins__"})
 _REPLACES_BUILTIN = "replaces one of Python's builtins"
 _MAIN_TESTS = frozenset({"__name__ == '__main__'", "'__main__' == __name__"})

@@ -4,14 +4,13 @@ import tomllib
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from pathspec import GitIgnoreSpec
-
 from orchestrator.domain.judging.rules import RuleId
 from orchestrator.domain.judging.verdict import Finding
 from orchestrator.judge.files.changed_file import ChangedFile
+from orchestrator.judge.files.path_globs import PathGlobs
 from orchestrator.judge.rules.change_facts import ChangeFacts
 
-_SETTINGS_FILES = GitIgnoreSpec.from_lines(
+_SETTINGS_FILES = PathGlobs(
     (
         *(".flake8", "mypy.ini", ".mypy.ini", "ruff.toml", ".ruff.toml", ".pylintrc", "pylintrc", "pyrightconfig.json"),
         *(".eslintrc*", "eslint.config.*", ".eslintignore", "tsconfig*.json", "biome.json*", ".golangci.*"),

@@ -2,8 +2,6 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from pathspec import GitIgnoreSpec
-
 from orchestrator.domain.ids import TaskId
 from orchestrator.domain.judging.rules import RuleId
 from orchestrator.domain.judging.verdict import Finding
@@ -11,6 +9,7 @@ from orchestrator.domain.paths.globs import matches_glob
 from orchestrator.domain.run.task import Task
 from orchestrator.domain.text.listing import join_limited
 from orchestrator.judge.files.changed_file import ChangedFile
+from orchestrator.judge.files.path_globs import PathGlobs
 from orchestrator.judge.rules.change_facts import ChangeFacts
 
 _WILDCARDS = frozenset("*?[")
@@ -40,7 +39,7 @@ def _list_files_out_of_scope(facts: ChangeFacts) -> Sequence[ChangedFile]:
     """Return the files that none of the task's globs covers; none if the task names no paths."""
     if facts.task is None or not facts.task.paths:
         return ()
-    scope = GitIgnoreSpec.from_lines(facts.task.paths)
+    scope = PathGlobs(facts.task.paths)
     return [file for file in facts.files if not scope.match_file(file.path)]
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, 
 
 from orchestrator.domain.judging.rules import RuleId
 from orchestrator.domain.judging.verdict import Finding
+from orchestrator.domain.text.lazy_pattern import compile_lazily
 from orchestrator.domain.text.listing import join_limited
 from orchestrator.judge.files.path_protection import is_test_path
 from orchestrator.judge.rules.change_facts import ChangeFacts
@@ -19,7 +20,7 @@ from orchestrator.judge.source.python_syntax import FunctionNode, find_nodes, ge
 from orchestrator.judge.source.testcases import TestFunction, list_test_functions
 
 _SWALLOWED = frozenset({"Exception", "BaseException", "AssertionError"})
-_ASSERTING_FIXTURES = re.compile(r"snapshot|regression|benchmark|golden", re.IGNORECASE)
+_ASSERTING_FIXTURES = compile_lazily(r"snapshot|regression|benchmark|golden", re.IGNORECASE)
 _ROUNDING = 1.001
 _MAX_SHOWN = 5
 _Loss = tuple[int, str]

@@ -2,19 +2,19 @@
 
 import ast
 import re
-import unittest
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 
+from orchestrator.domain.text.lazy_pattern import compile_lazily
 from orchestrator.judge.source.python_syntax import FunctionNode, find_nodes, parse_python
 
 _Body = Sequence[ast.stmt]
 _SPECIAL = frozenset({"pytestmark", "collect_ignore", "collect_ignore_glob", "load_tests", "*"})
-_SETS_UP = re.compile(
+_SETS_UP = compile_lazily(
     r"pytest_.*|(?:async_?)?(?:set_?up|tear_?down)(?:_?(?:module|class|method|function|package|all|testdata|state))?",
     re.IGNORECASE,
 )
-_OF_TEST_CASES = frozenset(dir(unittest.IsolatedAsyncioTestCase)) - {"maxDiff", "longMessage"}
 _LITERALS = (ast.Constant, ast.List, ast.Tuple, ast.Dict, ast.Set, ast.UnaryOp, ast.USub, ast.Load)
 
 
@@ -157,7 +157,15 @@ def _list_names(statement: ast.stmt) -> list[str]:
 def _is_special(name: str, is_in_class: bool) -> bool:
     if name in _SPECIAL or name.startswith("__") or _SETS_UP.fullmatch(name):
         return True
-    return is_in_class and name in _OF_TEST_CASES
+    return is_in_class and name in _list_test_case_names()
+
+
+@cache
+def _list_test_case_names() -> frozenset[str]:
+    """Return the names that a test case of `unittest` has, but for those that only say how it reports."""
+    import unittest  # with asyncio it takes longer to load than most of us
+
+    return frozenset(dir(unittest.IsolatedAsyncioTestCase)) - {"maxDiff", "longMessage"}
 
 
 def _is_automatic_fixture(function: FunctionNode) -> bool:

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from orchestrator.domain.text.lazy_pattern import compile_lazily
 from orchestrator.judge.source.assertion_model import Assertion, AssertionStrength
 from orchestrator.judge.source.python_syntax import FunctionNode, find_nodes, get_last_name
 
@@ -27,10 +28,10 @@ _PARTLY = frozenset(
 _TRUTHS = frozenset({"assertTrue", "assertFalse", "assertIsNotNone"})
 _ASKING = frozenset({"isinstance", "hasattr", "all", "any", "startswith", "endswith"})
 _FINDING = frozenset({"search", "match", "fullmatch"})
-_EMPTY = re.compile(r"[\\^$.*?|()+]*")
+_EMPTY = compile_lazily(r"[\\^$.*?|()+]*")
 _CLOSE = frozenset({"assertAlmostEqual", "approx", "isclose", "allclose", "assert_allclose", "assert_almost_equal"})
 _TOLERANCES = frozenset({"rel", "abs", "rel_tol", "abs_tol", "rtol", "atol", "delta"})
-_CHECKS = re.compile(
+_CHECKS = compile_lazily(
     r"_*(?:assert|check|expect|verif|ensure|should|must|fail|deprecated_call|compare)",
     re.IGNORECASE,
 )

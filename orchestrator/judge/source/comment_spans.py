@@ -4,7 +4,9 @@ import re
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-_NEVER = re.compile(r"(?!)")
+from orchestrator.domain.text.lazy_pattern import compile_lazily
+
+_NEVER = compile_lazily(r"(?!)")
 
 
 @dataclass(frozen=True)
@@ -34,43 +36,45 @@ class CommentSyntax:
     needs_space: bool = False
 
 
-_SLASH = re.compile(r"/")
-_LONG_QUOTES = re.compile(r"\"{3}|'{3}")
+_SLASH = compile_lazily(r"/")
+_LONG_QUOTES = compile_lazily(r"\"{3}|'{3}")
 _C = CommentSyntax(
     *("//", ("/*", "*/")),
     unsure=_SLASH,
     # trigraphs, a comment's mark or its line that goes on below, and names of headers, which may hold such marks
-    ambiguous=re.compile(r"\"{3}|\?\?/|[/*][^\n]*\\[ \t]*\n|include\s*\(?\s*<[^>\n]*/[/*]"),
+    ambiguous=compile_lazily(r"\"{3}|\?\?/|[/*][^\n]*\\[ \t]*\n|include\s*\(?\s*<[^>\n]*/[/*]"),
 )
-_JAVA = CommentSyntax("//", ("/*", "*/"), unsure=_SLASH, ambiguous=re.compile(r"\"{3}|\\u"))  # an escape may end a line
+_JAVA = CommentSyntax(
+    "//", ("/*", "*/"), unsure=_SLASH, ambiguous=compile_lazily(r"\"{3}|\\u")
+)  # an escape may end a line
 _C_SHARP = CommentSyntax(
-    "//", ("/*", "*/"), unsure=_SLASH, ambiguous=re.compile(r"\"{3}|^[ \t]*#[ \t]*if", re.MULTILINE)
+    "//", ("/*", "*/"), unsure=_SLASH, ambiguous=compile_lazily(r"\"{3}|^[ \t]*#[ \t]*if", re.MULTILINE)
 )
 _SCRIPT = CommentSyntax(
     *("//", ("/*", "*/"), "\"'`"),
     long="`",
     unsure=_SLASH,
     unsure_string=_SLASH,  # it may begin a regular expression, which may hold anything
-    nesting=re.compile(r"\$\{(?![\w.\[\]() ]*\})"),
-    ambiguous=re.compile(r"\A#!|<!--|-->|</|/>"),  # JSX holds plain text, HTML's comments end with their line
+    nesting=compile_lazily(r"\$\{(?![\w.\[\]() ]*\})"),
+    ambiguous=compile_lazily(r"\A#!|<!--|-->|</|/>"),  # JSX holds plain text, HTML's comments end with their line
 )
 _GO = CommentSyntax(
     *("//", ("/*", "*/"), "\"'`"),
     raw="`",
     long="`",
     unsure=_SLASH,
-    ambiguous=re.compile(r"//go:|//export |[\"`]C[\"`]"),  # comments that the compiler obeys, or hands to that of C
+    ambiguous=compile_lazily(r"//go:|//export |[\"`]C[\"`]"),  # comments that the compiler obeys, or hands to that of C
 )
 _SHELL = CommentSyntax(
     "#",
     raw="'",
-    unsure=re.compile(r"[\\`({]"),
-    nesting=re.compile(r"`|\$[({]"),
-    ambiguous=re.compile(r"<<|\\\n#"),
+    unsure=compile_lazily(r"[\\`({]"),
+    nesting=compile_lazily(r"`|\$[({]"),
+    ambiguous=compile_lazily(r"<<|\\\n#"),
     needs_space=True,
 )
 _YAML = CommentSyntax(
-    "#", raw="'", ambiguous=re.compile(r"[|>][-+0-9]*[ \t]*(?:#.*)?$", re.MULTILINE), needs_space=True
+    "#", raw="'", ambiguous=compile_lazily(r"[|>][-+0-9]*[ \t]*(?:#.*)?$", re.MULTILINE), needs_space=True
 )
 _BY_SUFFIX = {
     **dict.fromkeys((".c", ".h", ".cc", ".cpp", ".hpp"), _C),

@@ -4,6 +4,7 @@ import ast
 import re
 from collections.abc import Iterator
 
+from orchestrator.domain.text.lazy_pattern import compile_lazily
 from orchestrator.judge.source.name_resolution import NameResolver, resolve_text
 from orchestrator.judge.source.python_syntax import find_nodes
 
@@ -13,9 +14,9 @@ _FRAMES = frozenset(
     {"inspect.stack", "inspect.currentframe", "inspect.getouterframes", "traceback.extract_stack"}
     | {"traceback.walk_stack", "sys._getframe", "sys._current_frames"}
 )
-_TEST_NAME = re.compile(r"(?=[\w.*/\\-]+\Z).*(?<![a-z])(?:py|unit)?tests?(?![a-z])", re.IGNORECASE)
+_TEST_NAME = compile_lazily(r"(?=[\w.*/\\-]+\Z).*(?<![a-z])(?:py|unit)?tests?(?![a-z])", re.IGNORECASE)
 """A name or a path that has to do with tests, and no sentence."""
-_TEST_FILE = re.compile(r"(?:^|[/\\])(?:test_[\w*?]*|[\w*?]+_test)\.py$")
+_TEST_FILE = compile_lazily(r"(?:^|[/\\])(?:test_[\w*?]*|[\w*?]+_test)\.py$")
 _READERS = frozenset({"read_text", "read_bytes", "read", "readlines", "getsource", "getlines", "getline"})
 _Trick = tuple[str, int]
 

@@ -1,8 +1,8 @@
 """Characters of a text that its readers do not see: found, taken out, or spelt out."""
 
-import re
+from orchestrator.domain.text.lazy_pattern import compile_lazily
 
-_HIDDEN = re.compile(
+_HIDDEN = compile_lazily(
     "[\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufff9-\ufffb\U000e0000-\U000e01ef]"
     "|(?<!^)\ufeff|[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f]"
 )

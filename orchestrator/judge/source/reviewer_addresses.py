@@ -3,11 +3,12 @@
 import re
 from pathlib import PurePosixPath
 
+from orchestrator.domain.text.lazy_pattern import compile_lazily
 from orchestrator.judge.source.hidden_text import remove_hidden_text
 
 _REVIEWERS = r"(?:reviewers?|judges?|graders?|evaluators?|verifiers?|assistants?|AIs?|LLMs?|(?:language )?models?)"
 _ADDRESSES = tuple(
-    re.compile(pattern, re.IGNORECASE)
+    compile_lazily(pattern, re.IGNORECASE)
     for pattern in (
         rf"\b(?:notes?|notice|attention|messages?|instructions?|hints?)\s+(?:to|for)\s+(?:the\s+|all\s+|any\s+)?{_REVIEWERS}\b",
         rf"\b{_REVIEWERS}\s*[:,;–-]+\s*(?:please\s+|you\s+(?:must|should|can|may)\s+)?"
@@ -22,7 +23,7 @@ _ADDRESSES = tuple(
         r"<\|(?:im_start|im_end|endoftext|system|user|assistant)\|>|\[/?INST\]|<</?SYS>>",
     )
 )
-_NAME_SEPARATORS = re.compile(r"[-_./]+")
+_NAME_SEPARATORS = compile_lazily(r"[-_./]+")
 _REMOVED = "⟨words to reviewers, left out⟩"
 
 

@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
+from orchestrator.domain.text.lazy_pattern import compile_lazily
+
 
 class SuppressionKind(NamedTuple):
     """One way to silence a tool. A group `only` in the pattern names what is silenced; without it, everything is."""
@@ -15,7 +17,7 @@ class SuppressionKind(NamedTuple):
 
 def _build_kinds(**patterns: str) -> tuple[SuppressionKind, ...]:
     return tuple(
-        SuppressionKind(name.replace("__", ": ").replace("_", " "), re.compile(text, re.IGNORECASE))
+        SuppressionKind(name.replace("__", ": ").replace("_", " "), compile_lazily(text, re.IGNORECASE))
         for name, text in patterns.items()
     )
 

@@ -3,14 +3,14 @@
 What the harness saw goes before what a model says: a model can call unmet what is green, and never met what is red.
 """
 
-import re
 from collections.abc import Collection, Iterator, Mapping
 
 from orchestrator.domain.frozen_model import FrozenModel
 from orchestrator.domain.run.contract import Contract, Criterion, CriterionFinding, IterationVerdict
+from orchestrator.domain.text.lazy_pattern import compile_lazily
 
-_WORD = re.compile(r"[^\s,;()\[\]{}<>\"'`]+")
-_LINES = re.compile(r":\d+(?:[-:]\d+)?\Z")
+_WORD = compile_lazily(r"[^\s,;()\[\]{}<>\"'`]+")
+_LINES = compile_lazily(r":\d+(?:[-:]\d+)?\Z")
 
 
 class CriterionProof(FrozenModel):

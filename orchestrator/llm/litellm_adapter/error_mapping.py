@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from email.utils import parsedate_to_datetime
 
 from orchestrator.domain.text.encoding import decode_json
+from orchestrator.domain.text.lazy_pattern import compile_lazily
 from orchestrator.llm.errors import (
     CallTimedOut,
     ContextOverflow,
@@ -25,34 +26,34 @@ MAX_WAIT_S = 3_652 * 86_400.0
 """A longer pause that a provider asks for is taken for this one: it is over any bound, and still a date."""
 UNIT_S = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
-LITELLM_PREFIX = re.compile(r"\A(?:(?:litellm\.)?\w*(?:Error|Exception|Timeout)\b(?: Error)?\s*[:-]\s*)+")
-NOISE = re.compile(r" ssl:<[^>]{0,400}>|\nTraceback \(most recent call last\).*", re.DOTALL)
-CONTEXT_OVERFLOW_TEXT = re.compile(
+LITELLM_PREFIX = compile_lazily(r"\A(?:(?:litellm\.)?\w*(?:Error|Exception|Timeout)\b(?: Error)?\s*[:-]\s*)+")
+NOISE = compile_lazily(r" ssl:<[^>]{0,400}>|\nTraceback \(most recent call last\).*", re.DOTALL)
+CONTEXT_OVERFLOW_TEXT = compile_lazily(
     r"context[ _](?:length|window|size|limit)|maximum context|prompt is too long|too many (?:input )?tokens"
     r"|request_too_large|input is too long|exceeds? the (?:model's )?(?:maximum|limit).{0,40}tokens",
     re.IGNORECASE,
 )
-NO_CREDIT_TEXT = re.compile(
+NO_CREDIT_TEXT = compile_lazily(
     r"insufficient[ _](?:quota|credits?|funds|balance)|credit balance is too low|billing_hard_limit|out of credits"
     r"|payment required|spend(?:ing)? limit",
     re.IGNORECASE,
 )
-OVER_QUOTA_TEXT = re.compile(r"exceeded your current quota|quota.{0,40}per ?day", re.IGNORECASE)
-NO_KEY_TEXT = re.compile(
+OVER_QUOTA_TEXT = compile_lazily(r"exceeded your current quota|quota.{0,40}per ?day", re.IGNORECASE)
+NO_KEY_TEXT = compile_lazily(
     r"missing .{0,40}(?:api[ _]key|credentials)|api[ _]key.{0,60}(?:must be set|not (?:set|found|provided)|required)"
     r"|no api[ _]key|unable to locate credentials|could not (?:load|find) .{0,20}credentials",
     re.IGNORECASE,
 )
-NO_MODEL_TEXT = re.compile(
+NO_MODEL_TEXT = compile_lazily(
     r"llm provider not provided|unmapped llm provider|model_not_found|(?:not a valid|unknown|invalid) model"
     r"|model\b.{0,80}(?:does not exist|not found)",
     re.IGNORECASE,
 )
-WAIT_TEXT = re.compile(
+WAIT_TEXT = compile_lazily(
     r"(?:try again in|retry in|retry after|retrydelay\W{1,4})\s*(?P<span>(?:\d+(?:\.\d+)?\s*(?:ms|s|m|h|d)[a-z]*\s*)+)",
     re.IGNORECASE,
 )
-TIME_SPAN = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)", re.IGNORECASE)
+TIME_SPAN = compile_lazily(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)", re.IGNORECASE)
 
 
 def map_error(error: Exception, model: str, key_name: str, now_s: float) -> ModelError:

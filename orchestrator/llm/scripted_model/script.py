@@ -19,6 +19,7 @@ from orchestrator.domain.budget.usage import Usage
 from orchestrator.domain.chat import Role
 from orchestrator.domain.frozen_model import FrozenModel
 from orchestrator.domain.text.encoding import decode_json
+from orchestrator.domain.text.lazy_pattern import compile_lazily
 from orchestrator.errors import UsageProblem
 from orchestrator.llm.errors import ERROR_CLASSES, ModelError
 from orchestrator.llm.output_parsing import format_location
@@ -33,7 +34,7 @@ WireFailure = Literal["disconnect", "truncated", "unfinished", "malformed", "emp
 
 
 ScriptedPrice = Annotated[Decimal, Field(ge=0)]
-REPLY_TABLE = re.compile(r"^[ \t]*\[\[\s*reply\s*\]\]", re.MULTILINE)
+REPLY_TABLE = compile_lazily(r"^[ \t]*\[\[\s*reply\s*\]\]", re.MULTILINE)
 
 
 class ScriptedCall(FrozenModel):

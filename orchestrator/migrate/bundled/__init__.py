@@ -10,13 +10,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from importlib.resources import files
 
+from orchestrator.domain.text.lazy_pattern import compile_lazily
 from orchestrator.errors import UsageProblem
 
 NATURAL_LANGUAGE_TEMPLATE = "natural-language"
 """The recipe for a change that is said in words."""
 COMMAND_TEMPLATE = "command"
 """The recipe for a codemod of the user's own."""
-_HEAD_LINE = re.compile(r"^# (language|needs): (.+)$", re.MULTILINE)
+_HEAD_LINE = compile_lazily(r"^# (language|needs): (.+)$", re.MULTILINE)
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,6 @@
 """Rules for every changed file by itself: invariants that its contents tell of, and `[judge] reject_if`."""
 
 import ast
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
@@ -10,6 +9,7 @@ from anyio import to_thread
 from orchestrator.domain.migration.files import FileRecord, SitePlace
 from orchestrator.domain.recipe.model import Recipe
 from orchestrator.domain.recipe.verify import Invariant, Level
+from orchestrator.domain.text.lazy_pattern import compile_lazily
 from orchestrator.judge.files.path_protection import is_test_path
 from orchestrator.judge.source.python_syntax import parse_python
 from orchestrator.judge.source.testcases import list_test_functions
@@ -34,7 +34,7 @@ _REGEX_S = 20.0
 _WHOLE_FILE = ChangedRegion(1, 1_000_000, 1, 1_000_000)
 """Of a file of which git cannot say what changed in it."""
 _SCRIPT_SUFFIXES = (".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx")
-_SCRIPT_TEST = re.compile(rb"(?<![\w.$])(?:it|test|specify)(?:\.\w+)?\s*\(")
+_SCRIPT_TEST = compile_lazily(rb"(?<![\w.$])(?:it|test|specify)(?:\.\w+)?\s*\(")
 
 
 class FileRules:

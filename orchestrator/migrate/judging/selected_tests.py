@@ -1,18 +1,18 @@
 """The test files that stand for `{tests}` in a check, from the files that changed."""
 
-import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from orchestrator.domain.recipe.verify import VerifyCheck
+from orchestrator.domain.text.lazy_pattern import compile_lazily
 from orchestrator.judge.files.path_protection import is_test_path
 from orchestrator.migrate.command_lines import quote_paths, split_for_command_line
 
 FindImporters = Callable[[Iterable[str]], set[str]]
 """Paths to the paths of all files that import one of them, by whatever way round."""
 TESTS_PLACEHOLDER = "{tests}"
-_AFFIXES = re.compile(r"\A(?:tests?[_-])?(.+?)(?:[._-](?:test|tests|spec))?\Z")
+_AFFIXES = compile_lazily(r"\A(?:tests?[_-])?(.+?)(?:[._-](?:test|tests|spec))?\Z")
 _NO_TESTS = frozenset({"conftest", "__init__"})
 _RUN = (".py", ".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".go", ".rb", ".java")
 

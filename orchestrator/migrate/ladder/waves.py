@@ -1,14 +1,13 @@
 """Waves: the shards that go up the ladder together, and their files. Pure rules over the state of a run."""
 
-import re
-
 from orchestrator.domain.event.migration import ShardsPlanned, WaveStarted
 from orchestrator.domain.migration.files import FileRecord, Shard, Wave, build_next_shard_name
 from orchestrator.domain.recipe.model import Recipe
 from orchestrator.domain.run.state import RunState
+from orchestrator.domain.text.lazy_pattern import compile_lazily
 from orchestrator.migrate.sharding.shards import SAMPLE_SHARD
 
-_REVISION = re.compile(r"(\.r\d+)+\Z")
+_REVISION = compile_lazily(r"(\.r\d+)+\Z")
 
 
 def strip_revision(name: str) -> str:

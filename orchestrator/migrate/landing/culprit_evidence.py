@@ -6,6 +6,7 @@ from pathlib import PurePosixPath
 
 from orchestrator.domain.ids import CommitId, UnitId
 from orchestrator.domain.judging.symptoms import GATE_SYMPTOM, get_symptom_test
+from orchestrator.domain.text.lazy_pattern import compile_lazily
 from orchestrator.judge.reports.failure_signature import extract_failure_passage
 from orchestrator.migrate.judging.narrow_checks import find_test_file
 from orchestrator.ports.gate import GateResult
@@ -17,13 +18,13 @@ _MOST_PRIMES = 12
 """More units than this are no hint: a file that everything imports points at everything."""
 _MOST_READ = 40
 _LAST_LINES = 3
-_IMPORT = re.compile(
+_IMPORT = compile_lazily(
     r"^\s*(?:from\s+(?P<module>[\w.]+)\s+import\s+(?P<names>[\w, \t*()]+)|import\s+(?P<modules>[\w., \t]+))"
     r"|(?:require\(\s*|from\s+|import\s+)['\"](?P<path>[^'\"]+)['\"]",
     re.MULTILINE,
 )
-_WORD = re.compile(r"[\w-]+")
-_TEST_NAME = re.compile(r"\Atests?[_-]|[_.-](?:tests?|spec)\Z|Tests?\Z", re.IGNORECASE)
+_WORD = compile_lazily(r"[\w-]+")
+_TEST_NAME = compile_lazily(r"\Atests?[_-]|[_.-](?:tests?|spec)\Z|Tests?\Z", re.IGNORECASE)
 
 
 class SourceEvidence:

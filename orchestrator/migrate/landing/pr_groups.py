@@ -1,7 +1,6 @@
 """Groups of landed shards that make up a pull request each: pure rules, stable while more lands."""
 
 import posixpath
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from zlib import crc32
@@ -10,12 +9,13 @@ from orchestrator.domain.migration.files import FileRecord, FileStatus, Shard
 from orchestrator.domain.recipe.merge import TITLE_PLACEHOLDERS
 from orchestrator.domain.recipe.model import Recipe
 from orchestrator.domain.run.state import RunState
+from orchestrator.domain.text.lazy_pattern import compile_lazily
 from orchestrator.migrate.ladder.waves import list_shard_files
 
 NO_OWNER = "no-owner"
 TOGETHER = "together"
 """The group of shards whose own groups are not green alone."""
-_FOREIGN = re.compile(r"[^A-Za-z0-9_+=-]+")
+_FOREIGN = compile_lazily(r"[^A-Za-z0-9_+=-]+")
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,9 @@ from collections.abc import Iterable, Sequence
 from pathlib import PurePosixPath
 
 from orchestrator.domain.migration.files import FileRecord, FileStatus
+from orchestrator.domain.text.lazy_pattern import compile_lazily
 
-_IMPORTS = re.compile(
+_IMPORTS = compile_lazily(
     r"""^[ \t]*(?:
         .*?(?:\brequire\(|\bimport\(|\bfrom|\bimport)[ \t]*['"](?P<path>[^'"]+)['"]
       | from[ \t]+(?P<source>[\w.]+)[ \t]+import[ \t]+(?P<names>[\w, \t]+)
@@ -14,7 +15,7 @@ _IMPORTS = re.compile(
     )""",
     re.VERBOSE | re.MULTILINE,
 )
-_WORD = re.compile(r"[\w-]+")
+_WORD = compile_lazily(r"[\w-]+")
 
 
 def choose_siblings(path: str, text: str, others: Iterable[str], most: int) -> list[str]:

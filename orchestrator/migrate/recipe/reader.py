@@ -4,7 +4,6 @@ Instructions of model steps and rules of ast-grep may stand in files beside the 
 is read, so a run does not change when somebody edits the file, and the recipe's revision tells that it was edited.
 """
 
-import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -21,11 +20,12 @@ from orchestrator.config.toml_source import (
 from orchestrator.domain.recipe.merge import TITLE_PLACEHOLDERS
 from orchestrator.domain.recipe.model import Recipe
 from orchestrator.domain.recipe.scope import Site
+from orchestrator.domain.text.lazy_pattern import compile_lazily
 from orchestrator.errors import UsageProblem
 from orchestrator.migrate.recipe.error_location import locate_problems
 
-_PROMPT_FILE = re.compile(r"\S+\.(?:md|txt)\Z")
-_PLACEHOLDER = re.compile(r"\{(?:migration|shard)\.[^{}]*\}")
+_PROMPT_FILE = compile_lazily(r"\S+\.(?:md|txt)\Z")
+_PLACEHOLDER = compile_lazily(r"\{(?:migration|shard)\.[^{}]*\}")
 _MOST_CHARS = 100_000
 _RULE_ADVICE = "; name a file with an ast-grep rule, or write the rule itself over several lines"
 

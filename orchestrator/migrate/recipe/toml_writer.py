@@ -1,15 +1,15 @@
 """Recipes as TOML text: the same recipe always gives the same text, and reading that gives the same recipe."""
 
 import json
-import re
 from collections.abc import Iterator, Mapping
 from difflib import unified_diff
 from typing import Any
 
 from orchestrator.domain.recipe.model import Recipe
+from orchestrator.domain.text.lazy_pattern import compile_lazily
 
-_BARE = re.compile(r"[A-Za-z0-9_-]+\Z")
-_CONTROLS = re.compile(r"[\x00-\x1f\x7f]")
+_BARE = compile_lazily(r"[A-Za-z0-9_-]+\Z")
+_CONTROLS = compile_lazily(r"[\x00-\x1f\x7f]")
 
 
 def render_recipe(recipe: Recipe) -> str:

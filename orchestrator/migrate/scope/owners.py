@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from pathspec.patterns.gitignore.base import GitIgnorePatternError
 from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
 
+from orchestrator.domain.text.lazy_pattern import compile_lazily
 from orchestrator.errors import UsageProblem
 
 OWNERS_FILES = (".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS", ".gitlab/CODEOWNERS")
 """The places of the file of owners; the first one counts."""
-_WORD = re.compile(r"(?:\\.|[^\s\\])+")
-_SECTION = re.compile(r"\^?\[[^\]]+\](?:\[\d+\])?(?P<owners>(?:\s+[^\s#]+)*)\s*(?:#.*)?")
+_WORD = compile_lazily(r"(?:\\.|[^\s\\])+")
+_SECTION = compile_lazily(r"\^?\[[^\]]+\](?:\[\d+\])?(?P<owners>(?:\s+[^\s#]+)*)\s*(?:#.*)?")
 
 
 @dataclass(frozen=True)

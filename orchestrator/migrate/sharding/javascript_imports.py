@@ -5,10 +5,12 @@ from collections.abc import Container, Iterator
 from pathlib import PurePosixPath
 from posixpath import normpath
 
+from orchestrator.domain.text.lazy_pattern import compile_lazily
+
 SCRIPT_SUFFIXES = frozenset({".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts", ".vue", ".svelte"})
 _ADDED = (".ts", ".tsx", ".d.ts", ".mts", ".cts", ".js", ".jsx", ".mjs", ".cjs", ".json", ".vue", ".svelte")
 _COMPILED = {".js": (".ts", ".tsx", ".d.ts"), ".jsx": (".tsx",), ".mjs": (".mts",), ".cjs": (".cts",)}
-_TOKEN = re.compile(
+_TOKEN = compile_lazily(
     r"""
     //[^\n]* | /\*.*?\*/                                         # comments hold no imports
     | (?: \bfrom | \bimport | \b(?:require|import)\s*\( ) \s*

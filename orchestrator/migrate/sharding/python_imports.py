@@ -10,7 +10,9 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import PurePosixPath
 
-_TOKEN = re.compile(
+from orchestrator.domain.text.lazy_pattern import compile_lazily
+
+_TOKEN = compile_lazily(
     r"""
     \"{3}(?:[^"\\]|\\.|"(?!""))*\"{3} | '{3}(?:[^'\\]|\\.|'(?!''))*'{3}     # no import stands in a string
     | "(?:[^"\\\n]|\\.)*" | '(?:[^'\\\n]|\\.)*'

@@ -1,6 +1,5 @@
 """Dividing the files of a migration into shards: file-disjoint pieces that land as one commit each."""
 
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -8,13 +7,14 @@ from pathlib import PurePosixPath
 
 from orchestrator.domain.migration.files import FileRecord, Shard
 from orchestrator.domain.recipe.shard import ShardKey, ShardRules
+from orchestrator.domain.text.lazy_pattern import compile_lazily
 from orchestrator.domain.text.sanitization import strip_controls
 from orchestrator.migrate.sharding.file_pairs import build_blocks
 
 SAMPLE_SHARD = "sample"
 """The name of the shard that goes first."""
-_ODD = re.compile(r"[^\w.@+/-]+")
-_REVISION = re.compile(r"\.r(\d+)$")
+_ODD = compile_lazily(r"[^\w.@+/-]+")
+_REVISION = compile_lazily(r"\.r(\d+)$")
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,6 @@
 """Sites that commands find in a workspace: by ast-grep, or by the recipe's own command."""
 
 import json
-import re
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -10,6 +9,7 @@ from typing import Any, NamedTuple
 
 from anyio import to_thread
 
+from orchestrator.domain.text.lazy_pattern import compile_lazily
 from orchestrator.domain.text.listing import join_limited
 from orchestrator.domain.text.sanitization import to_one_line
 from orchestrator.errors import EnvironmentProblem, UsageProblem
@@ -29,7 +29,7 @@ MISSING_TOOL = (
 NOT_FOUND_EXIT = 127
 """The exit code with which a shell says that it does not know a command."""
 _PRINTED = "ORCHESTRATE_PRINTED"
-_LINE = re.compile(r"(?P<path>.+?):(?P<line>[1-9]\d{0,8})(?::(?P<column>[1-9]\d{0,8}))?(?::.*)?")
+_LINE = compile_lazily(r"(?P<path>.+?):(?P<line>[1-9]\d{0,8})(?::(?P<column>[1-9]\d{0,8}))?(?::.*)?")
 _SHOWN = 5
 
 Places = dict[str, list[tuple[int, int]]]

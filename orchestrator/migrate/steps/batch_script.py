@@ -7,11 +7,11 @@ line changes beside its file is not looked for here: whoever gives the batch com
 """
 
 import base64
-import re
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from orchestrator.domain.text.lazy_pattern import compile_lazily
 from orchestrator.hands.sandbox.filesystem_layout import EXCHANGE_FOLDER
 from orchestrator.ports.hands import ShellCommand
 
@@ -96,7 +96,7 @@ _ob_known=$_ob_found
 _ob_glance
 _ob_usually=$_ob_seen
 """
-_RECORD = re.compile(r"(\d+) (\d+) (file|gone) (\d+(?:\.\d+)?) (\d+(?:\.\d+)?)")
+_RECORD = compile_lazily(r"(\d+) (\d+) (file|gone) (\d+(?:\.\d+)?) (\d+(?:\.\d+)?)")
 _EPILOGUE = """_ob_look
 [ "$_ob_found" = "$_ob_known" ] || exit 93
 echo end >> "$_ob_dir/diary"

@@ -24,6 +24,7 @@ from pathspec import GitIgnoreSpec
 from orchestrator.domain.event.migration import FileMoved
 from orchestrator.domain.migration.files import FailureKind, FileStatus
 from orchestrator.domain.recipe.step import TransformStep
+from orchestrator.domain.text.lazy_pattern import compile_lazily
 from orchestrator.errors import OrchestrateError
 from orchestrator.journal.locations.run_directory import RunDirectory
 from orchestrator.journal.storage.event_reader import EventReader
@@ -34,8 +35,8 @@ from worktrees.object_store.packs import find_existing_objects
 _DESIGN = 1
 """Raised when a step comes to do its work in another way."""
 _RUNS = 50
-_ASSIGNED = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=.*", re.DOTALL)
-_PROGRAM = re.compile(r"[A-Za-z0-9_./+-]+")
+_ASSIGNED = compile_lazily(r"[A-Za-z_][A-Za-z0-9_]*=.*", re.DOTALL)
+_PROGRAM = compile_lazily(r"[A-Za-z0-9_./+-]+")
 
 
 def parse_program(run: str) -> str:

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
 
+from orchestrator.domain.text.lazy_pattern import compile_lazily
 from orchestrator.migrate.scope.owners import find_owners_file
 from orchestrator.migrate.sharding.file_pairs import find_pairs
 from orchestrator.migrate.survey.repository_files import RepositoryFiles
@@ -15,8 +16,8 @@ LANGUAGES: dict[str, tuple[str, ...]] = {
     "javascript": (".js", ".jsx", ".mjs", ".cjs"),
 }
 _TEST_DIRECTORIES = frozenset({"test", "tests", "__tests__", "spec", "testing"})
-_TEST_FILE = re.compile(r"(?:test_[^/]*|[^/]*_test|tests)\.py|[^/]*\.(?:test|spec)\.[cm]?[jt]sx?|conftest\.py")
-_FOREIGN = re.compile(r"(?:^|/)(?:_?vendor(?:ed)?|third[_-]party|extern(?:al)?s?|node_modules|dist|\w+\.egg-info)/")
+_TEST_FILE = compile_lazily(r"(?:test_[^/]*|[^/]*_test|tests)\.py|[^/]*\.(?:test|spec)\.[cm]?[jt]sx?|conftest\.py")
+_FOREIGN = compile_lazily(r"(?:^|/)(?:_?vendor(?:ed)?|third[_-]party|extern(?:al)?s?|node_modules|dist|\w+\.egg-info)/")
 _GENERATED = ("*_pb2.py", "*_pb2_grpc.py", "*.min.js")
 _BESIDE = frozenset({"docs", "doc", "examples", "example", "benchmarks", "bench", "scripts", "tools", "build"})
 _FEWEST_PAIRS = 2

@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from orchestrator.domain.text.lazy_pattern import compile_lazily
 from orchestrator.migrate.survey.findings import TestCommand
 from orchestrator.migrate.survey.repository_files import RepositoryFiles
 
@@ -17,8 +18,8 @@ _REPORTERS: Mapping[str, tuple[str, str]] = {
     "jest": ("", "exit-code"),
 }
 """Runner → what makes it report each test, and the format of that."""
-_WRAPPERS = re.compile(r"^(?:(?:npx|nyc|c8|cross-env(?:\s+\w+=\S+)*|istanbul cover|--\S+)\s+)+")
-_NESTED = re.compile(r"^(?:npm|yarn|pnpm)\s+(?:run(?:-script)?\s+)?(?:-s\s+|--silent\s+)?([\w:.-]+)$")
+_WRAPPERS = compile_lazily(r"^(?:(?:npx|nyc|c8|cross-env(?:\s+\w+=\S+)*|istanbul cover|--\S+)\s+)+")
+_NESTED = compile_lazily(r"^(?:npm|yarn|pnpm)\s+(?:run(?:-script)?\s+)?(?:-s\s+|--silent\s+)?([\w:.-]+)$")
 _JEST_JUNIT = "jest-junit"
 _DEPTH = 5
 

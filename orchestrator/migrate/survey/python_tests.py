@@ -5,15 +5,16 @@ import shlex
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 
+from orchestrator.domain.text.lazy_pattern import compile_lazily
 from orchestrator.migrate.survey.findings import TestCommand
 from orchestrator.migrate.survey.layout import is_test
 from orchestrator.migrate.survey.repository_files import RepositoryFiles
 
-_PYTEST = re.compile(r"(?:^|[\s\"'=,(/])(?:py\.test|pytest)(?![\w-])", re.MULTILINE)
-_UNITTEST = re.compile(r"(?:-m\s+unittest|unittest[\"',\s]+discover)\b[^\n\"'#]*")
-_RUNNER = re.compile(r"\b(?:python3?|\{envpython\})\s+(?:-\S+\s+)*((?:run_?tests|manage)\.py)\b")
-_PLAIN_WORD = re.compile(r"[\w./-]+")
-_UNWANTED = re.compile(r"--maxfail(?:=\d+)?|--exitfirst|-x|--(?:no-)?cov(?:-[\w-]+)?(?:=\S*)?")
+_PYTEST = compile_lazily(r"(?:^|[\s\"'=,(/])(?:py\.test|pytest)(?![\w-])", re.MULTILINE)
+_UNITTEST = compile_lazily(r"(?:-m\s+unittest|unittest[\"',\s]+discover)\b[^\n\"'#]*")
+_RUNNER = compile_lazily(r"\b(?:python3?|\{envpython\})\s+(?:-\S+\s+)*((?:run_?tests|manage)\.py)\b")
+_PLAIN_WORD = compile_lazily(r"[\w./-]+")
+_UNWANTED = compile_lazily(r"--maxfail(?:=\d+)?|--exitfirst|-x|--(?:no-)?cov(?:-[\w-]+)?(?:=\S*)?")
 """Options that hide tests after the first failure, or measure coverage, which costs time and needs a plugin."""
 _SAYING = ("tox.ini", "noxfile.py", "Makefile", "setup.cfg", "pyproject.toml", "setup.py", "requirements.txt")
 

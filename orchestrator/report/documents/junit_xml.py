@@ -1,6 +1,5 @@
 """Write JUnit XML in the dialect of Maven's Surefire, which has reruns; it is well-formed whatever its words are."""
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -8,11 +7,12 @@ from datetime import datetime
 from typing import Literal
 from xml.etree import ElementTree
 
+from orchestrator.domain.text.lazy_pattern import compile_lazily
 from orchestrator.domain.text.sanitization import strip_controls, to_one_line
 
 CaseResult = Literal["passed", "failure", "error", "skipped"]
 _RERUNS: Mapping[CaseResult, str] = {"passed": "flakyFailure", "failure": "rerunFailure", "error": "rerunError"}
-_NO_CHARACTERS = re.compile("[\ufffe\uffff]")
+_NO_CHARACTERS = compile_lazily("[\ufffe\uffff]")
 _NAME_CHARS = 300
 _MESSAGE_CHARS = 500
 _LEAST_CHARS, _MOST_CHARS = 300, 8_000

@@ -1,13 +1,13 @@
 """Filter rows of `status --filter` and of the dashboard by words and `key:value` terms, all of which must fit."""
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from orchestrator.domain.text.lazy_pattern import compile_lazily
 from orchestrator.errors import UsageProblem
 
-_TERM = re.compile(r'(?P<no>-?)(?:(?P<key>[a-z_]+):)?(?P<value>"[^"]*"|\S+)')
-_NUMBER = re.compile(r"(?P<sign><=|>=|<|>|=)(?P<number>\d+(?:\.\d+)?)")
+_TERM = compile_lazily(r'(?P<no>-?)(?:(?P<key>[a-z_]+):)?(?P<value>"[^"]*"|\S+)')
+_NUMBER = compile_lazily(r"(?P<sign><=|>=|<|>|=)(?P<number>\d+(?:\.\d+)?)")
 _SIGNS = {"<": float.__lt__, ">": float.__gt__, "<=": float.__le__, ">=": float.__ge__, "=": float.__eq__}
 FilterValue = str | float | None
 

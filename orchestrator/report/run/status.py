@@ -3,6 +3,7 @@
 import json
 from collections import Counter
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from orchestrator.domain.budget.accounts import Accounts
 from orchestrator.domain.budget.usage import Usage
@@ -10,9 +11,11 @@ from orchestrator.domain.event.work import VerdictGiven
 from orchestrator.domain.run.attempt import Attempt
 from orchestrator.domain.run.state import RunState, TaskState
 from orchestrator.report.cost.budgets import build_account_usage, build_accounts, build_budgets
-from orchestrator.report.migration.burndown import build_burndown
 from orchestrator.report.run.model import LandedUnits, PlannedAttempt, PlannedTask, PlannedVerdict, RunStatus
 from orchestrator.report.run.result import build_run_result
+
+if TYPE_CHECKING:
+    from orchestrator.report.migration.burndown_model import Burndown
 
 STATUS_PROJECTION = "status"
 """The name under which the journal keeps this projection."""
@@ -35,9 +38,17 @@ def build_status(state: RunState, journal: Path) -> RunStatus:
         steps=state.migration.step_seconds,
         trials=len(state.trials),
         landings=tuple(LandedUnits(commit=landing.new, units=landing.units) for landing in state.landings),
-        burndown=build_burndown(state) if state.run.mode == "migration" else None,
+        burndown=_build_burndown(state),
         models=tuple(sorted({session.model for session in state.sessions.values()})),
     )
+
+
+def _build_burndown(state: RunState) -> "Burndown | None":
+    if state.run.mode != "migration":
+        return None
+    from orchestrator.report.migration.burndown import build_burndown  # a goal's engine does without it
+
+    return build_burndown(state)
 
 
 def _build_task(state: RunState, task: TaskState, accounts: Accounts) -> PlannedTask:

@@ -4,7 +4,6 @@ There they can be scrolled, searched and copied with what the terminal has for t
 """
 
 import os
-import re
 import string
 import sys
 import termios
@@ -17,6 +16,7 @@ from anyio import to_thread
 from textual.app import App
 from textual.keys import _character_to_key
 
+from orchestrator.domain.text.lazy_pattern import compile_lazily
 from orchestrator.tui.widgets.styled_text import get_clean_text
 from orchestrator.tui.widgets.text_search import LineSource
 
@@ -24,7 +24,7 @@ _SLICE = 500
 _POLL_S = 0.1
 _ENDING = frozenset("q\x03\x04\x1b")
 """q, ctrl+c, ctrl+d and escape return as well."""
-_SEQUENCE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|O.)")
+_SEQUENCE = compile_lazily(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|O.)")
 _CHARACTERS = {_character_to_key(one): one for one in string.printable} | {
     f"ctrl+{one}": chr(ord(one) & 0x1F) for one in string.ascii_lowercase
 }

@@ -4,7 +4,6 @@ Control characters, escape sequences and markup never reach the terminal as such
 dashboard's theme knows, never part of a text.
 """
 
-import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol, TypeAlias, runtime_checkable
 
@@ -14,6 +13,7 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
 
+from orchestrator.domain.text.lazy_pattern import compile_lazily
 from orchestrator.domain.text.sanitization import strip_controls
 
 Span: TypeAlias = tuple[str, str]
@@ -29,8 +29,8 @@ class LeftTruncatedText(str):
     __slots__ = ()
 
 
-_COLOURS = re.compile(r"\x1b\[[0-9;:]*m")
-_SELECTORS = re.compile("[\ufe00-\ufe0f]")  # terminals differ in how wide these make the character before them
+_COLOURS = compile_lazily(r"\x1b\[[0-9;:]*m")
+_SELECTORS = compile_lazily("[\ufe00-\ufe0f]")  # terminals differ in how wide these make the character before them
 _TAB = 8
 
 

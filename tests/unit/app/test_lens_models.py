@@ -11,7 +11,7 @@ from orchestrator.domain.run.state import RunState
 from orchestrator.project.options import build_provider_rules, resolve_script_paths
 from orchestrator.project.secrets import build_redactor
 from orchestrator.replay.comparison.requests import get_model_settings
-from roles.model_roles import iterate_configured_models
+from roles.configured_models import iterate_configured_models
 
 
 def config(**lenses: dict[str, Any]) -> Config:
