@@ -68,10 +68,18 @@ def find_telling_line(output: str) -> str:
 
 
 def _find_exception(lines: Sequence[str]) -> str:
-    """Return the first line with an exception's name after the last line of the last traceback."""
+    """Return the first line with an exception's name after the last line of the last traceback.
+
+    Of a message that begins on the next line, that line is added.
+    """
     places = [number for number, line in enumerate(lines) if _PYTHON.match(line)]
     below = lines[places[-1] + 1 :]
-    return next(filter(_EXCEPTION.match, below), "") or next(filter(_UNINDENTED.match, below), "")
+    for number, line in enumerate(below):
+        if _EXCEPTION.match(line):
+            if line.endswith(":"):
+                return " ".join([line, *map(str.strip, below[number + 1 : number + 2])])
+            return line
+    return next(filter(_UNINDENTED.match, below), "")
 
 
 def _read_lines(output: str) -> list[str]:

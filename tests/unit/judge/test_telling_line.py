@@ -36,6 +36,14 @@ Traceback (most recent call last):
 libcst.ParserSyntaxError: Syntax Error @ 3:4.
 parser error
 """
+PYTHON_LATER_MESSAGE = """Traceback (most recent call last):
+  File "/w/tool.py", line 9, in <module>
+    assert not rest, rest
+AssertionError:
+
+    def test_a(self):
+        pass
+"""
 PYTHON_SYNTAX = """  File "a.py", line 1
     x =
        ^
@@ -54,6 +62,7 @@ TSC = "src/a.ts(1,2): error TS2304: Cannot find name 'x'.\nFound 1 error.\n"
         (NODE, OutputKind.NODE, "SyntaxError: Unexpected token ';'"),
         (NODE_TYPE_ERROR, OutputKind.NODE, "TypeError [ERR_X]: not a function"),
         (PYTHON, OutputKind.PYTHON, "libcst.ParserSyntaxError: Syntax Error @ 3:4."),
+        (PYTHON_LATER_MESSAGE, OutputKind.PYTHON, "AssertionError: def test_a(self):"),
         (PYTHON_SYNTAX, OutputKind.PYTHON, "SyntaxError: invalid syntax"),
         (RUFF, OutputKind.LINTER, "a.py:1:8: F401 [*] `os` imported but unused"),
         (RUFF_LONG, OutputKind.LINTER, "F401 [*] `os` imported but unused"),
@@ -62,7 +71,10 @@ TSC = "src/a.ts(1,2): error TS2304: Cannot find name 'x'.\nFound 1 error.\n"
         ("reading\nno such rule\n\n", OutputKind.OTHER, "no such rule"),
         ("", OutputKind.OTHER, ""),
     ],
-    ids=["node", "node-coloured", "python", "python-syntax", "ruff", "ruff-long", "eslint", "tsc", "other", "nothing"],
+    ids=[
+        *("node", "node-coloured", "python", "python-later-message", "python-syntax"),
+        *("ruff", "ruff-long", "eslint", "tsc", "other", "nothing"),
+    ],
 )
 def test_the_line_that_tells_most_is_chosen_by_the_kind_of_tool(output: str, kind: OutputKind, line: str) -> None:
     assert detect_output_kind(output) == kind
