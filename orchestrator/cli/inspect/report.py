@@ -4,7 +4,6 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -23,6 +22,7 @@ from orchestrator.report.documents.run_html import render_run_html
 from orchestrator.report.documents.run_junit import render_run_junit
 from orchestrator.report.documents.run_markdown import render_run_markdown
 from orchestrator.report.documents.run_report import collect_run_report
+from orchestrator.report.documents.run_report_model import RunReport
 from orchestrator.report.documents.run_sarif import build_run_sarif
 from orchestrator.report.judging.lens_accuracy import VoteLog
 from orchestrator.report.judging.rendering import build_judging_report, render_judging_lines
@@ -108,15 +108,15 @@ def _write_forms(directory: RunDirectory, wanted: Mapping[str, Path]) -> None:
             write_report_file(path, _FORMS[form](report))
 
 
-def _format_data(report: Mapping[str, Any]) -> str:
-    return json.dumps(report, ensure_ascii=False, indent=2) + "\n"
+def _format_data(report: RunReport) -> str:
+    return json.dumps(report.as_object(), ensure_ascii=False, indent=2) + "\n"
 
 
-def _format_sarif(report: Mapping[str, Any]) -> str:
-    return json.dumps(build_run_sarif(report, __version__), ensure_ascii=False, indent=1) + "\n"
+def _format_sarif(report: RunReport) -> str:
+    return json.dumps(build_run_sarif(report, __version__).as_object(), ensure_ascii=False, indent=1) + "\n"
 
 
-_FORMS: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
+_FORMS: Mapping[str, Callable[[RunReport], str]] = {
     "html": render_run_html,
     "md": render_run_markdown,
     "summary": render_step_summary,

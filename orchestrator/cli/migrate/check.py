@@ -58,9 +58,8 @@ def check_command(recipe: Path, **given: Any) -> None:  # noqa: ANN401
         verdict = anyio.run(check_sites, build_migration_options(given), question)
     report = build_site_report(loaded, verdict, given["since"])
     if given["sarif_file"] is not None:
-        write_report_file(
-            given["sarif_file"], format_json(build_site_check_sarif(report, __version__), indent=1) + "\n"
-        )
+        log = build_site_check_sarif(report, __version__).as_object()
+        write_report_file(given["sarif_file"], format_json(log, indent=1) + "\n")
     if given["as_json"] and not to_stdout:
         print_object(report.as_object())
     elif not to_stdout:
