@@ -83,7 +83,7 @@ class FileRow:
 
 def build_file_rows(state: RunState, files: Iterable[FileRecord]) -> list[FileRow]:
     """Return the rows by path: failed files first, then files under way, then the rest."""
-    steps, has_sites = list_step_names(state.recipe), counts_sites(state.recipe)
+    steps, has_sites = list_step_names(state), counts_sites(state.recipe)
     rows = [_row(state, file, steps, has_sites) for file in files]
     return sorted(rows, key=lambda row: (_ORDER.index(row.activity), row.path))
 
