@@ -4,9 +4,11 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from anyio import to_thread
 
+from orchestrator.domain.frozen_model import FrozenModel
 from orchestrator.domain.ids import CommitId
 from orchestrator.domain.run.purpose import Purpose
 from orchestrator.domain.sandbox.tier import Tier
@@ -18,10 +20,28 @@ from orchestrator.project.options import Options, build_grant, load_project_cont
 from orchestrator.project.secrets import build_redactor
 from orchestrator.provisioning.dependencies import DEPS_DIRECTORY, install_dependencies
 
-PolicyExplanation = dict[str, object]
-
 _PAUSE_S = 0.1
 _CHUNK_BYTES = 1024 * 1024
+
+
+class MountPoint(FrozenModel):
+    """A place in the sandbox, and what of the machine stands there."""
+
+    path: str
+    kind: str
+    source: str
+
+
+class PolicyExplanation(FrozenModel):
+    """A policy for a person: in words, with the variables and places that a command sees, and the rules as hashed."""
+
+    repository: str
+    policy: str
+    unsafe: bool
+    in_words: dict[str, str]
+    variables: dict[str, str]
+    places: tuple[MountPoint, ...]
+    rules: dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -97,12 +117,13 @@ async def _explain_policy(
     hands: LocalHands, workspace: LocalWorkspace, command: ShellCommand, repository: Path
 ) -> PolicyExplanation:
     policy = await hands.resolve_tier_policy(command.tier)
-    return {
-        "repository": str(repository),
-        "policy": policy.sha,
-        "unsafe": not policy.is_confined,
-        "in_words": hands.describe_policy(policy),
-        "variables": hands.build_environment(command, policy),
-        "places": [{"path": mount.dest, "kind": mount.kind, "source": mount.source} for mount in workspace.mounts],
-        "rules": policy.model_dump(mode="json"),
-    }
+    places = [MountPoint(path=mount.dest, kind=mount.kind, source=mount.source) for mount in workspace.mounts]
+    return PolicyExplanation(
+        repository=str(repository),
+        policy=policy.sha,
+        unsafe=not policy.is_confined,
+        in_words=hands.describe_policy(policy),
+        variables=hands.build_environment(command, policy),
+        places=tuple(places),
+        rules=policy.model_dump(mode="json"),
+    )

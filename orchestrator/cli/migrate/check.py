@@ -2,13 +2,13 @@
 
 import os
 from pathlib import Path
-from typing import Any
+from typing import Unpack
 
 import anyio
 import click
 
 from orchestrator import __version__
-from orchestrator.cli.migrate.run import build_migration_options
+from orchestrator.cli.migrate.run import RecipeArguments, build_migration_options
 from orchestrator.cli.options import config_options, json_option, repository_options
 from orchestrator.cli.output import format_json, print_lines, print_message, print_object
 from orchestrator.cli.report_files import write_report_file
@@ -21,6 +21,15 @@ from orchestrator.report.documents.sarif import build_site_check_sarif
 from orchestrator.report.migration.site_check_text import render_github_annotations, render_site_check_lines
 
 _TOO_MANY = 3
+
+
+class _CheckArguments(RecipeArguments):
+    """The values of the options of `migrate check`."""
+
+    max_sites: int | None
+    ref: str
+    since: str
+    sarif_file: Path | None
 
 
 @click.command("check")
@@ -39,7 +48,7 @@ _TOO_MANY = 3
 @click.option("--read-only", multiple=True, metavar="DIR", help="Bind a tool chain's directory into the sandbox.")
 @config_options
 @json_option
-def check_command(recipe: Path, **given: Any) -> None:  # noqa: ANN401
+def check_command(recipe: Path, **given: Unpack[_CheckArguments]) -> None:
     """Fail if the commit has more sites of RECIPE than allowed: a ratchet for CI. Needs no run and keeps none.
 
     \b

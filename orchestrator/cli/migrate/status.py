@@ -5,11 +5,11 @@ import time
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, get_args
 
 import click
 
-from orchestrator.cli.inspect.status import read_status, read_status_object
+from orchestrator.cli.inspect.status import print_status_object, read_status
 from orchestrator.cli.options import json_option, repository_options
 from orchestrator.cli.output import print_alarm, print_lines, print_object
 from orchestrator.cli.run_lookup import find_state_directory
@@ -19,6 +19,7 @@ from orchestrator.journal.locations.run_directory import RunDirectory
 
 if TYPE_CHECKING:
     from orchestrator.report.migration.burndown_text import BurndownGlyphs
+    from orchestrator.report.read_model import Document
     from orchestrator.report.run.model import RunStatus
 
 _EVERY_S = 2.0
@@ -56,9 +57,7 @@ def status_command(
     elif by is not None:
         _print_groups(directory, by, as_json)
     elif as_json:
-        with read_status_object(directory) as status_object:
-            _require_migration(status_object["mode"], status_object["run"])
-            print_object(status_object)
+        print_status_object(directory, _require_migration)
     else:
         with read_status(directory) as status:
             _require_migration(status.mode, status.run)
@@ -94,7 +93,7 @@ def _print_item(directory: RunDirectory, path: str, as_json: bool) -> None:
         item, log = find_file_or_shard(state, path), FileMoveLog(path)
         if isinstance(item, Shard):
             shard = build_shard_details(state, item)
-            _print_value(shard.as_object(), render_shard_details(shard), as_json)
+            _print_document(shard, render_shard_details(shard), as_json)
             return
         with (
             open_run_journal(directory) as store,
@@ -102,27 +101,26 @@ def _print_item(directory: RunDirectory, path: str, as_json: bool) -> None:
         ):  # `read_state_tolerantly` raises it at the end
             log.record_events(store.read_kinds(FileMoveLog.KINDS))
         details = build_file_details(state, item, log)
-        _print_value(details.as_object(), render_file_details(details), as_json)
+        _print_document(details, render_file_details(details), as_json)
 
 
 def _print_groups(directory: RunDirectory, by: str, as_json: bool) -> None:
     from orchestrator.cli.journal_reader import read_state_tolerantly
     from orchestrator.report.migration.burndown import build_group_summaries
+    from orchestrator.report.migration.burndown_model import GroupKind, GroupsDocument
     from orchestrator.report.migration.burndown_text import render_group_table
-    from orchestrator.report.migration.file_groups import GroupKind
 
     wanted = next(item for item in get_args(GroupKind) if item == by)
     with read_state_tolerantly(directory) as state:
         _require_migration(state.run.mode, state.run.run)
         groups = build_group_summaries(state, wanted)
-        listed = [group.as_object() for group in groups]
-        value = {"schema": "orchestrate.migration-groups/1", "run": state.run.run, "by": by, "groups": listed}
-        _print_value(value, render_group_table(by, groups, choose_glyphs(), _ALL), as_json)
+        document = GroupsDocument(run=state.run.run, by=wanted, groups=tuple(groups))
+        _print_document(document, render_group_table(by, groups, choose_glyphs(), _ALL), as_json)
 
 
-def _print_value(value: dict[str, Any], lines: Iterable[str], as_json: bool) -> None:
+def _print_document(document: "Document", lines: Iterable[str], as_json: bool) -> None:
     if as_json:
-        print_object(value)
+        print_object(document.as_object())
     else:
         print_lines(lines)
 

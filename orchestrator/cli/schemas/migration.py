@@ -9,14 +9,13 @@ from orchestrator.cli.schemas.notation import (
     merge_objects,
     name_schema,
     object_of,
-    one_of,
     or_null,
     schema_of_document,
     schema_of_model,
 )
 from orchestrator.cli.schemas.parts import TEXTS
 from orchestrator.domain.migration.files import SitePlace
-from orchestrator.report.migration.burndown_model import Burndown, GroupSummary
+from orchestrator.report.migration.burndown_model import Burndown, GroupsDocument
 from orchestrator.report.migration.dry_run_model import DryRunReport
 from orchestrator.report.migration.file_model import FileDetails, ShardDetails
 from orchestrator.report.migration.full_report_model import MigrationReport
@@ -68,7 +67,6 @@ _INIT = object_of(
 )
 _TEMPLATE = object_of({"name": TEXT, "summary": TEXT, "language": TEXT, "needs": TEXTS})
 
-REPORT = schema_of_model(MigrationReport)
 MIGRATION = {
     **name_schema("orchestrate.inventory/2", "migrate plan", _INVENTORY),
     **schema_of_document(DryRunReport, "migrate run --dry-run"),
@@ -77,17 +75,7 @@ MIGRATION = {
     **schema_of_document(MigrationReport, "migrate report"),
     **schema_of_document(FileDetails, "migrate status of a file"),
     **schema_of_document(ShardDetails, "migrate status of a shard"),
-    **name_schema(
-        "orchestrate.migration-groups/1",
-        "migrate status --by",
-        object_of(
-            {
-                "run": TEXT,
-                "by": one_of("owner", "dir", "rung", "reason", "shard"),
-                "groups": list_of(schema_of_model(GroupSummary)),
-            }
-        ),
-    ),
+    **schema_of_document(GroupsDocument, "migrate status --by"),
     **name_schema("orchestrate.init/1", "migrate init", _INIT),
     **name_schema("orchestrate.recipes/1", "migrate init --list", object_of({"recipes": list_of(_TEMPLATE)})),
     **name_schema("orchestrate.recipe-schema/1", "migrate schema --out", object_of({"file": TEXT})),

@@ -59,11 +59,6 @@ def merge_objects(one: Schema, *others: Schema) -> Schema:
     return {"type": "object", "properties": fields, "required": list(required)}
 
 
-def select_fields(model: Schema, *names: str) -> Schema:
-    """Return a schema with only these fields of `model`."""
-    return object_of({name: model["properties"][name] for name in names})
-
-
 def schema_of_model(model: type[BaseModel]) -> Schema:
     """Return the schema of a model as it is written down, with every reference replaced by its schema."""
     whole = model.model_json_schema(mode="serialization")
@@ -83,7 +78,7 @@ def schema_of_document(kind: type[Document], what: str) -> dict[str, Schema]:
     return {name: {"$schema": DIALECT, "title": name, **schema_of_model(kind), "description": what}}
 
 
-def _inline_references(node: Any, known: Mapping[str, Any], is_table: bool = False) -> Any:  # noqa: ANN401
+def _inline_references(node: Any, known: Schema, is_table: bool = False) -> Any:  # noqa: ANN401
     if isinstance(node, list):
         return [_inline_references(one, known) for one in node]
     if not isinstance(node, dict):

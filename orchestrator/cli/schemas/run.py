@@ -17,12 +17,12 @@ from orchestrator.cli.schemas.notation import (
 )
 from orchestrator.cli.schemas.parts import TEXTS
 from orchestrator.report.cost.model import CostReport
+from orchestrator.report.documents.run_report_model import RunReport
 from orchestrator.report.judging.model import JudgingReport
-from orchestrator.report.run.model import RunFailure, RunResult, RunStatus
+from orchestrator.report.run.model import RunFailure, RunResult, RunStatus, StartedRun
 from orchestrator.report.task.model import FileEvidence, TaskDetails
 
 RESULT = schema_of_model(RunResult)
-COST = schema_of_model(CostReport)
 _LANDING = object_of(
     {
         "number": WHOLE,
@@ -86,15 +86,12 @@ _REPLAY = object_of(
 RUN = {
     **schema_of_document(RunResult, "run, resume, demo, migrate run, migrate resume"),
     **schema_of_document(RunFailure, "any of these, and plans and dry runs, that could not be begun"),
-    **name_schema(
-        "orchestrate.started/1",
-        "run, resume, migrate run with --detach",
-        object_of({"outcome": {"const": "started"}, "run": TEXT, "journal": TEXT}),
-    ),
+    **schema_of_document(StartedRun, "run, resume, migrate run with --detach"),
     **schema_of_document(RunStatus, "status, migrate status"),
     **schema_of_document(CostReport, "cost"),
     **schema_of_document(TaskDetails, "show of a task"),
     **schema_of_document(FileEvidence, "show of a file of a migration"),
     **schema_of_document(JudgingReport, "report"),
+    **schema_of_document(RunReport, "report --data"),
     **name_schema("orchestrate.replay/1", "replay", _REPLAY),
 }

@@ -22,6 +22,7 @@ from orchestrator.report.migration.burndown_model import (
     CurvePoint,
     EtaSummary,
     FlagSummary,
+    GroupKind,
     GroupSummary,
     MigrationProgress,
     MigrationSpending,
@@ -32,7 +33,6 @@ from orchestrator.report.migration.burndown_model import (
 )
 from orchestrator.report.migration.eta import estimate_eta
 from orchestrator.report.migration.file_groups import (
-    GroupKind,
     build_file_groups,
     get_failure_key,
     get_step_name,

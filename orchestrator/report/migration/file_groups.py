@@ -5,15 +5,13 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from statistics import median
-from typing import Literal
 
 from orchestrator.domain.ids import TaskId
 from orchestrator.domain.migration.burndown import counts_sites, get_found_weight, get_remaining_weight
 from orchestrator.domain.migration.files import FileRecord, FileStatus
 from orchestrator.domain.run.state import RunState
-from orchestrator.report.migration.burndown_model import NO_GROUP, GroupSummary
+from orchestrator.report.migration.burndown_model import NO_GROUP, GroupKind, GroupSummary
 
-GroupKind = Literal["owner", "dir", "rung", "reason", "shard"]
 _DEPTH = 2
 
 

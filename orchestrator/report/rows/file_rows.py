@@ -10,8 +10,8 @@ from orchestrator.domain.migration.files import FileRecord, FileStatus
 from orchestrator.domain.run.state import RunState
 from orchestrator.domain.text.money import format_price
 from orchestrator.domain.text.sanitization import to_one_line
+from orchestrator.report.migration.burndown_model import GroupKind
 from orchestrator.report.migration.file_groups import (
-    GroupKind,
     build_group_namer,
     get_failure_key,
     list_step_names,

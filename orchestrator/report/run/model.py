@@ -201,6 +201,15 @@ class RunResult(RunFields):
     schema_name: Literal["orchestrate.result/1"] = Field(default="orchestrate.result/1", alias="schema")
 
 
+class StartedRun(Document):
+    """The output of a verb that leaves a run to an engine in the background."""
+
+    schema_name: Literal["orchestrate.started/1"] = Field(default="orchestrate.started/1", alias="schema")
+    outcome: Literal["started"] = "started"
+    run: RunId
+    journal: str
+
+
 class RunFailure(Document):
     """The output of a verb whose run could not be started."""
 
