@@ -168,7 +168,7 @@ def plan_command(recipe: Path, shows_all: bool, **given: Unpack[RecipeArguments]
         options = build_migration_options(given)
         inventory = anyio.run(build_inventory, options, load_trusted_recipe(options, recipe))
     if given["as_json"]:
-        print_object(inventory.as_object())
+        print_object(inventory.build_document().as_object())
     else:
         print_lines(inventory.render_lines(shows_all))
 

@@ -13,7 +13,7 @@ from orchestrator.cli.progress import ProgressWatcher, choose_watcher
 from orchestrator.cli.run_lifecycle import exit_with, print_failure_as_json
 from orchestrator.domain.chat import Role
 from orchestrator.project.options import Options
-from orchestrator.replay.comparison.report import ReplayReport, build_report_object
+from orchestrator.replay.comparison.report import ReplayReport, build_replay_document
 from orchestrator.replay.comparison.report_text import render_report
 from orchestrator.scratch_runs.replay import replay_run
 
@@ -81,7 +81,7 @@ def _replay_and_print(options: Options, run: str | None, replay_options: ReplayO
     with print_failure_as_json(as_json), choose_watcher() as watcher:
         report = anyio.run(run_with_watcher, watcher)
     if as_json:
-        print_object(build_report_object(report))
+        print_object(build_replay_document(report).as_object())
     else:
         print_lines(render_report(report))
     return report.exit_code
