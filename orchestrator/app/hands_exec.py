@@ -4,44 +4,22 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from anyio import to_thread
 
-from orchestrator.domain.frozen_model import FrozenModel
 from orchestrator.domain.ids import CommitId
 from orchestrator.domain.run.purpose import Purpose
 from orchestrator.domain.sandbox.tier import Tier
 from orchestrator.errors import EnvironmentProblem, ToolRefused, UsageProblem
 from orchestrator.hands.local import LocalHands, open_local_hands
 from orchestrator.hands.workspace import LocalWorkspace
-from orchestrator.ports.hands import CommandResult, ShellCommand
+from orchestrator.ports.hands import CommandResult, MountPoint, PolicyExplanation, ShellCommand
 from orchestrator.project.options import Options, build_grant, load_project_context
 from orchestrator.project.secrets import build_redactor
 from orchestrator.provisioning.dependencies import DEPS_DIRECTORY, install_dependencies
 
 _PAUSE_S = 0.1
 _CHUNK_BYTES = 1024 * 1024
-
-
-class MountPoint(FrozenModel):
-    """A place in the sandbox, and what of the machine stands there."""
-
-    path: str
-    kind: str
-    source: str
-
-
-class PolicyExplanation(FrozenModel):
-    """A policy for a person: in words, with the variables and places that a command sees, and the rules as hashed."""
-
-    repository: str
-    policy: str
-    unsafe: bool
-    in_words: dict[str, str]
-    variables: dict[str, str]
-    places: tuple[MountPoint, ...]
-    rules: dict[str, Any]
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from orchestrator.ci.job_outputs import write_outputs
 from orchestrator.ci_jobs.publish import PublishedRun, PublishRequest, publish_run
 from orchestrator.cli.flags import Flags
 from orchestrator.cli.options import config_options, json_option, repository_options
-from orchestrator.cli.output import print_lines, print_object
+from orchestrator.cli.output import print_document
 from orchestrator.cli.run_lifecycle import exit_with
 from orchestrator.domain.text.sanitization import to_one_line
 from orchestrator.project.options import Options
@@ -51,10 +51,7 @@ def publish_command(
     published = anyio.run(publish_run, options, PublishRequest(directory, remote, issue, by_push))
     write_outputs(os.environ, published.build_outputs())
     write_outputs({"GITHUB_OUTPUT": outputs}, published.build_outputs())
-    if as_json:
-        print_object(published.as_object())
-    else:
-        print_lines(_render_published(published))
+    print_document(published, _render_published(published), as_json)
     exit_with(published.exit_code)
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import click
 
 from orchestrator import __version__
-from orchestrator.cli.journal_reader import TolerantBlobs, open_run_journal, read_state_tolerantly
+from orchestrator.cli.journal_reader import TolerantBlobs, fill_log, open_run_journal, read_state_tolerantly
 from orchestrator.cli.options import json_option, repository_options
-from orchestrator.cli.output import print_lines, print_object
+from orchestrator.cli.output import print_document
 from orchestrator.cli.report_files import add_file_option, select_forms, write_report_file
 from orchestrator.cli.run_lookup import find_state_directory
 from orchestrator.domain.event import RecordedEvent
@@ -86,10 +86,7 @@ def _print_judging(runs: Sequence[RunDirectory], top: TaskId | None, is_all: boo
                 raise
     if problem and not judging.runs:
         raise problem
-    if as_json:
-        print_object(build_judging_report(judging, top).as_object())
-    else:
-        print_lines(render_judging_lines(judging))
+    print_document(build_judging_report(judging, top), render_judging_lines(judging), as_json)
     if problem:
         raise problem
 
@@ -132,9 +129,5 @@ def _count_run(judging: JudgingTotals, directory: RunDirectory, top: TaskId | No
         if top is not None:
             get_task(state, top)
         votes = VoteLog()
-        with (
-            open_run_journal(directory) as store,
-            suppress(JournalProblem),
-        ):  # `read_state_tolerantly` raises it at the end
-            votes.record_events(store.read_kinds(VoteLog.KINDS))
+        fill_log(directory, votes)
         judging.add_run(state, votes, top)

@@ -6,7 +6,7 @@ import anyio
 import click
 
 from orchestrator.cli.options import json_option
-from orchestrator.cli.output import print_lines, print_object
+from orchestrator.cli.output import print_document, print_lines, print_object
 from orchestrator.migrate.bundled import load_templates
 from orchestrator.project.options import Options
 from orchestrator.scaffold.recipe_file import RecipeRequest, write_recipe_file
@@ -43,10 +43,7 @@ def init_command(
         _list_templates(as_json)
         return
     started = anyio.run(write_recipe_file, Options(repo), RecipeRequest(template, goal, pattern), file, force)
-    if as_json:
-        print_object(started.as_object())
-    else:
-        print_lines(started.render_lines())
+    print_document(started, started.render_lines(), as_json)
 
 
 def _list_templates(as_json: bool) -> None:

@@ -19,7 +19,7 @@ from orchestrator.cli.options import (
     no_sandbox_option,
     repository_options,
 )
-from orchestrator.cli.output import print_lines, print_object
+from orchestrator.cli.output import print_document
 from orchestrator.cli.run_lifecycle import exit_with, print_failure_as_json, run_with_engine
 from orchestrator.cli.run_lookup import format_location_options
 from orchestrator.domain.run.state import RunState
@@ -167,10 +167,7 @@ def plan_command(recipe: Path, shows_all: bool, **given: Unpack[RecipeArguments]
     with print_failure_as_json(given["as_json"]), locate_problems(recipe):
         options = build_migration_options(given)
         inventory = anyio.run(build_inventory, options, load_trusted_recipe(options, recipe))
-    if given["as_json"]:
-        print_object(inventory.build_document().as_object())
-    else:
-        print_lines(inventory.render_lines(shows_all))
+    print_document(inventory.build_document(), inventory.render_lines(shows_all), given["as_json"])
 
 
 def build_migration_options(given: RecipeArguments) -> Options:

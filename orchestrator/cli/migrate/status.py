@@ -2,8 +2,6 @@
 
 import sys
 import time
-from collections.abc import Iterable
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
@@ -11,15 +9,14 @@ import click
 
 from orchestrator.cli.inspect.status import print_status_object, read_status
 from orchestrator.cli.options import json_option, repository_options
-from orchestrator.cli.output import print_alarm, print_lines, print_object
+from orchestrator.cli.output import print_alarm, print_document, print_lines, print_object
 from orchestrator.cli.run_lookup import find_state_directory
 from orchestrator.domain.sandbox.unsafe_banner import UNSAFE_BANNER
-from orchestrator.errors import JournalProblem, UsageProblem
+from orchestrator.errors import UsageProblem
 from orchestrator.journal.locations.run_directory import RunDirectory
 
 if TYPE_CHECKING:
     from orchestrator.report.migration.burndown_text import BurndownGlyphs
-    from orchestrator.report.read_model import Document
     from orchestrator.report.run.model import RunStatus
 
 _EVERY_S = 2.0
@@ -78,7 +75,7 @@ def _require_migration(mode: str, run: str) -> None:
 
 
 def _print_item(directory: RunDirectory, path: str, as_json: bool) -> None:
-    from orchestrator.cli.journal_reader import open_run_journal, read_state_tolerantly
+    from orchestrator.cli.journal_reader import fill_log, read_state_tolerantly
     from orchestrator.domain.migration.files import Shard
     from orchestrator.report.migration.file_details import (
         FileMoveLog,
@@ -93,15 +90,11 @@ def _print_item(directory: RunDirectory, path: str, as_json: bool) -> None:
         item, log = find_file_or_shard(state, path), FileMoveLog(path)
         if isinstance(item, Shard):
             shard = build_shard_details(state, item)
-            _print_document(shard, render_shard_details(shard), as_json)
+            print_document(shard, render_shard_details(shard), as_json)
             return
-        with (
-            open_run_journal(directory) as store,
-            suppress(JournalProblem),
-        ):  # `read_state_tolerantly` raises it at the end
-            log.record_events(store.read_kinds(FileMoveLog.KINDS))
+        fill_log(directory, log)
         details = build_file_details(state, item, log)
-        _print_document(details, render_file_details(details), as_json)
+        print_document(details, render_file_details(details), as_json)
 
 
 def _print_groups(directory: RunDirectory, by: str, as_json: bool) -> None:
@@ -115,14 +108,7 @@ def _print_groups(directory: RunDirectory, by: str, as_json: bool) -> None:
         _require_migration(state.run.mode, state.run.run)
         groups = build_group_summaries(state, wanted)
         document = GroupsDocument(run=state.run.run, by=wanted, groups=tuple(groups))
-        _print_document(document, render_group_table(by, groups, choose_glyphs(), _ALL), as_json)
-
-
-def _print_document(document: "Document", lines: Iterable[str], as_json: bool) -> None:
-    if as_json:
-        print_object(document.as_object())
-    else:
-        print_lines(lines)
+        print_document(document, render_group_table(by, groups, choose_glyphs(), _ALL), as_json)
 
 
 def _watch_status(directory: RunDirectory, as_json: bool) -> None:

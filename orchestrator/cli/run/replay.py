@@ -8,7 +8,7 @@ import click
 from orchestrator.app.replay_models import ReplayOptions
 from orchestrator.cli.flags import Flags
 from orchestrator.cli.options import json_option, repository_options
-from orchestrator.cli.output import print_lines, print_object
+from orchestrator.cli.output import print_document
 from orchestrator.cli.progress import ProgressWatcher, choose_watcher
 from orchestrator.cli.run_lifecycle import exit_with, print_failure_as_json
 from orchestrator.domain.chat import Role
@@ -80,8 +80,5 @@ def _replay_and_print(options: Options, run: str | None, replay_options: ReplayO
 
     with print_failure_as_json(as_json), choose_watcher() as watcher:
         report = anyio.run(run_with_watcher, watcher)
-    if as_json:
-        print_object(build_replay_document(report).as_object())
-    else:
-        print_lines(render_report(report))
+    print_document(build_replay_document(report), render_report(report), as_json)
     return report.exit_code

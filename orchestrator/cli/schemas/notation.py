@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any
 
-from pydantic import BaseModel
+from pydantic import TypeAdapter
 
 from orchestrator.report.read_model import Document
 
@@ -59,9 +59,9 @@ def merge_objects(one: Schema, *others: Schema) -> Schema:
     return {"type": "object", "properties": fields, "required": list(required)}
 
 
-def schema_of_model(model: type[BaseModel]) -> Schema:
-    """Return the schema of a model as it is written down, with every reference replaced by its schema."""
-    whole = model.model_json_schema(mode="serialization")
+def schema_of_model(model: type[object]) -> Schema:
+    """Return the schema of a model or dataclass as it is written down, with every reference replaced by its schema."""
+    whole = TypeAdapter(model).json_schema(mode="serialization")
     made: Schema = _inline_references(whole, whole.get("$defs", {}))
     return made
 

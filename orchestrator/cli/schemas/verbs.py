@@ -22,7 +22,8 @@ from orchestrator.domain.run.approval import Approval
 from orchestrator.domain.run.contract import Contract
 from orchestrator.domain.run.handoff import Handoff
 from orchestrator.domain.run.plan import Plan
-from orchestrator.ports.hands import CommandEnding
+from orchestrator.journal.damage.repair import RepairResult
+from orchestrator.ports.hands import CommandEnding, PolicyExplanation
 
 _SENT = object_of({"key": TEXT, "at": TEXT, "by": TEXT, "command": {"type": "object", "required": ["do"]}})
 _INBOX = object_of({"run": TEXT, "waiting": list_of(schema_of_model(Approval)), "sent": list_of(_SENT)})
@@ -30,16 +31,7 @@ _PLAN = merge_objects(
     object_of({"goal": TEXT}, **schema_of_model(Plan)["properties"], **schema_of_model(Handoff)["properties"]),
     schema_of_model(Contract),
 )
-_SPAN = list_of(WHOLE)
-_REPAIR = object_of(
-    {"run": TEXT, "repaired": FLAG},
-    problem=TEXT,
-    kept=WHOLE,
-    lost=list_of(_SPAN),
-    set_aside=list_of(_SPAN),
-    blobs=table_of(list_of(WHOLE)),
-    aside=TEXT,
-)
+_REPAIR = object_of({"run": TEXT, "repaired": FLAG}, **schema_of_model(RepairResult)["properties"])
 _WORK = object_of({"name": TEXT, "status": TEXT, "commit": or_null(TEXT)})
 _GC = object_of(
     {
@@ -49,20 +41,9 @@ _GC = object_of(
         "freed_bytes": WHOLE,
     }
 )
-_POLICY = object_of(
-    {
-        "repository": TEXT,
-        "policy": TEXT,
-        "unsafe": FLAG,
-        "in_words": table_of(TEXT),
-        "variables": table_of(TEXT),
-        "places": list_of(object_of({"path": TEXT, "kind": TEXT, "source": TEXT})),
-        "rules": table_of(ANY),
-    }
-)
 _EXEC = object_of(
     {"command": TEXT},
-    policy=_POLICY,
+    policy=schema_of_model(PolicyExplanation),
     ending=one_of_enum(CommandEnding),
     exit_code=or_null(WHOLE),
     seconds=NUMBER,

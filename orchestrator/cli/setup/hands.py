@@ -9,7 +9,7 @@ from pathlib import Path
 import anyio
 import click
 
-from orchestrator.app.hands_exec import PolicyExplanation, open_sandbox_command
+from orchestrator.app.hands_exec import open_sandbox_command
 from orchestrator.cli.flags import Flags
 from orchestrator.cli.options import (
     config_options,
@@ -22,7 +22,7 @@ from orchestrator.cli.run_lifecycle import exit_with
 from orchestrator.domain.sandbox.tier import Tier
 from orchestrator.domain.sandbox.unsafe_banner import UNSAFE_BANNER
 from orchestrator.errors import UsageProblem
-from orchestrator.ports.hands import CommandEnding, CommandResult
+from orchestrator.ports.hands import CommandEnding, CommandResult, PolicyExplanation
 from orchestrator.project.options import Options
 
 _CODES = {
