@@ -13,12 +13,10 @@ from orchestrator.domain.sandbox.tier import Tier
 from orchestrator.errors import EnvironmentProblem, ToolRefused, UsageProblem
 from orchestrator.hands.local import LocalHands, open_local_hands
 from orchestrator.hands.workspace import LocalWorkspace
-from orchestrator.ports.hands import CommandResult, ShellCommand
+from orchestrator.ports.hands import CommandResult, MountPoint, PolicyExplanation, ShellCommand
 from orchestrator.project.options import Options, build_grant, load_project_context
 from orchestrator.project.secrets import build_redactor
 from orchestrator.provisioning.dependencies import DEPS_DIRECTORY, install_dependencies
-
-PolicyExplanation = dict[str, object]
 
 _PAUSE_S = 0.1
 _CHUNK_BYTES = 1024 * 1024
@@ -97,12 +95,13 @@ async def _explain_policy(
     hands: LocalHands, workspace: LocalWorkspace, command: ShellCommand, repository: Path
 ) -> PolicyExplanation:
     policy = await hands.resolve_tier_policy(command.tier)
-    return {
-        "repository": str(repository),
-        "policy": policy.sha,
-        "unsafe": not policy.is_confined,
-        "in_words": hands.describe_policy(policy),
-        "variables": hands.build_environment(command, policy),
-        "places": [{"path": mount.dest, "kind": mount.kind, "source": mount.source} for mount in workspace.mounts],
-        "rules": policy.model_dump(mode="json"),
-    }
+    places = [MountPoint(path=mount.dest, kind=mount.kind, source=mount.source) for mount in workspace.mounts]
+    return PolicyExplanation(
+        repository=str(repository),
+        policy=policy.sha,
+        unsafe=not policy.is_confined,
+        in_words=hands.describe_policy(policy),
+        variables=hands.build_environment(command, policy),
+        places=tuple(places),
+        rules=policy.model_dump(mode="json"),
+    )

@@ -1,8 +1,10 @@
 """Read a run's journal for the verbs that only read; of a damaged one, show what can be read first."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import Protocol
 
+from orchestrator.domain.event import RecordedEvent
 from orchestrator.domain.run.state import RunState
 from orchestrator.errors import JournalProblem, UsageProblem
 from orchestrator.journal.locations.run_directory import RunDirectory
@@ -19,6 +21,23 @@ def open_run_journal(directory: RunDirectory) -> Iterator[EventStore]:
         yield store
     finally:
         store.close()
+
+
+class JournalLog(Protocol):
+    """Something that collects from the events of some kinds."""
+
+    @property
+    def KINDS(self) -> Sequence[str]:
+        """The kinds."""
+
+    def record_events(self, events: Iterable[RecordedEvent]) -> None:
+        """Take in events."""
+
+
+def fill_log(directory: RunDirectory, log: JournalLog) -> None:
+    """Have a log take in a run's events, up to the first that is damaged: `read_state_tolerantly` raises that."""
+    with open_run_journal(directory) as store, suppress(JournalProblem):
+        log.record_events(store.read_kinds(log.KINDS))
 
 
 @contextmanager

@@ -1,20 +1,16 @@
-"""Options that several verbs share, and their conversion to configuration values."""
+"""Options that several verbs share, and the types of their values."""
 
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypedDict, TypeVar
 
 import click
 
-from orchestrator.config.flag_values import parse_flag_value, set_nested_value
 from orchestrator.domain.text.lazy_pattern import compile_lazily
 
-_PART = compile_lazily(r'"([^"]*)"|([^."]+)')
 F = TypeVar("F", bound=Callable[..., Any])
 
-_TABLES = {"planner": "", "worker": "variants", "judge": "lenses"}
-"""Role → the table of those within it that may have models of their own."""
 _DURATION = compile_lazily(r"(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s?)?\Z")
 
 
@@ -86,67 +82,33 @@ engine_limit_options = _combine_options(
 )
 
 
-def parse_settings(pairs: tuple[str, ...]) -> dict[str, Any]:
-    """Return `--set` pairs as nested values.
+class CommonArguments(TypedDict):
+    """The values of `repository_options` and `json_option`."""
 
-    A part with dots of its own stands in quotes: `budget.models."gpt-4.1".usd`.
-    """
-    values: dict[str, Any] = {}
-    for pair in pairs:
-        key, equals, text = pair.partition("=")
-        if not equals or not key:
-            raise click.BadParameter(f"{pair!r} is not KEY=VALUE", param_hint="--set")
-        path = []
-        for quoted, plain in _PART.findall(key):
-            path.append(quoted or plain)
-        set_nested_value(values, path or [key], parse_flag_value(text))
-    return values
+    repo: Path
+    state: str
+    as_json: bool
 
 
-def add_criteria(texts: tuple[str, ...], commands: tuple[str, ...], into: dict[str, Any]) -> None:
-    """Add `--criterion` and `--must` as `[[contract]]`.
+class ConfigArguments(TypedDict):
+    """The values of `config_options`."""
 
-    Their ids are `c1`, `c2`, … unless the text begins with an id, and `must-1`, `must-2`, …
-    """
-    if texts or commands:
-        from orchestrator.domain.run.contract import split_criterion  # most verbs have no such option
-
-        criteria = []
-        for number, text in enumerate(texts, start=1):
-            name, words = split_criterion(text)
-            criteria.append({"id": name or f"c{number}", "text": words})
-        musts = []
-        for number, line in enumerate(commands, start=1):
-            musts.append({"id": f"must-{number}", "command": line})
-        into["contract"] = [*into.get("contract", ()), *criteria, *musts]
+    settings: tuple[str, ...]
+    trust_project: bool
 
 
-def disable_sandbox(into: dict[str, Any], is_given: bool) -> None:
-    """Switch the sandbox off if `--unsafe-no-sandbox` was given."""
-    if is_given:
-        set_nested_value(into, ("hands", "without_sandbox"), True)
+class ContractArguments(TypedDict):
+    """The values of `contract_options`."""
+
+    criteria: tuple[str, ...]
+    musts: tuple[str, ...]
 
 
-def disable_cache(into: dict[str, Any], is_given: bool) -> None:
-    """Switch the cache of steps off if `--no-cache` was given."""
-    if is_given:
-        set_nested_value(into, ("migrate", "cache"), False)
+class EngineLimitArguments(TypedDict):
+    """The values of `engine_limit_options`."""
 
-
-def add_models(pairs: tuple[str, ...], into: dict[str, Any]) -> None:
-    """Add `--model ROLE=MODEL` pairs.
-
-    `worker.strong=MODEL` names a variant of the worker, `judge.code=MODEL` a lens.
-    """
-    for pair in pairs:
-        role, equals, model = pair.partition("=")
-        name, _, within = role.partition(".")
-        if not equals or name not in _TABLES or (within and not _TABLES[name]):
-            raise click.BadParameter(
-                f"{pair!r}: write planner=MODEL, worker=MODEL, judge=MODEL, worker.VARIANT=MODEL or judge.LENS=MODEL",
-                param_hint="--model",
-            )
-        set_nested_value(into, ["roles", name, *([_TABLES[name], within] if within else []), "model"], model)
+    read_only: tuple[str, ...]
+    time_limit: float | None
 
 
 def read_goal(given: str) -> str:

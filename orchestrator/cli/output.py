@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 from traceback import format_exception
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
 import click
 
@@ -28,6 +28,22 @@ _UNUSUAL = compile_lazily(r"[^\n -~]")
 def print_object(value: Any) -> None:  # noqa: ANN401
     """Print one JSON object on standard output."""
     click.echo(format_json(value, indent=1 if sys.stdout.isatty() else None))
+
+
+class Printable(Protocol):
+    """Something that `--json` prints as one object."""
+
+    def as_object(self) -> Any:  # noqa: ANN401
+        """Return the object."""
+        ...
+
+
+def print_document(document: Printable, lines: Iterable[str], as_json: bool) -> None:
+    """Print a document as one JSON object, or the lines of it for a person."""
+    if as_json:
+        print_object(document.as_object())
+    else:
+        print_lines(lines)
 
 
 def format_json(value: Any, indent: int | None = None) -> str:  # noqa: ANN401

@@ -10,7 +10,7 @@ from orchestrator.cli.output import convert_to_user_error, print_alarm, print_me
 from orchestrator.domain.run.state import RunState
 from orchestrator.domain.sandbox.unsafe_banner import UNSAFE_BANNER
 from orchestrator.errors import OrchestrateError
-from orchestrator.report.run.model import RunFailure
+from orchestrator.report.run.model import RunFailure, StartedRun
 from orchestrator.report.run.result import build_run_result
 from orchestrator.report.run.summary import render_summary_lines
 from orchestrator.run_control.location import RunLocation, needs_engine
@@ -70,8 +70,7 @@ def _warn_of_no_sandbox(state: RunState) -> None:
 def _start_in_background(location: RunLocation, as_json: bool, where: str) -> int:
     start_background_engine(location)
     if as_json:
-        names = {"run": location.directory.run, "journal": str(location.directory.journal)}
-        print_object({"schema": "orchestrate.started/1", "outcome": "started", **names})
+        print_object(StartedRun(run=location.directory.run, journal=str(location.directory.journal)).as_object())
     else:
         click.echo(location.directory.run)
     print_message(_format_background_notice(location, where))

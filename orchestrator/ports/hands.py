@@ -7,7 +7,7 @@ awaits a call that lasts minutes; starting the same id twice starts one command.
 from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from pydantic import Field
 
@@ -38,6 +38,26 @@ class ShellCommand(FrozenModel):
     files: dict[str, str] = Field(default_factory=dict)
     stdin: str = ""
     tier: Tier = Tier.COMMANDS
+
+
+class MountPoint(FrozenModel):
+    """A place in the sandbox, and what of the machine stands there."""
+
+    path: str
+    kind: str
+    source: str
+
+
+class PolicyExplanation(FrozenModel):
+    """A policy for a person: in words, with the variables and places that a command sees, and the rules as hashed."""
+
+    repository: str
+    policy: str
+    unsafe: bool
+    in_words: dict[str, str]
+    variables: dict[str, str]
+    places: tuple[MountPoint, ...]
+    rules: dict[str, Any]
 
 
 class CommandEnding(StrEnum):

@@ -12,7 +12,7 @@ from orchestrator.demo.runs import hash_checkout
 from orchestrator.errors import UsageProblem
 from orchestrator.journal.storage.event_store import read_all_events
 from orchestrator.project.options import Options
-from orchestrator.replay.comparison.report import ReplayReport, build_report_object
+from orchestrator.replay.comparison.report import ReplayReport, build_replay_document
 from orchestrator.replay.comparison.report_text import render_report
 from orchestrator.scratch_runs.replay import replay_run
 from prompts import load_prompt
@@ -141,7 +141,7 @@ async def test_a_command_that_prints_another_word_is_the_first_divergence_with_i
     assert (report.exit_code, first.session, first.turn, first.what) == (1, "work:a@1", 1, "message 3 (tool)")
     assert {"-the word is one", "+the word is two"} <= set(first.diff)
     assert report.recorded_tree == report.replayed_tree
-    assert build_report_object(report)["first_divergence"]["session"] == "work:a@1"
+    assert build_replay_document(report).as_object()["first_divergence"]["session"] == "work:a@1"
 
 
 @pytest.mark.slow
@@ -210,7 +210,7 @@ async def test_the_judge_alone_is_asked_again_and_the_run_goes_on_as_it_was_reco
     assert report.asking.calls[0].parting == ("submit_verdict.decision", "approve", "revise")
     assert (report.asking.models, report.asking.spent.calls) == ((model,), 2)
     assert (report.exit_code, report.unexpected, report.replayed_outcome) == (1, (), "done")
-    asked = build_report_object(report)["asked_again"]
+    asked = build_replay_document(report).as_object()["asked_again"]
     assert (asked["same"], asked["different"], asked["failed"]) == (1, 1, 0)
     assert "1 of 2 calls decide the same; asking again cost $0.00" in told(report)
 

@@ -1,12 +1,13 @@
 """`orchestrate ci answer`."""
 
-from typing import Any
+from pathlib import Path
 
 import anyio
 import click
 
 from orchestrator.ci_jobs.answer import import_run_of_key, select_waiting_item
 from orchestrator.cli.control.delivery import deliver_command
+from orchestrator.cli.flags import Flags
 from orchestrator.cli.options import json_option, repository_options
 from orchestrator.domain.commands.definitions import Approve, Deny
 from orchestrator.project.options import Options
@@ -18,7 +19,7 @@ from orchestrator.project.options import Options
 @click.option("--reason", default="", help="Why; it is kept, and shown to whoever it concerns.")
 @repository_options
 @json_option
-def answer_command(words: tuple[str, ...], key: str, reason: str, **given: Any) -> None:  # noqa: ANN401
+def answer_command(words: tuple[str, ...], key: str, reason: str, repo: Path, state: str, as_json: bool) -> None:
     """Answer what the run of KEY asks, from what was fetched into this clone; `ci run` then goes on with the answer.
 
     ITEM is a name or a number as `orchestrate inbox` lists them; it may be left out where only one thing is asked.
@@ -30,8 +31,7 @@ def answer_command(words: tuple[str, ...], key: str, reason: str, **given: Any) 
     verb, *rest = " ".join(words).split()
     if verb not in {"approve", "deny"} or len(rest) > 1:
         raise click.UsageError("say approve or deny, and at most one ITEM")
-    flags = {"state": {"dir": given["state"]}} if given["state"] else {}
-    location, state = anyio.run(import_run_of_key, Options(given["repo"], flags), key)
-    item = select_waiting_item(state, rest[0] if rest else "")
+    location, run_state = anyio.run(import_run_of_key, Options(repo, Flags(state=state).values), key)
+    item = select_waiting_item(run_state, rest[0] if rest else "")
     answer = Approve(item=item, reason=reason) if verb == "approve" else Deny(item=item, reason=reason)
-    deliver_command(location, state, answer, wake=False, as_json=given["as_json"])
+    deliver_command(location, run_state, answer, wake=False, as_json=as_json)

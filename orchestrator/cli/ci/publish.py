@@ -2,16 +2,15 @@
 
 import os
 from pathlib import Path
-from typing import Any
 
 import anyio
 import click
 
 from orchestrator.ci.job_outputs import write_outputs
 from orchestrator.ci_jobs.publish import PublishedRun, PublishRequest, publish_run
-from orchestrator.cli.options import config_options, json_option, parse_settings, repository_options
-from orchestrator.cli.output import exit_with, print_lines, print_object
-from orchestrator.config.flag_values import set_nested_value
+from orchestrator.cli.flags import Flags
+from orchestrator.cli.options import config_options, json_option, repository_options
+from orchestrator.cli.output import exit_with, print_document
 from orchestrator.domain.text.sanitization import to_one_line
 from orchestrator.project.options import Options
 
@@ -25,7 +24,19 @@ from orchestrator.project.options import Options
 @click.option("--outputs", metavar="FILE", default="", help="Write NAME=VALUE lines there, as to $GITHUB_OUTPUT.")
 @config_options
 @json_option
-def publish_command(directory: Path, **given: Any) -> None:  # noqa: ANN401
+def publish_command(
+    directory: Path,
+    *,
+    remote: str,
+    issue: int | None,
+    by_push: bool,
+    outputs: str,
+    settings: tuple[str, ...],
+    trust_project: bool,
+    repo: Path,
+    state: str,
+    as_json: bool,
+) -> None:
     """Publish what `orchestrate ci run --handover DIR` left: the state for the next job, branches, pull requests.
 
     The first job has the model's key and may only read; this one may write, and calls no model. What it finds in DIR it
@@ -35,18 +46,11 @@ def publish_command(directory: Path, **given: Any) -> None:  # noqa: ANN401
     ORCHESTRATE__PR__FORGE=github orchestrate ci publish handover --issue 12
     orchestrate ci publish handover --merge-request --outputs published.env
     """
-    flags = parse_settings(given["settings"])
-    if given["state"]:
-        set_nested_value(flags, ("state", "dir"), given["state"])
-    options = Options(given["repo"], flags, trust_project=given["trust_project"])
-    request = PublishRequest(directory, given["remote"], given["issue"], given["by_push"])
-    published = anyio.run(publish_run, options, request)
+    options = Options(repo, Flags(settings, state).values, trust_project=trust_project)
+    published = anyio.run(publish_run, options, PublishRequest(directory, remote, issue, by_push))
     write_outputs(os.environ, published.build_outputs())
-    write_outputs({"GITHUB_OUTPUT": given["outputs"]}, published.build_outputs())
-    if given["as_json"]:
-        print_object(published.as_object())
-    else:
-        print_lines(_render_published(published))
+    write_outputs({"GITHUB_OUTPUT": outputs}, published.build_outputs())
+    print_document(published, _render_published(published), as_json)
     exit_with(published.exit_code)
 
 

@@ -2,7 +2,7 @@
 
 import os
 from pathlib import Path
-from typing import Any
+from typing import Unpack
 
 import click
 
@@ -20,10 +20,23 @@ from orchestrator.cli.options import (
     repository_options,
 )
 from orchestrator.cli.output import exit_with
-from orchestrator.cli.run.start import build_run_options
-from orchestrator.project.options import Options
+from orchestrator.cli.run.start import RunArguments, build_run_options
 
 _MIN_BEATS = 2
+
+
+class _JobArguments(RunArguments):
+    """The values of the options of `ci run`."""
+
+    key: str
+    wanted: str
+    recipe: Path | None
+    remote: str
+    handover: Path | None
+    save_every: float
+    stale_after: float
+    max_hops: int | None
+    is_anew: bool
 
 
 @click.command("run")
@@ -63,7 +76,7 @@ _MIN_BEATS = 2
 @no_sandbox_option
 @config_options
 @json_option
-def run_command(goal: str | None, **given: Any) -> None:  # noqa: ANN401
+def run_command(goal: str | None, **given: Unpack[_JobArguments]) -> None:
     """Begin to carry GOAL to a PR branch (`-` reads it from standard input), or go on with it: one job of a CI system.
 
     KEY decides. If an earlier job has left a run under it at the remote, this one goes on with that, whatever became of
@@ -89,16 +102,12 @@ def run_command(goal: str | None, **given: Any) -> None:  # noqa: ANN401
         raise click.UsageError("name what the jobs of this run have in common with --key, such as --key issue-12")
     if given["stale_after"] < _MIN_BEATS:
         raise click.UsageError(f"--stale-after: at least {_MIN_BEATS} s, or a job that lives could seem dead")
-    exit_with(run_ci_job(_build_options(given), _build_job_request(goal, given), given["save_every"], given["as_json"]))
+    options = build_run_options(given, time_limit=None)  # --time-limit is this job's, not the run's as elsewhere
+    exit_with(run_ci_job(options, _build_job_request(goal, given), given["save_every"], given["as_json"]))
 
 
-def _build_options(given: dict[str, Any]) -> Options:
-    """Return the run's options without the time limit, which is this job's and not the run's as elsewhere."""
-    return build_run_options(given | {"time_limit": None})
-
-
-def _build_job_request(goal: str, given: dict[str, Any]) -> JobRequest:
-    handover: Path | None = given["handover"]
+def _build_job_request(goal: str, given: _JobArguments) -> JobRequest:
+    handover = given["handover"]
     return JobRequest(
         holder=get_job_name(os.environ),
         key=given["key"],

@@ -2,9 +2,11 @@
 
 import time
 from contextlib import suppress
-from typing import Any
+from pathlib import Path
 
+from orchestrator.cli.documents import CommandDocument
 from orchestrator.cli.engine_follower import start_background_engine
+from orchestrator.cli.flags import Flags
 from orchestrator.cli.journal_reader import open_run_journal
 from orchestrator.cli.output import print_message, print_object
 from orchestrator.cli.run_lookup import has_live_engine
@@ -22,15 +24,15 @@ _ENGINE_EXIT_WAIT_S = 60.0  # hooks and notifications come after the last thing 
 _POLL_S = 0.1
 
 
-def find_commanded_run(run: str | None, given: dict[str, Any]) -> tuple[RunLocation, RunState]:
+def find_commanded_run(run: str | None, repo: Path, state: str) -> tuple[RunLocation, RunState]:
     """Return the run that a verb is about, and its state.
 
     Args:
         run: its id, the beginning of one, or `latest`.
-        given: the values of `repository_options`.
+        repo: the value of --repo.
+        state: the value of --state.
     """
-    flags = {"state": {"dir": given["state"]}} if given["state"] else {}
-    return find_run(Options(given["repo"], flags), run)
+    return find_run(Options(repo, Flags(state=state).values), run)
 
 
 def deliver_command(place: RunLocation, state: RunState, command: Command, *, wake: bool, as_json: bool) -> None:
@@ -55,16 +57,14 @@ def deliver_command(place: RunLocation, state: RunState, command: Command, *, wa
         if wake or has_live_engine(place.directory):
             outcome = _await_outcome(place, state, key, wake)
     if as_json:
-        _print_json(place, command, key, outcome)
+        document = CommandDocument(
+            run=place.directory.run, key=key, do=command.do, taken=outcome is not None, refused=outcome
+        )
+        print_object(document.as_object())
     elif not outcome:
         _print_words(place, command, outcome, wake)
     if outcome:
         raise UsageProblem(outcome)
-
-
-def _print_json(place: RunLocation, command: Command, key: str, outcome: str | None) -> None:
-    names = {"run": place.directory.run, "key": key, "do": command.do}
-    print_object({"schema": "orchestrate.command/1", **names, "taken": outcome is not None, "refused": outcome})
 
 
 def _print_words(place: RunLocation, command: Command, outcome: str | None, wake: bool) -> None:

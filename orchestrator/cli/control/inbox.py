@@ -1,7 +1,7 @@
 """`orchestrate inbox`."""
 
 from collections.abc import Iterator
-from typing import Any
+from pathlib import Path
 
 import click
 
@@ -15,16 +15,16 @@ from orchestrator.domain.run.approval import ApprovalState
 @click.argument("run", required=False)
 @repository_options
 @json_option
-def inbox_command(run: str | None, **given: Any) -> None:  # noqa: ANN401
+def inbox_command(run: str | None, repo: Path, state: str, as_json: bool) -> None:
     """Show what RUN asks of a person, and the commands that no engine has taken yet.
 
     \b
     orchestrate inbox
     """
-    place, state = find_commanded_run(run, given)
-    questions = state.pending_approvals
+    place, run_state = find_commanded_run(run, repo, state)
+    questions = run_state.pending_approvals
     sent = [command for _, command in place.directory.inbox.iterate_commands()]
-    if given["as_json"]:
+    if as_json:
         print_object(
             {
                 "schema": "orchestrate.inbox/1",

@@ -1,6 +1,7 @@
 """Click verbs made from the catalog of commands: approve, deny, pause, continue, retry, cancel, stop-call."""
 
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 import click
@@ -32,8 +33,8 @@ def build_verb(name: str, entry: CatalogEntry, resolvers: Mapping[Target, Target
             mean what they say.
     """
 
-    def run_verb(run: str, *, repo: object, state: object, as_json: bool, no_wake: bool = False, **values: Any) -> None:  # noqa: ANN401
-        place, run_state = find_commanded_run(run, {"repo": repo, "state": state})
+    def run_verb(run: str, *, repo: Path, state: str, as_json: bool, no_wake: bool = False, **values: Any) -> None:  # noqa: ANN401
+        place, run_state = find_commanded_run(run, repo, state)
         if entry.target in resolvers:
             values = resolvers[entry.target](place, run_state, values)
         wake = {

@@ -2,9 +2,8 @@
 
 import os
 import shlex
-from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypedDict, Unpack
 
 import click
 
@@ -14,6 +13,22 @@ from orchestrator.errors import UsageProblem
 
 if TYPE_CHECKING:
     from orchestrator.cli.dashboard.screen import ScreenOptions
+
+
+class _WatchArguments(TypedDict):
+    """The values of the options of `watch`, but for those that name the run."""
+
+    read_only: bool
+    plain: bool
+    is_ascii: bool
+    no_mouse: bool
+    no_animations: bool
+    replay: bool
+    speed: float | None
+    film: Path | None
+    web: bool
+    port: int
+    allow_actions: bool
 
 
 @click.command("watch")
@@ -35,7 +50,7 @@ if TYPE_CHECKING:
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="With --web: where. [any that is free]")
 @click.option("--allow-actions", is_flag=True, help="With --web: keys do what they do in a terminal.")
 @repository_options
-def watch_command(*, run: str | None, repo: Path, state: str, **given: Any) -> None:  # noqa: ANN401
+def watch_command(*, run: str | None, repo: Path, state: str, **given: Unpack[_WatchArguments]) -> None:
     """Watch RUN (the latest if not named) on a screen of its own, and act on it. Leaving ends nothing: q.
 
     As many as you like can watch one run. Where there is no terminal to draw on, in CI, with TERM=dumb or
@@ -72,7 +87,7 @@ def watch_command(*, run: str | None, repo: Path, state: str, **given: Any) -> N
         )
 
 
-def _require_consistent(given: Mapping[str, Any], is_in_lines: bool) -> None:
+def _require_consistent(given: _WatchArguments, is_in_lines: bool) -> None:
     if (given["port"] or given["allow_actions"]) and not given["web"]:
         raise UsageProblem("--port and --allow-actions are for --web")
     if given["speed"] is not None and not given["replay"]:
@@ -83,7 +98,7 @@ def _require_consistent(given: Mapping[str, Any], is_in_lines: bool) -> None:
         raise UsageProblem("--replay needs a terminal to draw on; what happened is told by: orchestrate logs RUN")
 
 
-def _build_screen_options(given: Mapping[str, Any]) -> "ScreenOptions":
+def _build_screen_options(given: _WatchArguments) -> "ScreenOptions":
     from orchestrator.cli.dashboard.screen import ScreenOptions
 
     speed = (given["speed"] or 1.0) if given["replay"] else None

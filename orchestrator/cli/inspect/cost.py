@@ -6,7 +6,7 @@ import click
 
 from orchestrator.cli.journal_reader import open_run_journal, read_state_tolerantly
 from orchestrator.cli.options import json_option, repository_options
-from orchestrator.cli.output import print_lines, print_object
+from orchestrator.cli.output import print_document
 from orchestrator.cli.run_lookup import find_state_directory
 from orchestrator.report.cost.breakdown import RefusedPlanLog, build_cost_breakdown
 from orchestrator.report.cost.rendering import build_cost_report, render_cost_lines
@@ -31,7 +31,4 @@ def cost_command(run: str | None, repo: Path, state: str, as_json: bool) -> None
         with open_run_journal(directory) as store:
             refused.record_events(store.read_kinds(RefusedPlanLog.KINDS))
         cost = build_cost_breakdown(found, refused)
-        if as_json:
-            print_object(build_cost_report(found, cost).as_object())
-        else:
-            print_lines(render_cost_lines(found, cost))
+        print_document(build_cost_report(found, cost), render_cost_lines(found, cost), as_json)

@@ -4,14 +4,13 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import click
 
 from orchestrator import __version__
-from orchestrator.cli.journal_reader import TolerantBlobs, open_run_journal, read_state_tolerantly
+from orchestrator.cli.journal_reader import TolerantBlobs, fill_log, open_run_journal, read_state_tolerantly
 from orchestrator.cli.options import json_option, repository_options
-from orchestrator.cli.output import print_lines, print_object
+from orchestrator.cli.output import print_document
 from orchestrator.cli.report_files import add_file_option, select_forms, write_report_file
 from orchestrator.cli.run_lookup import find_state_directory
 from orchestrator.domain.event import RecordedEvent
@@ -23,6 +22,7 @@ from orchestrator.report.documents.run_html import render_run_html
 from orchestrator.report.documents.run_junit import render_run_junit
 from orchestrator.report.documents.run_markdown import render_run_markdown
 from orchestrator.report.documents.run_report import collect_run_report
+from orchestrator.report.documents.run_report_model import RunReport
 from orchestrator.report.documents.run_sarif import build_run_sarif
 from orchestrator.report.judging.lens_accuracy import VoteLog
 from orchestrator.report.judging.rendering import build_judging_report, render_judging_lines
@@ -86,10 +86,7 @@ def _print_judging(runs: Sequence[RunDirectory], top: TaskId | None, is_all: boo
                 raise
     if problem and not judging.runs:
         raise problem
-    if as_json:
-        print_object(build_judging_report(judging, top).as_object())
-    else:
-        print_lines(render_judging_lines(judging))
+    print_document(build_judging_report(judging, top), render_judging_lines(judging), as_json)
     if problem:
         raise problem
 
@@ -108,15 +105,15 @@ def _write_forms(directory: RunDirectory, wanted: Mapping[str, Path]) -> None:
             write_report_file(path, _FORMS[form](report))
 
 
-def _format_data(report: Mapping[str, Any]) -> str:
-    return json.dumps(report, ensure_ascii=False, indent=2) + "\n"
+def _format_data(report: RunReport) -> str:
+    return json.dumps(report.as_object(), ensure_ascii=False, indent=2) + "\n"
 
 
-def _format_sarif(report: Mapping[str, Any]) -> str:
-    return json.dumps(build_run_sarif(report, __version__), ensure_ascii=False, indent=1) + "\n"
+def _format_sarif(report: RunReport) -> str:
+    return json.dumps(build_run_sarif(report, __version__).as_object(), ensure_ascii=False, indent=1) + "\n"
 
 
-_FORMS: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
+_FORMS: Mapping[str, Callable[[RunReport], str]] = {
     "html": render_run_html,
     "md": render_run_markdown,
     "summary": render_step_summary,
@@ -132,9 +129,5 @@ def _count_run(judging: JudgingTotals, directory: RunDirectory, top: TaskId | No
         if top is not None:
             get_task(state, top)
         votes = VoteLog()
-        with (
-            open_run_journal(directory) as store,
-            suppress(JournalProblem),
-        ):  # `read_state_tolerantly` raises it at the end
-            votes.record_events(store.read_kinds(VoteLog.KINDS))
+        fill_log(directory, votes)
         judging.add_run(state, votes, top)

@@ -1,16 +1,14 @@
 """`orchestrate show`."""
 
-from contextlib import suppress
 from pathlib import Path
 
 import click
 
-from orchestrator.cli.journal_reader import TolerantBlobs, open_run_journal, read_state_tolerantly
+from orchestrator.cli.journal_reader import TolerantBlobs, fill_log, read_state_tolerantly
 from orchestrator.cli.options import json_option, repository_options
 from orchestrator.cli.output import print_lines, print_object
 from orchestrator.cli.run_lookup import find_state_directory
 from orchestrator.domain.run.state import RunState
-from orchestrator.errors import JournalProblem
 from orchestrator.report.task.details import (
     build_file_evidence,
     build_task_details,
@@ -40,11 +38,7 @@ def show_command(run: str, task: str, repo: Path, state: str, as_json: bool) -> 
     directory = find_state_directory(repo, state).find_run(run)
     blobs, log = TolerantBlobs(directory), CheckLog()
     with read_state_tolerantly(directory) as found:
-        with (
-            open_run_journal(directory) as store,
-            suppress(JournalProblem),
-        ):  # `read_state_tolerantly` raises it at the end
-            log.record_events(store.read_kinds(CheckLog.KINDS))
+        fill_log(directory, log)
         _print(found, task, blobs, log, as_json)
     blobs.raise_problem()
 

@@ -1,8 +1,8 @@
 """`orchestrate status`."""
 
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -49,8 +49,7 @@ def status_command(run: str | None, wanted: str | None, repo: Path, state: str, 
         _print_fleet(directory, wanted, as_json)
         return
     if as_json:
-        with read_status_object(directory) as found:
-            print_object(found)
+        print_status_object(directory)
         return
     with read_status(directory) as status:
         from orchestrator.report.run.status_text import render_status_lines
@@ -100,12 +99,17 @@ def collect_last_seen(state: "RunState", store: "EventReader") -> dict["SessionI
 @contextmanager
 def read_status(directory: RunDirectory) -> Iterator["RunStatus"]:
     """Yield the engine's own projection if it is current, or fresh enough while it works; else derive the status."""
-    stored = _parse_status(_read_stored_status(directory))
-    if stored is not None:
-        yield stored
+    from pydantic import ValidationError
+
+    from orchestrator.report.run.model import DiskSizes, RunStatus
+
+    status = None
+    with suppress(ValidationError):  # there is none, or another version of the program wrote it
+        status = RunStatus.model_validate(_read_stored_status(directory))
+    if status is not None:
+        yield status
         return
     from orchestrator.cli.journal_reader import read_state_tolerantly
-    from orchestrator.report.run.model import DiskSizes
     from orchestrator.report.run.status import build_status
 
     with read_state_tolerantly(directory) as state:
@@ -116,27 +120,21 @@ def read_status(directory: RunDirectory) -> Iterator["RunStatus"]:
         yield copy_with_changes(status, is_live=has_live_engine(directory), disk=disk)
 
 
-def _parse_status(stored: dict[str, Any] | None) -> "RunStatus | None":
-    """Return the stored status; None if there is none, or another version of the program wrote it."""
-    from pydantic import ValidationError
+def print_status_object(directory: RunDirectory, require_mode: Callable[[str, str], None] | None = None) -> None:
+    """Print the status as JSON; what the engine stored stays as it is, which takes half the time of parsing it.
 
-    from orchestrator.report.run.model import RunStatus
-
-    try:
-        return RunStatus.model_validate(stored)
-    except ValidationError:
-        return None
-
-
-@contextmanager
-def read_status_object(directory: RunDirectory) -> Iterator[dict[str, Any]]:
-    """Yield the status as JSON; what the engine stored stays as it is, which takes half the time of parsing it."""
+    `require_mode` refuses the mode of a run, by its id.
+    """
     stored = _read_stored_status(directory)
     if stored is not None:
-        yield stored
+        if require_mode:
+            require_mode(stored["mode"], stored["run"])
+        print_object(stored)
         return
     with read_status(directory) as status:
-        yield status.as_object()
+        if require_mode:
+            require_mode(status.mode, status.run)
+        print_object(status.as_object())
 
 
 def _read_stored_status(directory: RunDirectory) -> dict[str, Any] | None:
@@ -145,10 +143,10 @@ def _read_stored_status(directory: RunDirectory) -> dict[str, Any] | None:
     stored = read_projection(directory.journal, "status")
     if stored is None or not (stored.is_current or (is_live and stored.age_s < _FRESH_S)):
         return None
-    status: dict[str, Any] = json.loads(stored.body)
+    status = json.loads(stored.body)
     if status["mode"] == "migration" and "burndown" not in status:  # an older program knew no burndown
         return None
-    return status | {"is_live": is_live, "disk": _measure_disk(directory)}
+    return {**status, "is_live": is_live, "disk": _measure_disk(directory)}
 
 
 def _measure_disk(directory: RunDirectory) -> dict[str, int | bool]:

@@ -2,13 +2,13 @@
 
 import os
 from pathlib import Path
-from typing import Any
+from typing import Unpack
 
 import anyio
 import click
 
 from orchestrator import __version__
-from orchestrator.cli.migrate.run import build_migration_options
+from orchestrator.cli.migrate.run import RecipeArguments, build_migration_options
 from orchestrator.cli.options import config_options, json_option, repository_options
 from orchestrator.cli.output import format_json, print_lines, print_message, print_object
 from orchestrator.cli.report_files import write_report_file
@@ -21,6 +21,15 @@ from orchestrator.report.documents.sarif import build_site_check_sarif
 from orchestrator.report.migration.site_check_text import render_github_annotations, render_site_check_lines
 
 _TOO_MANY = 3
+
+
+class _CheckArguments(RecipeArguments):
+    """The values of the options of `migrate check`."""
+
+    max_sites: int | None
+    ref: str
+    since: str
+    sarif_file: Path | None
 
 
 @click.command("check")
@@ -39,7 +48,7 @@ _TOO_MANY = 3
 @click.option("--read-only", multiple=True, metavar="DIR", help="Bind a tool chain's directory into the sandbox.")
 @config_options
 @json_option
-def check_command(recipe: Path, **given: Any) -> None:  # noqa: ANN401
+def check_command(recipe: Path, **given: Unpack[_CheckArguments]) -> None:
     """Fail if the commit has more sites of RECIPE than allowed: a ratchet for CI. Needs no run and keeps none.
 
     \b
@@ -58,9 +67,8 @@ def check_command(recipe: Path, **given: Any) -> None:  # noqa: ANN401
         verdict = anyio.run(check_sites, build_migration_options(given), question)
     report = build_site_report(loaded, verdict, given["since"])
     if given["sarif_file"] is not None:
-        write_report_file(
-            given["sarif_file"], format_json(build_site_check_sarif(report, __version__), indent=1) + "\n"
-        )
+        log = build_site_check_sarif(report, __version__).as_object()
+        write_report_file(given["sarif_file"], format_json(log, indent=1) + "\n")
     if given["as_json"] and not to_stdout:
         print_object(report.as_object())
     elif not to_stdout:

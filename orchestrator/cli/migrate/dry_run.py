@@ -1,7 +1,6 @@
 """`orchestrate migrate run --dry-run`."""
 
 from pathlib import Path
-from typing import Any
 
 import anyio
 
@@ -12,7 +11,6 @@ from orchestrator.cli.run_lifecycle import print_failure_as_json
 from orchestrator.domain.sandbox.unsafe_banner import UNSAFE_BANNER
 from orchestrator.errors import UsageProblem
 from orchestrator.migrate.recipe import locate_problems
-from orchestrator.migrate.scope.work_filter import WorkFilter
 from orchestrator.project.options import Options
 from orchestrator.project.recipe_trust import load_trusted_recipe
 from orchestrator.report.migration.dry_run_model import DryRunReport
@@ -22,26 +20,24 @@ from orchestrator.scratch_runs.dry_run import DryRunOptions, dry_run_recipe
 _STDOUT = Path("-")
 
 
-def print_dry_run(options: Options, recipe: Path, work_filter: WorkFilter, given: dict[str, Any]) -> int:
-    """Try a recipe, print the result, and return the exit code.
+def print_dry_run(
+    options: Options, recipe: Path, dry_run_options: DryRunOptions, report_file: Path | None, as_json: bool
+) -> int:
+    """Try a recipe, print the result, and return the exit code; a report as Markdown goes to `report_file`.
 
     Raises:
         UsageProblem: the options contradict each other.
         OrchestrateError: it had to stop.
     """
-    report_file: Path | None = given["report"]
-    with print_failure_as_json(given["as_json"]):
-        if given["detach"]:
-            raise UsageProblem("--detach and --dry-run: a dry run leaves nothing that could go on; drop one of them")
-        if report_file == _STDOUT and given["as_json"]:
+    with print_failure_as_json(as_json):
+        if report_file == _STDOUT and as_json:
             raise UsageProblem("--json and --report - both go to standard output: name a file for the report")
-        dry_run_options = DryRunOptions(work_filter, verify=given["verify"], diff=given["diff"])
         report = _try_recipe(options, recipe, dry_run_options)
         if report_file is not None:
             write_report_file(report_file, render_dry_run_markdown(report))
     if report.unsafe:
         print_alarm(UNSAFE_BANNER)
-    if given["as_json"]:
+    if as_json:
         print_object(report.as_object())
     elif report_file != _STDOUT:
         print_lines(render_dry_run_lines(report))

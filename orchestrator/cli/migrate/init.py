@@ -1,13 +1,12 @@
 """`orchestrate migrate init`."""
 
 from pathlib import Path
-from typing import Any
 
 import anyio
 import click
 
 from orchestrator.cli.options import json_option
-from orchestrator.cli.output import print_lines, print_object
+from orchestrator.cli.output import print_document, print_lines, print_object
 from orchestrator.migrate.bundled import load_templates
 from orchestrator.project.options import Options
 from orchestrator.scaffold.recipe_file import RecipeRequest, write_recipe_file
@@ -22,7 +21,16 @@ from orchestrator.scaffold.recipe_file import RecipeRequest, write_recipe_file
 @click.option("--force", is_flag=True, help="Overwrite FILE.")
 @click.option("--repo", type=click.Path(path_type=Path, file_okay=False), default=Path(), help="The repository.")
 @json_option
-def init_command(file: Path | None, listing: bool, force: bool, **given: Any) -> None:  # noqa: ANN401
+def init_command(
+    file: Path | None,
+    template: str,
+    goal: str,
+    pattern: str,
+    listing: bool,
+    force: bool,
+    repo: Path,
+    as_json: bool,
+) -> None:
     """Write a recipe for this repository, with its test command, directories, owners and environment filled in.
 
     \b
@@ -32,14 +40,10 @@ def init_command(file: Path | None, listing: bool, force: bool, **given: Any) ->
     orchestrate migrate init mine.toml --pattern 'old_name\\('      a codemod of your own
     """
     if listing:
-        _list_templates(given["as_json"])
+        _list_templates(as_json)
         return
-    request = RecipeRequest(given["template"], given["goal"], given["pattern"])
-    started = anyio.run(write_recipe_file, Options(given["repo"]), request, file, force)
-    if given["as_json"]:
-        print_object(started.as_object())
-    else:
-        print_lines(started.render_lines())
+    started = anyio.run(write_recipe_file, Options(repo), RecipeRequest(template, goal, pattern), file, force)
+    print_document(started, started.render_lines(), as_json)
 
 
 def _list_templates(as_json: bool) -> None:

@@ -2,7 +2,7 @@
 
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Unpack
 
 import anyio
 import click
@@ -10,7 +10,7 @@ import click
 from orchestrator.cli.control.delivery import deliver_command, find_commanded_run
 from orchestrator.cli.options import detach_option, engine_limit_options, json_option, repository_options
 from orchestrator.cli.output import exit_with, print_message
-from orchestrator.cli.run.resume import add_resume_options, build_resume_options
+from orchestrator.cli.run.resume import ResumeArguments, add_resume_options, build_resume_options
 from orchestrator.cli.run_lifecycle import run_with_engine
 from orchestrator.cli.run_lookup import format_location_options, has_live_engine
 from orchestrator.domain.commands.definitions import Publish
@@ -34,7 +34,7 @@ from orchestrator.run_control.send_command import send_command
     help="Go on by this edited recipe; only files that it makes a difference to are done again.",
 )
 @json_option
-def resume_command(run: str | None, recipe: Path | None, **given: Any) -> None:  # noqa: ANN401
+def resume_command(run: str | None, recipe: Path | None, **given: Unpack[ResumeArguments]) -> None:
     """Go on with RUN (the latest if not named) from wherever it stopped, also after kill -9, or by an edited recipe.
 
     Of a run that has ended, pull requests are opened that had to wait for others to be merged.
@@ -43,7 +43,7 @@ def resume_command(run: str | None, recipe: Path | None, **given: Any) -> None: 
     orchestrate migrate resume
     orchestrate migrate resume latest --recipe unittest-to-pytest.toml
     """
-    location, state = find_commanded_run(run, given)
+    location, state = find_commanded_run(run, given["repo"], given["state"])
     if recipe is not None and state.run.mode == "migration":
         with locate_problems(recipe):
             revise, difference = build_revise_command(location, state, load_recipe(recipe))

@@ -2,28 +2,26 @@
 
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Unpack
 
 import anyio
 import click
 
+from orchestrator.cli.flags import Flags
 from orchestrator.cli.options import (
-    add_models,
+    CommonArguments,
+    ConfigArguments,
     config_options,
     detach_option,
-    disable_cache,
-    disable_sandbox,
     engine_limit_options,
     json_option,
     no_cache_option,
     no_sandbox_option,
-    parse_settings,
     repository_options,
 )
-from orchestrator.cli.output import exit_with, print_lines, print_object
+from orchestrator.cli.output import exit_with, print_document
 from orchestrator.cli.run_lifecycle import print_failure_as_json, run_with_engine
 from orchestrator.cli.run_lookup import format_location_options
-from orchestrator.config.flag_values import set_nested_value
 from orchestrator.domain.run.state import RunState
 from orchestrator.errors import UsageProblem
 from orchestrator.journal.state.derivation import read_state
@@ -35,14 +33,30 @@ from orchestrator.run_control.location import RunLocation
 
 _RECIPE = click.argument("recipe", type=click.Path(path_type=Path, dir_okay=False))
 
-_FLAGS = {
-    "state": ("state", "dir"),
-    "max_workers": ("run", "max_workers"),
-    "budget_usd": ("budget", "usd"),
-    "approval": ("approval", "mode"),
-    "time_limit": ("run", "time_limit_s"),
-}
-_DRY_RUN_OPTIONS = {"report": "--report", "diff": "--diff", "verify": "--verify"}
+
+class RecipeArguments(CommonArguments, ConfigArguments, total=False):
+    """The values of the options of verbs that take a recipe; each of these has only some of them."""
+
+    models: tuple[str, ...]
+    max_workers: int | None
+    budget_usd: float | None
+    approval: str | None
+    read_only: tuple[str, ...]
+    time_limit: float | None
+    unsafe_no_sandbox: bool
+    no_cache: bool
+
+
+class _RunArguments(RecipeArguments):
+    """The values of the options of `migrate run`."""
+
+    only: tuple[str, ...]
+    sample: int | None
+    dry_run: bool
+    report: Path | None
+    diff: bool
+    verify: bool
+    detach: bool
 
 
 @click.command("run")
@@ -80,7 +94,7 @@ _DRY_RUN_OPTIONS = {"report": "--report", "diff": "--diff", "verify": "--verify"
 @no_cache_option
 @config_options
 @json_option
-def run_command(recipe: Path, **given: Any) -> None:  # noqa: ANN401
+def run_command(recipe: Path, **given: Unpack[_RunArguments]) -> None:
     """Carry out RECIPE and land every file that is green together with all others that land.
 
     \b
@@ -97,8 +111,15 @@ def run_command(recipe: Path, **given: Any) -> None:  # noqa: ANN401
     options, work_filter = build_migration_options(given), WorkFilter(given["only"], given["sample"])
     if given["dry_run"]:
         from orchestrator.cli.migrate.dry_run import print_dry_run
+        from orchestrator.scratch_runs.dry_run import DryRunOptions
 
-        exit_with(print_dry_run(options, recipe, work_filter, given))
+        with print_failure_as_json(given["as_json"]):
+            if given["detach"]:
+                raise UsageProblem(
+                    "--detach and --dry-run: a dry run leaves nothing that could go on; drop one of them"
+                )
+            dry_run_options = DryRunOptions(work_filter, verify=given["verify"], diff=given["diff"])
+        exit_with(print_dry_run(options, recipe, dry_run_options, given["report"], given["as_json"]))
     with print_failure_as_json(given["as_json"]):
         _require_dry_run(given)
     where = format_location_options(given["repo"], given["state"])
@@ -107,10 +128,10 @@ def run_command(recipe: Path, **given: Any) -> None:  # noqa: ANN401
     )
 
 
-def _require_dry_run(given: dict[str, Any]) -> None:
+def _require_dry_run(given: _RunArguments) -> None:
     """Refuse options that only a dry run has."""
-    for name, option in _DRY_RUN_OPTIONS.items():
-        if given[name]:
+    for option, value in (("--report", given["report"]), ("--diff", given["diff"]), ("--verify", given["verify"])):
+        if value:
             raise UsageProblem(
                 f"{option} is for a dry run: add --dry-run, or see `orchestrate migrate report` afterwards"
             )
@@ -131,7 +152,7 @@ def _create_run(options: Options, recipe: Path, work_filter: WorkFilter) -> tupl
 @config_options
 @click.option("--all", "shows_all", is_flag=True, help="List every file, directory and shard.")
 @json_option
-def plan_command(recipe: Path, shows_all: bool, **given: Any) -> None:  # noqa: ANN401
+def plan_command(recipe: Path, shows_all: bool, **given: Unpack[RecipeArguments]) -> None:
     """Show what RECIPE has in scope and how it is divided: sites, owners, sample, shards, steps. Changes nothing.
 
     \b
@@ -146,24 +167,17 @@ def plan_command(recipe: Path, shows_all: bool, **given: Any) -> None:  # noqa: 
     with print_failure_as_json(given["as_json"]), locate_problems(recipe):
         options = build_migration_options(given)
         inventory = anyio.run(build_inventory, options, load_trusted_recipe(options, recipe))
-    if given["as_json"]:
-        print_object(inventory.as_object())
-    else:
-        print_lines(inventory.render_lines(shows_all))
+    print_document(inventory.build_document(), inventory.render_lines(shows_all), given["as_json"])
 
 
-def build_migration_options(given: dict[str, Any]) -> Options:
+def build_migration_options(given: RecipeArguments) -> Options:
     """Return the command's options as `Options`."""
-    flags = parse_settings(given["settings"])
-    add_models(given.get("models", ()), flags)
-    for key, path in _FLAGS.items():
-        if given.get(key) not in (None, ""):
-            set_nested_value(flags, path, given[key])
-    disable_sandbox(flags, given.get("unsafe_no_sandbox", False))
-    disable_cache(flags, given.get("no_cache", False))
-    return Options(
-        repository=given["repo"],
-        flags=flags,
-        read_only=given.get("read_only", ()),
-        trust_project=given["trust_project"],
-    )
+    flags = Flags(given["settings"], given["state"])
+    flags.set_models(given.get("models", ()))
+    flags.set_value("run.max_workers", given.get("max_workers"))
+    flags.set_value("budget.usd", given.get("budget_usd"))
+    flags.set_value("approval.mode", given.get("approval"))
+    flags.set_value("run.time_limit_s", given.get("time_limit"))
+    flags.set_no_sandbox(given.get("unsafe_no_sandbox", False))
+    flags.set_no_cache(given.get("no_cache", False))
+    return Options(given["repo"], flags.values, given.get("read_only", ()), given["trust_project"])

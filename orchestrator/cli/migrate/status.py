@@ -2,19 +2,17 @@
 
 import sys
 import time
-from collections.abc import Iterable
-from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, get_args
 
 import click
 
-from orchestrator.cli.inspect.status import read_status, read_status_object
+from orchestrator.cli.inspect.status import print_status_object, read_status
 from orchestrator.cli.options import json_option, repository_options
-from orchestrator.cli.output import print_alarm, print_lines, print_object
+from orchestrator.cli.output import print_alarm, print_document, print_lines, print_object
 from orchestrator.cli.run_lookup import find_state_directory
 from orchestrator.domain.sandbox.unsafe_banner import UNSAFE_BANNER
-from orchestrator.errors import JournalProblem, UsageProblem
+from orchestrator.errors import UsageProblem
 from orchestrator.journal.locations.run_directory import RunDirectory
 
 if TYPE_CHECKING:
@@ -56,9 +54,7 @@ def status_command(
     elif by is not None:
         _print_groups(directory, by, as_json)
     elif as_json:
-        with read_status_object(directory) as status_object:
-            _require_migration(status_object["mode"], status_object["run"])
-            print_object(status_object)
+        print_status_object(directory, _require_migration)
     else:
         with read_status(directory) as status:
             _require_migration(status.mode, status.run)
@@ -79,7 +75,7 @@ def _require_migration(mode: str, run: str) -> None:
 
 
 def _print_item(directory: RunDirectory, path: str, as_json: bool) -> None:
-    from orchestrator.cli.journal_reader import open_run_journal, read_state_tolerantly
+    from orchestrator.cli.journal_reader import fill_log, read_state_tolerantly
     from orchestrator.domain.migration.files import Shard
     from orchestrator.report.migration.file_details import (
         FileMoveLog,
@@ -94,37 +90,25 @@ def _print_item(directory: RunDirectory, path: str, as_json: bool) -> None:
         item, log = find_file_or_shard(state, path), FileMoveLog(path)
         if isinstance(item, Shard):
             shard = build_shard_details(state, item)
-            _print_value(shard.as_object(), render_shard_details(shard), as_json)
+            print_document(shard, render_shard_details(shard), as_json)
             return
-        with (
-            open_run_journal(directory) as store,
-            suppress(JournalProblem),
-        ):  # `read_state_tolerantly` raises it at the end
-            log.record_events(store.read_kinds(FileMoveLog.KINDS))
+        fill_log(directory, log)
         details = build_file_details(state, item, log)
-        _print_value(details.as_object(), render_file_details(details), as_json)
+        print_document(details, render_file_details(details), as_json)
 
 
 def _print_groups(directory: RunDirectory, by: str, as_json: bool) -> None:
     from orchestrator.cli.journal_reader import read_state_tolerantly
     from orchestrator.report.migration.burndown import build_group_summaries
+    from orchestrator.report.migration.burndown_model import GroupKind, GroupsDocument
     from orchestrator.report.migration.burndown_text import render_group_table
-    from orchestrator.report.migration.file_groups import GroupKind
 
     wanted = next(item for item in get_args(GroupKind) if item == by)
     with read_state_tolerantly(directory) as state:
         _require_migration(state.run.mode, state.run.run)
         groups = build_group_summaries(state, wanted)
-        listed = [group.as_object() for group in groups]
-        value = {"schema": "orchestrate.migration-groups/1", "run": state.run.run, "by": by, "groups": listed}
-        _print_value(value, render_group_table(by, groups, choose_glyphs(), _ALL), as_json)
-
-
-def _print_value(value: dict[str, Any], lines: Iterable[str], as_json: bool) -> None:
-    if as_json:
-        print_object(value)
-    else:
-        print_lines(lines)
+        document = GroupsDocument(run=state.run.run, by=wanted, groups=tuple(groups))
+        print_document(document, render_group_table(by, groups, choose_glyphs(), _ALL), as_json)
 
 
 def _watch_status(directory: RunDirectory, as_json: bool) -> None:

@@ -4,13 +4,13 @@ import os
 import signal
 import threading
 import time
-from functools import partial
 from pathlib import Path
 
 import anyio
 import click
 
 from orchestrator.app.run_execution import RunExit, resume_run
+from orchestrator.cli.flags import Flags
 from orchestrator.cli.options import repository_options
 from orchestrator.cli.output import exit_with, print_message
 from orchestrator.project.options import Options
@@ -32,8 +32,7 @@ def engine_command(run: str, repo: Path, state: str, parent: int | None) -> None
     """
     if parent is not None:
         threading.Thread(target=_stop_after_parent, args=(parent,), daemon=True).start()
-    flags = {"state": {"dir": state}} if state else {}
-    run_exit: RunExit = anyio.run(partial(resume_run, Options(repo, flags), run))
+    run_exit: RunExit = anyio.run(resume_run, Options(repo, Flags(state=state).values), run)
     if run_exit.error:
         print_message(f"{type(run_exit.error).__name__}: {run_exit.error}")
     exit_with(run_exit.exit_code)

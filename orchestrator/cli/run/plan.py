@@ -1,24 +1,20 @@
 """`orchestrate plan`."""
 
 from collections.abc import Iterator
-from functools import partial
-from typing import Any
+from pathlib import Path
 
 import anyio
 import click
 
 from orchestrator.app.goal_planning import plan_goal
+from orchestrator.cli.flags import Flags
 from orchestrator.cli.options import (
-    add_criteria,
-    add_models,
     config_options,
     contract_options,
     json_option,
-    parse_settings,
     repository_options,
 )
 from orchestrator.cli.output import print_lines, print_object
-from orchestrator.config.flag_values import set_nested_value
 from orchestrator.domain.run.contract import Contract
 from orchestrator.domain.run.handoff import Handoff
 from orchestrator.domain.run.plan import Plan
@@ -34,23 +30,32 @@ from orchestrator.project.options import Options
 @contract_options
 @config_options
 @json_option
-def plan_command(goal: str, **given: Any) -> None:  # noqa: ANN401
+def plan_command(
+    goal: str,
+    *,
+    models: tuple[str, ...],
+    criteria: tuple[str, ...],
+    musts: tuple[str, ...],
+    settings: tuple[str, ...],
+    trust_project: bool,
+    repo: Path,
+    state: str,
+    as_json: bool,
+) -> None:
     """Let the root planner plan GOAL and print the plan. Branches would be divided further during a run.
 
     \b
     orchestrate plan "split the settings module" --model planner=anthropic/claude-sonnet-4-5
     """
-    flags: dict[str, Any] = parse_settings(given["settings"])
-    add_models(given["models"], flags)
-    add_criteria(given["criteria"], given["musts"], flags)
-    if given["state"]:
-        set_nested_value(flags, ("state", "dir"), given["state"])
-    print_plan(Options(given["repo"], flags, trust_project=given["trust_project"]), goal, given["as_json"])
+    flags = Flags(settings, state)
+    flags.set_models(models)
+    flags.add_criteria(criteria, musts)
+    print_plan(Options(repo, flags.values, trust_project=trust_project), goal, as_json)
 
 
 def print_plan(options: Options, goal: str, as_json: bool) -> None:
     """Plan a goal and print the plan, as one object or for a person: the contract first, then the tasks."""
-    goal_plan = anyio.run(partial(plan_goal, options, goal))
+    goal_plan = anyio.run(plan_goal, options, goal)
     if as_json:
         value = {"schema": "orchestrate.plan/1", "goal": goal} | goal_plan.contract.model_dump(mode="json")
         print_object(value | goal_plan.plan.model_dump(mode="json"))

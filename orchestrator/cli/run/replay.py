@@ -1,23 +1,21 @@
 """`orchestrate replay`."""
 
 from pathlib import Path
-from typing import Any
 
 import anyio
 import click
 
 from orchestrator.app.replay_models import ReplayOptions
-from orchestrator.cli.options import json_option, parse_settings, repository_options
-from orchestrator.cli.output import convert_to_user_error, exit_with, print_lines, print_object
+from orchestrator.cli.flags import Flags
+from orchestrator.cli.options import json_option, repository_options
+from orchestrator.cli.output import exit_with, print_document
 from orchestrator.cli.progress import ProgressWatcher, choose_watcher
-from orchestrator.config.flag_values import set_nested_value
-from orchestrator.errors import OrchestrateError
+from orchestrator.cli.run_lifecycle import print_failure_as_json
+from orchestrator.domain.chat import Role
 from orchestrator.project.options import Options
-from orchestrator.replay.comparison.report import ReplayReport, build_report_object
+from orchestrator.replay.comparison.report import ReplayReport, build_replay_document
 from orchestrator.replay.comparison.report_text import render_report
-from orchestrator.report.run.model import RunFailure
 from orchestrator.scratch_runs.replay import replay_run
-from worktrees.errors import GitError
 
 
 @click.command("replay")
@@ -40,7 +38,21 @@ from worktrees.errors import GitError
 @click.option("--read-only", multiple=True, metavar="DIR", help="Bind a tool chain's directory into the sandbox.")
 @click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Any key of config.toml.")
 @json_option
-def replay_command(run: str | None, **given: Any) -> None:  # noqa: ANN401
+def replay_command(
+    run: str | None,
+    *,
+    prompts: Path | None,
+    only: Role | None,
+    model: str,
+    offline: bool,
+    budget_usd: float | None,
+    keep: bool,
+    read_only: tuple[str, ...],
+    settings: tuple[str, ...],
+    repo: Path,
+    state: str,
+    as_json: bool,
+) -> None:
     """Do RUN (the latest if not named) over from its journal, offline, and say where it first diverges.
 
     The models' replies are the recorded ones; tools, checks, merges and landings really happen again, in a scratch
@@ -55,32 +67,18 @@ def replay_command(run: str | None, **given: Any) -> None:  # noqa: ANN401
     \b
     Exit codes: 0 the same, 1 it diverges or decides otherwise, 2 usage, 5 the budget is spent, 7 environment.
     """
-    flags = parse_settings(given["settings"])
-    for key, path in (("state", "state.dir"), ("budget_usd", "budget.usd")):
-        if given[key] not in (None, ""):
-            set_nested_value(flags, path.split("."), given[key])
-    if given["read_only"]:
-        set_nested_value(
-            flags, ("hands", "read_only"), [str(Path(d).expanduser().absolute()) for d in given["read_only"]]
-        )
-    replay_options = ReplayOptions(given["prompts"], given["only"], given["model"], given["offline"], given["keep"])
-    exit_with(_replay_and_print(Options(repository=given["repo"], flags=flags), run, replay_options, given["as_json"]))
+    flags = Flags(settings, state)
+    flags.set_value("budget.usd", budget_usd)
+    flags.set_read_only(read_only)
+    replay_options = ReplayOptions(prompts, only, model, offline, keep)
+    exit_with(_replay_and_print(Options(repo, flags.values), run, replay_options, as_json))
 
 
 def _replay_and_print(options: Options, run: str | None, replay_options: ReplayOptions, as_json: bool) -> int:
     async def run_with_watcher(watcher: ProgressWatcher) -> ReplayReport:
         return await replay_run(options, run, replay_options, watcher)
 
-    try:
-        with choose_watcher() as watcher:
-            report = anyio.run(run_with_watcher, watcher)
-    except (OrchestrateError, GitError, OSError) as error:
-        problem = convert_to_user_error(error)
-        if as_json and problem:
-            print_object(RunFailure(error=str(problem), exit=problem.exit_code).as_object())
-        raise
-    if as_json:
-        print_object(build_report_object(report))
-    else:
-        print_lines(render_report(report))
+    with print_failure_as_json(as_json), choose_watcher() as watcher:
+        report = anyio.run(run_with_watcher, watcher)
+    print_document(build_replay_document(report), render_report(report), as_json)
     return report.exit_code

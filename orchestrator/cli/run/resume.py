@@ -2,24 +2,23 @@
 
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, Unpack
 
 import click
 
+from orchestrator.cli.flags import Flags
 from orchestrator.cli.options import (
+    CommonArguments,
+    EngineLimitArguments,
     detach_option,
-    disable_cache,
     engine_limit_options,
     json_option,
     no_cache_option,
-    parse_settings,
     repository_options,
 )
 from orchestrator.cli.output import exit_with
 from orchestrator.cli.run_lifecycle import run_with_engine
 from orchestrator.cli.run_lookup import format_location_options
-from orchestrator.config.flag_values import set_nested_value
 from orchestrator.project.options import Options
 from orchestrator.run_control.location import prepare_resume
 
@@ -33,18 +32,23 @@ def add_resume_options(function: F) -> F:
     return no_cache_option(budget(settings(function)))
 
 
-def build_resume_options(given: dict[str, Any]) -> Options:
+class ResumeArguments(CommonArguments, EngineLimitArguments):
+    """The values of a verb with `add_resume_options`."""
+
+    settings: tuple[str, ...]
+    budget_usd: float | None
+    no_cache: bool
+    detach: bool
+
+
+def build_resume_options(given: ResumeArguments) -> Options:
     """Return the command's options as `Options`."""
-    flags = parse_settings(given["settings"])
-    for key, path in (("state", "state.dir"), ("budget_usd", "budget.usd"), ("time_limit", "run.time_limit_s")):
-        if given[key] not in (None, ""):
-            set_nested_value(flags, path.split("."), given[key])
-    if given["read_only"]:
-        set_nested_value(
-            flags, ("hands", "read_only"), [str(Path(d).expanduser().absolute()) for d in given["read_only"]]
-        )
-    disable_cache(flags, given["no_cache"])
-    return Options(repository=given["repo"], flags=flags)
+    flags = Flags(given["settings"], given["state"])
+    flags.set_value("budget.usd", given["budget_usd"])
+    flags.set_value("run.time_limit_s", given["time_limit"])
+    flags.set_read_only(given["read_only"])
+    flags.set_no_cache(given["no_cache"])
+    return Options(given["repo"], flags.values)
 
 
 @click.command("resume")
@@ -54,7 +58,7 @@ def build_resume_options(given: dict[str, Any]) -> Options:
 @engine_limit_options
 @add_resume_options
 @json_option
-def resume_command(run: str | None, **given: Any) -> None:  # noqa: ANN401
+def resume_command(run: str | None, **given: Unpack[ResumeArguments]) -> None:
     """Go on with RUN (the latest if not named) from wherever it stopped, also after kill -9.
 
     Nothing recorded is lost and nothing lands twice. A model call that was under way is made again.

@@ -1,29 +1,29 @@
 """`orchestrate run`."""
 
 from functools import partial
-from typing import Any
+from typing import Any, Unpack
 
 import anyio
 import click
 
+from orchestrator.cli.flags import Flags
 from orchestrator.cli.options import (
-    add_criteria,
-    add_models,
+    CommonArguments,
+    ConfigArguments,
+    ContractArguments,
+    EngineLimitArguments,
     config_options,
     contract_options,
     detach_option,
-    disable_sandbox,
     engine_limit_options,
     json_option,
     no_sandbox_option,
-    parse_settings,
     read_goal,
     repository_options,
 )
 from orchestrator.cli.output import exit_with
 from orchestrator.cli.run_lifecycle import run_with_engine
 from orchestrator.cli.run_lookup import format_location_options
-from orchestrator.config.flag_values import set_nested_value
 from orchestrator.domain.run.state import RunState
 from orchestrator.journal.state.derivation import read_state
 from orchestrator.project.options import Options
@@ -49,6 +49,25 @@ class GoalOrSubcommand(click.Command):
         return super().make_context(info_name, args, parent, **extra)
 
 
+class RunArguments(CommonArguments, ConfigArguments, ContractArguments, EngineLimitArguments):
+    """The values of the options that `run` and `ci run` share."""
+
+    gate: str | None
+    target: str | None
+    models: tuple[str, ...]
+    max_workers: int | None
+    budget_usd: float | None
+    approval: str | None
+    unsafe_no_sandbox: bool
+
+
+class _StartArguments(RunArguments):
+    """The values of the options of `run`."""
+
+    dry_run: bool
+    detach: bool
+
+
 @click.command("run", cls=GoalOrSubcommand)
 @click.argument("goal")
 @repository_options
@@ -71,7 +90,7 @@ class GoalOrSubcommand(click.Command):
 @no_sandbox_option
 @config_options
 @json_option
-def run_command(goal: str, **given: Any) -> None:  # noqa: ANN401
+def run_command(goal: str, **given: Unpack[_StartArguments]) -> None:
     """Carry GOAL through planner, workers and judge to a PR branch (`-` reads the goal from standard input).
 
     The work is done by an engine in a process of its own; this terminal only follows it. Ctrl-C once finishes what is
@@ -98,7 +117,7 @@ def run_command(goal: str, **given: Any) -> None:  # noqa: ANN401
     goal = read_goal(goal)
     if not goal:
         raise click.UsageError("the goal is empty")
-    options = build_run_options(given)
+    options = build_run_options(given, given["time_limit"])
     if given["dry_run"]:
         from orchestrator.cli.run.plan import print_plan
 
@@ -116,30 +135,19 @@ def _create_run(options: Options, goal: str) -> tuple[RunLocation, RunState]:
     return location, read_state(location.directory.journal)
 
 
-def build_run_options(given: dict[str, Any]) -> Options:
-    """Return the command's options as `Options`."""
-    flags = parse_settings(given["settings"])
-    add_models(given["models"], flags)
-    add_criteria(given["criteria"], given["musts"], flags)
-    for key, path in _FLAGS.items():
-        if given[key] not in (None, ""):
-            set_nested_value(flags, path, given[key])
-    disable_sandbox(flags, given["unsafe_no_sandbox"])
-    return Options(
-        repository=given["repo"],
-        flags=flags,
-        read_only=given["read_only"],
-        trust_project=given["trust_project"],
-    )
+def build_run_options(given: RunArguments, time_limit: float | None) -> Options:
+    """Return the command's options as `Options`; `time_limit` is the run's, in seconds."""
+    flags = Flags(given["settings"], given["state"])
+    flags.set_models(given["models"])
+    flags.add_criteria(given["criteria"], given["musts"])
+    flags.set_value("gate.command", given["gate"])
+    flags.set_value("pr.target", given["target"])
+    flags.set_value("run.max_workers", given["max_workers"])
+    flags.set_value("budget.usd", given["budget_usd"])
+    flags.set_value("approval.mode", given["approval"])
+    flags.set_value("run.time_limit_s", time_limit)
+    flags.set_no_sandbox(given["unsafe_no_sandbox"])
+    return Options(given["repo"], flags.values, given["read_only"], given["trust_project"])
 
 
 _WORDS = {"export": "export_command", "import": "import_command"}
-_FLAGS = {
-    "state": ("state", "dir"),
-    "gate": ("gate", "command"),
-    "target": ("pr", "target"),
-    "max_workers": ("run", "max_workers"),
-    "budget_usd": ("budget", "usd"),
-    "approval": ("approval", "mode"),
-    "time_limit": ("run", "time_limit_s"),
-}

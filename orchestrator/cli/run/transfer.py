@@ -2,14 +2,14 @@
 
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import anyio
 import click
 
+from orchestrator.cli.documents import ExportDocument, ImportDocument
+from orchestrator.cli.flags import Flags
 from orchestrator.cli.options import json_option, repository_options
 from orchestrator.cli.output import print_lines, print_message, print_object
-from orchestrator.config.flag_values import set_nested_value
 from orchestrator.portable.run_import import ImportedRun
 from orchestrator.project.options import Options
 from orchestrator.report.text.byte_sizes import format_size
@@ -33,7 +33,9 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 @click.option("--force", is_flag=True, help="Replace FILE if it exists.")
 @repository_options
 @json_option
-def export_command(run: str, file: Path | None, as_ref: bool, whole: bool, force: bool, **given: Any) -> None:  # noqa: ANN401
+def export_command(
+    run: str, file: Path | None, as_ref: bool, whole: bool, force: bool, repo: Path, state: str, as_json: bool
+) -> None:
     """Write RUN (`latest`, an id or part of one) with its journal and all its git objects to FILE.
 
     The run may be at work meanwhile. FILE holds everything that was said in the run: keep it as private as the journal.
@@ -45,10 +47,12 @@ def export_command(run: str, file: Path | None, as_ref: bool, whole: bool, force
     """
     if as_ref == (file is not None):
         raise click.UsageError("name a FILE to write, or say --ref")
-    export = partial(export_run_archive, _build_options(given), run, file, is_whole=whole, may_replace=force)
+    export = partial(
+        export_run_archive, Options(repo, Flags(state=state).values), run, file, is_whole=whole, may_replace=force
+    )
     exported_run = anyio.run(export)
-    if given["as_json"]:
-        print_object(_build_export_object(exported_run))
+    if as_json:
+        print_object(_build_export_document(exported_run).as_object())
         return
     manifest = exported_run.exported.manifest
     size = format_size(exported_run.exported.size)
@@ -64,19 +68,18 @@ def export_command(run: str, file: Path | None, as_ref: bool, whole: bool, force
         )
 
 
-def _build_export_object(exported_run: ExportedRun) -> dict[str, Any]:
+def _build_export_document(exported_run: ExportedRun) -> ExportDocument:
     manifest = exported_run.exported.manifest
-    return {
-        "schema": "orchestrate.export/1",
-        "run": manifest.run,
-        "place": exported_run.place,
-        "bytes": exported_run.exported.size,
-        "events": manifest.events,
-        "is_ended": manifest.is_ended,
-        "base": manifest.base,
-        "prerequisites": list(manifest.prerequisites),
-        "missing": list(manifest.missing),
-    }
+    return ExportDocument(
+        run=manifest.run,
+        place=exported_run.place,
+        bytes=exported_run.exported.size,
+        events=manifest.events,
+        is_ended=manifest.is_ended,
+        base=manifest.base,
+        prerequisites=manifest.prerequisites,
+        missing=manifest.missing,
+    )
 
 
 @click.command("import")
@@ -85,7 +88,9 @@ def _build_export_object(exported_run: ExportedRun) -> dict[str, Any]:
 @click.option("--trust-settings", is_flag=True, help="Keep its hooks, endpoints and directories instead of yours.")
 @repository_options
 @json_option
-def import_command(file: Path | None, ref: str | None, trust_settings: bool, **given: Any) -> None:  # noqa: ANN401
+def import_command(
+    file: Path | None, ref: str | None, trust_settings: bool, repo: Path, state: str, as_json: bool
+) -> None:
     """Take a run in from FILE, which `orchestrate run export` wrote, so that `resume` goes on with it here.
 
     Everything in FILE is verified before anything changes. A run that has gone on here is never replaced, and the PR
@@ -98,20 +103,36 @@ def import_command(file: Path | None, ref: str | None, trust_settings: bool, **g
     """
     if (file is None) == (ref is None):
         raise click.UsageError("name the FILE to take in, or say --ref RUN")
-    imported = anyio.run(partial(import_run_archive, _build_options(given), file, ref, trust_settings=trust_settings))
+    imported = anyio.run(
+        partial(import_run_archive, Options(repo, Flags(state=state).values), file, ref, trust_settings=trust_settings)
+    )
+    manifest = imported.manifest
     absent = list_absent_paths(imported.settings)
     foreign = list_foreign_settings(imported.settings, trust_settings=trust_settings)
     replaced = () if trust_settings else list_replaced_settings(imported.settings)
-    if given["as_json"]:
-        lists = {"settings": list(foreign), "absent": list(absent), "replaced": list(replaced)}
-        print_object(_build_import_object(imported) | lists)
+    if as_json:
+        document = ImportDocument(
+            run=manifest.run,
+            how=imported.effect,
+            events=manifest.events,
+            is_ended=manifest.is_ended,
+            pr_branch=manifest.branch,
+            head=manifest.head,
+            refs=tuple(imported.moved_refs),
+            missing=manifest.missing,
+            journal=str(imported.directory.journal),
+            settings=tuple(foreign),
+            absent=tuple(absent),
+            replaced=tuple(replaced),
+        )
+        print_object(document.as_object())
         return
     print_lines(_render_import(imported))
-    if foreign and not imported.manifest.is_ended:
+    if foreign and not manifest.is_ended:
         print_message("it began with settings that are not yours; a resume works with them unless --set gives others:")
         for setting in foreign:
             print_message(f"  {setting}")
-    if replaced and not imported.manifest.is_ended:
+    if replaced and not manifest.is_ended:
         print_message(
             "these of its settings do not count here, because only you may say such on this machine (--trust-settings):"
         )
@@ -121,22 +142,6 @@ def import_command(file: Path | None, ref: str | None, trust_settings: bool, **g
         print_message(
             f"warning: not on this machine: {setting}; give another with `orchestrate resume --set` or --read-only"
         )
-
-
-def _build_import_object(imported: ImportedRun) -> dict[str, Any]:
-    manifest = imported.manifest
-    return {
-        "schema": "orchestrate.import/1",
-        "run": manifest.run,
-        "how": imported.effect,
-        "events": manifest.events,
-        "is_ended": manifest.is_ended,
-        "pr_branch": manifest.branch,
-        "head": manifest.head,
-        "refs": list(imported.moved_refs),
-        "missing": list(manifest.missing),
-        "journal": str(imported.directory.journal),
-    }
 
 
 def _render_import(imported: ImportedRun) -> list[str]:
@@ -150,10 +155,3 @@ def _render_import(imported: ImportedRun) -> list[str]:
     if not manifest.is_ended:
         lines.append(f"go on with it: orchestrate resume {manifest.run}")
     return lines
-
-
-def _build_options(given: dict[str, Any]) -> Options:
-    flags: dict[str, Any] = {}
-    if given["state"]:
-        set_nested_value(flags, ("state", "dir"), given["state"])
-    return Options(given["repo"], flags)

@@ -12,7 +12,6 @@ from orchestrator.cli.schemas.notation import Schema
 from orchestrator.cli.schemas.run import RUN
 from orchestrator.cli.schemas.stream import STREAM
 from orchestrator.cli.schemas.verbs import OTHERS
-from orchestrator.cli.schemas.whole import WHOLE_RUN
 
-SCHEMAS: Mapping[str, Schema] = RUN | MIGRATION | WHOLE_RUN | OTHERS | STREAM | CI
+SCHEMAS: Mapping[str, Schema] = RUN | MIGRATION | OTHERS | STREAM | CI
 """Every schema by its name, which the objects give as `schema`; lines of `logs` do not."""

@@ -1,51 +1,21 @@
 """Schemas of migrations: inventory, dry run, burndown, report, and one file or shard."""
 
 from orchestrator.cli.schemas.notation import (
-    ANY,
-    NUMBER,
     TEXT,
-    WHOLE,
     list_of,
-    merge_objects,
     name_schema,
     object_of,
-    one_of,
     or_null,
     schema_of_document,
-    schema_of_model,
 )
 from orchestrator.cli.schemas.parts import TEXTS
-from orchestrator.domain.migration.files import SitePlace
-from orchestrator.report.migration.burndown_model import Burndown, GroupSummary
+from orchestrator.migrate.scope.plan_report_model import InventoryDocument
+from orchestrator.report.migration.burndown_model import Burndown, GroupsDocument
 from orchestrator.report.migration.dry_run_model import DryRunReport
 from orchestrator.report.migration.file_model import FileDetails, ShardDetails
 from orchestrator.report.migration.full_report_model import MigrationReport
 from orchestrator.report.migration.site_check_model import SiteCheckReport
 
-_PLACE = schema_of_model(SitePlace)
-_COUNTED = object_of({"files": WHOLE, "sites": WHOLE})
-_INVENTORY = object_of(
-    {
-        "migration": TEXT,
-        "revision": TEXT,
-        "base": TEXT,
-        "sites": WHOLE,
-        "weight": NUMBER,
-        "files": list_of(
-            object_of({"path": TEXT, "sites": WHOLE, "weight": NUMBER, "owner": TEXT, "places": list_of(_PLACE)}),
-        ),
-        "by_site": list_of(merge_objects(object_of({"site": TEXT}), _COUNTED)),
-        "by_owner": list_of(merge_objects(object_of({"owner": TEXT}), _COUNTED)),
-        "by_directory": list_of(merge_objects(object_of({"directory": TEXT}), _COUNTED)),
-        "sample": TEXTS,
-        "shards": list_of(object_of({"name": TEXT, "owner": TEXT, "files": TEXTS})),
-        "waves": list_of(WHOLE),
-        "steps": list_of(object_of({"id": TEXT, "kind": TEXT, "when": TEXT})),
-        "checks": list_of(object_of({"id": TEXT, "level": TEXT, "run": TEXT})),
-        "invariants": list_of(ANY),
-        "notices": TEXTS,
-    }
-)
 _FOUND = object_of(
     {
         "language": TEXT,
@@ -68,26 +38,15 @@ _INIT = object_of(
 )
 _TEMPLATE = object_of({"name": TEXT, "summary": TEXT, "language": TEXT, "needs": TEXTS})
 
-REPORT = schema_of_model(MigrationReport)
 MIGRATION = {
-    **name_schema("orchestrate.inventory/2", "migrate plan", _INVENTORY),
+    **schema_of_document(InventoryDocument, "migrate plan"),
     **schema_of_document(DryRunReport, "migrate run --dry-run"),
     **schema_of_document(SiteCheckReport, "migrate check"),
     **schema_of_document(Burndown, "part of the status of a migration"),
     **schema_of_document(MigrationReport, "migrate report"),
     **schema_of_document(FileDetails, "migrate status of a file"),
     **schema_of_document(ShardDetails, "migrate status of a shard"),
-    **name_schema(
-        "orchestrate.migration-groups/1",
-        "migrate status --by",
-        object_of(
-            {
-                "run": TEXT,
-                "by": one_of("owner", "dir", "rung", "reason", "shard"),
-                "groups": list_of(schema_of_model(GroupSummary)),
-            }
-        ),
-    ),
+    **schema_of_document(GroupsDocument, "migrate status --by"),
     **name_schema("orchestrate.init/1", "migrate init", _INIT),
     **name_schema("orchestrate.recipes/1", "migrate init --list", object_of({"recipes": list_of(_TEMPLATE)})),
     **name_schema("orchestrate.recipe-schema/1", "migrate schema --out", object_of({"file": TEXT})),

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any
 
-from pydantic import BaseModel
+from pydantic import TypeAdapter
 
 from orchestrator.report.read_model import Document
 
@@ -59,14 +59,9 @@ def merge_objects(one: Schema, *others: Schema) -> Schema:
     return {"type": "object", "properties": fields, "required": list(required)}
 
 
-def select_fields(model: Schema, *names: str) -> Schema:
-    """Return a schema with only these fields of `model`."""
-    return object_of({name: model["properties"][name] for name in names})
-
-
-def schema_of_model(model: type[BaseModel]) -> Schema:
-    """Return the schema of a model as it is written down, with every reference replaced by its schema."""
-    whole = model.model_json_schema(mode="serialization")
+def schema_of_model(model: type[object]) -> Schema:
+    """Return the schema of a model or dataclass as it is written down, with every reference replaced by its schema."""
+    whole = TypeAdapter(model).json_schema(mode="serialization")
     made: Schema = _inline_references(whole, whole.get("$defs", {}))
     return made
 
@@ -83,7 +78,7 @@ def schema_of_document(kind: type[Document], what: str) -> dict[str, Schema]:
     return {name: {"$schema": DIALECT, "title": name, **schema_of_model(kind), "description": what}}
 
 
-def _inline_references(node: Any, known: Mapping[str, Any], is_table: bool = False) -> Any:  # noqa: ANN401
+def _inline_references(node: Any, known: Schema, is_table: bool = False) -> Any:  # noqa: ANN401
     if isinstance(node, list):
         return [_inline_references(one, known) for one in node]
     if not isinstance(node, dict):

@@ -1,5 +1,6 @@
 """Schemas of the other verbs: commands, questions, plans, exported runs, housekeeping."""
 
+from orchestrator.cli.documents import CommandDocument, DoctorDocument, ExportDocument, ImportDocument
 from orchestrator.cli.schemas.notation import (
     ANY,
     FLAG,
@@ -12,6 +13,7 @@ from orchestrator.cli.schemas.notation import (
     object_of,
     one_of_enum,
     or_null,
+    schema_of_document,
     schema_of_model,
     table_of,
 )
@@ -20,49 +22,16 @@ from orchestrator.domain.run.approval import Approval
 from orchestrator.domain.run.contract import Contract
 from orchestrator.domain.run.handoff import Handoff
 from orchestrator.domain.run.plan import Plan
-from orchestrator.ports.hands import CommandEnding
+from orchestrator.journal.damage.repair import RepairResult
+from orchestrator.ports.hands import CommandEnding, PolicyExplanation
 
-_COMMAND = object_of({"run": TEXT, "key": TEXT, "do": TEXT, "taken": FLAG, "refused": or_null(TEXT)})
 _SENT = object_of({"key": TEXT, "at": TEXT, "by": TEXT, "command": {"type": "object", "required": ["do"]}})
 _INBOX = object_of({"run": TEXT, "waiting": list_of(schema_of_model(Approval)), "sent": list_of(_SENT)})
 _PLAN = merge_objects(
     object_of({"goal": TEXT}, **schema_of_model(Plan)["properties"], **schema_of_model(Handoff)["properties"]),
     schema_of_model(Contract),
 )
-_EXPORT = object_of(
-    {
-        "run": TEXT,
-        "place": TEXT,
-        "bytes": WHOLE,
-        "events": WHOLE,
-        "is_ended": FLAG,
-        "base": TEXT,
-        "prerequisites": TEXTS,
-        "missing": TEXTS,
-    }
-)
-_IMPORT = object_of(
-    {
-        "run": TEXT,
-        "how": TEXT,
-        "events": WHOLE,
-        "is_ended": FLAG,
-        "pr_branch": TEXT,
-        "head": or_null(TEXT),
-        **dict.fromkeys(("refs", "missing", "settings", "absent", "replaced"), TEXTS),
-        "journal": TEXT,
-    }
-)
-_SPAN = list_of(WHOLE)
-_REPAIR = object_of(
-    {"run": TEXT, "repaired": FLAG},
-    problem=TEXT,
-    kept=WHOLE,
-    lost=list_of(_SPAN),
-    set_aside=list_of(_SPAN),
-    blobs=table_of(list_of(WHOLE)),
-    aside=TEXT,
-)
+_REPAIR = object_of({"run": TEXT, "repaired": FLAG}, **schema_of_model(RepairResult)["properties"])
 _WORK = object_of({"name": TEXT, "status": TEXT, "commit": or_null(TEXT)})
 _GC = object_of(
     {
@@ -72,20 +41,9 @@ _GC = object_of(
         "freed_bytes": WHOLE,
     }
 )
-_POLICY = object_of(
-    {
-        "repository": TEXT,
-        "policy": TEXT,
-        "unsafe": FLAG,
-        "in_words": table_of(TEXT),
-        "variables": table_of(TEXT),
-        "places": list_of(object_of({"path": TEXT, "kind": TEXT, "source": TEXT})),
-        "rules": table_of(ANY),
-    }
-)
 _EXEC = object_of(
     {"command": TEXT},
-    policy=_POLICY,
+    policy=schema_of_model(PolicyExplanation),
     ending=one_of_enum(CommandEnding),
     exit_code=or_null(WHOLE),
     seconds=NUMBER,
@@ -93,20 +51,17 @@ _EXEC = object_of(
     detail=TEXT,
     exit=or_null(WHOLE),
 )
-_FINDING = object_of({"name": TEXT, "ok": FLAG, "warning": FLAG, "detail": TEXT})
 
 OTHERS = {
     **name_schema("orchestrate.plan/1", "plan, run --dry-run", _PLAN),
-    **name_schema(
-        "orchestrate.command/1", "approve, deny, pause, continue, retry, cancel and whatever tells a run", _COMMAND
-    ),
+    **schema_of_document(CommandDocument, "approve, deny, pause, continue, retry, cancel and whatever tells a run"),
     **name_schema("orchestrate.inbox/1", "inbox", _INBOX),
-    **name_schema("orchestrate.export/1", "run export", _EXPORT),
-    **name_schema("orchestrate.import/1", "run import", _IMPORT),
+    **schema_of_document(ExportDocument, "run export"),
+    **schema_of_document(ImportDocument, "run import"),
     **name_schema("orchestrate.repair/1", "repair", _REPAIR),
     **name_schema("orchestrate.gc/1", "gc", _GC),
     **name_schema("orchestrate.hands.exec/1", "hands exec", _EXEC),
-    **name_schema("orchestrate.doctor/1", "doctor", object_of({"ok": FLAG, "findings": list_of(_FINDING)})),
+    **schema_of_document(DoctorDocument, "doctor"),
     **name_schema(
         "orchestrate.schemas/1",
         "config schema without a name",

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 import click
 
-from orchestrator.cli.options import config_options, json_option, parse_settings
+from orchestrator.cli.flags import Flags
+from orchestrator.cli.options import config_options, json_option
 from orchestrator.cli.output import print_lines, print_object
 from orchestrator.cli.run_lookup import find_checkout_root
 from orchestrator.config.layers import iterate_leaf_values, load_config
@@ -36,8 +36,8 @@ def show_command(repo: Path, origin: bool, settings: tuple[str, ...], trust_proj
     orchestrate config show --origin
     orchestrate config show --set run.max_workers=8 --json
     """
-    loaded = load_config(_find_project(repo), parse_settings(settings), trust_project=trust_project)
-    values: dict[str, Any] = loaded.config.model_dump(mode="json", by_alias=True)
+    loaded = load_config(_find_project(repo), Flags(settings).values, trust_project=trust_project)
+    values = loaded.config.model_dump(mode="json", by_alias=True)
     if as_json:
         origins = {"origins": dict(loaded.origins)} if origin else {}
         print_object({"schema": "orchestrate.config/1", "values": values} | origins)

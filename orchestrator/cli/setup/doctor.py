@@ -1,15 +1,15 @@
 """`orchestrate doctor`."""
 
 from pathlib import Path
-from typing import Any
 
 import anyio
 import click
 from anyio import to_thread
 
-from orchestrator.cli.options import config_options, json_option, parse_settings, repository_options
+from orchestrator.cli.documents import DoctorDocument, RequirementCheck
+from orchestrator.cli.flags import Flags
+from orchestrator.cli.options import config_options, json_option, repository_options
 from orchestrator.cli.output import exit_with, print_alarm, print_lines, print_object
-from orchestrator.config.flag_values import set_nested_value
 from orchestrator.doctor.checks import DoctorFinding, check_requirements
 from orchestrator.domain.sandbox.unsafe_banner import UNSAFE_BANNER
 from orchestrator.project.options import Options, load_project_context
@@ -39,24 +39,17 @@ def doctor_command(
     orchestrate doctor --ci
     orchestrate doctor --repo ../click --read-only ~/tools --set roles.worker.model=openai/gpt-5-mini
     """
-    flags: dict[str, Any] = parse_settings(settings)
-    if state:
-        set_nested_value(flags, ("state", "dir"), state)
-    findings = anyio.run(_collect_findings, Options(repo, flags, read_only, trust_project), in_ci, as_json)
+    options = Options(repo, Flags(settings, state).values, read_only, trust_project)
+    findings = anyio.run(_collect_findings, options, in_ci, as_json)
     is_ok = all(finding.is_ok or finding.is_warning for finding in findings)
     if as_json:
-        rows = []
-        for finding in findings:
-            rows.append(
-                {
-                    "name": finding.name,
-                    "ok": finding.is_ok,
-                    "warning": finding.is_warning and not finding.is_ok,
-                    "detail": finding.detail,
-                }
-            )
-        print_object({"schema": "orchestrate.doctor/1", "ok": is_ok, "findings": rows})
+        print_object(DoctorDocument(ok=is_ok, findings=tuple(map(_build_row, findings))).as_object())
     exit_with(0 if is_ok else 7)
+
+
+def _build_row(found: DoctorFinding) -> RequirementCheck:
+    is_warning = found.is_warning and not found.is_ok
+    return RequirementCheck(name=found.name, ok=found.is_ok, warning=is_warning, detail=found.detail)
 
 
 async def _collect_findings(options: Options, in_ci: bool, is_silent: bool) -> list[DoctorFinding]:

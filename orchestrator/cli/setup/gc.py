@@ -2,16 +2,15 @@
 
 from collections.abc import Iterator
 from dataclasses import asdict
-from functools import partial
 from pathlib import Path
-from typing import Any
 
 import anyio
 import click
 
+from orchestrator.cli.flags import Flags
 from orchestrator.cli.options import json_option, repository_options
 from orchestrator.cli.output import print_lines, print_object
-from orchestrator.config.flag_values import set_nested_value
+from orchestrator.domain.text.listing import limit_lines
 from orchestrator.project.options import Options
 from orchestrator.report.text.byte_sizes import format_size
 from orchestrator.retention.garbage_collection import CollectionRequest, CollectionResult, collect_garbage
@@ -37,10 +36,8 @@ def gc_command(runs: tuple[str, ...], by_policy: bool, dry_run: bool, repo: Path
     orchestrate gc --runs
     orchestrate gc --run 20261120-101705-7f3a
     """
-    flags: dict[str, Any] = {}
-    if state:
-        set_nested_value(flags, ("state", "dir"), state)
-    removed = anyio.run(partial(collect_garbage, Options(repo, flags), CollectionRequest(runs, by_policy, dry_run)))
+    options = Options(repo, Flags(state=state).values)
+    removed = anyio.run(collect_garbage, options, CollectionRequest(runs, by_policy, dry_run))
     if as_json:
         print_object({"schema": "orchestrate.gc/1", "dry_run": dry_run} | asdict(removed))
     else:
@@ -73,13 +70,13 @@ def _render_removed(removed: CollectionResult, is_dry: bool) -> Iterator[str]:
 
 def _render_kept_run(kept: KeptRun) -> Iterator[str]:
     yield f"kept {kept.run}: {kept.why}"
-    for work in kept.work[:_SHOWN]:
+    lines = []
+    for work in kept.work:
         line = f"  {work.status} {work.name}"
         if work.status != "landed":
             line += f"  see it: orchestrate diff {kept.run} {work.name}"
         if work.commit:
             line += f"; keep it: git branch NAME {work.commit[:12]}"
-        yield line
-    if len(kept.work) > _SHOWN:
-        yield f"  and {len(kept.work) - _SHOWN} more"
+        lines.append(line)
+    yield from limit_lines(lines, _SHOWN, "  and {count} more")
     yield f"  remove it all the same: orchestrate gc --run {kept.run}"

@@ -3,28 +3,25 @@
 import json
 import shlex
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, cast
 
 import anyio
 import click
 
-from orchestrator.app.hands_exec import PolicyExplanation, open_sandbox_command
+from orchestrator.app.hands_exec import open_sandbox_command
+from orchestrator.cli.flags import Flags
 from orchestrator.cli.options import (
     config_options,
-    disable_sandbox,
     json_option,
     no_sandbox_option,
-    parse_settings,
     repository_options,
 )
 from orchestrator.cli.output import CommandOutput, exit_with, print_alarm, print_lines, print_message, print_object
-from orchestrator.config.flag_values import set_nested_value
 from orchestrator.domain.sandbox.tier import Tier
 from orchestrator.domain.sandbox.unsafe_banner import UNSAFE_BANNER
 from orchestrator.errors import UsageProblem
-from orchestrator.ports.hands import CommandEnding, CommandResult
+from orchestrator.ports.hands import CommandEnding, CommandResult, PolicyExplanation
 from orchestrator.project.options import Options
 
 _CODES = {
@@ -84,12 +81,10 @@ def exec_command(
     """
     if not words and not explain:
         raise UsageProblem("nothing to run: write the command behind --, or ask for --explain alone")
-    flags: dict[str, Any] = parse_settings(settings)
-    if state:
-        set_nested_value(flags, ("state", "dir"), state)
-    disable_sandbox(flags, unsafe_no_sandbox)
+    flags = Flags(settings, state)
+    flags.set_no_sandbox(unsafe_no_sandbox)
     line = words[0] if len(words) == 1 else shlex.join(words)
-    options = Options(repo, flags, read_only, trust_project)
+    options = Options(repo, flags.values, read_only, trust_project)
     exit_with(anyio.run(_run_command, options, line, Tier(tier), timeout, explain, as_json))
 
 
@@ -97,7 +92,7 @@ async def _run_command(
     options: Options, line: str, tier: Tier, timeout_s: float | None, explain: bool, as_json: bool
 ) -> int:
     async with open_sandbox_command(options, line, tier, timeout_s, _print_notice) as command:
-        if command.explanation["unsafe"]:
+        if command.explanation.unsafe:
             print_alarm(UNSAFE_BANNER)
         if explain and not as_json:
             print_lines(_render_policy(command.explanation))
@@ -107,7 +102,7 @@ async def _run_command(
             result = await command.run(screen.write_chunk)
             screen.finish_output()
     if as_json:
-        print_object(_build_object(line, command.explanation if explain else {}, result))
+        print_object(_build_object(line, command.explanation if explain else None, result))
     if result:
         return _choose_exit_code(result)
     return 0
@@ -124,10 +119,10 @@ def _choose_exit_code(result: CommandResult) -> int:
     return _CODES[result.ending]
 
 
-def _build_object(line: str, explanation: Mapping[str, object], result: CommandResult | None) -> dict[str, object]:
+def _build_object(line: str, explanation: PolicyExplanation | None, result: CommandResult | None) -> dict[str, object]:
     value: dict[str, object] = {"schema": "orchestrate.hands.exec/1", "command": line}
     if explanation:
-        value["policy"] = explanation
+        value["policy"] = explanation.model_dump(mode="json")
     if result:
         outcome = result.model_dump(mode="json", include={"ending", "exit_code", "seconds", "output_bytes", "detail"})
         value |= outcome | {"exit": _CODES.get(result.ending, result.exit_code)}
@@ -135,17 +130,17 @@ def _build_object(line: str, explanation: Mapping[str, object], result: CommandR
 
 
 def _render_policy(explanation: PolicyExplanation) -> Iterator[str]:
-    yield f"repository  {explanation['repository']} (a workspace stands in its place)"
-    yield f"policy      {explanation['policy']}"
-    for name, text in cast(Mapping[str, str], explanation["in_words"]).items():
+    yield f"repository  {explanation.repository} (a workspace stands in its place)"
+    yield f"policy      {explanation.policy}"
+    for name, text in explanation.in_words.items():
         yield f"{name:11} {text}"
     yield "what stands where:"
-    for mount in cast(list[dict[str, str]], explanation["places"]):
-        line = f"  {mount['kind']:9}  {mount['path']}"
-        if mount["source"] not in ("", mount["path"]):
-            line += f"  {mount['source']}"
+    for mount in explanation.places:
+        line = f"  {mount.kind:9}  {mount.path}"
+        if mount.source not in ("", mount.path):
+            line += f"  {mount.source}"
         yield line
     yield "variables that a command sees:"
-    yield from (f"  {name}={text}" for name, text in sorted(cast(Mapping[str, str], explanation["variables"]).items()))
+    yield from (f"  {name}={text}" for name, text in sorted(explanation.variables.items()))
     yield "rules as hashed:"
-    yield from (f"  {name} = {json.dumps(value)}" for name, value in cast(dict[str, Any], explanation["rules"]).items())
+    yield from (f"  {name} = {json.dumps(value)}" for name, value in explanation.rules.items())

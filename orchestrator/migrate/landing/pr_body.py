@@ -17,6 +17,7 @@ from orchestrator.engine.pull_request.description import (
     format_unsafe_warning,
 )
 from orchestrator.report.migration.burndown import build_burndown
+from orchestrator.report.migration.full_report_model import ReportedInvariant
 from orchestrator.report.migration.report_markdown import (
     render_flags,
     render_invariants,
@@ -61,7 +62,7 @@ def render_migration_body(state: RunState, recipe: Recipe, reason: str, shards: 
     for status, title in _NOT_LANDED.items():
         parts += _render_not_landed(title, files, status)
     parts += [
-        render_invariants(recipe.dump_values().get("invariant", ())),
+        render_invariants(map(ReportedInvariant.model_validate, recipe.dump_values().get("invariant", ()))),
         format_gate_evidence(state),
         format_flaky_section(state),
         format_cost_section(state),

@@ -1,10 +1,9 @@
 """The plan of a migration, files, shards and steps, as data and as lines for a person."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
-from typing import Any
 
 from orchestrator.domain.event.migration import FoundFile
 from orchestrator.domain.ids import CommitId
@@ -14,9 +13,20 @@ from orchestrator.domain.recipe.step import Step
 from orchestrator.domain.recipe.verify import Invariant
 from orchestrator.domain.text.listing import limit_lines
 from orchestrator.domain.text.sanitization import to_one_line
+from orchestrator.migrate.scope.plan_report_model import (
+    DirectoryCount,
+    InventoryDocument,
+    InventoryFile,
+    OwnerCount,
+    PlannedCheck,
+    PlannedShard,
+    PlannedStep,
+    SiteKindCount,
+)
 from orchestrator.migrate.scope.work_filter import UNOWNED
 from orchestrator.migrate.sharding.sampling import plan_wave_sizes
 from orchestrator.migrate.sharding.shards import SAMPLE_SHARD
+from orchestrator.report.migration.full_report_model import ReportedInvariant
 
 _SHOWN = 12
 _CHARS = 160
@@ -73,28 +83,33 @@ class PlanReport:
         for site in self.recipe.work_scope.site:
             yield site.id, files[site.id], sites[site.id]
 
-    def as_object(self) -> dict[str, Any]:
-        """Return the object for --json: `orchestrate.inventory/2`."""
+    def build_document(self) -> InventoryDocument:
+        """Return what --json prints."""
         recipe = self.recipe
-        return {
-            "schema": "orchestrate.inventory/2",
-            "migration": recipe.migration.id,
-            "revision": recipe.revision,
-            "base": self.base,
-            "sites": self.sites,
-            "weight": sum(file.weight for file in self.files),
-            "files": list(map(_build_file_object, self.files)),
-            "by_site": _build_rows("site", self.count_kinds()),
-            "by_owner": _build_rows("owner", self.count_sites_by(_get_owner)),
-            "by_directory": _build_rows("directory", self.count_sites_by(_get_directory)),
-            "sample": list(self.sample),
-            "shards": [{"name": shard.name, "owner": shard.owner, "files": list(shard.files)} for shard in self.shards],
-            "waves": list(self.waves),
-            "steps": [{"id": step.id, "kind": step.kind, "when": step.when} for step in recipe.step],
-            "checks": [{"id": check.id, "level": check.level, "run": check.run} for check in recipe.verify.check],
-            "invariants": [rule.model_dump(mode="json", exclude_defaults=True) for rule in recipe.invariant],
-            "notices": list(self.notices),
-        }
+        return InventoryDocument(
+            migration=recipe.migration.id,
+            revision=recipe.revision,
+            base=self.base,
+            sites=self.sites,
+            weight=sum(file.weight for file in self.files),
+            files=tuple(InventoryFile.model_validate(file, from_attributes=True) for file in self.files),
+            by_site=tuple(SiteKindCount(site=name, files=n, sites=sites) for name, n, sites in self.count_kinds()),
+            by_owner=tuple(OwnerCount(owner=name, files=n, sites=m) for name, n, m in self.count_sites_by(_get_owner)),
+            by_directory=tuple(
+                DirectoryCount(directory=name, files=n, sites=sites)
+                for name, n, sites in self.count_sites_by(_get_directory)
+            ),
+            sample=self.sample,
+            shards=tuple(PlannedShard.model_validate(shard, from_attributes=True) for shard in self.shards),
+            waves=self.waves,
+            steps=tuple(PlannedStep.model_validate(step, from_attributes=True) for step in recipe.step),
+            checks=tuple(PlannedCheck.model_validate(check, from_attributes=True) for check in recipe.verify.check),
+            invariants=tuple(
+                ReportedInvariant.model_validate(rule.model_dump(mode="json", exclude_defaults=True))
+                for rule in recipe.invariant
+            ),
+            notices=self.notices,
+        )
 
     def render_lines(self, shows_all: bool = False) -> Iterator[str]:
         """Yield lines for a person; long lists end with how many more there are, unless all are wanted."""
@@ -130,15 +145,6 @@ class PlanReport:
         if self.waves:
             after = " after the sample" if self.sample else ""
             yield f"waves of {', '.join(map(str, self.waves))} shards{after}"
-
-
-def _build_file_object(file: FoundFile) -> dict[str, Any]:
-    places = [place.model_dump(mode="json") for place in file.places]
-    return {"path": file.path, "sites": file.sites, "weight": file.weight, "owner": file.owner, "places": places}
-
-
-def _build_rows(name: str, counts: Iterable[tuple[str, int, int]]) -> list[dict[str, Any]]:
-    return [{name: key, "files": files, "sites": sites} for key, files, sites in counts]
 
 
 def _get_owner(file: FoundFile) -> str:

@@ -1,8 +1,8 @@
-"""The report of a replay, as one object and as lines for a person."""
+"""The report of a replay, held against its recording, and as a document."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from orchestrator.domain.budget.usage import Usage
 from orchestrator.domain.event import RecordedEvent
@@ -16,10 +16,19 @@ from orchestrator.replay.comparison.outcomes import (
     has_same_environment,
     pair_landings,
 )
+from orchestrator.replay.comparison.report_model import (
+    CallDifference,
+    ComparedCall,
+    ComparedLanding,
+    ComparedRole,
+    ComparedTree,
+    ComparedValue,
+    RepeatSpending,
+    ReplayDocument,
+    RequestCounts,
+)
 from orchestrator.replay.comparison.requests import Divergence
 from orchestrator.replay.reask import RepeatedCall
-
-REPLAY_SCHEMA = "orchestrate.replay/1"
 
 
 class RepeatedRole(FrozenModel):
@@ -48,7 +57,7 @@ class ReplayReport(FrozenModel):
     """
 
     run: str
-    mode: str
+    mode: Literal["goal", "migration"]
     is_whole: bool
     same_bytes: int
     same_steadied: int
@@ -119,70 +128,61 @@ def build_report(
     )
 
 
-def build_report_object(report: ReplayReport) -> dict[str, Any]:
+def build_replay_document(report: ReplayReport) -> ReplayDocument:
     """Return the report as `docs/replay.md` describes it."""
-    first = next(iter((*report.unexpected, *report.divergences)), None)
-    return {
-        "schema": REPLAY_SCHEMA,
-        "run": report.run,
-        "mode": report.mode,
-        "same": report.is_same,
-        "exit": report.exit_code,
-        "whole": report.is_whole,
-        "requests": {
-            "same_bytes": report.same_bytes,
-            "same_but_for_times": report.same_steadied,
-            "different": sum(one.session is not None for one in report.divergences),
-        },
-        "landings": list(map(_build_landing_object, report.landings)),
-        "final_tree": {
-            "recorded": report.recorded_tree,
-            "replayed": report.replayed_tree,
-            "same": report.recorded_tree == report.replayed_tree,
-        },
-        "outcome": {"recorded": report.recorded_outcome, "replayed": report.replayed_outcome},
-        "divergences": len(report.divergences),
-        "first_divergence": first.model_dump(mode="json") if first else None,
-        "environment_same": report.has_same_environment,
-        "prompts": list(report.prompts),
-        "asked_again": _build_asking_object(report.asking) if report.asking else None,
-        "kept": str(report.kept) if report.kept else None,
-    }
+    return ReplayDocument(
+        run=report.run,
+        mode=report.mode,
+        same=report.is_same,
+        exit=report.exit_code,
+        whole=report.is_whole,
+        requests=RequestCounts(
+            same_bytes=report.same_bytes,
+            same_but_for_times=report.same_steadied,
+            different=sum(one.session is not None for one in report.divergences),
+        ),
+        landings=tuple(map(_build_landing, report.landings)),
+        final_tree=ComparedTree(
+            recorded=report.recorded_tree,
+            replayed=report.replayed_tree,
+            same=report.recorded_tree == report.replayed_tree,
+        ),
+        outcome=ComparedValue(recorded=report.recorded_outcome, replayed=report.replayed_outcome),
+        divergences=len(report.divergences),
+        first_divergence=next(iter((*report.unexpected, *report.divergences)), None),
+        environment_same=report.has_same_environment,
+        prompts=report.prompts,
+        asked_again=_build_role(report.asking) if report.asking else None,
+        kept=str(report.kept) if report.kept else None,
+    )
 
 
-def _build_landing_object(pair: LandingPair) -> dict[str, Any]:
-    landing = pair.model_dump(mode="json", exclude={"is_same_commit"})
-    return landing | {"same": pair.is_same, "same_commit": pair.is_same_commit}
+def _build_landing(pair: LandingPair) -> ComparedLanding:
+    fields = dict(pair)
+    return ComparedLanding(same_commit=fields.pop("is_same_commit"), same=pair.is_same, **fields)
 
 
-def _build_asking_object(asking: RepeatedRole) -> dict[str, Any]:
+def _build_role(asking: RepeatedRole) -> ComparedRole:
     usd, same, failed = None, asking.same_count, asking.failed_count
     if not asking.spent.unpriced_calls:
         usd = float(asking.spent.cost_usd)
-    return {
-        "role": asking.role,
-        "models": list(asking.models),
-        "calls": list(map(_build_call_object, asking.calls)),
-        "same": same,
-        "different": len(asking.calls) - same - failed,
-        "failed": failed,
-        "spent": {
-            "usd": usd,
-            "tokens": asking.spent.tokens,
-            "calls": asking.spent.calls,
-        },
-    }
+    return ComparedRole(
+        role=asking.role,
+        models=asking.models,
+        calls=tuple(map(_build_call, asking.calls)),
+        same=same,
+        different=len(asking.calls) - same - failed,
+        failed=failed,
+        spent=RepeatSpending(usd=usd, tokens=asking.spent.tokens, calls=asking.spent.calls),
+    )
 
 
-def _build_call_object(call: RepeatedCall) -> dict[str, Any]:
-    parting = None
-    if call.parting is not None:
-        parting = dict(zip(("at", "recorded", "new"), call.parting, strict=True))
-    return {
-        **call.model_dump(mode="json", exclude={"parting"}),
-        "same": call.is_same,
-        "first_difference": parting,
-    }
+def _build_call(call: RepeatedCall) -> ComparedCall:
+    fields, difference = dict(call), None
+    parting = fields.pop("parting")
+    if parting is not None:
+        difference = CallDifference(**dict(zip(("at", "recorded", "new"), parting, strict=True)))
+    return ComparedCall(**fields, same=call.is_same, first_difference=difference)
 
 
 def _landings(events: Sequence[RecordedEvent]) -> list[RecordedEvent]:

@@ -1,21 +1,14 @@
 """Render a run for the page of a CI job: Markdown in no more bytes than such a page takes, what matters first."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
+from operator import attrgetter
 
 from orchestrator.domain.migration.files import FileStatus
 from orchestrator.domain.text.durations import format_short_duration
 from orchestrator.domain.text.listing import limit_lines
 from orchestrator.domain.text.money import format_known_dollars
 from orchestrator.domain.text.sanitization import format_code_span, sanitize_markdown, to_one_line
-from orchestrator.report.documents.report_parts import (
-    CRITERION_STATES,
-    format_exit_codes,
-    has_task_landed,
-    list_forge_checks,
-    list_pull_requests,
-    read_migration,
-)
+from orchestrator.report.documents.run_report_model import RunReport
 from orchestrator.report.migration.full_report_model import MigrationReport
 from orchestrator.report.migration.report_markdown import (
     render_failure_signatures,
@@ -33,7 +26,7 @@ _NOTICES = 20
 _LEFT_OUT = "\n\n_{} lines are left out here: {} has all of them._\n"
 
 
-def render_step_summary(report: Mapping[str, Any], most_bytes: int = MOST_BYTES) -> str:
+def render_step_summary(report: RunReport, most_bytes: int = MOST_BYTES) -> str:
     """Return the summary of what `collect_run_report` gives, in at most `most_bytes` bytes of UTF-8.
 
     What did not land comes first among the tasks and files, so that a cut takes what went well. Words of models stand
@@ -43,19 +36,19 @@ def render_step_summary(report: Mapping[str, Any], most_bytes: int = MOST_BYTES)
         ValueError: not even the first line and the word about the cut have room.
     """
     text = join_sections(
-        f"## {escape_markdown(report['repository'])}: {escape_markdown(report['outcome'])}",
-        escape_markdown(report["reason"], _LONG_CHARS),
-        _render_goal(report["goal"].strip()),
-        _render_next_step(report["next"]),
+        f"## {escape_markdown(report.repository)}: {escape_markdown(report.outcome)}",
+        escape_markdown(report.reason, _LONG_CHARS),
+        _render_goal(report.goal.strip()),
+        _render_next_step(report.next),
         _render_pull_requests(report),
         _render_checks(report),
         _render_contract(report),
         _render_cost(report),
         _render_notices(report),
-        *_render_migration(read_migration(report)),
+        *_render_migration(report.migration),
         _render_tasks(report),
     )
-    whole = f"orchestrate report {to_one_line(report['run'])} --html FILE"
+    whole = f"orchestrate report {to_one_line(report.run)} --html FILE"
     return fit_to_bytes(text, most_bytes, format_code_span(whole))
 
 
@@ -104,51 +97,49 @@ def _render_whole_table(title: str, heads: Sequence[str], rows: Iterable[Sequenc
     return render_markdown_table(title, heads, rows, limit=None)
 
 
-def _render_pull_requests(report: Mapping[str, Any]) -> str:
+def _render_pull_requests(report: RunReport) -> str:
     rows = []
-    for pr in list_pull_requests(report):
-        rows.append((escape_markdown(pr.get("group") or "all"), escape_markdown(pr["url"] or pr["ref"], _LONG_CHARS)))
+    for pr in report.pull_requests:
+        rows.append((escape_markdown(pr.subject), escape_markdown(pr.url or pr.ref, _LONG_CHARS)))
     return _render_whole_table("Pull requests", ("of", "where"), rows)
 
 
-def _render_checks(report: Mapping[str, Any]) -> str:
+def _render_checks(report: RunReport) -> str:
     rows = []
-    for check in list_forge_checks(report):
-        url = escape_markdown(check["url"], _LONG_CHARS)
-        rows.append((escape_markdown(check["name"]), check["state"], escape_markdown(check["summary"]), url))
+    for check in report.forge_checks:
+        url = escape_markdown(check.url, _LONG_CHARS)
+        rows.append((escape_markdown(check.name), check.state, escape_markdown(check.summary), url))
     return _render_whole_table("Checks of the forge", ("check", "state", "what it says", "where"), rows)
 
 
-def _render_contract(report: Mapping[str, Any]) -> str:
+def _render_contract(report: RunReport) -> str:
     rows = []
-    for criterion in report["contract"]:
-        name, state = escape_markdown(criterion["id"]), CRITERION_STATES[criterion["met"]]
-        text, evidence = escape_markdown(criterion["text"]), escape_markdown(criterion["evidence"])
-        rows.append((name, state, text, evidence, format_exit_codes(criterion)))
+    for criterion in report.contract:
+        name, state = escape_markdown(criterion.id), criterion.state_text
+        text, evidence = escape_markdown(criterion.text), escape_markdown(criterion.evidence)
+        rows.append((name, state, text, evidence, criterion.exit_codes))
     heads = ("criterion", "state", "what", "evidence", "exit: base → now")
     return _render_whole_table("Contract", heads, rows)
 
 
-def _render_cost(report: Mapping[str, Any]) -> str:
-    spent, head = report["spent"], report["head"]
-    price = format_known_dollars(spent["usd"], spent["usd_known"])
-    if report["cost"]["waste"]:
-        price += f", {report['cost']['wasted']['share']:.0%} of it for work that did not land"
+def _render_cost(report: RunReport) -> str:
+    spent, head = report.spent, report.head
+    price = format_known_dollars(spent.usd, spent.usd_known)
+    if report.cost.waste:
+        price += f", {report.cost.wasted.share:.0%} of it for work that did not land"
     where = "nothing landed"
     if head:
-        where = f"head {render_code(head[:12])} on {render_code(report['pr_branch'])}"
-    calls = f"{spent['calls']} model calls, {spent['tokens']:,} tokens, {report['test_runs']} test runs"
+        where = f"head {render_code(head[:12])} on {render_code(report.pr_branch)}"
+    calls = f"{spent.calls} model calls, {spent.tokens:,} tokens, {report.test_runs} test runs"
     return (
-        f"### Cost\n\n{price}; {calls}, {format_short_duration(spent['wall_s'])} of work.\n\n"
-        f"Run {render_code(report['run'])}, base {render_code(report['base'][:12])}, {where}."
+        f"### Cost\n\n{price}; {calls}, {format_short_duration(spent.wall_s)} of work.\n\n"
+        f"Run {render_code(report.run)}, base {render_code(report.base[:12])}, {where}."
     )
 
 
-def _render_notices(report: Mapping[str, Any]) -> str:
-    lines = limit_lines(
-        [f"- {escape_markdown(notice)}" for notice in report["notices"]], _NOTICES, "- and {count} more"
-    )
-    if report["unsafe"]:
+def _render_notices(report: RunReport) -> str:
+    lines = limit_lines([f"- {escape_markdown(notice)}" for notice in report.notices], _NOTICES, "- and {count} more")
+    if report.unsafe:
         lines.insert(0, "- **Commands of this run had no sandbox.**")
     if not lines:
         return ""
@@ -169,9 +160,9 @@ def _render_migration(report: MigrationReport | None) -> Iterator[str]:
     yield _render_whole_table(f"Files that did not land ({len(rows)})", ("file", "status", "reason"), rows)
 
 
-def _render_tasks(report: Mapping[str, Any]) -> str:
+def _render_tasks(report: RunReport) -> str:
     rows = []
-    for task in sorted(report["tasks_by_tree"], key=has_task_landed):
-        numbers = (render_code(task["id"]), task["status"], str(len(task["attempts"])), task["price"])
-        rows.append((*numbers, escape_markdown(task["title"]), escape_markdown(task["reason"])))
+    for task in sorted(report.tasks_by_tree, key=attrgetter("has_landed")):
+        numbers = (render_code(task.id), task.status, str(len(task.attempts)), task.price)
+        rows.append((*numbers, escape_markdown(task.title), escape_markdown(task.reason)))
     return _render_whole_table("Tasks", ("task", "status", "attempts", "cost", "title", "reason"), rows)

@@ -1,10 +1,10 @@
 """Lay out who worked on what when, for the drawing in a page."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from orchestrator.domain.text.durations import format_short_duration
+from orchestrator.report.documents.run_report_model import ReportedInterval
 
 _WIDTH, _LEFT, _RIGHT = 860, 200, 8
 _ROW_HEIGHT, _BAR_HEIGHT, _AXIS_HEIGHT = 16, 11, 22
@@ -61,11 +61,11 @@ class GanttChart:
         return self.height - _AXIS_HEIGHT
 
 
-def build_gantt_chart(intervals: Sequence[Mapping[str, Any]], end_s: float) -> GanttChart | None:
+def build_gantt_chart(intervals: Sequence[ReportedInterval], end_s: float) -> GanttChart | None:
     """Return a chart with a row for each of the first 120 tasks; None without an interval.
 
     Args:
-        intervals: `task`, `name`, `is_planning`, `begin_s` and `end_s` of each, in seconds from the run's start.
+        intervals: attempts and planners' rounds.
         end_s: where the drawing ends, and what still goes on with it.
     """
     if not intervals:
@@ -73,13 +73,13 @@ def build_gantt_chart(intervals: Sequence[Mapping[str, Any]], end_s: float) -> G
     numbers: dict[str, int] = {}
     duration = max(1.0, end_s)
     for interval in intervals:
-        numbers.setdefault(interval["task"], len(numbers))
-        duration = max(duration, interval["end_s"] or interval["begin_s"])
+        numbers.setdefault(interval.task, len(numbers))
+        duration = max(duration, interval.end_s or interval.begin_s)
     tasks = list(numbers)[:_MOST_ROWS]
     bars = []
     for interval in intervals:
-        if numbers[interval["task"]] < len(tasks):
-            bars.append(_build_bar(interval, numbers[interval["task"]], duration))
+        if numbers[interval.task] < len(tasks):
+            bars.append(_build_bar(interval, numbers[interval.task], duration))
     return GanttChart(
         height=len(tasks) * _ROW_HEIGHT + _AXIS_HEIGHT,
         ticks=tuple(_build_tick(number, duration) for number in range(_TICKS + 1)),
@@ -109,14 +109,14 @@ def _build_row(number: int, task: str) -> GanttRow:
     return GanttRow((number + 1) * _ROW_HEIGHT - 4, name)
 
 
-def _build_bar(interval: Mapping[str, Any], number: int, duration: float) -> GanttBar:
-    begin, end = interval["begin_s"], interval["end_s"]
+def _build_bar(interval: ReportedInterval, number: int, duration: float) -> GanttBar:
+    begin, end = interval.begin_s, interval.end_s
     if end is None:
         end = duration
     x = _scale_time(begin, duration)
     width = max(_scale_time(end, duration) - x, _LEAST_BAR_WIDTH)
-    label = f"{interval['task']}: {interval['name']}, {format_short_duration(max(end - begin, 0))}"
+    label = f"{interval.task}: {interval.name}, {format_short_duration(max(end - begin, 0))}"
     kind = "attempt"
-    if interval["is_planning"]:
+    if interval.is_planning:
         kind = "planning"
     return GanttBar(kind, x, number * _ROW_HEIGHT + 2, round(width, 1), label)

@@ -1,13 +1,14 @@
 """Collect what the judge found in the work of a run, attempt by attempt, with the places that its words name."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
 
+from orchestrator.domain.judging.verdict import Finding, LensVote, PointFinding, Verdict
 from orchestrator.domain.run.task import EndCause
+from orchestrator.report.documents.run_report_model import ReportedAttempt, ReportedTask, RunReport
+from orchestrator.report.documents.sarif import SarifLevel
 
-FindingLevel = Literal["error", "warning", "note"]
 FindingPlace = tuple[str, int | None]
 """A path of the repository, and a line of it that counts from 1."""
 GRANTED_EXCUSE = "the plan lets this file change"
@@ -19,7 +20,7 @@ class JudgeFinding:
     """A finding; `excuse` says why it asks for nothing any more: it was granted, or the work did not land."""
 
     rule: str
-    level: FindingLevel
+    level: SarifLevel
     text: str
     places: tuple[FindingPlace, ...] = ()
     task: str = ""
@@ -27,113 +28,108 @@ class JudgeFinding:
     excuse: str = ""
 
 
-def iterate_judge_findings(report: Mapping[str, Any]) -> Iterator[JudgeFinding]:
+def iterate_judge_findings(report: RunReport) -> Iterator[JudgeFinding]:
     """Yield all findings of what `collect_run_report` gives, in the order of the tree.
 
     An earlier attempt is excused where a later one went on from it: what is still there was found again.
     """
-    for task in report["tasks_by_tree"]:
-        for attempt in task["attempts"]:
-            yield from _iterate_attempt_findings(task, attempt, is_last=attempt is task["attempts"][-1])
-    for criterion in report["contract"]:
-        if criterion["met"] is False:
-            text = f"{criterion['id']} is not met: {criterion['text']}. {criterion['evidence']}"
+    for task in report.tasks_by_tree:
+        for attempt in task.attempts:
+            yield from _iterate_attempt_findings(task, attempt, is_last=attempt is task.attempts[-1])
+    for criterion in report.contract:
+        if criterion.met is False:
+            text = f"{criterion.id} is not met: {criterion.text}. {criterion.evidence}"
             yield JudgeFinding("contract", "error", text.strip())
 
 
-def _iterate_attempt_findings(
-    task: Mapping[str, Any], attempt: Mapping[str, Any], *, is_last: bool
-) -> Iterator[JudgeFinding]:
+def _iterate_attempt_findings(task: ReportedTask, attempt: ReportedAttempt, *, is_last: bool) -> Iterator[JudgeFinding]:
     paths: Sequence[str] = ()
-    if attempt["candidate"]:
-        paths = attempt["candidate"]["paths"]
+    if attempt.candidate:
+        paths = attempt.candidate.paths
     excuse = ""
-    if not is_last or attempt["fate"] not in {"landed", "open"}:
+    if not is_last or attempt.fate not in {"landed", "open"}:
         excuse = _explain_superseded(attempt)
     for found in (*_iterate_verdict_findings(task, attempt), *_iterate_ejections(attempt)):
         yield replace(
             found,
             places=found.places or find_places(found.text, paths),
-            task=task["id"],
-            attempt=attempt["number"],
+            task=task.id,
+            attempt=attempt.number,
             excuse=found.excuse or excuse,
         )
 
 
-def _explain_superseded(attempt: Mapping[str, Any]) -> str:
-    if attempt["fate"] == "landed":
+def _explain_superseded(attempt: ReportedAttempt) -> str:
+    if attempt.fate == "landed":
         return "a later attempt went on from this one, and was judged anew"
-    return f"this work did not land: {attempt['fate']}"
+    return f"this work did not land: {attempt.fate}"
 
 
-def _iterate_verdict_findings(task: Mapping[str, Any], attempt: Mapping[str, Any]) -> Iterator[JudgeFinding]:
-    for verdict in attempt["verdicts"]:
+def _iterate_verdict_findings(task: ReportedTask, attempt: ReportedAttempt) -> Iterator[JudgeFinding]:
+    for verdict in attempt.verdicts:
         has_reason = False
-        for finding in verdict["findings"]:
-            has_reason = has_reason or finding["is_blocking"]
+        for finding in verdict.findings:
+            has_reason = has_reason or finding.is_blocking
             yield _build_rule_finding(finding)
-        if not verdict["findings"]:  # a journal of before there were any
-            for flag in verdict["flags"]:
+        if not verdict.findings:  # a journal of before there were any
+            for flag in verdict.flags:
                 yield JudgeFinding("noticed", "warning", flag)
-        for vote in verdict["votes"]:
-            if vote["decision"] != "approve":
+        for vote in verdict.votes:
+            if vote.decision != "approve":
                 has_reason = True
                 yield from _iterate_vote_findings(task, vote)
-        if verdict["kind"] != "merge" and not has_reason:
+        if verdict.kind != "merge" and not has_reason:
             yield from _iterate_cause_findings(verdict)
 
 
-def _build_rule_finding(finding: Mapping[str, Any]) -> JudgeFinding:
-    level: FindingLevel = "warning"
+def _build_rule_finding(finding: Finding) -> JudgeFinding:
+    level: SarifLevel = "warning"
     places: tuple[FindingPlace, ...] = ()
     excuse = ""
-    if finding["is_blocking"]:
+    if finding.is_blocking:
         level = "error"
-    if finding["path"]:
-        places = ((finding["path"], finding["line"]),)
-    if finding["is_granted"]:
+    if finding.path:
+        places = ((finding.path, finding.line),)
+    if finding.is_granted:
         excuse = GRANTED_EXCUSE
-    return JudgeFinding(finding["rule"], level, finding["text"], places, excuse=excuse)
+    return JudgeFinding(finding.rule, level, finding.text, places, excuse=excuse)
 
 
-def _iterate_vote_findings(task: Mapping[str, Any], vote: Mapping[str, Any]) -> Iterator[JudgeFinding]:
-    rule = f"review/{vote['lens']}"
-    for reason in vote["reasons"]:
+def _iterate_vote_findings(task: ReportedTask, vote: LensVote) -> Iterator[JudgeFinding]:
+    rule = f"review/{vote.lens}"
+    for reason in vote.reasons:
         yield JudgeFinding(rule, "error", reason)
-    requirements = {"outcome": task["outcome"]}
-    for number, text in enumerate(task["acceptance"], start=1):
+    requirements = {"outcome": task.outcome}
+    for number, text in enumerate(task.acceptance, start=1):
         requirements[f"A{number}"] = text
-    for point in vote["findings"]:
-        if not point["met"]:
-            yield JudgeFinding(rule, "error", _describe_unmet_point(point, requirements.get(point["id"], "")))
+    for point in vote.findings:
+        if not point.met:
+            yield JudgeFinding(rule, "error", _describe_unmet_point(point, requirements.get(point.id, "")))
 
 
-def _describe_unmet_point(point: Mapping[str, Any], requirement: str) -> str:
+def _describe_unmet_point(point: PointFinding, requirement: str) -> str:
     shown = ""
-    if point["evidence"]:
-        shown = f" (shown by {', '.join(point['evidence'])})"
-    return f"{point['id']} is not met: {requirement}{shown}"
+    if point.evidence:
+        shown = f" (shown by {', '.join(point.evidence)})"
+    return f"{point.id} is not met: {requirement}{shown}"
 
 
-def _iterate_cause_findings(verdict: Mapping[str, Any]) -> Iterator[JudgeFinding]:
+def _iterate_cause_findings(verdict: Verdict) -> Iterator[JudgeFinding]:
     """Yield what no rule and no reviewer said: red tests, an attempt that ended before it was done, trouble."""
-    if not verdict["reasons"]:
+    if not verdict.reasons:
         return
-    rule: str = verdict["kind"]
-    level: FindingLevel = "error"
-    if verdict["cause"]:
-        rule = cause = EndCause(verdict["cause"])
-        if cause.is_infrastructure:
-            level = "warning"
-    yield JudgeFinding(rule, level, "\n".join(verdict["reasons"]))
+    level: SarifLevel = "error"
+    if verdict.cause and verdict.cause.is_infrastructure:
+        level = "warning"
+    yield JudgeFinding(verdict.cause or verdict.kind, level, "\n".join(verdict.reasons))
 
 
-def _iterate_ejections(attempt: Mapping[str, Any]) -> Iterator[JudgeFinding]:
+def _iterate_ejections(attempt: ReportedAttempt) -> Iterator[JudgeFinding]:
     rule = EndCause.RED_TOGETHER
-    places = tuple((path, None) for path in attempt["conflicts"][:_PLACES])
+    places = tuple((path, None) for path in attempt.conflicts[:_PLACES])
     if places:
         rule = EndCause.CONFLICT
-    for why in attempt["ejected"]:
+    for why in attempt.ejected:
         yield JudgeFinding(rule, "error", why, places)
 
 

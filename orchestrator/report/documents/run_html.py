@@ -1,115 +1,104 @@
 """Render the report of a run as one HTML page that needs nothing else; it is read without a script, and prints."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
 
 from orchestrator.domain.text.money import format_known_dollars
+from orchestrator.report.cost.model import CostLine, CostReport
 from orchestrator.report.documents.gantt_chart import GanttChart, build_gantt_chart
-from orchestrator.report.documents.report_parts import (
-    CRITERION_STATES,
-    format_exit_codes,
-    list_forge_checks,
-    list_pull_requests,
-    read_migration,
-)
-from orchestrator.report.documents.run_html_size import iterate_smaller_reports
+from orchestrator.report.documents.run_html_size import PageContent, iterate_page_contents
+from orchestrator.report.documents.run_report_model import RunReport
 from orchestrator.report.migration.report_html import build_migration_parts
 from orchestrator.report.text.html_templates import HtmlTable, build_html_table, render_template
 
 MOST_BYTES = 5_000_000
 
 
-def render_run_html(report: Mapping[str, Any], most_bytes: int = MOST_BYTES) -> str:
+def render_run_html(report: RunReport, most_bytes: int = MOST_BYTES) -> str:
     """Return the page. One that would be larger than `most_bytes` is made of less, and says what it leaves out.
 
     What is left out last is a row for each task and file: with more of those than it has room for, it has the first.
     """
-    for left_out, less in iterate_smaller_reports(report):
-        text = _render_page(less, left_out)
+    for content in iterate_page_contents(report):
+        text = _render_page(content)
         if len(text.encode("utf-8", "replace")) <= most_bytes:
             break
     return text
 
 
-def _render_page(report: Mapping[str, Any], left_out: Sequence[str]) -> str:
-    parts, migration = None, read_migration(report)
-    if migration is not None:
-        parts = build_migration_parts(migration)
+def _render_page(content: PageContent) -> str:
+    report, parts = content.report, None
+    if report.migration is not None:
+        parts = build_migration_parts(report.migration)
     return render_template(
         "run.html",
         report=report,
-        left_out=left_out,
-        pull_requests=list_pull_requests(report),
-        red_tests=[*report["gate"]["new_failures"], *report["gate"]["missing_tests"]],
+        left_out=content.left_out,
+        red_tests=[*report.gate.new_failures, *report.gate.missing_tests],
         flaky=_build_flaky_table(report),
         contract=_build_contract_table(report),
         checks=_build_checks_table(report),
         timeline=_build_timeline(report),
         plan=_build_plan_table(report),
-        shown_tasks=list(filter(_is_shown, report["tasks_by_tree"])),
+        shown_tasks=content.shown_tasks,
         migration=parts,
-        costs=_build_cost_tables(report["cost"]),
-        settings=json.dumps([report["settings"], *report["settings_changed"]], indent=1, ensure_ascii=False),
+        costs=_build_cost_tables(report.cost),
+        settings=json.dumps([report.settings, *report.settings_changed], indent=1, ensure_ascii=False),
     )
 
 
-def _is_shown(task: Mapping[str, Any]) -> bool:
-    return bool(task["is_shown"])
-
-
-def _build_flaky_table(report: Mapping[str, Any]) -> HtmlTable:
+def _build_flaky_table(report: RunReport) -> HtmlTable:
     rows = []
-    for flaky in report["flaky"]:
-        rows.append((flaky["test"], flaky["seen"]))
+    for flaky in report.flaky:
+        rows.append((flaky.test, flaky.seen))
     return build_html_table("Tests that were seen both ways", ("test", "#times"), rows)
 
 
-def _build_contract_table(report: Mapping[str, Any]) -> HtmlTable:
+def _build_contract_table(report: RunReport) -> HtmlTable:
     rows = []
-    for criterion in report["contract"]:
-        name, state = criterion["id"], CRITERION_STATES[criterion["met"]]
-        command = criterion["command"] or ""
-        rows.append((name, state, criterion["text"], criterion["evidence"], command, format_exit_codes(criterion)))
+    for criterion in report.contract:
+        name, state = criterion.id, criterion.state_text
+        command = criterion.command or ""
+        rows.append((name, state, criterion.text, criterion.evidence, command, criterion.exit_codes))
     heads = ("criterion", "state", "what", "evidence", "command", "exit: base → now")
     return build_html_table("Contract", heads, rows)
 
 
-def _build_checks_table(report: Mapping[str, Any]) -> HtmlTable:
+def _build_checks_table(report: RunReport) -> HtmlTable:
     rows = []
-    for check in list_forge_checks(report):
-        rows.append((check["name"], check["state"], check["summary"], check["url"]))
+    for check in report.forge_checks:
+        rows.append((check.name, check.state, check.summary, check.url))
     return build_html_table("Checks of the forge", ("check", "state", "what it says", "where"), rows)
 
 
-def _build_timeline(report: Mapping[str, Any]) -> GanttChart | None:
-    begin = datetime.fromisoformat(report["started_at"])
-    end = datetime.fromisoformat(report["last_at"] or report["started_at"])
-    return build_gantt_chart(report["timeline"], (end - begin).total_seconds())
+def _build_timeline(report: RunReport) -> GanttChart | None:
+    begin = datetime.fromisoformat(report.started_at)
+    end = datetime.fromisoformat(report.last_at or report.started_at)
+    return build_gantt_chart(report.timeline, (end - begin).total_seconds())
 
 
-def _build_plan_table(report: Mapping[str, Any]) -> HtmlTable:
+def _build_plan_table(report: RunReport) -> HtmlTable:
     rows = []
-    for task in report["tasks_by_tree"]:
-        name, attempts = "  " * task["depth"] + task["id"], len(task["attempts"])
-        ended = (task["status"], task["cause"] or "")
-        rows.append((name, *ended, attempts, task["price"], task["title"], task["reason"]))
+    for task in report.tasks_by_tree:
+        name, attempts = "  " * task.depth + task.id, len(task.attempts)
+        ended = (task.status, task.cause or "")
+        rows.append((name, *ended, attempts, task.price, task.title, task.reason))
     heads = ("task", "status", "cause", "#attempts", "#cost, with all below", "title", "reason")
     return build_html_table("Plan", heads, rows)
 
 
-def _build_cost_tables(cost: Mapping[str, Any]) -> list[HtmlTable]:
+def _build_cost_tables(cost: CostReport) -> list[HtmlTable]:
     return [
-        _build_cost_table("Cost by role", cost["roles"]),
-        _build_cost_table("Cost by model", cost["models"]),
-        _build_cost_table("What was wasted", cost["waste"]),
+        _build_cost_table("Cost by role", cost.roles),
+        _build_cost_table("Cost by model", cost.models),
+        _build_cost_table("What was wasted", cost.waste),
     ]
 
 
-def _build_cost_table(title: str, entries: Sequence[Mapping[str, Any]]) -> HtmlTable:
+def _build_cost_table(title: str, entries: Sequence[CostLine]) -> HtmlTable:
     rows = []
     for entry in entries:
-        price = format_known_dollars(entry["usd"], entry["usd_known"])
-        rows.append((entry["name"], price, f"{entry['tokens']:,}", entry["calls"], f"{entry['share']:.1%}"))
+        price = format_known_dollars(entry.usd, entry.usd_known)
+        rows.append((entry.name, price, f"{entry.tokens:,}", entry.calls, f"{entry.share:.1%}"))
     return build_html_table(title, ("", "#cost", "#tokens", "#calls", "#share"), rows)

@@ -2,13 +2,14 @@
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
+from orchestrator.domain.judging.forge_check import ForgeCheck
 from orchestrator.domain.migration.files import FileStatus
-from orchestrator.domain.run.task import EndCause, TaskStatus
+from orchestrator.domain.run.task import TaskStatus
 from orchestrator.report.documents.junit_xml import CaseResult, FailedTry, JunitCase, JunitSuite, render_junit_xml
-from orchestrator.report.documents.report_parts import list_forge_checks, read_migration
+from orchestrator.report.documents.run_report_model import ReportedAttempt, ReportedTask, RunReport
 from orchestrator.report.migration.full_report_model import ReportedFile
+from orchestrator.report.run.model import CriterionResult
 
 MOST_FILES = 2_000
 """A migration with more files has a test for each shard instead."""
@@ -22,7 +23,7 @@ _TASK_RESULTS: Mapping[TaskStatus, CaseResult] = {
 _WORST_FIRST: Sequence[CaseResult] = ("failure", "skipped", "passed")
 
 
-def render_run_junit(report: Mapping[str, Any]) -> str:
+def render_run_junit(report: RunReport) -> str:
     """Return the document, made of what `collect_run_report` gives.
 
     Suites: `run` with one test, which passes only if the run did; `contract` with a test for each criterion; `checks`
@@ -32,131 +33,116 @@ def render_run_junit(report: Mapping[str, Any]) -> str:
     """
     suites = [
         JunitSuite("run", (_build_run_case(report),)),
-        JunitSuite("contract", tuple(map(_build_criterion_case, report["contract"]))),
-        JunitSuite("checks", tuple(map(_build_check_case, list_forge_checks(report)))),
+        JunitSuite("contract", tuple(map(_build_criterion_case, report.contract))),
+        JunitSuite("checks", tuple(map(_build_check_case, report.forge_checks))),
         JunitSuite("tasks", tuple(_iterate_task_cases(report))),
     ]
-    migration = read_migration(report)
-    if migration is not None:
-        suites.append(_build_migration_suite(migration.files))
-    properties = {name: report[name] or "" for name in ("run", "mode", "base", "head", "pr_branch", "outcome")}
+    if report.migration is not None:
+        suites.append(_build_migration_suite(report.migration.files))
+    properties = {name: getattr(report, name) or "" for name in ("run", "mode", "base", "head", "pr_branch", "outcome")}
     shown = [suite for suite in suites if suite.cases]
-    return render_junit_xml(report["repository"], report["started_at"], properties, shown)
+    return render_junit_xml(report.repository, report.started_at, properties, shown)
 
 
 def _join_words(*words: str | None) -> str:
     return ": ".join(filter(None, words))
 
 
-def _build_run_case(report: Mapping[str, Any]) -> JunitCase:
+def _build_run_case(report: RunReport) -> JunitCase:
     """Return the test of the run. Running is skipped, paused an error: neither may pass for green."""
     results: Mapping[str, CaseResult] = {"running": "skipped", "paused": "error"}
-    outcome = report["outcome"]
+    outcome = report.outcome
     result: CaseResult = "failure"
-    if report["exit"] == 0:
+    if report.exit == 0:
         result = "passed"
-    lines = [*report["notices"]]
-    if report["next"]:
-        lines.append(f"next: {report['next']}")
+    lines = [*report.notices]
+    if report.next:
+        lines.append(f"next: {report.next}")
     return JunitCase(
         classname="run",
-        name=report["goal"],
-        seconds=report["spent"]["wall_s"],
+        name=report.goal,
+        seconds=report.spent.wall_s,
         result=results.get(outcome, result),
         kind=outcome,
-        message=_join_words(outcome, report["reason"]),
+        message=_join_words(outcome, report.reason),
         out="\n".join(filter(None, lines)),
     )
 
 
-def _build_criterion_case(criterion: Mapping[str, Any]) -> JunitCase:
+def _build_criterion_case(criterion: CriterionResult) -> JunitCase:
     results: Mapping[bool | None, CaseResult] = {True: "passed", False: "failure", None: "skipped"}
-    verdict, lines = "not met", [criterion["evidence"]]
-    if criterion["met"] is None:
+    verdict, lines = "not met", [criterion.evidence]
+    if criterion.met is None:
         verdict = "no verdict yet"
-    if criterion["command"]:
-        lines.append(f"$ {criterion['command']}")
+    if criterion.command:
+        lines.append(f"$ {criterion.command}")
     return JunitCase(
         classname="contract",
-        name=f"{criterion['id']}: {criterion['text']}",
+        name=f"{criterion.id}: {criterion.text}",
         seconds=0.0,
-        result=results[criterion["met"]],
+        result=results[criterion.met],
         kind="criterion",
-        message=criterion["evidence"] or verdict,
+        message=criterion.evidence or verdict,
         out="\n".join(filter(None, lines)),
     )
 
 
-def _build_check_case(check: Mapping[str, Any]) -> JunitCase:
+def _build_check_case(check: ForgeCheck) -> JunitCase:
     results: Mapping[str, CaseResult] = {"passed": "passed", "failed": "failure", "pending": "skipped"}
-    message = check["summary"] or check["state"]
-    return JunitCase("check", check["name"], 0.0, results[check["state"]], "check", message, out=check["url"])
+    message = check.summary or check.state
+    return JunitCase("check", check.name, 0.0, results[check.state], "check", message, out=check.url)
 
 
-def _iterate_task_cases(report: Mapping[str, Any]) -> Iterator[JunitCase]:
+def _iterate_task_cases(report: RunReport) -> Iterator[JunitCase]:
     seconds: defaultdict[str, float] = defaultdict(float)
-    for interval in report["timeline"]:
-        if interval["end_s"] is not None:
-            seconds[interval["task"]] += interval["end_s"] - interval["begin_s"]
-    for task in report["tasks_by_tree"]:
-        yield _build_task_case(task, seconds[task["id"]])
+    for interval in report.timeline:
+        if interval.end_s is not None:
+            seconds[interval.task] += interval.end_s - interval.begin_s
+    for task in report.tasks_by_tree:
+        yield _build_task_case(task, seconds[task.id])
 
 
-def _build_task_case(task: Mapping[str, Any], seconds: float) -> JunitCase:
-    result, cause = _TASK_RESULTS.get(TaskStatus(task["status"]), "skipped"), task["cause"]
-    if result == "failure" and cause and EndCause(cause).is_infrastructure:
+def _build_task_case(task: ReportedTask, seconds: float) -> JunitCase:
+    result, cause = _TASK_RESULTS.get(task.status, "skipped"), task.cause
+    if result == "failure" and cause and cause.is_infrastructure:
         result = "error"
     notes, reasons = [], []
-    for attempt in task["attempts"]:
+    for attempt in task.attempts:
         notes += _list_notes(attempt)
-        reasons = _list_reasons(attempt)
+        reasons = attempt.list_reasons()
     return JunitCase(
-        classname=f"task.{task['kind']}",
-        name=f"{task['id']}: {task['title']}",
+        classname=f"task.{task.kind}",
+        name=f"{task.id}: {task.title}",
         seconds=seconds,
         result=result,
-        kind=cause or task["status"],
-        message=_join_words(cause or task["status"], task["reason"]),
+        kind=cause or task.status,
+        message=_join_words(cause or task.status, task.reason),
         detail="\n".join(reasons),
         out="\n".join(notes),
-        earlier=tuple(map(_build_failed_try, task["attempts"][:-1])),
+        earlier=tuple(map(_build_failed_try, task.attempts[:-1])),
     )
 
 
-def _build_failed_try(attempt: Mapping[str, Any]) -> FailedTry:
-    kind = attempt["fate"]
-    for verdict in attempt["verdicts"]:
-        kind = verdict["cause"] or kind
-    reasons = _list_reasons(attempt)
-    first = attempt["fate"]
-    if reasons:
-        first = reasons[0]
-    return FailedTry(kind, f"attempt {attempt['number']}: {first}", "\n".join(reasons))
+def _build_failed_try(attempt: ReportedAttempt) -> FailedTry:
+    kind: str = attempt.fate
+    for verdict in attempt.verdicts:
+        kind = verdict.cause or kind
+    reasons = attempt.list_reasons()
+    return FailedTry(kind, f"attempt {attempt.number}: {next(iter(reasons), attempt.fate)}", "\n".join(reasons))
 
 
-def _list_reasons(attempt: Mapping[str, Any]) -> list[str]:
-    """Return why an attempt did not land, as far as anything was said of it."""
-    reasons = []
-    for verdict in attempt["verdicts"]:
-        reasons += verdict["reasons"]
-    reasons += attempt["ejected"]
-    if attempt["exit"] not in {None, "finished"} and attempt["summary"]:
-        reasons.append(f"{attempt['exit']}: {attempt['summary']}")
-    return reasons
-
-
-def _list_notes(attempt: Mapping[str, Any]) -> list[str]:
+def _list_notes(attempt: ReportedAttempt) -> list[str]:
     """Return what the judge said of an attempt."""
-    lines = [f"attempt {attempt['number']} ({attempt['mode']}) on {attempt['model']}: {attempt['fate']}"]
-    for verdict in attempt["verdicts"]:
-        lines.append(f"  verdict: {', '.join(filter(None, (verdict['kind'], verdict['cause'])))}")
-        for reason in verdict["reasons"]:
+    lines = [f"attempt {attempt.number} ({attempt.mode}) on {attempt.model}: {attempt.fate}"]
+    for verdict in attempt.verdicts:
+        lines.append(f"  verdict: {', '.join(filter(None, (verdict.kind, verdict.cause)))}")
+        for reason in verdict.reasons:
             lines.append(f"  why: {reason}")
-        for flag in verdict["flags"]:
+        for flag in verdict.flags:
             lines.append(f"  flagged: {flag}")
-        for vote in verdict["votes"]:
-            lines.append(f"  {vote['lens']} on {vote['model']}: {'; '.join((vote['decision'], *vote['reasons']))}")
-    for why in attempt["ejected"]:
+        for vote in verdict.votes:
+            lines.append(f"  {vote.lens} on {vote.model}: {'; '.join((vote.decision, *vote.reasons))}")
+    for why in attempt.ejected:
         lines.append(f"  ejected: {why}")
     return lines
 

@@ -1,19 +1,27 @@
-"""Build the report of a run, as one object from which its documents are made: what came of it, why, at what price."""
+"""Build the report of a run, from which its documents are made: what came of it, why, at what price."""
 
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 from orchestrator.domain.chat import Role
 from orchestrator.domain.event import RecordedEvent
 from orchestrator.domain.ids import SessionId, TaskId, build_unit_id
 from orchestrator.domain.judging.check import Difference, Receipt
-from orchestrator.domain.run.attempt import Attempt
+from orchestrator.domain.run.attempt import Attempt, Exit
 from orchestrator.domain.run.state import RunState, SessionState, TaskState
 from orchestrator.report.cost.breakdown import NO_USAGE, CostBreakdown, RefusedPlanLog, build_cost_breakdown
 from orchestrator.report.cost.rendering import build_cost_report
+from orchestrator.report.documents.run_report_model import (
+    ConversationExcerpt,
+    ReportedAttempt,
+    ReportedCandidate,
+    ReportedInterval,
+    ReportedReceipt,
+    ReportedTask,
+    RunReport,
+)
 from orchestrator.report.documents.run_timeline import RunTimeline, WorkInterval
 from orchestrator.report.migration.full_report import build_migration_report
 from orchestrator.report.rows.queue_rows import describe_ejection
@@ -23,16 +31,14 @@ from orchestrator.report.run.result import build_run_result
 from orchestrator.report.task.attempt_fates import Fate, get_attempt_fates
 from orchestrator.report.task.receipt import CheckLog, ReadBlob, build_rerun_command, find_difference
 
-SCHEMA = "orchestrate.run-report/1"
 _SPEAKERS: tuple[Role, ...] = ("planner", "worker", "judge", "arbiter")
 _TESTS = 12
-_CANDIDATE_FIELDS = {"commit", "paths", "added", "removed", "dropped", "flagged"}
 ReadEvents = Callable[[Sequence[str]], Iterable[RecordedEvent]]
 """Gives the events of these kinds, in order."""
 
 
-def collect_run_report(state: RunState, journal: Path, read_events: ReadEvents, read_blob: ReadBlob) -> dict[str, Any]:
-    """Return the whole report as data, of a run and of the events that `state` was folded from.
+def collect_run_report(state: RunState, journal: Path, read_events: ReadEvents, read_blob: ReadBlob) -> RunReport:
+    """Return the whole report of a run and the events that `state` was folded from.
 
     Args:
         state: the run.
@@ -67,108 +73,104 @@ class _RunReportBuilder:
         self._read_blob = read_blob
         self._sessions = _group_sessions(state)
 
-    def build_report(self) -> dict[str, Any]:
+    def build_report(self) -> RunReport:
         state, last_at, migration = self._state, None, None
         if state.last_at:
             last_at = state.last_at.isoformat()
         if state.run.mode == "migration":
-            migration = build_migration_report(state).as_object()
-        return {
-            **build_run_result(state, self._journal).as_object(),
-            "schema": SCHEMA,
-            "next": suggest_next_step(state),
-            "repository": Path(state.run.repository).name,
-            "target": state.run.target,
-            "started_at": state.run.started_at.isoformat(),
-            "last_at": last_at,
-            "iterations_judged": [verdict.model_dump(mode="json") for verdict in state.goal.iterations],
-            "timeline": list(map(self._build_interval, self._timeline.intervals)),
-            "tasks_by_tree": [self._build_task(state.tasks[TaskId(entry.name)]) for entry in self._cost.tasks],
-            "contract_receipts": self._build_receipts(iterate_contract_receipts(state)),
-            "cost": build_cost_report(state, self._cost).as_object(),
-            "migration": migration,
-            "reproduce": list(iterate_reproduction_commands(state)),
-            "versions": list(self._timeline.versions),
-            "settings": state.run.settings,
-            "settings_changed": list(state.overrides),
-        }
+            migration = build_migration_report(state)
+        return RunReport(
+            **build_run_result(state, self._journal).copy_fields(),
+            next=suggest_next_step(state),
+            repository=Path(state.run.repository).name,
+            target=state.run.target,
+            started_at=state.run.started_at.isoformat(),
+            last_at=last_at,
+            iterations_judged=tuple(state.goal.iterations),
+            timeline=tuple(map(self._build_interval, self._timeline.intervals)),
+            tasks_by_tree=tuple(self._build_task(state.tasks[TaskId(entry.name)]) for entry in self._cost.tasks),
+            contract_receipts=self._build_receipts(iterate_contract_receipts(state)),
+            cost=build_cost_report(state, self._cost),
+            migration=migration,
+            reproduce=tuple(iterate_reproduction_commands(state)),
+            versions=tuple(self._timeline.versions),
+            settings=state.run.settings,
+            settings_changed=state.overrides,
+        )
 
-    def _build_interval(self, interval: WorkInterval) -> dict[str, Any]:
+    def _build_interval(self, interval: WorkInterval) -> ReportedInterval:
         end_s = None
         if interval.end:
             end_s = self._count_seconds(interval.end)
-        return {
-            "task": interval.task,
-            "name": interval.name,
-            "is_planning": interval.is_planning,
-            "begin_s": self._count_seconds(interval.begin),
-            "end_s": end_s,
-        }
+        return ReportedInterval(
+            task=interval.task,
+            name=interval.name,
+            is_planning=interval.is_planning,
+            begin_s=self._count_seconds(interval.begin),
+            end_s=end_s,
+        )
 
     def _count_seconds(self, moment: datetime) -> float:
         """Return the seconds since the run's start."""
         return round((moment - self._state.run.started_at).total_seconds(), 1)
 
-    def _build_task(self, task: TaskState) -> dict[str, Any]:
+    def _build_task(self, task: TaskState) -> ReportedTask:
         spec, fates = task.spec, get_attempt_fates(task)
         spent = self._state.spend.by_node.get(spec.id, NO_USAGE)
-        cause = None
-        if task.cause:
-            cause = task.cause.value
-        return {
-            "id": spec.id,
-            "depth": spec.depth,
-            "kind": spec.kind,
-            "title": spec.title,
-            "outcome": spec.outcome,
-            "acceptance": list(spec.acceptance),
-            "depends_on": list(spec.depends_on),
-            "status": task.status.value,
-            "cause": cause,
-            "reason": task.reason,
-            "price": spent.cost_text,
-            "tokens": spent.tokens,
-            "attempts": [_build_attempt(task, one, fates[one.number]) for one in task.attempts],
-            "receipts": self._build_receipts(_iterate_receipt_keys(task)),
-            "said": list(self._iterate_excerpts(task)),
-        }
+        return ReportedTask(
+            id=spec.id,
+            depth=spec.depth,
+            kind=spec.kind,
+            title=spec.title,
+            outcome=spec.outcome,
+            acceptance=spec.acceptance,
+            depends_on=spec.depends_on,
+            status=task.status,
+            cause=task.cause,
+            reason=task.reason,
+            price=spent.cost_text,
+            tokens=spent.tokens,
+            attempts=tuple(_build_attempt(task, one, fates[one.number]) for one in task.attempts),
+            receipts=self._build_receipts(_iterate_receipt_keys(task)),
+            said=tuple(self._iterate_excerpts(task)),
+        )
 
-    def _iterate_excerpts(self, task: TaskState) -> Iterator[dict[str, Any]]:
+    def _iterate_excerpts(self, task: TaskState) -> Iterator[ConversationExcerpt]:
         """Yield the last lines of the task's conversations: its planner's, then those of each attempt."""
         timeline = self._timeline
         numbers = dict.fromkeys((0, *(attempt.number for attempt in task.attempts)))
         for number in numbers:
             for session in self._sessions.get((task.spec.id, number), ()):
                 if session in timeline.excerpts:
-                    yield {
-                        "session": session,
-                        "model": self._state.sessions[session].model,
-                        "lines": list(timeline.excerpts[session]),
-                        "left_out": timeline.left_out.get(session, 0),
-                    }
+                    yield ConversationExcerpt(
+                        session=session,
+                        model=self._state.sessions[session].model,
+                        lines=tuple(timeline.excerpts[session]),
+                        left_out=timeline.left_out.get(session, 0),
+                    )
 
-    def _build_receipts(self, keys: Iterable[str]) -> list[dict[str, Any]]:
-        return [self._build_receipt(self._state.receipts[key]) for key in dict.fromkeys(keys)]
+    def _build_receipts(self, keys: Iterable[str]) -> tuple[ReportedReceipt, ...]:
+        return tuple(self._build_receipt(self._state.receipts[key]) for key in dict.fromkeys(keys))
 
-    def _build_receipt(self, receipt: Receipt) -> dict[str, Any]:
+    def _build_receipt(self, receipt: Receipt) -> ReportedReceipt:
         difference = find_difference(self._state, receipt, self._checks, self._read_blob) or Difference()
         failures, missing, counts = difference.new_failures, difference.missing_tests, None
         if receipt.tests is not None:
-            counts = receipt.counts.model_dump()
-        return {
-            "check": receipt.check,
-            "command": receipt.command,
-            "purpose": self._checks.purposes.get(receipt.key, ""),
-            "status": receipt.status.value,
-            "exit_code": receipt.exit_code,
-            "seconds": round(receipt.seconds, 1),
-            "tree": receipt.tree,
-            "counts": counts,
-            "new_failures": list(failures[:_TESTS]),
-            "missing": list(missing[:_TESTS]),
-            "more": len(failures[_TESTS:]) + len(missing[_TESTS:]),
-            "again": build_rerun_command(receipt),
-        }
+            counts = receipt.counts
+        return ReportedReceipt(
+            check=receipt.check,
+            command=receipt.command,
+            purpose=self._checks.purposes.get(receipt.key, ""),
+            status=receipt.status,
+            exit_code=receipt.exit_code,
+            seconds=round(receipt.seconds, 1),
+            tree=receipt.tree,
+            counts=counts,
+            new_failures=failures[:_TESTS],
+            missing=missing[:_TESTS],
+            more=len(failures[_TESTS:]) + len(missing[_TESTS:]),
+            again=build_rerun_command(receipt),
+        )
 
 
 def _group_sessions(state: RunState) -> dict[tuple[TaskId | None, int], list[SessionId]]:
@@ -190,41 +192,42 @@ def _iterate_receipt_keys(task: TaskState) -> Iterator[str]:
         yield from ejection.receipts
 
 
-def _build_attempt(task: TaskState, attempt: Attempt, fate: Fate) -> dict[str, Any]:
+def _build_attempt(task: TaskState, attempt: Attempt, fate: Fate) -> ReportedAttempt:
     number = attempt.number
     unit = build_unit_id(task.spec.id, number)
     ejections = [one for one in task.ejections if one.unit == unit]
     conflicts: list[str] = []
     for one in ejections:
         conflicts += one.conflict
-    return {
-        "number": number,
-        "mode": attempt.mode,
-        "model": attempt.model,
-        "note": attempt.note,
-        "fate": fate,
-        **_build_end(task, number),
-        "candidate": _build_candidate(task, number),
-        "ejected": list(map(describe_ejection, ejections)),
-        "conflicts": conflicts,
-        "verdicts": [one.verdict.model_dump(mode="json") for one in task.verdicts if one.number == number],
-    }
+    exit_, summary = _get_end(task, number)
+    return ReportedAttempt(
+        number=number,
+        mode=attempt.mode,
+        model=attempt.model,
+        note=attempt.note,
+        fate=fate,
+        exit=exit_,
+        summary=summary,
+        candidate=_build_candidate(task, number),
+        ejected=tuple(map(describe_ejection, ejections)),
+        conflicts=tuple(conflicts),
+        verdicts=tuple(one.verdict for one in task.verdicts if one.number == number),
+    )
 
 
-def _build_end(task: TaskState, number: int) -> dict[str, Any]:
+def _get_end(task: TaskState, number: int) -> tuple[Exit | None, str]:
     for end in task.ends:
         if end.number == number:
-            summary = end.detail
             if end.handoff:
-                summary = end.handoff.summary
-            return {"exit": end.exit.value, "summary": summary}
-    return {"exit": None, "summary": ""}
+                return end.exit, end.handoff.summary
+            return end.exit, end.detail
+    return None, ""
 
 
-def _build_candidate(task: TaskState, number: int) -> dict[str, Any] | None:
+def _build_candidate(task: TaskState, number: int) -> ReportedCandidate | None:
     for candidate in task.candidates:
         if candidate.number == number:
-            return candidate.model_dump(mode="json", include=_CANDIDATE_FIELDS)
+            return ReportedCandidate.model_validate(candidate, from_attributes=True)
     return None
 
 

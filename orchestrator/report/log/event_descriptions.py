@@ -1,12 +1,16 @@
 """Describe events in words."""
 
+from collections.abc import Callable
 from functools import singledispatch
+from typing import TypeVar
 
 from orchestrator.domain.commands.definitions import AddCriterion, Command, DropCriterion, StopCall
 from orchestrator.domain.event import Event, external, forge, landing, migration, people, run, work
 from orchestrator.domain.judging.check import GATE_VARIANTS, Difference
 from orchestrator.domain.sandbox.network import describe_refused_hosts
 from orchestrator.report.run.forge_checks import describe_pull_request_event
+
+E = TypeVar("E", bound=Event)
 
 
 def shorten_model_name(model: str) -> str:
@@ -23,6 +27,15 @@ def describe_event(event: Event) -> str:
     return event.kind
 
 
+def _describe(kind: type[E], words: Callable[[E], str]) -> None:
+    describe_event.register(kind)(words)
+
+
+def _prefix(lead: str, text: str | None) -> str:
+    """Return `text` behind `lead`; nothing if there is no text."""
+    return f"{lead}{text}" if text else ""
+
+
 @describe_event.register
 def _(event: run.RunStarted) -> str:
     return f"run {event.run}: {event.goal} (base {event.base[:12]}, branch {event.branch})"
@@ -31,16 +44,6 @@ def _(event: run.RunStarted) -> str:
 @describe_event.register
 def _(event: run.EngineStarted) -> str:
     return f"process {event.pid} on {event.host} works on the run (epoch {event.epoch})"
-
-
-@describe_event.register
-def _(event: run.Noticed) -> str:
-    return f"{event.level}: {event.text}"
-
-
-@describe_event.register
-def _(event: run.CheckStarted) -> str:
-    return f"testing {event.tree[:12]} for {event.purpose}"
 
 
 @describe_event.register
@@ -53,11 +56,6 @@ def _(event: run.CheckFinished) -> str:
         result = f"{receipt.status}: {result}"
     variant = _prefix(", ", GATE_VARIANTS.get(receipt.kind))
     return f"tested  {receipt.tree[:12]}{variant}: {result} ({receipt.seconds:.1f} s)"
-
-
-@describe_event.register
-def _(event: run.BaselineRecorded) -> str:
-    return "baseline recorded"
 
 
 @describe_event.register
@@ -85,33 +83,8 @@ def _(event: run.IterationJudged) -> str:
 
 
 @describe_event.register
-def _(event: run.RunDraining) -> str:
-    return "draining: nothing new starts; press Ctrl-C again to stop at once"
-
-
-@describe_event.register
-def _(event: run.RunPaused) -> str:
-    return f"paused: {event.reason}"
-
-
-@describe_event.register
-def _(event: run.EffectAbandoned) -> str:
-    return f"{event.key}: {event.reason}"
-
-
-@describe_event.register
-def _(event: run.PrOpened) -> str:
-    return f"pull request {event.ref} on {event.forge}: {event.url}"
-
-
-@describe_event.register
 def _(event: forge.ChecksSeen | forge.PrMerging | forge.PrMerged | forge.PrClosing | forge.PrClosed) -> str:
     return f"pull request {event.ref} {describe_pull_request_event(event)}"
-
-
-@describe_event.register
-def _(event: run.RunEnded) -> str:
-    return f"ended {event.outcome}: {event.reason}"
 
 
 @describe_event.register
@@ -123,23 +96,8 @@ def _(event: work.TaskCreated) -> str:
 
 
 @describe_event.register
-def _(event: work.PlanningStarted) -> str:
-    return f"planning, round {event.round}"
-
-
-@describe_event.register
 def _(event: work.PlanSubmitted) -> str:
     return f"planned {len(event.plan.tasks)} tasks: {', '.join(draft.key for draft in event.plan.tasks)}"
-
-
-@describe_event.register
-def _(event: work.PlanRefused) -> str:
-    return f"plan refused: {'; '.join(event.problems)}"
-
-
-@describe_event.register
-def _(event: work.PlanningEnded) -> str:
-    return f"planner is done: {event.handoff.summary}"
 
 
 @describe_event.register
@@ -204,11 +162,6 @@ def _(event: work.ModelFailed) -> str:
 
 
 @describe_event.register
-def _(event: work.ToolCalled) -> str:
-    return f"{event.name} {event.arguments.head[:200]}"
-
-
-@describe_event.register
 def _(event: work.ToolReturned) -> str:
     words = f"{event.name} {'ok' if event.ok else 'refused'}"
     for line in describe_refused_hosts(event.network):
@@ -216,11 +169,6 @@ def _(event: work.ToolReturned) -> str:
     if event.stray_packets:
         words += f"; {event.stray_packets} packets without a way out"
     return f"{words}: {event.observation.head[:200]}"
-
-
-@describe_event.register
-def _(event: work.SessionEnded) -> str:
-    return f"session {event.session} {event.exit} {event.detail}".rstrip()
 
 
 @describe_event.register
@@ -249,18 +197,8 @@ def _(event: landing.UnitEjected) -> str:
 
 
 @describe_event.register
-def _(event: landing.LandingFinished) -> str:
-    return f"landed {len(event.units)} on {event.branch} at {event.new[:12]}"
-
-
-@describe_event.register
 def _(event: migration.FilesFound) -> str:
     return f"{len(event.files)} files in scope, {sum(file.sites for file in event.files)} sites"
-
-
-@describe_event.register
-def _(event: migration.StepStarted) -> str:
-    return f"step {event.step} over {event.files} files"
 
 
 @describe_event.register
@@ -272,28 +210,8 @@ def _(event: migration.StepFinished) -> str:
 
 
 @describe_event.register
-def _(event: migration.RollbackRefused) -> str:
-    return f"shard {event.shard} stays: {event.reason}"
-
-
-@describe_event.register
-def _(event: migration.FileMoved) -> str:
-    return f"{event.path} {event.status}{_prefix(': ', event.reason)}"
-
-
-@describe_event.register
 def _(event: migration.ShardsPlanned) -> str:
     return f"{len(event.shards)} shards of {sum(len(shard.files) for shard in event.shards)} files"
-
-
-@describe_event.register
-def _(event: migration.WaveStarted) -> str:
-    return f"wave {event.number} ({event.wave}): {', '.join(event.shards)}"
-
-
-@describe_event.register
-def _(event: migration.WaveEnded) -> str:
-    return f"wave {event.number} is over"
 
 
 @describe_event.register
@@ -304,11 +222,6 @@ def _(event: migration.RecipeRevised) -> str:
 @describe_event.register
 def _(event: migration.ShardReverted) -> str:
     return f"rolled back shard {event.shard} by {event.commit[:12]}{_prefix(': ', event.reason)}"
-
-
-@describe_event.register
-def _(event: migration.FilesFlagged) -> str:
-    return f"flagged {event.flag}: {', '.join(event.paths)}"
 
 
 _STOP_WORDS = {
@@ -336,28 +249,8 @@ def _describe_command_subject(command: Command) -> str:
 
 
 @describe_event.register
-def _(event: people.ApprovalRequested) -> str:
-    return f"asks for an answer: {event.approval.title} ({event.approval.item})"
-
-
-@describe_event.register
 def _(event: people.ApprovalDecided) -> str:
     return f"{event.by} answers {event.decision} to {event.item}{_prefix(': ', event.reason)}"
-
-
-@describe_event.register
-def _(event: run.RepositoryMoved) -> str:
-    return f"the run goes on in {event.repository}"
-
-
-@describe_event.register
-def _(event: run.ClockJumped) -> str:
-    return f"the clock was set, or the machine slept: {event.by_s:+.0f} s"
-
-
-@describe_event.register
-def _(event: external.HookStarted) -> str:
-    return f"{event.point}: hook {event.hook} runs ({event.command})"
 
 
 @describe_event.register
@@ -370,11 +263,6 @@ _ANSWERS = {"allow": "allows it", "veto": "vetoes it", "stop": "stops the run", 
 
 
 @describe_event.register
-def _(event: external.NotificationSending) -> str:
-    return f"notifying by {event.channel}: {event.notification}"
-
-
-@describe_event.register
 def _(event: external.NotificationSent) -> str:
     return f"notification by {event.channel} {_SENT[event.is_sent]}{_prefix(': ', event.detail)}"
 
@@ -382,16 +270,30 @@ def _(event: external.NotificationSent) -> str:
 _SENT = {True: "sent", False: "not sent", None: "may have been sent"}
 
 
-@describe_event.register
-def _(event: external.PushStarted) -> str:
-    return f"pushing {event.branch} to {event.remote}"
-
-
-@describe_event.register
-def _(event: external.PushFinished) -> str:
-    return f"pushed {event.branch} to {event.remote} at {event.commit[:12]}"
-
-
-def _prefix(lead: str, text: str | None) -> str:
-    """Return `text` behind `lead`; nothing if there is no text."""
-    return f"{lead}{text}" if text else ""
+_describe(run.Noticed, lambda event: f"{event.level}: {event.text}")
+_describe(run.CheckStarted, lambda event: f"testing {event.tree[:12]} for {event.purpose}")
+_describe(run.BaselineRecorded, lambda event: "baseline recorded")
+_describe(run.RunDraining, lambda event: "draining: nothing new starts; press Ctrl-C again to stop at once")
+_describe(run.RunPaused, lambda event: f"paused: {event.reason}")
+_describe(run.EffectAbandoned, lambda event: f"{event.key}: {event.reason}")
+_describe(run.PrOpened, lambda event: f"pull request {event.ref} on {event.forge}: {event.url}")
+_describe(run.RunEnded, lambda event: f"ended {event.outcome}: {event.reason}")
+_describe(run.RepositoryMoved, lambda event: f"the run goes on in {event.repository}")
+_describe(run.ClockJumped, lambda event: f"the clock was set, or the machine slept: {event.by_s:+.0f} s")
+_describe(work.PlanningStarted, lambda event: f"planning, round {event.round}")
+_describe(work.PlanRefused, lambda event: f"plan refused: {'; '.join(event.problems)}")
+_describe(work.PlanningEnded, lambda event: f"planner is done: {event.handoff.summary}")
+_describe(work.ToolCalled, lambda event: f"{event.name} {event.arguments.head[:200]}")
+_describe(work.SessionEnded, lambda event: f"session {event.session} {event.exit} {event.detail}".rstrip())
+_describe(landing.LandingFinished, lambda event: f"landed {len(event.units)} on {event.branch} at {event.new[:12]}")
+_describe(migration.StepStarted, lambda event: f"step {event.step} over {event.files} files")
+_describe(migration.RollbackRefused, lambda event: f"shard {event.shard} stays: {event.reason}")
+_describe(migration.FileMoved, lambda event: f"{event.path} {event.status}{_prefix(': ', event.reason)}")
+_describe(migration.WaveStarted, lambda event: f"wave {event.number} ({event.wave}): {', '.join(event.shards)}")
+_describe(migration.WaveEnded, lambda event: f"wave {event.number} is over")
+_describe(migration.FilesFlagged, lambda event: f"flagged {event.flag}: {', '.join(event.paths)}")
+_describe(people.ApprovalRequested, lambda event: f"asks for an answer: {event.approval.title} ({event.approval.item})")
+_describe(external.HookStarted, lambda event: f"{event.point}: hook {event.hook} runs ({event.command})")
+_describe(external.NotificationSending, lambda event: f"notifying by {event.channel}: {event.notification}")
+_describe(external.PushStarted, lambda event: f"pushing {event.branch} to {event.remote}")
+_describe(external.PushFinished, lambda event: f"pushed {event.branch} to {event.remote} at {event.commit[:12]}")

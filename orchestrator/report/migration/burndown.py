@@ -4,7 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
-from typing import Any, Literal
+from typing import Literal
 
 from orchestrator.domain.migration.burndown import (
     counts_sites,
@@ -22,6 +22,7 @@ from orchestrator.report.migration.burndown_model import (
     CurvePoint,
     EtaSummary,
     FlagSummary,
+    GroupKind,
     GroupSummary,
     MigrationProgress,
     MigrationSpending,
@@ -32,7 +33,6 @@ from orchestrator.report.migration.burndown_model import (
 )
 from orchestrator.report.migration.eta import estimate_eta
 from orchestrator.report.migration.file_groups import (
-    GroupKind,
     build_file_groups,
     get_failure_key,
     get_step_name,
@@ -210,7 +210,7 @@ def _build_largest_signatures(state: RunState, limit: int) -> tuple[SignatureSum
 
 
 def _summarize_signature(state: RunState, signature: str, files: list[FileRecord]) -> SignatureSummary:
-    names, has_sites = list_step_names(state.migration.recipe), counts_sites(state.migration.recipe)
+    names, has_sites = list_step_names(state), counts_sites(state.migration.recipe)
     steps = []
     for rung in sorted({file.rung for file in files}):
         name = get_step_name(names, rung)
@@ -235,23 +235,19 @@ def build_step_results(state: RunState) -> tuple[StepProgress, ...]:
             at_first_try[file.rung] += file.attempt <= 1
     results = []
     for rung, step in enumerate((state.migration.recipe or {}).get("step", ())):
-        results.append(_build_step_progress(state, rung, step, landed[rung], at_first_try[rung]))
+        name = step.get("id", "")
+        results.append(
+            StepProgress(
+                step=name,
+                kind=step.get("kind", "command"),
+                tried=state.migration.rung_files[rung],
+                landed=landed[rung],
+                first_try=at_first_try[rung],
+                later_try=landed[rung] - at_first_try[rung],
+                seconds=state.migration.step_seconds.get(name, 0.0),
+            )
+        )
     return tuple(results)
-
-
-def _build_step_progress(
-    state: RunState, rung: int, step: dict[str, Any], landed: int, at_first_try: int
-) -> StepProgress:
-    name = step.get("id", "")
-    return StepProgress(
-        step=name,
-        kind=step.get("kind", "command"),
-        tried=state.migration.rung_files[rung],
-        landed=landed,
-        first_try=at_first_try,
-        later_try=landed - at_first_try,
-        seconds=state.migration.step_seconds.get(name, 0.0),
-    )
 
 
 def _iterate_flags(state: RunState) -> Iterable[FlagSummary]:

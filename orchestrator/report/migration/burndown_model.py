@@ -8,6 +8,8 @@ from orchestrator.domain.migration.files import FileStatus, ShardStatus, Tick
 from orchestrator.report.cost.model import Amount
 from orchestrator.report.read_model import Document, ReadModel
 
+GroupKind = Literal["owner", "dir", "rung", "reason", "shard"]
+
 
 class RevisionSummary(ReadModel):
     """A revision of the recipe: its hash, who revised it, and how many files were done again."""
@@ -64,6 +66,17 @@ class GroupSummary(ReadModel):
     p50_s: float | None
     usd: float
     top_reason: str
+
+
+class GroupsDocument(Document):
+    """The output of `migrate status --by`: all groups of one kind, those with most left first."""
+
+    schema_name: Literal["orchestrate.migration-groups/1"] = Field(
+        default="orchestrate.migration-groups/1", alias="schema"
+    )
+    run: str
+    by: GroupKind
+    groups: tuple[GroupSummary, ...]
 
 
 class SignatureSummary(ReadModel):

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from orchestrator.domain.migration.files import FileStatus
 from orchestrator.domain.text.durations import format_short_duration
-from orchestrator.domain.text.listing import format_count
+from orchestrator.domain.text.listing import format_count, limit_lines
 from orchestrator.domain.text.money import format_dollars, format_known_dollars
 from orchestrator.domain.text.sanitization import to_one_line
 from orchestrator.report.migration.burndown_model import (
@@ -130,10 +130,8 @@ def render_group_table(
         width = max(width, len(to_one_line(group.name)))
     width = min(width, _NAME_CHARS)
     yield f"  {kind:{width}}  files  done     %   left   failed  PRs  s/file      cost  top reason"
-    for group in groups[:rows]:
-        yield _format_group(group, width, glyphs)
-    if len(groups) > rows:
-        yield f"  {glyphs.more} and {len(groups) - rows} more"
+    lines = [_format_group(group, width, glyphs) for group in groups]
+    yield from limit_lines(lines, rows, f"  {glyphs.more} and {{count}} more")
 
 
 def _format_group(group: GroupSummary, width: int, glyphs: BurndownGlyphs) -> str:
@@ -156,10 +154,8 @@ def _render_steps(burndown: BurndownFields) -> Iterator[str]:
 
 
 def _render_signatures(burndown: BurndownFields, glyphs: BurndownGlyphs) -> Iterator[str]:
-    for summary in burndown.signatures[:_ROWS]:
-        yield _format_signature(summary, glyphs)
-    if len(burndown.signatures) > _ROWS:
-        yield f"  {glyphs.more} and {len(burndown.signatures) - _ROWS} more reasons"
+    lines = [_format_signature(summary, glyphs) for summary in burndown.signatures]
+    yield from limit_lines(lines, _ROWS, f"  {glyphs.more} and {{count}} more reasons")
 
 
 def _format_signature(summary: SignatureSummary, glyphs: BurndownGlyphs) -> str:

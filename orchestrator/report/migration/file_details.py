@@ -47,7 +47,7 @@ def find_file_or_shard(state: RunState, name: str) -> FileRecord | Shard:
 
 def build_file_details(state: RunState, file: FileRecord, log: FileMoveLog) -> FileDetails:
     """Return a file with its sites, and all its tries in order."""
-    steps = list_step_names(state.migration.recipe)
+    steps = list_step_names(state)
     shard = state.migration.find_shard_of_file(file.path)
     shard_name = commit = None
     if shard is not None:

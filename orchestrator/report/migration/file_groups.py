@@ -2,18 +2,16 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from statistics import median
-from typing import Any, Literal
 
 from orchestrator.domain.ids import TaskId
 from orchestrator.domain.migration.burndown import counts_sites, get_found_weight, get_remaining_weight
 from orchestrator.domain.migration.files import FileRecord, FileStatus
 from orchestrator.domain.run.state import RunState
-from orchestrator.report.migration.burndown_model import NO_GROUP, GroupSummary
+from orchestrator.report.migration.burndown_model import NO_GROUP, GroupKind, GroupSummary
 
-GroupKind = Literal["owner", "dir", "rung", "reason", "shard"]
 _DEPTH = 2
 
 
@@ -123,7 +121,7 @@ def build_group_namer(state: RunState, by: GroupKind) -> Callable[[FileRecord], 
         depth = int((state.migration.recipe or {}).get("shard", {}).get("depth", _DEPTH))
         return lambda file: get_directory_prefix(file.path, depth)
     if by == "rung":
-        steps = list_step_names(state.migration.recipe)
+        steps = list_step_names(state)
         return lambda file: get_step_name(steps, file.rung) or NO_GROUP
     if by == "shard":
         shards = map_files_to_shards(state)
@@ -150,9 +148,9 @@ def map_files_to_shards(state: RunState) -> dict[str, str]:
     return names
 
 
-def list_step_names(recipe: Mapping[str, Any] | None) -> list[str]:
+def list_step_names(state: RunState) -> list[str]:
     """Return the ids of the ladder's steps."""
-    return [str(step.get("id", "")) for step in (recipe or {}).get("step", ())]
+    return [str(step.get("id", "")) for step in (state.migration.recipe or {}).get("step", ())]
 
 
 def get_step_name(names: Sequence[str], rung: int) -> str | None:

@@ -28,7 +28,7 @@ def build_migration_report(state: RunState) -> MigrationReport:
 
 
 def _iterate_files(state: RunState) -> Iterator[ReportedFile]:
-    steps = list_step_names(state.migration.recipe)
+    steps = list_step_names(state)
     shards: dict[str, Shard] = {}
     for shard in state.migration.shards.values():
         shards.update(dict.fromkeys(shard.files, shard))

@@ -1,12 +1,12 @@
 """The read models of the report of a migration: `orchestrate.migration-report/1`."""
 
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import Field
 
 from orchestrator.domain.migration.files import FileStatus
 from orchestrator.report.migration.burndown_model import BurndownFields
-from orchestrator.report.read_model import ReadModel
+from orchestrator.report.read_model import Omittable, ReadModel
 from orchestrator.report.run.model import FlakyTest, GateComparison
 
 
@@ -28,6 +28,25 @@ class ReportedFile(ReadModel):
     seconds: float
 
 
+class ReportedInvariant(ReadModel):
+    """An invariant of the recipe, with the keys that it was written with."""
+
+    kind: str
+    site: Omittable[str] = None
+    max: Omittable[int] = None
+    min: Omittable[int] = None
+    pattern: Omittable[str] = None
+    paths: Omittable[tuple[str, ...]] = None
+    lines: Omittable[int] = None
+    run: Omittable[str] = None
+    timeout_s: Omittable[float] = None
+    level: Omittable[str] = None
+
+    def list_details(self) -> list[tuple[str, str]]:
+        """Return each of its keys but the kind, with its value in words."""
+        return [(name, str(value)) for name, value in self.as_object().items() if name != "kind"]
+
+
 class MigrationReport(BurndownFields):
     """The burndown in full, with what the run says of itself, the recipe's invariants as written, and every file."""
 
@@ -44,5 +63,5 @@ class MigrationReport(BurndownFields):
     flaky: tuple[FlakyTest, ...]
     gate: GateComparison
     started_at: str
-    invariants: tuple[dict[str, Any], ...]
+    invariants: tuple[ReportedInvariant, ...]
     files: tuple[ReportedFile, ...]

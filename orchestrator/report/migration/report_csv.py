@@ -2,8 +2,7 @@
 
 import csv
 import io
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
 
 from orchestrator.domain.migration.files import FileStatus
 from orchestrator.domain.text.sanitization import strip_controls
@@ -19,30 +18,29 @@ _FILE_COLUMNS = (
 
 def render_series_csv(report: MigrationReport) -> str:
     """Return a line for each point of the curve; seconds since the inventory, and seconds of work."""
-    return _render_csv(_SERIES_COLUMNS, _iterate_points(report))
-
-
-def _iterate_points(report: MigrationReport) -> Iterator[Mapping[str, Any]]:
+    rows = []
     for point in report.series:
-        yield {**dict.fromkeys(_SERIES_COLUMNS, 0), **vars(point), **point.files}
+        files = [point.files.get(status, 0) for status in FileStatus]
+        rows.append((point.at, point.worked, point.sites, point.spent_usd, *files, point.mark))
+    return _render_csv(_SERIES_COLUMNS, rows)
 
 
 def render_files_csv(report: MigrationReport) -> str:
     """Return a line for each file."""
-    return _render_csv(_FILE_COLUMNS, _iterate_files(report))
-
-
-def _iterate_files(report: MigrationReport) -> Iterator[Mapping[str, Any]]:
+    rows = []
     for file in report.files:
-        yield {**vars(file), "flags": "; ".join(file.flags)}
+        place = (file.path, file.status, file.owner, file.shard, file.step, file.attempt)
+        numbers = (file.sites, file.sites_left, file.seconds)
+        rows.append((*place, *numbers, file.reason, file.signature, "; ".join(file.flags), file.commit))
+    return _render_csv(_FILE_COLUMNS, rows)
 
 
-def _render_csv(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:
+def _render_csv(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(columns)
     for row in rows:
-        writer.writerow([_build_cell(row[column]) for column in columns])
+        writer.writerow(map(_build_cell, row))
     return text.getvalue()
 
 

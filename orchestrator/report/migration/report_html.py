@@ -107,8 +107,7 @@ def _build_revision_table(report: MigrationReport) -> HtmlTable:
 def _build_invariant_table(report: MigrationReport) -> HtmlTable:
     rows = []
     for rule in report.invariants:
-        details = [f"{name} = {value}" for name, value in rule.items() if name != "kind"]
-        rows.append((rule.get("kind", ""), ", ".join(details)))
+        rows.append((rule.kind, ", ".join(f"{name} = {value}" for name, value in rule.list_details())))
     return build_html_table("Invariants", ("kind", "what"), rows)
 
 

@@ -3,15 +3,14 @@
 Words from elsewhere are inert in it.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
 
 from orchestrator.domain.migration.files import FileStatus
 from orchestrator.domain.text.durations import format_short_duration
 from orchestrator.domain.text.listing import format_count
 from orchestrator.domain.text.sanitization import format_code_span, to_one_line
 from orchestrator.report.migration.burndown_model import NO_GROUP, BurndownFields, GroupSummary, RevisionSummary
-from orchestrator.report.migration.full_report_model import MigrationReport, ReportedFile
+from orchestrator.report.migration.full_report_model import MigrationReport, ReportedFile, ReportedInvariant
 from orchestrator.report.text.markdown import (
     escape_markdown,
     join_sections,
@@ -115,17 +114,14 @@ def _format_revision(revision: RevisionSummary) -> str:
     return f"`{revision.revision}`{by}, {format_count(revision.files, 'file')} done again"
 
 
-def render_invariants(rules: Iterable[Mapping[str, Any]]) -> str:
+def render_invariants(rules: Iterable[ReportedInvariant]) -> str:
     """Return a list of what had to hold of every file that landed, beside the tests."""
     return render_markdown_list("Invariants", list(map(_format_invariant, rules)))
 
 
-def _format_invariant(rule: Mapping[str, Any]) -> str:
-    details = []
-    for name, value in rule.items():
-        if name != "kind":
-            details.append(f"{name} {render_code(str(value))}")
-    return ": ".join(filter(None, (str(rule.get("kind", "")), ", ".join(details))))
+def _format_invariant(rule: ReportedInvariant) -> str:
+    details = ", ".join(f"{name} {render_code(value)}" for name, value in rule.list_details())
+    return ": ".join(filter(None, (rule.kind, details)))
 
 
 def _render_not_landed(files: Iterable[ReportedFile]) -> str:

@@ -10,8 +10,8 @@ from orchestrator.domain.migration.files import FileRecord, FileStatus
 from orchestrator.domain.run.state import RunState
 from orchestrator.domain.text.money import format_price
 from orchestrator.domain.text.sanitization import to_one_line
+from orchestrator.report.migration.burndown_model import GroupKind
 from orchestrator.report.migration.file_groups import (
-    GroupKind,
     build_group_namer,
     get_failure_key,
     list_step_names,
@@ -83,7 +83,7 @@ class FileRow:
 
 def build_file_rows(state: RunState, files: Iterable[FileRecord]) -> list[FileRow]:
     """Return the rows by path: failed files first, then files under way, then the rest."""
-    steps, has_sites = list_step_names(state.migration.recipe), counts_sites(state.migration.recipe)
+    steps, has_sites = list_step_names(state), counts_sites(state.migration.recipe)
     rows = [_row(state, file, steps, has_sites) for file in files]
     return sorted(rows, key=lambda row: (_ORDER.index(row.activity), row.path))
 

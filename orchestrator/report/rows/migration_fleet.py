@@ -23,7 +23,7 @@ def build_migration_rows(state: RunState, is_at_work: bool, is_whole: bool) -> I
     """
     if state.run.mode != "migration":
         return
-    steps = list_step_names(state.migration.recipe)
+    steps = list_step_names(state)
     yield from _build_step_rows(state, is_at_work)
     yield from _build_shard_rows(state)
     counted: Counter[FileStatus] = Counter()
@@ -43,7 +43,7 @@ def find_migration_file_row(state: RunState, path: str) -> AgentRow | None:
     file = state.migration.files.get(path)
     if file is None:
         return None
-    return _build_file_row(file, list_step_names(state.migration.recipe), bool(state.ended))
+    return _build_file_row(file, list_step_names(state), bool(state.ended))
 
 
 def _build_step_rows(state: RunState, is_at_work: bool) -> Iterator[AgentRow]:

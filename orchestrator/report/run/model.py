@@ -20,6 +20,7 @@ from orchestrator.report.rows.model import FleetEntry
 
 ShownOutcome = RunOutcome | Literal["paused", "running"]
 """The outcome of a run, or what it does while it has none."""
+_CRITERION_STATES = {True: "✓ met", False: "✗ not met", None: "· not judged"}
 
 
 class CriterionResult(Criterion, ReadModel):
@@ -33,6 +34,21 @@ class CriterionResult(Criterion, ReadModel):
     receipt: str
     exit_on_base: int | None
     exit: int | None
+
+    @property
+    def state_text(self) -> str:
+        """The verdict in words."""
+        return _CRITERION_STATES[self.met]
+
+    @property
+    def exit_codes(self) -> str:
+        """The exit codes of its command, `1 → 0`; empty where it has none."""
+        if self.exit is None:
+            return ""
+        before = self.exit_on_base
+        if before is None:
+            return f"? → {self.exit}"
+        return f"{before} → {self.exit}"
 
 
 class LeftFile(ReadModel):
@@ -106,6 +122,11 @@ class PullRequestLink(ReadModel):
     ref: str
     url: str
 
+    @property
+    def subject(self) -> str:
+        """The group of files that it is of, or `all`."""
+        return "all"
+
 
 class GroupPullRequest(PullRequestLink):
     """One of several pull requests of a migration."""
@@ -113,6 +134,11 @@ class GroupPullRequest(PullRequestLink):
     group: str
     branch: str
     head: str
+
+    @property
+    def subject(self) -> str:
+        """The group of files that it is of, or `all`."""
+        return self.group or super().subject
 
 
 class ForgeChecksResult(ReadModel):
@@ -173,6 +199,15 @@ class RunResult(RunFields):
     """The output of `run` and `migrate run`: the outcome of a run, or how far it has come."""
 
     schema_name: Literal["orchestrate.result/1"] = Field(default="orchestrate.result/1", alias="schema")
+
+
+class StartedRun(Document):
+    """The output of a verb that leaves a run to an engine in the background."""
+
+    schema_name: Literal["orchestrate.started/1"] = Field(default="orchestrate.started/1", alias="schema")
+    outcome: Literal["started"] = "started"
+    run: RunId
+    journal: str
 
 
 class RunFailure(Document):

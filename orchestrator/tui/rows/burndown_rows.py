@@ -7,6 +7,7 @@ from orchestrator.domain.run.state import RunState
 from orchestrator.domain.text.money import UNKNOWN_PRICE, format_dollars
 from orchestrator.domain.text.sanitization import to_one_line
 from orchestrator.report.migration.burndown import BurndownBounds, build_burndown, build_failure_signatures
+from orchestrator.report.migration.burndown_model import GroupKind
 from orchestrator.report.migration.burndown_text import (
     ASCII_GLYPHS,
     UNICODE_GLYPHS,
@@ -14,7 +15,7 @@ from orchestrator.report.migration.burndown_text import (
     render_files_line,
     render_waiting_lines,
 )
-from orchestrator.report.migration.file_groups import FileGroup, GroupKind, build_file_groups
+from orchestrator.report.migration.file_groups import FileGroup, build_file_groups
 from orchestrator.report.rows.row_filter import FilterValue
 
 GROUP_KEYS = ("name", "files", "done", "left", "failed", "cost", "reason")

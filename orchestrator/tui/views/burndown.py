@@ -11,7 +11,7 @@ from textual.containers import Horizontal
 
 from orchestrator.domain.migration.files import FileRecord
 from orchestrator.domain.run.state import RunState
-from orchestrator.report.migration.file_groups import GroupKind
+from orchestrator.report.migration.burndown_model import GroupKind
 from orchestrator.report.rows.file_rows import FILE_KEYS, build_file_rows, list_files_by_signature, list_group_files
 from orchestrator.tui.rows.burndown_chart import BurndownMeasure, build_burndown_series, render_burndown_chart
 from orchestrator.tui.rows.burndown_rows import (

@@ -5,7 +5,7 @@ from typing import Any
 import click
 import pytest
 
-from orchestrator.cli.options import add_models, parse_settings
+from orchestrator.cli.flags import Flags
 
 
 @pytest.mark.parametrize(
@@ -18,13 +18,13 @@ from orchestrator.cli.options import add_models, parse_settings
     ],
 )
 def test_a_key_leads_to_its_place_and_quotes_keep_dots_together(pair: str, values: dict[str, Any]) -> None:
-    assert parse_settings((pair,)) == values
+    assert Flags((pair,)).values == values
 
 
 def test_a_model_is_named_for_a_role_a_variant_of_the_worker_or_a_lens_of_the_judge() -> None:
-    values: dict[str, Any] = {}
-    add_models(("judge=a", "judge.code=b", "worker.strong=c"), values)
-    assert values == {
+    flags = Flags()
+    flags.set_models(("judge=a", "judge.code=b", "worker.strong=c"))
+    assert flags.values == {
         "roles": {
             "judge": {"model": "a", "lenses": {"code": {"model": "b"}}},
             "worker": {"variants": {"strong": {"model": "c"}}},
@@ -35,4 +35,4 @@ def test_a_model_is_named_for_a_role_a_variant_of_the_worker_or_a_lens_of_the_ju
 @pytest.mark.parametrize("pair", ["planner.code=x", "reviewer=x", "judge"])
 def test_a_model_for_nobody_is_refused(pair: str) -> None:
     with pytest.raises(click.BadParameter, match=r"judge\.LENS=MODEL"):
-        add_models((pair,), {})
+        Flags().set_models((pair,))

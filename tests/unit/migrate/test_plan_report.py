@@ -39,9 +39,11 @@ def inventory(*files: FoundFile) -> PlanReport:
 
 
 def test_everything_is_there_as_data() -> None:
-    told = inventory(
-        found("a/1", "old", "odd", owner="@x"), found("b/2", "old"), found("b/3", "old"), found("c")
-    ).as_object()
+    told = (
+        inventory(found("a/1", "old", "odd", owner="@x"), found("b/2", "old"), found("b/3", "old"), found("c"))
+        .build_document()
+        .as_object()
+    )
     assert (told["schema"], told["sites"], told["weight"]) == ("orchestrate.inventory/2", 4, 4)
     assert told["files"][0]["places"] == [
         {"site": "old", "line": 1, "column": 1},

@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 
 from orchestrator.report.documents.ci_summary import MOST_BYTES, fit_to_bytes, render_step_summary
 from tests.running.journals import fleet_journal
-from tests.running.kept_runs import kept_run, reported
+from tests.running.kept_runs import kept_run, report_of, reported
 
 WHERE = "`orchestrate report`"
 
 
 def test_a_goals_summary_has_outcome_next_step_contract_cost_and_every_task(tmp_path: Path) -> None:
     state, report = kept_run("goal.v2", tmp_path)
-    text = render_step_summary(report)
+    text = render_step_summary(report_of(report))
     assert text.startswith(f"## {report['repository']}: {state.ended.outcome if state.ended else ''}\n")
     assert re.findall(r"^### .*$", text, re.MULTILINE) == ["### Pull requests", "### Contract", "### Cost", "### Tasks"]
     assert f"**Next:** `{report['next'].partition(':')[0]}`" in text
@@ -29,7 +29,7 @@ def test_a_goals_summary_has_outcome_next_step_contract_cost_and_every_task(tmp_
 
 def test_a_migrations_summary_has_its_progress_and_every_file_that_did_not_land(tmp_path: Path) -> None:
     state, report = kept_run("migration.v1", tmp_path)
-    text = render_step_summary(report)
+    text = render_step_summary(report_of(report))
     left = [file.path for file in state.migration.files.values() if file.status.is_left_over]
     assert left
     assert f"### Files that did not land ({len(left)})" in text
@@ -42,7 +42,8 @@ def test_a_migrations_summary_has_its_progress_and_every_file_that_did_not_land(
 def test_the_forges_checks_are_there_with_what_they_say(tmp_path: Path) -> None:
     _, report = kept_run("goal.v2", tmp_path)
     check = {"name": "unit | @all", "state": "failed", "summary": "2 tests fail", "url": "https://forge.invalid/1"}
-    text = render_step_summary(report | {"checks": {"checks": [check]}})
+    checks = {"commit": "c", "words": "1 failed", "waiting": False, "checks": [check]}
+    text = render_step_summary(report_of(report | {"checks": checks}))
     assert "| unit \\| @\u200ball | failed | 2 tests fail | https://forge.invalid/1 |" in text
 
 
@@ -52,7 +53,7 @@ def test_of_a_run_with_more_tasks_than_a_page_takes_the_summary_says_how_many_li
     _, report = reported(fleet_journal(tmp_path, workers=40, lines=0, turns=1))
     said = "ends with “quotes” and 漢字 " * 12
     many = [task | {"id": f"{task['id']}-{n}", "reason": said} for n in range(60) for task in report["tasks_by_tree"]]
-    text = render_step_summary(report | {"tasks_by_tree": many})
+    text = render_step_summary(report_of(report | {"tasks_by_tree": many}))
     assert MOST_BYTES - 1_000 < len(text.encode()) <= MOST_BYTES
     told = re.search(r"_([0-9]+) lines are left out here: `orchestrate report fleet --html FILE` has all", text)
     assert told
@@ -63,7 +64,7 @@ def test_of_a_run_with_more_tasks_than_a_page_takes_the_summary_says_how_many_li
 def test_what_did_not_land_comes_first(tmp_path: Path) -> None:
     _, report = kept_run("goal.v2", tmp_path)
     first, last = report["tasks_by_tree"][0], report["tasks_by_tree"][-1]
-    text = render_step_summary(report | {"tasks_by_tree": [first, last | {"status": "rejected"}]})
+    text = render_step_summary(report_of(report | {"tasks_by_tree": [first, last | {"status": "rejected"}]}))
     assert text.index(f"| `{last['id']}` | rejected") < text.index(f"| `{first['id']}` |")
 
 
@@ -83,7 +84,7 @@ def _hostile(value: Any, words: str, key: str = "") -> Any:
 def test_nothing_that_others_wrote_comes_alive_in_a_summary(name: str, tmp_path: Path) -> None:
     _, report = kept_run(name, tmp_path)
     words = "@someone fixes #1 | ![x](https://evil.example) <script>alert(1)</script> `code` \x1b[31m\u202e\n## no"
-    text = render_step_summary(_hostile(report, words))
+    text = render_step_summary(report_of(_hostile(report, words) | {"outcome": report["outcome"]}))
     bare = re.sub(r"(`+)(?!`).*?(?<!`)\1(?!`)", "", text)
     assert "@someone" not in bare
     assert "<script" not in bare

@@ -22,7 +22,7 @@ from orchestrator.report.documents.run_junit import render_run_junit
 from orchestrator.report.documents.run_markdown import render_run_markdown
 from orchestrator.report.documents.run_sarif import build_run_sarif
 from tests.running.journals import write
-from tests.running.kept_runs import KEPT_RUNS, reported
+from tests.running.kept_runs import KEPT_RUNS, report_of, reported
 from tests.running.pages import HOSTILE, tags_of
 from tests.unit.journal.test_golden_journals import JOURNALS, restore
 
@@ -61,14 +61,14 @@ def report(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 
 
 def test_the_page_is_well_formed_and_nothing_in_it_is_alive(report: dict[str, Any]) -> None:
-    page = render_run_html(report)
+    page = render_run_html(report_of(report))
     tags_of(page)
     assert "&lt;script&gt;" in page
 
 
 @pytest.mark.parametrize("form", [render_run_markdown, render_step_summary])
 def test_the_markdown_mentions_nobody_and_loads_nothing(report: dict[str, Any], form: Any) -> None:
-    text = form(report)
+    text = form(report_of(report))
     bare = re.sub(r"(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)", "", text)
     for alive in ("@someone", "fixes #1", "<script", "<img", "![", "!\\\\["):
         assert alive not in bare, alive
@@ -77,11 +77,11 @@ def test_the_markdown_mentions_nobody_and_loads_nothing(report: dict[str, Any], 
 
 
 def test_the_tests_are_well_formed(report: dict[str, Any]) -> None:
-    root = ElementTree.fromstring(render_run_junit(report).encode())
+    root = ElementTree.fromstring(render_run_junit(report_of(report)).encode())
     assert int(root.attrib["tests"]) == len(list(root.iter("testcase"))) > 3
 
 
 def test_the_findings_are_valid(report: dict[str, Any]) -> None:
-    text = json.dumps(build_run_sarif(report, __version__))
+    text = json.dumps(build_run_sarif(report_of(report), __version__).as_object())
     SarifLog.model_validate_json(text)
     assert not CONTROLS.search("".join(one["message"]["text"] for one in json.loads(text)["runs"][0]["results"]))

@@ -17,14 +17,14 @@ from orchestrator.judge.reports.junit import parse_junit
 from orchestrator.report.documents.junit_xml import FailedTry, JunitCase, JunitSuite, render_junit_xml
 from orchestrator.report.documents.run_junit import MOST_FILES, render_run_junit
 from tests.running.journals import fleet_journal
-from tests.running.kept_runs import kept_run, reported
+from tests.running.kept_runs import kept_run, report_of, reported
 
 PASSED = {TaskStatus.MERGED, TaskStatus.DONE}
 FAILED = {TaskStatus.REJECTED, TaskStatus.BLOCKED}
 
 
 def suites(report: dict[str, Any]) -> dict[str, ElementTree.Element]:
-    root = ElementTree.fromstring(render_run_junit(report))
+    root = ElementTree.fromstring(render_run_junit(report_of(report)))
     found = {suite.attrib["name"]: suite for suite in root}
     for count in ("tests", "failures", "errors", "skipped"):
         assert int(root.attrib[count]) == sum(int(suite.attrib[count]) for suite in root), count
@@ -115,7 +115,8 @@ def test_what_the_forge_checked_are_tests(tmp_path: Path) -> None:
         {"name": name, "state": name, "summary": f"it {name}", "url": "https://forge.invalid/1"}
         for name in ("passed", "failed", "pending")
     ]
-    found = suites(report | {"checks": {"checks": checks}})["checks"]
+    seen = {"commit": "c", "words": "1 failed", "waiting": True, "checks": checks}
+    found = suites(report | {"checks": seen})["checks"]
     assert {case.attrib["name"]: case[0].tag for case in found.iter("testcase")} == {
         "passed": "system-out",
         "failed": "failure",

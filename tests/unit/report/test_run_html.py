@@ -7,7 +7,7 @@ import pytest
 
 from orchestrator.report.documents.run_html import MOST_BYTES, render_run_html
 from tests.running.journals import fleet_journal
-from tests.running.kept_runs import kept_run, reported
+from tests.running.kept_runs import kept_run, report_of, reported
 from tests.running.pages import tags_of
 
 
@@ -15,7 +15,7 @@ def test_of_two_hundred_workers_and_a_hundred_thousand_lines_the_page_is_small_a
     tmp_path: Path,
 ) -> None:
     state, report = reported(fleet_journal(tmp_path))
-    page = render_run_html(report)
+    page = render_run_html(report_of(report))
     tags_of(page)
     assert len(page.encode()) < MOST_BYTES
     for task in state.tasks:
@@ -50,7 +50,7 @@ def test_the_less_room_there_is_the_more_is_left_out_and_what_did_not_land_stays
     most: int, said: int, told: int, rows: int, tmp_path: Path
 ) -> None:
     report = many(tmp_path)
-    page = render_run_html(report, most)
+    page = render_run_html(report_of(report), most)
     plan = page[page.index("<h2>Plan</h2>") : page.index("<h2>Tasks</h2>")]
     assert len(page.encode()) <= most
     assert page.count("x" * 200) == said * len(report["tasks_by_tree"][0]["said"])
@@ -62,6 +62,6 @@ def test_the_less_room_there_is_the_more_is_left_out_and_what_did_not_land_stays
 
 def test_of_words_without_an_end_the_page_has_the_beginning(tmp_path: Path) -> None:
     _, report = kept_run("goal.v2", tmp_path)
-    page = render_run_html(report | {"goal": "y" * 10_000_000})
+    page = render_run_html(report_of(report | {"goal": "y" * 10_000_000}))
     assert len(page.encode()) < 200_000
     assert "… and 9,980,000 characters more" in page

@@ -16,12 +16,12 @@ from orchestrator.report.documents.judge_findings import GRANTED_EXCUSE, find_pl
 from orchestrator.report.documents.run_report import collect_run_report
 from orchestrator.report.documents.run_sarif import MOST_RESULTS, build_run_sarif
 from tests.running.goal_events import begun, created, ended, judged, merged, recorded, told, worked
-from tests.running.kept_runs import KEPT_RUNS, kept_run
+from tests.running.kept_runs import KEPT_RUNS, kept_run, report_of
 
 
 def log_of(report: dict[str, Any]) -> dict[str, Any]:
     """The log, which is as the schema of SARIF 2.1.0 has it; of that one run."""
-    text = json.dumps(build_run_sarif(report, __version__))
+    text = json.dumps(build_run_sarif(report_of(report), __version__).as_object())
     SarifLog.model_validate_json(text)
     run: dict[str, Any] = json.loads(text)["runs"][0]
     ids = [rule["id"] for rule in run["tool"]["driver"]["rules"]]
@@ -30,16 +30,18 @@ def log_of(report: dict[str, Any]) -> dict[str, Any]:
     return run
 
 
-def results(*events: Event) -> list[dict[str, Any]]:
+def report_of_events(*events: Event) -> dict[str, Any]:
     everything = recorded([*begun(), *events])
-    found: list[dict[str, Any]] = log_of(
-        collect_run_report(
-            told(*events),
-            Path("journal.db"),
-            lambda kinds: (one for one in everything if one.event.kind in kinds),
-            lambda _: b"",
-        )
-    )["results"]
+    return collect_run_report(
+        told(*events),
+        Path("journal.db"),
+        lambda kinds: (one for one in everything if one.event.kind in kinds),
+        lambda _: b"",
+    ).as_object()
+
+
+def results(*events: Event) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = log_of(report_of_events(*events))["results"]
     return found
 
 
@@ -140,14 +142,10 @@ def test_places_are_read_out_of_words(text: str, places: list[tuple[str, int | N
 @given(words=st.text(max_size=60), path=st.text(st.characters(codec="utf-8"), min_size=1, max_size=20))
 def test_no_words_and_no_path_make_the_log_anything_but_valid(words: str, path: str) -> None:
     vote = LensVote(lens="diff", model="m", decision="reject", reasons=(words, f"{path}:3 {words}"))
-    task = {
-        "id": words, "outcome": words, "acceptance": [],
-        "attempts": [
-            {
-                "number": 1, "fate": "rejected", "candidate": {"paths": [path]}, "ejected": [words],
-                "conflicts": [path], "verdicts": [judged("a", "reject", votes=(vote,)).verdict.model_dump(mode="json")],
-            }
-        ],
-    }  # fmt: skip
-    report = {"run": "r", "outcome": "done", "base": "b", "head": None, "contract": [], "tasks_by_tree": [task]}
+    report = report_of_events(created("a"), *worked("a"), judged("a", "reject", votes=(vote,)))
+    task = next(one for one in report["tasks_by_tree"] if one["attempts"])
+    attempt = task["attempts"][0]
+    attempt |= {"fate": "rejected", "ejected": [words], "conflicts": [path]}
+    attempt["candidate"]["paths"] = [path]
+    task |= {"id": words, "outcome": words}
     assert len(log_of(report)["results"]) == 3

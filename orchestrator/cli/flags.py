@@ -1,0 +1,80 @@
+"""Conversion of a verb's options to configuration values."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from orchestrator.config.flag_values import parse_flag_value, set_nested_value
+from orchestrator.domain.text.lazy_pattern import compile_lazily
+
+_PART = compile_lazily(r'"([^"]*)"|([^."]+)')
+_TABLES = {"planner": "", "worker": "variants", "judge": "lenses"}
+"""Role → the table of those within it that may have models of their own."""
+
+
+class Flags:
+    """The configuration values that a verb's options stand for; `values` are nested as in config.toml.
+
+    Args:
+        settings: `--set` pairs. A part with dots of its own stands in quotes: `budget.models."gpt-4.1".usd`.
+        state: `--state`.
+    """
+
+    def __init__(self, settings: tuple[str, ...] = (), state: str = "") -> None:
+        self.values: dict[str, Any] = {}
+        for pair in settings:
+            key, equals, text = pair.partition("=")
+            if not equals or not key:
+                raise click.BadParameter(f"{pair!r} is not KEY=VALUE", param_hint="--set")
+            path = [quoted or plain for quoted, plain in _PART.findall(key)]
+            set_nested_value(self.values, path or [key], parse_flag_value(text))
+        self.set_value("state.dir", state)
+
+    def set_value(self, key: str, value: object) -> None:
+        """Set a dotted key, unless the option was not given: None or empty."""
+        if value not in (None, "", ()):
+            set_nested_value(self.values, key.split("."), value)
+
+    def set_read_only(self, directories: tuple[str, ...]) -> None:
+        """Set `--read-only` directories as absolute paths."""
+        self.set_value("hands.read_only", [str(Path(name).expanduser().absolute()) for name in directories] or None)
+
+    def set_no_sandbox(self, is_given: bool) -> None:
+        """Switch the sandbox off if `--unsafe-no-sandbox` was given."""
+        self.set_value("hands.without_sandbox", is_given or None)
+
+    def set_no_cache(self, is_given: bool) -> None:
+        """Switch the cache of steps off if `--no-cache` was given."""
+        if is_given:
+            self.set_value("migrate.cache", False)
+
+    def add_criteria(self, texts: tuple[str, ...], commands: tuple[str, ...]) -> None:
+        """Add `--criterion` and `--must` as `[[contract]]`.
+
+        Their ids are `c1`, `c2`, … unless the text begins with an id, and `must-1`, `must-2`, …
+        """
+        from orchestrator.domain.run.contract import split_criterion  # most verbs have no such option
+
+        criteria = []
+        for number, text in enumerate(texts, start=1):
+            name, words = split_criterion(text)
+            criteria.append({"id": name or f"c{number}", "text": words})
+        for number, line in enumerate(commands, start=1):
+            criteria.append({"id": f"must-{number}", "command": line})
+        if criteria:
+            self.values["contract"] = [*self.values.get("contract", ()), *criteria]
+
+    def set_models(self, pairs: tuple[str, ...]) -> None:
+        """Set the models of `--model ROLE=MODEL` pairs.
+
+        `worker.strong=MODEL` names a variant of the worker, `judge.code=MODEL` a lens.
+        """
+        for pair in pairs:
+            role, equals, model = pair.partition("=")
+            name, _, within = role.partition(".")
+            if not equals or name not in _TABLES or (within and not _TABLES[name]):
+                forms = "planner=MODEL, worker=MODEL, judge=MODEL, worker.VARIANT=MODEL or judge.LENS=MODEL"
+                raise click.BadParameter(f"{pair!r}: write {forms}", param_hint="--model")
+            table = [_TABLES[name], within] if within else []
+            set_nested_value(self.values, ["roles", name, *table, "model"], model)
