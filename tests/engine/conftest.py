@@ -11,6 +11,7 @@ from tests.running.holds import Hold
 from tests.running.moving import Place, Source, make_place, make_source
 from tests.running.projects import calculator
 from tests.running.selftests import shared_self_test
+from worktrees.locks import git_lock_files
 
 
 @pytest.fixture(autouse=True)
@@ -24,6 +25,12 @@ def _one_self_test() -> Iterator[None]:
 def _quick_inbox(monkeypatch: pytest.MonkeyPatch) -> None:
     """An engine looks into its inbox more often: what a command is to meet need not wait as long."""
     monkeypatch.setattr(command_consumer, "_POLL_S", 0.05)
+
+
+@pytest.fixture
+def short_watch(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Locks of git are watched for a shorter while before they count as left by the dead."""
+    monkeypatch.setattr(git_lock_files, "_GRACE_S", 0.3)
 
 
 @pytest.fixture
