@@ -106,7 +106,7 @@ async def test_an_exit_code_that_is_said_to_be_fine_is_fine(words: Path) -> None
 
 async def test_a_step_that_hangs_costs_only_its_own_file(words: Path) -> None:
     hang = "test {files} != a.txt || sleep 60; " + SED
-    ended = await run(words, recipe({"run": hang, "timeout_s": 2}))
+    ended = await run(words, recipe({"run": hang, "timeout_s": 4}))
     assert told(ended)["a.txt"] == ("unchanged", "step step-0 was ended: timed-out")
     assert told(ended)["b.txt"][0] == "merged"
 

@@ -68,7 +68,7 @@ def reasons(ended: RunExit) -> dict[str, str]:
 async def test_files_that_share_a_sandbox_know_nothing_of_each_other(words: Path) -> None:
     peep = f"ls /tmp/n ~/n 2>/dev/null; cat *.txt | grep -c old | grep -qx 8 || exit 4; touch /tmp/n ~/n; {SED}"
     odd = "case {files} in b.txt) exit 3;; c.txt) kill -9 $$;; d.txt) rm d.txt; exit;; e.txt) sleep 60;; esac; "
-    ended = await run(words, recipe({"run": odd + peep, "timeout_s": 3}))
+    ended = await run(words, recipe({"run": odd + peep, "timeout_s": 4}))
     assert reasons(ended) == {
         "b.txt": "step step-0 exited 3",
         "c.txt": "step step-0 exited 137",
@@ -235,7 +235,7 @@ async def test_a_pattern_that_never_ends_costs_only_its_own_file(words: Path) ->
 
 
 async def test_a_file_whose_step_was_ended_for_want_of_time_is_not_known_to_fail_but_tried_again(words: Path) -> None:
-    slow = recipe({"run": f"case {{files}} in c.txt) sleep 60;; d.txt) exit 3;; *) {SED};; esac", "timeout_s": 2})
+    slow = recipe({"run": f"case {{files}} in c.txt) sleep 60;; d.txt) exit 3;; *) {SED};; esac", "timeout_s": 4})
     ended = await run(words, slow)
     assert set(reasons(ended)) == {"c.txt", "d.txt"}
     again = await run(words, slow)
