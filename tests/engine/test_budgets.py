@@ -93,7 +93,7 @@ async def test_what_was_finished_when_the_budget_ran_out_is_judged_and_landed_be
     items = [
         plans("root", {"key": "a"}, {"key": "b"}, {"key": "c"}),
         dear(writes("a", "a.txt", "a\n"), usd="0.10"),
-        dear(worker_ends("a").model_copy(update={"delay_s": 4.0}), usd="0.06"),
+        dear(worker_ends("a").model_copy(update={"delay_s": 6.0}), usd="0.06"),
         dear(reviews("a"), usd="0.05"),
         uses("worker", "b", "shell", command=nap.command),
         dear(writes("b", "b.txt", "b\n"), usd="0.30"),
