@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.running.cli import environment, orchestrate
+from tests.running.cli import environment
 from tests.running.hops import Ci, CiJob
+from tests.running.in_process import orchestrate
 from tests.running.killing import processes_about
 from tests.running.projects import git
 from tests.running.stories import goal

@@ -56,11 +56,11 @@ def test_of_two_resumes_at_once_one_works_and_the_other_says_who(tmp_path: Path)
 
 def test_an_engine_that_slept_past_its_lease_can_neither_record_nor_land(tmp_path: Path) -> None:
     run = SleepyRun(tmp_path, sleep_s=3)
-    run.says(*run.words, "--detach", "--set", "run.lease_s=20")
+    run.says(*run.words, "--detach", "--set", "run.lease_s=10")
     run.wait_for(in_shell)
     sleeper = run.engine()
     os.kill(sleeper, signal.SIGSTOP)
-    its_end = time.monotonic() + 20.5
+    its_end = time.monotonic() + 10.5
     try:
         assert run.says("resume").code == 8, "within the lease it may only be slow"
         time.sleep(max(0.0, its_end - time.monotonic()))
@@ -96,7 +96,7 @@ def test_an_answer_from_another_shell_wakes_a_run_that_nobody_works_on(tmp_path:
 
 
 def test_an_engine_that_dies_is_told_of_with_its_log_and_the_way_on(tmp_path: Path) -> None:
-    run = SleepyRun(tmp_path, sleep_s=3)
+    run = SleepyRun(tmp_path, sleep_s=600)
     terminal = run.begin(*run.words)
     run.wait_for(in_shell)
     assert kill_engines(tmp_path) == 1
@@ -104,6 +104,7 @@ def test_an_engine_that_dies_is_told_of_with_its_log_and_the_way_on(tmp_path: Pa
     assert terminal.returncode == 7
     assert "the engine ended without a word (signal 9)" in said
     assert "orchestrate resume" in said
+    run.wake_later()
     assert run.says("resume", "--json").json["outcome"] == "done"
 
 

@@ -99,7 +99,7 @@ needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount a
 
 @needs_root
 def test_a_full_disk_stops_the_run_by_its_name_and_freed_space_lets_it_go_on(tmp_path: Path) -> None:
-    machine = Machine(tmp_path, "size=24m", delay_s=10)
+    machine = Machine(tmp_path, "size=24m", delay_s=5)
     # the disk fills up as soon as the worker has begun
     fill = f"(until grep -qs attempt.started {tmp_path}/state/*/runs/*/journal.db*; do sleep 0.05; done; "
     fill += f"dd if=/dev/zero of={tmp_path}/state/filler bs=64k 2>/dev/null) &"
@@ -147,6 +147,6 @@ def test_an_engine_that_is_stopped_for_a_while_goes_on_when_nobody_took_over(tmp
         time.sleep(0.05)
     engine = int(lock.read_text().split()[1])
     os.kill(engine, signal.SIGSTOP)
-    time.sleep(4)
+    time.sleep(2.5)  # longer than its lease
     os.kill(engine, signal.SIGCONT)
     assert terminal.wait(300) == 0

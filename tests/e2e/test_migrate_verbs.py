@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from tests.engine.test_migrations import TEST
-from tests.running.cli import Finished, orchestrate
+from tests.running.cli import Finished
+from tests.running.in_process import orchestrate
 from tests.running.projects import git, repository
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.timeout(600)]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.running.cli import orchestrate
+from tests.running.in_process import orchestrate
 from tests.running.killing import processes_about
 from tests.running.terminals import SleepyRun, in_shell
 
@@ -38,7 +38,7 @@ def test_ctrl_c_once_finishes_what_runs_and_starts_nothing_new(tmp_path: Path) -
 def test_ctrl_c_twice_or_sigterm_stop_at_once_and_keep_everything(
     tmp_path: Path, signals: tuple[signal.Signals, ...], code: int
 ) -> None:
-    run = SleepyRun(tmp_path, sleep_s=8)
+    run = SleepyRun(tmp_path, sleep_s=600)
     process = run.begin()
     run.wait_for(in_shell)
     for number in signals:
@@ -52,17 +52,19 @@ def test_ctrl_c_twice_or_sigterm_stop_at_once_and_keep_everything(
     assert processes_about(tmp_path) == []
     printed = re.search(r"^go on with: orchestrate (.+)$", said, re.MULTILINE)
     assert printed, said
+    run.wake_later()
     again = orchestrate(*shlex.split(printed[1]), "--json", cwd=Path("/"))
     assert (again.code, again.json["outcome"]) == (0, "done")
 
 
 def test_a_time_limit_is_one_of_the_whole_run_and_stops_resumably(tmp_path: Path) -> None:
-    run = SleepyRun(tmp_path, sleep_s=4)
+    run = SleepyRun(tmp_path, sleep_s=600)
     process = run.begin(*run.words, "--time-limit", "3s")
     _, said = process.communicate(timeout=300)
     assert process.returncode == 5
     assert "the time limit of 3 s is reached" in said
     assert orchestrate("resume", *run.where, cwd=tmp_path).code == 5, "nothing is left of the three seconds"
+    run.wake_later()
     assert run.resume("--time-limit", "0")["outcome"] == "done"
 
 

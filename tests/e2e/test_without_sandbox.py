@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.running.cli import Finished, environment, orchestrate
+from tests.running.cli import Finished, environment
+from tests.running.in_process import orchestrate
 from tests.running.projects import calculator, git
 
 RED = "UNSAFE: no sandbox."

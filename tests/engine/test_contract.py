@@ -6,8 +6,9 @@ import pytest
 
 from orchestrator.app.run_execution import RunExit
 from orchestrator.domain.commands.definitions import AddCriterion, DropCriterion
+from orchestrator.domain.event.people import CommandTaken
 from orchestrator.domain.event.run import CheckStarted, IterationJudged
-from orchestrator.domain.event.work import SessionStarted
+from orchestrator.domain.event.work import PlanningEnded, SessionStarted
 from orchestrator.domain.ids import ROOT_TASK
 from orchestrator.domain.run.contract import Criterion
 from orchestrator.domain.run.criterion_status import list_criterion_statuses
@@ -18,7 +19,8 @@ from orchestrator.llm.scripted_model.script import ScriptedReply
 from orchestrator.report.run.contract import build_contract, render_contract_lines
 from orchestrator.report.task.details import render_task_details
 from orchestrator.run_control.send_command import send_command
-from tests.running.goals import TWO, Bench, Hears, When, one, task
+from tests.running.goals import TWO, Bench, Hears, one, task
+from tests.running.holds import Hold
 from tests.running.projects import git
 from tests.running.scripts import planner_ends, plans, uses
 
@@ -179,7 +181,7 @@ async def test_a_person_changes_the_contract_while_it_is_judged_and_it_is_judged
         if isinstance(event, SessionStarted) and event.session == "verdict:1":
             other_words(bench)
 
-    first = says("done", goal="a.txt", gate="gate", docs="a.txt").model_copy(update={"delay_s": 6.0})
+    first = says("done", goal="a.txt", gate="gate", docs="a.txt").model_copy(update={"delay_s": 2.5})
     ended = await bench.run(
         *(plans("root", {"key": "a"}), *task("a"), planner_ends(), first, NOW),
         *(plans("root", {"key": "b"}), *task("b"), planner_ends(), NOW),
@@ -191,15 +193,25 @@ async def test_a_person_changes_the_contract_while_it_is_judged_and_it_is_judged
 
 
 async def test_a_person_changes_the_contract_while_its_commands_run_and_the_judge_is_asked_of_the_new_one_alone(
-    bench: Bench,
+    bench: Bench, hold: Hold
 ) -> None:
-    slow = {"id": "slow", "text": "it takes its time", "command": "sleep 2"}
+    def change_of_mind(event: object) -> None:
+        match event:
+            case PlanningEnded() if not said:
+                hold.close()
+                said.append(other_words(bench))
+            case CommandTaken(command=DropCriterion()):
+                hold.open()
+
+    said = list[None]()
+    slow = {"id": "slow", "text": "it takes its time", "command": hold.command}
     now = says("done", goal="a.txt", gate="gate", b="gate", slow="contract-slow")
     ended = await bench.run(
         *(plans("root", {"key": "a"}), *task("a"), planner_ends(), now),
         *(plans("root", {"key": "b"}), *task("b"), planner_ends(), now),
-        when=When("planning.ended", lambda _: other_words(bench)),
+        when=Hears(change_of_mind),
         contract=[WORDS, slow],
+        hands=hold.settings,
     )
     is_judged_by_other_words(ended)
     assert conversations(ended) == ["verdict:1+2", "verdict:2+2"]

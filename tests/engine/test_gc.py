@@ -171,6 +171,7 @@ async def test_caches_and_outputs_of_what_ended_long_ago_go_and_others_stay(sour
     assert [folder.name for folder in (state(place).path / "logs").iterdir()] == ["new"]
 
 
+@pytest.mark.usefixtures("short_watch")
 async def test_locks_of_refs_that_dead_processes_left_go_but_of_runs_at_work(source: Source, place: Place) -> None:
     run = await late(source, place, days=0)
     top = place.repository / ".git" / "refs" / "orchestrate"

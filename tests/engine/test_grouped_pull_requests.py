@@ -197,6 +197,7 @@ async def test_what_is_taken_back_before_anybody_said_yes_leaves_the_branch_by_o
         assert git(repo, "rev-list", "--count", f"main..{context.state.migration.prs['@web'].branch}") == "3"
 
 
+@pytest.mark.usefixtures("short_watch")
 async def test_locks_that_a_killed_git_left_on_branches_and_pull_requests_stand_in_nobodys_way(tmp_path: Path) -> None:
     repo, recipe = root(tmp_path), grouped("owner")
     async with begun(repo, recipe) as (place, context):

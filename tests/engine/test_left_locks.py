@@ -20,7 +20,7 @@ from tests.running.goals import TWO, Bench
 from tests.running.projects import git, refs
 from worktrees.locks import git_lock_files
 
-pytestmark = pytest.mark.sandbox
+pytestmark = [pytest.mark.sandbox, pytest.mark.usefixtures("short_watch")]
 
 
 @pytest.fixture

@@ -1,6 +1,6 @@
 """Migrations in this process, on real git and in the real sandbox, and what people tell them."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -57,10 +57,11 @@ def recipe(*steps: dict[str, Any], **more: Any) -> Recipe:
 
 @dataclass
 class Migrated:
-    """A repository that is migrated, perhaps in several processes."""
+    """A repository that is migrated, perhaps in several processes, always with the same `settings`."""
 
     root: Path
     ended: RunExit | None = None
+    settings: dict[str, Any] = field(default_factory=dict)
 
     @property
     def now(self) -> RunExit:
@@ -70,7 +71,7 @@ class Migrated:
 
     def options(self, **flags: Any) -> Options:
         """What the command line would say."""
-        return Options(self.root, {"state": {"dir": str(self.root.parent / "state")}} | flags)
+        return Options(self.root, {"state": {"dir": str(self.root.parent / "state")}} | self.settings | flags)
 
     async def run(self, given: Recipe, **flags: Any) -> RunExit:
         """A new run, to wherever it comes."""

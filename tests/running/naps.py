@@ -33,6 +33,14 @@ class Nap:
         """The same without waiting for it: for whoever is told of an event, before what it tells of has begun."""
         Thread(target=self.wake, daemon=True).start()
 
+    def wake_next_later(self) -> None:
+        """Wait until nobody sleeps any more, then wake the next one later: for a run that is begun again."""
+        until = time.monotonic() + _PATIENCE_S
+        while self._sleeping():
+            assert time.monotonic() < until, "somebody goes on sleeping"
+            time.sleep(0.05)
+        self.wake_later()
+
     def _sleeping(self) -> list[int]:
         found = []
         for entry in Path("/proc").glob("[0-9]*"):

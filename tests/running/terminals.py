@@ -78,6 +78,10 @@ class SleepyRun:
         """Wait until a worker sleeps, and end that as if its time were over."""
         self._nap.wake()
 
+    def wake_later(self) -> None:
+        """Wake the next worker that sleeps, without waiting for it here; none of an ended engine sleeps any more."""
+        self._nap.wake_next_later()
+
     def wait_for_the_end(self) -> None:
         """Wait until the run has ended."""
         self.wait_for(lambda recorded: recorded.event.kind == "run.ended")

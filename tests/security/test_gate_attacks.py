@@ -80,14 +80,14 @@ async def test_tests_that_hang_are_tried_once_more_and_then_red_and_never_green(
         edits("sum", "calc.py", OLD, "    while True:\n        pass\n"),
         worker_ends("sum"),
         planner_ends(),
-        gate={"command": "python3 -m unittest -v", "report": "unittest", "timeout_s": 6},
+        gate={"command": "python3 -m unittest -v", "report": "unittest", "timeout_s": 4},
         run={"max_attempts": 1},
     )
     hung = [one for one in ended.state.receipts.values() if one.status == ReceiptStatus.TIMED_OUT]
     assert len(hung) == 2
     assert status(ended, "sum") == TaskStatus.REJECTED
     told = ended.state.tasks[TaskId("sum")].verdicts[-1].verdict.reasons
-    assert told[0] == "the check `gate` did not end within 6 s, 2 times in a row", reason(ended, "sum")
+    assert told[0] == "the check `gate` did not end within 4 s, 2 times in a row", reason(ended, "sum")
     assert not ended.state.landings
 
 

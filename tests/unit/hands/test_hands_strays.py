@@ -37,5 +37,5 @@ async def test_what_stays_on_loopback_does_not_count(shell: Any) -> None:
 
 
 async def test_what_was_tried_counts_also_when_the_command_is_ended(shell: Any) -> None:
-    ran = await shell(f"{TCP}; sleep 30", timeout_s=6)
+    ran = await shell(f"{TCP}; sleep 30", timeout_s=4)
     assert (ran.result.ending, ran.result.stray_packets) == (CommandEnding.TIMED_OUT, 1)

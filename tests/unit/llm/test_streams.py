@@ -91,7 +91,7 @@ async def test_what_goes_wrong_becomes_the_same_error_as_without_streaming(
 ) -> None:
     async with serving(item, reply("Back again.")) as (client, server, url):
         with pytest.raises(error) as failure:
-            await client.request_completion(streamed(url, stall_s=3.0 if error is CallTimedOut else 60.0))
+            await client.request_completion(streamed(url, stall_s=1.5 if error is CallTimedOut else 60.0))
         assert type(failure.value) is error
         assert failure.value.retry_after_s == item.retry_after_s
         assert server.stats()["calls"] == 2, "litellm must not try again by itself"
@@ -100,14 +100,14 @@ async def test_what_goes_wrong_becomes_the_same_error_as_without_streaming(
 
 async def test_a_reply_that_goes_on_coming_is_not_given_up() -> None:
     text = "word " * 20
-    server = LoopbackServer([reply("warm"), reply("up"), reply(text)], piece_delay_s=0.3)
+    server = LoopbackServer([reply("warm"), reply("up"), reply(text)], piece_delay_s=0.1)
     async with server.run() as url, LiteLLMClient() as client:
         await client.request_completion(request(user("Warm up."), api_base=url))
         first = request(user("More."), api_base=url, stall_timeout_s=60.0)
         await client.request_completion(first)  # the first stream in a process takes litellm its time
-        answer = await client.request_completion(streamed(url, stall_s=3.0))
+        answer = await client.request_completion(streamed(url, stall_s=2.0))
     assert answer.text == text
-    assert answer.seconds > 3.0, "longer than it may stand still"
+    assert answer.seconds > 2.0, "longer than it may stand still"
 
 
 @pytest.mark.parametrize("stall_s", [0.0, 30.0], ids=["at-once", "streamed"])
