@@ -106,42 +106,53 @@ def import_command(
     imported = anyio.run(
         partial(import_run_archive, Options(repo, Flags(state=state).values), file, ref, trust_settings=trust_settings)
     )
-    manifest = imported.manifest
-    absent = list_absent_paths(imported.settings)
-    foreign = list_foreign_settings(imported.settings, trust_settings=trust_settings)
-    replaced = () if trust_settings else list_replaced_settings(imported.settings)
     if as_json:
-        document = ImportDocument(
-            run=manifest.run,
-            how=imported.effect,
-            events=manifest.events,
-            is_ended=manifest.is_ended,
-            pr_branch=manifest.branch,
-            head=manifest.head,
-            refs=tuple(imported.moved_refs),
-            missing=manifest.missing,
-            journal=str(imported.directory.journal),
-            settings=tuple(foreign),
-            absent=tuple(absent),
-            replaced=tuple(replaced),
-        )
-        print_object(document.as_object())
+        print_object(_build_import_document(imported, trust_settings).as_object())
         return
     print_lines(_render_import(imported))
-    if foreign and not manifest.is_ended:
-        print_message("it began with settings that are not yours; a resume works with them unless --set gives others:")
-        for setting in foreign:
-            print_message(f"  {setting}")
-    if replaced and not manifest.is_ended:
-        print_message(
-            "these of its settings do not count here, because only you may say such on this machine (--trust-settings):"
-        )
-        for setting in replaced:
-            print_message(f"  {setting}")
-    for setting in absent:
+    if not imported.manifest.is_ended:
+        _print_foreign_settings(imported, trust_settings)
+    for setting in list_absent_paths(imported.settings):
         print_message(
             f"warning: not on this machine: {setting}; give another with `orchestrate resume --set` or --read-only"
         )
+
+
+def _build_import_document(imported: ImportedRun, trust_settings: bool) -> ImportDocument:
+    manifest = imported.manifest
+    return ImportDocument(
+        run=manifest.run,
+        how=imported.effect,
+        events=manifest.events,
+        is_ended=manifest.is_ended,
+        pr_branch=manifest.branch,
+        head=manifest.head,
+        refs=tuple(imported.moved_refs),
+        missing=manifest.missing,
+        journal=str(imported.directory.journal),
+        settings=tuple(list_foreign_settings(imported.settings, trust_settings=trust_settings)),
+        absent=tuple(list_absent_paths(imported.settings)),
+        replaced=_list_replaced(imported, trust_settings),
+    )
+
+
+def _list_replaced(imported: ImportedRun, trust_settings: bool) -> tuple[str, ...]:
+    return () if trust_settings else tuple(list_replaced_settings(imported.settings))
+
+
+def _print_foreign_settings(imported: ImportedRun, trust_settings: bool) -> None:
+    foreign = list_foreign_settings(imported.settings, trust_settings=trust_settings)
+    if foreign:
+        print_message("it began with settings that are not yours; a resume works with them unless --set gives others:")
+    for setting in foreign:
+        print_message(f"  {setting}")
+    replaced = _list_replaced(imported, trust_settings)
+    if replaced:
+        print_message(
+            "these of its settings do not count here, because only you may say such on this machine (--trust-settings):"
+        )
+    for setting in replaced:
+        print_message(f"  {setting}")
 
 
 def _render_import(imported: ImportedRun) -> list[str]:
