@@ -174,11 +174,6 @@ TOKEN_RULES = (
         r"(?P<secret>[A-Za-z0-9._~+/%=-]{12,2000})",
         _is_chance,
     ),
-    _build_rule(
-        "url-password",
-        "://",
-        r"://(?P<secret>[A-Za-z0-9_-]{20,500})@(?=[A-Za-z0-9\[])",
-        _is_chance,
-    ),
+    _build_rule("url-password", "://", r"://(?P<secret>[A-Za-z0-9_-]{20,500})@(?=[A-Za-z0-9\[])", _is_chance),
 )
 """In this order: what is more telling goes first."""
