@@ -146,9 +146,7 @@ def _read_issue_number(payload: Mapping[str, Any]) -> str:
 def _get_part(payload: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     """Return what stands under a name; nothing, if that is not what the forge would write there."""
     found = payload.get(name)
-    if isinstance(found, Mapping):
-        return found
-    return {}
+    return found if isinstance(found, Mapping) else {}
 
 
 def _join_issue_text(issue: Mapping[str, Any]) -> str:
@@ -170,16 +168,12 @@ def _extract_goal(text: str) -> str:
     if not text:
         raise UsageProblem("there is no goal: what people see of the text is empty")
     cut = text.encode()[:_MOST_BYTES].decode(errors="ignore")
-    if cut == text:
-        return text
-    return cut + _CUT
+    return text if cut == text else cut + _CUT
 
 
 def _get_text(values: Mapping[str, Any], name: str) -> str:
     value = values.get(name)
-    if isinstance(value, str | int | float):
-        return str(value).strip()
-    return ""
+    return str(value).strip() if isinstance(value, str | int | float) else ""
 
 
 def _require_match(pattern: re.Pattern[str], value: str, name: str, what: str) -> None:
@@ -208,6 +202,4 @@ def _parse_dollars(text: str) -> str:
         value = -1.0
     if not math.isfinite(value) or value < 0:
         raise UsageProblem(f"budget_usd: {json.dumps(text[:80])} is no amount of dollars")
-    if value:
-        return f"{value:g}"
-    return ""
+    return f"{value:g}" if value else ""

@@ -90,10 +90,7 @@ class RemoteState:
         new: dict[str, str] = {build_lease_ref(self.key): await _commit(self.git, ticket)}
         if journal is not None and ticket.run is not None:
             new[RunRefs(ticket.run).journal] = journal
-        moves = {}
-        for ref, oid in new.items():
-            if self.tips.get(ref) != oid:
-                moves[ref] = (oid, self.tips.get(ref))
+        moves = {ref: (oid, self.tips.get(ref)) for ref, oid in new.items() if self.tips.get(ref) != oid}
         if not moves:
             return
         self.unconfirmed = new
@@ -124,10 +121,7 @@ class RemoteState:
             raise _problem(self.remote, error) from error
         if all(there.get(ref) == oid for ref, oid in new.items()):
             return
-        moved = []
-        for ref in new:
-            if there.get(ref) != self.tips.get(ref):
-                moved.append(ref)
+        moved = [ref for ref in new if there.get(ref) != self.tips.get(ref)]
         if moved:
             raise StateSuperseded(
                 f"{moved[0]} on {self.remote} is another job's by now, so this one's state was not put there: two jobs "
@@ -152,19 +146,11 @@ async def find_key(git: Git, remote: str, wanted: str) -> str:
         refs = await _all_tickets(git, remote)
     else:
         refs = list(await list_refs(git, LEASE_PREFIX))
-    runs = {}
-    for ref in refs:
-        runs[ref.removeprefix(LEASE_PREFIX)] = (await _read(git, ref)).run or RunId("")
-    found = []
-    for key, run in runs.items():
-        if run and (run.startswith(wanted) or run.endswith(wanted)):
-            found.append(key)
+    runs = {ref.removeprefix(LEASE_PREFIX): (await _read(git, ref)).run or RunId("") for ref in refs}
+    found = [key for key, run in runs.items() if run and (run.startswith(wanted) or run.endswith(wanted))]
     if len(found) != 1:
         known = ", ".join(f"{run} ({key})" for key, run in runs.items() if run) or "none"
-        if found:
-            problem = "is carried on by more than one key"
-        else:
-            problem = "is carried on by no key"
+        problem = "is carried on by more than one key" if found else "is carried on by no key"
         raise UsageProblem(f"{wanted!r} {problem} (there are: {known}): name one with --key")
     return found[0]
 

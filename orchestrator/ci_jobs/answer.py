@@ -35,9 +35,7 @@ def select_waiting_item(state: RunState, named: str) -> str:
     Raises:
         UsageProblem: there is none such.
     """
-    waiting = []
-    for pending in state.pending_approvals:
-        waiting.append(pending.approval.item)
+    waiting = [pending.approval.item for pending in state.pending_approvals]
     listing = ", ".join(f"{number} {item}" for number, item in enumerate(waiting, start=1)) or "nothing"
     if named.isdecimal():
         if not 1 <= int(named) <= len(waiting):

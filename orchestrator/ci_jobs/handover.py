@@ -95,14 +95,8 @@ async def _push_state(remote_state: RemoteState, handover: Handover, location: R
         found = await remote_state.fetch_lease_record()
         if found == lease:
             return
-        tips_then = {}
-        for ref, tip in handover.tips.items():
-            if tip is not None:
-                tips_then[ref] = tip
-        tips_now = {}
-        for ref, tip in remote_state.tips.items():
-            if tip is not None:
-                tips_now[ref] = tip
+        tips_then = {ref: tip for ref, tip in handover.tips.items() if tip is not None}
+        tips_now = {ref: tip for ref, tip in remote_state.tips.items() if tip is not None}
         if tips_then != tips_now:
             raise StateSuperseded(
                 f"key {lease.key} has been carried on by another job meanwhile: this job's state is not put there"

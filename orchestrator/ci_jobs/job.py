@@ -185,10 +185,7 @@ async def _import_key_run(job: CiJob, run: str) -> tuple[RunLocation, RunState]:
             f"key {job.lease.key} carries on run {run}, whose goal is another one: use another --key, leave GOAL out "
             "to go on, or begin anew with --restart"
         )
-    flags = {}
-    for key, value in job.options.flags.items():
-        if key != "contract":
-            flags[key] = value
+    flags = {key: value for key, value in job.options.flags.items() if key != "contract"}
     if job.options.read_only:
         flags = merge_settings(flags, {"hands": {"read_only": list(own_config.hands.read_only)}})
     flags = merge_settings(flags, {"run": {"time_limit_s": _compute_time_limit(job, state, own_config)}})

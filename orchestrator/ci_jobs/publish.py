@@ -59,9 +59,7 @@ class PublishedRun:
     @property
     def exit_code(self) -> int:
         """The exit code: 0 if the run is done, or if the next job goes on by itself."""
-        if self.end.is_resumable:
-            return 0
-        return self.end.exit
+        return 0 if self.end.is_resumable else self.end.exit
 
     def build_outputs(self) -> dict[str, str]:
         """Return the outputs for the steps that follow: those of the first job, with the pull requests on the forge."""
@@ -69,9 +67,7 @@ class PublishedRun:
 
     def as_object(self) -> dict[str, Any]:
         """Return the object for --json."""
-        values = []
-        for pr in self.pull_requests:
-            values.append(pr.model_dump(mode="json"))
+        values = [pr.model_dump(mode="json") for pr in self.pull_requests]
         return self.end.to_json_object() | {"schema": "orchestrate.published/1", "pull_requests": values}
 
 

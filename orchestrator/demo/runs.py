@@ -90,10 +90,7 @@ def hash_checkout(root: Path) -> str:
     """Return a hash of every file of a checkout, its index and its branch, without git's store of objects and refs."""
     digest = hashlib.sha256()
     for path in sorted(_own_files(root)):
-        if path.is_symlink():
-            content = str(path.readlink()).encode()
-        else:
-            content = path.read_bytes()
+        content = str(path.readlink()).encode() if path.is_symlink() else path.read_bytes()
         digest.update(f"{path.relative_to(root)}\0{path.lstat().st_mode}\0{len(content)}\0".encode() + content)
     return digest.hexdigest()
 

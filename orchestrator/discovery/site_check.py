@@ -51,9 +51,7 @@ async def check_sites(options: Options, request: SiteCheckRequest) -> SiteCheckR
     names = [request.ref or "HEAD"]
     if request.since:
         names.append(request.since)
-    commits = []
-    for name in names:
-        commits.append(await to_thread.run_sync(_resolve_commit, repository, name))
+    commits = [await to_thread.run_sync(_resolve_commit, repository, name) for name in names]
     count, *earlier_counts = [count async for count in _count_commits(options, recipe, repository, commits)]
     return check_site_limits(recipe, count, request.most, *earlier_counts)
 

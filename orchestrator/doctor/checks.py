@@ -139,9 +139,7 @@ async def _check_forge(project: ProjectContext) -> list[DoctorFinding]:
             access = await forge.describe_access()
     except OrchestrateError as problem:
         return [DoctorFinding("forge", False, str(problem))]
-    if access:
-        return [DoctorFinding("forge", True, access)]
-    return []
+    return [DoctorFinding("forge", True, access)] if access else []
 
 
 async def _check_models(project: ProjectContext) -> list[DoctorFinding]:

@@ -67,9 +67,7 @@ class LocalForge:
 
     async def _find_ref_of_branch(self, refs: dict[str, str], head: str) -> str | None:
         for ref, commit in refs.items():
-            entries = {}
-            for entry in await list_tree(self._git, commit):
-                entries[entry.path] = entry.oid
+            entries = {entry.path: entry.oid for entry in await list_tree(self._git, commit)}
             if "pr.json" in entries and json.loads(await read_blob(self._git, entries["pr.json"]))["head"] == head:
                 return ref
         return None

@@ -168,6 +168,4 @@ def _must_be_bound(root: Path, program: Path) -> bool:
 def _make_pattern(root: Path, text: str) -> str | None:
     """Return a given directory inside the repository as a pattern for shared paths; None if it lies elsewhere."""
     path = Path(normpath(root / text))
-    if path.is_relative_to(root) and path != root:
-        return f"/{path.relative_to(root)}"
-    return None
+    return f"/{path.relative_to(root)}" if path.is_relative_to(root) and path != root else None

@@ -46,12 +46,8 @@ def _format_limits(limits: CommandLimits) -> str:
 
 
 def _format_seconds(limit: int | None) -> str:
-    if limit is None:
-        return "no limit"
-    return f"{limit:,} s"
+    return f"{limit:,} s" if limit is not None else "no limit"
 
 
 def _format_mib(size: int | None) -> str:
-    if size is None:
-        return "no limit"
-    return f"{size // 1024**2:,} MiB"
+    return f"{size // 1024**2:,} MiB" if size is not None else "no limit"

@@ -275,9 +275,7 @@ class LocalWorkspace:
         is_safe = self._host.owner is not None or all(
             mount_points.is_fixed_mount_point(name, base) for name, base in self._host.shared.items()
         )
-        if is_safe:
-            return nullcontext()
-        return self._turn_lock
+        return nullcontext() if is_safe else self._turn_lock
 
     def _prepare_workspace(self, call: CommandCall) -> MountPlan:
         host = self._host
@@ -310,10 +308,7 @@ class LocalWorkspace:
     def _find_lender_root(self, path: str) -> Path | None:
         """Return the directory to read a borrowed path below; None if the path is the workspace's own."""
         normalized = workspace_files.normalize_path(path)
-        named = {}
-        for name, base in self._host.shared.items():
-            if normalized.is_relative_to(name):
-                named[name] = base
+        named = {name: base for name, base in self._host.shared.items() if normalized.is_relative_to(name)}
         return next(iter(mount_points.create_mount_points(self.root, named, self._host.owner).values()), None)
 
     async def _remove_mount_points(self) -> None:

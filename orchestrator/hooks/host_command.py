@@ -94,9 +94,7 @@ def _die_with_parent() -> tuple[str, ...]:
     tool = shutil.which("setpriv", path="/usr/bin:/bin:/usr/sbin:/sbin")
     prefix = (tool, "--pdeathsig", "KILL", "--") if tool else ()
     works = prefix and not subprocess.run([*prefix, "/bin/true"], capture_output=True, check=False).returncode
-    if works:
-        return prefix
-    return ()
+    return prefix if works else ()
 
 
 class _OutputHead:

@@ -39,9 +39,7 @@ async def notify_on_desktop(told: NotificationPayload, root: Path, timeout_s: fl
 async def _run(command: str, said: str, root: Path, timeout_s: float) -> str:
     ran = await run_on_host(command, said, root, timeout_s)
     problem = ran.problem or (f"exit code {ran.exit_code}" if ran.exit_code else "")
-    if problem:
-        return f"{problem} {ran.stderr.strip()[-_DETAIL_CHARS:]}".strip()
-    return ""
+    return f"{problem} {ran.stderr.strip()[-_DETAIL_CHARS:]}".strip() if problem else ""
 
 
 async def post_to_webhook(
@@ -75,9 +73,7 @@ def _post(url: str, body: str, timeout_s: float) -> str:
             connection.close()
     except (OSError, http.client.HTTPException, ValueError) as error:
         return f"{host} cannot be told: {type(error).__name__}"
-    if status in _FINE:
-        return ""
-    return f"{host} answered {status}"
+    return "" if status in _FINE else f"{host} answered {status}"
 
 
 def _title(told: NotificationPayload) -> str:
@@ -89,9 +85,7 @@ def _lines(told: NotificationPayload) -> list[str]:
     events = told["events"]
     more = len(events) - _SHOWN + told["left_out"]
     lines = [to_one_line(event["text"], _WORDS_CHARS // _SHOWN) for event in events[-_SHOWN:]]
-    if more > 0:
-        return [f"({more} more before)", *lines]
-    return lines
+    return [f"({more} more before)", *lines] if more > 0 else lines
 
 
 def _defuse_text(text: str) -> str:

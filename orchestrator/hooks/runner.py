@@ -82,10 +82,7 @@ class HookRunner:
 
     async def _due(self, when: str, moment: HookOccurrence) -> tuple[list[_Due], tuple[str, ...]]:
         point = cast(HookPoint, f"{when}_{moment.scope}")
-        asked = []
-        for number, hook in self._hooks:
-            if point in hook.on:
-                asked.append((number, hook))
+        asked = [(number, hook) for number, hook in self._hooks if point in hook.on]
         if not asked:
             return [], ()
         paths = moment.paths

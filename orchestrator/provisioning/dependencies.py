@@ -85,10 +85,7 @@ def iterate_outside_directories(granted: SandboxGrant, root: Path) -> Iterator[G
 
 async def _read_committed_text(git: Git, commit: CommitId, path: str) -> str | None:
     """Return a regular file's text in a commit; None if there is none."""
-    found = []
-    for entry in await list_tree(git, commit, [path]):
-        if entry.path == path:
-            found.append(entry)
+    found = [entry for entry in await list_tree(git, commit, [path]) if entry.path == path]
     if not found or not found[0].mode.startswith("100"):
         return None
     return (await read_blob(git, found[0].oid)).decode("utf-8", "surrogateescape")

@@ -26,10 +26,7 @@ def list_encodings(value: str) -> tuple[str, ...]:
         *_list_hex_forms(content),
         *_list_base64_forms(content),
     }
-    long_enough = []
-    for form in found:
-        if len(form) >= _SHORTEST:
-            long_enough.append(form)
+    long_enough = [form for form in found if len(form) >= _SHORTEST]
     return tuple(sorted(long_enough, key=lambda form: (-len(form), form)))
 
 

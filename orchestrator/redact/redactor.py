@@ -105,9 +105,7 @@ class _SecretValue:
 
     @cached_property
     def _pattern(self) -> re.Pattern[str]:
-        spread = []
-        for form in self._forms:
-            spread.append(_BETWEEN.join(map(re.escape, form.decode("utf-8", "surrogatepass"))))
+        spread = [_BETWEEN.join(map(re.escape, form.decode("utf-8", "surrogatepass"))) for form in self._forms]
         return re.compile(f"{_BEFORE}(?:{'|'.join(spread)})")
 
 

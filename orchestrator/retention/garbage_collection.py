@@ -75,9 +75,7 @@ async def collect_garbage(options: Options, request: CollectionRequest) -> Colle
         UsageProblem: there is no such run.
     """
     project = await to_thread.run_sync(load_project_context, options)
-    named = set()
-    for run in request.named:
-        named.add(project.state.find_run(run).run)
+    named = {project.state.find_run(run).run for run in request.named}
     _require_idle(list(map(project.state.get_run, named)))
     with _hold_collection_lock(project.state):
         collection = _Collection(project, named, request.is_dry)
@@ -214,9 +212,7 @@ class _Collection:
             state = await to_thread.run_sync(lambda: fold_events(read_all_events(run.journal)))
         except JournalProblem as problem:
             return KeptRun(run.run, f"its journal cannot be read: {problem}")
-        if state.started:
-            return await find_reason_to_keep(self._git, state)
-        return None
+        return await find_reason_to_keep(self._git, state) if state.started else None
 
     async def _remove_run(self, run: RunDirectory) -> None:
         """Remove a run. The caller holds its lock, which moves along with the run."""
@@ -239,10 +235,7 @@ class _Collection:
 
     async def _remove_caches(self, run: RunDirectory) -> None:
         """Remove the caches of a run that has ended; a reader that has one open keeps it until it closes it."""
-        files = []
-        for file in _list_children(run.path):
-            if file.name.startswith(_CACHES):
-                files.append(file)
+        files = [file for file in _list_children(run.path) if file.name.startswith(_CACHES)]
         logs = [run.logs] if run.logs.is_dir() else []
         if not (files or logs) or not _is_idle(run) or not await to_thread.run_sync(_has_ended, run):
             return
@@ -274,13 +267,8 @@ def _list_last_records(state: StateDirectory) -> list[tuple[RunId, datetime | No
 
 def _read_last_write(run: RunDirectory) -> datetime | None:
     files = [run.journal, run.journal.with_name("journal.db-wal")]
-    times = []
-    for file in files:
-        if file.exists():
-            times.append(file.stat().st_mtime)
-    if times:
-        return datetime.fromtimestamp(max(times), UTC)
-    return None
+    times = [file.stat().st_mtime for file in files if file.exists()]
+    return datetime.fromtimestamp(max(times), UTC) if times else None
 
 
 def _has_ended(run: RunDirectory) -> bool:
@@ -299,9 +287,7 @@ def _is_idle(run: RunDirectory) -> bool:
 
 
 def _list_children(path: Path) -> list[Path]:
-    if path.is_dir():
-        return sorted(path.iterdir())
-    return []
+    return sorted(path.iterdir()) if path.is_dir() else []
 
 
 def _move_aside(source: Path, target: Path) -> None:

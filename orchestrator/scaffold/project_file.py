@@ -77,9 +77,7 @@ async def write_project_file(options: Options, request: ProjectFileRequest) -> P
         file = repository.root / PROJECT_FILE
         await to_thread.run_sync(_require_writable, file, repository.root, request)
         findings = survey_repository(await read_project(repository))
-        lines = []
-        for line in findings.render_lines():
-            lines.append(line.strip().replace("[[verify.check]]", "[gate]"))
+        lines = [line.strip().replace("[[verify.check]]", "[gate]") for line in findings.render_lines()]
         project_file = ProjectFile(file, render_project_toml(findings), not request.is_dry, tuple(lines), _NEXT)
     else:
         file = repository.root / WORKFLOW_PATHS[request.forge]
@@ -96,9 +94,7 @@ _NEXT = ("look at it, commit it, then: orchestrate doctor",)
 
 def _build_workflow(project: ProjectContext, forge: ForgeKind, request: ProjectFileRequest, file: Path) -> ProjectFile:
     config, package = project.config, request.package or find_install_spec()
-    budget = _BUDGET_USD
-    if config.budget.usd:
-        budget = f"{config.budget.usd:g}"
+    budget = f"{config.budget.usd:g}" if config.budget.usd else _BUDGET_USD
     models = build_role_models(config)
     values = WorkflowValues(package=package, limit_s=request.limit_s, budget_usd=budget, models=models)
     to_do = []
@@ -157,9 +153,7 @@ def find_install_spec() -> str:
     vcs = url_record.get("vcs_info", {})
     is_pinned = vcs.get("vcs") and vcs.get("commit_id") and "://" in url_record["url"] and "@" not in url_record["url"]
     is_remote = is_pinned and not url_record["url"].startswith("file:")
-    if is_remote:
-        return f"{vcs['vcs']}+{url_record['url']}@{vcs['commit_id']}"
-    return ""
+    return f"{vcs['vcs']}+{url_record['url']}@{vcs['commit_id']}" if is_remote else ""
 
 
 def _require_writable(file: Path, root: Path, request: ProjectFileRequest) -> None:

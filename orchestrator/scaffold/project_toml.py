@@ -37,9 +37,7 @@ def _render_findings(findings: Findings) -> list[str]:
     for name, globs in findings_by_name:
         if globs:
             lines.append(f"# {name}: {_escape_comment(', '.join(globs))}")
-    if lines:
-        return [*lines, ""]
-    return []
+    return [*lines, ""] if lines else []
 
 
 def _render_gate(command: TestCommand | None) -> str:

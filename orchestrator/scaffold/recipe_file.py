@@ -105,9 +105,7 @@ async def write_recipe_file(
     }
     draft = fill_template(template, findings, values, RecipeTools())
     tools = find_tools(draft, template.needs, project.repository.root)
-    name = template.name
-    if template.has_placeholder("id"):
-        name = values["id"]
+    name = values["id"] if template.has_placeholder("id") else template.name
     target = file or Path(f"{name}.toml")
     text = fill_template(template, findings, values, tools)
     await to_thread.run_sync(_write_text, target, text, overwrite)
@@ -153,9 +151,7 @@ async def read_project(repository: GitRepository) -> RepositoryFiles:
         if entry.path in CONFIG_FILES:
             config_files[entry.path] = entry.oid
     contents = await read_blobs(repository.git, list(config_files.values()))
-    texts = {}
-    for path, oid in config_files.items():
-        texts[path] = contents[oid].decode("utf-8", "replace")
+    texts = {path: contents[oid].decode("utf-8", "replace") for path, oid in config_files.items()}
     return RepositoryFiles(tuple(paths), texts, repository.root, repository.read_branch() or "")
 
 

@@ -55,9 +55,7 @@ class WorkflowValues:
     def time_limit(self) -> str:
         """The time limit as the command line takes it."""
         hours, minutes = divmod(self.limit_s // 60, 60)
-        if hours:
-            return f"{hours}h{minutes:02}m"
-        return f"{minutes}m"
+        return f"{hours}h{minutes:02}m" if hours else f"{minutes}m"
 
     @property
     def job_minutes(self) -> int:
@@ -104,9 +102,7 @@ def _quoted(value: str) -> str:
 
 
 def _github_models(models: tuple[RoleModel, ...]) -> list[str]:
-    lines = []
-    for name, value in _settings(models):
-        lines.append(f"{name}: {_github(value)}")
+    lines = [f"{name}: {_github(value)}" for name, value in _settings(models)]
     named = {one.role for one in models if one.model}
     lines += [f"{_variable(role, 'model')}: ${{{{ vars.ORCHESTRATE_MODEL }}}}" for role in ROLES if role not in named]
     return lines + [f"{name}: ${{{{ secrets.{name} }}}}" for name in list_secrets(models)]
@@ -114,9 +110,7 @@ def _github_models(models: tuple[RoleModel, ...]) -> list[str]:
 
 def _gitlab_models(models: tuple[RoleModel, ...]) -> list[str]:
     """Return the models without the keys: GitLab gives a job the secrets of its environment by itself."""
-    lines = []
-    for name, value in _settings(models):
-        lines.append(f"{name}: {_gitlab(value)}")
+    lines = [f"{name}: {_gitlab(value)}" for name, value in _settings(models)]
     named = {one.role for one in models if one.model}
     return lines + [f"{_variable(role, 'model')}: $ORCHESTRATE_MODEL" for role in ROLES if role not in named]
 

@@ -85,9 +85,7 @@ def _parse_wait_s(headers: Mapping[str, str]) -> float | None:
     if given.isascii() and given.isdigit():
         return float(given)
     until = _date(given)
-    if until is None:
-        return None
-    return _between(headers, until)
+    return _between(headers, until) if until is not None else None
 
 
 def _until_reset(headers: Mapping[str, str]) -> float:
@@ -100,9 +98,7 @@ def _until_reset(headers: Mapping[str, str]) -> float:
 def _between(headers: Mapping[str, str], until: datetime) -> float:
     """Return the seconds between two times by GitHub's clock, which this machine's may not agree with."""
     now = _date(headers.get("date", ""))
-    if now is None:
-        return _MINUTE_S
-    return max(0.0, (until - now).total_seconds())
+    return max(0.0, (until - now).total_seconds()) if now is not None else _MINUTE_S
 
 
 def _date(text: str) -> datetime | None:
@@ -110,6 +106,4 @@ def _date(text: str) -> datetime | None:
         found = parsedate_to_datetime(text)
     except (TypeError, ValueError, IndexError):
         return None
-    if found.tzinfo:
-        return found
-    return found.replace(tzinfo=UTC)
+    return found if found.tzinfo else found.replace(tzinfo=UTC)

@@ -240,9 +240,7 @@ def _move_output_files(source: Path, target: Path, names: Iterable[str]) -> None
 
 def _get_process_ceiling() -> int:
     hard = resource.getrlimit(resource.RLIMIT_NPROC)[1]
-    if hard == resource.RLIM_INFINITY:
-        return _PROCESSES
-    return min(hard, _PROCESSES)
+    return _PROCESSES if hard == resource.RLIM_INFINITY else min(hard, _PROCESSES)
 
 
 def _read_init_script() -> str:

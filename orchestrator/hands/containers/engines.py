@@ -46,9 +46,7 @@ class ContainerEngine:
     @property
     def title(self) -> str:
         """The engine's name as shown to people."""
-        if self.runtime:
-            return f"{self.kind} with {self.runtime}"
-        return self.kind
+        return f"{self.kind} with {self.runtime}" if self.runtime else self.kind
 
     async def run_engine_command(self, *words: str, input_bytes: bytes = b"") -> str:
         """Run the engine with these words; return its standard output. `input_bytes` is its standard input.

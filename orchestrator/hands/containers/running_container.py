@@ -121,9 +121,7 @@ class ContainerCommand:
     def get_exit_code(self) -> int | None:
         """Return the exit code; None if the command never started or did not end by itself."""
         code = self.replies.get("exit")
-        if code is None:
-            return None
-        return int(code)
+        return int(code) if code is not None else None
 
     async def _receive_reply(self, wanted: str) -> None:
         reply = await self.container.read_reply()

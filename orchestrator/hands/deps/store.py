@@ -118,9 +118,7 @@ class DepsStore:
     @contextmanager
     def _lock_entry(self, key: str) -> Iterator[bool]:
         """Lock the entry against use; yields False if somebody uses or makes it."""
-        attempts = []
-        for file in ("making", "used"):
-            attempts.append(try_file_lock(self.root / f"{key}.{file}"))
+        attempts = [try_file_lock(self.root / f"{key}.{file}") for file in ("making", "used")]
         descriptors = [descriptor for descriptor in attempts if descriptor is not None]
         try:
             yield len(descriptors) == 2

@@ -197,9 +197,7 @@ def _build_outcome(
 
 
 def _count_stray_packets(command: RunningCommand) -> int:
-    if command.usage_reader is None:
-        return 0
-    return command.usage_reader.count_stray_packets()
+    return command.usage_reader.count_stray_packets() if command.usage_reader is not None else 0
 
 
 def _close_usage_reader(command: RunningCommand) -> None:

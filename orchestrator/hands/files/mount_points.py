@@ -60,10 +60,7 @@ def _create_mount_point(root: Path, source: Path, name: PurePosixPath, owner: in
 def _is_blank(root: Path, name: PurePosixPath, is_folder: bool) -> bool:
     base = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        if is_folder:
-            flags = os.O_RDONLY | os.O_DIRECTORY
-        else:
-            flags = _EMPTY_FILE_FLAGS | os.O_CREAT
+        flags = os.O_RDONLY | os.O_DIRECTORY if is_folder else _EMPTY_FILE_FLAGS | os.O_CREAT
         fd = open_beneath(base, name, flags, 0 if is_folder else 0o644)
     finally:
         os.close(base)

@@ -21,10 +21,7 @@ def find_old_logs(state: Path, older_than_s: float) -> tuple[Path, ...]:
     logs, sessions = state / "logs", state / "sessions"
     if not logs.is_dir():
         return ()
-    folders = []
-    for folder in logs.iterdir():
-        if folder.is_dir() and not (sessions / folder.name).exists():
-            folders.append(folder)
+    folders = [folder for folder in logs.iterdir() if folder.is_dir() and not (sessions / folder.name).exists()]
     return tuple(sorted(folder for folder in folders if time.time() - folder.stat().st_mtime > older_than_s))
 
 

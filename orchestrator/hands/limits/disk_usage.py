@@ -60,9 +60,7 @@ class DiskUsageMeter:
         usage = replace(usage, size_bytes=usage.size_bytes + unlinked, is_all=usage.is_all and is_all)
         self._free_space, self._walked_at = self._get_free_space(), time.monotonic()
         self._walk_s = self._walked_at - started_at
-        if usage.is_all:
-            return usage
-        return self._assume_worst(usage)
+        return usage if usage.is_all else self._assume_worst(usage)
 
     def _assume_worst(self, usage: DiskUsage) -> DiskUsage:
         """Return the worst case: all that the file system lost meanwhile lies where we cannot look."""

@@ -231,9 +231,7 @@ def _read_cpu_time(proc: int, name: str, fields: list[bytes]) -> ProcessCpuTime:
 def _compute_run_share(text: bytes) -> float:
     """Return the share of a process's time that it ran, from its running time and its waiting time."""
     ran, waited, *_ = (*map(int, text.split()), 0, 0)
-    if ran:
-        return ran / (ran + waited)
-    return 0.0
+    return ran / (ran + waited) if ran else 0.0
 
 
 def _read_memory(proc: int, name: str) -> tuple[int, int]:
@@ -261,6 +259,4 @@ def _parse_stray_packets(text: bytes) -> int:
     if len(lines) == 2:
         return int(dict(zip(*lines, strict=True)).get(b"OutNoRoutes", 0))
     found = _NO_ROUTE.search(text)
-    if found:
-        return int(found[1])
-    return 0
+    return int(found[1]) if found else 0

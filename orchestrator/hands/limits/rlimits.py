@@ -25,10 +25,7 @@ def wrap_in_rlimits(
             limits.processes if has_namespaced_process_limit() and not are_counted else None,
         ),
     }
-    options = []
-    for name, (kind, value) in ceilings.items():
-        if value is not None:
-            options.append(f"--{name}={_lower(kind, value)}")
+    options = [f"--{name}={_lower(kind, value)}" for name, (kind, value) in ceilings.items() if value is not None]
     return (prlimit, *options, "--", *command)
 
 
@@ -40,6 +37,4 @@ def has_namespaced_process_limit(release: str | None = None) -> bool:
 
 def _lower(kind: int, value: int) -> int:
     hard = resource.getrlimit(kind)[1]
-    if hard == resource.RLIM_INFINITY:
-        return value
-    return min(value, hard)
+    return value if hard == resource.RLIM_INFINITY else min(value, hard)

@@ -45,15 +45,11 @@ class ResourceBounds:
 
     def wrap_command(self, words: list[str]) -> list[str]:
         """Return the command line, entering the control group if there is one."""
-        if self.group:
-            return self.group.wrap_command(words)
-        return words
+        return self.group.wrap_command(words) if self.group else words
 
     def format_oom_kill(self) -> str:
         """Return in words why the kernel killed the command or a part of it; "" if it did not."""
-        if self.group and self.group.has_oom_kill():
-            return _format_memory(self.limits)
-        return ""
+        return _format_memory(self.limits) if self.group and self.group.has_oom_kill() else ""
 
 
 async def wait_for_violation(usage_reader: UsageReader | None, bounds: ResourceBounds) -> str:

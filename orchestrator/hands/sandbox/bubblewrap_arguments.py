@@ -68,9 +68,7 @@ def build_bubblewrap_arguments(
             *_build_sandbox(launch, mounts, programs, reports),
         ]
     private_mounts = [mount for mount in mounts if mount.is_bind_mount and not _is_public(mount)]
-    staged_paths = {}
-    for number, mount in enumerate(private_mounts):
-        staged_paths[mount.dest] = f"{STAGING_FOLDER}/{number}"
+    staged_paths = {mount.dest: f"{STAGING_FOLDER}/{number}" for number, mount in enumerate(private_mounts)}
     staged_mounts = tuple(Mount(m.kind, m.dest, staged_paths.get(m.dest, m.source), m.size_bytes) for m in mounts)
     drop_words = (str(programs.setpriv), "--reuid", str(uid), "--regid", str(uid), "--clear-groups")
     outer = (programs.bwrap, *_build_fd_option("--info-fd", info_fd), *_build_staging(private_mounts, staged_paths))
@@ -130,6 +128,4 @@ def _build_mount_words(mount: Mount, programs: SandboxPrograms) -> list[str]:
 
 
 def _build_fd_option(option: str, number: int | None) -> list[str]:
-    if number is None:
-        return []
-    return [option, str(number)]
+    return [option, str(number)] if number is not None else []

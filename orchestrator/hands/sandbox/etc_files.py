@@ -80,10 +80,7 @@ def _set_entry(lines: list[str], number: int, rest: str) -> tuple[str, str]:
     """Return the table with one entry for the id, under the name it has or `agent`; and that name."""
     matching = [line for line in lines if line.split(":")[2:3] == [str(number)]]
     name = matching[0].split(":")[0] if matching else "agent"
-    kept_lines = []
-    for line in lines:
-        if line not in matching and line.split(":")[0] != name:
-            kept_lines.append(line)
+    kept_lines = [line for line in lines if line not in matching and line.split(":")[0] != name]
     return "".join(line + "\n" for line in [*kept_lines, f"{name}:{rest}"]), name
 
 

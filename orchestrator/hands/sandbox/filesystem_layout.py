@@ -114,9 +114,7 @@ class SandboxLayout:
             "SHELL": self.user.shell,
             **BASE_VARIABLES,
         }
-        files = {}
-        for variable, name in command.files.items():
-            files[variable] = f"{EXCHANGE_FOLDER}/{name}"
+        files = {variable: f"{EXCHANGE_FOLDER}/{name}" for variable, name in command.files.items()}
         return base | dict(network) | self.policy.env | command.env | files
 
 
@@ -143,9 +141,7 @@ class LayoutBackend:
     @property
     def user_note(self) -> str:
         """The user that commands run as, in words."""
-        if self.policy.uid is None:
-            return "as yourself"
-        return f"as user {self.policy.uid}"
+        return f"as user {self.policy.uid}" if self.policy.uid is not None else "as yourself"
 
     def build_mounts(self, mount_plan: MountPlan) -> tuple[Mount, ...]:
         """Return the mounts of a command in a workspace."""
@@ -176,9 +172,7 @@ def build_layout(policy: SandboxPolicy, host_paths: HostPaths, fixtures: Path) -
 
 def find_shell() -> str:
     """Return the host's shell for command lines: bash where there is one."""
-    if Path("/bin/bash").exists():
-        return "/bin/bash"
-    return "/bin/sh"
+    return "/bin/bash" if Path("/bin/bash").exists() else "/bin/sh"
 
 
 def _choose_home(host_paths: HostPaths) -> str:
@@ -204,6 +198,4 @@ def _mirror_host_folder(path: Path) -> Mount:
 
 
 def _list_exchange_mounts(exchange: Path | None) -> Iterable[Mount]:
-    if exchange is None:
-        return ()
-    return (build_writable_mount(exchange, EXCHANGE_FOLDER),)
+    return (build_writable_mount(exchange, EXCHANGE_FOLDER),) if exchange is not None else ()

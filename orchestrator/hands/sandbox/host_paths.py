@@ -40,9 +40,7 @@ class HostPaths:
         if self.home.is_relative_to(directory) or self.home.resolve().is_relative_to(directory):
             return "it is or contains your home directory"
         found = next((c for c in self.list_credential_paths() if directory.is_relative_to(c)), None)
-        if found:
-            return f"it belongs to {found}, where credentials are kept"
-        return None
+        return f"it belongs to {found}, where credentials are kept" if found else None
 
     def _find_own_objection(self, directory: Path) -> str | None:
         if self.repository.is_relative_to(directory) or self.repository.resolve().is_relative_to(directory):

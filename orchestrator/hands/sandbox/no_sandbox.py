@@ -96,9 +96,7 @@ class NoSandboxBackend:
         command, mount_plan = request.command, request.mount_plan
         words = wrap_in_rlimits((find_shell(), "-c", command.line), self.policy.limits, self.prlimit, are_counted=True)
         git = {"GIT_DIR": str(mount_plan.git), "GIT_WORK_TREE": str(mount_plan.root)}
-        files = {}
-        for variable, name in command.files.items():
-            files[variable] = f"{request.exchange}/{name}"
+        files = {variable: f"{request.exchange}/{name}" for variable, name in command.files.items()}
         return {
             "words": words,
             "env": self.build_environment(command) | git | files,
@@ -142,9 +140,7 @@ class _UnsandboxedCommand:
     def get_exit_code(self) -> int | None:
         """Return the exit code; None if the command never started or was killed."""
         code = self.outcome.get("exit")
-        if code is None:
-            return None
-        return int(code)
+        return int(code) if code is not None else None
 
 
 def _start_supervisor(

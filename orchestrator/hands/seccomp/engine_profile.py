@@ -65,9 +65,7 @@ def _split_patterns(rule: SyscallRule) -> tuple[list[ArgumentPattern], list[Argu
     if rule.bits:
         return [(rule.bits, 0)], list(_iterate_bit_patterns(rule.bits))
     named, others = [(_ALL_BITS, value) for value in rule.values], list(_iterate_other_blocks(rule.values, 0, _WIDTH))
-    if rule.is_allowed:
-        return (named, others)
-    return (others, named)
+    return (named, others) if rule.is_allowed else (others, named)
 
 
 def _iterate_bit_patterns(bits: int) -> Iterator[ArgumentPattern]:

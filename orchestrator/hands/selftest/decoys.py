@@ -71,10 +71,7 @@ def place_decoys(folder: Path, host_paths: HostPaths) -> Iterator[Decoys]:
 
 def _has_own_variable(entries: list[str], known_names: frozenset[str]) -> bool:
     """Return True if a variable of ours that no command gets shows up inside, name and value."""
-    variables = set()
-    for name, value in os.environ.items():
-        if name not in known_names | _SHELL_SETS:
-            variables.add(f"{name}={value}")
+    variables = {f"{name}={value}" for name, value in os.environ.items() if name not in known_names | _SHELL_SETS}
     return not variables.isdisjoint(entries)
 
 

@@ -71,6 +71,4 @@ def follow_links(link: Path) -> Iterator[Path]:
 def get_installation(executable: Path) -> Path:
     """Return the directory that an interpreter is installed in, which mostly is that above `bin`."""
     folder = executable.parent
-    if folder.name == "bin":
-        return folder.parent
-    return folder
+    return folder.parent if folder.name == "bin" else folder

@@ -189,9 +189,7 @@ class _ToolChainBuilder:
 
 def _list_program_folders(directory: Path) -> list[Path]:
     folders = [directory / "bin", directory / "node_modules" / ".bin"]
-    if _holds_programs(directory):
-        return [*folders, directory]
-    return folders
+    return [*folders, directory] if _holds_programs(directory) else folders
 
 
 def _holds_programs(directory: Path) -> bool:
