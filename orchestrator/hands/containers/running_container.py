@@ -22,6 +22,7 @@ from orchestrator.hands.containers.engines import ContainerEngine
 from orchestrator.hands.containers.run_arguments import CONTROL_SOCKET, ContainerLaunch, build_run_arguments
 from orchestrator.hands.execution.sandbox_process import open_text_descriptor
 from orchestrator.hands.files.directory_trees import remove_tree
+from worktrees.safety.descriptors import hold_descriptor
 
 _ANSWER_S = 20.0
 _DYING_S = 5.0
@@ -154,11 +155,8 @@ async def start_container(engine: ContainerEngine, launch: ContainerLaunch, fold
 
 def _bind_listener(directory: Path, listener: socket.socket) -> None:
     """Bind in a directory by a descriptor of it: whole paths are often too long for a socket's address."""
-    number = os.open(directory, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
+    with hold_descriptor(os.open(directory, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)) as number:
         listener.bind(f"/proc/self/fd/{number}/{CONTROL_SOCKET}")
-    finally:
-        os.close(number)
     (directory / CONTROL_SOCKET).chmod(0o666)
     listener.listen(1)
     listener.setblocking(False)

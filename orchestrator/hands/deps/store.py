@@ -16,6 +16,7 @@ from pathlib import Path
 
 from orchestrator.hands.files.directory_trees import clear_set_id_bits, remove_tree
 from worktrees.locks.file_lock import hold_file_lock, try_file_lock, wait_for_file_lock
+from worktrees.safety.descriptors import hold_descriptor
 from worktrees.safety.private_directory import create_private_directory
 
 _INDEX = ".names"
@@ -57,12 +58,9 @@ class DepsStore:
     def hold_entry(self, key: str) -> Iterator[Path]:
         """Keep the entry from being removed while the block lasts; yields its directory, which may not exist yet."""
         create_private_directory(self.root)
-        descriptor = wait_for_file_lock(self.root / f"{key}.used", is_shared=True)
-        try:
+        with hold_descriptor(wait_for_file_lock(self.root / f"{key}.used", is_shared=True)) as descriptor:
             os.utime(descriptor)
             yield self.root / key
-        finally:
-            os.close(descriptor)
 
     def get_making_lock(self, key: str) -> Path:
         """Return the lock file to hold while the entry is made."""

@@ -8,7 +8,8 @@ from pathlib import Path, PurePosixPath
 
 from orchestrator.errors import ToolRefused
 from orchestrator.hands.files.safe_open import open_beneath
-from orchestrator.hands.files.workspace_files import create_folders
+from orchestrator.hands.files.workspace_files import create_folders, open_root_folder
+from worktrees.safety.descriptors import hold_descriptor
 
 _EMPTY_FILE_FLAGS = os.O_RDONLY | os.O_NONBLOCK
 
@@ -36,12 +37,9 @@ def is_fixed_mount_point(name: str, base: Path) -> bool:
 
 def remove_mount_points(root: Path, names: Iterable[str]) -> None:
     """Remove the empty files that `create_mount_points` made, before the workspace's content is looked at."""
-    base = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
+    with open_root_folder(root) as base:
         for name in names:
             _remove_empty_file(base, PurePosixPath(name))
-    finally:
-        os.close(base)
 
 
 def _create_mount_point(root: Path, source: Path, name: PurePosixPath, owner: int | None) -> bool:
@@ -58,20 +56,18 @@ def _create_mount_point(root: Path, source: Path, name: PurePosixPath, owner: in
 
 
 def _is_blank(root: Path, name: PurePosixPath, is_folder: bool) -> bool:
-    base = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
+    with open_root_folder(root) as base:
         flags = os.O_RDONLY | os.O_DIRECTORY if is_folder else _EMPTY_FILE_FLAGS | os.O_CREAT
         fd = open_beneath(base, name, flags, 0 if is_folder else 0o644)
-    finally:
-        os.close(base)
-    try:
+    with hold_descriptor(fd):
         if is_folder:
             with os.scandir(fd) as entries:
                 return next(entries, None) is None
-        status = os.fstat(fd)
-        return stat.S_ISREG(status.st_mode) and status.st_size == 0
-    finally:
-        os.close(fd)
+        return _is_empty_file(os.fstat(fd))
+
+
+def _is_empty_file(status: os.stat_result) -> bool:
+    return stat.S_ISREG(status.st_mode) and status.st_size == 0
 
 
 def _remove_empty_file(base: int, name: PurePosixPath) -> None:
@@ -80,8 +76,7 @@ def _remove_empty_file(base: int, name: PurePosixPath) -> None:
     except OSError:
         return
     try:
-        status = os.stat(name.name, dir_fd=parent, follow_symlinks=False)
-        if stat.S_ISREG(status.st_mode) and status.st_size == 0:
+        if _is_empty_file(os.stat(name.name, dir_fd=parent, follow_symlinks=False)):
             os.unlink(name.name, dir_fd=parent)
     except OSError as error:
         if error.errno not in (errno.ENOENT, errno.ENOTDIR):

@@ -6,11 +6,12 @@ import secrets
 import stat
 import unicodedata
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path, PurePosixPath
 
 from orchestrator.errors import ToolRefused
 from orchestrator.hands.files.safe_open import open_beneath
+from worktrees.safety.descriptors import hold_descriptor
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY
 _MAX_NAME_BYTES, _MAX_PATH_BYTES = 255, 4000
@@ -63,12 +64,13 @@ def read_file(root: Path, path: str, limit_bytes: int) -> bytes:
         ToolRefused: it does not exist, is no regular file, lies outside, or is larger than the limit.
     """
     normalized = normalize_path(path)
-    with _refuse_errors(path), _open_folder(root) as base:
-        fd = open_beneath(base, normalized, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)
-        try:
-            return _read_content(fd, path, limit_bytes)
-        finally:
-            os.close(fd)
+    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY
+    with (
+        _refuse_errors(path),
+        open_root_folder(root) as base,
+        hold_descriptor(open_beneath(base, normalized, flags)) as fd,
+    ):
+        return _read_content(fd, path, limit_bytes)
 
 
 def _read_content(fd: int, path: str, limit_bytes: int) -> bytes:
@@ -93,7 +95,11 @@ def write_file(root: Path, path: str, content: bytes, owner: int | None = None) 
         ToolRefused: the path is outside, protected, no regular file, or cannot be written.
     """
     normalized = normalize_path(path)
-    with _refuse_errors(path), _open_folder(root) as base, _open_parent(base, normalized.parent, owner) as parent:
+    with (
+        _refuse_errors(path),
+        open_root_folder(root) as base,
+        _open_parent(base, normalized.parent, owner) as parent,
+    ):
         mode, kept_owner = _get_mode_and_owner(parent, normalized.name, path)
         temporary = f".orchestrate-{secrets.token_hex(8)}.tmp"
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
@@ -116,7 +122,7 @@ def create_folders(root: Path, path: PurePosixPath, owner: int | None = None) ->
     Raises:
         ToolRefused: something else stands in its way.
     """
-    with _refuse_errors(str(path)), _open_folder(root) as base, _open_parent(base, path, owner):
+    with _refuse_errors(str(path)), open_root_folder(root) as base, _open_parent(base, path, owner):
         return
 
 
@@ -136,13 +142,9 @@ def _set_owner(fd: int, owner: int | None) -> None:
         os.fchown(fd, owner, owner)
 
 
-@contextmanager
-def _open_folder(root: Path) -> Iterator[int]:
-    fd = os.open(root, _FOLDER | os.O_NOFOLLOW | os.O_CLOEXEC)
-    try:
-        yield fd
-    finally:
-        os.close(fd)
+def open_root_folder(root: Path) -> AbstractContextManager[int]:
+    """Open the top of a workspace, or another directory of ours, while the block lasts; never by a link."""
+    return hold_descriptor(os.open(root, _FOLDER | os.O_NOFOLLOW | os.O_CLOEXEC))
 
 
 @contextmanager

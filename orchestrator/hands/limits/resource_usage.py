@@ -17,6 +17,7 @@ from orchestrator.hands.limits.cpu_time import (
 )
 from orchestrator.hands.limits.ipc_objects import IpcObjects, open_ipc_objects
 from orchestrator.hands.limits.unlinked_files import find_unlinked_files, get_shared_memory_device, read_proc_file
+from worktrees.safety.descriptors import hold_descriptor
 
 _TICKS = os.sysconf("SC_CLK_TCK")
 _PAGE_BYTES = os.sysconf("SC_PAGESIZE")
@@ -173,8 +174,7 @@ class UsageReader:
     @contextlib.contextmanager
     def _open_processes(self) -> Iterator[int]:
         """Open the sandbox's own /proc. Before it is mounted, the host's stands at the same place."""
-        proc = self._open("root/proc", os.O_DIRECTORY)
-        try:
+        with hold_descriptor(self._open("root/proc", os.O_DIRECTORY)) as proc:
             if not self._is_ready:
                 own_namespace, sandbox_namespace = (
                     os.stat("ns/pid", dir_fd=self._first),
@@ -184,15 +184,10 @@ class UsageReader:
                     raise ProcessLookupError("the sandbox is still being built")
                 self._is_ready = True
             yield proc
-        finally:
-            os.close(proc)
 
     def _open_ipc_namespace(self) -> IpcObjects:
-        space = self._open(f"{self._inner}ns/ipc")
-        try:
+        with hold_descriptor(self._open(f"{self._inner}ns/ipc")) as space:
             return open_ipc_objects(space)
-        finally:
-            os.close(space)
 
     def _has_host_network(self) -> bool:
         sandbox_namespace = os.stat(f"{self._inner}ns/net", dir_fd=self._first)

@@ -21,6 +21,7 @@ from orchestrator.domain.text.sanitization import to_one_line
 from orchestrator.hands.network.allowlist import EgressAllowlist, split_host_port, strip_brackets
 from orchestrator.hands.network.client_hello import HelloRefused
 from orchestrator.hands.network.tls_handshake import HELLO_TIMEOUT_S, SendBytes, TunnelHandshake
+from worktrees.safety.descriptors import hold_descriptor
 
 PROXY_SOCKET = "proxy.sock"
 _HEAD_BYTES = 8 * 1024
@@ -242,11 +243,9 @@ async def serve_proxy(folder: Path, proxy: EgressProxy) -> AsyncIterator[None]:
     Raises:
         OSError: there can be no socket.
     """
-    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:  # by way of the descriptor: a socket's path may have no more than 107 bytes
+    # By way of a descriptor: a socket's path may have no more than 107 bytes.
+    with hold_descriptor(os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)) as handle:
         listener = await anyio.create_unix_listener(f"/proc/self/fd/{handle}/{PROXY_SOCKET}", mode=0o666)
-    finally:
-        os.close(handle)
     tasks = anyio.create_task_group()
     await tasks.__aenter__()
     try:
