@@ -22,8 +22,13 @@ from orchestrator.migrate.sites.ast_grep import list_needed_programs
 from orchestrator.ports.hands import Workspace
 from orchestrator.project.options import ProjectContext, build_grant
 from orchestrator.project.secrets import build_redactor
-from orchestrator.provisioning.dependencies import DEPS_DIRECTORY, install_dependencies, load_manifests
-from orchestrator.provisioning.setup_commands import require_setup_tier, run_setup_commands
+from orchestrator.provisioning.dependencies import (
+    DEPS_DIRECTORY,
+    install_dependencies,
+    load_manifests,
+    require_setup_tier,
+    run_setup_commands,
+)
 
 DiscoveryEvents = tuple[FilesFound | FileMoved | ShardsPlanned | Noticed, ...]
 

@@ -3,8 +3,7 @@
 from anyio import to_thread
 
 from orchestrator.errors import EnvironmentProblem
-from orchestrator.hands.execution.log_reader import read_log_ends
-from orchestrator.hands.execution.workspace_runner import run_command
+from orchestrator.hands.execution.workspace_runner import read_log_ends, run_command
 from orchestrator.hooks.host_command import MAX_OUTPUT_BYTES, HookCommandResult
 from orchestrator.ports.hands import CommandEnding, ShellCommand, Workspace
 

@@ -16,8 +16,7 @@ from typing import Any
 import pytest
 
 from orchestrator.domain.run.purpose import Purpose
-from orchestrator.hands.execution.log_reader import read_log_ends
-from orchestrator.hands.execution.workspace_runner import run_command
+from orchestrator.hands.execution.workspace_runner import read_log_ends, run_command
 from orchestrator.hands.limits import resource_usage
 from orchestrator.hands.policy import CommandLimits, SandboxGrant
 from orchestrator.hands.sandbox import bubblewrap
