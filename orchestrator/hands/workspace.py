@@ -49,11 +49,6 @@ class WorkspaceHost:
     redactor: Redactor = PATTERN_REDACTOR
 
     @property
-    def owner(self) -> int | None:
-        """The uid that files must belong to which commands are to use; None for ourselves."""
-        return self.policy.uid
-
-    @property
     def shared(self) -> Mapping[str, Path]:
         """Borrowed paths by name, each with the directory in which it lies under the same name."""
         return {name: Path(base) for name, base in self.policy.shared.items()}
@@ -255,24 +250,14 @@ class LocalWorkspace:
             files = await to_thread.run_sync(self._collect_files, call) if command.files else {}
         except OSError as error:
             return call.build_not_started_result(f"The host could not prepare the command: {error}.")
-        return CommandResult(
-            ending=outcome.ending,
-            exit_code=outcome.exit_code,
-            seconds=outcome.seconds,
-            log=call.log,
-            output_bytes=outcome.output_bytes,
-            files=files,
-            detail=outcome.detail,
-            network=outcome.network,
-            stray_packets=outcome.stray_packets,
-        )
+        return CommandResult(log=call.log, files=files, **vars(outcome))
 
     def _get_turn_lock(self) -> AbstractAsyncContextManager[object]:
         """Return a lock that runs commands one by one where one could divert the mounts of the next.
 
         Root's outer sandbox makes the host unwritable for that; without it only directories at the top are safe.
         """
-        is_safe = self._host.owner is not None or all(
+        is_safe = self._host.policy.uid is not None or all(
             mount_points.is_fixed_mount_point(name, base) for name, base in self._host.shared.items()
         )
         return nullcontext() if is_safe else self._turn_lock
@@ -283,10 +268,10 @@ class LocalWorkspace:
         if not self._git.exists():
             index = self._worktree.admin / "index"
             objects = shadow_git.OBJECTS_FOLDER if host.policy.is_confined else str(host.origin.objects)
-            shadow_git.create_shadow_git(self._git, host.origin, self._worktree.commit, index, host.owner, objects)
+            shadow_git.create_shadow_git(self._git, host.origin, self._worktree.commit, index, host.policy.uid, objects)
         if call.command.files:
-            create_private_folder(call.exchange, host.owner)
-        return self._build_mount_plan(mount_points.create_mount_points(self.root, host.shared, host.owner))
+            create_private_folder(call.exchange, host.policy.uid)
+        return self._build_mount_plan(mount_points.create_mount_points(self.root, host.shared, host.policy.uid))
 
     def _build_mount_plan(self, shared: Mapping[str, Path] | None = None) -> MountPlan:
         origin = self._host.origin
@@ -303,13 +288,13 @@ class LocalWorkspace:
     def _write_file(self, path: str, content: bytes) -> None:
         if self._find_lender_root(path):
             raise ToolRefused(f"{path} is shared read-only with other workspaces and cannot be changed.")
-        workspace_files.write_file(self.root, path, content, self._host.owner)
+        workspace_files.write_file(self.root, path, content, self._host.policy.uid)
 
     def _find_lender_root(self, path: str) -> Path | None:
         """Return the directory to read a borrowed path below; None if the path is the workspace's own."""
         normalized = workspace_files.normalize_path(path)
         named = {name: base for name, base in self._host.shared.items() if normalized.is_relative_to(name)}
-        return next(iter(mount_points.create_mount_points(self.root, named, self._host.owner).values()), None)
+        return next(iter(mount_points.create_mount_points(self.root, named, self._host.policy.uid).values()), None)
 
     async def _remove_mount_points(self) -> None:
         if self._host.shared:

@@ -9,7 +9,6 @@ import secrets
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from importlib import resources
 from pathlib import Path
 
 import anyio
@@ -30,8 +29,8 @@ from orchestrator.hands.sandbox.host_paths import HostPaths
 from orchestrator.hands.sandbox.mounts import Mount, MountKind, sort_mounts
 from orchestrator.hands.sandbox.program_search import find_program
 from orchestrator.hands.seccomp.engine_profile import tighten_profile
-from orchestrator.hands.toolchain.interpreters import get_own_python
-from orchestrator.ports.hands import CommandEnding, ShellCommand
+from orchestrator.hands.toolchain.interpreters import get_own_python, read_script
+from orchestrator.ports.hands import ShellCommand
 
 _PROCESSES = 32_768
 """Not the limit of one container, which its engine sets, or the command itself; engines may give away no more."""
@@ -61,10 +60,7 @@ class ContainerBackend(LayoutBackend):
         """The backend's name in one word."""
         return self.engine.kind
 
-    @property
-    def ceiling(self) -> Tier:
-        """The highest tier on offer: containers have no network, so they reach no registries."""
-        return Tier.COMMANDS
+    ceiling = Tier.COMMANDS  # containers have no network, so they reach no registries
 
     @property
     def description(self) -> str:
@@ -82,9 +78,7 @@ class ContainerBackend(LayoutBackend):
         try:
             container = await self._acquire_container(key)
         except OSError as error:
-            return ProcessOutcome(
-                CommandEnding.NOT_STARTED, None, 0.0, 0, f"The container could not be started: {error}."
-            )
+            return ProcessOutcome.build_not_started(f"The container could not be started: {error}.")
         try:
             return await self._run_in_container(container, request)
         finally:
@@ -102,15 +96,13 @@ class ContainerBackend(LayoutBackend):
     async def _run_in_container(self, container: Container, request: ExecutionRequest) -> ProcessOutcome:
         command = request.command
         are_counted = "pids" in self.engine.supported_limits
-        words = wrap_in_rlimits(
-            self.layout.build_shell_command(command), self.policy.limits, self.prlimit, are_counted=are_counted
-        )
+        shell = self.layout.build_shell_command(command)
+        words = wrap_in_rlimits(shell, self.policy.limits, self.prlimit, are_counted=are_counted)
         order = {"words": words, "env": self.build_environment(command), "cwd": self.layout.cwd}
         bounds = ResourceBounds(self.policy.limits, request.writable_folders)
+        terms = ExecutionTerms(request.timeout_s, request.output_bytes, bounds, self.policy.uid)
         begin = partial(container.start_command, order, command.stdin)
-        outcome = await run_until_exit(
-            begin, request.log, ExecutionTerms(request.timeout_s, request.output_bytes, bounds, self.owner)
-        )
+        outcome = await run_until_exit(begin, request.log, terms)
         if request.exchange is not None:
             await to_thread.run_sync(_move_output_files, container.files, request.exchange, command.files.values())
         return outcome
@@ -130,7 +122,7 @@ class ContainerBackend(LayoutBackend):
         control = folder / "control"
         control.mkdir()
         control.chmod(0o755)
-        files = create_private_folder(folder / "files", self.owner)
+        files = create_private_folder(folder / "files", self.policy.uid)
         mounts = self.layout.build_mounts(mount_plan, is_writable, None)
         await to_thread.run_sync(_prepare_root, self.folder / "root", mounts)
         launch = ContainerLaunch(
@@ -143,7 +135,7 @@ class ContainerBackend(LayoutBackend):
             user=self.layout.user,
             limits=self.policy.limits,
             python=str(get_own_python()),
-            script=_read_init_script(),
+            script=read_script("containers", "init_process.py"),
             seccomp=self.seccomp,
             supported_limits=self.engine.supported_limits,
             hard_processes=_get_process_ceiling(),
@@ -165,7 +157,7 @@ async def build_container_backend(
         OSError: that cannot be written, the engine is not fit for it, or commands would run as root.
         ProgramMissing: prlimit is not installed.
     """
-    prlimit = find_program("prlimit", environ, (host_paths.repository, host_paths.state), "util-linux")
+    prlimit = find_program("prlimit", environ, host_paths.own_folders, "util-linux")
     await to_thread.run_sync(create_private_folder, folder)
     layout = await to_thread.run_sync(build_layout, policy, host_paths, folder / "fixtures")
     root = create_private_folder(folder / "root")
@@ -186,9 +178,8 @@ async def _name_root(engine: ContainerEngine, root: Path, policy: SandboxPolicy)
         user_options = ("--userns", "keep-id") if engine.is_rootless else ()
         return (*user_options, "--rootfs", str(root))
     image = f"orchestrate-root:{policy.sha[:16]}"
-    await engine.run_engine_command(
-        "import", "-", image, input_bytes=await to_thread.run_sync(build_image_archive, root)
-    )
+    archive = await to_thread.run_sync(build_image_archive, root)
+    await engine.run_engine_command("import", "-", image, input_bytes=archive)
     return (image,)
 
 
@@ -241,10 +232,6 @@ def _move_output_files(source: Path, target: Path, names: Iterable[str]) -> None
 def _get_process_ceiling() -> int:
     hard = resource.getrlimit(resource.RLIMIT_NPROC)[1]
     return _PROCESSES if hard == resource.RLIM_INFINITY else min(hard, _PROCESSES)
-
-
-def _read_init_script() -> str:
-    return resources.files("orchestrator.hands.containers").joinpath("init_process.py").read_text(encoding="utf-8")
 
 
 async def _is_fresh(container: Container) -> bool:

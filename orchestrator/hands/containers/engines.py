@@ -11,6 +11,7 @@ from typing import Any
 
 import anyio
 
+from orchestrator.hands.sandbox.host_paths import HostPaths
 from orchestrator.hands.sandbox.program_search import ProgramMissing, find_program, read_option_output
 
 _PASSED_ON = ("XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS", "DOCKER_HOST", "DOCKER_CONTEXT")
@@ -67,21 +68,22 @@ class ContainerEngine:
         return completed.stdout.decode(errors="replace")
 
 
-def find_engines(environ: Mapping[str, str], untrusted: Iterable[Path], home: Path) -> tuple[ContainerEngine, ...]:
+def find_engines(environ: Mapping[str, str], host_paths: HostPaths) -> tuple[ContainerEngine, ...]:
     """Return every way to start a container here: podman with its own runtime and others, then docker.
-
-    `home` is where they keep what is the user's.
 
     Raises:
         ProgramMissing: neither is installed, or none starts; says what to install.
     """
-    untrusted_folders, troubles, found = tuple(untrusted), [], list[ContainerEngine]()
-    env = {"PATH": _PATH, "HOME": str(home), **{name: environ[name] for name in _PASSED_ON if name in environ}}
+    troubles, found = [], list[ContainerEngine]()
+    env = {
+        "PATH": _PATH,
+        "HOME": str(host_paths.home),
+        **{name: environ[name] for name in _PASSED_ON if name in environ},
+    }
     for kind, find_kind in (("podman", _find_podman_engines), ("docker", _find_docker_engines)):
         try:
-            found.extend(
-                find_kind(find_program(kind, environ, untrusted_folders, kind), env, environ, untrusted_folders)
-            )
+            program = find_program(kind, environ, host_paths.own_folders, kind)
+            found.extend(find_kind(program, env, environ, host_paths.own_folders))
         except ProgramMissing as error:
             troubles.append(str(error))
     if not found:

@@ -5,7 +5,6 @@ import shutil
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from importlib import resources
 from pathlib import Path
 
 from anyio import to_thread
@@ -22,7 +21,7 @@ from orchestrator.hands.network.egress_proxy import (
 )
 from orchestrator.hands.network.registries import NPMRC, PIP_CONF, REGISTRIES_FOLDER
 from orchestrator.hands.policy import Registries
-from orchestrator.hands.toolchain.interpreters import get_own_python
+from orchestrator.hands.toolchain.interpreters import get_own_python, read_script
 
 FORWARDER_PORT = 3128
 _ADDRESS = f"http://127.0.0.1:{FORWARDER_PORT}"
@@ -102,8 +101,7 @@ def _fill_folder(folder: Path, registries: Registries) -> None:
     """Fill the folder with files that everybody may read; its parent directory keeps others out."""
     folder.mkdir(parents=True)
     folder.chmod(0o755)
-    script = resources.files("orchestrator.hands.network").joinpath(_FORWARDER).read_text(encoding="utf-8")
-    for name, text in {**registries.settings, _FORWARDER: script}.items():
+    for name, text in {**registries.settings, _FORWARDER: read_script("network", _FORWARDER)}.items():
         (folder / name).write_text(text, encoding="utf-8")
         (folder / name).chmod(0o644)
     for name, source in registries.certificates.items():

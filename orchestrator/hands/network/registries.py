@@ -43,11 +43,10 @@ class RegistrySource:
 
 async def find_registries(grant: RegistryGrant, host_paths: HostPaths, environ: Mapping[str, str]) -> Registries:
     """Return what tier 2 reaches for this user; `notes` lists what could not be found out."""
-    untrusted = (host_paths.repository, host_paths.state)
     settings: dict[str, PipSettings | NpmSettings | None] = {}
 
     async def read_settings(name: str, read: Callable[..., PipSettings | NpmSettings | None]) -> None:
-        settings[name] = await to_thread.run_sync(read, environ, untrusted)
+        settings[name] = await to_thread.run_sync(read, environ, host_paths.own_folders)
 
     async with anyio.create_task_group() as group:
         group.start_soon(read_settings, "pip", read_pip_settings)

@@ -36,11 +36,6 @@ class TrialContext:
     environ: Mapping[str, str]
     session: Path
 
-    @property
-    def untrusted_folders(self) -> tuple[Path, Path]:
-        """Directories that no program is taken from."""
-        return self.host_paths.repository, self.host_paths.state
-
 
 async def iterate_backend_trials(trial: TrialContext, wanted: BackendChoice) -> AsyncIterator[BackendTrial]:
     """Yield each backend after its self-test, a real attempt to break out of it."""
@@ -54,9 +49,8 @@ async def iterate_backend_trials(trial: TrialContext, wanted: BackendChoice) -> 
 async def _try_bubblewrap(trial: TrialContext) -> BackendTrial:
     policy = trial.policy
     try:
-        programs = await to_thread.run_sync(
-            find_sandbox_programs, trial.environ, trial.untrusted_folders, policy.uid is not None
-        )
+        own_folders, is_root = trial.host_paths.own_folders, policy.uid is not None
+        programs = await to_thread.run_sync(find_sandbox_programs, trial.environ, own_folders, is_root)
         fixtures = trial.session / "fixtures"
         sandbox = await to_thread.run_sync(build_bubblewrap_backend, policy, programs, trial.host_paths, fixtures)
     except ProgramMissing as error:
@@ -68,7 +62,7 @@ async def _try_bubblewrap(trial: TrialContext) -> BackendTrial:
 
 async def _try_containers(trial: TrialContext) -> AsyncIterator[BackendTrial]:
     try:
-        engines = await to_thread.run_sync(find_engines, trial.environ, trial.untrusted_folders, trial.host_paths.home)
+        engines = await to_thread.run_sync(find_engines, trial.environ, trial.host_paths)
     except ProgramMissing as error:
         yield BackendTrial("container", trouble=str(error))
         return

@@ -47,23 +47,13 @@ class BubblewrapBackend(LayoutBackend):
     filter_file: Path | None = None
     group_parent: ControlGroupParent | None = None
 
-    @property
-    def name(self) -> str:
-        """The backend's name in one word."""
-        return "bubblewrap"
-
-    @property
-    def ceiling(self) -> Tier:
-        """The highest tier that it can offer."""
-        return Tier.EVERYTHING
+    name = "bubblewrap"
+    ceiling = Tier.EVERYTHING
 
     @property
     def description(self) -> str:
         """The program behind it, its version, and the user that commands run as."""
-        if self.filter_file:
-            filtering = "system calls filtered"
-        else:
-            filtering = "system calls not filtered on this machine"
+        filtering = "system calls filtered" if self.filter_file else "system calls not filtered on this machine"
         return f"{self.programs.version} at {self.programs.bwrap}, {self.user_note}, {filtering}{self._limits_note}"
 
     @property
@@ -89,10 +79,9 @@ class BubblewrapBackend(LayoutBackend):
     async def _run_in_sandbox(self, request: ExecutionRequest, egress: Egress | None = None) -> ProcessOutcome:
         build = self.build_command_line(request.command, request.mount_plan, request.exchange, egress)
         async with self._open_group() as group:
-            bounds = ResourceBounds(
-                self.policy.limits, request.writable_folders, ("/tmp", "/dev/shm", self.layout.user.home), group
-            )
-            terms = ExecutionTerms(request.timeout_s, request.output_bytes, bounds, self.owner, self.filter_file)
+            in_memory = ("/tmp", "/dev/shm", self.layout.user.home)
+            bounds = ResourceBounds(self.policy.limits, request.writable_folders, in_memory, group)
+            terms = ExecutionTerms(request.timeout_s, request.output_bytes, bounds, self.policy.uid, self.filter_file)
             return await process_runner.run_bubblewrap(build, request.log, terms, request.command.stdin)
 
     @asynccontextmanager
@@ -118,15 +107,11 @@ class BubblewrapBackend(LayoutBackend):
         """Return the command line for a command; `exchange` is a host directory for `command.files`.
 
         Without an `egress` a command at tier 2 has no network.
-
-        Without a `egress` out a command at tier 2 has no network.
         """
         words = (*(egress.words if egress else ()), *self.layout.build_shell_command(command))
+        mounts = self.layout.build_mounts(mount_plan, command.writable, exchange)
         launch = BubblewrapLaunch(
-            mounts=(
-                *self.layout.build_mounts(mount_plan, command.writable, exchange),
-                *_iterate_network_mounts(command.tier, egress),
-            ),
+            mounts=(*mounts, *_iterate_network_mounts(command.tier, egress)),
             env=self.build_environment(command, egress.registries if egress else None),
             cwd=self.layout.cwd,
             command=wrap_in_rlimits(words, self.policy.limits, self.programs.prlimit),

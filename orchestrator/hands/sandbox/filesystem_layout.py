@@ -134,11 +134,6 @@ class LayoutBackend:
         return self.layout.host_paths
 
     @property
-    def owner(self) -> int | None:
-        """The uid that files must belong to which commands are to use; None for ourselves."""
-        return self.policy.uid
-
-    @property
     def user_note(self) -> str:
         """The user that commands run as, in words."""
         return f"as user {self.policy.uid}" if self.policy.uid is not None else "as yourself"

@@ -27,6 +27,11 @@ class HostPaths:
     home: Path
     state: Path
 
+    @property
+    def own_folders(self) -> tuple[Path, Path]:
+        """The directories that no program is taken from: what lies there may be anybody's."""
+        return self.repository, self.state
+
     def find_bind_objection(self, directory: Path) -> str | None:
         """Return why `directory` may not be bound, as written or with links resolved; None if it may be."""
         return self._find_objection(Path(normpath(directory))) or self._find_objection(directory.resolve())

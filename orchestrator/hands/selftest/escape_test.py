@@ -4,14 +4,13 @@ import json
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from importlib import resources
 from pathlib import Path
 
 from orchestrator.hands.execution.process_runner import ProcessOutcome
 from orchestrator.hands.files.directory_trees import create_private_folder, remove_tree
 from orchestrator.hands.sandbox.backend import Backend, ExecutionRequest, MountPlan
 from orchestrator.hands.selftest.decoys import Decoys, place_decoys
-from orchestrator.hands.toolchain.interpreters import get_own_python
+from orchestrator.hands.toolchain.interpreters import get_own_python, read_script
 from orchestrator.ports.hands import CommandEnding, ShellCommand
 
 _TIMEOUT_S = 30.0
@@ -39,17 +38,15 @@ async def run_self_test(backend: Backend, scratch: Path) -> SelfTestReport:
 
 
 async def _run_attack(backend: Backend, scratch: Path, decoys: Decoys) -> SelfTestReport:
-    mount_plan = MountPlan(
-        create_private_folder(scratch / "workspace", backend.owner),
-        create_private_folder(scratch / "git", backend.owner),
-    )
+    owner = backend.policy.uid
+    workspace = create_private_folder(scratch / "workspace", owner)
+    mount_plan = MountPlan(workspace, create_private_folder(scratch / "git", owner))
     (mount_plan.root / ".git").touch()
     command = _build_attack(decoys)
     log = scratch / "log"
+    request = ExecutionRequest(command, mount_plan, log, command.timeout_s, command.output_bytes)
     try:
-        outcome = await backend.run_command(
-            ExecutionRequest(command, mount_plan, log, command.timeout_s, command.output_bytes)
-        )
+        outcome = await backend.run_command(request)
     finally:
         await backend.release_workspace(mount_plan)
     return _build_report(outcome, log, decoys, frozenset(backend.build_environment(command)))
@@ -57,7 +54,7 @@ async def _run_attack(backend: Backend, scratch: Path, decoys: Decoys) -> SelfTe
 
 def _build_attack(decoys: Decoys) -> ShellCommand:
     """Return the attack, run by our own Python, which every tool chain holds."""
-    script = resources.files("orchestrator.hands.selftest").joinpath("escape_attempts.py").read_text(encoding="utf-8")
+    script = read_script("selftest", "escape_attempts.py")
     words = (str(get_own_python()), "-I", "-S", "-c", script, json.dumps(decoys.build_escape_targets()))
     return ShellCommand(line=f"exec {shlex.join(words)}", timeout_s=_TIMEOUT_S)
 

@@ -3,6 +3,7 @@
 import os
 import sys
 from collections.abc import Iterator
+from importlib import resources
 from pathlib import Path
 
 _MAX_HOPS = 16
@@ -12,6 +13,11 @@ _MAX_CONFIG_BYTES = 64 * 1024
 def get_own_python() -> Path:
     """Return our own interpreter, which every sandbox holds at its path; not that of a virtual environment."""
     return Path(sys.base_prefix) / "bin" / f"python{sys.version_info.major}.{sys.version_info.minor}"
+
+
+def read_script(folder: str, name: str) -> str:
+    """Return a script of `hands/FOLDER` that our own Python runs elsewhere, without this package."""
+    return resources.files(f"orchestrator.hands.{folder}").joinpath(name).read_text(encoding="utf-8")
 
 
 def find_base_installations(directory: Path) -> tuple[Path, ...]:
