@@ -10,8 +10,13 @@ from anyio import to_thread
 
 from orchestrator.app.run_execution import RunExit, run_goal, run_migration
 from orchestrator.app.wiring import RunWatcher
-from orchestrator.demo.projects import DemoProject, ReportLine, create_real_project, create_sample_project
-from orchestrator.demo.published_package import IndexUnreachable
+from orchestrator.demo.published_package import (
+    DemoProject,
+    IndexUnreachable,
+    ReportLine,
+    create_real_project,
+    create_sample_project,
+)
 from orchestrator.domain.migration.files import FileStatus
 from orchestrator.migrate.recipe import load_recipe
 from orchestrator.project.options import Options

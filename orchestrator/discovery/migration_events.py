@@ -7,20 +7,22 @@ from pathlib import Path
 from anyio import to_thread
 
 from orchestrator.discovery.previous_runs import find_previous_run_notice
-from orchestrator.domain.event.migration import FileMoved, FilesFound, ShardsPlanned
+from orchestrator.domain.event.migration import FileMoved, FilesFound, FoundFile, ShardsPlanned
 from orchestrator.domain.event.run import Noticed
 from orchestrator.domain.ids import CommitId
+from orchestrator.domain.migration.files import Shard
 from orchestrator.domain.recipe.environments import ENVIRONMENT_NAMES, select_environment
 from orchestrator.domain.run.purpose import Purpose
 from orchestrator.errors import EnvironmentProblem
 from orchestrator.hands.local import open_local_hands
 from orchestrator.migrate.recipe import Recipe
 from orchestrator.migrate.scope.inventory import resolve_base
+from orchestrator.migrate.scope.plan_report import PlanReport
 from orchestrator.migrate.scope.planning import needs_hands, plan_migration
 from orchestrator.migrate.scope.work_filter import EVERYTHING, WorkFilter
 from orchestrator.migrate.sites.ast_grep import list_needed_programs
 from orchestrator.ports.hands import Workspace
-from orchestrator.project.options import ProjectContext, build_grant
+from orchestrator.project.options import Options, ProjectContext, build_grant, load_project_context
 from orchestrator.project.secrets import build_redactor
 from orchestrator.provisioning.dependencies import (
     DEPS_DIRECTORY,
@@ -108,3 +110,26 @@ async def open_workspace_at(
 def _has_commands(recipe: Recipe) -> bool:
     """Return True if the recipe runs commands of its own; ast-grep needs nothing of the project."""
     return "command" in recipe.shard.by or any(site.engine == "command" for site in recipe.scope.site)
+
+
+async def build_inventory(options: Options, recipe: Recipe) -> PlanReport:
+    """Find what the recipe covers.
+
+    Raises:
+        UsageProblem: no file is in scope, or the repository or the recipe cannot be used.
+        NothingToMigrate: no file in scope has a site.
+        EnvironmentProblem: it takes a sandbox or a program that this host does not have.
+    """
+    project = await to_thread.run_sync(load_project_context, options)
+    base, events = await discover_migration(project, recipe)
+    files: list[FoundFile] = []
+    shards: list[Shard] = []
+    notices = []
+    for event in events:
+        if isinstance(event, FilesFound):
+            files += event.files
+        elif isinstance(event, ShardsPlanned):
+            shards += event.shards
+        elif isinstance(event, Noticed):
+            notices.append(event.text)
+    return PlanReport(recipe=recipe, base=base, files=tuple(files), shards=tuple(shards), notices=tuple(notices))

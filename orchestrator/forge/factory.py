@@ -56,7 +56,7 @@ async def open_forge_repository(
         yield LocalForgeRepository()
         return
     from orchestrator.forge.github.api import open_github_api
-    from orchestrator.forge.github.repository import GitHubForgeRepository
+    from orchestrator.forge.github.forge import GitHubForgeRepository
     from orchestrator.forge.github.retry import IMPATIENT_POLICY
 
     endpoint = await _find_endpoint(repository, config)

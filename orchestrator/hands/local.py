@@ -14,15 +14,13 @@ from orchestrator.domain.ids import CommitId
 from orchestrator.domain.run.purpose import Purpose
 from orchestrator.domain.sandbox.tier import Tier
 from orchestrator.errors import EnvironmentProblem, RunLocked
-from orchestrator.hands.execution.orphan_reaper import run_orphan_reaper
-from orchestrator.hands.files.session_folder import open_session, remove_old_logs
+from orchestrator.hands.files.session_folder import open_session, remove_old_logs, run_orphan_reaper
 from orchestrator.hands.files.shadow_git import ShadowOrigin, read_origin
 from orchestrator.hands.network.registries import RegistrySource
-from orchestrator.hands.policy import SandboxGrant, SandboxPolicy
+from orchestrator.hands.policy import SandboxGrant, SandboxPolicy, format_policy
 from orchestrator.hands.policy_resolution import ResolvedPolicy, SelectedBackend, resolve_policy, select_backend
-from orchestrator.hands.policy_text import format_policy
 from orchestrator.hands.sandbox.host_paths import WORKTREES_FOLDER, HostPaths
-from orchestrator.hands.toolchain.fingerprint import compute_fingerprint
+from orchestrator.hands.toolchain.interpreters import compute_fingerprint
 from orchestrator.hands.workspace import LocalWorkspace, WorkspaceHost
 from orchestrator.ports.hands import ShellCommand
 from orchestrator.redact.redactor import PATTERN_REDACTOR, Redactor

@@ -12,11 +12,16 @@ from orchestrator.domain.sandbox.tier import Tier
 from orchestrator.domain.sandbox.unsafe_banner import UNSAFE_BANNER
 from orchestrator.hands.policy import BackendChoice, SandboxGrant, SandboxPolicy
 from orchestrator.hands.sandbox.backend import Backend
-from orchestrator.hands.sandbox.backend_trials import BackendTrial, TrialContext, iterate_backend_trials
+from orchestrator.hands.sandbox.backend_trials import (
+    BackendTrial,
+    TrialContext,
+    get_container_remedy,
+    iterate_backend_trials,
+    render_repair_advice,
+)
 from orchestrator.hands.sandbox.host_paths import HostPaths, is_system_folder
 from orchestrator.hands.sandbox.no_sandbox import build_no_sandbox
 from orchestrator.hands.sandbox.program_search import ProgramMissing
-from orchestrator.hands.sandbox.repair_advice import get_container_remedy, render_repair_advice
 from orchestrator.hands.toolchain import resolution
 from orchestrator.hands.toolchain.compiled_outputs import find_compiled_outputs, find_installed_outputs
 from orchestrator.hands.toolchain.shared_paths import find_shared_paths, list_ignored, merge_borrowed_paths

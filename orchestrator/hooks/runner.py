@@ -11,8 +11,7 @@ from orchestrator.domain.event.external import HookFinished, HookStarted
 from orchestrator.domain.hooks import Hook, HookAnswer, HookPoint, HookScope, is_hook_applicable, parse_hook_answer
 from orchestrator.domain.run.purpose import Purpose
 from orchestrator.errors import JournalProblem, OrchestrateError, PersonNeeded
-from orchestrator.hooks.host_command import HookCommandResult, run_on_host
-from orchestrator.hooks.sandbox_command import run_in_sandbox
+from orchestrator.hooks.host_command import HookCommandResult, run_in_sandbox, run_on_host
 from orchestrator.ports.effect import record_effect
 from orchestrator.ports.hands import Hands, Workspace
 from orchestrator.ports.hooks import HookOccurrence

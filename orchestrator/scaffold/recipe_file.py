@@ -8,7 +8,7 @@ from typing import Any
 
 from anyio import to_thread
 
-from orchestrator.discovery.inventory import build_inventory
+from orchestrator.discovery.migration_events import build_inventory
 from orchestrator.errors import OrchestrateError, UsageProblem
 from orchestrator.migrate.bundled import COMMAND_TEMPLATE, NATURAL_LANGUAGE_TEMPLATE, RecipeTemplate, load_template
 from orchestrator.migrate.recipe import Recipe, load_recipe

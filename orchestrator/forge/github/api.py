@@ -10,8 +10,14 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from orchestrator.errors import EnvironmentProblem, ProviderDown
 from orchestrator.forge.github.endpoint import RepositoryEndpoint
-from orchestrator.forge.github.errors import UnknownOutcome, build_bad_response, build_refusal
-from orchestrator.forge.github.http_client import GitHubConnection, HttpResponse, open_connection
+from orchestrator.forge.github.http_client import (
+    GitHubConnection,
+    HttpResponse,
+    UnknownOutcome,
+    build_bad_response,
+    build_refusal,
+    open_connection,
+)
 from orchestrator.forge.github.responses import parse_error_message
 from orchestrator.forge.github.retry import GitHubRetryPolicy, RetryAdvice, find_retry_advice
 

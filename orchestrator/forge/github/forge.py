@@ -6,10 +6,9 @@ from functools import partial
 import anyio
 
 from orchestrator.domain.ids import CommitId, RunId
-from orchestrator.errors import PersonNeeded
+from orchestrator.errors import EnvironmentProblem, PersonNeeded
 from orchestrator.forge.github.api import GitHubApi
-from orchestrator.forge.github.checks import merge_checks
-from orchestrator.forge.github.errors import GitHubRefused, UnknownOutcome
+from orchestrator.forge.github.http_client import GitHubRefused, UnknownOutcome
 from orchestrator.forge.github.responses import (
     CheckRun,
     CommitStatus,
@@ -17,6 +16,7 @@ from orchestrator.forge.github.responses import (
     GitHubRepository,
     IssueComment,
     MergeResponse,
+    merge_checks,
 )
 from orchestrator.forge.markers import add_marker, build_marker, build_run_marker, has_marker, is_same_text
 from orchestrator.ports.forge import ForgeCheck, OpenedPullRequest, PullRequest
@@ -208,3 +208,41 @@ def _require_mergeable(ref: str, pull: GitHubPullRequest, commit: CommitId) -> N
             f"{ref} has moved to {pull.head.sha[:12]}, which this run did not judge: look at what was added at "
             f"{pull.html_url}, and take it away or merge it yourself"
         )
+
+
+class GitHubForgeRepository:
+    """A `ports.ForgeRepository` on GitHub.
+
+    Every method raises:
+        EnvironmentProblem: the token or the repository does not do.
+        ProviderDown: GitHub stays down.
+    """
+
+    def __init__(self, api: GitHubApi) -> None:
+        self._api = api
+
+    async def describe_access(self) -> str:
+        """Return which repository can be written to, and by which token."""
+        found, variable = await self._api.read_object(GitHubRepository, ""), self._api.endpoint.token_variable
+        if found.permissions and not found.permissions.push:
+            raise EnvironmentProblem(
+                f"the token in {variable} may not write to {found.full_name}: give it contents: write and "
+                "pull_requests: write"
+            )
+        return f"{found.full_name} by the token in {variable}"
+
+    async def upsert_comment(self, issue: int, marker: str, text: str) -> None:
+        """Make the comment that bears `marker` say this; create it where there is none."""
+        path, body = f"/issues/{issue}/comments", add_marker(text, marker)
+        comment = await self._api.find_or_create(
+            partial(self._find_comment, path, marker),
+            partial(self._api.create_object, IssueComment, path, {"body": body}),
+        )
+        if not is_same_text(comment.body, body):
+            await self._api.update_object(IssueComment, "PATCH", f"/issues/comments/{comment.id}", {"body": body})
+
+    async def _find_comment(self, path: str, marker: str) -> IssueComment | None:
+        for comment in await self._api.list_objects(IssueComment, path):
+            if has_marker(comment.body, marker):
+                return comment
+        return None

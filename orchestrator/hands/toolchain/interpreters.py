@@ -1,13 +1,22 @@
 """Finds the interpreter installations that a Python environment needs."""
 
+import hashlib
 import os
+import platform
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from importlib import resources
+from itertools import chain
 from pathlib import Path
 
 _MAX_HOPS = 16
 _MAX_CONFIG_BYTES = 64 * 1024
+_TELLING = ("bin", "lib", "pyvenv.cfg", ".package-lock.json", ".yarn-state.yml", "conda-meta/history")
+_TELLING_GLOBS = ("lib/python*/site-packages", "lib/python*/dist-packages")
+_SYSTEM = (
+    *("/usr/bin", "/usr/lib", "/usr/local/bin", "/usr/local/lib", "/etc/ld.so.cache"),
+    *("/var/lib/dpkg/status", "/var/lib/rpm/rpmdb.sqlite", "/lib/apk/db/installed", "/var/lib/pacman/local"),
+)
 
 
 def get_own_python() -> Path:
@@ -78,3 +87,28 @@ def get_installation(executable: Path) -> Path:
     """Return the directory that an interpreter is installed in, which mostly is that above `bin`."""
     folder = executable.parent
     return folder.parent if folder.name == "bin" else folder
+
+
+def compute_fingerprint(directories: Iterable[Path]) -> str:
+    """Return a hash of the state of these directories, of the system's packages and of the kernel."""
+    digest = hashlib.sha256(f"{platform.machine()} {platform.release()}\n".encode())
+    markers = chain.from_iterable(map(_iterate_markers, sorted(directories)))
+    for path in (*map(Path, _SYSTEM), *markers):
+        digest.update(f"{path}\0{_describe_state(path)}\n".encode(errors="surrogateescape"))
+    return digest.hexdigest()
+
+
+def _iterate_markers(directory: Path) -> Iterator[Path]:
+    yield directory
+    for name in _TELLING:
+        yield directory / name
+    for pattern in _TELLING_GLOBS:
+        yield from sorted(directory.glob(pattern))
+
+
+def _describe_state(path: Path) -> str:
+    try:
+        stat = path.stat()
+    except OSError:
+        return "absent"
+    return f"{stat.st_mtime_ns} {stat.st_size} {stat.st_mode:o}"

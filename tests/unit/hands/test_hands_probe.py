@@ -11,8 +11,8 @@ from orchestrator.errors import EnvironmentProblem
 from orchestrator.hands import policy_resolution
 from orchestrator.hands.policy import SandboxPolicy
 from orchestrator.hands.sandbox import program_search
+from orchestrator.hands.sandbox.backend_trials import render_repair_advice
 from orchestrator.hands.sandbox.program_search import ProgramMissing, find_sandbox_programs
-from orchestrator.hands.sandbox.repair_advice import render_repair_advice
 from orchestrator.ports.hands import ShellCommand
 
 IS_ROOT = os.geteuid() == 0
