@@ -59,9 +59,8 @@ async def resolve_policy(
         pattern = _make_pattern(host_paths.repository, folder.path)
         if pattern is not None:
             own_patterns.append(pattern)
-    shared = merge_borrowed_paths(
-        await find_shared_paths(repository, (*grant.share, *own_patterns)), grant.lent, host_paths.repository
-    )
+    ignored = await find_shared_paths(repository, (*grant.share, *own_patterns))
+    shared = merge_borrowed_paths(ignored, grant.lent, host_paths.repository)
     tools = await to_thread.run_sync(resolution.resolve_tool_chain, grant.read_only, host_paths, shared, environ)
     own_outputs = await to_thread.run_sync(find_installed_outputs, host_paths.repository, shared, grant.share)
     active = {"VIRTUAL_ENV": tools.virtual_env} if tools.virtual_env else {}
@@ -153,10 +152,9 @@ def format_refusal(failed: Sequence[BackendTrial]) -> str:
     words = [f"{_end_sentence(first.trouble)} Commands are refused on this host. {render_repair_advice(first.trouble)}"]
     if remedy := get_container_remedy(first.trouble):
         words.append(remedy)
-    words += [
-        f"{trial.name} instead: {_end_sentence(trial.trouble)} {get_container_remedy(trial.trouble)}".rstrip()
-        for trial in others
-    ]
+    for trial in others:
+        remedy = get_container_remedy(trial.trouble)
+        words.append(f"{trial.name} instead: {_end_sentence(trial.trouble)} {remedy}".rstrip())
     words.append("What needs no commands works all the same: `orchestrate plan`, and whatever reads or exports runs.")
     return " ".join(words)
 

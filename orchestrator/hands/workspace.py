@@ -197,9 +197,8 @@ class LocalWorkspace:
             await self._remove_mount_points()
             withheld = await to_thread.run_sync(find_confidential_files, self._host.shared)
             taken = await snapshot_worktree(self._worktree, message, ref, parent, withheld=withheld)
-        return Snapshot(
-            commit=CommitId(taken.commit), tree=TreeId(taken.tree), dropped=taken.dropped, flagged=taken.flagged
-        )
+        commit, tree = CommitId(taken.commit), TreeId(taken.tree)
+        return Snapshot(commit=commit, tree=tree, dropped=taken.dropped, flagged=taken.flagged)
 
     async def restore_tree(self, tree: TreeId, *, keeps_ignored: bool = True) -> None:
         """Make the content equal to `tree`; git's state inside starts afresh. Ignored files stay if `keeps_ignored`."""

@@ -58,14 +58,12 @@ class ContainerEngine:
         command = [self.program, *self.options, *words]
         try:
             with anyio.fail_after(_PATIENCE_S):
-                completed = await anyio.run_process(
-                    command, input=input_bytes, check=False, env=dict(self.env), cwd="/"
-                )
+                done = await anyio.run_process(command, input=input_bytes, check=False, env=dict(self.env), cwd="/")
         except TimeoutError as error:
             raise OSError(f"{self.title} did not answer within a minute") from error
-        if completed.returncode != 0:
-            raise OSError(f"{self.title}: {_get_last_line(completed.stderr)}")
-        return completed.stdout.decode(errors="replace")
+        if done.returncode != 0:
+            raise OSError(f"{self.title}: {_get_last_line(done.stderr)}")
+        return done.stdout.decode(errors="replace")
 
 
 def find_engines(environ: Mapping[str, str], host_paths: HostPaths) -> tuple[ContainerEngine, ...]:
@@ -75,11 +73,8 @@ def find_engines(environ: Mapping[str, str], host_paths: HostPaths) -> tuple[Con
         ProgramMissing: neither is installed, or none starts; says what to install.
     """
     troubles, found = [], list[ContainerEngine]()
-    env = {
-        "PATH": _PATH,
-        "HOME": str(host_paths.home),
-        **{name: environ[name] for name in _PASSED_ON if name in environ},
-    }
+    env = {"PATH": _PATH, "HOME": str(host_paths.home)}
+    env |= {name: environ[name] for name in _PASSED_ON if name in environ}
     for kind, find_kind in (("podman", _find_podman_engines), ("docker", _find_docker_engines)):
         try:
             program = find_program(kind, environ, host_paths.own_folders, kind)
@@ -102,9 +97,8 @@ def _find_podman_engines(
     is_rootless = bool(security.get("rootless"))
     is_old = is_rootless and info.get("cgroupVersion") == "v1"  # nothing is handed down to users there
     supported_limits = frozenset() if is_old else frozenset(info.get("cgroupControllers") or ())
-    for runtime in dict.fromkeys(
-        (default_runtime, *(name for name in _RUNTIMES if _is_installed(name, environ, untrusted_folders)))
-    ):
+    installed = (name for name in _RUNTIMES if _is_installed(name, environ, untrusted_folders))
+    for runtime in dict.fromkeys((default_runtime, *installed)):
         options = () if runtime == default_runtime else ("--runtime", runtime)
         yield ContainerEngine("podman", program, version, env, options, runtime, seccomp, is_rootless, supported_limits)
 
@@ -115,9 +109,8 @@ def _find_docker_engines(
     version = read_option_output(program, "--version", env).strip()
     info = _read_engine_info(program, env, "{{json .}}")
     is_rootless = "name=rootless" in (info.get("SecurityOptions") or ())
-    supported_limits = frozenset(
-        name for name, key in (("pids", "PidsLimit"), ("memory", "MemoryLimit")) if info.get(key)
-    )
+    keys = {"pids": "PidsLimit", "memory": "MemoryLimit"}
+    supported_limits = frozenset(name for name, key in keys.items() if info.get(key))
     yield ContainerEngine("docker", program, version, env, is_rootless=is_rootless, supported_limits=supported_limits)
 
 

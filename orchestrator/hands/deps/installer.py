@@ -68,9 +68,8 @@ class DependencyInstaller:
         workspace = await self.hands.open_workspace(self.commit, Purpose("deps"))
         try:
             key = await self._compute_key(workspace)
-            folder = await self.store.ensure_entry(
-                key, partial(self._install_entry, key, workspace, report_progress), stack
-            )
+            make = partial(self._install_entry, key, workspace, report_progress)
+            folder = await self.store.ensure_entry(key, make, stack)
         finally:
             await workspace.close()
         return {name: str(folder) for name in _find_installed(folder)}

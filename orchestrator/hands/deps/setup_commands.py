@@ -61,9 +61,8 @@ class ProjectSetup:
         workspace = await self.hands.open_workspace(self.commit, Purpose("setup"))
         try:
             key = await self._compute_key(workspace)
-            folder = await self.store.ensure_entry(
-                key, partial(self._run_setup, key, workspace, report_progress), stack
-            )
+            make = partial(self._run_setup, key, workspace, report_progress)
+            folder = await self.store.ensure_entry(key, make, stack)
         finally:
             await workspace.close()
         return {name: str(folder) for name in await to_thread.run_sync(self.store.list_entry_paths, key)}

@@ -11,7 +11,7 @@ import anyio
 
 from orchestrator.domain.sandbox.network import NetworkDecision
 from orchestrator.hands.execution.output_pipe import OutputPipe
-from orchestrator.hands.execution.sandbox_process import BuildCommandLine, start_bubblewrap
+from orchestrator.hands.execution.sandbox_process import BuildCommandLine, PassedDescriptors, start_bubblewrap
 from orchestrator.hands.limits.resource_usage import UsageReader
 from orchestrator.hands.limits.watchdog import ResourceBounds, wait_for_violation
 from orchestrator.ports.hands import CommandEnding
@@ -83,25 +83,19 @@ StartCommand = Callable[[int, contextlib.ExitStack], RunningCommand]
 """Starts a command that prints to a descriptor; what has to be closed afterwards goes on the stack."""
 
 
-async def run_bubblewrap(
-    build_command_line: BuildCommandLine, log: Path, terms: ExecutionTerms, stdin: str = ""
-) -> ProcessOutcome:
+async def run_bubblewrap(build: BuildCommandLine, log: Path, terms: ExecutionTerms, stdin: str = "") -> ProcessOutcome:
     """Run a bubblewrap to its end, into `log`; see `run_until_exit`."""
-    return await run_until_exit(partial(_start_with_bounds, build_command_line, stdin, terms), log, terms)
+    return await run_until_exit(partial(_start_with_bounds, build, stdin, terms), log, terms)
 
 
 def _start_with_bounds(
-    build_command_line: BuildCommandLine, stdin: str, terms: ExecutionTerms, writer: int, stack: contextlib.ExitStack
+    build: BuildCommandLine, stdin: str, terms: ExecutionTerms, writer: int, stack: contextlib.ExitStack
 ) -> RunningCommand:
-    bounds = terms.bounds
-    return start_bubblewrap(
-        lambda descriptors: bounds.wrap_command(build_command_line(descriptors)),
-        writer,
-        stack,
-        stdin,
-        terms.filter_file,
-        bounds.closely_watched,
-    )
+    def build_within_bounds(descriptors: PassedDescriptors) -> list[str]:
+        return terms.bounds.wrap_command(build(descriptors))
+
+    closely_watched = terms.bounds.closely_watched
+    return start_bubblewrap(build_within_bounds, writer, stack, stdin, terms.filter_file, closely_watched)
 
 
 async def run_until_exit(start_command: StartCommand, log: Path, terms: ExecutionTerms) -> ProcessOutcome:

@@ -101,9 +101,8 @@ class SandboxProcess:
 
     def _send_kill(self) -> None:
         with contextlib.suppress(ProcessLookupError):
-            signal.pidfd_send_signal(
-                self.bubblewrap_pidfd if self.init_pidfd is None else self.init_pidfd, signal.SIGKILL
-            )
+            pidfd = self.bubblewrap_pidfd if self.init_pidfd is None else self.init_pidfd
+            signal.pidfd_send_signal(pidfd, signal.SIGKILL)
 
     def _open_gate(self) -> None:
         if self.gate >= 0:

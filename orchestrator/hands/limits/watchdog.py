@@ -99,11 +99,8 @@ def _check_usage(usage_reader: UsageReader, usage: SandboxUsage, bounds: Resourc
         return f"It used more than {limits.cpu_s} s of CPU time."
     if limits.processes < usage.tasks and not has_namespaced_process_limit():
         return f"It started more than {limits.processes} processes."
-    if (
-        limits.memory_bytes is not None
-        and group is None
-        and _exceeds_memory(limits.memory_bytes, usage_reader, usage, bounds)
-    ):
+    limit = limits.memory_bytes
+    if limit is not None and group is None and _exceeds_memory(limit, usage_reader, usage, bounds):
         return _format_memory(limits)
     return ""
 

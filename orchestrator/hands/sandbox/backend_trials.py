@@ -76,9 +76,8 @@ async def _try_containers(trial: TrialContext) -> AsyncIterator[BackendTrial]:
 
 async def _try_container(engine: ContainerEngine, trial: TrialContext, folder: Path) -> BackendTrial:
     try:
-        backend = await build_container_backend(
-            trial.policy, engine, trial.host_paths, trial.session, folder, trial.environ
-        )
+        conditions = (trial.host_paths, trial.session, folder, trial.environ)
+        backend = await build_container_backend(trial.policy, engine, *conditions)
     except ProgramMissing as error:
         return BackendTrial(engine.title, trouble=str(error))
     except OSError as error:

@@ -12,12 +12,7 @@ from orchestrator.domain.sandbox.tier import Tier
 from orchestrator.hands.execution import process_runner
 from orchestrator.hands.execution.process_runner import ExecutionTerms, ProcessOutcome
 from orchestrator.hands.execution.sandbox_process import BuildCommandLine
-from orchestrator.hands.limits.cgroup import (
-    ControlGroup,
-    ControlGroupParent,
-    find_usable_group_parent,
-    needs_control_group,
-)
+from orchestrator.hands.limits import cgroup
 from orchestrator.hands.limits.rlimits import wrap_in_rlimits
 from orchestrator.hands.limits.watchdog import ResourceBounds
 from orchestrator.hands.network.egress import Egress, build_proxy_environment, open_egress
@@ -45,7 +40,7 @@ class BubblewrapBackend(LayoutBackend):
     layout: SandboxLayout
     programs: SandboxPrograms
     filter_file: Path | None = None
-    group_parent: ControlGroupParent | None = None
+    group_parent: cgroup.ControlGroupParent | None = None
 
     name = "bubblewrap"
     ceiling = Tier.EVERYTHING
@@ -58,7 +53,7 @@ class BubblewrapBackend(LayoutBackend):
 
     @property
     def _limits_note(self) -> str:
-        if not needs_control_group(self.policy.limits):
+        if not cgroup.needs_control_group(self.policy.limits):
             return ""
         if self.group_parent:
             return f", limits held by cgroups v{self.group_parent.version}"
@@ -85,7 +80,7 @@ class BubblewrapBackend(LayoutBackend):
             return await process_runner.run_bubblewrap(build, request.log, terms, request.command.stdin)
 
     @asynccontextmanager
-    async def _open_group(self) -> AsyncIterator[ControlGroup | None]:
+    async def _open_group(self) -> AsyncIterator[cgroup.ControlGroup | None]:
         """Make a control group for the command while the block lasts, where the limits need one and it is possible."""
         if self.group_parent is None:
             yield None
@@ -132,7 +127,7 @@ def build_bubblewrap_backend(
     """
     layout = build_layout(policy, host_paths, fixtures)
     filter_file = bpf_filter.write_filter(fixtures / "filter")
-    return BubblewrapBackend(layout, programs, filter_file, find_usable_group_parent(policy.limits))
+    return BubblewrapBackend(layout, programs, filter_file, cgroup.find_usable_group_parent(policy.limits))
 
 
 def _iterate_network_mounts(tier: Tier, egress: Egress | None) -> Iterable[Mount]:

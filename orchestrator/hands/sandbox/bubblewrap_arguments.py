@@ -62,11 +62,8 @@ def build_bubblewrap_arguments(
         *_build_fd_option("--seccomp", filter_fd),
     ]
     if uid is None:
-        return [
-            programs.bwrap,
-            *_build_fd_option("--info-fd", info_fd),
-            *_build_sandbox(launch, mounts, programs, reports),
-        ]
+        info = _build_fd_option("--info-fd", info_fd)
+        return [programs.bwrap, *info, *_build_sandbox(launch, mounts, programs, reports)]
     private_mounts = [mount for mount in mounts if mount.is_bind_mount and not _is_public(mount)]
     staged_paths = {mount.dest: f"{STAGING_FOLDER}/{number}" for number, mount in enumerate(private_mounts)}
     staged_mounts = tuple(Mount(m.kind, m.dest, staged_paths.get(m.dest, m.source), m.size_bytes) for m in mounts)

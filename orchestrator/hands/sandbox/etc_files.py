@@ -49,9 +49,8 @@ def create_etc(target: Path, user: SandboxUser, source: Path = Path("/etc")) -> 
         for found in source.glob(pattern):
             _create_folder((target / found.relative_to(source)).parent)
             _copy_entry(found, target / found.relative_to(source))
-    users, name = _set_entry(
-        _read_lines(source / "passwd"), user.uid, f"x:{user.uid}:{user.gid}::{user.home}:{user.shell}"
-    )
+    user_entry = f"x:{user.uid}:{user.gid}::{user.home}:{user.shell}"
+    users, name = _set_entry(_read_lines(source / "passwd"), user.uid, user_entry)
     groups, _ = _set_entry(_read_lines(source / "group"), user.gid, f"x:{user.gid}:")
     texts = {
         "passwd": users,

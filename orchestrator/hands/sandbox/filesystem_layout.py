@@ -64,27 +64,19 @@ class SandboxLayout:
         yield build_read_only_mount(self.fixtures / "etc", "/etc")
         for path in self.etc:
             yield build_read_only_mount(f"/etc/{path}")
-        yield from (
-            build_tmpfs_mount("/tmp", size),
-            build_link_mount("/var/tmp", "/tmp"),
-            build_tmpfs_mount(self.user.home, size),
-        )
+        yield build_tmpfs_mount("/tmp", size)
+        yield build_link_mount("/var/tmp", "/tmp")
+        yield build_tmpfs_mount(self.user.home, size)
         for path in (*self.policy.read_only, *self.policy.programs):
             yield build_read_only_mount(path)
         for hidden in map(Path, self.policy.masked):
-            yield (
-                build_tmpfs_mount(hidden, 4096)
-                if hidden.is_dir()
-                else build_read_only_mount(self.fixtures / "blank", hidden)
-            )
+            blank = self.fixtures / "blank"
+            yield build_tmpfs_mount(hidden, 4096) if hidden.is_dir() else build_read_only_mount(blank, hidden)
 
     def _iterate_workspace_mounts(self, mount_plan: MountPlan, is_writable: bool) -> Iterable[Mount]:
         checkout = self.host_paths.repository
-        yield (
-            build_writable_mount(mount_plan.root, checkout)
-            if is_writable
-            else build_read_only_mount(mount_plan.root, checkout)
-        )
+        bind = build_writable_mount if is_writable else build_read_only_mount
+        yield bind(mount_plan.root, checkout)
         for name, base in mount_plan.shared.items():
             yield build_read_only_mount(base / name, checkout / name)
         yield build_read_only_mount(self.fixtures / "gitfile", checkout / ".git")

@@ -3,7 +3,7 @@
 import os
 import re
 import subprocess
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -39,13 +39,8 @@ def find_sandbox_programs(environ: Mapping[str, str], untrusted: Iterable[Path],
     bwrap = find_program("bwrap", environ, untrusted_folders, "bubblewrap")
     prlimit = find_program("prlimit", environ, untrusted_folders, "util-linux")
     setpriv = find_program("setpriv", environ, untrusted_folders, "util-linux") if is_root else None
-    return SandboxPrograms(
-        bwrap, prlimit, setpriv, read_option_output(bwrap, "--version").strip(), _read_options(bwrap)
-    )
-
-
-def _iterate_path(environ: Mapping[str, str]) -> Iterator[Path]:
-    return (Path(p) for p in environ.get("PATH", "").split(os.pathsep) if Path(p).is_absolute())
+    version, options = read_option_output(bwrap, "--version").strip(), read_option_output(bwrap, "--help")
+    return SandboxPrograms(bwrap, prlimit, setpriv, version, frozenset(re.findall(r"--[a-z0-9-]+", options)))
 
 
 def find_program(name: str, environ: Mapping[str, str], untrusted: Iterable[Path], package: str) -> str:
@@ -55,17 +50,14 @@ def find_program(name: str, environ: Mapping[str, str], untrusted: Iterable[Path
         ProgramMissing: it is not there; names the `package` that holds it.
     """
     untrusted_folders = [p.resolve() for p in untrusted]
-    for folder in (*map(Path, _SYSTEM_PATH), *_iterate_path(environ)):
+    searched = map(Path, (*_SYSTEM_PATH, *environ.get("PATH", "").split(os.pathsep)))
+    for folder in (path for path in searched if path.is_absolute()):
         program = (folder / name).resolve()
         if any(program.is_relative_to(s) or folder.resolve().is_relative_to(s) for s in untrusted_folders):
             continue
         if program.is_file() and os.access(program, os.X_OK):
             return str(program)
     raise ProgramMissing(f"{name} is not installed; install it, for example with `apt-get install {package}`.")
-
-
-def _read_options(bwrap: str) -> frozenset[str]:
-    return frozenset(re.findall(r"--[a-z0-9-]+", read_option_output(bwrap, "--help")))
 
 
 def read_option_output(program: str, option: str, env: Mapping[str, str] | None = None) -> str:
@@ -75,15 +67,8 @@ def read_option_output(program: str, option: str, env: Mapping[str, str] | None 
         ProgramMissing: it does not start.
     """
     try:
-        completed = subprocess.run(
-            [program, option],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=10,
-            env=env or {},
-            check=True,
-        )
+        options: dict[str, Any] = {"stdin": subprocess.DEVNULL, "capture_output": True, "text": True}
+        completed = subprocess.run([program, option], **options, timeout=10, env=env or {}, check=True)
     except (OSError, subprocess.SubprocessError) as error:
         raise ProgramMissing(f"{program} does not start ({error}); reinstall it.") from error
     return completed.stdout

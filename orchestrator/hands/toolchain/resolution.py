@@ -46,14 +46,9 @@ def resolve_tool_chain(
     builder = _ToolChainBuilder(host_paths, find_known_pythons(host_paths, environ))
     for folder in granted:
         builder.add_folder(_locate_folder(folder, host_paths))
-    active = environ.get("VIRTUAL_ENV")
-    if (
-        active
-        and Path(active).is_absolute()
-        and Path(active).is_dir()
-        and builder.can_add_environment(Path(active), shared)
-    ):
-        builder.add_folder(Path(active))
+    active = Path(environ.get("VIRTUAL_ENV", ""))
+    if active.is_absolute() and active.is_dir() and builder.can_add_environment(active, shared):
+        builder.add_folder(active)
     builder.add_shared_paths(shared)
     builder.add_interpreter(Path(sys.base_prefix))
     builder.path[str(Path(sys.base_prefix) / "bin")] = None

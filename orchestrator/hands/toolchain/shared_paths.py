@@ -35,16 +35,8 @@ async def list_ignored(repository: GitRepository) -> list[str]:
         GitError: git could not list them.
     """
     # started in the git directory, which mostly lies inside the checkout, git would list that directory alone
-    listing = (
-        "-C",
-        str(repository.root),
-        "ls-files",
-        "--others",
-        "--ignored",
-        "--exclude-standard",
-        "--directory",
-        "-z",
-    )
+    options = ("ls-files", "--others", "--ignored", "--exclude-standard", "--directory", "-z")
+    listing = ("-C", str(repository.root), *options)
     return [name.rstrip("/") for name in (await repository.checkout_git.run_text(*listing)).split("\0") if name]
 
 
