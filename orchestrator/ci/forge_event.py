@@ -157,9 +157,8 @@ def _build_order(key: str, usual: JobDefaults, *, goal: str = "", **more: Any) -
     goal = goal and _extract_goal(goal)
     if not goal and not more.get("run") and not more.get("answer") and not more.get("issue"):
         raise UsageProblem("there is no goal: what people see of the text is empty")
-    return JobOrder(
-        key=key, goal=goal, time_limit_s=usual.time_limit_s, budget_usd=_parse_dollars(usual.budget_usd), **more
-    )
+    budget_usd = _parse_dollars(usual.budget_usd)
+    return JobOrder(key=key, goal=goal, time_limit_s=usual.time_limit_s, budget_usd=budget_usd, **more)
 
 
 def _extract_goal(text: str) -> str:

@@ -180,9 +180,8 @@ async def check_remote(git: Git, remote: str) -> None:
 async def _commit(git: Git, ticket: LeaseRecord) -> str:
     text = ticket.model_dump_json(indent=1).encode()
     tree = await overlay_tree(git, await write_empty_tree(git), {LEASE_FILE: ("100644", await write_blob(git, text))})
-    return await commit_tree(
-        git, tree, [], f"Jobs of key {ticket.key}: run {ticket.run}, hop {ticket.hop}\n", EPOCH_DATE
-    )
+    message = f"Jobs of key {ticket.key}: run {ticket.run}, hop {ticket.hop}\n"
+    return await commit_tree(git, tree, [], message, EPOCH_DATE)
 
 
 async def _read(git: Git, ref: str) -> LeaseRecord:

@@ -98,8 +98,7 @@ async def _push_state(remote_state: RemoteState, handover: Handover, location: R
         tips_then = {ref: tip for ref, tip in handover.tips.items() if tip is not None}
         tips_now = {ref: tip for ref, tip in remote_state.tips.items() if tip is not None}
         if tips_then != tips_now:
-            raise StateSuperseded(
-                f"key {lease.key} has been carried on by another job meanwhile: this job's state is not put there"
-            )
+            problem = "has been carried on by another job meanwhile: this job's state is not put there"
+            raise StateSuperseded(f"key {lease.key} {problem}")
         with open_session(location.state.path) as scratch:
             await push_run_state(remote_state, lease, manifest, archive, scratch)

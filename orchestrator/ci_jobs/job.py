@@ -110,18 +110,16 @@ async def claim_key(options: Options, request: JobRequest) -> CiJob:
         previous = current
     _require_work(previous, request)
     lease = claim_lease(previous, create_lease(request.holder, now, request.stale_s), now, request.max_hops)
-    job = CiJob(
-        _add_push_target(options, request, project.config), request, remote_state, lease, current.release_lease()
-    )
+    push_options = _add_push_target(options, request, project.config)
+    job = CiJob(push_options, request, remote_state, lease, current.release_lease())
     await _push_lease(job, lease)
     return job
 
 
 def _require_work(lease: LeaseRecord, request: JobRequest) -> None:
     """Refuse a job that has nothing to do, or whose key carries on another run."""
-    if request.wanted and not (
-        (lease.run or "").startswith(request.wanted) or (lease.run or "").endswith(request.wanted)
-    ):
+    run = lease.run or ""
+    if request.wanted and not (run.startswith(request.wanted) or run.endswith(request.wanted)):
         raise UsageProblem(f"key {lease.key} carries on run {lease.run or 'none yet'}, not {request.wanted!r}")
     if lease.run is None and not (request.goal or request.recipe):
         raise UsageProblem(f"key {lease.key} has no run to go on with: say what to begin, a GOAL or --recipe FILE")
@@ -164,9 +162,8 @@ async def _begin_run(job: CiJob) -> tuple[RunLocation, RunState]:
         job.until_s = request.limit_s
     if request.recipe is not None:
         with locate_problems(request.recipe):
-            location = await create_migration_run(
-                options, await to_thread.run_sync(load_trusted_recipe, options, request.recipe)
-            )
+            recipe = await to_thread.run_sync(load_trusted_recipe, options, request.recipe)
+            location = await create_migration_run(options, recipe)
     else:
         location = await create_goal_run(options, request.goal)
     return location, await to_thread.run_sync(read_state, location.directory.journal)

@@ -67,9 +67,8 @@ async def _count_commits(
     with create_scratch_directory(repository, project.state, keep=False) as scratch:
         scratch_project = replace(project, repository=scratch.repository, state=scratch.state)
         for commit in commits:
-            async with open_workspace_at(
-                scratch_project, recipe, commit, project.state.path / DEPS_DIRECTORY
-            ) as workspace:
+            store = project.state.path / DEPS_DIRECTORY
+            async with open_workspace_at(scratch_project, recipe, commit, store) as workspace:
                 find = partial(find_sites, workspace=workspace)
                 yield await count_sites(repository.git, commit, recipe.work_scope, find, at_once=_ALL)
 

@@ -156,9 +156,8 @@ def _explain_missing_tier(tier: Tier, ceiling: Tier) -> str:
 
 async def _list_manifests(repository: GitRepository, commit: CommitId) -> Mapping[str, str]:
     """Return path → blob of the files that name the project's needs, as they stand in the commit."""
-    return {
-        entry.path: entry.oid for entry in await list_tree(repository.git, commit) if _MANIFEST.fullmatch(entry.path)
-    }
+    entries = await list_tree(repository.git, commit)
+    return {entry.path: entry.oid for entry in entries if _MANIFEST.fullmatch(entry.path)}
 
 
 @asynccontextmanager

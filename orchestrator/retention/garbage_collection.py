@@ -161,9 +161,8 @@ class _Collection:
             logs = await to_thread.run_sync(find_old_logs, self._state.path, self._limits.keep_days * _DAY_S)
             await self._remove_paths(logs)
             self.result.logs = tuple(folder.name for folder in logs)
-            await self._remove_dependency_sets(
-                DepsStore(self._state.path / DEPS_DIRECTORY), self._limits.keep_days * _DAY_S
-            )
+            store = DepsStore(self._state.path / DEPS_DIRECTORY)
+            await self._remove_dependency_sets(store, self._limits.keep_days * _DAY_S)
         for run in self._select_runs(self._expired - self._named):
             await self._remove_caches(run)
         for path in _list_children(self._state.path / "runs"):

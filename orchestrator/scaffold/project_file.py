@@ -9,6 +9,7 @@ from typing import Any
 
 from anyio import to_thread
 
+from orchestrator import workflows
 from orchestrator.config.layers import PROJECT_FILE, get_user_config_path
 from orchestrator.config.model import Config
 from orchestrator.config.roles import ModelSettings
@@ -19,15 +20,6 @@ from orchestrator.migrate.survey.recipe_draft import format_toml_list, format_to
 from orchestrator.migrate.survey.surveyor import survey_repository
 from orchestrator.project.options import Options, ProjectContext, load_project_context, open_repository
 from orchestrator.scaffold.recipe_file import read_project
-from orchestrator.workflows import (
-    ROLES,
-    WORKFLOW_PATHS,
-    ForgeKind,
-    RoleModel,
-    WorkflowValues,
-    list_secrets,
-    render_workflow,
-)
 
 _BUDGET_USD = "10"
 _HEAD = """# What Orchestrate has to know of this project. It is committed, so it holds for everybody who works on it.
@@ -48,7 +40,7 @@ class ProjectFileRequest:
     `package` is what its jobs install (empty: as it was installed here, as far as that can be told).
     """
 
-    forge: ForgeKind | None = None
+    forge: workflows.ForgeKind | None = None
     package: str = ""
     limit_s: int = 19_800
     may_overwrite: bool = False
@@ -91,7 +83,7 @@ async def write_project_file(options: Options, request: ProjectFileRequest) -> P
         lines = [line.strip().replace("[[verify.check]]", "[gate]") for line in findings.render_lines()]
         project_file = ProjectFile(file, render_project_toml(findings), not request.is_dry, tuple(lines), _NEXT)
     else:
-        file = repository.root / WORKFLOW_PATHS[request.forge]
+        file = repository.root / workflows.WORKFLOW_PATHS[request.forge]
         await to_thread.run_sync(_require_writable, file, repository.root, request)
         project = await to_thread.run_sync(load_project_context, options)
         project_file = _build_workflow(project, request.forge, request, file)
@@ -103,27 +95,31 @@ async def write_project_file(options: Options, request: ProjectFileRequest) -> P
 _NEXT = ("look at it, commit it, then: orchestrate doctor",)
 
 
-def _build_workflow(project: ProjectContext, forge: ForgeKind, request: ProjectFileRequest, file: Path) -> ProjectFile:
+def _build_workflow(
+    project: ProjectContext, forge: workflows.ForgeKind, request: ProjectFileRequest, file: Path
+) -> ProjectFile:
     config, package = project.config, request.package or find_install_spec()
     budget = f"{config.budget.usd:g}" if config.budget.usd else _BUDGET_USD
     models = build_role_models(config)
-    values = WorkflowValues(package=package, limit_s=request.limit_s, budget_usd=budget, models=models)
+    values = workflows.WorkflowValues(package=package, limit_s=request.limit_s, budget_usd=budget, models=models)
     to_do = []
     if not package:
         to_do.append("say in the file what pip is to install: ORCHESTRATE_PACKAGE (or --package)")
     if any(not model.model for model in models):
         to_do.append("set the variable ORCHESTRATE_MODEL of the repository, for example to anthropic/claude-sonnet-4-5")
-    for name in list_secrets(models):
+    for name in workflows.list_secrets(models):
         to_do.append(f"set the secret {name}")
     for model in models:
         if _has_unknown_key(model):
             to_do.append(f"{model.model}: its provider takes its keys otherwise; add them")
     if not config.gate.command:
         to_do.append("the project has no gate command, without which nothing can land: orchestrate init")
-    return ProjectFile(file, render_workflow(forge, values), not request.is_dry, to_do=(*to_do, *_AFTER[forge]))
+    return ProjectFile(
+        file, workflows.render_workflow(forge, values), not request.is_dry, to_do=(*to_do, *_AFTER[forge])
+    )
 
 
-_AFTER: dict[ForgeKind, tuple[str, ...]] = {
+_AFTER: dict[workflows.ForgeKind, tuple[str, ...]] = {
     "github": (
         "set the secret ORCHESTRATE_TOKEN, of an app or a person, if pull requests are to start your CI",
         "commit it to the default branch, then: Actions > Orchestrate > Run workflow",
@@ -135,20 +131,20 @@ _AFTER: dict[ForgeKind, tuple[str, ...]] = {
 }
 
 
-def _has_unknown_key(model: RoleModel) -> bool:
+def _has_unknown_key(model: workflows.RoleModel) -> bool:
     return bool(model.model) and not model.secrets and not model.api_base
 
 
-def build_role_models(config: Config) -> tuple[RoleModel, ...]:
+def build_role_models(config: Config) -> tuple[workflows.RoleModel, ...]:
     """Return the models of the roles, as a job has to know them."""
-    return tuple(_build_role_model(name, getattr(config.roles, name)) for name in ROLES)
+    return tuple(_build_role_model(name, getattr(config.roles, name)) for name in workflows.ROLES)
 
 
-def _build_role_model(role: str, settings: ModelSettings) -> RoleModel:
+def _build_role_model(role: str, settings: ModelSettings) -> workflows.RoleModel:
     key = settings.api_key_env
     if not key and not settings.api_base:
         key = get_key_variable(settings.model)
-    return RoleModel(role, settings.model, settings.api_base, settings.api_key_env, (key,) if key else ())
+    return workflows.RoleModel(role, settings.model, settings.api_base, settings.api_key_env, (key,) if key else ())
 
 
 def find_install_spec() -> str:
@@ -186,16 +182,9 @@ def _write_file(project_file: ProjectFile, may_overwrite: bool) -> None:
 
 def render_project_toml(findings: Findings) -> str:
     """Return the text of the file: the gate, and in comments what else was found."""
-    parts = [
-        _HEAD.format(user=_get_user_file()),
-        "\n".join(_render_findings(findings)),
-        "[gate]\n" + _render_gate(findings.command),
-    ]
-    return "\n".join([*parts, _render_env(findings)])
-
-
-def _get_user_file() -> str:
-    return str(get_user_config_path({"HOME": "~"}))
+    head = _HEAD.format(user=get_user_config_path({"HOME": "~"}))
+    gate = "[gate]\n" + _render_gate(findings.command)
+    return "\n".join([head, "\n".join(_render_findings(findings)), gate, _render_env(findings)])
 
 
 def _render_findings(findings: Findings) -> list[str]:

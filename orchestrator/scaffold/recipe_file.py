@@ -98,11 +98,8 @@ async def write_recipe_file(
     findings = survey_repository(files, template.language)
     if template.language and not files.list_with_suffix(*LANGUAGES[template.language]):
         raise UsageProblem(f"{template.name} is for {template.language}, of which no file is committed here")
-    values = {
-        "id": _build_id(request.goal or COMMAND_TEMPLATE),
-        "goal": request.goal,
-        "pattern": request.pattern or _PATTERN,
-    }
+    recipe_id = _build_id(request.goal or COMMAND_TEMPLATE)
+    values = {"id": recipe_id, "goal": request.goal, "pattern": request.pattern or _PATTERN}
     draft = fill_template(template, findings, values, RecipeTools())
     tools = find_tools(draft, template.needs, project.repository.root)
     name = values["id"] if template.has_placeholder("id") else template.name
@@ -121,9 +118,8 @@ def _require_template(request: RecipeRequest) -> RecipeTemplate:
         if given and not template.has_placeholder(word):
             raise UsageProblem(f"the recipe {template.name} takes no --{word}; leave it out, or do not say --from")
     if template.has_placeholder("goal") and not (request.goal and request.pattern):
-        raise UsageProblem(
-            f"{template.name} needs --goal TEXT, what is to be changed, and --pattern REGEX, which finds where"
-        )
+        needed = "--goal TEXT, what is to be changed, and --pattern REGEX, which finds where"
+        raise UsageProblem(f"{template.name} needs {needed}")
     try:
         re.compile(request.pattern)
     except re.error as error:

@@ -65,12 +65,10 @@ async def replay_run(
         OrchestrateError: the replay had to stop for a reason that is not in the recording.
     """
     repository = await to_thread.run_sync(open_repository, options.repository)
-    state_directory = open_state_directory(
-        repository, load_config(None, {"state": options.flags.get("state", {})}).config.state.dir
-    )
-    recording = await RecordedRun.from_reader(
-        await to_thread.run_sync(JournalSessionReader, state_directory.find_run(wanted))
-    )
+    config = load_config(None, {"state": options.flags.get("state", {})}).config
+    state_directory = open_state_directory(repository, config.state.dir)
+    reader = await to_thread.run_sync(JournalSessionReader, state_directory.find_run(wanted))
+    recording = await RecordedRun.from_reader(reader)
     state = recording.state
     if state.started is None:
         raise UsageProblem("the run stopped before its first event: there is nothing to replay")

@@ -130,9 +130,8 @@ class GitHubApi:
         reply = await self._exchange.send_request(method, path, body, query)
         if isinstance(reply, RetryAdvice) or reply.is_success:
             return reply
-        again = find_retry_advice(
-            reply.status, reply.headers, self.endpoint.redact_text(parse_error_message(reply.content))
-        )
+        said = self.endpoint.redact_text(parse_error_message(reply.content))
+        again = find_retry_advice(reply.status, reply.headers, said)
         if again is None:
             raise build_refusal(self.endpoint, reply, method, path)
         return again

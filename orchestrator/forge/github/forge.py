@@ -83,9 +83,8 @@ class GitHubForge:
                 await self._require_passing(ref, number, commit, refused)
             else:
                 return CommitId(merged.sha)
-        raise PersonNeeded(
-            f"{ref} was not merged: its target does not keep still; merge it yourself, or resume the run"
-        )
+        advice = "merge it yourself, or resume the run"
+        raise PersonNeeded(f"{ref} was not merged: its target does not keep still; {advice}")
 
     async def close_pull_request(self, ref: str, comment: str) -> None:
         """Close the pull request unmerged, with a word why, once.
@@ -114,9 +113,8 @@ class GitHubForge:
 
     async def _find_pull_request(self, request: PullRequest) -> GitHubPullRequest | None:
         """Return this run's pull request of the branch: the open one, else one that ended at the same commit."""
-        pulls = await self._api.list_objects(
-            GitHubPullRequest, "/pulls", head=f"{self._api.endpoint.owner}:{request.head}", state="all"
-        )
+        head = f"{self._api.endpoint.owner}:{request.head}"
+        pulls = await self._api.list_objects(GitHubPullRequest, "/pulls", head=head, state="all")
         pulls = [pull for pull in pulls if pull.head.ref == request.head]
         ours = [pull for pull in pulls if has_marker(pull.body, build_run_marker(self._run))]
         for pull in pulls:
@@ -156,16 +154,14 @@ class GitHubForge:
             if missing:
                 await self._api.send_request("POST", f"/issues/{pull.number}/labels", {"labels": sorted(missing)})
         except GitHubRefused as refused:
-            raise PersonNeeded(
-                f"{pull.html_url} cannot be updated ({refused.detail}): mend that, then resume the run"
-            ) from (refused)
+            problem = f"{pull.html_url} cannot be updated ({refused.detail})"
+            raise PersonNeeded(f"{problem}: mend that, then resume the run") from refused
 
     async def _read_pull_request(self, ref: str, number: int) -> GitHubPullRequest:
         pull = await self._api.read_object(GitHubPullRequest, f"/pulls/{number}")
         if not has_marker(pull.body, build_run_marker(self._run)):
-            raise PersonNeeded(
-                f"{ref} is not this run's: its text does not begin with the run's mark; see to it yourself"
-            )
+            problem = "is not this run's: its text does not begin with the run's mark"
+            raise PersonNeeded(f"{ref} {problem}; see to it yourself")
         return pull
 
     async def _require_passing(self, ref: str, number: int, commit: CommitId, refused: GitHubRefused) -> None:
@@ -194,9 +190,8 @@ class GitHubForge:
     def _parse_number(self, ref: str) -> int:
         repository, _, number = ref.rpartition("#")
         if repository != self._api.endpoint.repository or not number.isdigit():
-            raise PersonNeeded(
-                f"{ref} is no pull request of {self._api.endpoint.repository}, which [pr] names now: see to it yourself"
-            )
+            repository = self._api.endpoint.repository
+            raise PersonNeeded(f"{ref} is no pull request of {repository}, which [pr] names now: see to it yourself")
         return int(number)
 
 

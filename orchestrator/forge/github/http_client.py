@@ -77,9 +77,8 @@ class GitHubConnection:
                 content = await self._bounded(response)
         if deadline.cancelled_caught:
             raise httpx.ReadTimeout(f"no complete answer within {_WHOLE_S:g} s")
-        reply = HttpResponse(
-            response.status_code, {name.lower(): value for name, value in response.headers.items()}, content
-        )
+        response_headers = {name.lower(): value for name, value in response.headers.items()}
+        reply = HttpResponse(response.status_code, response_headers, content)
         if reply.status == _NOT_MODIFIED and earlier:
             return earlier[1]
         self._remember(method, str(url), reply)
@@ -158,9 +157,8 @@ def build_refusal(
             "and url to what exists, or use a token that has access to it"
         )
     if reply.status in _MOVED:
-        return EnvironmentProblem(
-            f"{place.host} says that {place.repository} has moved: set [pr] repository to its new owner/name"
-        )
+        moved = f"{place.host} says that {place.repository} has moved"
+        return EnvironmentProblem(f"{moved}: set [pr] repository to its new owner/name")
     return GitHubRefused(place.host, f"{method} {what}", f"{reply.status} {said}".strip())
 
 

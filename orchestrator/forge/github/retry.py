@@ -69,13 +69,11 @@ def _limit(status: int, headers: Mapping[str, str], said: str) -> RetryAdvice | 
     """Return a 403 is a limit only if it says so in one of three ways; all others forbid something."""
     asked = _parse_wait_s(headers)
     if headers.get("x-ratelimit-remaining") == "0":
-        return RetryAdvice(
-            max(asked or 0.0, _until_reset(headers)), "its rate limit is used up", is_without_effect=True
-        )
+        wait_s = max(asked or 0.0, _until_reset(headers))
+        return RetryAdvice(wait_s, "its rate limit is used up", is_without_effect=True)
     if asked is not None or status == _TOO_MANY or "secondary rate limit" in said.lower():
-        return RetryAdvice(
-            _MINUTE_S if asked is None else asked, "it limits how fast it is asked", is_without_effect=True
-        )
+        wait_s = _MINUTE_S if asked is None else asked
+        return RetryAdvice(wait_s, "it limits how fast it is asked", is_without_effect=True)
     return None
 
 

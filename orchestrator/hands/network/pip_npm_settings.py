@@ -115,18 +115,10 @@ def _is_below(path: Path, folders: Iterable[Path]) -> bool:
 def _read_output(words: Sequence[str], environ: Mapping[str, str]) -> str:
     """Return the output of a tool; "" if it fails."""
     with suppress(OSError, subprocess.SubprocessError):
-        completed = subprocess.run(
-            words,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-            timeout=_TIMEOUT_S,
-            cwd="/",
-            env=dict(environ),
-            check=False,
+        nothing, env = subprocess.DEVNULL, dict(environ)
+        return subprocess.check_output(
+            words, stdin=nothing, stderr=nothing, text=True, timeout=_TIMEOUT_S, cwd="/", env=env
         )
-        return completed.stdout if completed.returncode == 0 else ""
     return ""
 
 

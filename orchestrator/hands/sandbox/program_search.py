@@ -67,8 +67,7 @@ def read_option_output(program: str, option: str, env: Mapping[str, str] | None 
         ProgramMissing: it does not start.
     """
     try:
-        options: dict[str, Any] = {"stdin": subprocess.DEVNULL, "capture_output": True, "text": True}
-        completed = subprocess.run([program, option], **options, timeout=10, env=env or {}, check=True)
+        nothing, words = subprocess.DEVNULL, [program, option]
+        return subprocess.check_output(words, stdin=nothing, stderr=nothing, text=True, timeout=10, env=env or {})
     except (OSError, subprocess.SubprocessError) as error:
         raise ProgramMissing(f"{program} does not start ({error}); reinstall it.") from error
-    return completed.stdout
