@@ -128,7 +128,8 @@ async def _publish_pull_requests(
     for requested in requests:
         await _push_branch(project, request, requested)
     if request.by_push:
-        return tuple(map(_build_pushed_request, requests))
+        heads = [requested.request.head for requested in requests]
+        return tuple(OpenedPullRequest(forge="gitlab", ref=head, url="") for head in heads)
     async with open_forge(project.repository, Path(), project.config, delivered.state, _ignore_message) as forge:
         return tuple([await forge.open_pull_request(requested.request) for requested in requests])
 
@@ -186,10 +187,6 @@ def _build_push_options(requested: RequestedPullRequest) -> tuple[str, ...]:
     if pull_request.target:
         options.append(f"merge_request.target={to_one_line(pull_request.target, 200)}")
     return (*options, f"merge_request.title={to_one_line(pull_request.title, 200)}")
-
-
-def _build_pushed_request(requested: RequestedPullRequest) -> OpenedPullRequest:
-    return OpenedPullRequest(forge="gitlab", ref=requested.request.head, url="")
 
 
 def render_issue_comment(end: JobResult, opened: tuple[OpenedPullRequest, ...], state: RunState) -> str:

@@ -103,9 +103,7 @@ def _build_endpoint(config: Config, url: str, environ: Mapping[str, str]) -> Rep
             '"origin", or forge to "local"'
         )
     named = _OWNER_NAME.fullmatch(url)
-    repository = pr.repository
-    if not repository and named:
-        repository = named[1]
+    repository = pr.repository or (named and named[1])
     if not repository:
         raise UsageProblem(
             f"the URL of {pr.push} does not say which repository it is on GitHub: set repository under [pr] to "

@@ -33,51 +33,36 @@ _DESIGN = "3"
 
 
 class LocalHands:
-    """This host's workspaces; implements `orchestrator.ports.hands.Hands`. Made by `open_local_hands`."""
+    """This host's workspaces; implements `orchestrator.ports.hands.Hands`. Made by `open_local_hands`.
+
+    `refusal_reason` says why commands are refused here, with its remedy; it is None when they run under `policy`.
+    `notices` are notes on the policy for people. `environment_hash` stands for policy, tool chains and variables.
+    """
 
     def __init__(
         self, host: WorkspaceHost, policy: SandboxPolicy, selected: SelectedBackend, notices: tuple[str, ...] = ()
     ) -> None:
         self._host = host
-        self._notices = notices
-        self._policy = policy
         self._selected = selected
+        self.notices = notices
+        self.policy = policy
+        self.refusal_reason = selected.refusal
         self._opened: list[LocalWorkspace] = []
         tools = [*map(Path, (*policy.read_only, *policy.programs))]
         tools += (base / name for name, base in host.shared.items())
         text = f"{_DESIGN}\n{policy.sha}\n{compute_fingerprint(tools)}\n"
-        self._environment = hashlib.sha256(text.encode()).hexdigest()
-
-    @property
-    def refusal_reason(self) -> str | None:
-        """The reason why commands are refused here, with its remedy; None when they run."""
-        return self._selected.refusal
-
-    @property
-    def notices(self) -> tuple[str, ...]:
-        """Notes on the policy for people, with what to do."""
-        return self._notices
-
-    @property
-    def environment_hash(self) -> str:
-        """A hash of policy, tool chains and variables."""
-        return self._environment
-
-    @property
-    def policy(self) -> SandboxPolicy:
-        """The policy that commands run under."""
-        return self._policy
+        self.environment_hash = hashlib.sha256(text.encode()).hexdigest()
 
     @property
     def policy_summary(self) -> Mapping[str, str]:
         """The policy in words, for `doctor` and reports."""
-        return self.describe_policy(self._policy)
+        return self.describe_policy(self.policy)
 
     def describe_policy(self, policy: SandboxPolicy) -> Mapping[str, str]:
         """Return a policy of this host in words, for example that of another tier."""
         commands = self.refusal_reason or f"run, {self._host.slots.total_tokens} at a time"
         backend = self._selected.backend
-        unbound = {"not bound": "; ".join(self._notices)} if self._notices else {}
+        unbound = {"not bound": "; ".join(self.notices)} if self.notices else {}
         words = format_policy(policy, backend.description if backend else "", commands)
         return {**words, **unbound, **self._selected.facts}
 

@@ -140,10 +140,6 @@ class SandboxPolicy(FrozenModel):
     registries: Registries | None = None
     backend: str = ""
 
-    def with_tier(self, tier: Tier) -> "SandboxPolicy":
-        """Return the policy for commands at a tier."""
-        return self.model_copy(update={"tier": tier})
-
     @property
     def sha(self) -> str:
         """A hash of every field."""

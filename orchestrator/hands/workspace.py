@@ -61,37 +61,27 @@ class WorkspaceHost:
     async def resolve_tier_policy(self, tier: Tier) -> SandboxPolicy:
         """Return the policy of a tier; the registries are looked up when tier 2 is first asked for."""
         found = await self.registries.get_registries() if tier == Tier.REGISTRIES <= self.ceiling else None
-        return self.policy.with_tier(tier).model_copy(update={"registries": found})
+        return self.policy.model_copy(update={"tier": tier, "registries": found})
 
 
 class LocalWorkspace:
-    """A checkout of one commit on this host; implements `orchestrator.ports.hands.Workspace`."""
+    """A checkout of one commit on this host; implements `orchestrator.ports.hands.Workspace`.
+
+    `name` is that of its worktree in the pool, `root` the checkout's path on this host.
+    """
 
     def __init__(self, host: WorkspaceHost, worktree: Worktree, purpose: str) -> None:
         self._host = host
         self._worktree = worktree
+        self.name = worktree.name
+        self.root = worktree.root
         self._purpose = purpose
         self._calls: dict[str, CommandCall] = {}
         self._own_folder = host.session / worktree.name
         self._git = self._own_folder / "git"
-        self._is_open = True
+        self.is_open = True
         self._setup = anyio.Lock()
         self._turn_lock = anyio.Lock()
-
-    @property
-    def name(self) -> str:
-        """Its name in the pool."""
-        return self._worktree.name
-
-    @property
-    def is_open(self) -> bool:
-        """True until it is closed."""
-        return self._is_open
-
-    @property
-    def root(self) -> Path:
-        """The checkout's path on this host."""
-        return self._worktree.root
 
     async def get_policy_hash(self, tier: Tier) -> str:
         """Return the hash of the policy that commands of a tier run under here."""
@@ -110,7 +100,7 @@ class LocalWorkspace:
         backend = self._host.backend
         if backend is None:
             raise EnvironmentProblem(self._host.refusal or "Commands are refused on this host.")
-        if not self._is_open:
+        if not self.is_open:
             raise EnvironmentProblem(f"Workspace {self.name} is closed; open another one.")
         policy = await self._host.resolve_tier_policy(command.tier)
         if policy.registries and policy.registries.is_empty:
@@ -210,9 +200,9 @@ class LocalWorkspace:
     async def close(self) -> None:
         """Kill what still runs and give the checkout back to the pool."""
         with anyio.CancelScope(shield=True):
-            if not self._is_open:
+            if not self.is_open:
                 return
-            self._is_open = False
+            self.is_open = False
             for call_id in self._calls:
                 await self.kill_command(call_id)
             if self._host.backend:

@@ -62,11 +62,7 @@ def _quote_once(value: str) -> Iterator[str]:
 def _quote_for_url(value: str) -> Iterator[str]:
     for quoted in (quote(value), quote(value, safe=""), quote_plus(value)):
         yield quoted
-        yield _lower_escapes(quoted)
-
-
-def _lower_escapes(quoted: str) -> str:
-    return _ESCAPE.sub(lambda found: found[0].lower(), quoted)
+        yield _ESCAPE.sub(lambda found: found[0].lower(), quoted)
 
 
 def _list_hex_forms(content: bytes) -> Iterator[str]:

@@ -7,7 +7,7 @@ from itertools import starmap
 from operator import attrgetter
 
 from orchestrator.redact.encodings import list_encodings
-from orchestrator.redact.token_patterns import TOKEN_RULES, TokenRule, build_user_rule, format_mark
+from orchestrator.redact.token_patterns import TOKEN_RULES, build_user_rule, format_mark
 
 SHORTEST_SECRET = 8
 """A known value of fewer characters is not looked for: it would be found in ordinary words."""
@@ -52,7 +52,9 @@ class Redactor:
     def redact_text(self, text: str) -> str:
         """Return the text without known values and what looks like a token: for what is kept, shown and sent."""
         for _ in range(_ROUNDS):
-            redacted = _redact_tokens(self.hide_known_secrets(text), self._rules)
+            redacted = self.hide_known_secrets(text)
+            for rule in self._rules:
+                redacted = rule.redact_tokens(redacted)
             if redacted == text:
                 break
             text = redacted
@@ -128,12 +130,6 @@ def _squeeze(content: bytes) -> bytes:
     if b"\\" in content:
         content = _SPELLED_SPACE.sub(b"", content)
     return content.translate(None, _IGNORED)
-
-
-def _redact_tokens(text: str, rules: Sequence[TokenRule]) -> str:
-    for rule in rules:
-        text = rule.redact_tokens(text)
-    return text
 
 
 PATTERN_REDACTOR = Redactor()

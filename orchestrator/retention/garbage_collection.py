@@ -76,7 +76,9 @@ async def collect_garbage(options: Options, request: CollectionRequest) -> Colle
     """
     project = await to_thread.run_sync(load_project_context, options)
     named = {project.state.find_run(run).run for run in request.named}
-    _require_idle(list(map(project.state.get_run, named)))
+    with ExitStack() as stack:
+        for run in map(project.state.get_run, named):
+            stack.enter_context(run.hold_lock())
     with _hold_collection_lock(project.state):
         collection = _Collection(project, named, request.is_dry)
         await collection.finish_removals()
@@ -85,12 +87,6 @@ async def collect_garbage(options: Options, request: CollectionRequest) -> Colle
         await collection.drop_leftovers()
         await collection.drop_runs(by_policy=request.by_policy or project.config.gc.runs)
         return collection.result
-
-
-def _require_idle(runs: Sequence[RunDirectory]) -> None:
-    with ExitStack() as stack:
-        for run in runs:
-            stack.enter_context(run.hold_lock())
 
 
 @contextmanager
@@ -119,7 +115,8 @@ class _Collection:
         self._limits = project.config.gc
         self._named = named
         self._is_dry = is_dry
-        self._expired = select_expired_runs(_list_last_records(project.state), datetime.now(UTC), project.config.gc)
+        last_writes = [(run.run, _read_last_write(run)) for run in project.state.list_runs()]
+        self._expired = select_expired_runs(last_writes, datetime.now(UTC), project.config.gc)
 
     async def finish_removals(self) -> None:
         """Go on with the runs that an earlier `gc` had begun to remove when it was killed."""
@@ -257,11 +254,6 @@ class _Collection:
             self.result.freed_bytes += await to_thread.run_sync(measure_tree_bytes, path)
             if not self._is_dry:
                 await to_thread.run_sync(_remove_path, path)
-
-
-def _list_last_records(state: StateDirectory) -> list[tuple[RunId, datetime | None]]:
-    """Return every run, oldest first, with when its journal was last written."""
-    return [(run.run, _read_last_write(run)) for run in state.list_runs()]
 
 
 def _read_last_write(run: RunDirectory) -> datetime | None:

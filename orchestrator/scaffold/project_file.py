@@ -110,7 +110,7 @@ def _build_workflow(
     for name in workflows.list_secrets(models):
         to_do.append(f"set the secret {name}")
     for model in models:
-        if _has_unknown_key(model):
+        if model.model and not model.secrets and not model.api_base:
             to_do.append(f"{model.model}: its provider takes its keys otherwise; add them")
     if not config.gate.command:
         to_do.append("the project has no gate command, without which nothing can land: orchestrate init")
@@ -129,10 +129,6 @@ _AFTER: dict[workflows.ForgeKind, tuple[str, ...]] = {
         "include it in .gitlab-ci.yml: include: [{local: .gitlab/orchestrate.yml}]",
     ),
 }
-
-
-def _has_unknown_key(model: workflows.RoleModel) -> bool:
-    return bool(model.model) and not model.secrets and not model.api_base
 
 
 def build_role_models(config: Config) -> tuple[workflows.RoleModel, ...]:

@@ -118,7 +118,8 @@ class _Replay:
             if context.state.is_draining:
                 raise Interrupted("the replay was stopped")
             now = context.state
-        self._require_expected(problem)
+        if problem is not None and not isinstance(problem, ReplayStopped) and not self._is_recorded(problem):
+            raise problem
         replayed = await to_thread.run_sync(JournalSessionReader, run.directory)
         return self._build_report(now, replayed, problem)
 
@@ -165,11 +166,6 @@ class _Replay:
         call = self._recording.calls.get((request.session, request.turn))
         if self._reasker and call:
             await self._reasker.repeat_call(request, await self._requests.find_recorded_messages(request), call)
-
-    def _require_expected(self, problem: OrchestrateError | None) -> None:
-        """Raise a problem, unless the order could not be kept or the recorded run stopped by it as well."""
-        if problem is not None and not isinstance(problem, ReplayStopped) and not self._is_recorded(problem):
-            raise problem
 
     def _is_recorded(self, problem: OrchestrateError) -> bool:
         paused = self._recording.state.paused

@@ -120,7 +120,9 @@ class GitHubApi:
             waited += pause
             if attempt == self._patience.tries or waited > self._patience.max_total_wait_s:
                 break
-            await self._wait(pause, why)
+            if pause >= _WORTH_TELLING_S:
+                await self._tell(f"{self.endpoint.host}: {why}; it is asked again in {pause:.0f} s")
+            await anyio.sleep(pause)
         asked = f"{method} {self.endpoint.repository}{path}"
         raise ProviderDown(f"{self.endpoint.host} did not answer {asked}: {why}; resume the run later")
 
@@ -135,11 +137,6 @@ class GitHubApi:
         if again is None:
             raise build_refusal(self.endpoint, reply, method, path)
         return again
-
-    async def _wait(self, pause_s: float, why: str) -> None:
-        if pause_s >= _WORTH_TELLING_S:
-            await self._tell(f"{self.endpoint.host}: {why}; it is asked again in {pause_s:.0f} s")
-        await anyio.sleep(pause_s)
 
     def _read(self, model: type[_Model], reply: HttpResponse) -> _Model:
         try:

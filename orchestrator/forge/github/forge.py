@@ -94,13 +94,7 @@ class GitHubForge:
         """
         number = self._parse_number(ref)
         pull = await self._read_pull_request(ref, number)
-        own = build_marker(self._run, "closed")
-        text = add_marker(comment, own)
-        said = await self._api.find_or_create(
-            partial(self._find_comment, number, own), partial(self._create_comment, number, text)
-        )
-        if not is_same_text(said.body, text):
-            await self._api.update_object(IssueComment, "PATCH", f"/issues/comments/{said.id}", {"body": text})
+        await upsert_comment(self._api, number, build_marker(self._run, "closed"), comment)
         if pull.is_open:
             await self._api.update_object(GitHubPullRequest, "PATCH", f"/pulls/{number}", {"state": "closed"})
 
@@ -180,18 +174,11 @@ class GitHubForge:
                 "the run"
             ) from refused
 
-    async def _find_comment(self, number: int, own: str) -> IssueComment | None:
-        comments = await self._api.list_objects(IssueComment, f"/issues/{number}/comments")
-        return next((comment for comment in comments if has_marker(comment.body, own)), None)
-
-    async def _create_comment(self, number: int, text: str) -> IssueComment:
-        return await self._api.create_object(IssueComment, f"/issues/{number}/comments", {"body": text})
-
     def _parse_number(self, ref: str) -> int:
+        own_repository = self._api.endpoint.repository
         repository, _, number = ref.rpartition("#")
-        if repository != self._api.endpoint.repository or not number.isdigit():
-            repository = self._api.endpoint.repository
-            raise PersonNeeded(f"{ref} is no pull request of {repository}, which [pr] names now: see to it yourself")
+        if repository != own_repository or not number.isdigit():
+            raise PersonNeeded(f"{ref} is no pull request of {own_repository}, which [pr] names now: see to it yourself")
         return int(number)
 
 
@@ -228,16 +215,17 @@ class GitHubForgeRepository:
 
     async def upsert_comment(self, issue: int, marker: str, text: str) -> None:
         """Make the comment that bears `marker` say this; create it where there is none."""
-        path, body = f"/issues/{issue}/comments", add_marker(text, marker)
-        comment = await self._api.find_or_create(
-            partial(self._find_comment, path, marker),
-            partial(self._api.create_object, IssueComment, path, {"body": body}),
-        )
-        if not is_same_text(comment.body, body):
-            await self._api.update_object(IssueComment, "PATCH", f"/issues/comments/{comment.id}", {"body": body})
+        await upsert_comment(self._api, issue, marker, text)
 
-    async def _find_comment(self, path: str, marker: str) -> IssueComment | None:
-        for comment in await self._api.list_objects(IssueComment, path):
-            if has_marker(comment.body, marker):
-                return comment
-        return None
+
+async def upsert_comment(api: GitHubApi, issue: int, marker: str, text: str) -> None:
+    """Make the comment on an issue or a pull request that bears `marker` say this; create it where there is none."""
+    path, body = f"/issues/{issue}/comments", add_marker(text, marker)
+
+    async def find_comment() -> IssueComment | None:
+        comments = await api.list_objects(IssueComment, path)
+        return next((comment for comment in comments if has_marker(comment.body, marker)), None)
+
+    comment = await api.find_or_create(find_comment, partial(api.create_object, IssueComment, path, {"body": body}))
+    if not is_same_text(comment.body, body):
+        await api.update_object(IssueComment, "PATCH", f"/issues/comments/{comment.id}", {"body": body})

@@ -20,7 +20,7 @@ from orchestrator.hands.containers.run_arguments import CONTROL_FOLDER, SESSION_
 from orchestrator.hands.containers.running_container import Container, start_container
 from orchestrator.hands.execution.process_runner import ExecutionTerms, ProcessOutcome, run_until_exit
 from orchestrator.hands.files.directory_trees import create_private_folder
-from orchestrator.hands.limits.rlimits import wrap_in_rlimits
+from orchestrator.hands.limits.rlimits import cap_by_hard_limit, wrap_in_rlimits
 from orchestrator.hands.limits.watchdog import ResourceBounds
 from orchestrator.hands.policy import Registries, SandboxPolicy
 from orchestrator.hands.sandbox.backend import ExecutionRequest, MountPlan
@@ -138,7 +138,7 @@ class ContainerBackend(LayoutBackend):
             script=read_script("containers", "init_process.py"),
             seccomp=self.seccomp,
             supported_limits=self.engine.supported_limits,
-            hard_processes=_get_process_ceiling(),
+            hard_processes=cap_by_hard_limit(resource.RLIMIT_NPROC, _PROCESSES),
         )
         return await start_container(self.engine, launch, folder)
 
@@ -227,11 +227,6 @@ def _move_output_files(source: Path, target: Path, names: Iterable[str]) -> None
             (source / name).rename(target / name)
         except OSError:
             continue  # not written, or nothing that could be taken
-
-
-def _get_process_ceiling() -> int:
-    hard = resource.getrlimit(resource.RLIMIT_NPROC)[1]
-    return _PROCESSES if hard == resource.RLIM_INFINITY else min(hard, _PROCESSES)
 
 
 async def _is_fresh(container: Container) -> bool:

@@ -49,7 +49,7 @@ class DepsStore:
         """Return the entry's directory, which is kept while `stack` is open; await `make` if the entry is missing."""
         folder = stack.enter_context(self.hold_entry(key))
         if not self.has_entry(key):
-            async with hold_file_lock(self.get_making_lock(key), patience_s=_MAKING_S):
+            async with hold_file_lock(self.root / f"{key}.making", patience_s=_MAKING_S):
                 if not self.has_entry(key):
                     await make()
         return folder
@@ -61,10 +61,6 @@ class DepsStore:
         with hold_descriptor(wait_for_file_lock(self.root / f"{key}.used", is_shared=True)) as descriptor:
             os.utime(descriptor)
             yield self.root / key
-
-    def get_making_lock(self, key: str) -> Path:
-        """Return the lock file to hold while the entry is made."""
-        return self.root / f"{key}.making"
 
     def move_into_entry(self, key: str, source: Path, names: Iterable[str], *, is_listed: bool = False) -> None:
         """Move these paths of `source` into the entry, all or none. Only under the making lock; blocks.
@@ -79,12 +75,12 @@ class DepsStore:
         remove_tree(new)
         new.mkdir(parents=True)
         for name in names:
-            if (source / name).resolve() != source.resolve() / name or not _is_file_or_folder(source / name):
-                raise OSError(
-                    f"{name} is no directory of the workspace, and no file"
-                )  # rather something else of the host's
+            path = source / name
+            if path.resolve() != source.resolve() / name or not (path.is_dir() or path.is_file()):
+                # It may be something else of the host's.
+                raise OSError(f"{name} is no directory of the workspace, and no file")
             (new / name).parent.mkdir(parents=True, exist_ok=True)
-            (source / name).rename(new / name)
+            path.rename(new / name)
         if is_listed:
             (new / _INDEX).write_text(json.dumps(names), encoding="utf-8")
         os.sync()  # what a power cut leaves of it must not be half of it
@@ -123,7 +119,3 @@ class DepsStore:
         finally:
             for descriptor in descriptors:
                 os.close(descriptor)
-
-
-def _is_file_or_folder(path: Path) -> bool:
-    return path.is_dir() or path.is_file()

@@ -50,11 +50,8 @@ class SandboxLayout:
 
     def build_mounts(self, mount_plan: MountPlan, is_writable: bool, exchange: Path | None) -> tuple[Mount, ...]:
         """Return all mounts for a command in a workspace; `exchange` is a host directory for its files."""
-        return (
-            *self._iterate_system_mounts(),
-            *self._iterate_workspace_mounts(mount_plan, is_writable),
-            *_list_exchange_mounts(exchange),
-        )
+        mounts = (*self._iterate_system_mounts(), *self._iterate_workspace_mounts(mount_plan, is_writable))
+        return (*mounts, build_writable_mount(exchange, EXCHANGE_FOLDER)) if exchange is not None else mounts
 
     def _iterate_system_mounts(self) -> Iterable[Mount]:
         size = self.policy.limits.tmpfs_bytes
@@ -98,14 +95,8 @@ class SandboxLayout:
         self, command: ShellCommand, network: Mapping[str, str] = MappingProxyType({})
     ) -> dict[str, str]:
         """Return all variables that the command sees when it starts; `network` are those of its network access."""
-        base = {
-            "PATH": ":".join(self.policy.path),
-            "HOME": self.user.home,
-            "USER": self.user_name,
-            "LOGNAME": self.user_name,
-            "SHELL": self.user.shell,
-            **BASE_VARIABLES,
-        }
+        user = {"HOME": self.user.home, "USER": self.user_name, "LOGNAME": self.user_name, "SHELL": self.user.shell}
+        base = {"PATH": ":".join(self.policy.path), **user, **BASE_VARIABLES}
         files = {variable: f"{EXCHANGE_FOLDER}/{name}" for variable, name in command.files.items()}
         return base | dict(network) | self.policy.env | command.env | files
 
@@ -144,10 +135,7 @@ def build_layout(policy: SandboxPolicy, host_paths: HostPaths, fixtures: Path) -
     if os.geteuid() == 0 and policy.uid is None:
         raise PermissionError("commands never run as root; grant a user to drop to")
     fixtures.mkdir(mode=0o700)
-    if policy.uid is None:
-        uid, gid = os.geteuid(), os.getegid()
-    else:
-        uid = gid = policy.uid
+    uid, gid = (os.geteuid(), os.getegid()) if policy.uid is None else (policy.uid, policy.uid)
     user = SandboxUser(uid, gid, _choose_home(host_paths), find_shell())
     name = etc_files.create_etc(fixtures / "etc", user)
     for file, text in (("blank", ""), ("gitfile", f"gitdir: {shadow_git.SHADOW_GIT_FOLDER}\n")):
@@ -182,7 +170,3 @@ def _mirror_host_folder(path: Path) -> Mount:
     if path.is_symlink():
         return build_link_mount(path, path.readlink())
     return build_read_only_mount(path)
-
-
-def _list_exchange_mounts(exchange: Path | None) -> Iterable[Mount]:
-    return (build_writable_mount(exchange, EXCHANGE_FOLDER),) if exchange is not None else ()

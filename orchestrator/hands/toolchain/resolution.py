@@ -97,7 +97,8 @@ class _ToolChainBuilder:
         if not self._is_in_checkout(directory):
             self._bind_folder(directory)
         self._bind_base_installations(directory)
-        self._add_to_path(_list_program_folders(directory))
+        program_folders = filter(Path.is_dir, _list_program_folders(directory))
+        self.path.update(dict.fromkeys(map(str, program_folders)))
 
     def add_shared_paths(self, shared: Mapping[str, Path]) -> None:
         """Add the repository's borrowed paths: interpreters of its environments, programs at the usual places.
@@ -168,9 +169,6 @@ class _ToolChainBuilder:
             store = next((s for s in PACKAGE_STORES if path.is_relative_to(s) and s.is_dir()), path)
             if not is_system_folder(store):
                 self.read_only[store] = None
-
-    def _add_to_path(self, directories: Iterable[Path]) -> None:
-        self.path.update(dict.fromkeys(str(d) for d in directories if d.is_dir()))
 
     def build_tool_chain(self) -> ToolChain:
         """Return the tool chain, without directories that lie in others."""

@@ -49,7 +49,8 @@ def select_shared_paths(root: Path, ignored: Iterable[str], patterns: Sequence[s
     literal = [pattern for pattern in patterns if _WILDCARDS.isdisjoint(pattern)]
     chosen = set()
     for name in known:
-        accepted = literal if _may_be_secret(root, name) else patterns
+        may_be_secret = is_secret_path(name) and not is_virtual_environment(root / name)
+        accepted = literal if may_be_secret else patterns
         if is_shared_name(name, accepted) and not _is_secret(root / name) and _stays_in_checkout(root, name, known):
             chosen.add(name)
     return tuple(sorted(name for name in chosen if chosen.isdisjoint(map(str, PurePosixPath(name).parents))))
@@ -105,10 +106,6 @@ def is_shared_name(name: str, patterns: Iterable[str]) -> bool:
     return False
 
 
-def _may_be_secret(root: Path, name: str) -> bool:
-    return is_secret_path(name) and not is_virtual_environment(root / name)
-
-
 def _is_secret(path: Path) -> bool:
     """Return True for a file of variables (`.env`, `.env.local`); an environment may have such a name as well."""
     is_named = path.name in (".env", ".envrc") or path.name.startswith(".env.")
@@ -126,9 +123,5 @@ def _stays_in_checkout(root: Path, name: str, ignored: frozenset[str]) -> bool:
     target = path.resolve()
     if not target.is_relative_to(checkout) or _is_secret(target):
         return False
-    return any(str(ancestor) in ignored for ancestor in _iterate_lineage(target.relative_to(checkout)))
-
-
-def _iterate_lineage(path: Path) -> Iterator[Path]:
-    yield path
-    yield from path.parents
+    inside = target.relative_to(checkout)
+    return any(str(ancestor) in ignored for ancestor in (inside, *inside.parents))
