@@ -2,8 +2,8 @@
 
 import hashlib
 import os
-from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import ExitStack, asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Mapping
+from contextlib import ExitStack, asynccontextmanager
 from pathlib import Path
 
 import anyio
@@ -13,19 +13,18 @@ from anyio.abc import TaskGroup
 from orchestrator.domain.ids import CommitId
 from orchestrator.domain.run.purpose import Purpose
 from orchestrator.domain.sandbox.tier import Tier
-from orchestrator.errors import EnvironmentProblem, RunLocked
 from orchestrator.hands.files.session_folder import open_session, remove_old_logs, run_orphan_reaper
 from orchestrator.hands.files.shadow_git import ShadowOrigin, read_origin
 from orchestrator.hands.network.registries import RegistrySource
 from orchestrator.hands.policy import SandboxGrant, SandboxPolicy, format_policy
 from orchestrator.hands.policy_resolution import ResolvedPolicy, SelectedBackend, resolve_policy, select_backend
 from orchestrator.hands.sandbox.host_paths import WORKTREES_FOLDER, HostPaths
+from orchestrator.hands.sandbox.program_search import BackendContext
 from orchestrator.hands.toolchain.interpreters import compute_fingerprint
-from orchestrator.hands.workspace import LocalWorkspace, WorkspaceHost
+from orchestrator.hands.workspace import LocalWorkspace, WorkspaceHost, convert_host_errors
 from orchestrator.ports.hands import ShellCommand
 from orchestrator.redact.redactor import PATTERN_REDACTOR, Redactor
 from worktrees.checkouts.pool import WorktreePool
-from worktrees.errors import GitError, LockTimeout
 from worktrees.repositories.repository import GitRepository
 
 _DESIGN = "3"
@@ -82,7 +81,7 @@ class LocalHands:
         Raises:
             EnvironmentProblem: it could not be prepared.
         """
-        with _convert_errors(f"No workspace could be prepared at {commit[:12]}"):
+        with convert_host_errors(f"No workspace could be prepared at {commit[:12]}"):
             await self._host.include_objects(commit)
             worktree = await self._host.pool.lease_worktree(commit)
         workspace = LocalWorkspace(self._host, worktree, purpose.text)
@@ -119,7 +118,7 @@ async def open_local_hands(
         session = await _open_session_folder(state, stack)
         host_paths = HostPaths(repository.root, home or Path.home(), state)
         resolved, origin = await _resolve_policy_and_origin(repository, grant, host_paths, environ)
-        selected = await select_backend(resolved.policy, host_paths, environ, session, grant.backend)
+        selected = await select_backend(BackendContext(resolved.policy, host_paths, environ, session), grant.backend)
         policy = resolved.policy.model_copy(update={"backend": selected.backend.name if selected.backend else ""})
         host = WorkspaceHost(
             pool=build_worktree_pool(repository, state, policy.uid),
@@ -142,7 +141,7 @@ async def open_local_hands(
 async def _resolve_policy_and_origin(
     repository: GitRepository, grant: SandboxGrant, host_paths: HostPaths, environ: Mapping[str, str]
 ) -> tuple[ResolvedPolicy, ShadowOrigin]:
-    with _convert_errors(f"The repository {repository.root} cannot be read"):
+    with convert_host_errors(f"The repository {repository.root} cannot be read"):
         resolved = await resolve_policy(repository, grant, host_paths, environ)
         is_mounted = resolved.policy.is_confined and resolved.policy.tier > Tier.FILES
         copies = host_paths.state / "borrowed" if is_mounted else None
@@ -150,7 +149,7 @@ async def _resolve_policy_and_origin(
 
 
 async def _open_session_folder(state: Path, stack: ExitStack) -> Path:
-    with _convert_errors(f"The state directory {state} cannot be used"):
+    with convert_host_errors(f"The state directory {state} cannot be used"):
         await to_thread.run_sync(remove_old_logs, state / "logs")
         session = await to_thread.run_sync(stack.enter_context, open_session(state))
         stack.enter_context(run_orphan_reaper(session))
@@ -173,13 +172,3 @@ async def _run_task_group(hands: LocalHands, tasks: TaskGroup) -> AsyncIterator[
 def build_worktree_pool(repository: GitRepository, state: Path, owner: int | None = None) -> WorktreePool:
     """Return the pool of worktrees in this state directory; `owner` is who commands run as, if not ourselves."""
     return WorktreePool(repository, state / WORKTREES_FOLDER, owner)
-
-
-@contextmanager
-def _convert_errors(problem: str) -> Iterator[None]:
-    try:
-        yield
-    except LockTimeout as error:
-        raise RunLocked(str(error)) from error
-    except (GitError, OSError) as error:
-        raise EnvironmentProblem(f"{problem}: {error}.") from error

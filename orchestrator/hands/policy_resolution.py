@@ -14,14 +14,13 @@ from orchestrator.hands.policy import BackendChoice, SandboxGrant, SandboxPolicy
 from orchestrator.hands.sandbox.backend import Backend
 from orchestrator.hands.sandbox.backend_trials import (
     BackendTrial,
-    TrialContext,
     get_container_remedy,
     iterate_backend_trials,
     render_repair_advice,
 )
 from orchestrator.hands.sandbox.host_paths import HostPaths, is_system_folder
 from orchestrator.hands.sandbox.no_sandbox import build_no_sandbox
-from orchestrator.hands.sandbox.program_search import ProgramMissing
+from orchestrator.hands.sandbox.program_search import BackendContext, ProgramMissing
 from orchestrator.hands.toolchain import resolution
 from orchestrator.hands.toolchain.compiled_outputs import find_compiled_outputs, find_installed_outputs
 from orchestrator.hands.toolchain.shared_paths import find_shared_paths, list_ignored, merge_borrowed_paths
@@ -106,39 +105,31 @@ async def find_withheld_outputs(repository: GitRepository, policy: SandboxPolicy
     return tuple(sorted((*found, *inside)))
 
 
-async def select_backend(
-    policy: SandboxPolicy,
-    host_paths: HostPaths,
-    environ: Mapping[str, str],
-    session: Path,
-    wanted: BackendChoice = BackendChoice.AUTO,
-) -> SelectedBackend:
-    """Return the first backend that starts and passes its self-test; its files lie in the directory `session`.
+async def select_backend(context: BackendContext, wanted: BackendChoice = BackendChoice.AUTO) -> SelectedBackend:
+    """Return the first backend that starts and passes its self-test.
 
     Raises:
         UsageProblem: the policy asks for no sandbox where that is refused.
     """
-    if policy.tier == Tier.FILES:
-        words = f"Commands are refused: the policy grants tier {int(policy.tier)}, {policy.tier.description}."
+    tier = context.policy.tier
+    if tier == Tier.FILES:
+        words = f"Commands are refused: the policy grants tier {int(tier)}, {tier.description}."
         return SelectedBackend(None, words, {})
-    if not policy.is_confined:
-        return await to_thread.run_sync(_select_no_sandbox, policy, host_paths, environ, session)
+    if not context.policy.is_confined:
+        return await to_thread.run_sync(_select_no_sandbox, context)
     failed: list[BackendTrial] = []
-    async for trial in iterate_backend_trials(TrialContext(policy, host_paths, environ, session), wanted):
+    async for trial in iterate_backend_trials(context, wanted):
         if trial.backend is not None:
             return SelectedBackend(trial.backend, None, {**_describe_choice(trial, failed), **trial.facts})
         failed.append(trial)
     return SelectedBackend(None, format_refusal(failed), failed[0].facts)
 
 
-def _select_no_sandbox(
-    policy: SandboxPolicy, host_paths: HostPaths, environ: Mapping[str, str], session: Path
-) -> SelectedBackend:
+def _select_no_sandbox(context: BackendContext) -> SelectedBackend:
     try:
-        backend = build_no_sandbox(policy, host_paths, session, environ)
+        return SelectedBackend(build_no_sandbox(context), None, {"backend": UNSAFE_BANNER})
     except ProgramMissing as error:
         return SelectedBackend(None, str(error), {})
-    return SelectedBackend(backend, None, {"backend": UNSAFE_BANNER})
 
 
 def _describe_choice(trial: BackendTrial, failed: Sequence[BackendTrial]) -> Mapping[str, str]:

@@ -111,7 +111,7 @@ class LocalWorkspace:
         ceiling = min(backend.ceiling, self._host.ceiling)
         if not Tier.FILES < command.tier <= ceiling:
             raise ToolRefused(_describe_refused_tier(command.tier, ceiling))
-        with _convert_errors("keep a log"):
+        with convert_host_errors("Could not keep a log for a workspace"):
             call = create_call(call_id, command, self._host.logs / self.name, self._own_folder / "files")
         self._calls[call_id] = call
         self._host.tasks.start_soon(self._run_call, backend, call, name=f"{self._purpose} {call_id}")
@@ -145,11 +145,15 @@ class LocalWorkspace:
 
     async def read_file(self, path: str, limit_bytes: int = 1024 * 1024) -> bytes:
         """Return a regular file's content; borrowed files are read where they are borrowed from."""
-        return await to_thread.run_sync(self._read_file, path, limit_bytes)
+        root = await to_thread.run_sync(self._find_lender_root, path)
+        return await to_thread.run_sync(workspace_files.read_file, root or self.root, path, limit_bytes)
 
     async def write_file(self, path: str, content: bytes) -> None:
         """Replace or create a regular file atomically, keeping an existing file's mode."""
-        await to_thread.run_sync(self._write_file, path, content)
+        if await to_thread.run_sync(self._find_lender_root, path):
+            raise ToolRefused(f"{path} is shared read-only with other workspaces and cannot be changed.")
+        owner = self._host.policy.uid
+        await to_thread.run_sync(workspace_files.write_file, self.root, path, content, owner)
 
     async def list_paths(self, glob: str = "**") -> tuple[str, ...]:
         """Return all files that would be in a snapshot and fit the glob, sorted.
@@ -157,7 +161,7 @@ class LocalWorkspace:
         Raises:
             ToolRefused: the glob leaves the workspace.
         """
-        with _convert_errors("list the files of"):
+        with convert_host_errors("Could not list the files of a workspace"):
             await self._remove_mount_points()
             try:
                 return await self._worktree.list_paths(glob)
@@ -168,13 +172,13 @@ class LocalWorkspace:
 
     async def list_untracked(self, *, ignored: bool) -> tuple[str, ...]:
         """Return untracked paths left by commands, sorted: those that git ignores, or those it does not."""
-        with _convert_errors("list the files of"):
+        with convert_host_errors("Could not list the files of a workspace"):
             await self._remove_mount_points()
             return await self._worktree.list_untracked(ignored=ignored)
 
     async def search_text(self, pattern: str, glob: str, limit: int) -> tuple[str, ...]:
         """Return the first `limit` lines that match a POSIX extended regular expression, as `path:line:text`."""
-        with _convert_errors("search"):
+        with convert_host_errors("Could not search a workspace"):
             await self._remove_mount_points()
             try:
                 return await self._worktree.search_text(pattern, glob, limit)
@@ -183,7 +187,7 @@ class LocalWorkspace:
 
     async def take_snapshot(self, message: str, ref: str, parent: CommitId | None = None) -> Snapshot:
         """Commit the content on top of `parent` and point `ref` at it."""
-        with _convert_errors("take a snapshot of"):
+        with convert_host_errors("Could not take a snapshot of a workspace"):
             await self._remove_mount_points()
             withheld = await to_thread.run_sync(find_confidential_files, self._host.shared)
             taken = await snapshot_worktree(self._worktree, message, ref, parent, withheld=withheld)
@@ -192,7 +196,7 @@ class LocalWorkspace:
 
     async def restore_tree(self, tree: TreeId, *, keeps_ignored: bool = True) -> None:
         """Make the content equal to `tree`; git's state inside starts afresh. Ignored files stay if `keeps_ignored`."""
-        with _convert_errors("restore"):
+        with convert_host_errors("Could not restore a workspace"):
             await self._host.include_objects(tree)
             await self._worktree.reset_to_tree(tree, keeps_ignored=keeps_ignored)
             await to_thread.run_sync(remove_tree, self._git)
@@ -207,7 +211,7 @@ class LocalWorkspace:
                 await self.kill_command(call_id)
             if self._host.backend:
                 await self._host.backend.release_workspace(self._build_mount_plan())
-            with _convert_errors("give back"):
+            with convert_host_errors("Could not give back a workspace"):
                 await self._remove_mount_points()
                 await to_thread.run_sync(remove_tree, self._own_folder)
                 await self._host.pool.release_worktree(self._worktree)
@@ -271,14 +275,6 @@ class LocalWorkspace:
         remove_tree(call.exchange)
         return found
 
-    def _read_file(self, path: str, limit_bytes: int) -> bytes:
-        return workspace_files.read_file(self._find_lender_root(path) or self.root, path, limit_bytes)
-
-    def _write_file(self, path: str, content: bytes) -> None:
-        if self._find_lender_root(path):
-            raise ToolRefused(f"{path} is shared read-only with other workspaces and cannot be changed.")
-        workspace_files.write_file(self.root, path, content, self._host.policy.uid)
-
     def _find_lender_root(self, path: str) -> Path | None:
         """Return the directory to read a borrowed path below; None if the path is the workspace's own."""
         normalized = workspace_files.normalize_path(path)
@@ -303,11 +299,11 @@ def _describe_refused_tier(tier: Tier, ceiling: Tier) -> str:
 
 
 @contextmanager
-def _convert_errors(activity: str) -> Iterator[None]:
+def convert_host_errors(problem: str) -> Iterator[None]:
     """Turn failures of git and the disk into `EnvironmentProblem`: the work is not to blame."""
     try:
         yield
     except LockTimeout as error:
         raise RunLocked(str(error)) from error
     except (GitError, OSError) as error:
-        raise EnvironmentProblem(f"Could not {activity} a workspace: {error}.") from error
+        raise EnvironmentProblem(f"{problem}: {error}.") from error

@@ -178,7 +178,8 @@ class GitHubForge:
         own_repository = self._api.endpoint.repository
         repository, _, number = ref.rpartition("#")
         if repository != own_repository or not number.isdigit():
-            raise PersonNeeded(f"{ref} is no pull request of {own_repository}, which [pr] names now: see to it yourself")
+            problem = f"{ref} is no pull request of {own_repository}, which [pr] names now"
+            raise PersonNeeded(f"{problem}: see to it yourself")
         return int(number)
 
 

@@ -6,7 +6,7 @@ Its file system, variables and user are bubblewrap's. A second command at the sa
 import json
 import resource
 import secrets
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -25,9 +25,8 @@ from orchestrator.hands.limits.watchdog import ResourceBounds
 from orchestrator.hands.policy import Registries, SandboxPolicy
 from orchestrator.hands.sandbox.backend import ExecutionRequest, MountPlan
 from orchestrator.hands.sandbox.filesystem_layout import EXCHANGE_FOLDER, LayoutBackend, SandboxLayout, build_layout
-from orchestrator.hands.sandbox.host_paths import HostPaths
 from orchestrator.hands.sandbox.mounts import Mount, MountKind, sort_mounts
-from orchestrator.hands.sandbox.program_search import find_program
+from orchestrator.hands.sandbox.program_search import BackendContext
 from orchestrator.hands.seccomp.engine_profile import tighten_profile
 from orchestrator.hands.toolchain.interpreters import get_own_python, read_script
 from orchestrator.ports.hands import ShellCommand
@@ -143,29 +142,22 @@ class ContainerBackend(LayoutBackend):
         return await start_container(self.engine, launch, folder)
 
 
-async def build_container_backend(
-    policy: SandboxPolicy,
-    engine: ContainerEngine,
-    host_paths: HostPaths,
-    session: Path,
-    folder: Path,
-    environ: Mapping[str, str],
-) -> ContainerBackend:
+async def build_container_backend(context: BackendContext, engine: ContainerEngine, folder: Path) -> ContainerBackend:
     """Prepare what every container shares, in the new directory `folder`.
 
     Raises:
         OSError: that cannot be written, the engine is not fit for it, or commands would run as root.
         ProgramMissing: prlimit is not installed.
     """
-    prlimit = find_program("prlimit", environ, host_paths.own_folders, "util-linux")
+    prlimit = context.find_program("prlimit", "util-linux")
     await to_thread.run_sync(create_private_folder, folder)
-    layout = await to_thread.run_sync(build_layout, policy, host_paths, folder / "fixtures")
+    layout = await to_thread.run_sync(build_layout, context.policy, context.host_paths, folder / "fixtures")
     root = create_private_folder(folder / "root")
     nowhere = MountPlan(Path("/nonexistent"), Path("/nonexistent"), (Path("/nonexistent"),))
     await to_thread.run_sync(_prepare_root, root, layout.build_mounts(nowhere, True, None))
     seccomp = await to_thread.run_sync(_write_seccomp_profile, engine, folder / "seccomp.json")
-    root_words = await _name_root(engine, root, policy)
-    return ContainerBackend(layout, engine, folder, session, root_words, prlimit, seccomp)
+    root_words = await _name_root(engine, root, context.policy)
+    return ContainerBackend(layout, engine, folder, context.session, root_words, prlimit, seccomp)
 
 
 async def _name_root(engine: ContainerEngine, root: Path, policy: SandboxPolicy) -> tuple[str, ...]:

@@ -11,8 +11,7 @@ from typing import Any
 
 import anyio
 
-from orchestrator.hands.sandbox.host_paths import HostPaths
-from orchestrator.hands.sandbox.program_search import ProgramMissing, find_program, read_option_output
+from orchestrator.hands.sandbox.program_search import BackendContext, ProgramMissing, read_option_output
 
 _PASSED_ON = ("XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS", "DOCKER_HOST", "DOCKER_CONTEXT")
 _PATH = "/usr/sbin:/usr/bin:/sbin:/bin:/usr/local/sbin:/usr/local/bin"
@@ -66,19 +65,18 @@ class ContainerEngine:
         return done.stdout.decode(errors="replace")
 
 
-def find_engines(environ: Mapping[str, str], host_paths: HostPaths) -> tuple[ContainerEngine, ...]:
+def find_engines(context: BackendContext) -> tuple[ContainerEngine, ...]:
     """Return every way to start a container here: podman with its own runtime and others, then docker.
 
     Raises:
         ProgramMissing: neither is installed, or none starts; says what to install.
     """
     troubles, found = [], list[ContainerEngine]()
-    env = {"PATH": _PATH, "HOME": str(host_paths.home)}
-    env |= {name: environ[name] for name in _PASSED_ON if name in environ}
+    env = {"PATH": _PATH, "HOME": str(context.host_paths.home)}
+    env |= {name: context.environ[name] for name in _PASSED_ON if name in context.environ}
     for kind, find_kind in (("podman", _find_podman_engines), ("docker", _find_docker_engines)):
         try:
-            program = find_program(kind, environ, host_paths.own_folders, kind)
-            found.extend(find_kind(program, env, environ, host_paths.own_folders))
+            found.extend(find_kind(context.find_program(kind, kind), env, context))
         except ProgramMissing as error:
             troubles.append(str(error))
     if not found:
@@ -86,9 +84,7 @@ def find_engines(environ: Mapping[str, str], host_paths: HostPaths) -> tuple[Con
     return tuple(found)
 
 
-def _find_podman_engines(
-    program: str, env: dict[str, str], environ: Mapping[str, str], untrusted_folders: Iterable[Path]
-) -> Iterable[ContainerEngine]:
+def _find_podman_engines(program: str, env: dict[str, str], context: BackendContext) -> Iterable[ContainerEngine]:
     version = read_option_output(program, "--version", env).strip()
     info = _read_engine_info(program, env, "{{json .Host}}")
     default_runtime = str(info.get("ociRuntime", {}).get("name", ""))
@@ -97,15 +93,13 @@ def _find_podman_engines(
     is_rootless = bool(security.get("rootless"))
     is_old = is_rootless and info.get("cgroupVersion") == "v1"  # nothing is handed down to users there
     supported_limits = frozenset() if is_old else frozenset(info.get("cgroupControllers") or ())
-    installed = (name for name in _RUNTIMES if _is_installed(name, environ, untrusted_folders))
+    installed = (name for name in _RUNTIMES if _is_installed(name, context))
     for runtime in dict.fromkeys((default_runtime, *installed)):
         options = () if runtime == default_runtime else ("--runtime", runtime)
         yield ContainerEngine("podman", program, version, env, options, runtime, seccomp, is_rootless, supported_limits)
 
 
-def _find_docker_engines(
-    program: str, env: dict[str, str], environ: Mapping[str, str], untrusted_folders: Iterable[Path]
-) -> Iterable[ContainerEngine]:
+def _find_docker_engines(program: str, env: dict[str, str], context: BackendContext) -> Iterable[ContainerEngine]:
     version = read_option_output(program, "--version", env).strip()
     info = _read_engine_info(program, env, "{{json .}}")
     is_rootless = "name=rootless" in (info.get("SecurityOptions") or ())
@@ -114,9 +108,9 @@ def _find_docker_engines(
     yield ContainerEngine("docker", program, version, env, is_rootless=is_rootless, supported_limits=supported_limits)
 
 
-def _is_installed(name: str, environ: Mapping[str, str], untrusted_folders: Iterable[Path]) -> bool:
+def _is_installed(name: str, context: BackendContext) -> bool:
     try:
-        return bool(find_program(name, environ, untrusted_folders, name))
+        return bool(context.find_program(name, name))
     except ProgramMissing:
         return False
 
@@ -124,14 +118,12 @@ def _is_installed(name: str, environ: Mapping[str, str], untrusted_folders: Iter
 def _read_engine_info(program: str, env: Mapping[str, str], form: str) -> dict[str, Any]:
     words = [program, "info", "--format", form]
     try:
-        completed = subprocess.run(
-            words, stdin=subprocess.DEVNULL, capture_output=True, timeout=30, env=env, check=False
-        )
-        info = json.loads(completed.stdout or b"null")
+        done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, timeout=30, env=env, check=False)
+        info = json.loads(done.stdout or b"null")
     except (OSError, subprocess.SubprocessError, ValueError) as error:
         raise ProgramMissing(f"{program} does not answer ({error}).") from error
-    if completed.returncode != 0 or not isinstance(info, dict):
-        raise ProgramMissing(f"{program} does not answer: {_get_last_line(completed.stderr)}.")
+    if done.returncode != 0 or not isinstance(info, dict):
+        raise ProgramMissing(f"{program} does not answer: {_get_last_line(done.stderr)}.")
     return info
 
 

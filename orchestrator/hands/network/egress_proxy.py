@@ -53,23 +53,6 @@ class _Traffic:
 
 
 @dataclass
-class _TunnelDirection:
-    """One direction of a tunnel; `first` was read from its source already."""
-
-    source: ByteStream
-    sink: ByteStream
-    send_bytes: SendBytes
-    first: bytes = b""
-
-    async def relay_bytes(self) -> None:
-        """Relay bytes until the source ends."""
-        chunk = self.first or await self.source.receive(_CHUNK_BYTES)
-        while True:
-            await self.send_bytes(chunk)
-            chunk = await self.source.receive(_CHUNK_BYTES)
-
-
-@dataclass
 class EgressProxy:
     """The proxy of one command.
 
@@ -154,10 +137,7 @@ class EgressProxy:
             async with server:
                 await client.send(b"HTTP/1.1 200 Connection established\r\n\r\n")
                 rest = await handshake.relay_handshake(rest)
-                await self._relay(
-                    _TunnelDirection(client, server, send_to_server, rest),
-                    _TunnelDirection(server, client, send_to_client),
-                )
+                await self._relay((client, server, send_to_server, rest), (server, client, send_to_client, b""))
         except (_Refused, HelloRefused) as refused:
             is_refused = True
             self._record_decision(*target, str(refused))
@@ -165,8 +145,8 @@ class EgressProxy:
             if traffic.sent or traffic.received or not is_refused:
                 self._record_decision(*target, is_allowed=True, traffic=traffic)
 
-    async def _relay(self, *directions: "_TunnelDirection") -> None:
-        """Relay both directions until both have ended.
+    async def _relay(self, *directions: tuple[ByteStream, ByteStream, SendBytes, bytes]) -> None:
+        """Relay both directions until both have ended: from where, to where and how, and what was read already.
 
         Raises:
             _Refused: the bytes that the command may move are used up.
@@ -174,18 +154,20 @@ class EgressProxy:
         refusals: list[_Refused] = []
         async with anyio.create_task_group() as group:
 
-            async def relay_direction(direction: _TunnelDirection) -> None:
+            async def relay_direction(source: ByteStream, sink: ByteStream, send: SendBytes, first: bytes) -> None:
                 with suppress(*_BROKEN):
                     try:
-                        await direction.relay_bytes()
+                        await send(first or await source.receive(_CHUNK_BYTES))
+                        while True:
+                            await send(await source.receive(_CHUNK_BYTES))
                     except _Refused as refused:
                         refusals.append(refused)
                         group.cancel_scope.cancel()
                 with suppress(*_BROKEN):
-                    await direction.sink.send_eof()
+                    await sink.send_eof()
 
             for direction in directions:
-                group.start_soon(relay_direction, direction)
+                group.start_soon(relay_direction, *direction)
         if refusals:
             raise refusals[0]
 

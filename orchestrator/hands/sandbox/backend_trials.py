@@ -10,11 +10,10 @@ from anyio import to_thread
 
 from orchestrator.hands.containers.container_backend import build_container_backend, remove_stale_containers
 from orchestrator.hands.containers.engines import ContainerEngine, find_engines
-from orchestrator.hands.policy import BackendChoice, SandboxPolicy
+from orchestrator.hands.policy import BackendChoice
 from orchestrator.hands.sandbox.backend import Backend
 from orchestrator.hands.sandbox.bubblewrap import build_bubblewrap_backend
-from orchestrator.hands.sandbox.host_paths import HostPaths
-from orchestrator.hands.sandbox.program_search import ProgramMissing, find_sandbox_programs
+from orchestrator.hands.sandbox.program_search import BackendContext, ProgramMissing
 from orchestrator.hands.selftest.escape_test import run_self_test
 
 
@@ -28,64 +27,49 @@ class BackendTrial:
     facts: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class TrialContext:
-    """The conditions that every backend is tried under; its files lie in the directory `session`."""
-
-    policy: SandboxPolicy
-    host_paths: HostPaths
-    environ: Mapping[str, str]
-    session: Path
-
-
-async def iterate_backend_trials(trial: TrialContext, wanted: BackendChoice) -> AsyncIterator[BackendTrial]:
+async def iterate_backend_trials(context: BackendContext, wanted: BackendChoice) -> AsyncIterator[BackendTrial]:
     """Yield each backend after its self-test, a real attempt to break out of it."""
     if wanted in (BackendChoice.AUTO, BackendChoice.BUBBLEWRAP):
-        yield await _try_bubblewrap(trial)
+        yield await _try_bubblewrap(context)
     if wanted in (BackendChoice.AUTO, BackendChoice.CONTAINER):
-        async for candidate in _try_containers(trial):
+        async for candidate in _try_containers(context):
             yield candidate
 
 
-async def _try_bubblewrap(trial: TrialContext) -> BackendTrial:
-    policy = trial.policy
+async def _try_bubblewrap(context: BackendContext) -> BackendTrial:
     try:
-        own_folders, is_root = trial.host_paths.own_folders, policy.uid is not None
-        programs = await to_thread.run_sync(find_sandbox_programs, trial.environ, own_folders, is_root)
-        fixtures = trial.session / "fixtures"
-        sandbox = await to_thread.run_sync(build_bubblewrap_backend, policy, programs, trial.host_paths, fixtures)
+        sandbox = await to_thread.run_sync(build_bubblewrap_backend, context)
     except ProgramMissing as error:
         return BackendTrial("bubblewrap", trouble=str(error))
     except OSError as error:
         return BackendTrial("bubblewrap", trouble=f"The sandbox could not be prepared: {error}.")
-    return await _test_backend("bubblewrap", sandbox, trial)
+    return await _test_backend("bubblewrap", sandbox, context)
 
 
-async def _try_containers(trial: TrialContext) -> AsyncIterator[BackendTrial]:
+async def _try_containers(context: BackendContext) -> AsyncIterator[BackendTrial]:
     try:
-        engines = await to_thread.run_sync(find_engines, trial.environ, trial.host_paths)
+        engines = await to_thread.run_sync(find_engines, context)
     except ProgramMissing as error:
         yield BackendTrial("container", trouble=str(error))
         return
     for engine in {engine.kind: engine for engine in engines}.values():
         with suppress(OSError):  # whoever cannot be asked is found out in a moment
-            await remove_stale_containers(engine, trial.host_paths.state)
+            await remove_stale_containers(engine, context.host_paths.state)
     for number, engine in enumerate(engines):
-        yield await _try_container(engine, trial, trial.session / f"containers-{number}")
+        yield await _try_container(engine, context, context.session / f"containers-{number}")
 
 
-async def _try_container(engine: ContainerEngine, trial: TrialContext, folder: Path) -> BackendTrial:
+async def _try_container(engine: ContainerEngine, context: BackendContext, folder: Path) -> BackendTrial:
     try:
-        conditions = (trial.host_paths, trial.session, folder, trial.environ)
-        backend = await build_container_backend(trial.policy, engine, *conditions)
+        backend = await build_container_backend(context, engine, folder)
     except ProgramMissing as error:
         return BackendTrial(engine.title, trouble=str(error))
     except OSError as error:
         return BackendTrial(engine.title, trouble=f"No container could be prepared: {error}.")
-    return await _test_backend(engine.title, backend, trial)
+    return await _test_backend(engine.title, backend, context)
 
 
-async def _test_backend(name: str, backend: Backend, trial: TrialContext) -> BackendTrial:
+async def _test_backend(name: str, backend: Backend, trial: BackendContext) -> BackendTrial:
     report = await run_self_test(backend, trial.session / "probe")
     if report.trouble:
         return BackendTrial(name, trouble=report.trouble, facts=report.facts)

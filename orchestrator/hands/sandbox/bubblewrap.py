@@ -17,14 +17,13 @@ from orchestrator.hands.limits.rlimits import wrap_in_rlimits
 from orchestrator.hands.limits.watchdog import ResourceBounds
 from orchestrator.hands.network.egress import Egress, build_proxy_environment, open_egress
 from orchestrator.hands.network.registries import REGISTRIES_FOLDER
-from orchestrator.hands.policy import Registries, SandboxPolicy
+from orchestrator.hands.policy import Registries
 from orchestrator.hands.sandbox import etc_files
 from orchestrator.hands.sandbox.backend import ExecutionRequest, MountPlan
 from orchestrator.hands.sandbox.bubblewrap_arguments import BubblewrapLaunch, build_bubblewrap_arguments
 from orchestrator.hands.sandbox.filesystem_layout import LayoutBackend, SandboxLayout, build_layout
-from orchestrator.hands.sandbox.host_paths import HostPaths
 from orchestrator.hands.sandbox.mounts import Mount, build_read_only_mount
-from orchestrator.hands.sandbox.program_search import SandboxPrograms
+from orchestrator.hands.sandbox.program_search import BackendContext, SandboxPrograms, find_sandbox_programs
 from orchestrator.hands.seccomp import bpf_filter
 from orchestrator.ports.hands import ShellCommand
 
@@ -117,17 +116,17 @@ class BubblewrapBackend(LayoutBackend):
         return lambda fds: build_bubblewrap_arguments(launch, programs, uid, fds.info, fds.status, fds.gate, fds.filter)
 
 
-def build_bubblewrap_backend(
-    policy: SandboxPolicy, programs: SandboxPrograms, host_paths: HostPaths, fixtures: Path
-) -> BubblewrapBackend:
-    """Prepare the files that every sandbox shares, in the new directory `fixtures`.
+def build_bubblewrap_backend(context: BackendContext) -> BubblewrapBackend:
+    """Find the programs, and prepare the files that every sandbox shares.
 
     Raises:
-        OSError: they cannot be written, or commands would run as root.
+        ProgramMissing: a program is missing or broken.
+        OSError: the files cannot be written, or commands would run as root.
     """
-    layout = build_layout(policy, host_paths, fixtures)
+    programs, fixtures = find_sandbox_programs(context), context.session / "fixtures"
+    layout = build_layout(context.policy, context.host_paths, fixtures)
     filter_file = bpf_filter.write_filter(fixtures / "filter")
-    return BubblewrapBackend(layout, programs, filter_file, cgroup.find_usable_group_parent(policy.limits))
+    return BubblewrapBackend(layout, programs, filter_file, cgroup.find_usable_group_parent(context.policy.limits))
 
 
 def _iterate_network_mounts(tier: Tier, egress: Egress | None) -> Iterable[Mount]:

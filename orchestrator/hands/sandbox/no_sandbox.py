@@ -8,7 +8,6 @@ import json
 import os
 import signal
 import subprocess
-from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import partial
@@ -30,7 +29,7 @@ from orchestrator.hands.sandbox.filesystem_layout import BASE_VARIABLES, find_sh
 from orchestrator.hands.sandbox.host_paths import WORKTREES_FOLDER, HostPaths
 from orchestrator.hands.sandbox.mounts import Mount
 from orchestrator.hands.sandbox.no_sandbox_in_ci import refuse_in_ci
-from orchestrator.hands.sandbox.program_search import find_program
+from orchestrator.hands.sandbox.program_search import BackendContext
 from orchestrator.hands.toolchain.interpreters import get_own_python, read_script
 from orchestrator.ports.hands import ShellCommand
 from worktrees.safety.private_directory import create_private_directory
@@ -138,22 +137,20 @@ def _start_supervisor(order: dict[str, Any], stdin: str, writer: int, stack: Exi
     return _UnsandboxedCommand(popen, supervisor_pidfd, control, status)
 
 
-def build_no_sandbox(
-    policy: SandboxPolicy, host_paths: HostPaths, session: Path, environ: Mapping[str, str]
-) -> NoSandboxBackend:
-    """Return the backend for a run without a sandbox; `session` is our directory for this process.
+def build_no_sandbox(context: BackendContext) -> NoSandboxBackend:
+    """Return the backend for a run without a sandbox.
 
     Raises:
         UsageProblem: this is CI, or commands would run as root, or as a user who cannot reach the worktrees.
         ProgramMissing: prlimit is not installed.
     """
-    refuse_in_ci(environ)
+    policy = context.policy
+    refuse_in_ci(context.environ)
     if os.geteuid() == 0 and policy.uid is None:
         raise UsageProblem("--unsafe-no-sandbox is refused to root: start as a normal user, or set uid under [hands]")
     if policy.uid is not None:
-        _open_folders_to_user(session, host_paths.state, policy.uid)
-    prlimit = find_program("prlimit", environ, host_paths.own_folders, "util-linux")
-    return NoSandboxBackend(policy, host_paths, prlimit)
+        _open_folders_to_user(context.session, context.host_paths.state, policy.uid)
+    return NoSandboxBackend(policy, context.host_paths, context.find_program("prlimit", "util-linux"))
 
 
 def _open_folders_to_user(session: Path, state: Path, uid: int) -> None:
