@@ -39,23 +39,17 @@ async def keep_pull_request_refs(git: Git, state: RunState) -> None:
     """
     for pr in _index_opened_requests(state).values():
         if await read_ref(git, pr.ref) and (await read_pull_request(git, pr.ref)).run == state.run.run:
-            await set_ref(
-                git,
-                RunRefs(state.run.run).build_pull_request_ref(pr.ref),
-                await git.run_text("rev-parse", "--verify", pr.ref),
-            )
+            commit = await git.run_text("rev-parse", "--verify", pr.ref)
+            await set_ref(git, RunRefs(state.run.run).build_pull_request_ref(pr.ref), commit)
 
 
 async def collect_pull_request_wishes(git: Git, state: RunState) -> tuple[RequestedPullRequest, ...]:
     """Return the pull requests that a run has opened without a forge, in whichever job."""
-    return tuple(
-        [
-            RequestedPullRequest(
-                group=group, request=await read_pull_request(git, RunRefs(state.run.run).build_pull_request_ref(pr.ref))
-            )
-            for group, pr in _index_opened_requests(state).items()
-        ]
-    )
+    requests = []
+    for group, pr in _index_opened_requests(state).items():
+        request = await read_pull_request(git, RunRefs(state.run.run).build_pull_request_ref(pr.ref))
+        requests.append(RequestedPullRequest(group=group, request=request))
+    return tuple(requests)
 
 
 def _index_opened_requests(state: RunState) -> dict[str, PrOpened]:

@@ -24,13 +24,7 @@ from orchestrator.migrate.sites.ast_grep import list_needed_programs
 from orchestrator.ports.hands import Workspace
 from orchestrator.project.options import Options, ProjectContext, build_grant, load_project_context
 from orchestrator.project.secrets import build_redactor
-from orchestrator.provisioning.dependencies import (
-    DEPS_DIRECTORY,
-    install_dependencies,
-    load_manifests,
-    require_setup_tier,
-    run_setup_commands,
-)
+from orchestrator.provisioning import dependencies
 
 DiscoveryEvents = tuple[FilesFound | FileMoved | ShardsPlanned | Noticed, ...]
 
@@ -69,10 +63,10 @@ async def require_installable(project: ProjectContext, recipe: Recipe, base: Com
     """
     grant = build_grant(project.config)
     if entries := (*project.config.env.deps, *recipe.env.deps):
-        await load_manifests(grant, entries, project.repository, base)
+        await dependencies.load_manifests(grant, entries, project.repository, base)
     for environment in ENVIRONMENT_NAMES:
         if (env := select_environment(recipe.env, environment)).setup:
-            require_setup_tier(grant, env)
+            dependencies.require_setup_tier(grant, env)
 
 
 @asynccontextmanager
@@ -97,10 +91,11 @@ async def open_workspace_at(
     redactor = await to_thread.run_sync(build_redactor, config)
     async with AsyncExitStack() as stack:
         until_end = stack.enter_context(ExitStack())
-        installation = (project.repository, state, store or state / DEPS_DIRECTORY, commit, ignore_notice, until_end)
+        folder = store or state / dependencies.DEPS_DIRECTORY
+        installation = (project.repository, state, folder, commit, ignore_notice, until_end)
         if _has_commands(recipe):
-            grant = await install_dependencies(grant, (*config.env.deps, *env.deps), *installation)
-            grant = await run_setup_commands(grant, env, *installation)
+            grant = await dependencies.install_dependencies(grant, (*config.env.deps, *env.deps), *installation)
+            grant = await dependencies.run_setup_commands(grant, env, *installation)
         hands = await stack.enter_async_context(open_local_hands(project.repository, state, grant, redactor=redactor))
         if hands.refusal_reason:
             raise EnvironmentProblem(hands.refusal_reason)

@@ -11,13 +11,9 @@ from anyio import to_thread
 from orchestrator.domain.sandbox.tier import Tier
 from orchestrator.domain.sandbox.unsafe_banner import UNSAFE_BANNER
 from orchestrator.hands.policy import BackendChoice, SandboxGrant, SandboxPolicy
+from orchestrator.hands.sandbox import backend_trials
 from orchestrator.hands.sandbox.backend import Backend
-from orchestrator.hands.sandbox.backend_trials import (
-    BackendTrial,
-    get_container_remedy,
-    iterate_backend_trials,
-    render_repair_advice,
-)
+from orchestrator.hands.sandbox.backend_trials import BackendTrial
 from orchestrator.hands.sandbox.host_paths import HostPaths, is_system_folder
 from orchestrator.hands.sandbox.no_sandbox import build_no_sandbox
 from orchestrator.hands.sandbox.program_search import BackendContext, ProgramMissing
@@ -118,7 +114,7 @@ async def select_backend(context: BackendContext, wanted: BackendChoice = Backen
     if not context.policy.is_confined:
         return await to_thread.run_sync(_select_no_sandbox, context)
     failed: list[BackendTrial] = []
-    async for trial in iterate_backend_trials(context, wanted):
+    async for trial in backend_trials.iterate_backend_trials(context, wanted):
         if trial.backend is not None:
             return SelectedBackend(trial.backend, None, {**_describe_choice(trial, failed), **trial.facts})
         failed.append(trial)
@@ -140,14 +136,14 @@ def _describe_choice(trial: BackendTrial, failed: Sequence[BackendTrial]) -> Map
 def format_refusal(failed: Sequence[BackendTrial]) -> str:
     """Return why commands are refused, the remedy for each backend, and what works without commands."""
     first, *others = failed
-    words = [f"{_end_sentence(first.trouble)} Commands are refused on this host. {render_repair_advice(first.trouble)}"]
-    if remedy := get_container_remedy(first.trouble):
-        words.append(remedy)
+    advice = backend_trials.render_repair_advice(first.trouble)
+    words = [f"{_end_sentence(first.trouble)} Commands are refused on this host. {advice}"]
+    words.append(backend_trials.get_container_remedy(first.trouble))
     for trial in others:
-        remedy = get_container_remedy(trial.trouble)
+        remedy = backend_trials.get_container_remedy(trial.trouble)
         words.append(f"{trial.name} instead: {_end_sentence(trial.trouble)} {remedy}".rstrip())
     words.append("What needs no commands works all the same: `orchestrate plan`, and whatever reads or exports runs.")
-    return " ".join(words)
+    return " ".join(filter(None, words))
 
 
 def _end_sentence(text: str) -> str:

@@ -250,9 +250,8 @@ class LocalWorkspace:
 
         Root's outer sandbox makes the host unwritable for that; without it only directories at the top are safe.
         """
-        is_safe = self._host.policy.uid is not None or all(
-            mount_points.is_fixed_mount_point(name, base) for name, base in self._host.shared.items()
-        )
+        fixed = (mount_points.is_fixed_mount_point(name, base) for name, base in self._host.shared.items())
+        is_safe = self._host.policy.uid is not None or all(fixed)
         return nullcontext() if is_safe else self._turn_lock
 
     def _prepare_workspace(self, call: CommandCall) -> MountPlan:

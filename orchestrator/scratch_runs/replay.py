@@ -181,14 +181,8 @@ class _Replay:
             *find_fact_divergences(recorded, self._recording.events, now, replayed.events),
         ]
         counts = (self._requests.same_bytes, self._requests.same_steadied)
-        return build_report(
-            recorded,
-            now,
-            divergences,
-            counts,
-            prompts=tuple(sorted(self._source.replaced)),
-            asking=self._build_repeated_role(),
-        )
+        prompts, asking = tuple(sorted(self._source.replaced)), self._build_repeated_role()
+        return build_report(recorded, now, divergences, counts, prompts=prompts, asking=asking)
 
     def _find_stop_divergence(self, problem: OrchestrateError | None) -> Iterator[Divergence]:
         """Yield a divergence if the recorded order could not be kept, unless the recording was cut off."""
@@ -214,6 +208,5 @@ async def _require_base(git: Git, state: RunState) -> None:
     try:
         await read_tree_id(git, state.run.base)
     except GitError as error:
-        raise UsageProblem(
-            f"the commit {state.run.base[:12]}, from which the run started, is no longer in the repository: fetch it"
-        ) from error
+        commit = f"the commit {state.run.base[:12]}, from which the run started,"
+        raise UsageProblem(f"{commit} is no longer in the repository: fetch it") from error

@@ -9,10 +9,8 @@ from typing import Literal
 from orchestrator.errors import UsageProblem
 
 ForgeKind = Literal["github", "gitlab"]
-WORKFLOW_PATHS: Mapping[ForgeKind, str] = {
-    "github": ".github/workflows/orchestrate.yml",
-    "gitlab": ".gitlab/orchestrate.yml",
-}
+WORKFLOW_PATHS: Mapping[ForgeKind, str]
+WORKFLOW_PATHS = {"github": ".github/workflows/orchestrate.yml", "gitlab": ".gitlab/orchestrate.yml"}
 """Where the file of each forge belongs in a repository."""
 MODEL_KEY_SECRET = "ORCHESTRATE_MODEL_KEY"
 """The secret that holds the key where no model, and so no provider, is known yet."""
@@ -71,17 +69,9 @@ def render_workflow(forge: ForgeKind, decided: WorkflowValues) -> str:
     """
     text = files(__name__).joinpath(f"{forge}.yml").read_text(encoding="utf-8")
     quote = _github if forge == "github" else _gitlab
-    words = {
-        "package": quote(decided.package),
-        "budget": quote(decided.budget_usd),
-        "budget_text": decided.budget_usd,
-        "limit": decided.time_limit,
-        "minutes": str(decided.job_minutes),
-    }
-    if forge == "github":
-        lines = _github_models(decided.models)
-    else:
-        lines = _gitlab_models(decided.models)
+    words = {"package": quote(decided.package), "limit": decided.time_limit, "minutes": str(decided.job_minutes)}
+    words |= {"budget": quote(decided.budget_usd), "budget_text": decided.budget_usd}
+    lines = _github_models(decided.models) if forge == "github" else _gitlab_models(decided.models)
     text = _BLOCK.sub(lambda match: "\n".join(match[1] + line for line in lines), text)
     return _WORD.sub(lambda match: words[match[1]], text)
 

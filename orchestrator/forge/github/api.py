@@ -9,15 +9,9 @@ import anyio
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from orchestrator.errors import EnvironmentProblem, ProviderDown
+from orchestrator.forge.github import http_client
 from orchestrator.forge.github.endpoint import RepositoryEndpoint
-from orchestrator.forge.github.http_client import (
-    GitHubConnection,
-    HttpResponse,
-    UnknownOutcome,
-    build_bad_response,
-    build_refusal,
-    open_connection,
-)
+from orchestrator.forge.github.http_client import HttpResponse, UnknownOutcome
 from orchestrator.forge.github.responses import parse_error_message
 from orchestrator.forge.github.retry import GitHubRetryPolicy, RetryAdvice, find_retry_advice
 
@@ -41,7 +35,7 @@ class GitHubApi:
 
     def __init__(
         self,
-        sender: GitHubConnection,
+        sender: http_client.GitHubConnection,
         place: RepositoryEndpoint,
         patience: GitHubRetryPolicy | None = None,
         tell: Callable[[str], Awaitable[None]] = _ignore_wait,
@@ -135,14 +129,14 @@ class GitHubApi:
         said = self.endpoint.redact_text(parse_error_message(reply.content))
         again = find_retry_advice(reply.status, reply.headers, said)
         if again is None:
-            raise build_refusal(self.endpoint, reply, method, path)
+            raise http_client.build_refusal(self.endpoint, reply, method, path)
         return again
 
     def _read(self, model: type[_Model], reply: HttpResponse) -> _Model:
         try:
             return model.model_validate_json(reply.content)
         except ValidationError as error:
-            raise build_bad_response(self.endpoint, error.errors()[0]["msg"]) from error
+            raise http_client.build_bad_response(self.endpoint, error.errors()[0]["msg"]) from error
 
     def _read_list(self, model: type[_Model], reply: HttpResponse, within: str) -> list[_Model]:
         items = TypeAdapter(list[model])  # type: ignore[valid-type]
@@ -152,7 +146,7 @@ class GitHubApi:
             answer = TypeAdapter(dict[str, Any]).validate_json(reply.content)
             return items.validate_python(answer.get(within))
         except ValidationError as error:
-            raise build_bad_response(self.endpoint, error.errors()[0]["msg"]) from error
+            raise http_client.build_bad_response(self.endpoint, error.errors()[0]["msg"]) from error
 
 
 @asynccontextmanager
@@ -162,5 +156,5 @@ async def open_github_api(
     patience: GitHubRetryPolicy | None = None,
 ) -> AsyncIterator[GitHubApi]:
     """Open the API while the block lasts; `tell` hears of long waits."""
-    async with open_connection(place) as sender:
+    async with http_client.open_connection(place) as sender:
         yield GitHubApi(sender, place, patience, tell)

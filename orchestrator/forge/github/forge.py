@@ -7,17 +7,10 @@ import anyio
 
 from orchestrator.domain.ids import CommitId, RunId
 from orchestrator.errors import EnvironmentProblem, PersonNeeded
+from orchestrator.forge.github import responses
 from orchestrator.forge.github.api import GitHubApi
 from orchestrator.forge.github.http_client import GitHubRefused, UnknownOutcome
-from orchestrator.forge.github.responses import (
-    CheckRun,
-    CommitStatus,
-    GitHubPullRequest,
-    GitHubRepository,
-    IssueComment,
-    MergeResponse,
-    merge_checks,
-)
+from orchestrator.forge.github.responses import GitHubPullRequest, IssueComment
 from orchestrator.forge.markers import add_marker, build_marker, build_run_marker, has_marker, is_same_text
 from orchestrator.ports.forge import ForgeCheck, OpenedPullRequest, PullRequest
 
@@ -50,20 +43,18 @@ class GitHubForge:
         request = await self._resolve_target(request)
         own = build_marker(self._run, "pr", request.group)
         body = add_marker(request.body, own)
-        pull = await self._api.find_or_create(
-            partial(self._find_pull_request, request), partial(self._create_pull_request, request, body)
-        )
+        find, create = partial(self._find_pull_request, request), partial(self._create_pull_request, request, body)
+        pull = await self._api.find_or_create(find, create)
         if pull.is_open:
             await self._update(pull, request, body)
-        return OpenedPullRequest(
-            forge=self.name, ref=f"{self._api.endpoint.repository}#{pull.number}", url=pull.html_url
-        )
+        ref = f"{self._api.endpoint.repository}#{pull.number}"
+        return OpenedPullRequest(forge=self.name, ref=ref, url=pull.html_url)
 
     async def list_checks(self, ref: str, commit: CommitId) -> Sequence[ForgeCheck]:
         """Return what apps (check runs) and others (commit statuses) say of this commit."""
-        runs = await self._api.list_objects(CheckRun, f"/commits/{commit}/check-runs", within="check_runs")
-        statuses = await self._api.list_objects(CommitStatus, f"/commits/{commit}/status", within="statuses")
-        return merge_checks(runs, statuses)
+        runs = await self._api.list_objects(responses.CheckRun, f"/commits/{commit}/check-runs", within="check_runs")
+        statuses = await self._api.list_objects(responses.CommitStatus, f"/commits/{commit}/status", within="statuses")
+        return responses.merge_checks(runs, statuses)
 
     async def merge_pull_request(self, ref: str, commit: CommitId) -> CommitId:
         """Merge the pull request if its head is still this commit; the commit that its target was brought to.
@@ -78,7 +69,8 @@ class GitHubForge:
                 return CommitId(pull.merge_commit_sha or commit)
             _require_mergeable(ref, pull, commit)
             try:
-                merged = await self._api.update_object(MergeResponse, "PUT", f"/pulls/{number}/merge", {"sha": commit})
+                path = f"/pulls/{number}/merge"
+                merged = await self._api.update_object(responses.MergeResponse, "PUT", path, {"sha": commit})
             except GitHubRefused as refused:
                 await self._require_passing(ref, number, commit, refused)
             else:
@@ -102,7 +94,7 @@ class GitHubForge:
         """Return where the run knows no branch that it is meant for, it is the repository's own."""
         if request.target:
             return request
-        repository = await self._api.read_object(GitHubRepository, "")
+        repository = await self._api.read_object(responses.GitHubRepository, "")
         return request.model_copy(update={"target": repository.default_branch})
 
     async def _find_pull_request(self, request: PullRequest) -> GitHubPullRequest | None:
@@ -206,7 +198,7 @@ class GitHubForgeRepository:
 
     async def describe_access(self) -> str:
         """Return which repository can be written to, and by which token."""
-        found, variable = await self._api.read_object(GitHubRepository, ""), self._api.endpoint.token_variable
+        found, variable = await self._api.read_object(responses.GitHubRepository, ""), self._api.endpoint.token_variable
         if found.permissions and not found.permissions.push:
             raise EnvironmentProblem(
                 f"the token in {variable} may not write to {found.full_name}: give it contents: write and "

@@ -18,13 +18,8 @@ from orchestrator.domain.ids import CommitId
 from orchestrator.domain.run.purpose import Purpose
 from orchestrator.domain.sandbox.tier import Tier
 from orchestrator.errors import EnvironmentProblem
-from orchestrator.hands.deps.installer import (
-    PREPARATION_TIMEOUT_S,
-    ReportProgress,
-    hash_entry_parts,
-    read_tool_versions,
-    run_preparation,
-)
+from orchestrator.hands.deps import installer
+from orchestrator.hands.deps.installer import ReportProgress
 from orchestrator.hands.deps.store import DepsStore
 from orchestrator.hands.local import LocalHands
 from orchestrator.hands.workspace import LocalWorkspace
@@ -69,9 +64,10 @@ class ProjectSetup:
 
     async def _compute_key(self, workspace: LocalWorkspace) -> str:
         """Return a hash of all that decides the result: commands, manifests, tools and the policy of the tier."""
-        tools = await read_tool_versions(workspace, _TOOLS, "setup under [env] cannot be run")
+        tools = await installer.read_tool_versions(workspace, _TOOLS, "setup under [env] cannot be run")
         policy = await workspace.get_policy_hash(self.tier)
-        return hash_entry_parts("setup", list(self.commands), dict(self.manifests), tools, policy, int(self.tier))
+        asked = ("setup", list(self.commands), dict(self.manifests))
+        return installer.hash_entry_parts(*asked, tools, policy, int(self.tier))
 
     async def _run_setup(self, key: str, workspace: LocalWorkspace, report_progress: ReportProgress) -> None:
         for number, line in enumerate(self.commands, start=1):
@@ -83,10 +79,8 @@ class ProjectSetup:
                 paths.append(name)
         unignored = await workspace.list_untracked(ignored=False)
         if unignored:
-            shown = ", ".join(unignored[:5])
-            await report_progress(
-                f"setup: git does not ignore {shown}, so that is not kept; name it in .gitignore if it is needed"
-            )
+            note = f"git does not ignore {', '.join(unignored[:5])}, so that is not kept"
+            await report_progress(f"setup: {note}; name it in .gitignore if it is needed")
         if not paths:
             raise EnvironmentProblem(
                 "setup under [env] left nothing that git ignores, so there is nothing to keep: let it install into "
@@ -101,8 +95,8 @@ class ProjectSetup:
         await report_progress(f"setup: {', '.join(paths)} kept as {key}")
 
     async def _run_line(self, workspace: LocalWorkspace, line: str) -> None:
-        command = ShellCommand(line=line, timeout_s=PREPARATION_TIMEOUT_S, tier=self.tier)
-        failed = await run_preparation(workspace, command, f"setup under [env] cannot run `{line}`")
+        command = ShellCommand(line=line, timeout_s=installer.PREPARATION_TIMEOUT_S, tier=self.tier)
+        failed = await installer.run_preparation(workspace, command, f"setup under [env] cannot run `{line}`")
         if failed:
             head = f"setup under [env]: `{line}` {failed.describe_ending('exited')}:"
             raise EnvironmentProblem("\n".join((head, *failed.iterate_lines())))

@@ -20,11 +20,7 @@ def create_mount_points(root: Path, shared: Mapping[str, Path], owner: int | Non
     `shared` are their names, each with the directory in which it lies. What the workspace's own tree holds at a place
     wins over what could be borrowed for it.
     """
-    return {
-        name: base
-        for name, base in shared.items()
-        if _create_mount_point(root, base / name, PurePosixPath(name), owner)
-    }
+    return {name: base for name, base in shared.items() if _create_mount_point(root, name, base, owner)}
 
 
 def is_fixed_mount_point(name: str, base: Path) -> bool:
@@ -42,7 +38,8 @@ def remove_mount_points(root: Path, names: Iterable[str]) -> None:
             _remove_empty_file(base, PurePosixPath(name))
 
 
-def _create_mount_point(root: Path, source: Path, name: PurePosixPath, owner: int | None) -> bool:
+def _create_mount_point(root: Path, shared_name: str, base: Path, owner: int | None) -> bool:
+    name, source = PurePosixPath(shared_name), base / shared_name
     try:
         if source.is_dir():
             create_folders(root, name, owner)

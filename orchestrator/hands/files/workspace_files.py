@@ -64,13 +64,10 @@ def read_file(root: Path, path: str, limit_bytes: int) -> bytes:
         ToolRefused: it does not exist, is no regular file, lies outside, or is larger than the limit.
     """
     normalized = normalize_path(path)
-    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY
-    with (
-        _refuse_errors(path),
-        open_root_folder(root) as base,
-        hold_descriptor(open_beneath(base, normalized, flags)) as fd,
-    ):
-        return _read_content(fd, path, limit_bytes)
+    with _refuse_errors(path), open_root_folder(root) as base:
+        fd = open_beneath(base, normalized, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)
+        with hold_descriptor(fd):
+            return _read_content(fd, path, limit_bytes)
 
 
 def _read_content(fd: int, path: str, limit_bytes: int) -> bytes:
@@ -95,11 +92,7 @@ def write_file(root: Path, path: str, content: bytes, owner: int | None = None) 
         ToolRefused: the path is outside, protected, no regular file, or cannot be written.
     """
     normalized = normalize_path(path)
-    with (
-        _refuse_errors(path),
-        open_root_folder(root) as base,
-        _open_parent(base, normalized.parent, owner) as parent,
-    ):
+    with _refuse_errors(path), _open_parent(root, normalized.parent, owner) as parent:
         mode, kept_owner = _get_mode_and_owner(parent, normalized.name, path)
         temporary = f".orchestrate-{secrets.token_hex(8)}.tmp"
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
@@ -122,7 +115,7 @@ def create_folders(root: Path, path: PurePosixPath, owner: int | None = None) ->
     Raises:
         ToolRefused: something else stands in its way.
     """
-    with _refuse_errors(str(path)), open_root_folder(root) as base, _open_parent(base, path, owner):
+    with _refuse_errors(str(path)), _open_parent(root, path, owner):
         return
 
 
@@ -148,9 +141,10 @@ def open_root_folder(root: Path) -> AbstractContextManager[int]:
 
 
 @contextmanager
-def _open_parent(base: int, path: PurePosixPath, owner: int | None) -> Iterator[int]:
-    """Open the directory `path` below `base`, creating it where it is missing."""
-    folder_fd = open_beneath(base, PurePosixPath("."), _FOLDER)
+def _open_parent(root: Path, path: PurePosixPath, owner: int | None) -> Iterator[int]:
+    """Open the directory `path` below `root`, creating it where it is missing."""
+    with open_root_folder(root) as base:
+        folder_fd = open_beneath(base, PurePosixPath("."), _FOLDER)
     try:
         for name in path.parts:
             inner = _open_or_create(folder_fd, name, owner)

@@ -106,10 +106,8 @@ def _check_usage(usage_reader: UsageReader, usage: SandboxUsage, bounds: Resourc
 
 
 def _exceeds_memory(limit: int, usage_reader: UsageReader, usage: SandboxUsage, bounds: ResourceBounds) -> bool:
-    return (
-        usage_reader.estimate_max_memory_bytes(usage.resident_bytes) > limit
-        and usage_reader.measure_memory_bytes(bounds.tmpfs_folders) > limit
-    )
+    could_exceed = usage_reader.estimate_max_memory_bytes(usage.resident_bytes) > limit
+    return could_exceed and usage_reader.measure_memory_bytes(bounds.tmpfs_folders) > limit
 
 
 def _format_memory(limits: CommandLimits) -> str:

@@ -52,15 +52,8 @@ def create_etc(target: Path, user: SandboxUser, source: Path = Path("/etc")) -> 
     user_entry = f"x:{user.uid}:{user.gid}::{user.home}:{user.shell}"
     users, name = _set_entry(_read_lines(source / "passwd"), user.uid, user_entry)
     groups, _ = _set_entry(_read_lines(source / "group"), user.gid, f"x:{user.gid}:")
-    texts = {
-        "passwd": users,
-        "group": groups,
-        "nsswitch.conf": _SWITCH,
-        "hosts": _HOSTS,
-        "resolv.conf": _RESOLVER,
-        "hostname": HOST_NAME + "\n",
-    }
-    for file, text in texts.items():
+    texts = {"nsswitch.conf": _SWITCH, "hosts": _HOSTS, "resolv.conf": _RESOLVER, "hostname": HOST_NAME + "\n"}
+    for file, text in {"passwd": users, "group": groups, **texts}.items():
         _write_file(target / file, text)
     return name
 

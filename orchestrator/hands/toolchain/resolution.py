@@ -150,13 +150,10 @@ class _ToolChainBuilder:
 
     def _bind_base_installations(self, directory: Path, source: Path | None = None) -> None:
         """Bind the installations that an environment needs; `source` is its place on the host, if elsewhere."""
-        needed = [
-            prefix
-            for prefix in find_base_installations(source or directory)
-            if prefix.is_dir() and not self._is_in_checkout(prefix)
-        ]
         is_trusted = source is None and self._is_outside_checkout(directory)
-        for prefix in needed:
+        for prefix in find_base_installations(source or directory):
+            if not prefix.is_dir() or self._is_in_checkout(prefix):
+                continue
             if is_trusted:
                 self.add_interpreter(prefix)
             else:
