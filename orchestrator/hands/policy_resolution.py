@@ -18,8 +18,13 @@ from orchestrator.hands.sandbox.host_paths import HostPaths, is_system_folder
 from orchestrator.hands.sandbox.no_sandbox import build_no_sandbox
 from orchestrator.hands.sandbox.program_search import BackendContext, ProgramMissing
 from orchestrator.hands.toolchain import resolution
-from orchestrator.hands.toolchain.compiled_outputs import find_compiled_outputs, find_installed_outputs
-from orchestrator.hands.toolchain.shared_paths import find_shared_paths, list_ignored, merge_borrowed_paths
+from orchestrator.hands.toolchain.shared_paths import (
+    find_compiled_outputs,
+    find_installed_outputs,
+    find_shared_paths,
+    list_ignored,
+    merge_borrowed_paths,
+)
 from worktrees.repositories.repository import GitRepository
 
 

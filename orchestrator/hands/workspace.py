@@ -14,7 +14,7 @@ from orchestrator.domain.ids import CommitId, TreeId
 from orchestrator.domain.sandbox.tier import Tier
 from orchestrator.errors import EnvironmentProblem, RunLocked, ToolRefused
 from orchestrator.hands.execution.command_call import CommandCall, check_command, collect_output_files, create_call
-from orchestrator.hands.files import mount_points, shadow_git, workspace_files
+from orchestrator.hands.files import shadow_git, workspace_files
 from orchestrator.hands.files.directory_trees import create_private_folder, remove_tree
 from orchestrator.hands.network.registries import RegistrySource
 from orchestrator.hands.policy import SandboxPolicy
@@ -22,8 +22,7 @@ from orchestrator.hands.sandbox.backend import Backend, ExecutionRequest, MountP
 from orchestrator.hands.sandbox.mounts import Mount
 from orchestrator.hands.toolchain.shared_paths import find_confidential_files
 from orchestrator.ports.hands import MAX_WAIT_S, CommandResult, ShellCommand, Snapshot
-from orchestrator.redact.log_scrubbing import scrub_log
-from orchestrator.redact.redactor import PATTERN_REDACTOR, Redactor
+from orchestrator.redact.redactor import PATTERN_REDACTOR, Redactor, scrub_log
 from worktrees.checkouts.pool import WorktreePool
 from worktrees.checkouts.worktree import Worktree
 from worktrees.errors import GitError, LockTimeout
@@ -250,7 +249,7 @@ class LocalWorkspace:
 
         Root's outer sandbox makes the host unwritable for that; without it only directories at the top are safe.
         """
-        fixed = (mount_points.is_fixed_mount_point(name, base) for name, base in self._host.shared.items())
+        fixed = (workspace_files.is_fixed_mount_point(name, base) for name, base in self._host.shared.items())
         is_safe = self._host.policy.uid is not None or all(fixed)
         return nullcontext() if is_safe else self._turn_lock
 
@@ -263,7 +262,7 @@ class LocalWorkspace:
             shadow_git.create_shadow_git(self._git, host.origin, self._worktree.commit, index, host.policy.uid, objects)
         if call.command.files:
             create_private_folder(call.exchange, host.policy.uid)
-        return self._build_mount_plan(mount_points.create_mount_points(self.root, host.shared, host.policy.uid))
+        return self._build_mount_plan(workspace_files.create_mount_points(self.root, host.shared, host.policy.uid))
 
     def _build_mount_plan(self, shared: Mapping[str, Path] | None = None) -> MountPlan:
         origin = self._host.origin
@@ -278,11 +277,11 @@ class LocalWorkspace:
         """Return the directory to read a borrowed path below; None if the path is the workspace's own."""
         normalized = workspace_files.normalize_path(path)
         named = {name: base for name, base in self._host.shared.items() if normalized.is_relative_to(name)}
-        return next(iter(mount_points.create_mount_points(self.root, named, self._host.policy.uid).values()), None)
+        return next(iter(workspace_files.create_mount_points(self.root, named, self._host.policy.uid).values()), None)
 
     async def _remove_mount_points(self) -> None:
         if self._host.shared:
-            await to_thread.run_sync(mount_points.remove_mount_points, self.root, self._host.shared)
+            await to_thread.run_sync(workspace_files.remove_mount_points, self.root, self._host.shared)
 
 
 _NO_REGISTRIES = (
