@@ -88,7 +88,8 @@ def parse_event(kind: str, payload: Mapping[str, Any], job: str, usual: JobDefau
                 raise UsageProblem("a schedule needs a goal: set the repository's variable ORCHESTRATE_GOAL")
             return _build_order(f"run-{job}", usual, goal=usual.scheduled_goal)
         case "issues":
-            return _read_label(payload, usual)
+            issue = _read_issue_number(payload)
+            return _build_order(f"issue-{issue}", usual, goal=_join_issue_text(payload["issue"]), issue=issue)
         case "issue_comment":
             return _read_comment(payload, usual)
     raise UsageProblem(f"no run is started by the event {kind!r}: it may bring code or words of anybody")
@@ -108,11 +109,6 @@ def _read_dispatch(inputs: Mapping[str, Any], job: str, usual: JobDefaults) -> J
     if issue:
         key = f"issue-{issue}"
     return _build_order(key, JobDefaults(time_limit_s, budget_usd), goal=goal, run=run, issue=issue, dry_run=is_dry)
-
-
-def _read_label(payload: Mapping[str, Any], usual: JobDefaults) -> JobOrder:
-    issue = _read_issue_number(payload)
-    return _build_order(f"issue-{issue}", usual, goal=_join_issue_text(payload["issue"]), issue=issue)
 
 
 def _read_comment(payload: Mapping[str, Any], usual: JobDefaults) -> JobOrder:

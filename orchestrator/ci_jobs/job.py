@@ -104,10 +104,7 @@ async def claim_key(options: Options, request: JobRequest) -> CiJob:
         remote_state = RemoteState(git, request.remote, key)
         current = await remote_state.fetch_lease_record()
     now = datetime.now(UTC)
-    if request.is_anew:
-        previous = LeaseRecord(key=remote_state.key, lease=current.lease)
-    else:
-        previous = current
+    previous = LeaseRecord(key=remote_state.key, lease=current.lease) if request.is_anew else current
     _require_work(previous, request)
     lease = claim_lease(previous, create_lease(request.holder, now, request.stale_s), now, request.max_hops)
     push_options = _add_push_target(options, request, project.config)

@@ -38,9 +38,8 @@ class LocalHands:
     `notices` are notes on the policy for people. `environment_hash` stands for policy, tool chains and variables.
     """
 
-    def __init__(
-        self, host: WorkspaceHost, policy: SandboxPolicy, selected: SelectedBackend, notices: tuple[str, ...] = ()
-    ) -> None:
+    def __init__(self, host: WorkspaceHost, selected: SelectedBackend, notices: tuple[str, ...] = ()) -> None:
+        policy = host.policy
         self._host = host
         self._selected = selected
         self.notices = notices
@@ -134,7 +133,7 @@ async def open_local_hands(
             logs=state / "logs" / session.name,
             redactor=redactor,
         )
-        async with _run_task_group(LocalHands(host, policy, selected, resolved.notices), host.tasks) as hands:
+        async with _run_task_group(LocalHands(host, selected, resolved.notices), host.tasks) as hands:
             yield hands
 
 

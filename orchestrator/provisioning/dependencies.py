@@ -58,7 +58,7 @@ async def install_dependencies(
     manifests = await load_manifests(granted, entries, repository, commit)
     async with _open_lender(granted, repository, state) as hands:
         lent = await DependencyInstaller(hands, DepsStore(store), manifests, commit).install_missing(tell, stack)
-    await _tell_hidden("deps", "what deps installed", lent, repository, tell)
+    await _tell_hidden("deps", "what deps installed", lent, repository.root, tell)
     return granted.model_copy(update={"lent": lent})
 
 
@@ -123,7 +123,7 @@ async def run_setup_commands(
         manifests = await _list_manifests(repository, commit)
         setup = ProjectSetup(hands, DepsStore(store), env.setup, manifests, commit, tier)
         lent = await setup.run_missing_setup(tell, stack)
-    await _tell_hidden("setup", "what setup made", lent, repository, tell)
+    await _tell_hidden("setup", "what setup made", lent, repository.root, tell)
     return granted.model_copy(update={"lent": {**granted.lent, **lent}})
 
 
@@ -175,8 +175,6 @@ async def _open_lender(granted: SandboxGrant, repository: GitRepository, state: 
         yield hands
 
 
-async def _tell_hidden(
-    setting: str, made: str, lent: Mapping[str, str], repository: GitRepository, tell: ReportProgress
-) -> None:
-    if hidden := [name for name in lent if (repository.root / name).exists()]:
+async def _tell_hidden(setting: str, made: str, lent: Mapping[str, str], root: Path, tell: ReportProgress) -> None:
+    if hidden := [name for name in lent if (root / name).exists()]:
         await tell(f"{setting}: {', '.join(hidden)} of your checkout is not used; {made} stands in its place")

@@ -3,6 +3,7 @@
 import random
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import anyio
@@ -25,6 +26,7 @@ async def _ignore_wait(_: str) -> None:
     """Tell nobody."""
 
 
+@dataclass(frozen=True)
 class GitHubApi:
     """Requests about one repository; paths are below it, such as `/pulls/1`. All methods raise:
 
@@ -33,17 +35,10 @@ class GitHubApi:
     ProviderDown: it stays down, or limits for too long.
     """
 
-    def __init__(
-        self,
-        sender: http_client.GitHubConnection,
-        place: RepositoryEndpoint,
-        patience: GitHubRetryPolicy | None = None,
-        tell: Callable[[str], Awaitable[None]] = _ignore_wait,
-    ) -> None:
-        self._exchange = sender
-        self.endpoint = place
-        self._patience = patience or GitHubRetryPolicy()
-        self._tell = tell
+    connection: http_client.GitHubConnection
+    endpoint: RepositoryEndpoint
+    patience: GitHubRetryPolicy
+    tell: Callable[[str], Awaitable[None]]
 
     async def read_object(self, model: type[_Model], path: str) -> _Model:
         """Return one thing; an empty path is the repository itself."""
@@ -78,14 +73,14 @@ class GitHubApi:
     ) -> _Model:
         """Return what `find` finds, else what `create` makes; after a lost answer, look for it again."""
         lost: UnknownOutcome | None = None
-        for attempt in range(1, self._patience.tries + 1):
+        for attempt in range(1, self.patience.tries + 1):
             if (found := await find()) is not None:
                 return found
             try:
                 return await make()
             except UnknownOutcome as error:
                 lost = error
-            await anyio.sleep(self._patience.get_backoff_s(attempt, random.random()))
+            await anyio.sleep(self.patience.get_backoff_s(attempt, random.random()))
         raise ProviderDown(f"{self.endpoint.host} does not say what became of it: {lost}; resume the run later")
 
     async def send_request(
@@ -103,19 +98,19 @@ class GitHubApi:
             Lost: the request `is_once`, and may have had its effect.
         """
         waited, why = 0.0, ""
-        for attempt in range(1, self._patience.tries + 1):
+        for attempt in range(1, self.patience.tries + 1):
             outcome = await self._outcome(method, path, body, query or {})
             if isinstance(outcome, HttpResponse):
                 return outcome
             why = outcome.why
             if is_once and not outcome.is_without_effect:
                 raise UnknownOutcome(why)
-            pause = outcome.after_s + self._patience.get_backoff_s(attempt, random.random())
+            pause = outcome.after_s + self.patience.get_backoff_s(attempt, random.random())
             waited += pause
-            if attempt == self._patience.tries or waited > self._patience.max_total_wait_s:
+            if attempt == self.patience.tries or waited > self.patience.max_total_wait_s:
                 break
             if pause >= _WORTH_TELLING_S:
-                await self._tell(f"{self.endpoint.host}: {why}; it is asked again in {pause:.0f} s")
+                await self.tell(f"{self.endpoint.host}: {why}; it is asked again in {pause:.0f} s")
             await anyio.sleep(pause)
         asked = f"{method} {self.endpoint.repository}{path}"
         raise ProviderDown(f"{self.endpoint.host} did not answer {asked}: {why}; resume the run later")
@@ -123,7 +118,7 @@ class GitHubApi:
     async def _outcome(
         self, method: str, path: str, body: Mapping[str, Any] | None, query: Mapping[str, str]
     ) -> HttpResponse | RetryAdvice:
-        reply = await self._exchange.send_request(method, path, body, query)
+        reply = await self.connection.send_request(method, path, body, query)
         if isinstance(reply, RetryAdvice) or reply.is_success:
             return reply
         said = self.endpoint.redact_text(parse_error_message(reply.content))
@@ -157,4 +152,4 @@ async def open_github_api(
 ) -> AsyncIterator[GitHubApi]:
     """Open the API while the block lasts; `tell` hears of long waits."""
     async with http_client.open_connection(place) as sender:
-        yield GitHubApi(sender, place, patience, tell)
+        yield GitHubApi(sender, place, patience or GitHubRetryPolicy(), tell)

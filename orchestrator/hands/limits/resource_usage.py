@@ -63,7 +63,10 @@ class UsageReader:
         self._is_ready = False
         self._estimate = cpu_time.CpuTimeEstimate()
         self._clocks = cpu_time.open_cpu_counters(first) if Resource.CPU in closely_watched else ()
-        self._objects = self._open_ipc_namespace() if Resource.MEMORY in closely_watched else IpcObjects()
+        self._objects = IpcObjects()
+        if Resource.MEMORY in closely_watched:
+            with hold_descriptor(self._open(f"{self._inner}ns/ipc")) as space:
+                self._objects = open_ipc_objects(space)
         self._hosts_first = read_host_shared_bytes()
         with contextlib.suppress(OSError):  # a kernel without IPv6
             if not self._has_host_network():
@@ -143,15 +146,10 @@ class UsageReader:
                 unlinked = find_unlinked_files(proc, _list_processes(proc))
         except OSError:
             return 0, True
-        other_devices = {get_shared_memory_device(), *(self._get_inner_device(folder) for folder in in_memory)}
+        inner_devices = (_get_device(f"{self._inner}root{folder}", self._first) for folder in in_memory)
+        other_devices = {get_shared_memory_device(), *inner_devices}
         unknown_devices = unlinked.unsized_devices - other_devices
         return unlinked.get_size_bytes(device), not (unlinked.has_descriptors_in_flight or unknown_devices)
-
-    def _get_inner_device(self, folder: str) -> int:
-        try:
-            return os.stat(f"{self._inner}root{folder}", dir_fd=self._first).st_dev
-        except OSError:
-            return -1
 
     def count_stray_packets(self) -> int:
         """Count the packets sent to addresses without a route, also after all processes are dead."""
@@ -174,10 +172,6 @@ class UsageReader:
                 self._is_ready = True
             yield proc
 
-    def _open_ipc_namespace(self) -> IpcObjects:
-        with hold_descriptor(self._open(f"{self._inner}ns/ipc")) as space:
-            return open_ipc_objects(space)
-
     def _has_host_network(self) -> bool:
         sandbox_namespace = os.stat(f"{self._inner}ns/net", dir_fd=self._first)
         return sandbox_namespace.st_ino == Path("/proc/self/ns/net").stat().st_ino
@@ -186,10 +180,10 @@ class UsageReader:
         return os.open(name, os.O_RDONLY | os.O_CLOEXEC | flags, dir_fd=self._first)
 
 
-def _get_device(directory: str) -> int | None:
-    """Return the number of the file system that holds a directory of ours; None if there is no such directory."""
+def _get_device(directory: str, opened: int | None = None) -> int | None:
+    """Return the number of the file system that holds a directory, below `opened`; None if there is no such one."""
     try:
-        return Path(directory).stat().st_dev
+        return os.stat(directory, dir_fd=opened).st_dev
     except OSError:
         return None
 

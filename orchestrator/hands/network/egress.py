@@ -2,7 +2,7 @@
 
 import secrets
 import shutil
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -39,11 +39,6 @@ class Egress:
         """The words that start the forwarder, which then becomes the command; our own Python must be there inside."""
         script, proxy = f"{REGISTRIES_FOLDER}/{_FORWARDER}", f"{REGISTRIES_FOLDER}/{egress_proxy.PROXY_SOCKET}"
         return (str(get_own_python()), "-I", "-S", script, proxy, str(FORWARDER_PORT))
-
-    @property
-    def env(self) -> Mapping[str, str]:
-        """The variables that lead package tools to their configuration, and all tools to the proxy."""
-        return build_proxy_environment(self.registries)
 
     @property
     def decisions(self) -> tuple[NetworkDecision, ...]:

@@ -194,16 +194,11 @@ class EgressProxy:
         if key not in self._decisions and len(self._decisions) >= _MOST_DECISIONS:
             key = ("others", 0, is_allowed, "there were too many to list")
         added = traffic or _Traffic()
-        earlier = self._decisions.get(key)
-        self._decisions[key] = NetworkDecision(
-            host=key[0],
-            port=key[1],
-            allowed=is_allowed,
-            reason=key[3],
-            sent_bytes=added.sent + (earlier.sent_bytes if earlier else 0),
-            received_bytes=added.received + (earlier.received_bytes if earlier else 0),
-            times=1 + (earlier.times if earlier else 0),
-        )
+        new = NetworkDecision(host=key[0], port=key[1], allowed=is_allowed, reason=key[3], times=0)
+        earlier = self._decisions.get(key, new)
+        sent, received = earlier.sent_bytes + added.sent, earlier.received_bytes + added.received
+        changes = {"sent_bytes": sent, "received_bytes": received, "times": earlier.times + 1}
+        self._decisions[key] = earlier.model_copy(update=changes)
 
 
 async def resolve_addresses(host: str, port: int) -> Sequence[str]:

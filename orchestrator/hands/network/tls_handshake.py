@@ -42,17 +42,15 @@ class TunnelHandshake:
             HelloRefused: the client's hello names another host or is late; it was not passed on.
             anyio.EndOfStream: one side ended before its hello did.
         """
-        rest = rest or await self._receive_first()
+        if not rest:
+            with _refuse_after(self.hello_timeout_s):
+                rest = await self.client.receive(_CHUNK_BYTES)
         if self.is_plain and rest[0] != client_hello.HANDSHAKE_RECORD:
             return rest
         rest = await self._relay_hello(rest)
         if await self._relay_server_hello():
             rest = await self._relay_hello(rest, client_hello.RECORDS_BEFORE_SECOND_HELLO)
         return rest
-
-    async def _receive_first(self) -> bytes:
-        with _refuse_after(self.hello_timeout_s):
-            return await self.client.receive(_CHUNK_BYTES)
 
     async def _relay_hello(self, found: bytes, skipped: Collection[int] = ()) -> bytes:
         with _refuse_after(self.hello_timeout_s):

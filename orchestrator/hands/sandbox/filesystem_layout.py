@@ -4,7 +4,6 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from types import MappingProxyType
 
 from orchestrator.hands.files import shadow_git
 from orchestrator.hands.policy import SandboxPolicy
@@ -91,14 +90,12 @@ class SandboxLayout:
             return (shell, "-c", command.line)
         return (shell, "-c", 'cd -- "$1" && exec "$0" -c "$2"', shell, command.cwd, command.line)
 
-    def build_environment(
-        self, command: ShellCommand, network: Mapping[str, str] = MappingProxyType({})
-    ) -> dict[str, str]:
+    def build_environment(self, command: ShellCommand, network: Mapping[str, str] | None = None) -> dict[str, str]:
         """Return all variables that the command sees when it starts; `network` are those of its network access."""
         user = {"HOME": self.user.home, "USER": self.user_name, "LOGNAME": self.user_name, "SHELL": self.user.shell}
         base = {"PATH": ":".join(self.policy.path), **user, **BASE_VARIABLES}
         files = {variable: f"{EXCHANGE_FOLDER}/{name}" for variable, name in command.files.items()}
-        return base | dict(network) | self.policy.env | command.env | files
+        return base | dict(network or {}) | self.policy.env | command.env | files
 
 
 class LayoutBackend:
