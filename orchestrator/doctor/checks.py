@@ -96,8 +96,7 @@ async def _check_locks(project: ProjectContext) -> DoctorFinding:
             removable.append(f"{lock.path} was left by a process that died: the next resume or gc removes it")
         else:
             problems.append(str(LockedRepository.for_held_lock(lock.path, ())))
-    for lock, holders in found.held.items():
-        problems.append(str(LockedRepository.for_held_lock(lock.path, holders)))
+    problems += [str(LockedRepository.for_held_lock(lock.path, holders)) for lock, holders in found.held.items()]
     problems += removable
     return DoctorFinding("git locks", not problems, "; ".join(problems) or "none was left", is_warning=True)
 

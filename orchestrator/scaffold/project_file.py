@@ -107,8 +107,7 @@ def _build_workflow(
         to_do.append("say in the file what pip is to install: ORCHESTRATE_PACKAGE (or --package)")
     if any(not model.model for model in models):
         to_do.append("set the variable ORCHESTRATE_MODEL of the repository, for example to anthropic/claude-sonnet-4-5")
-    for name in workflows.list_secrets(models):
-        to_do.append(f"set the secret {name}")
+    to_do += [f"set the secret {name}" for name in workflows.list_secrets(models)]
     for model in models:
         if model.model and not model.secrets and not model.api_base:
             to_do.append(f"{model.model}: its provider takes its keys otherwise; add them")
