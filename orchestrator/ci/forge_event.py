@@ -183,10 +183,8 @@ def _parse_seconds(text: str, usual: JobDefaults) -> int:
     hours, minutes, seconds = (int(part or 0) for part in parts.groups())
     wanted = hours * 3600 + minutes * 60 + seconds
     if wanted > usual.time_limit_s:
-        raise UsageProblem(
-            f"time_limit: the workflow's jobs may work for {usual.time_limit_s} s at most; a longer run goes on in the "
-            "next job by itself"
-        )
+        problem = f"time_limit: the workflow's jobs may work for {usual.time_limit_s} s at most"
+        raise UsageProblem(f"{problem}; a longer run goes on in the next job by itself")
     return wanted or usual.time_limit_s
 
 

@@ -188,15 +188,12 @@ async def _read(git: Git, ref: str) -> LeaseRecord:
     try:
         return LeaseRecord.model_validate_json(await read_blob(git, f"{ref}:{LEASE_FILE}"))
     except (GitError, ValidationError) as error:
-        raise UsageProblem(
-            f"{ref} holds no ticket that this version of orchestrate understands: use the version that wrote it, or "
-            f"remove it there (git push REMOTE --delete {ref}) to begin anew"
-        ) from error
+        problem = f"{ref} holds no ticket that this version of orchestrate understands: use the version that wrote it"
+        raise UsageProblem(f"{problem}, or remove it there (git push REMOTE --delete {ref}) to begin anew") from error
 
 
 def _problem(remote: str, error: GitError) -> UsageProblem | EnvironmentProblem:
     if isinstance(error, UnknownRemote):
         return UsageProblem(f"{error}: add it (git remote add {remote} URL), or name another with --remote")
-    return EnvironmentProblem(
-        f"{remote} cannot be reached: {error}; make `git ls-remote {remote}` work without being asked for anything"
-    )
+    problem = f"{remote} cannot be reached: {error}"
+    return EnvironmentProblem(f"{problem}; make `git ls-remote {remote}` work without being asked for anything")

@@ -145,10 +145,8 @@ async def start_or_resume_run(job: CiJob) -> tuple[RunLocation, RunState]:
     if job.lease.run is None:
         return await _begin_run(job)
     if job.remote_state.tips.get(RunRefs(job.lease.run).journal) is None:
-        raise UsageProblem(
-            f"the state of run {job.lease.run}, which key {job.lease.key} carries on, is gone: there is no "
-            f"{RunRefs(job.lease.run).journal}; begin anew with --restart"
-        )
+        problem = f"the state of run {job.lease.run}, which key {job.lease.key} carries on, is gone"
+        raise UsageProblem(f"{problem}: there is no {RunRefs(job.lease.run).journal}; begin anew with --restart")
     return await _import_key_run(job, job.lease.run)
 
 
@@ -175,10 +173,8 @@ async def _import_key_run(job: CiJob, run: str) -> tuple[RunLocation, RunState]:
         await import_run_archive(job.options, None, run, own=own_config, trust_recipe=True)
     _, state = await to_thread.run_sync(find_run, job.options, run)
     if job.request.goal and job.request.goal != state.run.goal:
-        raise UsageProblem(
-            f"key {job.lease.key} carries on run {run}, whose goal is another one: use another --key, leave GOAL out "
-            "to go on, or begin anew with --restart"
-        )
+        problem = f"key {job.lease.key} carries on run {run}, whose goal is another one"
+        raise UsageProblem(f"{problem}: use another --key, leave GOAL out to go on, or begin anew with --restart")
     flags = {key: value for key, value in job.options.flags.items() if key != "contract"}
     if job.options.read_only:
         flags = merge_settings(flags, {"hands": {"read_only": list(own_config.hands.read_only)}})

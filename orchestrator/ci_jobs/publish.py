@@ -162,10 +162,8 @@ async def _push_branch(project: ProjectContext, request: PublishRequest, request
             if not is_there:
                 await push_commit(git, request.remote, pull_request.commit, pull_request.head, push_options)
     except PushRefused as error:
-        raise PersonNeeded(
-            f"{pull_request.head} was not pushed, because {error}. Nothing is ever forced: rename or delete the branch "
-            "there, or allow the push"
-        ) from error
+        problem = f"{pull_request.head} was not pushed, because {error}. Nothing is ever forced"
+        raise PersonNeeded(f"{problem}: rename or delete the branch there, or allow the push") from error
     except GitError as error:
         raise EnvironmentProblem(f"{request.remote} cannot be reached: {error}") from error
 

@@ -77,8 +77,6 @@ def _resolve_commit(repository: GitRepository, name: str) -> CommitId:
     arguments = ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
     found = repository.checkout_git.run_sync(*arguments, ok=(0, 1, 128))
     if found.exit_code:
-        raise UsageProblem(
-            f"there is no commit {escape_path(name)} in {repository.root}; a shallow clone lacks old ones: "
-            "fetch more of the history (in GitHub's checkout action: fetch-depth: 0)"
-        )
+        problem = f"there is no commit {escape_path(name)} in {repository.root}; a shallow clone lacks old ones"
+        raise UsageProblem(f"{problem}: fetch more of the history (in GitHub's checkout action: fetch-depth: 0)")
     return CommitId(found.text)

@@ -105,10 +105,8 @@ def _build_endpoint(config: Config, url: str, environ: Mapping[str, str]) -> Rep
     named = _OWNER_NAME.fullmatch(url)
     repository = pr.repository or (named and named[1])
     if not repository:
-        raise UsageProblem(
-            f"the URL of {pr.push} does not say which repository it is on GitHub: set repository under [pr] to "
-            "owner/name"
-        )
+        problem = f"the URL of {pr.push} does not say which repository it is on GitHub"
+        raise UsageProblem(f"{problem}: set repository under [pr] to owner/name")
     token = environ.get(pr.token_env, "").strip()
     if not token:
         raise EnvironmentProblem(

@@ -52,9 +52,8 @@ class GitHubApi:
             found += self._read_list(model, reply, within)
             if not reply.has_next_page:
                 return found
-        raise EnvironmentProblem(
-            f"{self.endpoint.repository}{path} has more than {_PAGES * _PER_PAGE} entries, which is too long to read"
-        )
+        problem = f"{self.endpoint.repository}{path} has more than {_PAGES * _PER_PAGE} entries"
+        raise EnvironmentProblem(f"{problem}, which is too long to read")
 
     async def create_object(self, model: type[_Model], path: str, body: Mapping[str, Any]) -> _Model:
         """Have something made that must not be made twice.

@@ -161,10 +161,8 @@ class GitHubForge:
             return
         pull = await self._read_pull_request(ref, number)
         if pull.merged_at is None:
-            raise PersonNeeded(
-                f"{ref} was not merged at {commit[:12]} ({refused.detail}): see to it at {pull.html_url}, then resume "
-                "the run"
-            ) from refused
+            problem = f"{ref} was not merged at {commit[:12]} ({refused.detail})"
+            raise PersonNeeded(f"{problem}: see to it at {pull.html_url}, then resume the run") from refused
 
     def _parse_number(self, ref: str) -> int:
         own_repository = self._api.endpoint.repository
@@ -200,10 +198,8 @@ class GitHubForgeRepository:
         """Return which repository can be written to, and by which token."""
         found, variable = await self._api.read_object(responses.GitHubRepository, ""), self._api.endpoint.token_variable
         if found.permissions and not found.permissions.push:
-            raise EnvironmentProblem(
-                f"the token in {variable} may not write to {found.full_name}: give it contents: write and "
-                "pull_requests: write"
-            )
+            problem = f"the token in {variable} may not write to {found.full_name}"
+            raise EnvironmentProblem(f"{problem}: give it contents: write and pull_requests: write")
         return f"{found.full_name} by the token in {variable}"
 
     async def upsert_comment(self, issue: int, marker: str, text: str) -> None:

@@ -164,10 +164,8 @@ def build_refusal(
 
 def build_bad_response(place: RepositoryEndpoint, what: str) -> EnvironmentProblem:
     """Return an answer that GitHub would not give."""
-    return EnvironmentProblem(
-        f"{place.host} does not answer as GitHub's API does ({what}): is [pr] url right? Enterprise servers have it at "
-        "https://HOST/api/v3"
-    )
+    problem = f"{place.host} does not answer as GitHub's API does ({what})"
+    return EnvironmentProblem(f"{problem}: is [pr] url right? Enterprise servers have it at https://HOST/api/v3")
 
 
 def _rights(place: RepositoryEndpoint, reply: HttpResponse) -> str:
