@@ -1,4 +1,7 @@
-"""Hand a run from the job that works and may only read to the job that may write and works on nothing."""
+"""Hand a run from the job that works and may only read to the job that may write and works on nothing.
+
+Also answers what a run asks while it lies only in refs, before it goes on.
+"""
 
 from contextlib import suppress
 from dataclasses import dataclass

@@ -1,4 +1,7 @@
-"""Published packages as git repositories: the source of a release, an environment for its tests, a first commit."""
+"""Published packages as git repositories: the source of a release, an environment for its tests, a first commit.
+
+And the projects of the demo: a real package from the user's own index, or the bundled sample.
+"""
 
 import shutil
 import subprocess

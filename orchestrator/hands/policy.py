@@ -1,6 +1,6 @@
 """The limits of a sandbox: the user's grant, and the resolved policy that commands run under.
 
-Neither ever comes from the repository being worked on.
+Neither ever comes from the repository being worked on. Both are told to people in words from here.
 """
 
 import hashlib

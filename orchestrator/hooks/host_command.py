@@ -1,4 +1,7 @@
-"""A command of the user's own, on this machine as the user: bounded in time and output, ended with all it started."""
+"""A command of the user's own: bounded in time and output, ended with all it started.
+
+It runs on this machine as the user, or, where nobody vouches for it, in the sandbox on a workspace that it only reads.
+"""
 
 import os
 import shutil

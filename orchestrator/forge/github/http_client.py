@@ -1,4 +1,7 @@
-"""One request to GitHub and its answer: bounded in time and size, and not sent again where nothing has changed."""
+"""One request to GitHub and its answer: bounded in time and size, and not sent again where nothing has changed.
+
+Also its refusals, by who has to mend what.
+"""
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager

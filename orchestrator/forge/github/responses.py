@@ -1,4 +1,4 @@
-"""The parts of GitHub's answers that are read."""
+"""The parts of GitHub's answers that are read, and its two kinds of checks on a commit as one list."""
 
 from collections.abc import Iterable
 

@@ -1,4 +1,8 @@
-"""A directory for what one process of ours needs while it lives; the next one clears up after one that was killed."""
+"""A directory for what one process of ours needs while it lives; the next one clears up after one that was killed.
+
+A finished sandbox dies with us by itself. One whose bubblewrap had not yet asked the kernel for that would wait for
+ever; so a small shell outside waits for our end and then looks for such ones.
+"""
 
 import os
 import secrets

@@ -1,4 +1,7 @@
-"""Reads and writes regular files of a workspace from outside the sandbox, which a workspace cannot lure elsewhere."""
+"""Reads and writes regular files of a workspace from outside the sandbox, which a workspace cannot lure elsewhere.
+
+Also makes the places in it where borrowed things are mounted, so that nothing inside diverts them.
+"""
 
 import errno
 import os

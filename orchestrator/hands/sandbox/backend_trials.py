@@ -1,4 +1,4 @@
-"""Tries the backends that commands could run on here, in order, and says why one does not hold."""
+"""Tries the backends that commands could run on here, in order, and says why one does not hold and how to mend it."""
 
 import platform
 from collections.abc import AsyncIterator, Mapping

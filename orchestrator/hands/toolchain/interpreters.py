@@ -1,4 +1,4 @@
-"""Finds the interpreter installations that a Python environment needs."""
+"""Finds the interpreter installations that a Python environment needs, and tells when a tool chain has changed."""
 
 import hashlib
 import os
@@ -90,7 +90,10 @@ def get_installation(executable: Path) -> Path:
 
 
 def compute_fingerprint(directories: Iterable[Path]) -> str:
-    """Return a hash of the state of these directories, of the system's packages and of the kernel."""
+    """Return a hash of the state of these directories, of the system's packages and of the kernel.
+
+    It is cheap: of file times and sizes, not of contents.
+    """
     digest = hashlib.sha256(f"{platform.machine()} {platform.release()}\n".encode())
     markers = chain.from_iterable(map(_iterate_markers, sorted(directories)))
     for path in (*map(Path, _SYSTEM), *markers):

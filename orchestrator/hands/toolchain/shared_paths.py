@@ -1,6 +1,7 @@
 """Finds the git-ignored paths of the user's checkout that a workspace borrows: environments and packages.
 
-A fresh checkout lacks them. They are only ever shown read-only, at the same path.
+A fresh checkout lacks them. They are only ever shown read-only, at the same path. Compiled outputs of the project's
+own sources are not lent: a workspace would run what was built before a change, and the change would be judged by that.
 """
 
 import csv
