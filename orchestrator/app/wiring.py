@@ -52,8 +52,7 @@ from orchestrator.ports.model_client import ModelClient
 from orchestrator.ports.tier_grants import DEFAULT_TIER_GRANTS, TierGrants
 from orchestrator.project.options import build_grant, build_litellm_client, build_provider_rules, build_retry_policy
 from orchestrator.project.secrets import build_redactor
-from orchestrator.provisioning.dependencies import DEPS_DIRECTORY, install_dependencies
-from orchestrator.provisioning.setup_commands import run_setup_commands
+from orchestrator.provisioning.dependencies import DEPS_DIRECTORY, install_dependencies, run_setup_commands
 from orchestrator.queue.pr_branch import LandingFence
 from orchestrator.report.run.status import STATUS_PROJECTION, render_status_json
 from orchestrator.run_control.location import RunLocation

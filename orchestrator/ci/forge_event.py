@@ -89,7 +89,8 @@ def parse_event(kind: str, payload: Mapping[str, Any], job: str, usual: JobDefau
                 raise UsageProblem("a schedule needs a goal: set the repository's variable ORCHESTRATE_GOAL")
             return _build_order(f"run-{job}", usual, goal=usual.scheduled_goal)
         case "issues":
-            return _read_label(payload, usual)
+            issue = _read_issue_number(payload)
+            return _build_order(f"issue-{issue}", usual, goal=_join_issue_text(payload["issue"]), issue=issue)
         case "issue_comment":
             return _read_comment(payload, usual)
     raise UsageProblem(f"no run is started by the event {kind!r}: it may bring code or words of anybody")
@@ -109,11 +110,6 @@ def _read_dispatch(inputs: Mapping[str, Any], job: str, usual: JobDefaults) -> J
     if issue:
         key = f"issue-{issue}"
     return _build_order(key, JobDefaults(time_limit_s, budget_usd), goal=goal, run=run, issue=issue, dry_run=is_dry)
-
-
-def _read_label(payload: Mapping[str, Any], usual: JobDefaults) -> JobOrder:
-    issue = _read_issue_number(payload)
-    return _build_order(f"issue-{issue}", usual, goal=_join_issue_text(payload["issue"]), issue=issue)
 
 
 def _read_comment(payload: Mapping[str, Any], usual: JobDefaults) -> JobOrder:
@@ -147,9 +143,7 @@ def _read_issue_number(payload: Mapping[str, Any]) -> str:
 def _get_part(payload: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     """Return what stands under a name; nothing, if that is not what the forge would write there."""
     found = payload.get(name)
-    if isinstance(found, Mapping):
-        return found
-    return {}
+    return found if isinstance(found, Mapping) else {}
 
 
 def _join_issue_text(issue: Mapping[str, Any]) -> str:
@@ -160,9 +154,8 @@ def _build_order(key: str, usual: JobDefaults, *, goal: str = "", **more: Any) -
     goal = goal and _extract_goal(goal)
     if not goal and not more.get("run") and not more.get("answer") and not more.get("issue"):
         raise UsageProblem("there is no goal: what people see of the text is empty")
-    return JobOrder(
-        key=key, goal=goal, time_limit_s=usual.time_limit_s, budget_usd=_parse_dollars(usual.budget_usd), **more
-    )
+    budget_usd = _parse_dollars(usual.budget_usd)
+    return JobOrder(key=key, goal=goal, time_limit_s=usual.time_limit_s, budget_usd=budget_usd, **more)
 
 
 def _extract_goal(text: str) -> str:
@@ -171,16 +164,12 @@ def _extract_goal(text: str) -> str:
     if not text:
         raise UsageProblem("there is no goal: what people see of the text is empty")
     cut = text.encode()[:_MOST_BYTES].decode(errors="ignore")
-    if cut == text:
-        return text
-    return cut + _CUT
+    return text if cut == text else cut + _CUT
 
 
 def _get_text(values: Mapping[str, Any], name: str) -> str:
     value = values.get(name)
-    if isinstance(value, str | int | float):
-        return str(value).strip()
-    return ""
+    return str(value).strip() if isinstance(value, str | int | float) else ""
 
 
 def _require_match(pattern: re.Pattern[str], value: str, name: str, what: str) -> None:
@@ -195,10 +184,8 @@ def _parse_seconds(text: str, usual: JobDefaults) -> int:
     hours, minutes, seconds = (int(part or 0) for part in parts.groups())
     wanted = hours * 3600 + minutes * 60 + seconds
     if wanted > usual.time_limit_s:
-        raise UsageProblem(
-            f"time_limit: the workflow's jobs may work for {usual.time_limit_s} s at most; a longer run goes on in the "
-            "next job by itself"
-        )
+        problem = f"time_limit: the workflow's jobs may work for {usual.time_limit_s} s at most"
+        raise UsageProblem(f"{problem}; a longer run goes on in the next job by itself")
     return wanted or usual.time_limit_s
 
 
@@ -209,6 +196,4 @@ def _parse_dollars(text: str) -> str:
         value = -1.0
     if not math.isfinite(value) or value < 0:
         raise UsageProblem(f"budget_usd: {json.dumps(text[:80])} is no amount of dollars")
-    if value:
-        return f"{value:g}"
-    return ""
+    return f"{value:g}" if value else ""

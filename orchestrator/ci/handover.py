@@ -65,12 +65,10 @@ def read_handover(directory: Path) -> Handover:
     try:
         return Handover.model_validate_json(file.read_bytes())
     except OSError as error:
-        raise UsageProblem(
-            f"{file}: {error.strerror}: name a directory that `orchestrate ci run --handover` wrote"
-        ) from error
+        advice = "name a directory that `orchestrate ci run --handover` wrote"
+        raise UsageProblem(f"{file}: {error.strerror}: {advice}") from error
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(map(str, first["loc"])) or HANDOVER_FILE
-        raise UsageProblem(
-            f"{file} is none that this version of orchestrate understands ({place}: {first['msg']})"
-        ) from error
+        problem = "is none that this version of orchestrate understands"
+        raise UsageProblem(f"{file} {problem} ({place}: {first['msg']})") from error

@@ -52,9 +52,7 @@ class JobResult:
     @property
     def cost_usd(self) -> float:
         """The run's cost so far as far as it is known, of all its jobs together."""
-        if self.result:
-            return self.result.spent.usd_known
-        return 0.0
+        return self.result.spent.usd_known if self.result else 0.0
 
     def build_outputs(self) -> dict[str, str]:
         """Return what the workflow's other steps can read."""

@@ -90,10 +90,7 @@ class RemoteState:
         new: dict[str, str] = {build_lease_ref(self.key): await _commit(self.git, ticket)}
         if journal is not None and ticket.run is not None:
             new[RunRefs(ticket.run).journal] = journal
-        moves = {}
-        for ref, oid in new.items():
-            if self.tips.get(ref) != oid:
-                moves[ref] = (oid, self.tips.get(ref))
+        moves = {ref: (oid, self.tips.get(ref)) for ref, oid in new.items() if self.tips.get(ref) != oid}
         if not moves:
             return
         self.unconfirmed = new
@@ -124,10 +121,7 @@ class RemoteState:
             raise _problem(self.remote, error) from error
         if all(there.get(ref) == oid for ref, oid in new.items()):
             return
-        moved = []
-        for ref in new:
-            if there.get(ref) != self.tips.get(ref):
-                moved.append(ref)
+        moved = [ref for ref in new if there.get(ref) != self.tips.get(ref)]
         if moved:
             raise StateSuperseded(
                 f"{moved[0]} on {self.remote} is another job's by now, so this one's state was not put there: two jobs "
@@ -152,19 +146,11 @@ async def find_key(git: Git, remote: str, wanted: str) -> str:
         refs = await _all_tickets(git, remote)
     else:
         refs = list(await list_refs(git, LEASE_PREFIX))
-    runs = {}
-    for ref in refs:
-        runs[ref.removeprefix(LEASE_PREFIX)] = (await _read(git, ref)).run or RunId("")
-    found = []
-    for key, run in runs.items():
-        if run and (run.startswith(wanted) or run.endswith(wanted)):
-            found.append(key)
+    runs = {ref.removeprefix(LEASE_PREFIX): (await _read(git, ref)).run or RunId("") for ref in refs}
+    found = [key for key, run in runs.items() if run and (run.startswith(wanted) or run.endswith(wanted))]
     if len(found) != 1:
         known = ", ".join(f"{run} ({key})" for key, run in runs.items() if run) or "none"
-        if found:
-            problem = "is carried on by more than one key"
-        else:
-            problem = "is carried on by no key"
+        problem = "is carried on by more than one key" if found else "is carried on by no key"
         raise UsageProblem(f"{wanted!r} {problem} (there are: {known}): name one with --key")
     return found[0]
 
@@ -194,24 +180,20 @@ async def check_remote(git: Git, remote: str) -> None:
 async def _commit(git: Git, ticket: LeaseRecord) -> str:
     text = ticket.model_dump_json(indent=1).encode()
     tree = await overlay_tree(git, await write_empty_tree(git), {LEASE_FILE: ("100644", await write_blob(git, text))})
-    return await commit_tree(
-        git, tree, [], f"Jobs of key {ticket.key}: run {ticket.run}, hop {ticket.hop}\n", EPOCH_DATE
-    )
+    message = f"Jobs of key {ticket.key}: run {ticket.run}, hop {ticket.hop}\n"
+    return await commit_tree(git, tree, [], message, EPOCH_DATE)
 
 
 async def _read(git: Git, ref: str) -> LeaseRecord:
     try:
         return LeaseRecord.model_validate_json(await read_blob(git, f"{ref}:{LEASE_FILE}"))
     except (GitError, ValidationError) as error:
-        raise UsageProblem(
-            f"{ref} holds no ticket that this version of orchestrate understands: use the version that wrote it, or "
-            f"remove it there (git push REMOTE --delete {ref}) to begin anew"
-        ) from error
+        problem = f"{ref} holds no ticket that this version of orchestrate understands: use the version that wrote it"
+        raise UsageProblem(f"{problem}, or remove it there (git push REMOTE --delete {ref}) to begin anew") from error
 
 
 def _problem(remote: str, error: GitError) -> UsageProblem | EnvironmentProblem:
     if isinstance(error, UnknownRemote):
         return UsageProblem(f"{error}: add it (git remote add {remote} URL), or name another with --remote")
-    return EnvironmentProblem(
-        f"{remote} cannot be reached: {error}; make `git ls-remote {remote}` work without being asked for anything"
-    )
+    problem = f"{remote} cannot be reached: {error}"
+    return EnvironmentProblem(f"{problem}; make `git ls-remote {remote}` work without being asked for anything")

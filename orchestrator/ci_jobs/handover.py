@@ -1,11 +1,16 @@
-"""Hand a run from the job that works and may only read to the job that may write and works on nothing."""
+"""Hand a run from the job that works and may only read to the job that may write and works on nothing.
 
+Also answers what a run asks while it lies only in refs, before it goes on.
+"""
+
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from anyio import to_thread
 
 from orchestrator.ci.handover import ARCHIVE_FILE, Handover, RequestedPullRequest, read_handover
+from orchestrator.ci.lease import check_key
 from orchestrator.ci.remote_state import RemoteState, StateSuperseded, check_remote
 from orchestrator.ci_jobs.remote_state import limit_remote_wait, push_run_state
 from orchestrator.domain.event.run import PrOpened
@@ -16,7 +21,7 @@ from orchestrator.forge.local import read_pull_request
 from orchestrator.hands.files.session_folder import open_session
 from orchestrator.portable.archive import read_manifest
 from orchestrator.portable.run_import import LocalRunAhead
-from orchestrator.project.options import Options, open_repository
+from orchestrator.project.options import Options, load_project_context, open_repository
 from orchestrator.run_control.location import RunLocation, find_run
 from orchestrator.run_control.transfer import import_run_archive
 from worktrees.git import Git
@@ -39,23 +44,17 @@ async def keep_pull_request_refs(git: Git, state: RunState) -> None:
     """
     for pr in _index_opened_requests(state).values():
         if await read_ref(git, pr.ref) and (await read_pull_request(git, pr.ref)).run == state.run.run:
-            await set_ref(
-                git,
-                RunRefs(state.run.run).build_pull_request_ref(pr.ref),
-                await git.run_text("rev-parse", "--verify", pr.ref),
-            )
+            commit = await git.run_text("rev-parse", "--verify", pr.ref)
+            await set_ref(git, RunRefs(state.run.run).build_pull_request_ref(pr.ref), commit)
 
 
 async def collect_pull_request_wishes(git: Git, state: RunState) -> tuple[RequestedPullRequest, ...]:
     """Return the pull requests that a run has opened without a forge, in whichever job."""
-    return tuple(
-        [
-            RequestedPullRequest(
-                group=group, request=await read_pull_request(git, RunRefs(state.run.run).build_pull_request_ref(pr.ref))
-            )
-            for group, pr in _index_opened_requests(state).items()
-        ]
-    )
+    requests = []
+    for group, pr in _index_opened_requests(state).items():
+        request = await read_pull_request(git, RunRefs(state.run.run).build_pull_request_ref(pr.ref))
+        requests.append(RequestedPullRequest(group=group, request=request))
+    return tuple(requests)
 
 
 def _index_opened_requests(state: RunState) -> dict[str, PrOpened]:
@@ -95,17 +94,42 @@ async def _push_state(remote_state: RemoteState, handover: Handover, location: R
         found = await remote_state.fetch_lease_record()
         if found == lease:
             return
-        tips_then = {}
-        for ref, tip in handover.tips.items():
-            if tip is not None:
-                tips_then[ref] = tip
-        tips_now = {}
-        for ref, tip in remote_state.tips.items():
-            if tip is not None:
-                tips_now[ref] = tip
+        tips_then = {ref: tip for ref, tip in handover.tips.items() if tip is not None}
+        tips_now = {ref: tip for ref, tip in remote_state.tips.items() if tip is not None}
         if tips_then != tips_now:
-            raise StateSuperseded(
-                f"key {lease.key} has been carried on by another job meanwhile: this job's state is not put there"
-            )
+            problem = "has been carried on by another job meanwhile: this job's state is not put there"
+            raise StateSuperseded(f"key {lease.key} {problem}")
         with open_session(location.state.path) as scratch:
             await push_run_state(remote_state, lease, manifest, archive, scratch)
+
+
+async def import_run_of_key(options: Options, key: str) -> tuple[RunLocation, RunState]:
+    """Import the run that a key's jobs carry on, from the refs of this clone.
+
+    Raises:
+        UsageProblem: there is none.
+    """
+    project = await to_thread.run_sync(load_project_context, options)
+    lease = await RemoteState(project.repository.git, "", check_key(key)).fetch_lease_record()
+    if lease.run is None:
+        raise UsageProblem(f"key {key} has no run in this clone: fetch refs/orchestrate/* first, or begin one")
+    with suppress(LocalRunAhead):
+        await import_run_archive(options, None, lease.run, own=project.config)
+    return await to_thread.run_sync(find_run, options, lease.run)
+
+
+def select_waiting_item(state: RunState, named: str) -> str:
+    """Return the waiting item that `named` names, by name or number, or the only one if it is empty.
+
+    Raises:
+        UsageProblem: there is none such.
+    """
+    waiting = [pending.approval.item for pending in state.pending_approvals]
+    listing = ", ".join(f"{number} {item}" for number, item in enumerate(waiting, start=1)) or "nothing"
+    if named.isdecimal():
+        if not 1 <= int(named) <= len(waiting):
+            raise UsageProblem(f"run {state.run.run} asks no number {named}; it asks {listing}")
+        return waiting[int(named) - 1]
+    if not named and len(waiting) != 1:
+        raise UsageProblem(f"run {state.run.run} does not ask one thing, it asks {listing}: name it")
+    return named or waiting[0]

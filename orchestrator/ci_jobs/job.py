@@ -104,24 +104,19 @@ async def claim_key(options: Options, request: JobRequest) -> CiJob:
         remote_state = RemoteState(git, request.remote, key)
         current = await remote_state.fetch_lease_record()
     now = datetime.now(UTC)
-    if request.is_anew:
-        previous = LeaseRecord(key=remote_state.key, lease=current.lease)
-    else:
-        previous = current
+    previous = LeaseRecord(key=remote_state.key, lease=current.lease) if request.is_anew else current
     _require_work(previous, request)
     lease = claim_lease(previous, create_lease(request.holder, now, request.stale_s), now, request.max_hops)
-    job = CiJob(
-        _add_push_target(options, request, project.config), request, remote_state, lease, current.release_lease()
-    )
+    push_options = _add_push_target(options, request, project.config)
+    job = CiJob(push_options, request, remote_state, lease, current.release_lease())
     await _push_lease(job, lease)
     return job
 
 
 def _require_work(lease: LeaseRecord, request: JobRequest) -> None:
     """Refuse a job that has nothing to do, or whose key carries on another run."""
-    if request.wanted and not (
-        (lease.run or "").startswith(request.wanted) or (lease.run or "").endswith(request.wanted)
-    ):
+    run = lease.run or ""
+    if request.wanted and not (run.startswith(request.wanted) or run.endswith(request.wanted)):
         raise UsageProblem(f"key {lease.key} carries on run {lease.run or 'none yet'}, not {request.wanted!r}")
     if lease.run is None and not (request.goal or request.recipe):
         raise UsageProblem(f"key {lease.key} has no run to go on with: say what to begin, a GOAL or --recipe FILE")
@@ -150,10 +145,8 @@ async def start_or_resume_run(job: CiJob) -> tuple[RunLocation, RunState]:
     if job.lease.run is None:
         return await _begin_run(job)
     if job.remote_state.tips.get(RunRefs(job.lease.run).journal) is None:
-        raise UsageProblem(
-            f"the state of run {job.lease.run}, which key {job.lease.key} carries on, is gone: there is no "
-            f"{RunRefs(job.lease.run).journal}; begin anew with --restart"
-        )
+        problem = f"the state of run {job.lease.run}, which key {job.lease.key} carries on, is gone"
+        raise UsageProblem(f"{problem}: there is no {RunRefs(job.lease.run).journal}; begin anew with --restart")
     return await _import_key_run(job, job.lease.run)
 
 
@@ -164,9 +157,8 @@ async def _begin_run(job: CiJob) -> tuple[RunLocation, RunState]:
         job.until_s = request.limit_s
     if request.recipe is not None:
         with locate_problems(request.recipe):
-            location = await create_migration_run(
-                options, await to_thread.run_sync(load_trusted_recipe, options, request.recipe)
-            )
+            recipe = await to_thread.run_sync(load_trusted_recipe, options, request.recipe)
+            location = await create_migration_run(options, recipe)
     else:
         location = await create_goal_run(options, request.goal)
     return location, await to_thread.run_sync(read_state, location.directory.journal)
@@ -181,14 +173,9 @@ async def _import_key_run(job: CiJob, run: str) -> tuple[RunLocation, RunState]:
         await import_run_archive(job.options, None, run, own=own_config, trust_recipe=True)
     _, state = await to_thread.run_sync(find_run, job.options, run)
     if job.request.goal and job.request.goal != state.run.goal:
-        raise UsageProblem(
-            f"key {job.lease.key} carries on run {run}, whose goal is another one: use another --key, leave GOAL out "
-            "to go on, or begin anew with --restart"
-        )
-    flags = {}
-    for key, value in job.options.flags.items():
-        if key != "contract":
-            flags[key] = value
+        problem = f"key {job.lease.key} carries on run {run}, whose goal is another one"
+        raise UsageProblem(f"{problem}: use another --key, leave GOAL out to go on, or begin anew with --restart")
+    flags = {key: value for key, value in job.options.flags.items() if key != "contract"}
     if job.options.read_only:
         flags = merge_settings(flags, {"hands": {"read_only": list(own_config.hands.read_only)}})
     flags = merge_settings(flags, {"run": {"time_limit_s": _compute_time_limit(job, state, own_config)}})

@@ -59,9 +59,7 @@ class PublishedRun:
     @property
     def exit_code(self) -> int:
         """The exit code: 0 if the run is done, or if the next job goes on by itself."""
-        if self.end.is_resumable:
-            return 0
-        return self.end.exit
+        return 0 if self.end.is_resumable else self.end.exit
 
     def build_outputs(self) -> dict[str, str]:
         """Return the outputs for the steps that follow: those of the first job, with the pull requests on the forge."""
@@ -69,9 +67,7 @@ class PublishedRun:
 
     def as_object(self) -> dict[str, Any]:
         """Return the object for --json."""
-        values = []
-        for pr in self.pull_requests:
-            values.append(pr.model_dump(mode="json"))
+        values = [pr.model_dump(mode="json") for pr in self.pull_requests]
         return self.end.to_json_object() | {"schema": "orchestrate.published/1", "pull_requests": values}
 
 
@@ -132,7 +128,8 @@ async def _publish_pull_requests(
     for requested in requests:
         await _push_branch(project, request, requested)
     if request.by_push:
-        return tuple(map(_build_pushed_request, requests))
+        heads = [requested.request.head for requested in requests]
+        return tuple(OpenedPullRequest(forge="gitlab", ref=head, url="") for head in heads)
     async with open_forge(project.repository, Path(), project.config, delivered.state, _ignore_message) as forge:
         return tuple([await forge.open_pull_request(requested.request) for requested in requests])
 
@@ -165,10 +162,8 @@ async def _push_branch(project: ProjectContext, request: PublishRequest, request
             if not is_there:
                 await push_commit(git, request.remote, pull_request.commit, pull_request.head, push_options)
     except PushRefused as error:
-        raise PersonNeeded(
-            f"{pull_request.head} was not pushed, because {error}. Nothing is ever forced: rename or delete the branch "
-            "there, or allow the push"
-        ) from error
+        problem = f"{pull_request.head} was not pushed, because {error}. Nothing is ever forced"
+        raise PersonNeeded(f"{problem}: rename or delete the branch there, or allow the push") from error
     except GitError as error:
         raise EnvironmentProblem(f"{request.remote} cannot be reached: {error}") from error
 
@@ -190,10 +185,6 @@ def _build_push_options(requested: RequestedPullRequest) -> tuple[str, ...]:
     if pull_request.target:
         options.append(f"merge_request.target={to_one_line(pull_request.target, 200)}")
     return (*options, f"merge_request.title={to_one_line(pull_request.title, 200)}")
-
-
-def _build_pushed_request(requested: RequestedPullRequest) -> OpenedPullRequest:
-    return OpenedPullRequest(forge="gitlab", ref=requested.request.head, url="")
 
 
 def render_issue_comment(end: JobResult, opened: tuple[OpenedPullRequest, ...], state: RunState) -> str:

@@ -6,13 +6,13 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import closing, suppress
+from dataclasses import dataclass
 from functools import partial
-from typing import Self
+from typing import Literal, Self
 
 import anyio
 
 from orchestrator.ci.remote_state import StateSuperseded
-from orchestrator.ci.save_schedule import SaveKind, SaveSchedule
 from orchestrator.ci_jobs.job import CiJob, save_run_state, send_heartbeat
 from orchestrator.domain.event.landing import LandingFinished
 from orchestrator.errors import JournalProblem, OrchestrateError
@@ -23,6 +23,43 @@ from worktrees.errors import GitError
 _POLL_S = 0.5
 _BEATS = 3
 """Signs of life within the time after which a job without one counts as dead."""
+SaveKind = Literal["state", "lease"]
+_SHARE = 4
+"""A save that took so long is followed by this many times as long without one."""
+
+
+@dataclass
+class SaveSchedule:
+    """Times are in seconds of one monotonic clock.
+
+    `every_s` is the longest time that something new waits, `beat_s` the longest time without a sign of life.
+    """
+
+    every_s: float
+    heartbeat_s: float
+    saved_at: float
+    paused_until: float = 0.0
+    heartbeat_at: float = 0.0
+
+    def choose_save(self, now: float, *, is_news: bool, has_landed: bool) -> SaveKind | None:
+        """Return what is to be left now.
+
+        Args:
+            now: the time.
+            is_news: something was recorded since the state was last left.
+            has_landed: and a landing is among it.
+        """
+        if now >= self.paused_until and is_news and (has_landed or now - self.saved_at >= self.every_s):
+            return "state"
+        if now - self.heartbeat_at >= self.heartbeat_s:
+            return "lease"
+        return None
+
+    def record_save(self, what: SaveKind, begun: float, now: float) -> None:
+        """Record that the state was left, or could not be."""
+        self.heartbeat_at = now
+        if what == "state":
+            self.saved_at, self.paused_until = now, now + _SHARE * (now - begun)
 
 
 class StateSaver:

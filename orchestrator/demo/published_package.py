@@ -1,8 +1,14 @@
-"""Published packages as git repositories: the source of a release, an environment for its tests, a first commit."""
+"""Published packages as git repositories: the source of a release, an environment for its tests, a first commit.
 
+And the projects of the demo: a real package from the user's own index, or the bundled sample.
+"""
+
+import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib import resources
 from pathlib import Path
 
 from orchestrator.errors import EnvironmentProblem
@@ -10,6 +16,9 @@ from worktrees.repositories.repository import create_repository
 
 _IGNORED = ".venv/\n__pycache__/\n*.pyc\n.pytest_cache/\nnode_modules/\n*.egg-info/\nbuild/\n"
 _AUTHOR = ("Demo", "demo@localhost")
+_CLICK = "click==7.1.2"
+_TOOLS = ("flynt==1.0.6", "pytest<8")
+ReportLine = Callable[[str], None]
 
 
 class IndexUnreachable(EnvironmentProblem):
@@ -94,3 +103,38 @@ def _run(words: Sequence[str], cwd: Path | None = None) -> None:
         lines = (done.stderr.strip() or done.stdout.strip()).splitlines()
         last = [line for line in lines if line.startswith("ERROR: ")][-3:] or lines[-3:]
         raise EnvironmentProblem(f"`{' '.join(words[:6])} …` failed: {' '.join(last)}")
+
+
+@dataclass(frozen=True)
+class DemoProject:
+    """A git repository to demonstrate on, with what is known of the outcome."""
+
+    name: str
+    root: Path
+    recipe: str
+    landed: int
+    rejected: tuple[str, ...]
+
+
+def create_real_project(directory: Path, say: ReportLine) -> DemoProject:
+    """Create click 7.1.2 with its tests and a virtual environment, below `directory`.
+
+    Raises:
+        IndexUnreachable: it could not be fetched; says what pip said.
+    """
+    root = directory / "click"
+    say(f"fetching {_CLICK} from your package index …")
+    download_source(create_environment(directory / "venv"), _CLICK, root)
+    say("making a virtual environment with click, pytest and flynt …")
+    install_packages(create_environment(root / ".venv"), *_TOOLS, "--no-build-isolation", "-e", str(root))
+    create_first_commit(root)
+    return DemoProject("click 7.1.2", root, "click.toml", landed=33, rejected=("src/click/formatting.py",))
+
+
+def create_sample_project(directory: Path) -> DemoProject:
+    """Return the sample shop, copied below `directory`; needs nothing but Python."""
+    root = directory / "shop"
+    with resources.as_file(resources.files("orchestrator.demo") / "sample") as sample:
+        shutil.copytree(sample, root, ignore=shutil.ignore_patterns("__pycache__"))
+    create_first_commit(root)
+    return DemoProject("the bundled sample shop", root, "sample.toml", landed=8, rejected=("shop/templates.py",))

@@ -10,8 +10,7 @@ from anyio import to_thread
 
 from orchestrator.app.run_execution import RunExit, run_goal, run_migration
 from orchestrator.app.wiring import RunWatcher
-from orchestrator.demo.projects import DemoProject, ReportLine, create_real_project, create_sample_project
-from orchestrator.demo.published_package import IndexUnreachable
+from orchestrator.demo import published_package
 from orchestrator.domain.migration.files import FileStatus
 from orchestrator.migrate.recipe import load_recipe
 from orchestrator.project.options import Options
@@ -24,13 +23,15 @@ DEMO_GATE = "python3 -m unittest -v"
 class DemoResult:
     """The end of the demo. `is_untouched` tells whether the checkout is byte for byte what it was."""
 
-    project: DemoProject
+    project: published_package.DemoProject
     ended: RunExit
     is_untouched: bool
     is_as_expected: bool
 
 
-async def run_demo_migration(directory: Path, offline: bool, say: ReportLine, watcher: RunWatcher) -> DemoResult:
+async def run_demo_migration(
+    directory: Path, offline: bool, say: published_package.ReportLine, watcher: RunWatcher
+) -> DemoResult:
     """Migrate click 7.1.2 with flynt; the bundled sample with a small codemod if no index can be reached."""
     project = await to_thread.run_sync(_project, directory, offline, say)
     with resources.as_file(resources.files("orchestrator.demo") / project.recipe) as path:
@@ -49,9 +50,9 @@ async def run_demo_migration(directory: Path, offline: bool, say: ReportLine, wa
     )
 
 
-async def run_demo_goal(directory: Path, say: ReportLine, watcher: RunWatcher) -> DemoResult:
+async def run_demo_goal(directory: Path, say: published_package.ReportLine, watcher: RunWatcher) -> DemoResult:
     """Carry a small goal through planner, workers and judge on the sample, with scripted models."""
-    project = await to_thread.run_sync(create_sample_project, directory)
+    project = await to_thread.run_sync(published_package.create_sample_project, directory)
     say(f"a scripted run on {project.name} …")
     before = await to_thread.run_sync(hash_checkout, project.root)
     with resources.as_file(resources.files("orchestrator.demo")) as scripts:
@@ -65,16 +66,16 @@ async def run_demo_goal(directory: Path, say: ReportLine, watcher: RunWatcher) -
     )
 
 
-def _project(directory: Path, offline: bool, say: ReportLine) -> DemoProject:
+def _project(directory: Path, offline: bool, say: published_package.ReportLine) -> published_package.DemoProject:
     if not offline:
         try:
-            return create_real_project(directory, say)
-        except IndexUnreachable as problem:
+            return published_package.create_real_project(directory, say)
+        except published_package.IndexUnreachable as problem:
             say(f"no package index can be reached, so the bundled sample is used instead ({problem})")
-    return create_sample_project(directory)
+    return published_package.create_sample_project(directory)
 
 
-def _options(directory: Path, project: DemoProject, scripts: Path | None = None) -> Options:
+def _options(directory: Path, project: published_package.DemoProject, scripts: Path | None = None) -> Options:
     flags: dict[str, object] = {"state": {"dir": str(directory / "state")}}
     if scripts is not None:
         model = {"model": f"scripted:{scripts / 'goal.toml'}"}
@@ -90,10 +91,7 @@ def hash_checkout(root: Path) -> str:
     """Return a hash of every file of a checkout, its index and its branch, without git's store of objects and refs."""
     digest = hashlib.sha256()
     for path in sorted(_own_files(root)):
-        if path.is_symlink():
-            content = str(path.readlink()).encode()
-        else:
-            content = path.read_bytes()
+        content = str(path.readlink()).encode() if path.is_symlink() else path.read_bytes()
         digest.update(f"{path.relative_to(root)}\0{path.lstat().st_mode}\0{len(content)}\0".encode() + content)
     return digest.hexdigest()
 

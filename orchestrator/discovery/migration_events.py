@@ -7,23 +7,24 @@ from pathlib import Path
 from anyio import to_thread
 
 from orchestrator.discovery.previous_runs import find_previous_run_notice
-from orchestrator.domain.event.migration import FileMoved, FilesFound, ShardsPlanned
+from orchestrator.domain.event.migration import FileMoved, FilesFound, FoundFile, ShardsPlanned
 from orchestrator.domain.event.run import Noticed
 from orchestrator.domain.ids import CommitId
+from orchestrator.domain.migration.files import Shard
 from orchestrator.domain.recipe.environments import ENVIRONMENT_NAMES, select_environment
 from orchestrator.domain.run.purpose import Purpose
 from orchestrator.errors import EnvironmentProblem
 from orchestrator.hands.local import open_local_hands
 from orchestrator.migrate.recipe import Recipe
 from orchestrator.migrate.scope.inventory import resolve_base
+from orchestrator.migrate.scope.plan_report import PlanReport
 from orchestrator.migrate.scope.planning import needs_hands, plan_migration
 from orchestrator.migrate.scope.work_filter import EVERYTHING, WorkFilter
 from orchestrator.migrate.sites.ast_grep import list_needed_programs
 from orchestrator.ports.hands import Workspace
-from orchestrator.project.options import ProjectContext, build_grant
+from orchestrator.project.options import Options, ProjectContext, build_grant, load_project_context
 from orchestrator.project.secrets import build_redactor
-from orchestrator.provisioning.dependencies import DEPS_DIRECTORY, install_dependencies, load_manifests
-from orchestrator.provisioning.setup_commands import require_setup_tier, run_setup_commands
+from orchestrator.provisioning import dependencies
 
 DiscoveryEvents = tuple[FilesFound | FileMoved | ShardsPlanned | Noticed, ...]
 
@@ -62,10 +63,10 @@ async def require_installable(project: ProjectContext, recipe: Recipe, base: Com
     """
     grant = build_grant(project.config)
     if entries := (*project.config.env.deps, *recipe.env.deps):
-        await load_manifests(grant, entries, project.repository, base)
+        await dependencies.load_manifests(grant, entries, project.repository, base)
     for environment in ENVIRONMENT_NAMES:
         if (env := select_environment(recipe.env, environment)).setup:
-            require_setup_tier(grant, env)
+            dependencies.require_setup_tier(grant, env)
 
 
 @asynccontextmanager
@@ -90,10 +91,11 @@ async def open_workspace_at(
     redactor = await to_thread.run_sync(build_redactor, config)
     async with AsyncExitStack() as stack:
         until_end = stack.enter_context(ExitStack())
-        installation = (project.repository, state, store or state / DEPS_DIRECTORY, commit, ignore_notice, until_end)
+        folder = store or state / dependencies.DEPS_DIRECTORY
+        installation = (project.repository, state, folder, commit, ignore_notice, until_end)
         if _has_commands(recipe):
-            grant = await install_dependencies(grant, (*config.env.deps, *env.deps), *installation)
-            grant = await run_setup_commands(grant, env, *installation)
+            grant = await dependencies.install_dependencies(grant, (*config.env.deps, *env.deps), *installation)
+            grant = await dependencies.run_setup_commands(grant, env, *installation)
         hands = await stack.enter_async_context(open_local_hands(project.repository, state, grant, redactor=redactor))
         if hands.refusal_reason:
             raise EnvironmentProblem(hands.refusal_reason)
@@ -103,3 +105,26 @@ async def open_workspace_at(
 def _has_commands(recipe: Recipe) -> bool:
     """Return True if the recipe runs commands of its own; ast-grep needs nothing of the project."""
     return "command" in recipe.shard.by or any(site.engine == "command" for site in recipe.scope.site)
+
+
+async def build_inventory(options: Options, recipe: Recipe) -> PlanReport:
+    """Find what the recipe covers.
+
+    Raises:
+        UsageProblem: no file is in scope, or the repository or the recipe cannot be used.
+        NothingToMigrate: no file in scope has a site.
+        EnvironmentProblem: it takes a sandbox or a program that this host does not have.
+    """
+    project = await to_thread.run_sync(load_project_context, options)
+    base, events = await discover_migration(project, recipe)
+    files: list[FoundFile] = []
+    shards: list[Shard] = []
+    notices = []
+    for event in events:
+        if isinstance(event, FilesFound):
+            files += event.files
+        elif isinstance(event, ShardsPlanned):
+            shards += event.shards
+        elif isinstance(event, Noticed):
+            notices.append(event.text)
+    return PlanReport(recipe=recipe, base=base, files=tuple(files), shards=tuple(shards), notices=tuple(notices))

@@ -87,9 +87,7 @@ def _describe_run(state: RunState, base: CommitId, repeated: int) -> str:
     if state.pr is not None and not opened:
         opened = [state.pr]
     urls = [pr.url for pr in opened if pr.url]
-    shown = ""
-    if urls:
-        shown = f" ({join_limited(urls, _URLS)})"
+    shown = f" ({join_limited(urls, _URLS)})" if urls else ""
     if state.ended is None:
         advice = f"go on with that one instead: orchestrate migrate resume {run.run}"
     else:

@@ -51,9 +51,7 @@ async def check_sites(options: Options, request: SiteCheckRequest) -> SiteCheckR
     names = [request.ref or "HEAD"]
     if request.since:
         names.append(request.since)
-    commits = []
-    for name in names:
-        commits.append(await to_thread.run_sync(_resolve_commit, repository, name))
+    commits = [await to_thread.run_sync(_resolve_commit, repository, name) for name in names]
     count, *earlier_counts = [count async for count in _count_commits(options, recipe, repository, commits)]
     return check_site_limits(recipe, count, request.most, *earlier_counts)
 
@@ -69,9 +67,8 @@ async def _count_commits(
     with create_scratch_directory(repository, project.state, keep=False) as scratch:
         scratch_project = replace(project, repository=scratch.repository, state=scratch.state)
         for commit in commits:
-            async with open_workspace_at(
-                scratch_project, recipe, commit, project.state.path / DEPS_DIRECTORY
-            ) as workspace:
+            store = project.state.path / DEPS_DIRECTORY
+            async with open_workspace_at(scratch_project, recipe, commit, store) as workspace:
                 find = partial(find_sites, workspace=workspace)
                 yield await count_sites(repository.git, commit, recipe.work_scope, find, at_once=_ALL)
 
@@ -80,8 +77,6 @@ def _resolve_commit(repository: GitRepository, name: str) -> CommitId:
     arguments = ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
     found = repository.checkout_git.run_sync(*arguments, ok=(0, 1, 128))
     if found.exit_code:
-        raise UsageProblem(
-            f"there is no commit {escape_path(name)} in {repository.root}; a shallow clone lacks old ones: "
-            "fetch more of the history (in GitHub's checkout action: fetch-depth: 0)"
-        )
+        problem = f"there is no commit {escape_path(name)} in {repository.root}; a shallow clone lacks old ones"
+        raise UsageProblem(f"{problem}: fetch more of the history (in GitHub's checkout action: fetch-depth: 0)")
     return CommitId(found.text)

@@ -79,9 +79,8 @@ async def _check_git() -> DoctorFinding:
 def _check_disk(state: Path) -> DoctorFinding:
     folder = next(parent for parent in (state, *state.parents) if parent.exists())
     if not os.access(folder, os.W_OK | os.X_OK):
-        return DoctorFinding(
-            "state", False, f"{folder} cannot be written to: name another place for {state} with --state DIR"
-        )
+        advice = f"name another place for {state} with --state DIR"
+        return DoctorFinding("state", False, f"{folder} cannot be written to: {advice}")
     free = shutil.disk_usage(folder).free
     text = f"{free / 1024**3:.0f} GiB free for {state}"
     return DoctorFinding("state", free > _MIN_FREE_BYTES, text, is_warning=True)
@@ -97,8 +96,7 @@ async def _check_locks(project: ProjectContext) -> DoctorFinding:
             removable.append(f"{lock.path} was left by a process that died: the next resume or gc removes it")
         else:
             problems.append(str(LockedRepository.for_held_lock(lock.path, ())))
-    for lock, holders in found.held.items():
-        problems.append(str(LockedRepository.for_held_lock(lock.path, holders)))
+    problems += [str(LockedRepository.for_held_lock(lock.path, holders)) for lock, holders in found.held.items()]
     problems += removable
     return DoctorFinding("git locks", not problems, "; ".join(problems) or "none was left", is_warning=True)
 
@@ -110,9 +108,8 @@ async def _check_sandbox(project: ProjectContext) -> list[DoctorFinding]:
     """
     try:
         async with open_local_hands(project.repository, project.state.path, build_grant(project.config)) as hands:
-            first = DoctorFinding(
-                "sandbox", hands.refusal_reason is None, hands.refusal_reason or "the escape self-test passed"
-            )
+            refusal = hands.refusal_reason
+            first = DoctorFinding("sandbox", refusal is None, refusal or "the escape self-test passed")
             if project.config.hands.without_sandbox:
                 first = DoctorFinding("sandbox", False, UNSAFE_BANNER, is_warning=True)
             findings = [first]
@@ -126,10 +123,8 @@ async def _check_sandbox(project: ProjectContext) -> list[DoctorFinding]:
 
 def _check_gate(project: ProjectContext) -> DoctorFinding:
     command = project.config.gate.command
-    text = (
-        command or 'no gate command: `run` needs --gate "COMMAND" or command under [gate]; migrations bring their own'
-    )
-    return DoctorFinding("gate", bool(command), text, is_warning=True)
+    missing = 'no gate command: `run` needs --gate "COMMAND" or command under [gate]; migrations bring their own'
+    return DoctorFinding("gate", bool(command), command or missing, is_warning=True)
 
 
 async def _check_forge(project: ProjectContext) -> list[DoctorFinding]:
@@ -139,9 +134,7 @@ async def _check_forge(project: ProjectContext) -> list[DoctorFinding]:
             access = await forge.describe_access()
     except OrchestrateError as problem:
         return [DoctorFinding("forge", False, str(problem))]
-    if access:
-        return [DoctorFinding("forge", True, access)]
-    return []
+    return [DoctorFinding("forge", True, access)] if access else []
 
 
 async def _check_models(project: ProjectContext) -> list[DoctorFinding]:

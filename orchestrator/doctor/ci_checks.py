@@ -64,9 +64,8 @@ def check_ci_job(
 
 def _check_system(environ: Mapping[str, str]) -> DoctorFinding:
     if environ.get("GITHUB_ACTIONS") == "true":
-        return DoctorFinding(
-            "ci", True, f"GitHub Actions, {environ.get('GITHUB_WORKFLOW', 'a workflow without a name')}"
-        )
+        workflow = environ.get("GITHUB_WORKFLOW", "a workflow without a name")
+        return DoctorFinding("ci", True, f"GitHub Actions, {workflow}")
     if environ.get("GITLAB_CI"):
         return DoctorFinding("ci", True, f"GitLab CI, {environ.get('CI_JOB_NAME', 'a job without a name')}")
     text = "neither GitHub Actions nor GitLab CI, by the variables: what they would tell is not known here"
@@ -144,10 +143,8 @@ def _check_token(project: ProjectContext, environ: Mapping[str, str]) -> DoctorF
     """Check the kind of the token, by how it begins, and if its pull requests start workflows."""
     names = _list_set_names(_TOKENS, environ)
     if not names:
-        text = (
-            "none here: nothing is pushed and no pull request is opened by this job (orchestrate ci publish needs one)"
-        )
-        return DoctorFinding("token", True, text)
+        text = "none here: nothing is pushed and no pull request is opened by this job"
+        return DoctorFinding("token", True, f"{text} (orchestrate ci publish needs one)")
     name = names[0]
     kind, starts = _describe_token(environ[name].strip())
     if starts is None:
@@ -185,10 +182,8 @@ def _check_separation(project: ProjectContext, environ: Mapping[str, str]) -> Do
         text = f"the models' key and {', '.join(tokens)} are in one job: let one job work and another publish"
         return DoctorFinding("separation", False, text, is_warning=True)
     if has_key and _has_checkout_token(project):
-        text = (
-            "actions/checkout left its token in the clone's configuration, beside the models' key: "
-            "persist-credentials: false"
-        )
+        text = "actions/checkout left its token in the clone's configuration, beside the models' key"
+        text = f"{text}: persist-credentials: false"
         return DoctorFinding("separation", False, text, is_warning=True)
     return DoctorFinding("separation", True, "the models' key and the right to write are not seen in one job")
 
@@ -217,17 +212,14 @@ def _check_sudo(environ: Mapping[str, str]) -> DoctorFinding:
     result = subprocess.run([program, "-n", "true"], capture_output=True, timeout=_SUDO_S, check=False)
     if result.returncode:
         return DoctorFinding("sudo", True, "needs a password")
-    return DoctorFinding(
-        "sudo", True, "without a password; commands of workers cannot use it, since the sandbox gains no rights"
-    )
+    text = "without a password; commands of workers cannot use it, since the sandbox gains no rights"
+    return DoctorFinding("sudo", True, text)
 
 
 def _check_outputs(environ: Mapping[str, str]) -> DoctorFinding:
     names = ("GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY")
     if environ.get("GITHUB_ACTIONS") == "true" and (missing := [name for name in names if not environ.get(name)]):
-        return DoctorFinding(
-            "outputs", False, f"{', '.join(missing)} not set: the next steps will not know how it went"
-        )
-    return DoctorFinding(
-        "outputs", True, ", ".join(name for name in names if environ.get(name)) or "none: only the exit code"
-    )
+        text = f"{', '.join(missing)} not set: the next steps will not know how it went"
+        return DoctorFinding("outputs", False, text)
+    found = ", ".join(name for name in names if environ.get(name))
+    return DoctorFinding("outputs", True, found or "none: only the exit code")

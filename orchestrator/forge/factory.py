@@ -57,7 +57,7 @@ async def open_forge_repository(
         yield LocalForgeRepository()
         return
     from orchestrator.forge.github.api import open_github_api
-    from orchestrator.forge.github.repository import GitHubForgeRepository
+    from orchestrator.forge.github.forge import GitHubForgeRepository
     from orchestrator.forge.github.retry import IMPATIENT_POLICY
 
     endpoint = await _find_endpoint(repository, config)
@@ -104,14 +104,10 @@ def _build_endpoint(config: Config, url: str, environ: Mapping[str, str]) -> Rep
             '"origin", or forge to "local"'
         )
     named = _OWNER_NAME.fullmatch(url)
-    repository = pr.repository
-    if not repository and named:
-        repository = named[1]
+    repository = pr.repository or (named and named[1])
     if not repository:
-        raise UsageProblem(
-            f"the URL of {pr.push} does not say which repository it is on GitHub: set repository under [pr] to "
-            "owner/name"
-        )
+        problem = f"the URL of {pr.push} does not say which repository it is on GitHub"
+        raise UsageProblem(f"{problem}: set repository under [pr] to owner/name")
     token = environ.get(pr.token_env, "").strip()
     if not token:
         raise EnvironmentProblem(

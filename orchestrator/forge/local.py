@@ -57,7 +57,8 @@ class LocalForge:
     async def _record_ref(self, request: PullRequest) -> str | None:
         """Return the ref that now holds the pull request; None if somebody else moved it at the same time."""
         refs = await list_refs(self._git, PULL_REQUEST_PREFIX)
-        ref = await self._find_ref_of_branch(refs, request.head) or build_pull_request_ref(_next_number(refs))
+        number = max((parse_pull_request_number(ref) or 0 for ref in refs), default=0) + 1
+        ref = await self._find_ref_of_branch(refs, request.head) or build_pull_request_ref(number)
         commit = await self._commit_request(request, refs.get(ref))
         try:
             await move_ref(self._git, ref, commit, refs.get(ref), f"pull request {request.head}")
@@ -67,9 +68,7 @@ class LocalForge:
 
     async def _find_ref_of_branch(self, refs: dict[str, str], head: str) -> str | None:
         for ref, commit in refs.items():
-            entries = {}
-            for entry in await list_tree(self._git, commit):
-                entries[entry.path] = entry.oid
+            entries = {entry.path: entry.oid for entry in await list_tree(self._git, commit)}
             if "pr.json" in entries and json.loads(await read_blob(self._git, entries["pr.json"]))["head"] == head:
                 return ref
         return None
@@ -103,10 +102,6 @@ async def read_pull_request(git: Git, ref: str) -> PullRequest:
     page = (await read_blob(git, f"{ref}:PR.md")).decode()
     bare = PullRequest.model_validate({**data, "body": ""})
     return bare.model_copy(update={"body": page.removeprefix(_render_page(bare).removesuffix("\n")).removesuffix("\n")})
-
-
-def _next_number(refs: dict[str, str]) -> int:
-    return max((parse_pull_request_number(ref) or 0 for ref in refs), default=0) + 1
 
 
 def _render_page(request: PullRequest) -> str:

@@ -20,9 +20,7 @@ def build_run_marker(run: str) -> str:
 def add_marker(text: str, own: str) -> str:
     """Return the text under its mark, cut if it is too long; a cut text says so."""
     whole = f"{own}\n{text}"
-    if len(whole) <= MAX_TEXT_CHARS:
-        return whole
-    return whole[: MAX_TEXT_CHARS - len(_CUT)] + _CUT
+    return whole if len(whole) <= MAX_TEXT_CHARS else whole[: MAX_TEXT_CHARS - len(_CUT)] + _CUT
 
 
 def has_marker(text: str | None, own: str) -> bool:

@@ -2,8 +2,8 @@
 
 import hashlib
 import os
-from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import ExitStack, asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Mapping
+from contextlib import ExitStack, asynccontextmanager
 from pathlib import Path
 
 import anyio
@@ -13,12 +13,11 @@ from anyio.abc import TaskGroup
 from orchestrator.domain.ids import CommitId
 from orchestrator.domain.run.purpose import Purpose
 from orchestrator.domain.sandbox.tier import Tier
-from orchestrator.errors import EnvironmentProblem, RunLocked
-from orchestrator.hands.execution.orphan_reaper import run_orphan_reaper
-from orchestrator.hands.files.session_folder import open_session, remove_old_logs
+from orchestrator.errors import EnvironmentProblem
+from orchestrator.hands.files.session_folder import open_session, remove_old_logs, run_orphan_reaper
 from orchestrator.hands.files.shadow_git import ShadowOrigin, read_origin
 from orchestrator.hands.network.registries import RegistrySource
-from orchestrator.hands.policy import SandboxGrant, SandboxPolicy
+from orchestrator.hands.policy import SandboxGrant, SandboxPolicy, format_policy
 from orchestrator.hands.policy_resolution import (
     ResolvedPolicy,
     SelectedBackend,
@@ -26,14 +25,13 @@ from orchestrator.hands.policy_resolution import (
     resolve_policy,
     select_backend,
 )
-from orchestrator.hands.policy_text import format_policy
 from orchestrator.hands.sandbox.host_paths import WORKTREES_FOLDER, HostPaths
-from orchestrator.hands.toolchain.fingerprint import compute_fingerprint
-from orchestrator.hands.workspace import LocalWorkspace, WorkspaceHost
+from orchestrator.hands.sandbox.program_search import BackendContext
+from orchestrator.hands.toolchain.interpreters import compute_fingerprint
+from orchestrator.hands.workspace import LocalWorkspace, WorkspaceHost, convert_host_errors
 from orchestrator.ports.hands import ShellCommand
 from orchestrator.redact.redactor import PATTERN_REDACTOR, Redactor
 from worktrees.checkouts.pool import WorktreePool
-from worktrees.errors import GitError, LockTimeout
 from worktrees.repositories.repository import GitRepository
 
 _DESIGN = "3"
@@ -41,51 +39,35 @@ _DESIGN = "3"
 
 
 class LocalHands:
-    """This host's workspaces; implements `orchestrator.ports.hands.Hands`. Made by `open_local_hands`."""
+    """This host's workspaces; implements `orchestrator.ports.hands.Hands`. Made by `open_local_hands`.
 
-    def __init__(
-        self, host: WorkspaceHost, policy: SandboxPolicy, selected: SelectedBackend, notices: tuple[str, ...] = ()
-    ) -> None:
+    `refusal_reason` says why commands are refused here, with its remedy; it is None when they run under `policy`.
+    `notices` are notes on the policy for people. `environment_hash` stands for policy, tool chains and variables.
+    """
+
+    def __init__(self, host: WorkspaceHost, selected: SelectedBackend, notices: tuple[str, ...] = ()) -> None:
+        policy = host.policy
         self._host = host
-        self._notices = notices
-        self._policy = policy
         self._selected = selected
+        self.notices = notices
+        self.policy = policy
+        self.refusal_reason = selected.refusal
         self._opened: list[LocalWorkspace] = []
         tools = [*map(Path, (*policy.read_only, *policy.programs))]
         tools += (base / name for name, base in host.shared.items())
         text = f"{_DESIGN}\n{policy.sha}\n{compute_fingerprint(tools)}\n"
-        self._environment = hashlib.sha256(text.encode()).hexdigest()
-
-    @property
-    def refusal_reason(self) -> str | None:
-        """The reason why commands are refused here, with its remedy; None when they run."""
-        return self._selected.refusal
-
-    @property
-    def notices(self) -> tuple[str, ...]:
-        """Notes on the policy for people, with what to do."""
-        return self._notices
-
-    @property
-    def environment_hash(self) -> str:
-        """A hash of policy, tool chains and variables."""
-        return self._environment
-
-    @property
-    def policy(self) -> SandboxPolicy:
-        """The policy that commands run under."""
-        return self._policy
+        self.environment_hash = hashlib.sha256(text.encode()).hexdigest()
 
     @property
     def policy_summary(self) -> Mapping[str, str]:
         """The policy in words, for `doctor` and reports."""
-        return self.describe_policy(self._policy)
+        return self.describe_policy(self.policy)
 
     def describe_policy(self, policy: SandboxPolicy) -> Mapping[str, str]:
         """Return a policy of this host in words, for example that of another tier."""
         commands = self.refusal_reason or f"run, {self._host.slots.total_tokens} at a time"
         backend = self._selected.backend
-        unbound = {"not bound": "; ".join(self._notices)} if self._notices else {}
+        unbound = {"not bound": "; ".join(self.notices)} if self.notices else {}
         words = format_policy(policy, backend.description if backend else "", commands)
         return {**words, **unbound, **self._selected.facts}
 
@@ -105,7 +87,7 @@ class LocalHands:
         Raises:
             EnvironmentProblem: it could not be prepared.
         """
-        with _convert_errors(f"No workspace could be prepared at {commit[:12]}"):
+        with convert_host_errors(f"No workspace could be prepared at {commit[:12]}"):
             await self._host.include_objects(commit)
             worktree = await self._host.pool.lease_worktree(commit)
         workspace = LocalWorkspace(self._host, worktree, purpose.text)
@@ -142,7 +124,7 @@ async def open_local_hands(
         session = await _open_session_folder(state, stack)
         host_paths = HostPaths(repository.root, home or Path.home(), state)
         resolved, origin = await _resolve_policy_and_origin(repository, grant, host_paths, environ)
-        selected = await select_backend(resolved.policy, host_paths, environ, session, grant.backend)
+        selected = await select_backend(BackendContext(resolved.policy, host_paths, environ, session), grant.backend)
         policy = resolved.policy.model_copy(update={"backend": selected.backend.name if selected.backend else ""})
         host = WorkspaceHost(
             pool=build_worktree_pool(repository, state, policy.uid),
@@ -158,7 +140,7 @@ async def open_local_hands(
             logs=state / "logs" / session.name,
             redactor=redactor,
         )
-        async with _run_task_group(LocalHands(host, policy, selected, resolved.notices), host.tasks) as hands:
+        async with _run_task_group(LocalHands(host, selected, resolved.notices), host.tasks) as hands:
             yield hands
 
 
@@ -176,11 +158,13 @@ async def preview_policy(
     environ = os.environ if environ is None else environ
     host_paths = HostPaths(repository.root, Path.home(), state)
     with ExitStack() as stack:
-        with _convert_errors(f"The state directory {state} cannot be used"):
+        with convert_host_errors(f"The state directory {state} cannot be used"):
             session = await to_thread.run_sync(stack.enter_context, open_session(state))
-        with _convert_errors(f"The repository {repository.root} cannot be read"):
+        with convert_host_errors(f"The repository {repository.root} cannot be read"):
             resolved = await resolve_policy(repository, grant, host_paths, environ)
-        refusal = await find_missing_sandbox(resolved.policy, host_paths, environ, session, grant.backend)
+        refusal = await find_missing_sandbox(
+            BackendContext(resolved.policy, host_paths, environ, session), grant.backend
+        )
     if refusal:
         raise EnvironmentProblem(refusal)
     return resolved.policy
@@ -189,7 +173,7 @@ async def preview_policy(
 async def _resolve_policy_and_origin(
     repository: GitRepository, grant: SandboxGrant, host_paths: HostPaths, environ: Mapping[str, str]
 ) -> tuple[ResolvedPolicy, ShadowOrigin]:
-    with _convert_errors(f"The repository {repository.root} cannot be read"):
+    with convert_host_errors(f"The repository {repository.root} cannot be read"):
         resolved = await resolve_policy(repository, grant, host_paths, environ)
         is_mounted = resolved.policy.is_confined and resolved.policy.tier > Tier.FILES
         copies = host_paths.state / "borrowed" if is_mounted else None
@@ -197,7 +181,7 @@ async def _resolve_policy_and_origin(
 
 
 async def _open_session_folder(state: Path, stack: ExitStack) -> Path:
-    with _convert_errors(f"The state directory {state} cannot be used"):
+    with convert_host_errors(f"The state directory {state} cannot be used"):
         await to_thread.run_sync(remove_old_logs, state / "logs")
         session = await to_thread.run_sync(stack.enter_context, open_session(state))
         stack.enter_context(run_orphan_reaper(session))
@@ -220,13 +204,3 @@ async def _run_task_group(hands: LocalHands, tasks: TaskGroup) -> AsyncIterator[
 def build_worktree_pool(repository: GitRepository, state: Path, owner: int | None = None) -> WorktreePool:
     """Return the pool of worktrees in this state directory; `owner` is who commands run as, if not ourselves."""
     return WorktreePool(repository, state / WORKTREES_FOLDER, owner)
-
-
-@contextmanager
-def _convert_errors(problem: str) -> Iterator[None]:
-    try:
-        yield
-    except LockTimeout as error:
-        raise RunLocked(str(error)) from error
-    except (GitError, OSError) as error:
-        raise EnvironmentProblem(f"{problem}: {error}.") from error

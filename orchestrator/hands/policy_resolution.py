@@ -11,19 +11,19 @@ from anyio import to_thread
 from orchestrator.domain.sandbox.tier import Tier
 from orchestrator.domain.sandbox.unsafe_banner import UNSAFE_BANNER
 from orchestrator.hands.policy import BackendChoice, SandboxGrant, SandboxPolicy
+from orchestrator.hands.sandbox import backend_trials
 from orchestrator.hands.sandbox.backend import Backend
-from orchestrator.hands.sandbox.backend_trials import (
-    BackendTrial,
-    TrialContext,
-    iterate_backend_trials,
-    list_missing_backends,
-)
+from orchestrator.hands.sandbox.backend_trials import BackendTrial
 from orchestrator.hands.sandbox.host_paths import HostPaths, is_system_folder
-from orchestrator.hands.sandbox.program_search import ProgramMissing
-from orchestrator.hands.sandbox.repair_advice import get_container_remedy, render_repair_advice
+from orchestrator.hands.sandbox.program_search import BackendContext, ProgramMissing
 from orchestrator.hands.toolchain import resolution
-from orchestrator.hands.toolchain.compiled_outputs import find_compiled_outputs, find_installed_outputs
-from orchestrator.hands.toolchain.shared_paths import find_shared_paths, list_ignored, merge_borrowed_paths
+from orchestrator.hands.toolchain.shared_paths import (
+    find_compiled_outputs,
+    find_installed_outputs,
+    find_shared_paths,
+    list_ignored,
+    merge_borrowed_paths,
+)
 from worktrees.repositories.repository import GitRepository
 
 
@@ -58,9 +58,8 @@ async def resolve_policy(
         pattern = _make_pattern(host_paths.repository, folder.path)
         if pattern is not None:
             own_patterns.append(pattern)
-    shared = merge_borrowed_paths(
-        await find_shared_paths(repository, (*grant.share, *own_patterns)), grant.lent, host_paths.repository
-    )
+    ignored = await find_shared_paths(repository, (*grant.share, *own_patterns))
+    shared = merge_borrowed_paths(ignored, grant.lent, host_paths.repository)
     tools = await to_thread.run_sync(resolution.resolve_tool_chain, grant.read_only, host_paths, shared, environ)
     own_outputs = await to_thread.run_sync(find_installed_outputs, host_paths.repository, shared, grant.share)
     active = {"VIRTUAL_ENV": tools.virtual_env} if tools.virtual_env else {}
@@ -106,57 +105,45 @@ async def find_withheld_outputs(repository: GitRepository, policy: SandboxPolicy
     return tuple(sorted((*found, *inside)))
 
 
-async def select_backend(
-    policy: SandboxPolicy,
-    host_paths: HostPaths,
-    environ: Mapping[str, str],
-    session: Path,
-    wanted: BackendChoice = BackendChoice.AUTO,
-) -> SelectedBackend:
-    """Return the first backend that starts and passes its self-test; its files lie in the directory `session`.
+async def select_backend(context: BackendContext, wanted: BackendChoice = BackendChoice.AUTO) -> SelectedBackend:
+    """Return the first backend that starts and passes its self-test.
 
     Raises:
         UsageProblem: the policy asks for no sandbox where that is refused.
     """
-    if policy.tier == Tier.FILES:
-        words = f"Commands are refused: the policy grants tier {int(policy.tier)}, {policy.tier.description}."
+    tier = context.policy.tier
+    if tier == Tier.FILES:
+        words = f"Commands are refused: the policy grants tier {int(tier)}, {tier.description}."
         return SelectedBackend(None, words, {})
-    if not policy.is_confined:
-        return await to_thread.run_sync(_select_no_sandbox, policy, host_paths, environ, session)
+    if not context.policy.is_confined:
+        return await to_thread.run_sync(_select_no_sandbox, context)
     failed: list[BackendTrial] = []
-    async for trial in iterate_backend_trials(TrialContext(policy, host_paths, environ, session), wanted):
+    async for trial in backend_trials.iterate_backend_trials(context, wanted):
         if trial.backend is not None:
             return SelectedBackend(trial.backend, None, {**_describe_choice(trial, failed), **trial.facts})
         failed.append(trial)
     return SelectedBackend(None, format_refusal(failed), failed[0].facts)
 
 
-async def find_missing_sandbox(
-    policy: SandboxPolicy, host_paths: HostPaths, environ: Mapping[str, str], session: Path, wanted: BackendChoice
-) -> str | None:
+async def find_missing_sandbox(context: BackendContext, wanted: BackendChoice) -> str | None:
     """Return why commands are refused, as far as that is known without a self-test; None if nothing is known.
 
     Raises:
         UsageProblem: the policy asks for no sandbox where that is refused.
     """
-    if policy.tier == Tier.FILES or not policy.is_confined:
-        return (await select_backend(policy, host_paths, environ, session, wanted)).refusal
-    missing = await list_missing_backends(TrialContext(policy, host_paths, environ, session), wanted)
-    if missing:
-        return format_refusal(missing)
-    return None
+    if context.policy.tier == Tier.FILES or not context.policy.is_confined:
+        return (await select_backend(context, wanted)).refusal
+    missing = await backend_trials.list_missing_backends(context, wanted)
+    return format_refusal(missing) if missing else None
 
 
-def _select_no_sandbox(
-    policy: SandboxPolicy, host_paths: HostPaths, environ: Mapping[str, str], session: Path
-) -> SelectedBackend:
+def _select_no_sandbox(context: BackendContext) -> SelectedBackend:
     from orchestrator.hands.sandbox.no_sandbox import build_no_sandbox  # only for who asks for it
 
     try:
-        backend = build_no_sandbox(policy, host_paths, session, environ)
+        return SelectedBackend(build_no_sandbox(context), None, {"backend": UNSAFE_BANNER})
     except ProgramMissing as error:
         return SelectedBackend(None, str(error), {})
-    return SelectedBackend(backend, None, {"backend": UNSAFE_BANNER})
 
 
 def _describe_choice(trial: BackendTrial, failed: Sequence[BackendTrial]) -> Mapping[str, str]:
@@ -167,15 +154,14 @@ def _describe_choice(trial: BackendTrial, failed: Sequence[BackendTrial]) -> Map
 def format_refusal(failed: Sequence[BackendTrial]) -> str:
     """Return why commands are refused, the remedy for each backend, and what works without commands."""
     first, *others = failed
-    words = [f"{_end_sentence(first.trouble)} Commands are refused on this host. {render_repair_advice(first.trouble)}"]
-    if remedy := get_container_remedy(first.trouble):
-        words.append(remedy)
-    words += [
-        f"{trial.name} instead: {_end_sentence(trial.trouble)} {get_container_remedy(trial.trouble)}".rstrip()
-        for trial in others
-    ]
+    advice = backend_trials.render_repair_advice(first.trouble)
+    words = [f"{_end_sentence(first.trouble)} Commands are refused on this host. {advice}"]
+    words.append(backend_trials.get_container_remedy(first.trouble))
+    for trial in others:
+        remedy = backend_trials.get_container_remedy(trial.trouble)
+        words.append(f"{trial.name} instead: {_end_sentence(trial.trouble)} {remedy}".rstrip())
     words.append("What needs no commands works all the same: `orchestrate plan`, and whatever reads or exports runs.")
-    return " ".join(words)
+    return " ".join(filter(None, words))
 
 
 def _end_sentence(text: str) -> str:
@@ -190,6 +176,4 @@ def _must_be_bound(root: Path, program: Path) -> bool:
 def _make_pattern(root: Path, text: str) -> str | None:
     """Return a given directory inside the repository as a pattern for shared paths; None if it lies elsewhere."""
     path = Path(normpath(root / text))
-    if path.is_relative_to(root) and path != root:
-        return f"/{path.relative_to(root)}"
-    return None
+    return f"/{path.relative_to(root)}" if path.is_relative_to(root) and path != root else None

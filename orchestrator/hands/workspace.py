@@ -14,7 +14,7 @@ from orchestrator.domain.ids import CommitId, TreeId
 from orchestrator.domain.sandbox.tier import Tier
 from orchestrator.errors import EnvironmentProblem, RunLocked, ToolRefused
 from orchestrator.hands.execution.command_call import CommandCall, check_command, collect_output_files, create_call
-from orchestrator.hands.files import mount_points, shadow_git, workspace_files
+from orchestrator.hands.files import shadow_git, workspace_files
 from orchestrator.hands.files.directory_trees import create_private_folder, remove_tree
 from orchestrator.hands.network.registries import RegistrySource
 from orchestrator.hands.policy import SandboxPolicy
@@ -22,8 +22,7 @@ from orchestrator.hands.sandbox.backend import Backend, ExecutionRequest, MountP
 from orchestrator.hands.sandbox.mounts import Mount
 from orchestrator.hands.toolchain.shared_paths import find_confidential_files
 from orchestrator.ports.hands import MAX_WAIT_S, CommandResult, ShellCommand, Snapshot
-from orchestrator.redact.log_scrubbing import scrub_log
-from orchestrator.redact.redactor import PATTERN_REDACTOR, Redactor
+from orchestrator.redact.redactor import PATTERN_REDACTOR, Redactor, scrub_log
 from worktrees.checkouts.pool import WorktreePool
 from worktrees.checkouts.worktree import Worktree
 from worktrees.errors import GitError, LockTimeout
@@ -49,11 +48,6 @@ class WorkspaceHost:
     redactor: Redactor = PATTERN_REDACTOR
 
     @property
-    def owner(self) -> int | None:
-        """The uid that files must belong to which commands are to use; None for ourselves."""
-        return self.policy.uid
-
-    @property
     def shared(self) -> Mapping[str, Path]:
         """Borrowed paths by name, each with the directory in which it lies under the same name."""
         return {name: Path(base) for name, base in self.policy.shared.items()}
@@ -66,37 +60,27 @@ class WorkspaceHost:
     async def resolve_tier_policy(self, tier: Tier) -> SandboxPolicy:
         """Return the policy of a tier; the registries are looked up when tier 2 is first asked for."""
         found = await self.registries.get_registries() if tier == Tier.REGISTRIES <= self.ceiling else None
-        return self.policy.with_tier(tier).model_copy(update={"registries": found})
+        return self.policy.model_copy(update={"tier": tier, "registries": found})
 
 
 class LocalWorkspace:
-    """A checkout of one commit on this host; implements `orchestrator.ports.hands.Workspace`."""
+    """A checkout of one commit on this host; implements `orchestrator.ports.hands.Workspace`.
+
+    `name` is that of its worktree in the pool, `root` the checkout's path on this host.
+    """
 
     def __init__(self, host: WorkspaceHost, worktree: Worktree, purpose: str) -> None:
         self._host = host
         self._worktree = worktree
+        self.name = worktree.name
+        self.root = worktree.root
         self._purpose = purpose
         self._calls: dict[str, CommandCall] = {}
         self._own_folder = host.session / worktree.name
         self._git = self._own_folder / "git"
-        self._is_open = True
+        self.is_open = True
         self._setup = anyio.Lock()
         self._turn_lock = anyio.Lock()
-
-    @property
-    def name(self) -> str:
-        """Its name in the pool."""
-        return self._worktree.name
-
-    @property
-    def is_open(self) -> bool:
-        """True until it is closed."""
-        return self._is_open
-
-    @property
-    def root(self) -> Path:
-        """The checkout's path on this host."""
-        return self._worktree.root
 
     async def get_policy_hash(self, tier: Tier) -> str:
         """Return the hash of the policy that commands of a tier run under here."""
@@ -115,7 +99,7 @@ class LocalWorkspace:
         backend = self._host.backend
         if backend is None:
             raise EnvironmentProblem(self._host.refusal or "Commands are refused on this host.")
-        if not self._is_open:
+        if not self.is_open:
             raise EnvironmentProblem(f"Workspace {self.name} is closed; open another one.")
         policy = await self._host.resolve_tier_policy(command.tier)
         if policy.registries and policy.registries.is_empty:
@@ -126,7 +110,7 @@ class LocalWorkspace:
         ceiling = min(backend.ceiling, self._host.ceiling)
         if not Tier.FILES < command.tier <= ceiling:
             raise ToolRefused(_describe_refused_tier(command.tier, ceiling))
-        with _convert_errors("keep a log"):
+        with convert_host_errors("Could not keep a log for a workspace"):
             call = create_call(call_id, command, self._host.logs / self.name, self._own_folder / "files")
         self._calls[call_id] = call
         self._host.tasks.start_soon(self._run_call, backend, call, name=f"{self._purpose} {call_id}")
@@ -160,11 +144,15 @@ class LocalWorkspace:
 
     async def read_file(self, path: str, limit_bytes: int = 1024 * 1024) -> bytes:
         """Return a regular file's content; borrowed files are read where they are borrowed from."""
-        return await to_thread.run_sync(self._read_file, path, limit_bytes)
+        root = await to_thread.run_sync(self._find_lender_root, path)
+        return await to_thread.run_sync(workspace_files.read_file, root or self.root, path, limit_bytes)
 
     async def write_file(self, path: str, content: bytes) -> None:
         """Replace or create a regular file atomically, keeping an existing file's mode."""
-        await to_thread.run_sync(self._write_file, path, content)
+        if await to_thread.run_sync(self._find_lender_root, path):
+            raise ToolRefused(f"{path} is shared read-only with other workspaces and cannot be changed.")
+        owner = self._host.policy.uid
+        await to_thread.run_sync(workspace_files.write_file, self.root, path, content, owner)
 
     async def list_paths(self, glob: str = "**") -> tuple[str, ...]:
         """Return all files that would be in a snapshot and fit the glob, sorted.
@@ -172,7 +160,7 @@ class LocalWorkspace:
         Raises:
             ToolRefused: the glob leaves the workspace.
         """
-        with _convert_errors("list the files of"):
+        with convert_host_errors("Could not list the files of a workspace"):
             await self._remove_mount_points()
             try:
                 return await self._worktree.list_paths(glob)
@@ -183,13 +171,13 @@ class LocalWorkspace:
 
     async def list_untracked(self, *, ignored: bool) -> tuple[str, ...]:
         """Return untracked paths left by commands, sorted: those that git ignores, or those it does not."""
-        with _convert_errors("list the files of"):
+        with convert_host_errors("Could not list the files of a workspace"):
             await self._remove_mount_points()
             return await self._worktree.list_untracked(ignored=ignored)
 
     async def search_text(self, pattern: str, glob: str, limit: int) -> tuple[str, ...]:
         """Return the first `limit` lines that match a POSIX extended regular expression, as `path:line:text`."""
-        with _convert_errors("search"):
+        with convert_host_errors("Could not search a workspace"):
             await self._remove_mount_points()
             try:
                 return await self._worktree.search_text(pattern, glob, limit)
@@ -198,17 +186,16 @@ class LocalWorkspace:
 
     async def take_snapshot(self, message: str, ref: str, parent: CommitId | None = None) -> Snapshot:
         """Commit the content on top of `parent` and point `ref` at it."""
-        with _convert_errors("take a snapshot of"):
+        with convert_host_errors("Could not take a snapshot of a workspace"):
             await self._remove_mount_points()
             withheld = await to_thread.run_sync(find_confidential_files, self._host.shared)
             taken = await snapshot_worktree(self._worktree, message, ref, parent, withheld=withheld)
-        return Snapshot(
-            commit=CommitId(taken.commit), tree=TreeId(taken.tree), dropped=taken.dropped, flagged=taken.flagged
-        )
+        commit, tree = CommitId(taken.commit), TreeId(taken.tree)
+        return Snapshot(commit=commit, tree=tree, dropped=taken.dropped, flagged=taken.flagged)
 
     async def restore_tree(self, tree: TreeId, *, keeps_ignored: bool = True) -> None:
         """Make the content equal to `tree`; git's state inside starts afresh. Ignored files stay if `keeps_ignored`."""
-        with _convert_errors("restore"):
+        with convert_host_errors("Could not restore a workspace"):
             await self._host.include_objects(tree)
             await self._worktree.reset_to_tree(tree, keeps_ignored=keeps_ignored)
             await to_thread.run_sync(remove_tree, self._git)
@@ -216,14 +203,14 @@ class LocalWorkspace:
     async def close(self) -> None:
         """Kill what still runs and give the checkout back to the pool."""
         with anyio.CancelScope(shield=True):
-            if not self._is_open:
+            if not self.is_open:
                 return
-            self._is_open = False
+            self.is_open = False
             for call_id in self._calls:
                 await self.kill_command(call_id)
             if self._host.backend:
                 await self._host.backend.release_workspace(self._build_mount_plan())
-            with _convert_errors("give back"):
+            with convert_host_errors("Could not give back a workspace"):
                 await self._remove_mount_points()
                 await to_thread.run_sync(remove_tree, self._own_folder)
                 await self._host.pool.release_worktree(self._worktree)
@@ -255,29 +242,16 @@ class LocalWorkspace:
             files = await to_thread.run_sync(self._collect_files, call) if command.files else {}
         except OSError as error:
             return call.build_not_started_result(f"The host could not prepare the command: {error}.")
-        return CommandResult(
-            ending=outcome.ending,
-            exit_code=outcome.exit_code,
-            seconds=outcome.seconds,
-            log=call.log,
-            output_bytes=outcome.output_bytes,
-            files=files,
-            detail=outcome.detail,
-            network=outcome.network,
-            stray_packets=outcome.stray_packets,
-        )
+        return CommandResult(log=call.log, files=files, **vars(outcome))
 
     def _get_turn_lock(self) -> AbstractAsyncContextManager[object]:
         """Return a lock that runs commands one by one where one could divert the mounts of the next.
 
         Root's outer sandbox makes the host unwritable for that; without it only directories at the top are safe.
         """
-        is_safe = self._host.owner is not None or all(
-            mount_points.is_fixed_mount_point(name, base) for name, base in self._host.shared.items()
-        )
-        if is_safe:
-            return nullcontext()
-        return self._turn_lock
+        fixed = (workspace_files.is_fixed_mount_point(name, base) for name, base in self._host.shared.items())
+        is_safe = self._host.policy.uid is not None or all(fixed)
+        return nullcontext() if is_safe else self._turn_lock
 
     def _prepare_workspace(self, call: CommandCall) -> MountPlan:
         host = self._host
@@ -285,10 +259,10 @@ class LocalWorkspace:
         if not self._git.exists():
             index = self._worktree.admin / "index"
             objects = shadow_git.OBJECTS_FOLDER if host.policy.is_confined else str(host.origin.objects)
-            shadow_git.create_shadow_git(self._git, host.origin, self._worktree.commit, index, host.owner, objects)
+            shadow_git.create_shadow_git(self._git, host.origin, self._worktree.commit, index, host.policy.uid, objects)
         if call.command.files:
-            create_private_folder(call.exchange, host.owner)
-        return self._build_mount_plan(mount_points.create_mount_points(self.root, host.shared, host.owner))
+            create_private_folder(call.exchange, host.policy.uid)
+        return self._build_mount_plan(workspace_files.create_mount_points(self.root, host.shared, host.policy.uid))
 
     def _build_mount_plan(self, shared: Mapping[str, Path] | None = None) -> MountPlan:
         origin = self._host.origin
@@ -299,26 +273,15 @@ class LocalWorkspace:
         remove_tree(call.exchange)
         return found
 
-    def _read_file(self, path: str, limit_bytes: int) -> bytes:
-        return workspace_files.read_file(self._find_lender_root(path) or self.root, path, limit_bytes)
-
-    def _write_file(self, path: str, content: bytes) -> None:
-        if self._find_lender_root(path):
-            raise ToolRefused(f"{path} is shared read-only with other workspaces and cannot be changed.")
-        workspace_files.write_file(self.root, path, content, self._host.owner)
-
     def _find_lender_root(self, path: str) -> Path | None:
         """Return the directory to read a borrowed path below; None if the path is the workspace's own."""
         normalized = workspace_files.normalize_path(path)
-        named = {}
-        for name, base in self._host.shared.items():
-            if normalized.is_relative_to(name):
-                named[name] = base
-        return next(iter(mount_points.create_mount_points(self.root, named, self._host.owner).values()), None)
+        named = {name: base for name, base in self._host.shared.items() if normalized.is_relative_to(name)}
+        return next(iter(workspace_files.create_mount_points(self.root, named, self._host.policy.uid).values()), None)
 
     async def _remove_mount_points(self) -> None:
         if self._host.shared:
-            await to_thread.run_sync(mount_points.remove_mount_points, self.root, self._host.shared)
+            await to_thread.run_sync(workspace_files.remove_mount_points, self.root, self._host.shared)
 
 
 _NO_REGISTRIES = (
@@ -334,11 +297,11 @@ def _describe_refused_tier(tier: Tier, ceiling: Tier) -> str:
 
 
 @contextmanager
-def _convert_errors(activity: str) -> Iterator[None]:
+def convert_host_errors(problem: str) -> Iterator[None]:
     """Turn failures of git and the disk into `EnvironmentProblem`: the work is not to blame."""
     try:
         yield
     except LockTimeout as error:
         raise RunLocked(str(error)) from error
     except (GitError, OSError) as error:
-        raise EnvironmentProblem(f"Could not {activity} a workspace: {error}.") from error
+        raise EnvironmentProblem(f"{problem}: {error}.") from error

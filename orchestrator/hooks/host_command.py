@@ -1,4 +1,7 @@
-"""A command of the user's own, on this machine as the user: bounded in time and output, ended with all it started."""
+"""A command of the user's own: bounded in time and output, ended with all it started.
+
+It runs on this machine as the user, or, where nobody vouches for it, in the sandbox on a workspace that it only reads.
+"""
 
 import os
 import shutil
@@ -12,14 +15,18 @@ from time import monotonic
 from typing import IO
 
 import anyio
-from anyio import CancelScope
+from anyio import CancelScope, to_thread
 from anyio.abc import ByteReceiveStream, Process
 
 from orchestrator.errors import EnvironmentProblem
+from orchestrator.hands.execution.workspace_runner import read_log_ends, run_command
+from orchestrator.ports.hands import CommandEnding, ShellCommand, Workspace
 
 MAX_OUTPUT_BYTES = 64 * 1024
 """Most that is kept of each of a command's two outputs; what comes after is read and dropped."""
 _LAST_WORDS_S = 1.0
+_STDOUT = "ORCHESTRATE_STDOUT"
+_LOG_BYTES = 1024 * 1024
 
 
 @dataclass(frozen=True)
@@ -94,9 +101,7 @@ def _die_with_parent() -> tuple[str, ...]:
     tool = shutil.which("setpriv", path="/usr/bin:/bin:/usr/sbin:/sbin")
     prefix = (tool, "--pdeathsig", "KILL", "--") if tool else ()
     works = prefix and not subprocess.run([*prefix, "/bin/true"], capture_output=True, check=False).returncode
-    if works:
-        return prefix
-    return ()
+    return prefix if works else ()
 
 
 class _OutputHead:
@@ -120,3 +125,35 @@ def _end_group(process: Process) -> None:
         os.killpg(process.pid, signal.SIGKILL)
     except (ProcessLookupError, PermissionError):
         return
+
+
+async def run_in_sandbox(command: str, stdin: str, workspace: Workspace, timeout_s: float) -> HookCommandResult:
+    """Run a command line with `stdin` on its standard input.
+
+    Raises:
+        EnvironmentProblem: it could not be started.
+    """
+    result = await run_command(
+        workspace,
+        ShellCommand(
+            line=f'exec >"${_STDOUT}"\n{command}',
+            stdin=stdin,
+            timeout_s=timeout_s,
+            output_bytes=_LOG_BYTES,
+            writable=False,
+            files={_STDOUT: "stdout"},
+        ),
+    )
+    if result.ending == CommandEnding.NOT_STARTED:
+        raise EnvironmentProblem(f"the command {command!r} could not be started in the sandbox: {result.detail}")
+    if result.ending == CommandEnding.EXITED:
+        trouble = ""
+    else:
+        trouble = f"{result.ending} after {result.seconds:.1f} s {result.detail}"
+    return HookCommandResult(
+        exit_code=result.exit_code,
+        stdout=result.files.get(_STDOUT, b"")[:MAX_OUTPUT_BYTES].decode("utf-8", "replace"),
+        stderr=await to_thread.run_sync(read_log_ends, result.log),
+        seconds=round(result.seconds, 3),
+        problem=trouble.rstrip(),
+    )

@@ -39,9 +39,7 @@ async def notify_on_desktop(told: NotificationPayload, root: Path, timeout_s: fl
 async def _run(command: str, said: str, root: Path, timeout_s: float) -> str:
     ran = await run_on_host(command, said, root, timeout_s)
     problem = ran.problem or (f"exit code {ran.exit_code}" if ran.exit_code else "")
-    if problem:
-        return f"{problem} {ran.stderr.strip()[-_DETAIL_CHARS:]}".strip()
-    return ""
+    return f"{problem} {ran.stderr.strip()[-_DETAIL_CHARS:]}".strip() if problem else ""
 
 
 async def post_to_webhook(
@@ -55,7 +53,9 @@ async def post_to_webhook(
     parts = urlsplit(url)
     if parts.scheme not in {"http", "https"} or not parts.hostname:
         return f"{variable} holds no URL that begins with https:// or http://"
-    body = json.dumps({"text": "\n".join(map(_defuse_text, (_title(told), *_lines(told))))})
+    title = f"Orchestrate {told['run']}: {to_one_line(told['goal'], 200)}"
+    # No chat may take what stands there for a mention or a link.
+    body = json.dumps({"text": html.escape("\n".join((title, *_lines(told))), quote=False)})
     with anyio.move_on_after(timeout_s):
         return await to_thread.run_sync(_post, url, body, timeout_s, abandon_on_cancel=True)
     return f"{parts.hostname} did not answer within {timeout_s:g} s"
@@ -75,13 +75,7 @@ def _post(url: str, body: str, timeout_s: float) -> str:
             connection.close()
     except (OSError, http.client.HTTPException, ValueError) as error:
         return f"{host} cannot be told: {type(error).__name__}"
-    if status in _FINE:
-        return ""
-    return f"{host} answered {status}"
-
-
-def _title(told: NotificationPayload) -> str:
-    return f"Orchestrate {told['run']}: {to_one_line(told['goal'], 200)}"
+    return "" if status in _FINE else f"{host} answered {status}"
 
 
 def _lines(told: NotificationPayload) -> list[str]:
@@ -89,11 +83,4 @@ def _lines(told: NotificationPayload) -> list[str]:
     events = told["events"]
     more = len(events) - _SHOWN + told["left_out"]
     lines = [to_one_line(event["text"], _WORDS_CHARS // _SHOWN) for event in events[-_SHOWN:]]
-    if more > 0:
-        return [f"({more} more before)", *lines]
-    return lines
-
-
-def _defuse_text(text: str) -> str:
-    """Return the text without what a chat would take for a mention or a link."""
-    return html.escape(text, quote=False)
+    return [f"({more} more before)", *lines] if more > 0 else lines

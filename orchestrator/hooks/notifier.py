@@ -47,9 +47,7 @@ class Notifier:
         self._ledger = ledger
         self._root = root
         self._describe = describe
-        self._due: dict[NotificationChannel, deque[RecordedEvent]] = {
-            channel: deque() for channel in list_channels(settings)
-        }
+        self._due = {channel: deque[RecordedEvent]() for channel in list_channels(settings)}
         self._begun = anyio.Event()
         self._closing = anyio.Event()
         self._news = anyio.Event()

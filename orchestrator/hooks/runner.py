@@ -11,8 +11,7 @@ from orchestrator.domain.event.external import HookFinished, HookStarted
 from orchestrator.domain.hooks import Hook, HookAnswer, HookPoint, HookScope, is_hook_applicable, parse_hook_answer
 from orchestrator.domain.run.purpose import Purpose
 from orchestrator.errors import JournalProblem, OrchestrateError, PersonNeeded
-from orchestrator.hooks.host_command import HookCommandResult, run_on_host
-from orchestrator.hooks.sandbox_command import run_in_sandbox
+from orchestrator.hooks.host_command import HookCommandResult, run_in_sandbox, run_on_host
 from orchestrator.ports.effect import record_effect
 from orchestrator.ports.hands import Hands, Workspace
 from orchestrator.ports.hooks import HookOccurrence
@@ -82,10 +81,7 @@ class HookRunner:
 
     async def _due(self, when: str, moment: HookOccurrence) -> tuple[list[_Due], tuple[str, ...]]:
         point = cast(HookPoint, f"{when}_{moment.scope}")
-        asked = []
-        for number, hook in self._hooks:
-            if point in hook.on:
-                asked.append((number, hook))
+        asked = [(number, hook) for number, hook in self._hooks if point in hook.on]
         if not asked:
             return [], ()
         paths = moment.paths

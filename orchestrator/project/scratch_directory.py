@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from orchestrator.errors import EnvironmentProblem
-from orchestrator.hands.files.liveness import create_process_folder, keep_folder
+from orchestrator.hands.files.session_folder import create_process_folder, keep_folder
 from orchestrator.journal.locations.run_directory import StateDirectory
 from worktrees.repositories.borrowing import create_borrowing_repository
 from worktrees.repositories.repository import GitRepository

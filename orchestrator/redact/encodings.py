@@ -26,10 +26,7 @@ def list_encodings(value: str) -> tuple[str, ...]:
         *_list_hex_forms(content),
         *_list_base64_forms(content),
     }
-    long_enough = []
-    for form in found:
-        if len(form) >= _SHORTEST:
-            long_enough.append(form)
+    long_enough = [form for form in found if len(form) >= _SHORTEST]
     return tuple(sorted(long_enough, key=lambda form: (-len(form), form)))
 
 
@@ -65,11 +62,7 @@ def _quote_once(value: str) -> Iterator[str]:
 def _quote_for_url(value: str) -> Iterator[str]:
     for quoted in (quote(value), quote(value, safe=""), quote_plus(value)):
         yield quoted
-        yield _lower_escapes(quoted)
-
-
-def _lower_escapes(quoted: str) -> str:
-    return _ESCAPE.sub(lambda found: found[0].lower(), quoted)
+        yield _ESCAPE.sub(lambda found: found[0].lower(), quoted)
 
 
 def _list_hex_forms(content: bytes) -> Iterator[str]:

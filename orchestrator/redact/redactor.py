@@ -5,9 +5,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import starmap
 from operator import attrgetter
+from pathlib import Path
+from typing import BinaryIO
 
 from orchestrator.redact.encodings import list_encodings
-from orchestrator.redact.token_patterns import TOKEN_RULES, TokenRule, build_user_rule, format_mark
+from orchestrator.redact.token_patterns import TOKEN_RULES, build_user_rule, format_mark
+from worktrees.durable_files import replace_durably
 
 SHORTEST_SECRET = 8
 """A known value of fewer characters is not looked for: it would be found in ordinary words."""
@@ -20,6 +23,7 @@ _BETWEEN = r"(?:[ \t\r\n\v\f]|\\[nrt]?|\x1b\[[0-9;:]*[A-Za-z]){0,200}"
 _BEFORE = r"(?:(?<!\\)\\{1,64})?"
 """The backslashes that quote the first character go with it, or what is left would be no JSON."""
 _ROUNDS = 4
+_CHUNK_BYTES = 4 * 1024 * 1024
 
 
 class Redactor:
@@ -52,7 +56,9 @@ class Redactor:
     def redact_text(self, text: str) -> str:
         """Return the text without known values and what looks like a token: for what is kept, shown and sent."""
         for _ in range(_ROUNDS):
-            redacted = _redact_tokens(self.hide_known_secrets(text), self._rules)
+            redacted = self.hide_known_secrets(text)
+            for rule in self._rules:
+                redacted = rule.redact_tokens(redacted)
             if redacted == text:
                 break
             text = redacted
@@ -105,9 +111,7 @@ class _SecretValue:
 
     @cached_property
     def _pattern(self) -> re.Pattern[str]:
-        spread = []
-        for form in self._forms:
-            spread.append(_BETWEEN.join(map(re.escape, form.decode("utf-8", "surrogatepass"))))
+        spread = [_BETWEEN.join(map(re.escape, form.decode("utf-8", "surrogatepass"))) for form in self._forms]
         return re.compile(f"{_BEFORE}(?:{'|'.join(spread)})")
 
 
@@ -132,11 +136,42 @@ def _squeeze(content: bytes) -> bytes:
     return content.translate(None, _IGNORED)
 
 
-def _redact_tokens(text: str, rules: Sequence[TokenRule]) -> str:
-    for rule in rules:
-        text = rule.redact_tokens(text)
-    return text
-
-
 PATTERN_REDACTOR = Redactor()
 """The redactor that knows no values, only what tokens look like."""
+
+
+def scrub_log(log: Path, redactor: Redactor) -> bool:
+    """Take known values out of a file that nobody writes any more; return True if it held one. Blocks.
+
+    It is read once, and replaced only if it holds one. What was not text stays byte for byte.
+
+    Raises:
+        OSError: it could not be read or replaced.
+    """
+    if not redactor.names or not log.exists():
+        return False
+    with log.open("rb") as file:
+        if not any(map(redactor.find_secrets, _read_overlapping(file, redactor.max_form_length))):
+            return False
+        file.seek(0)
+        with replace_durably(log) as draft:
+            draft.writelines(_hide_secrets(file, redactor))
+    return True
+
+
+def _read_overlapping(file: BinaryIO, reach: int) -> Iterator[bytes]:
+    before = b""
+    while chunk := file.read(_CHUNK_BYTES):
+        yield before + chunk
+        before = (before + chunk)[-reach:]
+
+
+def _hide_secrets(file: BinaryIO, redactor: Redactor) -> Iterator[bytes]:
+    """Yield the content without known values; one that lies across two chunks is found in the second."""
+    rest = ""
+    while chunk := file.read(_CHUNK_BYTES):
+        text = redactor.hide_known_secrets(rest + chunk.decode("latin-1"))
+        keep = max(len(text) - redactor.max_form_length, 0)
+        yield text[:keep].encode("latin-1")
+        rest = text[keep:]
+    yield rest.encode("latin-1")

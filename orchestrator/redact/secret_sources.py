@@ -66,9 +66,7 @@ def _list_pip_files(environ: Mapping[str, str], home: Path) -> tuple[Path, ...]:
     configured = Path(environ.get("XDG_CONFIG_HOME") or home / ".config")
     named = environ.get("PIP_CONFIG_FILE")
     usual = (home / ".pip" / "pip.conf", configured / "pip" / "pip.conf", Path("/etc/pip.conf"))
-    if named:
-        return (*usual, Path(named))
-    return usual
+    return (*usual, Path(named)) if named else usual
 
 
 def _read_netrc(place: Path) -> dict[str, str]:

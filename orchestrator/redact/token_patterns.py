@@ -67,9 +67,7 @@ class TokenRule:
         for start, end in self._spans_at(text, word):
             kept += [text[done:start], format_mark(self.kind)]
             done = end
-        if kept:
-            return "".join((*kept, text[done:]))
-        return text
+        return "".join((*kept, text[done:])) if kept else text
 
     def _spans_at(self, text: str, word: str) -> Iterator[tuple[int, int]]:
         at, done = text.find(word), 0
@@ -85,9 +83,7 @@ class TokenRule:
         if found is None:
             return None
         secret = "secret" if "secret" in self.pattern.groupindex else 0
-        if self.is_real(found[secret]):
-            return found.span(secret)
-        return None
+        return found.span(secret) if self.is_real(found[secret]) else None
 
 
 def build_user_rule(pattern: str) -> TokenRule:
@@ -174,11 +170,6 @@ TOKEN_RULES = (
         r"(?P<secret>[A-Za-z0-9._~+/%=-]{12,2000})",
         _is_chance,
     ),
-    _build_rule(
-        "url-password",
-        "://",
-        r"://(?P<secret>[A-Za-z0-9_-]{20,500})@(?=[A-Za-z0-9\[])",
-        _is_chance,
-    ),
+    _build_rule("url-password", "://", r"://(?P<secret>[A-Za-z0-9_-]{20,500})@(?=[A-Za-z0-9\[])", _is_chance),
 )
 """In this order: what is more telling goes first."""

@@ -75,10 +75,10 @@ async def collect_garbage(options: Options, request: CollectionRequest) -> Colle
         UsageProblem: there is no such run.
     """
     project = await to_thread.run_sync(load_project_context, options)
-    named = set()
-    for run in request.named:
-        named.add(project.state.find_run(run).run)
-    _require_idle(list(map(project.state.get_run, named)))
+    named = {project.state.find_run(run).run for run in request.named}
+    with ExitStack() as stack:
+        for run in map(project.state.get_run, named):
+            stack.enter_context(run.hold_lock())
     with _hold_collection_lock(project.state):
         collection = _Collection(project, named, request.is_dry)
         await collection.finish_removals()
@@ -87,12 +87,6 @@ async def collect_garbage(options: Options, request: CollectionRequest) -> Colle
         await collection.drop_leftovers()
         await collection.drop_runs(by_policy=request.by_policy or project.config.gc.runs)
         return collection.result
-
-
-def _require_idle(runs: Sequence[RunDirectory]) -> None:
-    with ExitStack() as stack:
-        for run in runs:
-            stack.enter_context(run.hold_lock())
 
 
 @contextmanager
@@ -121,7 +115,8 @@ class _Collection:
         self._limits = project.config.gc
         self._named = named
         self._is_dry = is_dry
-        self._expired = select_expired_runs(_list_last_records(project.state), datetime.now(UTC), project.config.gc)
+        last_writes = [(run.run, _read_last_write(run)) for run in project.state.list_runs()]
+        self._expired = select_expired_runs(last_writes, datetime.now(UTC), project.config.gc)
 
     async def finish_removals(self) -> None:
         """Go on with the runs that an earlier `gc` had begun to remove when it was killed."""
@@ -163,9 +158,8 @@ class _Collection:
             logs = await to_thread.run_sync(find_old_logs, self._state.path, self._limits.keep_days * _DAY_S)
             await self._remove_paths(logs)
             self.result.logs = tuple(folder.name for folder in logs)
-            await self._remove_dependency_sets(
-                DepsStore(self._state.path / DEPS_DIRECTORY), self._limits.keep_days * _DAY_S
-            )
+            store = DepsStore(self._state.path / DEPS_DIRECTORY)
+            await self._remove_dependency_sets(store, self._limits.keep_days * _DAY_S)
         for run in self._select_runs(self._expired - self._named):
             await self._remove_caches(run)
         for path in _list_children(self._state.path / "runs"):
@@ -214,9 +208,7 @@ class _Collection:
             state = await to_thread.run_sync(lambda: fold_events(read_all_events(run.journal)))
         except JournalProblem as problem:
             return KeptRun(run.run, f"its journal cannot be read: {problem}")
-        if state.started:
-            return await find_reason_to_keep(self._git, state)
-        return None
+        return await find_reason_to_keep(self._git, state) if state.started else None
 
     async def _remove_run(self, run: RunDirectory) -> None:
         """Remove a run. The caller holds its lock, which moves along with the run."""
@@ -239,10 +231,7 @@ class _Collection:
 
     async def _remove_caches(self, run: RunDirectory) -> None:
         """Remove the caches of a run that has ended; a reader that has one open keeps it until it closes it."""
-        files = []
-        for file in _list_children(run.path):
-            if file.name.startswith(_CACHES):
-                files.append(file)
+        files = [file for file in _list_children(run.path) if file.name.startswith(_CACHES)]
         logs = [run.logs] if run.logs.is_dir() else []
         if not (files or logs) or not _is_idle(run) or not await to_thread.run_sync(_has_ended, run):
             return
@@ -267,20 +256,10 @@ class _Collection:
                 await to_thread.run_sync(_remove_path, path)
 
 
-def _list_last_records(state: StateDirectory) -> list[tuple[RunId, datetime | None]]:
-    """Return every run, oldest first, with when its journal was last written."""
-    return [(run.run, _read_last_write(run)) for run in state.list_runs()]
-
-
 def _read_last_write(run: RunDirectory) -> datetime | None:
     files = [run.journal, run.journal.with_name("journal.db-wal")]
-    times = []
-    for file in files:
-        if file.exists():
-            times.append(file.stat().st_mtime)
-    if times:
-        return datetime.fromtimestamp(max(times), UTC)
-    return None
+    times = [file.stat().st_mtime for file in files if file.exists()]
+    return datetime.fromtimestamp(max(times), UTC) if times else None
 
 
 def _has_ended(run: RunDirectory) -> bool:
@@ -299,9 +278,7 @@ def _is_idle(run: RunDirectory) -> bool:
 
 
 def _list_children(path: Path) -> list[Path]:
-    if path.is_dir():
-        return sorted(path.iterdir())
-    return []
+    return sorted(path.iterdir()) if path.is_dir() else []
 
 
 def _move_aside(source: Path, target: Path) -> None:

@@ -76,9 +76,8 @@ async def find_reason_to_keep(git: Git, state: RunState) -> KeptRun | None:
         return KeptRun(run, "it has not ended", work)
     if work:
         return KeptRun(run, "work of it has not landed", work)
-    landed = await _select_unheld_work(
-        git, (UnlandedWork(state.run.branch, "landed", state.head),) if state.head else ()
-    )
+    head = (UnlandedWork(state.run.branch, "landed", state.head),) if state.head else ()
+    landed = await _select_unheld_work(git, head)
     if landed:
         return KeptRun(run, f"what it landed is on no branch any more, {state.run.branch} being gone", landed)
     return None

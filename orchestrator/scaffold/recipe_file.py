@@ -8,7 +8,7 @@ from typing import Any
 
 from anyio import to_thread
 
-from orchestrator.discovery.inventory import build_inventory
+from orchestrator.discovery.migration_events import build_inventory
 from orchestrator.errors import OrchestrateError, UsageProblem
 from orchestrator.migrate.bundled import COMMAND_TEMPLATE, NATURAL_LANGUAGE_TEMPLATE, RecipeTemplate, load_template
 from orchestrator.migrate.recipe import Recipe, load_recipe
@@ -98,16 +98,11 @@ async def write_recipe_file(
     findings = survey_repository(files, template.language)
     if template.language and not files.list_with_suffix(*LANGUAGES[template.language]):
         raise UsageProblem(f"{template.name} is for {template.language}, of which no file is committed here")
-    values = {
-        "id": _build_id(request.goal or COMMAND_TEMPLATE),
-        "goal": request.goal,
-        "pattern": request.pattern or _PATTERN,
-    }
+    recipe_id = _build_id(request.goal or COMMAND_TEMPLATE)
+    values = {"id": recipe_id, "goal": request.goal, "pattern": request.pattern or _PATTERN}
     draft = fill_template(template, findings, values, RecipeTools())
     tools = find_tools(draft, template.needs, project.repository.root)
-    name = template.name
-    if template.has_placeholder("id"):
-        name = values["id"]
+    name = values["id"] if template.has_placeholder("id") else template.name
     target = file or Path(f"{name}.toml")
     text = fill_template(template, findings, values, tools)
     await to_thread.run_sync(_write_text, target, text, overwrite)
@@ -123,9 +118,8 @@ def _require_template(request: RecipeRequest) -> RecipeTemplate:
         if given and not template.has_placeholder(word):
             raise UsageProblem(f"the recipe {template.name} takes no --{word}; leave it out, or do not say --from")
     if template.has_placeholder("goal") and not (request.goal and request.pattern):
-        raise UsageProblem(
-            f"{template.name} needs --goal TEXT, what is to be changed, and --pattern REGEX, which finds where"
-        )
+        needed = "--goal TEXT, what is to be changed, and --pattern REGEX, which finds where"
+        raise UsageProblem(f"{template.name} needs {needed}")
     try:
         re.compile(request.pattern)
     except re.error as error:
@@ -153,9 +147,7 @@ async def read_project(repository: GitRepository) -> RepositoryFiles:
         if entry.path in CONFIG_FILES:
             config_files[entry.path] = entry.oid
     contents = await read_blobs(repository.git, list(config_files.values()))
-    texts = {}
-    for path, oid in config_files.items():
-        texts[path] = contents[oid].decode("utf-8", "replace")
+    texts = {path: contents[oid].decode("utf-8", "replace") for path, oid in config_files.items()}
     return RepositoryFiles(tuple(paths), texts, repository.root, repository.read_branch() or "")
 
 

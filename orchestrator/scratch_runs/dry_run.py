@@ -62,9 +62,8 @@ async def dry_run_recipe(
             only_sample = bool(work_filter.sample)
             runner = DryRunner(context, slots, only_sample=only_sample, verify=dry_run_options.verify)
             outcome = await runner.run_to_queue()
-            return await build_dry_run_report(
-                scratch.repository.git, context.state, outcome, wants_diff=dry_run_options.diff
-            )
+            wants_diff, git = dry_run_options.diff, scratch.repository.git
+            return await build_dry_run_report(git, context.state, outcome, wants_diff=wants_diff)
 
 
 def _move_to_scratch(project: ProjectContext, scratch: ScratchDirectory) -> ProjectContext:

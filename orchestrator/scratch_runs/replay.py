@@ -65,12 +65,10 @@ async def replay_run(
         OrchestrateError: the replay had to stop for a reason that is not in the recording.
     """
     repository = await to_thread.run_sync(open_repository, options.repository)
-    state_directory = open_state_directory(
-        repository, load_config(None, {"state": options.flags.get("state", {})}).config.state.dir
-    )
-    recording = await RecordedRun.from_reader(
-        await to_thread.run_sync(JournalSessionReader, state_directory.find_run(wanted))
-    )
+    config = load_config(None, {"state": options.flags.get("state", {})}).config
+    state_directory = open_state_directory(repository, config.state.dir)
+    reader = await to_thread.run_sync(JournalSessionReader, state_directory.find_run(wanted))
+    recording = await RecordedRun.from_reader(reader)
     state = recording.state
     if state.started is None:
         raise UsageProblem("the run stopped before its first event: there is nothing to replay")
@@ -120,7 +118,8 @@ class _Replay:
             if context.state.is_draining:
                 raise Interrupted("the replay was stopped")
             now = context.state
-        self._require_expected(problem)
+        if problem is not None and not isinstance(problem, ReplayStopped) and not self._is_recorded(problem):
+            raise problem
         replayed = await to_thread.run_sync(JournalSessionReader, run.directory)
         return self._build_report(now, replayed, problem)
 
@@ -140,11 +139,7 @@ class _Replay:
             client = RecordedModel(self._recording.answers, self._require_recorded_call, self._compare_request)
             journal = partial(StoppingJournal, stops=stops)
             return RunOverrides(
-                client=client,
-                open_journal=journal,
-                prompts=self._source,
-                wrap_forge=self._wrap_forge,
-                deps=self._deps,
+                client=client, open_journal=journal, prompts=self._source, wrap_forge=self._wrap_forge, deps=self._deps
             )
         return RunOverrides(
             client=RecordedModel(self._recording.answers, self._wait_for_turn, self._compare_request),
@@ -172,11 +167,6 @@ class _Replay:
         if self._reasker and call:
             await self._reasker.repeat_call(request, await self._requests.find_recorded_messages(request), call)
 
-    def _require_expected(self, problem: OrchestrateError | None) -> None:
-        """Raise a problem, unless the order could not be kept or the recorded run stopped by it as well."""
-        if problem is not None and not isinstance(problem, ReplayStopped) and not self._is_recorded(problem):
-            raise problem
-
     def _is_recorded(self, problem: OrchestrateError) -> bool:
         paused = self._recording.state.paused
         return paused is not None and normalize_text(paused.reason) == normalize_text(str(problem))
@@ -191,14 +181,8 @@ class _Replay:
             *find_fact_divergences(recorded, self._recording.events, now, replayed.events),
         ]
         counts = (self._requests.same_bytes, self._requests.same_steadied)
-        return build_report(
-            recorded,
-            now,
-            divergences,
-            counts,
-            prompts=tuple(sorted(self._source.replaced)),
-            asking=self._build_repeated_role(),
-        )
+        prompts, asking = tuple(sorted(self._source.replaced)), self._build_repeated_role()
+        return build_report(recorded, now, divergences, counts, prompts=prompts, asking=asking)
 
     def _find_stop_divergence(self, problem: OrchestrateError | None) -> Iterator[Divergence]:
         """Yield a divergence if the recorded order could not be kept, unless the recording was cut off."""
@@ -224,6 +208,5 @@ async def _require_base(git: Git, state: RunState) -> None:
     try:
         await read_tree_id(git, state.run.base)
     except GitError as error:
-        raise UsageProblem(
-            f"the commit {state.run.base[:12]}, from which the run started, is no longer in the repository: fetch it"
-        ) from error
+        commit = f"the commit {state.run.base[:12]}, from which the run started,"
+        raise UsageProblem(f"{commit} is no longer in the repository: fetch it") from error

@@ -10,10 +10,8 @@ from orchestrator.domain.text.lazy_pattern import compile_lazily
 from orchestrator.errors import UsageProblem
 
 ForgeKind = Literal["github", "gitlab"]
-WORKFLOW_PATHS: Mapping[ForgeKind, str] = {
-    "github": ".github/workflows/orchestrate.yml",
-    "gitlab": ".gitlab/orchestrate.yml",
-}
+WORKFLOW_PATHS: Mapping[ForgeKind, str]
+WORKFLOW_PATHS = {"github": ".github/workflows/orchestrate.yml", "gitlab": ".gitlab/orchestrate.yml"}
 """Where the file of each forge belongs in a repository."""
 MODEL_KEY_SECRET = "ORCHESTRATE_MODEL_KEY"
 """The secret that holds the key where no model, and so no provider, is known yet."""
@@ -56,9 +54,7 @@ class WorkflowValues:
     def time_limit(self) -> str:
         """The time limit as the command line takes it."""
         hours, minutes = divmod(self.limit_s // 60, 60)
-        if hours:
-            return f"{hours}h{minutes:02}m"
-        return f"{minutes}m"
+        return f"{hours}h{minutes:02}m" if hours else f"{minutes}m"
 
     @property
     def job_minutes(self) -> int:
@@ -74,17 +70,9 @@ def render_workflow(forge: ForgeKind, decided: WorkflowValues) -> str:
     """
     text = files(__name__).joinpath(f"{forge}.yml").read_text(encoding="utf-8")
     quote = _github if forge == "github" else _gitlab
-    words = {
-        "package": quote(decided.package),
-        "budget": quote(decided.budget_usd),
-        "budget_text": decided.budget_usd,
-        "limit": decided.time_limit,
-        "minutes": str(decided.job_minutes),
-    }
-    if forge == "github":
-        lines = _github_models(decided.models)
-    else:
-        lines = _gitlab_models(decided.models)
+    words = {"package": quote(decided.package), "limit": decided.time_limit, "minutes": str(decided.job_minutes)}
+    words |= {"budget": quote(decided.budget_usd), "budget_text": decided.budget_usd}
+    lines = _github_models(decided.models) if forge == "github" else _gitlab_models(decided.models)
     text = _BLOCK.sub(lambda match: "\n".join(match[1] + line for line in lines), text)
     return _WORD.sub(lambda match: words[match[1]], text)
 
@@ -105,9 +93,7 @@ def _quoted(value: str) -> str:
 
 
 def _github_models(models: tuple[RoleModel, ...]) -> list[str]:
-    lines = []
-    for name, value in _settings(models):
-        lines.append(f"{name}: {_github(value)}")
+    lines = [f"{name}: {_github(value)}" for name, value in _settings(models)]
     named = {one.role for one in models if one.model}
     lines += [f"{_variable(role, 'model')}: ${{{{ vars.ORCHESTRATE_MODEL }}}}" for role in ROLES if role not in named]
     return lines + [f"{name}: ${{{{ secrets.{name} }}}}" for name in list_secrets(models)]
@@ -115,9 +101,7 @@ def _github_models(models: tuple[RoleModel, ...]) -> list[str]:
 
 def _gitlab_models(models: tuple[RoleModel, ...]) -> list[str]:
     """Return the models without the keys: GitLab gives a job the secrets of its environment by itself."""
-    lines = []
-    for name, value in _settings(models):
-        lines.append(f"{name}: {_gitlab(value)}")
+    lines = [f"{name}: {_gitlab(value)}" for name, value in _settings(models)]
     named = {one.role for one in models if one.model}
     return lines + [f"{_variable(role, 'model')}: $ORCHESTRATE_MODEL" for role in ROLES if role not in named]
 

@@ -12,7 +12,7 @@ import pytest
 from orchestrator.app.run_execution import work_on_run
 from orchestrator.ci.handover import ARCHIVE_FILE, HANDOVER_FILE
 from orchestrator.ci.job_outputs import build_job_result
-from orchestrator.ci_jobs.answer import import_run_of_key, select_waiting_item
+from orchestrator.ci_jobs.handover import import_run_of_key, select_waiting_item
 from orchestrator.ci_jobs.job import JobRequest as Job
 from orchestrator.ci_jobs.job import claim_key, save_run_state, start_or_resume_run
 from orchestrator.ci_jobs.publish import PublishRequest, publish_run

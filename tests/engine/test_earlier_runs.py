@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.app.run_creation import create_migration_run
-from orchestrator.discovery.inventory import build_inventory
+from orchestrator.discovery.migration_events import build_inventory
 from orchestrator.domain.event.run import Noticed
 from orchestrator.journal.state.derivation import read_state
 from orchestrator.migrate.scope.work_filter import WorkFilter

@@ -7,7 +7,7 @@ import pytest
 
 from orchestrator.app.run_creation import create_migration_run
 from orchestrator.app.run_execution import run_migration
-from orchestrator.discovery.inventory import build_inventory
+from orchestrator.discovery.migration_events import build_inventory
 from orchestrator.domain.ids import CommitId
 from orchestrator.domain.run.purpose import Purpose
 from orchestrator.errors import EnvironmentProblem, NothingToMigrate, UsageProblem

@@ -4,7 +4,7 @@ import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
-from orchestrator.demo.projects import create_sample_project
+from orchestrator.demo.published_package import create_sample_project
 
 GATE = "python3 -m unittest -v"
 GATE_FLAGS = {"command": GATE, "report": "unittest"}

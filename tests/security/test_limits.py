@@ -16,11 +16,9 @@ from typing import Any
 import pytest
 
 from orchestrator.domain.run.purpose import Purpose
-from orchestrator.hands.execution.log_reader import read_log_ends
-from orchestrator.hands.execution.workspace_runner import run_command
-from orchestrator.hands.limits import resource_usage
+from orchestrator.hands.execution.workspace_runner import read_log_ends, run_command
+from orchestrator.hands.limits import cgroup, cpu_time
 from orchestrator.hands.policy import CommandLimits, SandboxGrant
-from orchestrator.hands.sandbox import bubblewrap
 from orchestrator.hands.seccomp.syscalls import ARCHITECTURES
 from orchestrator.hands.workspace import LocalWorkspace
 from orchestrator.ports.hands import CommandEnding, ShellCommand
@@ -91,7 +89,7 @@ print("HAD ALL", flush=True)
 def _groups(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Both ways in which a limit can be held: with groups, where there are any, and by the watchdog alone."""
     if request.param == "without control groups":
-        monkeypatch.setattr(bubblewrap, "find_usable_group_parent", lambda limits: None)
+        monkeypatch.setattr(cgroup, "find_usable_group_parent", lambda limits: None)
 
 
 @pytest.mark.attack(16)
@@ -407,9 +405,9 @@ print("burnt all, of which are known", sum(os.times()[2:4]) - before, flush=True
 def _clocks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """The three ways in which CPU time can be counted."""
     if request.param != "as the host lets us":
-        monkeypatch.setattr(bubblewrap, "find_usable_group_parent", lambda limits: None)
+        monkeypatch.setattr(cgroup, "find_usable_group_parent", lambda limits: None)
     if request.param == "samples alone":
-        monkeypatch.setattr(resource_usage, "open_cpu_counters", lambda first: ())
+        monkeypatch.setattr(cpu_time, "open_cpu_counters", lambda first: ())
 
 
 @pytest.mark.attack(63)

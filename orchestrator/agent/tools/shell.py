@@ -10,8 +10,7 @@ from orchestrator.domain.frozen_model import FrozenModel
 from orchestrator.domain.sandbox.network import describe_refused_hosts
 from orchestrator.domain.sandbox.tier import Tier
 from orchestrator.domain.sandbox.tool_reach import ToolReach
-from orchestrator.hands.execution.log_reader import read_log_ends
-from orchestrator.hands.execution.workspace_runner import run_command
+from orchestrator.hands.execution.workspace_runner import read_log_ends, run_command
 from orchestrator.ports.hands import CommandEnding, CommandResult, ShellCommand, Workspace
 
 

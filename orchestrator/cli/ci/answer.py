@@ -5,7 +5,7 @@ from pathlib import Path
 import anyio
 import click
 
-from orchestrator.ci_jobs.answer import import_run_of_key, select_waiting_item
+from orchestrator.ci_jobs.handover import import_run_of_key, select_waiting_item
 from orchestrator.cli.control.delivery import deliver_command
 from orchestrator.cli.flags import Flags
 from orchestrator.cli.options import json_option, repository_options

@@ -162,7 +162,7 @@ def plan_command(recipe: Path, shows_all: bool, **given: Unpack[RecipeArguments]
     \b
     Exit codes: 0 there is something to do, 5 no pattern has a site, 2 wrong recipe or nothing in scope, 7 environment.
     """
-    from orchestrator.discovery.inventory import build_inventory
+    from orchestrator.discovery.migration_events import build_inventory
 
     with print_failure_as_json(given["as_json"]), locate_problems(recipe):
         options = build_migration_options(given)

@@ -3,15 +3,16 @@
 import random
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import anyio
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from orchestrator.errors import EnvironmentProblem, ProviderDown
+from orchestrator.forge.github import http_client
 from orchestrator.forge.github.endpoint import RepositoryEndpoint
-from orchestrator.forge.github.errors import UnknownOutcome, build_bad_response, build_refusal
-from orchestrator.forge.github.http_client import GitHubConnection, HttpResponse, open_connection
+from orchestrator.forge.github.http_client import HttpResponse, UnknownOutcome
 from orchestrator.forge.github.responses import parse_error_message
 from orchestrator.forge.github.retry import GitHubRetryPolicy, RetryAdvice, find_retry_advice
 
@@ -25,6 +26,7 @@ async def _ignore_wait(_: str) -> None:
     """Tell nobody."""
 
 
+@dataclass(frozen=True)
 class GitHubApi:
     """Requests about one repository; paths are below it, such as `/pulls/1`. All methods raise:
 
@@ -33,17 +35,10 @@ class GitHubApi:
     ProviderDown: it stays down, or limits for too long.
     """
 
-    def __init__(
-        self,
-        sender: GitHubConnection,
-        place: RepositoryEndpoint,
-        patience: GitHubRetryPolicy | None = None,
-        tell: Callable[[str], Awaitable[None]] = _ignore_wait,
-    ) -> None:
-        self._exchange = sender
-        self.endpoint = place
-        self._patience = patience or GitHubRetryPolicy()
-        self._tell = tell
+    connection: http_client.GitHubConnection
+    endpoint: RepositoryEndpoint
+    patience: GitHubRetryPolicy
+    tell: Callable[[str], Awaitable[None]]
 
     async def read_object(self, model: type[_Model], path: str) -> _Model:
         """Return one thing; an empty path is the repository itself."""
@@ -57,9 +52,8 @@ class GitHubApi:
             found += self._read_list(model, reply, within)
             if not reply.has_next_page:
                 return found
-        raise EnvironmentProblem(
-            f"{self.endpoint.repository}{path} has more than {_PAGES * _PER_PAGE} entries, which is too long to read"
-        )
+        problem = f"{self.endpoint.repository}{path} has more than {_PAGES * _PER_PAGE} entries"
+        raise EnvironmentProblem(f"{problem}, which is too long to read")
 
     async def create_object(self, model: type[_Model], path: str, body: Mapping[str, Any]) -> _Model:
         """Have something made that must not be made twice.
@@ -78,14 +72,14 @@ class GitHubApi:
     ) -> _Model:
         """Return what `find` finds, else what `create` makes; after a lost answer, look for it again."""
         lost: UnknownOutcome | None = None
-        for attempt in range(1, self._patience.tries + 1):
+        for attempt in range(1, self.patience.tries + 1):
             if (found := await find()) is not None:
                 return found
             try:
                 return await make()
             except UnknownOutcome as error:
                 lost = error
-            await anyio.sleep(self._patience.get_backoff_s(attempt, random.random()))
+            await anyio.sleep(self.patience.get_backoff_s(attempt, random.random()))
         raise ProviderDown(f"{self.endpoint.host} does not say what became of it: {lost}; resume the run later")
 
     async def send_request(
@@ -103,44 +97,40 @@ class GitHubApi:
             Lost: the request `is_once`, and may have had its effect.
         """
         waited, why = 0.0, ""
-        for attempt in range(1, self._patience.tries + 1):
+        for attempt in range(1, self.patience.tries + 1):
             outcome = await self._outcome(method, path, body, query or {})
             if isinstance(outcome, HttpResponse):
                 return outcome
             why = outcome.why
             if is_once and not outcome.is_without_effect:
                 raise UnknownOutcome(why)
-            pause = outcome.after_s + self._patience.get_backoff_s(attempt, random.random())
+            pause = outcome.after_s + self.patience.get_backoff_s(attempt, random.random())
             waited += pause
-            if attempt == self._patience.tries or waited > self._patience.max_total_wait_s:
+            if attempt == self.patience.tries or waited > self.patience.max_total_wait_s:
                 break
-            await self._wait(pause, why)
+            if pause >= _WORTH_TELLING_S:
+                await self.tell(f"{self.endpoint.host}: {why}; it is asked again in {pause:.0f} s")
+            await anyio.sleep(pause)
         asked = f"{method} {self.endpoint.repository}{path}"
         raise ProviderDown(f"{self.endpoint.host} did not answer {asked}: {why}; resume the run later")
 
     async def _outcome(
         self, method: str, path: str, body: Mapping[str, Any] | None, query: Mapping[str, str]
     ) -> HttpResponse | RetryAdvice:
-        reply = await self._exchange.send_request(method, path, body, query)
+        reply = await self.connection.send_request(method, path, body, query)
         if isinstance(reply, RetryAdvice) or reply.is_success:
             return reply
-        again = find_retry_advice(
-            reply.status, reply.headers, self.endpoint.redact_text(parse_error_message(reply.content))
-        )
+        said = self.endpoint.redact_text(parse_error_message(reply.content))
+        again = find_retry_advice(reply.status, reply.headers, said)
         if again is None:
-            raise build_refusal(self.endpoint, reply, method, path)
+            raise http_client.build_refusal(self.endpoint, reply, method, path)
         return again
-
-    async def _wait(self, pause_s: float, why: str) -> None:
-        if pause_s >= _WORTH_TELLING_S:
-            await self._tell(f"{self.endpoint.host}: {why}; it is asked again in {pause_s:.0f} s")
-        await anyio.sleep(pause_s)
 
     def _read(self, model: type[_Model], reply: HttpResponse) -> _Model:
         try:
             return model.model_validate_json(reply.content)
         except ValidationError as error:
-            raise build_bad_response(self.endpoint, error.errors()[0]["msg"]) from error
+            raise http_client.build_bad_response(self.endpoint, error.errors()[0]["msg"]) from error
 
     def _read_list(self, model: type[_Model], reply: HttpResponse, within: str) -> list[_Model]:
         items = TypeAdapter(list[model])  # type: ignore[valid-type]
@@ -150,7 +140,7 @@ class GitHubApi:
             answer = TypeAdapter(dict[str, Any]).validate_json(reply.content)
             return items.validate_python(answer.get(within))
         except ValidationError as error:
-            raise build_bad_response(self.endpoint, error.errors()[0]["msg"]) from error
+            raise http_client.build_bad_response(self.endpoint, error.errors()[0]["msg"]) from error
 
 
 @asynccontextmanager
@@ -160,5 +150,5 @@ async def open_github_api(
     patience: GitHubRetryPolicy | None = None,
 ) -> AsyncIterator[GitHubApi]:
     """Open the API while the block lasts; `tell` hears of long waits."""
-    async with open_connection(place) as sender:
-        yield GitHubApi(sender, place, patience, tell)
+    async with http_client.open_connection(place) as sender:
+        yield GitHubApi(sender, place, patience or GitHubRetryPolicy(), tell)

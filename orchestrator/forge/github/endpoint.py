@@ -32,9 +32,8 @@ class RepositoryEndpoint:
             EnvironmentProblem: it is none that can be sent.
         """
         if not (self.token.isascii() and self.token.isprintable()) or " " in self.token:
-            raise EnvironmentProblem(
-                f"{self.token_variable} holds no token: it has spaces or characters that no token has"
-            )
+            problem = "holds no token: it has spaces or characters that no token has"
+            raise EnvironmentProblem(f"{self.token_variable} {problem}")
 
     @property
     def host(self) -> str:

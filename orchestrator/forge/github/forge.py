@@ -6,18 +6,11 @@ from functools import partial
 import anyio
 
 from orchestrator.domain.ids import CommitId, RunId
-from orchestrator.errors import PersonNeeded
+from orchestrator.errors import EnvironmentProblem, PersonNeeded
+from orchestrator.forge.github import responses
 from orchestrator.forge.github.api import GitHubApi
-from orchestrator.forge.github.checks import merge_checks
-from orchestrator.forge.github.errors import GitHubRefused, UnknownOutcome
-from orchestrator.forge.github.responses import (
-    CheckRun,
-    CommitStatus,
-    GitHubPullRequest,
-    GitHubRepository,
-    IssueComment,
-    MergeResponse,
-)
+from orchestrator.forge.github.http_client import GitHubRefused, UnknownOutcome
+from orchestrator.forge.github.responses import GitHubPullRequest, IssueComment
 from orchestrator.forge.markers import add_marker, build_marker, build_run_marker, has_marker, is_same_text
 from orchestrator.ports.forge import ForgeCheck, OpenedPullRequest, PullRequest
 
@@ -50,20 +43,18 @@ class GitHubForge:
         request = await self._resolve_target(request)
         own = build_marker(self._run, "pr", request.group)
         body = add_marker(request.body, own)
-        pull = await self._api.find_or_create(
-            partial(self._find_pull_request, request), partial(self._create_pull_request, request, body)
-        )
+        find, create = partial(self._find_pull_request, request), partial(self._create_pull_request, request, body)
+        pull = await self._api.find_or_create(find, create)
         if pull.is_open:
             await self._update(pull, request, body)
-        return OpenedPullRequest(
-            forge=self.name, ref=f"{self._api.endpoint.repository}#{pull.number}", url=pull.html_url
-        )
+        ref = f"{self._api.endpoint.repository}#{pull.number}"
+        return OpenedPullRequest(forge=self.name, ref=ref, url=pull.html_url)
 
     async def list_checks(self, ref: str, commit: CommitId) -> Sequence[ForgeCheck]:
         """Return what apps (check runs) and others (commit statuses) say of this commit."""
-        runs = await self._api.list_objects(CheckRun, f"/commits/{commit}/check-runs", within="check_runs")
-        statuses = await self._api.list_objects(CommitStatus, f"/commits/{commit}/status", within="statuses")
-        return merge_checks(runs, statuses)
+        runs = await self._api.list_objects(responses.CheckRun, f"/commits/{commit}/check-runs", within="check_runs")
+        statuses = await self._api.list_objects(responses.CommitStatus, f"/commits/{commit}/status", within="statuses")
+        return responses.merge_checks(runs, statuses)
 
     async def merge_pull_request(self, ref: str, commit: CommitId) -> CommitId:
         """Merge the pull request if its head is still this commit; the commit that its target was brought to.
@@ -78,14 +69,14 @@ class GitHubForge:
                 return CommitId(pull.merge_commit_sha or commit)
             _require_mergeable(ref, pull, commit)
             try:
-                merged = await self._api.update_object(MergeResponse, "PUT", f"/pulls/{number}/merge", {"sha": commit})
+                path = f"/pulls/{number}/merge"
+                merged = await self._api.update_object(responses.MergeResponse, "PUT", path, {"sha": commit})
             except GitHubRefused as refused:
                 await self._require_passing(ref, number, commit, refused)
             else:
                 return CommitId(merged.sha)
-        raise PersonNeeded(
-            f"{ref} was not merged: its target does not keep still; merge it yourself, or resume the run"
-        )
+        advice = "merge it yourself, or resume the run"
+        raise PersonNeeded(f"{ref} was not merged: its target does not keep still; {advice}")
 
     async def close_pull_request(self, ref: str, comment: str) -> None:
         """Close the pull request unmerged, with a word why, once.
@@ -95,13 +86,7 @@ class GitHubForge:
         """
         number = self._parse_number(ref)
         pull = await self._read_pull_request(ref, number)
-        own = build_marker(self._run, "closed")
-        text = add_marker(comment, own)
-        said = await self._api.find_or_create(
-            partial(self._find_comment, number, own), partial(self._create_comment, number, text)
-        )
-        if not is_same_text(said.body, text):
-            await self._api.update_object(IssueComment, "PATCH", f"/issues/comments/{said.id}", {"body": text})
+        await upsert_comment(self._api, number, build_marker(self._run, "closed"), comment)
         if pull.is_open:
             await self._api.update_object(GitHubPullRequest, "PATCH", f"/pulls/{number}", {"state": "closed"})
 
@@ -109,14 +94,13 @@ class GitHubForge:
         """Return where the run knows no branch that it is meant for, it is the repository's own."""
         if request.target:
             return request
-        repository = await self._api.read_object(GitHubRepository, "")
+        repository = await self._api.read_object(responses.GitHubRepository, "")
         return request.model_copy(update={"target": repository.default_branch})
 
     async def _find_pull_request(self, request: PullRequest) -> GitHubPullRequest | None:
         """Return this run's pull request of the branch: the open one, else one that ended at the same commit."""
-        pulls = await self._api.list_objects(
-            GitHubPullRequest, "/pulls", head=f"{self._api.endpoint.owner}:{request.head}", state="all"
-        )
+        head = f"{self._api.endpoint.owner}:{request.head}"
+        pulls = await self._api.list_objects(GitHubPullRequest, "/pulls", head=head, state="all")
         pulls = [pull for pull in pulls if pull.head.ref == request.head]
         ours = [pull for pull in pulls if has_marker(pull.body, build_run_marker(self._run))]
         for pull in pulls:
@@ -156,16 +140,14 @@ class GitHubForge:
             if missing:
                 await self._api.send_request("POST", f"/issues/{pull.number}/labels", {"labels": sorted(missing)})
         except GitHubRefused as refused:
-            raise PersonNeeded(
-                f"{pull.html_url} cannot be updated ({refused.detail}): mend that, then resume the run"
-            ) from (refused)
+            problem = f"{pull.html_url} cannot be updated ({refused.detail})"
+            raise PersonNeeded(f"{problem}: mend that, then resume the run") from refused
 
     async def _read_pull_request(self, ref: str, number: int) -> GitHubPullRequest:
         pull = await self._api.read_object(GitHubPullRequest, f"/pulls/{number}")
         if not has_marker(pull.body, build_run_marker(self._run)):
-            raise PersonNeeded(
-                f"{ref} is not this run's: its text does not begin with the run's mark; see to it yourself"
-            )
+            problem = "is not this run's: its text does not begin with the run's mark"
+            raise PersonNeeded(f"{ref} {problem}; see to it yourself")
         return pull
 
     async def _require_passing(self, ref: str, number: int, commit: CommitId, refused: GitHubRefused) -> None:
@@ -179,24 +161,15 @@ class GitHubForge:
             return
         pull = await self._read_pull_request(ref, number)
         if pull.merged_at is None:
-            raise PersonNeeded(
-                f"{ref} was not merged at {commit[:12]} ({refused.detail}): see to it at {pull.html_url}, then resume "
-                "the run"
-            ) from refused
-
-    async def _find_comment(self, number: int, own: str) -> IssueComment | None:
-        comments = await self._api.list_objects(IssueComment, f"/issues/{number}/comments")
-        return next((comment for comment in comments if has_marker(comment.body, own)), None)
-
-    async def _create_comment(self, number: int, text: str) -> IssueComment:
-        return await self._api.create_object(IssueComment, f"/issues/{number}/comments", {"body": text})
+            problem = f"{ref} was not merged at {commit[:12]} ({refused.detail})"
+            raise PersonNeeded(f"{problem}: see to it at {pull.html_url}, then resume the run") from refused
 
     def _parse_number(self, ref: str) -> int:
+        own_repository = self._api.endpoint.repository
         repository, _, number = ref.rpartition("#")
-        if repository != self._api.endpoint.repository or not number.isdigit():
-            raise PersonNeeded(
-                f"{ref} is no pull request of {self._api.endpoint.repository}, which [pr] names now: see to it yourself"
-            )
+        if repository != own_repository or not number.isdigit():
+            problem = f"{ref} is no pull request of {own_repository}, which [pr] names now"
+            raise PersonNeeded(f"{problem}: see to it yourself")
         return int(number)
 
 
@@ -208,3 +181,40 @@ def _require_mergeable(ref: str, pull: GitHubPullRequest, commit: CommitId) -> N
             f"{ref} has moved to {pull.head.sha[:12]}, which this run did not judge: look at what was added at "
             f"{pull.html_url}, and take it away or merge it yourself"
         )
+
+
+class GitHubForgeRepository:
+    """A `ports.ForgeRepository` on GitHub.
+
+    Every method raises:
+        EnvironmentProblem: the token or the repository does not do.
+        ProviderDown: GitHub stays down.
+    """
+
+    def __init__(self, api: GitHubApi) -> None:
+        self._api = api
+
+    async def describe_access(self) -> str:
+        """Return which repository can be written to, and by which token."""
+        found, variable = await self._api.read_object(responses.GitHubRepository, ""), self._api.endpoint.token_variable
+        if found.permissions and not found.permissions.push:
+            problem = f"the token in {variable} may not write to {found.full_name}"
+            raise EnvironmentProblem(f"{problem}: give it contents: write and pull_requests: write")
+        return f"{found.full_name} by the token in {variable}"
+
+    async def upsert_comment(self, issue: int, marker: str, text: str) -> None:
+        """Make the comment that bears `marker` say this; create it where there is none."""
+        await upsert_comment(self._api, issue, marker, text)
+
+
+async def upsert_comment(api: GitHubApi, issue: int, marker: str, text: str) -> None:
+    """Make the comment on an issue or a pull request that bears `marker` say this; create it where there is none."""
+    path, body = f"/issues/{issue}/comments", add_marker(text, marker)
+
+    async def find_comment() -> IssueComment | None:
+        comments = await api.list_objects(IssueComment, path)
+        return next((comment for comment in comments if has_marker(comment.body, marker)), None)
+
+    comment = await api.find_or_create(find_comment, partial(api.create_object, IssueComment, path, {"body": body}))
+    if not is_same_text(comment.body, body):
+        await api.update_object(IssueComment, "PATCH", f"/issues/comments/{comment.id}", {"body": body})

@@ -1,4 +1,7 @@
-"""One request to GitHub and its answer: bounded in time and size, and not sent again where nothing has changed."""
+"""One request to GitHub and its answer: bounded in time and size, and not sent again where nothing has changed.
+
+Also its refusals, by who has to mend what.
+"""
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -9,8 +12,9 @@ import anyio
 import httpx
 
 from orchestrator import __version__
-from orchestrator.errors import EnvironmentProblem
+from orchestrator.errors import EnvironmentProblem, PersonNeeded
 from orchestrator.forge.github.endpoint import RepositoryEndpoint
+from orchestrator.forge.github.responses import parse_error_message
 from orchestrator.forge.github.retry import RetryAdvice
 
 _VERSION = "2022-11-28"
@@ -21,6 +25,8 @@ _LARGEST_BYTES = 16 * 1024 * 1024
 _CACHED = 64
 _NOT_MODIFIED = 304
 _UNSENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.ProxyError)
+_MOVED = range(300, 400)
+_NEEDED = "contents: write, pull_requests: write, checks: read, statuses: read"
 
 
 @dataclass(frozen=True)
@@ -74,9 +80,8 @@ class GitHubConnection:
                 content = await self._bounded(response)
         if deadline.cancelled_caught:
             raise httpx.ReadTimeout(f"no complete answer within {_WHOLE_S:g} s")
-        reply = HttpResponse(
-            response.status_code, {name.lower(): value for name, value in response.headers.items()}, content
-        )
+        response_headers = {name.lower(): value for name, value in response.headers.items()}
+        reply = HttpResponse(response.status_code, response_headers, content)
         if reply.status == _NOT_MODIFIED and earlier:
             return earlier[1]
         self._remember(method, str(url), reply)
@@ -125,3 +130,50 @@ async def open_connection(place: RepositoryEndpoint) -> AsyncIterator[GitHubConn
         ) from error
     async with client:
         yield GitHubConnection(client, place)
+
+
+class UnknownOutcome(Exception):
+    """Nobody knows whether a request that must happen once has had its effect."""
+
+
+class GitHubRefused(PersonNeeded):
+    """GitHub understood a request and does not do it; `words` are the status and what it says, in one line."""
+
+    def __init__(self, host: str, what: str, words: str) -> None:
+        super().__init__(f"{host} refuses {what} ({words}): see to that, then resume the run")
+        self.detail = words
+
+
+def build_refusal(
+    place: RepositoryEndpoint, reply: HttpResponse, method: str, path: str
+) -> EnvironmentProblem | GitHubRefused:
+    """Return what a person has to mend about the token or the configuration if that is why, else GitHub's own words."""
+    said, what = place.redact_text(parse_error_message(reply.content)), f"{place.repository}{path}"
+    if reply.status == 401:
+        mend = f"put a valid one into {place.token_variable}"
+        return EnvironmentProblem(f"{place.host} does not accept the token in {place.token_variable} ({said}): {mend}")
+    if reply.status == 403:
+        return EnvironmentProblem(f"{place.host} forbids {method} {what} ({said}): {_rights(place, reply)}")
+    if reply.status == 404:
+        return EnvironmentProblem(
+            f"{place.host} has no {what}, or the token in {place.token_variable} may not see it: set [pr] repository "
+            "and url to what exists, or use a token that has access to it"
+        )
+    if reply.status in _MOVED:
+        moved = f"{place.host} says that {place.repository} has moved"
+        return EnvironmentProblem(f"{moved}: set [pr] repository to its new owner/name")
+    return GitHubRefused(place.host, f"{method} {what}", f"{reply.status} {said}".strip())
+
+
+def build_bad_response(place: RepositoryEndpoint, what: str) -> EnvironmentProblem:
+    """Return an answer that GitHub would not give."""
+    problem = f"{place.host} does not answer as GitHub's API does ({what})"
+    return EnvironmentProblem(f"{problem}: is [pr] url right? Enterprise servers have it at https://HOST/api/v3")
+
+
+def _rights(place: RepositoryEndpoint, reply: HttpResponse) -> str:
+    """Return how to mend a 403. GitHub names the permission that is missing, and the page that lets a token sign in."""
+    if "x-github-sso" in reply.headers:
+        return f"authorize the token in {place.token_variable} for the organization's single sign-on"
+    wanted = place.redact_text(reply.headers.get("x-accepted-github-permissions", "")).replace("=", ": ")
+    return f"give the token in {place.token_variable} this permission on {place.repository}: {wanted or _NEEDED}"

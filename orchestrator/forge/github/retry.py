@@ -69,13 +69,11 @@ def _limit(status: int, headers: Mapping[str, str], said: str) -> RetryAdvice | 
     """Return a 403 is a limit only if it says so in one of three ways; all others forbid something."""
     asked = _parse_wait_s(headers)
     if headers.get("x-ratelimit-remaining") == "0":
-        return RetryAdvice(
-            max(asked or 0.0, _until_reset(headers)), "its rate limit is used up", is_without_effect=True
-        )
+        wait_s = max(asked or 0.0, _until_reset(headers))
+        return RetryAdvice(wait_s, "its rate limit is used up", is_without_effect=True)
     if asked is not None or status == _TOO_MANY or "secondary rate limit" in said.lower():
-        return RetryAdvice(
-            _MINUTE_S if asked is None else asked, "it limits how fast it is asked", is_without_effect=True
-        )
+        wait_s = _MINUTE_S if asked is None else asked
+        return RetryAdvice(wait_s, "it limits how fast it is asked", is_without_effect=True)
     return None
 
 
@@ -85,9 +83,7 @@ def _parse_wait_s(headers: Mapping[str, str]) -> float | None:
     if given.isascii() and given.isdigit():
         return float(given)
     until = _date(given)
-    if until is None:
-        return None
-    return _between(headers, until)
+    return _between(headers, until) if until is not None else None
 
 
 def _until_reset(headers: Mapping[str, str]) -> float:
@@ -100,9 +96,7 @@ def _until_reset(headers: Mapping[str, str]) -> float:
 def _between(headers: Mapping[str, str], until: datetime) -> float:
     """Return the seconds between two times by GitHub's clock, which this machine's may not agree with."""
     now = _date(headers.get("date", ""))
-    if now is None:
-        return _MINUTE_S
-    return max(0.0, (until - now).total_seconds())
+    return max(0.0, (until - now).total_seconds()) if now is not None else _MINUTE_S
 
 
 def _date(text: str) -> datetime | None:
@@ -110,6 +104,4 @@ def _date(text: str) -> datetime | None:
         found = parsedate_to_datetime(text)
     except (TypeError, ValueError, IndexError):
         return None
-    if found.tzinfo:
-        return found
-    return found.replace(tzinfo=UTC)
+    return found if found.tzinfo else found.replace(tzinfo=UTC)

@@ -6,10 +6,9 @@ Its file system, variables and user are bubblewrap's. A second command at the sa
 import json
 import resource
 import secrets
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import partial
-from importlib import resources
 from pathlib import Path
 
 import anyio
@@ -21,17 +20,16 @@ from orchestrator.hands.containers.run_arguments import CONTROL_FOLDER, SESSION_
 from orchestrator.hands.containers.running_container import Container, start_container
 from orchestrator.hands.execution.process_runner import ExecutionTerms, ProcessOutcome, run_until_exit
 from orchestrator.hands.files.directory_trees import create_private_folder
-from orchestrator.hands.limits.rlimits import wrap_in_rlimits
+from orchestrator.hands.limits.rlimits import cap_by_hard_limit, wrap_in_rlimits
 from orchestrator.hands.limits.watchdog import ResourceBounds
 from orchestrator.hands.policy import Registries, SandboxPolicy
 from orchestrator.hands.sandbox.backend import ExecutionRequest, MountPlan
 from orchestrator.hands.sandbox.filesystem_layout import EXCHANGE_FOLDER, LayoutBackend, SandboxLayout, build_layout
-from orchestrator.hands.sandbox.host_paths import HostPaths
 from orchestrator.hands.sandbox.mounts import Mount, MountKind, sort_mounts
-from orchestrator.hands.sandbox.program_search import find_program
+from orchestrator.hands.sandbox.program_search import BackendContext
 from orchestrator.hands.seccomp.engine_profile import tighten_profile
-from orchestrator.hands.toolchain.interpreters import get_own_python
-from orchestrator.ports.hands import CommandEnding, ShellCommand
+from orchestrator.hands.toolchain.interpreters import get_own_python, read_script
+from orchestrator.ports.hands import ShellCommand
 
 _PROCESSES = 32_768
 """Not the limit of one container, which its engine sets, or the command itself; engines may give away no more."""
@@ -61,10 +59,7 @@ class ContainerBackend(LayoutBackend):
         """The backend's name in one word."""
         return self.engine.kind
 
-    @property
-    def ceiling(self) -> Tier:
-        """The highest tier on offer: containers have no network, so they reach no registries."""
-        return Tier.COMMANDS
+    ceiling = Tier.COMMANDS  # containers have no network, so they reach no registries
 
     @property
     def description(self) -> str:
@@ -82,9 +77,7 @@ class ContainerBackend(LayoutBackend):
         try:
             container = await self._acquire_container(key)
         except OSError as error:
-            return ProcessOutcome(
-                CommandEnding.NOT_STARTED, None, 0.0, 0, f"The container could not be started: {error}."
-            )
+            return ProcessOutcome.build_not_started(f"The container could not be started: {error}.")
         try:
             return await self._run_in_container(container, request)
         finally:
@@ -102,15 +95,13 @@ class ContainerBackend(LayoutBackend):
     async def _run_in_container(self, container: Container, request: ExecutionRequest) -> ProcessOutcome:
         command = request.command
         are_counted = "pids" in self.engine.supported_limits
-        words = wrap_in_rlimits(
-            self.layout.build_shell_command(command), self.policy.limits, self.prlimit, are_counted=are_counted
-        )
+        shell = self.layout.build_shell_command(command)
+        words = wrap_in_rlimits(shell, self.policy.limits, self.prlimit, are_counted=are_counted)
         order = {"words": words, "env": self.build_environment(command), "cwd": self.layout.cwd}
         bounds = ResourceBounds(self.policy.limits, request.writable_folders)
+        terms = ExecutionTerms(request.timeout_s, request.output_bytes, bounds, self.policy.uid)
         begin = partial(container.start_command, order, command.stdin)
-        outcome = await run_until_exit(
-            begin, request.log, ExecutionTerms(request.timeout_s, request.output_bytes, bounds, self.owner)
-        )
+        outcome = await run_until_exit(begin, request.log, terms)
         if request.exchange is not None:
             await to_thread.run_sync(_move_output_files, container.files, request.exchange, command.files.values())
         return outcome
@@ -130,7 +121,7 @@ class ContainerBackend(LayoutBackend):
         control = folder / "control"
         control.mkdir()
         control.chmod(0o755)
-        files = create_private_folder(folder / "files", self.owner)
+        files = create_private_folder(folder / "files", self.policy.uid)
         mounts = self.layout.build_mounts(mount_plan, is_writable, None)
         await to_thread.run_sync(_prepare_root, self.folder / "root", mounts)
         launch = ContainerLaunch(
@@ -143,37 +134,30 @@ class ContainerBackend(LayoutBackend):
             user=self.layout.user,
             limits=self.policy.limits,
             python=str(get_own_python()),
-            script=_read_init_script(),
+            script=read_script("containers", "init_process.py"),
             seccomp=self.seccomp,
             supported_limits=self.engine.supported_limits,
-            hard_processes=_get_process_ceiling(),
+            hard_processes=cap_by_hard_limit(resource.RLIMIT_NPROC, _PROCESSES),
         )
         return await start_container(self.engine, launch, folder)
 
 
-async def build_container_backend(
-    policy: SandboxPolicy,
-    engine: ContainerEngine,
-    host_paths: HostPaths,
-    session: Path,
-    folder: Path,
-    environ: Mapping[str, str],
-) -> ContainerBackend:
+async def build_container_backend(context: BackendContext, engine: ContainerEngine, folder: Path) -> ContainerBackend:
     """Prepare what every container shares, in the new directory `folder`.
 
     Raises:
         OSError: that cannot be written, the engine is not fit for it, or commands would run as root.
         ProgramMissing: prlimit is not installed.
     """
-    prlimit = find_program("prlimit", environ, (host_paths.repository, host_paths.state), "util-linux")
+    prlimit = context.find_program("prlimit", "util-linux")
     await to_thread.run_sync(create_private_folder, folder)
-    layout = await to_thread.run_sync(build_layout, policy, host_paths, folder / "fixtures")
+    layout = await to_thread.run_sync(build_layout, context.policy, context.host_paths, folder / "fixtures")
     root = create_private_folder(folder / "root")
     nowhere = MountPlan(Path("/nonexistent"), Path("/nonexistent"), (Path("/nonexistent"),))
     await to_thread.run_sync(_prepare_root, root, layout.build_mounts(nowhere, True, None))
     seccomp = await to_thread.run_sync(_write_seccomp_profile, engine, folder / "seccomp.json")
-    root_words = await _name_root(engine, root, policy)
-    return ContainerBackend(layout, engine, folder, session, root_words, prlimit, seccomp)
+    root_words = await _name_root(engine, root, context.policy)
+    return ContainerBackend(layout, engine, folder, context.session, root_words, prlimit, seccomp)
 
 
 async def _name_root(engine: ContainerEngine, root: Path, policy: SandboxPolicy) -> tuple[str, ...]:
@@ -186,9 +170,8 @@ async def _name_root(engine: ContainerEngine, root: Path, policy: SandboxPolicy)
         user_options = ("--userns", "keep-id") if engine.is_rootless else ()
         return (*user_options, "--rootfs", str(root))
     image = f"orchestrate-root:{policy.sha[:16]}"
-    await engine.run_engine_command(
-        "import", "-", image, input_bytes=await to_thread.run_sync(build_image_archive, root)
-    )
+    archive = await to_thread.run_sync(build_image_archive, root)
+    await engine.run_engine_command("import", "-", image, input_bytes=archive)
     return (image,)
 
 
@@ -236,17 +219,6 @@ def _move_output_files(source: Path, target: Path, names: Iterable[str]) -> None
             (source / name).rename(target / name)
         except OSError:
             continue  # not written, or nothing that could be taken
-
-
-def _get_process_ceiling() -> int:
-    hard = resource.getrlimit(resource.RLIMIT_NPROC)[1]
-    if hard == resource.RLIM_INFINITY:
-        return _PROCESSES
-    return min(hard, _PROCESSES)
-
-
-def _read_init_script() -> str:
-    return resources.files("orchestrator.hands.containers").joinpath("init_process.py").read_text(encoding="utf-8")
 
 
 async def _is_fresh(container: Container) -> bool:

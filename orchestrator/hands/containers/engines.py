@@ -11,7 +11,7 @@ from typing import Any
 
 import anyio
 
-from orchestrator.hands.sandbox.program_search import ProgramMissing, find_program, read_option_output
+from orchestrator.hands.sandbox.program_search import BackendContext, ProgramMissing, read_option_output
 
 _PASSED_ON = ("XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS", "DOCKER_HOST", "DOCKER_CONTEXT")
 _PATH = "/usr/sbin:/usr/bin:/sbin:/bin:/usr/local/sbin:/usr/local/bin"
@@ -46,9 +46,7 @@ class ContainerEngine:
     @property
     def title(self) -> str:
         """The engine's name as shown to people."""
-        if self.runtime:
-            return f"{self.kind} with {self.runtime}"
-        return self.kind
+        return f"{self.kind} with {self.runtime}" if self.runtime else self.kind
 
     async def run_engine_command(self, *words: str, input_bytes: bytes = b"") -> str:
         """Run the engine with these words; return its standard output. `input_bytes` is its standard input.
@@ -59,31 +57,26 @@ class ContainerEngine:
         command = [self.program, *self.options, *words]
         try:
             with anyio.fail_after(_PATIENCE_S):
-                completed = await anyio.run_process(
-                    command, input=input_bytes, check=False, env=dict(self.env), cwd="/"
-                )
+                done = await anyio.run_process(command, input=input_bytes, check=False, env=dict(self.env), cwd="/")
         except TimeoutError as error:
             raise OSError(f"{self.title} did not answer within a minute") from error
-        if completed.returncode != 0:
-            raise OSError(f"{self.title}: {_get_last_line(completed.stderr)}")
-        return completed.stdout.decode(errors="replace")
+        if done.returncode != 0:
+            raise OSError(f"{self.title}: {_get_last_line(done.stderr)}")
+        return done.stdout.decode(errors="replace")
 
 
-def find_engines(environ: Mapping[str, str], untrusted: Iterable[Path], home: Path) -> tuple[ContainerEngine, ...]:
+def find_engines(context: BackendContext) -> tuple[ContainerEngine, ...]:
     """Return every way to start a container here: podman with its own runtime and others, then docker.
-
-    `home` is where they keep what is the user's.
 
     Raises:
         ProgramMissing: neither is installed, or none starts; says what to install.
     """
-    untrusted_folders, troubles, found = tuple(untrusted), [], list[ContainerEngine]()
-    env = {"PATH": _PATH, "HOME": str(home), **{name: environ[name] for name in _PASSED_ON if name in environ}}
+    troubles, found = [], list[ContainerEngine]()
+    env = {"PATH": _PATH, "HOME": str(context.host_paths.home)}
+    env |= {name: context.environ[name] for name in _PASSED_ON if name in context.environ}
     for kind, find_kind in (("podman", _find_podman_engines), ("docker", _find_docker_engines)):
         try:
-            found.extend(
-                find_kind(find_program(kind, environ, untrusted_folders, kind), env, environ, untrusted_folders)
-            )
+            found.extend(find_kind(context.find_program(kind, kind), env, context))
         except ProgramMissing as error:
             troubles.append(str(error))
     if not found:
@@ -91,9 +84,7 @@ def find_engines(environ: Mapping[str, str], untrusted: Iterable[Path], home: Pa
     return tuple(found)
 
 
-def _find_podman_engines(
-    program: str, env: dict[str, str], environ: Mapping[str, str], untrusted_folders: Iterable[Path]
-) -> Iterable[ContainerEngine]:
+def _find_podman_engines(program: str, env: dict[str, str], context: BackendContext) -> Iterable[ContainerEngine]:
     version = read_option_output(program, "--version", env).strip()
     info = _read_engine_info(program, env, "{{json .Host}}")
     default_runtime = str(info.get("ociRuntime", {}).get("name", ""))
@@ -102,28 +93,24 @@ def _find_podman_engines(
     is_rootless = bool(security.get("rootless"))
     is_old = is_rootless and info.get("cgroupVersion") == "v1"  # nothing is handed down to users there
     supported_limits = frozenset() if is_old else frozenset(info.get("cgroupControllers") or ())
-    for runtime in dict.fromkeys(
-        (default_runtime, *(name for name in _RUNTIMES if _is_installed(name, environ, untrusted_folders)))
-    ):
+    installed = (name for name in _RUNTIMES if _is_installed(name, context))
+    for runtime in dict.fromkeys((default_runtime, *installed)):
         options = () if runtime == default_runtime else ("--runtime", runtime)
         yield ContainerEngine("podman", program, version, env, options, runtime, seccomp, is_rootless, supported_limits)
 
 
-def _find_docker_engines(
-    program: str, env: dict[str, str], environ: Mapping[str, str], untrusted_folders: Iterable[Path]
-) -> Iterable[ContainerEngine]:
+def _find_docker_engines(program: str, env: dict[str, str], context: BackendContext) -> Iterable[ContainerEngine]:
     version = read_option_output(program, "--version", env).strip()
     info = _read_engine_info(program, env, "{{json .}}")
     is_rootless = "name=rootless" in (info.get("SecurityOptions") or ())
-    supported_limits = frozenset(
-        name for name, key in (("pids", "PidsLimit"), ("memory", "MemoryLimit")) if info.get(key)
-    )
+    keys = {"pids": "PidsLimit", "memory": "MemoryLimit"}
+    supported_limits = frozenset(name for name, key in keys.items() if info.get(key))
     yield ContainerEngine("docker", program, version, env, is_rootless=is_rootless, supported_limits=supported_limits)
 
 
-def _is_installed(name: str, environ: Mapping[str, str], untrusted_folders: Iterable[Path]) -> bool:
+def _is_installed(name: str, context: BackendContext) -> bool:
     try:
-        return bool(find_program(name, environ, untrusted_folders, name))
+        return bool(context.find_program(name, name))
     except ProgramMissing:
         return False
 
@@ -131,14 +118,12 @@ def _is_installed(name: str, environ: Mapping[str, str], untrusted_folders: Iter
 def _read_engine_info(program: str, env: Mapping[str, str], form: str) -> dict[str, Any]:
     words = [program, "info", "--format", form]
     try:
-        completed = subprocess.run(
-            words, stdin=subprocess.DEVNULL, capture_output=True, timeout=30, env=env, check=False
-        )
-        info = json.loads(completed.stdout or b"null")
+        done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, timeout=30, env=env, check=False)
+        info = json.loads(done.stdout or b"null")
     except (OSError, subprocess.SubprocessError, ValueError) as error:
         raise ProgramMissing(f"{program} does not answer ({error}).") from error
-    if completed.returncode != 0 or not isinstance(info, dict):
-        raise ProgramMissing(f"{program} does not answer: {_get_last_line(completed.stderr)}.")
+    if done.returncode != 0 or not isinstance(info, dict):
+        raise ProgramMissing(f"{program} does not answer: {_get_last_line(done.stderr)}.")
     return info
 
 

@@ -90,9 +90,7 @@ class InitProcess:
             with suppress(BlockingIOError):
                 self.wake.recv(4096)
         code = os.waitstatus_to_exitcode(self.exit_statuses[self.command_pid or 0])
-        if code >= 0:
-            return code
-        return 128 - code
+        return code if code >= 0 else 128 - code
 
     def _kill_all(self) -> None:
         """Kill every other process until none is left: the kernel lets no process be forked past such a signal."""

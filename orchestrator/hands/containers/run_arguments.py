@@ -43,11 +43,9 @@ class ContainerLaunch:
 
 def build_run_arguments(launch: ContainerLaunch, is_podman: bool) -> list[str]:
     """Return the words after the engine's name. Raises OSError if a path cannot be put into words."""
-    special = (
-        Mount(MountKind.WRITABLE, EXCHANGE_FOLDER, launch.files),
-        Mount(MountKind.READ_ONLY, CONTROL_FOLDER, launch.control),
-    )
-    mounts = sort_mounts((*launch.mounts, *special))
+    files = Mount(MountKind.WRITABLE, EXCHANGE_FOLDER, launch.files)
+    control = Mount(MountKind.READ_ONLY, CONTROL_FOLDER, launch.control)
+    mounts = sort_mounts((*launch.mounts, files, control))
     labels = (("--label", f"{name}={value}") for name, value in launch.labels.items())
     mount_options = (_build_mount_options(mount, is_podman) for mount in mounts)
     return [
@@ -99,6 +97,5 @@ def _build_mount_options(mount: Mount, is_podman: bool) -> Sequence[str]:
 
 def _encode_init_settings(launch: ContainerLaunch, mounts: Iterable[Mount]) -> str:
     scratch_folders = [*(m.dest for m in mounts if m.kind == MountKind.EMPTY and m.size_bytes > 4096), "/dev/shm"]
-    return json.dumps(
-        {"control": f"{CONTROL_FOLDER}/{CONTROL_SOCKET}", "passing": scratch_folders, "handed": [EXCHANGE_FOLDER]}
-    )
+    control = f"{CONTROL_FOLDER}/{CONTROL_SOCKET}"
+    return json.dumps({"control": control, "passing": scratch_folders, "handed": [EXCHANGE_FOLDER]})

@@ -5,12 +5,12 @@ command gets its output pipe itself, so that nothing stands between the two, and
 about, the socket closes and the container ends.
 """
 
-import contextlib
 import json
 import os
 import signal
 import socket
 import struct
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from orchestrator.hands.containers.engines import ContainerEngine
 from orchestrator.hands.containers.run_arguments import CONTROL_SOCKET, ContainerLaunch, build_run_arguments
 from orchestrator.hands.execution.sandbox_process import open_text_descriptor
 from orchestrator.hands.files.directory_trees import remove_tree
+from worktrees.safety.descriptors import hold_descriptor
 
 _ANSWER_S = 20.0
 _DYING_S = 5.0
@@ -59,14 +60,12 @@ class Container:
     async def read_reply(self) -> dict[str, Any] | None:
         """Return the next message of process 1; None when it is dead."""
         await anyio.wait_readable(self.channel)
-        with contextlib.suppress(ConnectionError):
+        with suppress(ConnectionError):
             if reply := self.channel.recv(_REPLY_BYTES):
                 return dict(json.loads(reply))
         return None
 
-    def start_command(
-        self, order: dict[str, Any], stdin: str, writer: int, stack: contextlib.ExitStack
-    ) -> "ContainerCommand":
+    def start_command(self, order: dict[str, Any], stdin: str, writer: int, stack: ExitStack) -> "ContainerCommand":
         """Start a command (`words`, `env`, `cwd`) that prints to `writer`. Raises OSError if nobody is there."""
         order_descriptor = open_text_descriptor(json.dumps(order), stack)
         inputs = [open_text_descriptor(stdin, stack)] if stdin else []
@@ -77,7 +76,7 @@ class Container:
         """Kill the container and wait until all of it is dead, at most 5 s for a process stuck in the kernel."""
         self.is_over = True
         self.channel.close()
-        with contextlib.suppress(OSError):  # dead already, or another user's: hanging up was enough
+        with suppress(OSError):  # dead already, or another user's: hanging up was enough
             signal.pidfd_send_signal(self.init_pidfd, signal.SIGKILL)
         with anyio.move_on_after(_DYING_S):
             await anyio.wait_readable(self.init_pidfd)
@@ -87,7 +86,7 @@ class Container:
         if not self.is_over:
             await self.kill_container()
         os.close(self.init_pidfd)
-        with contextlib.suppress(OSError):  # it removes itself, too
+        with suppress(OSError):  # it removes itself, too
             await self.engine.run_engine_command("rm", "--force", self.name)
         await to_thread.run_sync(remove_tree, self.folder)
 
@@ -121,9 +120,7 @@ class ContainerCommand:
     def get_exit_code(self) -> int | None:
         """Return the exit code; None if the command never started or did not end by itself."""
         code = self.replies.get("exit")
-        if code is None:
-            return None
-        return int(code)
+        return int(code) if code is not None else None
 
     async def _receive_reply(self, wanted: str) -> None:
         reply = await self.container.read_reply()
@@ -139,14 +136,14 @@ async def start_container(engine: ContainerEngine, launch: ContainerLaunch, fold
     Raises:
         OSError: the engine refused, in its own words, or the container did not call back.
     """
-    with contextlib.ExitStack() as stack:
+    with ExitStack() as stack:
         listener = stack.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET))
         _bind_listener(Path(launch.control), listener)
         try:
             await engine.run_engine_command(*build_run_arguments(launch, engine.is_podman))
             channel = await _accept_call(listener)
         except BaseException:
-            with anyio.CancelScope(shield=True), contextlib.suppress(OSError):
+            with anyio.CancelScope(shield=True), suppress(OSError):
                 await engine.run_engine_command("rm", "--force", launch.name)
             raise
     (Path(launch.control) / CONTROL_SOCKET).unlink()
@@ -156,11 +153,8 @@ async def start_container(engine: ContainerEngine, launch: ContainerLaunch, fold
 
 def _bind_listener(directory: Path, listener: socket.socket) -> None:
     """Bind in a directory by a descriptor of it: whole paths are often too long for a socket's address."""
-    number = os.open(directory, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
+    with hold_descriptor(os.open(directory, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)) as number:
         listener.bind(f"/proc/self/fd/{number}/{CONTROL_SOCKET}")
-    finally:
-        os.close(number)
     (directory / CONTROL_SOCKET).chmod(0o666)
     listener.listen(1)
     listener.setblocking(False)

@@ -25,13 +25,12 @@ from orchestrator.domain.text.lazy_pattern import compile_lazily
 from orchestrator.errors import EnvironmentProblem, ToolRefused
 from orchestrator.hands.deps.manifests import NODE_MODULES, VENV, Manifests
 from orchestrator.hands.deps.store import DepsStore
-from orchestrator.hands.execution.log_reader import read_log_ends
-from orchestrator.hands.execution.workspace_runner import run_command
+from orchestrator.hands.execution.workspace_runner import read_log_ends, run_command
 from orchestrator.hands.local import LocalHands
 from orchestrator.hands.workspace import LocalWorkspace
 from orchestrator.ports.hands import CommandResult, ShellCommand
 
-_TIMEOUT_S = 3600.0
+PREPARATION_TIMEOUT_S = 3600.0
 _ASKING_S = 60.0
 _TAIL_CHARS = 2_000
 _NO_WHEEL = compile_lazily(r"No matching distribution found for (\S+)")
@@ -69,9 +68,8 @@ class DependencyInstaller:
         workspace = await self.hands.open_workspace(self.commit, Purpose("deps"))
         try:
             key = await self._compute_key(workspace)
-            folder = await self.store.ensure_entry(
-                key, partial(self._install_entry, key, workspace, report_progress), stack
-            )
+            make = partial(self._install_entry, key, workspace, report_progress)
+            folder = await self.store.ensure_entry(key, make, stack)
         finally:
             await workspace.close()
         return {name: str(folder) for name in _find_installed(folder)}
@@ -79,14 +77,10 @@ class DependencyInstaller:
     async def _compute_key(self, workspace: LocalWorkspace) -> str:
         """Return a hash of all that decides the result: manifests, tools and the policy of tier 2."""
         probes = [*([_PYTHON] if self.manifests.needs_python else []), *([_NODE] if self.manifests.folders else [])]
-        result = await run_command(workspace, ShellCommand(line=" && ".join(probes), timeout_s=_ASKING_S))
-        versions = await to_thread.run_sync(read_log_ends, result.log)
-        if not result.is_success:
-            raise EnvironmentProblem(f"deps under [env] cannot be installed: {versions.strip() or result.detail}")
+        versions = await read_tool_versions(workspace, " && ".join(probes), "deps under [env] cannot be installed")
         manifests = self.manifests
         method = (_INSTALL_PYTHON, _INSTALL_NODE, versions, await workspace.get_policy_hash(Tier.REGISTRIES))
-        key_parts = [manifests.texts, manifests.files, manifests.lines, manifests.folders, method]
-        return hashlib.sha256(json.dumps(key_parts, sort_keys=True).encode()).hexdigest()[:32]
+        return hash_entry_parts(manifests.texts, manifests.files, manifests.lines, manifests.folders, method)
 
     async def _install_entry(self, key: str, workspace: LocalWorkspace, report_progress: ReportProgress) -> None:
         manifests = ", ".join(sorted(self.manifests.texts))
@@ -108,43 +102,84 @@ class DependencyInstaller:
         stdin_option = " -r /dev/stdin" if self.manifests.lines else ""
         lines = "".join(f"{line}\n" for line in self.manifests.lines)
         line = f"{_INSTALL_PYTHON}{files}{stdin_option} && rm -r {_SPARE}"
-        return ShellCommand(line=line, stdin=lines, timeout_s=_TIMEOUT_S, tier=Tier.REGISTRIES)
+        return ShellCommand(line=line, stdin=lines, timeout_s=PREPARATION_TIMEOUT_S, tier=Tier.REGISTRIES)
 
     async def _install_node(self, workspace: LocalWorkspace, folder: str) -> list[str]:
         """Install with npm; return the directories made, also those below `folder` for an npm workspace."""
-        await self._run_command(
-            workspace, ShellCommand(line=_INSTALL_NODE, cwd=folder, timeout_s=_TIMEOUT_S, tier=Tier.REGISTRIES)
-        )
+        command = ShellCommand(line=_INSTALL_NODE, cwd=folder, timeout_s=PREPARATION_TIMEOUT_S, tier=Tier.REGISTRIES)
+        await self._run_command(workspace, command)
         return await to_thread.run_sync(_find_node_modules, workspace.root, folder)
 
-    async def _run_command(self, workspace: LocalWorkspace, command: ShellCommand) -> CommandResult:
+    async def _run_command(self, workspace: LocalWorkspace, command: ShellCommand) -> None:
         """Run a command.
 
         Raises:
             EnvironmentProblem: it failed.
         """
-        try:
-            result = await run_command(workspace, command)
-        except ToolRefused as refusal:
-            raise EnvironmentProblem(f"deps under [env] cannot be installed: {refusal}") from refusal
-        if result.is_success:
-            return result
-        output = await to_thread.run_sync(read_log_ends, result.log)
-        raise EnvironmentProblem("\n".join(_describe_failure(result, output)))
+        failed = await run_preparation(workspace, command, "deps under [env] cannot be installed")
+        if failed:
+            raise EnvironmentProblem("\n".join(_describe_failure(failed)))
 
 
-def _describe_failure(result: CommandResult, output: str) -> Iterator[str]:
+@dataclass(frozen=True)
+class FailedPreparation:
+    """A command of `deps` or `setup` that failed: how it ended, what it printed, the lines for people about both."""
+
+    result: CommandResult
+    output: str
+
+    def describe_ending(self, exit_word: str) -> str:
+        """Return in words how it ended, an exit code after `exit_word`."""
+        result = self.result
+        if result.exit_code is not None:
+            return f"{exit_word} {result.exit_code}"
+        return f"{result.ending} {result.detail}".strip()
+
+    def iterate_lines(self) -> Iterator[str]:
+        """Yield the end of what it printed, and the hosts that it was refused."""
+        yield self.output.strip()[-_TAIL_CHARS:]
+        for host in describe_refused_hosts(self.result.network):
+            yield f"The network refused {host}. registries under [hands] names further hosts."
+
+
+async def run_preparation(workspace: LocalWorkspace, command: ShellCommand, refused: str) -> FailedPreparation | None:
+    """Run a command that prepares a project; return how it failed, None if it did not.
+
+    Raises:
+        EnvironmentProblem: it may not be run; begins with `refused`.
+    """
+    try:
+        result = await run_command(workspace, command)
+    except ToolRefused as refusal:
+        raise EnvironmentProblem(f"{refused}: {refusal}") from refusal
+    if result.is_success:
+        return None
+    return FailedPreparation(result, await to_thread.run_sync(read_log_ends, result.log))
+
+
+async def read_tool_versions(workspace: LocalWorkspace, line: str, problem: str) -> str:
+    """Return what a command line prints of the tools in a workspace.
+
+    Raises:
+        EnvironmentProblem: it failed; begins with `problem`.
+    """
+    result = await run_command(workspace, ShellCommand(line=line, timeout_s=_ASKING_S))
+    printed = await to_thread.run_sync(read_log_ends, result.log)
+    if not result.is_success:
+        raise EnvironmentProblem(f"{problem}: {printed.strip() or result.detail}")
+    return printed
+
+
+def hash_entry_parts(*parts: object) -> str:
+    """Return the key of an entry in the store, by all that decides its content."""
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:32]
+
+
+def _describe_failure(failed: FailedPreparation) -> Iterator[str]:
     """Yield the lines that say why an installation failed and how to mend it."""
-    if result.exit_code is not None:
-        ending = f"exit code {result.exit_code}"
-    else:
-        ending = f"{result.ending} {result.detail}".strip()
-    yield f"deps under [env] could not be installed ({ending}):"
-    yield output.strip()[-_TAIL_CHARS:]
-    refused = describe_refused_hosts(result.network)
-    for line in refused:
-        yield f"The network refused {line}. registries under [hands] names further hosts."
-    if not refused and (missing := _NO_WHEEL.search(output)):
+    yield f"deps under [env] could not be installed ({failed.describe_ending('exit code')}):"
+    yield from failed.iterate_lines()
+    if not describe_refused_hosts(failed.result.network) and (missing := _NO_WHEEL.search(failed.output)):
         yield (
             f"There is no wheel of {missing[1]} for this Python and system in your index. Only wheels are allowed, "
             "because a source archive runs its own code when it is built: name a version that has one, or build it "

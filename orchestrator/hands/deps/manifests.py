@@ -78,9 +78,8 @@ def _parse_entry(entry: str) -> tuple[PurePosixPath, list[str]]:
 
 async def _add_lock_file(path: PurePosixPath, manifests: Manifests, read: ReadCommitFile, entry: str) -> None:
     manifests.texts[str(path)] = await _read_required(path, read, entry)
-    manifests.texts[str(path.with_name("package.json"))] = await _read_required(
-        path.with_name("package.json"), read, entry
-    )
+    package = path.with_name("package.json")
+    manifests.texts[str(package)] = await _read_required(package, read, entry)
     settings = path.with_name(".npmrc")
     if (text := await read(str(settings))) is not None:
         manifests.texts[str(settings)] = text

@@ -5,8 +5,6 @@ ignores is kept by a hash of all that decides it, and lent read-only to every wo
 of packages; so they have the walls of any other command, and no more of the network than the user lets commands have.
 """
 
-import hashlib
-import json
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -18,20 +16,15 @@ from anyio import to_thread
 from orchestrator.crash import crash_point
 from orchestrator.domain.ids import CommitId
 from orchestrator.domain.run.purpose import Purpose
-from orchestrator.domain.sandbox.network import describe_refused_hosts
 from orchestrator.domain.sandbox.tier import Tier
-from orchestrator.errors import EnvironmentProblem, ToolRefused
+from orchestrator.errors import EnvironmentProblem
+from orchestrator.hands.deps import installer
 from orchestrator.hands.deps.installer import ReportProgress
 from orchestrator.hands.deps.store import DepsStore
-from orchestrator.hands.execution.log_reader import read_log_ends
-from orchestrator.hands.execution.workspace_runner import run_command
 from orchestrator.hands.local import LocalHands
 from orchestrator.hands.workspace import LocalWorkspace
-from orchestrator.ports.hands import CommandResult, ShellCommand
+from orchestrator.ports.hands import ShellCommand
 
-_TIMEOUT_S = 3600.0
-_ASKING_S = 60.0
-_TAIL_CHARS = 2_000
 _TOOLS = "python3 -VV; python3 -c 'import sys; print(sys.prefix)'; node --version; npm --version; uname -m; true"
 _CACHES = frozenset({"__pycache__", ".pytest_cache", ".ruff_cache", ".mypy_cache", ".npm", ".cache"})
 """Caches that tools leave behind: lent read-only they would only be in the way."""
@@ -63,27 +56,18 @@ class ProjectSetup:
         workspace = await self.hands.open_workspace(self.commit, Purpose("setup"))
         try:
             key = await self._compute_key(workspace)
-            folder = await self.store.ensure_entry(
-                key, partial(self._run_setup, key, workspace, report_progress), stack
-            )
+            make = partial(self._run_setup, key, workspace, report_progress)
+            folder = await self.store.ensure_entry(key, make, stack)
         finally:
             await workspace.close()
         return {name: str(folder) for name in await to_thread.run_sync(self.store.list_entry_paths, key)}
 
     async def _compute_key(self, workspace: LocalWorkspace) -> str:
         """Return a hash of all that decides the result: commands, manifests, tools and the policy of the tier."""
-        result = await run_command(workspace, ShellCommand(line=_TOOLS, timeout_s=_ASKING_S))
-        tools = await to_thread.run_sync(read_log_ends, result.log)
-        if not result.is_success:
-            raise EnvironmentProblem(f"setup under [env] cannot be run: {tools.strip() or result.detail}")
-        key_parts = [
-            list(self.commands),
-            dict(self.manifests),
-            tools,
-            await workspace.get_policy_hash(self.tier),
-            int(self.tier),
-        ]
-        return hashlib.sha256(json.dumps(["setup", *key_parts], sort_keys=True).encode()).hexdigest()[:32]
+        tools = await installer.read_tool_versions(workspace, _TOOLS, "setup under [env] cannot be run")
+        policy = await workspace.get_policy_hash(self.tier)
+        asked = ("setup", list(self.commands), dict(self.manifests))
+        return installer.hash_entry_parts(*asked, tools, policy, int(self.tier))
 
     async def _run_setup(self, key: str, workspace: LocalWorkspace, report_progress: ReportProgress) -> None:
         for number, line in enumerate(self.commands, start=1):
@@ -95,10 +79,8 @@ class ProjectSetup:
                 paths.append(name)
         unignored = await workspace.list_untracked(ignored=False)
         if unignored:
-            shown = ", ".join(unignored[:5])
-            await report_progress(
-                f"setup: git does not ignore {shown}, so that is not kept; name it in .gitignore if it is needed"
-            )
+            note = f"git does not ignore {', '.join(unignored[:5])}, so that is not kept"
+            await report_progress(f"setup: {note}; name it in .gitignore if it is needed")
         if not paths:
             raise EnvironmentProblem(
                 "setup under [env] left nothing that git ignores, so there is nothing to keep: let it install into "
@@ -113,24 +95,8 @@ class ProjectSetup:
         await report_progress(f"setup: {', '.join(paths)} kept as {key}")
 
     async def _run_line(self, workspace: LocalWorkspace, line: str) -> None:
-        try:
-            result = await run_command(workspace, ShellCommand(line=line, timeout_s=_TIMEOUT_S, tier=self.tier))
-        except ToolRefused as refusal:
-            raise EnvironmentProblem(f"setup under [env] cannot run `{line}`: {refusal}") from refusal
-        if not result.is_success:
-            raise EnvironmentProblem(
-                _describe_failure(line, result, await to_thread.run_sync(read_log_ends, result.log))
-            )
-
-
-def _describe_failure(line: str, result: CommandResult, output: str) -> str:
-    """Return the message that says why a command failed and how to mend it."""
-    if result.exit_code is not None:
-        ending = f"exited {result.exit_code}"
-    else:
-        ending = f"{result.ending} {result.detail}".strip()
-    refused = (
-        f"The network refused {host}. registries under [hands] names further hosts."
-        for host in describe_refused_hosts(result.network)
-    )
-    return "\n".join((f"setup under [env]: `{line}` {ending}:", output.strip()[-_TAIL_CHARS:], *refused))
+        command = ShellCommand(line=line, timeout_s=installer.PREPARATION_TIMEOUT_S, tier=self.tier)
+        failed = await installer.run_preparation(workspace, command, f"setup under [env] cannot run `{line}`")
+        if failed:
+            head = f"setup under [env]: `{line}` {failed.describe_ending('exited')}:"
+            raise EnvironmentProblem("\n".join((head, *failed.iterate_lines())))

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from orchestrator.hands.files.directory_trees import clear_set_id_bits, remove_tree
 from worktrees.locks.file_lock import hold_file_lock, try_file_lock, wait_for_file_lock
+from worktrees.safety.descriptors import hold_descriptor
 from worktrees.safety.private_directory import create_private_directory
 
 _INDEX = ".names"
@@ -48,7 +49,7 @@ class DepsStore:
         """Return the entry's directory, which is kept while `stack` is open; await `make` if the entry is missing."""
         folder = stack.enter_context(self.hold_entry(key))
         if not self.has_entry(key):
-            async with hold_file_lock(self.get_making_lock(key), patience_s=_MAKING_S):
+            async with hold_file_lock(self.root / f"{key}.making", patience_s=_MAKING_S):
                 if not self.has_entry(key):
                     await make()
         return folder
@@ -57,16 +58,9 @@ class DepsStore:
     def hold_entry(self, key: str) -> Iterator[Path]:
         """Keep the entry from being removed while the block lasts; yields its directory, which may not exist yet."""
         create_private_directory(self.root)
-        descriptor = wait_for_file_lock(self.root / f"{key}.used", is_shared=True)
-        try:
+        with hold_descriptor(wait_for_file_lock(self.root / f"{key}.used", is_shared=True)) as descriptor:
             os.utime(descriptor)
             yield self.root / key
-        finally:
-            os.close(descriptor)
-
-    def get_making_lock(self, key: str) -> Path:
-        """Return the lock file to hold while the entry is made."""
-        return self.root / f"{key}.making"
 
     def move_into_entry(self, key: str, source: Path, names: Iterable[str], *, is_listed: bool = False) -> None:
         """Move these paths of `source` into the entry, all or none. Only under the making lock; blocks.
@@ -81,12 +75,12 @@ class DepsStore:
         remove_tree(new)
         new.mkdir(parents=True)
         for name in names:
-            if (source / name).resolve() != source.resolve() / name or not _is_file_or_folder(source / name):
-                raise OSError(
-                    f"{name} is no directory of the workspace, and no file"
-                )  # rather something else of the host's
+            path = source / name
+            if path.resolve() != source.resolve() / name or not (path.is_dir() or path.is_file()):
+                # It may be something else of the host's.
+                raise OSError(f"{name} is no directory of the workspace, and no file")
             (new / name).parent.mkdir(parents=True, exist_ok=True)
-            (source / name).rename(new / name)
+            path.rename(new / name)
         if is_listed:
             (new / _INDEX).write_text(json.dumps(names), encoding="utf-8")
         os.sync()  # what a power cut leaves of it must not be half of it
@@ -118,16 +112,10 @@ class DepsStore:
     @contextmanager
     def _lock_entry(self, key: str) -> Iterator[bool]:
         """Lock the entry against use; yields False if somebody uses or makes it."""
-        attempts = []
-        for file in ("making", "used"):
-            attempts.append(try_file_lock(self.root / f"{key}.{file}"))
+        attempts = [try_file_lock(self.root / f"{key}.{file}") for file in ("making", "used")]
         descriptors = [descriptor for descriptor in attempts if descriptor is not None]
         try:
             yield len(descriptors) == 2
         finally:
             for descriptor in descriptors:
                 os.close(descriptor)
-
-
-def _is_file_or_folder(path: Path) -> bool:
-    return path.is_dir() or path.is_file()

@@ -53,8 +53,9 @@ class OutputPipe:
     def copy_available(self) -> bool:
         """Move the output available now, a few megabytes at most; return True if no more will come."""
         for _ in range(_STEPS):
+            # One byte more than allowed tells just enough output from too much.
             try:
-                moved = self._transfer(self._get_transfer_size())
+                moved = self._transfer(min(_PIPE_BYTES, self._limit + 1 - self.size_bytes))
             except BlockingIOError:
                 return False
             except OSError as error:
@@ -63,7 +64,8 @@ class OutputPipe:
             self.size_bytes += moved
             self.is_over_limit = self.size_bytes > self._limit
             if self.is_over_limit:
-                self._truncate_log()
+                os.ftruncate(self._log, self._limit)
+                self.size_bytes = self._limit
             if moved == 0 or self.is_over_limit:
                 return True
         return False
@@ -82,14 +84,6 @@ class OutputPipe:
         while written < len(chunk):
             written += os.write(self._log, chunk[written:])
         return written
-
-    def _get_transfer_size(self) -> int:
-        """Return how many bytes to move next: one more than allowed, which tells just enough output from too much."""
-        return min(_PIPE_BYTES, self._limit + 1 - self.size_bytes)
-
-    def _truncate_log(self) -> None:
-        os.ftruncate(self._log, self._limit)
-        self.size_bytes = self._limit
 
     def close_writer(self) -> None:
         """Close our own end for writing, once the command has its copy."""

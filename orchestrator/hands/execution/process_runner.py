@@ -11,7 +11,7 @@ import anyio
 
 from orchestrator.domain.sandbox.network import NetworkDecision
 from orchestrator.hands.execution.output_pipe import OutputPipe
-from orchestrator.hands.execution.sandbox_process import BuildCommandLine, start_bubblewrap
+from orchestrator.hands.execution.sandbox_process import BuildCommandLine, PassedDescriptors, start_bubblewrap
 from orchestrator.hands.limits.resource_usage import UsageReader
 from orchestrator.hands.limits.watchdog import ResourceBounds, wait_for_violation
 from orchestrator.ports.hands import CommandEnding
@@ -35,6 +35,11 @@ class ProcessOutcome:
     network: tuple[NetworkDecision, ...] = ()
     stray_packets: int = 0
 
+    @classmethod
+    def build_not_started(cls, detail: str) -> "ProcessOutcome":
+        """Return the outcome of a command that could not be started, and why."""
+        return cls(CommandEnding.NOT_STARTED, None, 0.0, 0, detail)
+
 
 @dataclass(frozen=True)
 class ExecutionTerms:
@@ -56,53 +61,41 @@ class RunningCommand(Protocol):
     @property
     def was_killed(self) -> bool:
         """True if something ended it from outside."""
-        ...
 
     @property
     def usage_reader(self) -> UsageReader | None:
         """The reader of the sandbox's usage, from when the command started; None where it cannot be looked into."""
-        ...
 
     async def wait_until_started(self) -> None:
         """Wait until the command itself has started, or could not."""
-        ...
 
     async def wait_until_exited(self) -> None:
         """Wait until the command has ended."""
-        ...
 
     async def kill_command(self) -> None:
         """Kill all processes that the command started and wait until they are dead."""
-        ...
 
     def get_exit_code(self) -> int | None:
         """Return the exit code, 128 + n after signal n; None if it never started or was killed."""
-        ...
 
 
 StartCommand = Callable[[int, contextlib.ExitStack], RunningCommand]
 """Starts a command that prints to a descriptor; what has to be closed afterwards goes on the stack."""
 
 
-async def run_bubblewrap(
-    build_command_line: BuildCommandLine, log: Path, terms: ExecutionTerms, stdin: str = ""
-) -> ProcessOutcome:
+async def run_bubblewrap(build: BuildCommandLine, log: Path, terms: ExecutionTerms, stdin: str = "") -> ProcessOutcome:
     """Run a bubblewrap to its end, into `log`; see `run_until_exit`."""
-    return await run_until_exit(partial(_start_with_bounds, build_command_line, stdin, terms), log, terms)
+    return await run_until_exit(partial(_start_with_bounds, build, stdin, terms), log, terms)
 
 
 def _start_with_bounds(
-    build_command_line: BuildCommandLine, stdin: str, terms: ExecutionTerms, writer: int, stack: contextlib.ExitStack
+    build: BuildCommandLine, stdin: str, terms: ExecutionTerms, writer: int, stack: contextlib.ExitStack
 ) -> RunningCommand:
-    bounds = terms.bounds
-    return start_bubblewrap(
-        lambda descriptors: bounds.wrap_command(build_command_line(descriptors)),
-        writer,
-        stack,
-        stdin,
-        terms.filter_file,
-        bounds.closely_watched,
-    )
+    def build_within_bounds(descriptors: PassedDescriptors) -> list[str]:
+        return terms.bounds.wrap_command(build(descriptors))
+
+    closely_watched = terms.bounds.closely_watched
+    return start_bubblewrap(build_within_bounds, writer, stack, stdin, terms.filter_file, closely_watched)
 
 
 async def run_until_exit(start_command: StartCommand, log: Path, terms: ExecutionTerms) -> ProcessOutcome:
@@ -122,9 +115,7 @@ async def run_until_exit(start_command: StartCommand, log: Path, terms: Executio
             command = start_command(output.writer, stack)
             stack.callback(_close_usage_reader, command)
         except OSError as error:
-            return ProcessOutcome(
-                CommandEnding.NOT_STARTED, None, 0.0, 0, f"The sandbox could not be started: {error}."
-            )
+            return ProcessOutcome.build_not_started(f"The sandbox could not be started: {error}.")
         finally:
             output.close_writer()
         try:
@@ -133,10 +124,11 @@ async def run_until_exit(start_command: StartCommand, log: Path, terms: Executio
             with anyio.CancelScope(shield=True):
                 await command.kill_command()
                 output.copy_available()
-        outcome = _build_outcome(
-            command, output, violation or terms.bounds.format_oom_kill(), anyio.current_time() - started_at, log
-        )
-        return replace(outcome, stray_packets=_count_stray_packets(command))
+        violation = violation or terms.bounds.format_oom_kill()
+        outcome = _build_outcome(command, output, violation, anyio.current_time() - started_at, log)
+        if command.usage_reader is None:
+            return outcome
+        return replace(outcome, stray_packets=command.usage_reader.count_stray_packets())
 
 
 _LATE = "late"
@@ -180,9 +172,8 @@ def _build_outcome(
 ) -> ProcessOutcome:
     code, size = command.get_exit_code(), output.size_bytes
     if output.failure:
-        return ProcessOutcome(
-            CommandEnding.KILLED, None, seconds, size, f"Its output could not be kept: {output.failure}."
-        )
+        detail = f"Its output could not be kept: {output.failure}."
+        return ProcessOutcome(CommandEnding.KILLED, None, seconds, size, detail)
     if output.is_over_limit:
         return ProcessOutcome(CommandEnding.OUTPUT_LIMIT, None, seconds, size)
     if violation == _LATE:
@@ -194,12 +185,6 @@ def _build_outcome(
     if command.was_killed:
         return ProcessOutcome(CommandEnding.KILLED, None, seconds, size)
     return ProcessOutcome(CommandEnding.NOT_STARTED, None, seconds, size, _read_log_tail(log))
-
-
-def _count_stray_packets(command: RunningCommand) -> int:
-    if command.usage_reader is None:
-        return 0
-    return command.usage_reader.count_stray_packets()
 
 
 def _close_usage_reader(command: RunningCommand) -> None:

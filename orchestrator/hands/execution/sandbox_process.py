@@ -101,9 +101,8 @@ class SandboxProcess:
 
     def _send_kill(self) -> None:
         with contextlib.suppress(ProcessLookupError):
-            signal.pidfd_send_signal(
-                self.bubblewrap_pidfd if self.init_pidfd is None else self.init_pidfd, signal.SIGKILL
-            )
+            pidfd = self.bubblewrap_pidfd if self.init_pidfd is None else self.init_pidfd
+            signal.pidfd_send_signal(pidfd, signal.SIGKILL)
 
     def _open_gate(self) -> None:
         if self.gate >= 0:
@@ -122,9 +121,7 @@ class SandboxProcess:
     def get_exit_code(self) -> int | None:
         """Return the exit code, 128 + n after signal n; None if it never started or was killed."""
         found = re.search(rb'"exit-code": (\d+)', self.status_report + b"".join(_read_available(self.status)))
-        if found:
-            return int(found[1])
-        return None
+        return int(found[1]) if found else None
 
 
 def start_bubblewrap(
@@ -226,9 +223,7 @@ def _open_pipe(own_stack: contextlib.ExitStack, child_stack: contextlib.ExitStac
 
 def _parse_child_pid(report: bytes) -> int | None:
     found = re.search(rb'"child-pid": (\d+)', report)
-    if found:
-        return int(found[1])
-    return None
+    return int(found[1]) if found else None
 
 
 async def _read_report(source: int) -> bytes:

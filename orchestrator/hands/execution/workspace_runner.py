@@ -1,12 +1,15 @@
-"""Run one command to its end on any kind of workspace."""
+"""Run one command to its end on any kind of workspace, and read what it printed."""
 
+from pathlib import Path
 from uuid import uuid4
 
 import anyio
 
+from orchestrator.domain.text.truncation import LIMIT_CHARS, truncate_bytes, truncate_text
 from orchestrator.ports.hands import CommandResult, ShellCommand, Workspace
 
 _KILL_S = 5.0
+_END_BYTES = 64 * 1024
 
 
 async def run_command(workspace: Workspace, command: ShellCommand) -> CommandResult:
@@ -26,3 +29,14 @@ async def run_command(workspace: Workspace, command: ShellCommand) -> CommandRes
             await workspace.kill_command(call_id)
         raise
     return result
+
+
+def read_log_ends(log: Path, limit_chars: int = LIMIT_CHARS) -> str:
+    """Return the output in a log, shortened to its head and tail if it is long. Blocks."""
+    size = log.stat().st_size
+    if size <= 2 * _END_BYTES:
+        return truncate_text(log.read_bytes().decode("utf-8", "replace"), limit_chars).text
+    with log.open("rb") as file:
+        head = file.read(_END_BYTES)
+        file.seek(size - _END_BYTES)
+        return truncate_bytes(head, file.read(), size, limit_chars).text

@@ -1,16 +1,20 @@
-"""Reads and writes regular files of a workspace from outside the sandbox, which a workspace cannot lure elsewhere."""
+"""Reads and writes regular files of a workspace from outside the sandbox, which a workspace cannot lure elsewhere.
+
+Also makes the places in it where borrowed things are mounted, so that nothing inside diverts them.
+"""
 
 import errno
 import os
 import secrets
 import stat
 import unicodedata
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path, PurePosixPath
 
 from orchestrator.errors import ToolRefused
 from orchestrator.hands.files.safe_open import open_beneath
+from worktrees.safety.descriptors import hold_descriptor
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY
 _MAX_NAME_BYTES, _MAX_PATH_BYTES = 255, 4000
@@ -27,6 +31,7 @@ _REASONS = {
     errno.ENOSPC: "cannot be written: the disk is full",
     errno.EAGAIN: "keeps changing; try again",
 }
+_EMPTY_FILE_FLAGS = os.O_RDONLY | os.O_NONBLOCK
 
 
 def normalize_path(path: str) -> PurePosixPath:
@@ -63,12 +68,10 @@ def read_file(root: Path, path: str, limit_bytes: int) -> bytes:
         ToolRefused: it does not exist, is no regular file, lies outside, or is larger than the limit.
     """
     normalized = normalize_path(path)
-    with _refuse_errors(path), _open_folder(root) as base:
+    with _refuse_errors(path), open_root_folder(root) as base:
         fd = open_beneath(base, normalized, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)
-        try:
+        with hold_descriptor(fd):
             return _read_content(fd, path, limit_bytes)
-        finally:
-            os.close(fd)
 
 
 def _read_content(fd: int, path: str, limit_bytes: int) -> bytes:
@@ -93,7 +96,7 @@ def write_file(root: Path, path: str, content: bytes, owner: int | None = None) 
         ToolRefused: the path is outside, protected, no regular file, or cannot be written.
     """
     normalized = normalize_path(path)
-    with _refuse_errors(path), _open_folder(root) as base, _open_parent(base, normalized.parent, owner) as parent:
+    with _refuse_errors(path), _open_parent(root, normalized.parent, owner) as parent:
         mode, kept_owner = _get_mode_and_owner(parent, normalized.name, path)
         temporary = f".orchestrate-{secrets.token_hex(8)}.tmp"
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
@@ -116,7 +119,7 @@ def create_folders(root: Path, path: PurePosixPath, owner: int | None = None) ->
     Raises:
         ToolRefused: something else stands in its way.
     """
-    with _refuse_errors(str(path)), _open_folder(root) as base, _open_parent(base, path, owner):
+    with _refuse_errors(str(path)), _open_parent(root, path, owner):
         return
 
 
@@ -136,19 +139,16 @@ def _set_owner(fd: int, owner: int | None) -> None:
         os.fchown(fd, owner, owner)
 
 
-@contextmanager
-def _open_folder(root: Path) -> Iterator[int]:
-    fd = os.open(root, _FOLDER | os.O_NOFOLLOW | os.O_CLOEXEC)
-    try:
-        yield fd
-    finally:
-        os.close(fd)
+def open_root_folder(root: Path) -> AbstractContextManager[int]:
+    """Open the top of a workspace, or another directory of ours, while the block lasts; never by a link."""
+    return hold_descriptor(os.open(root, _FOLDER | os.O_NOFOLLOW | os.O_CLOEXEC))
 
 
 @contextmanager
-def _open_parent(base: int, path: PurePosixPath, owner: int | None) -> Iterator[int]:
-    """Open the directory `path` below `base`, creating it where it is missing."""
-    folder_fd = open_beneath(base, PurePosixPath("."), _FOLDER)
+def _open_parent(root: Path, path: PurePosixPath, owner: int | None) -> Iterator[int]:
+    """Open the directory `path` below `root`, creating it where it is missing."""
+    with open_root_folder(root) as base:
+        folder_fd = open_beneath(base, PurePosixPath("."), _FOLDER)
     try:
         for name in path.parts:
             inner = _open_or_create(folder_fd, name, owner)
@@ -191,3 +191,71 @@ def _describe_kind(mode: int) -> str:
         stat.S_IFBLK: "a device",
     }
     return kinds.get(stat.S_IFMT(mode), "something special")
+
+
+def create_mount_points(root: Path, shared: Mapping[str, Path], owner: int | None) -> dict[str, Path]:
+    """Make an empty file or directory in the workspace for each borrowed path; return those that can be mounted.
+
+    `shared` are their names, each with the directory in which it lies. What the workspace's own tree holds at a place
+    wins over what could be borrowed for it.
+    """
+    return {name: base for name, base in shared.items() if _create_mount_point(root, name, base, owner)}
+
+
+def is_fixed_mount_point(name: str, base: Path) -> bool:
+    """Return True if nothing inside a workspace can replace the mount point between its check and its use.
+
+    True of directories at the top: their parent is a mount point itself.
+    """
+    return "/" not in name and (base / name).is_dir()
+
+
+def remove_mount_points(root: Path, names: Iterable[str]) -> None:
+    """Remove the empty files that `create_mount_points` made, before the workspace's content is looked at."""
+    with open_root_folder(root) as base:
+        for name in names:
+            _remove_empty_file(base, PurePosixPath(name))
+
+
+def _create_mount_point(root: Path, shared_name: str, base: Path, owner: int | None) -> bool:
+    name, source = PurePosixPath(shared_name), base / shared_name
+    try:
+        if source.is_dir():
+            create_folders(root, name, owner)
+        elif source.is_file():
+            create_folders(root, name.parent, owner)
+        else:
+            return False
+        return _is_blank(root, name, source.is_dir())
+    except (ToolRefused, OSError):
+        return False  # something else stands there: a link, a file, a directory of the tree's own
+
+
+def _is_blank(root: Path, name: PurePosixPath, is_folder: bool) -> bool:
+    with open_root_folder(root) as base:
+        flags = os.O_RDONLY | os.O_DIRECTORY if is_folder else _EMPTY_FILE_FLAGS | os.O_CREAT
+        fd = open_beneath(base, name, flags, 0 if is_folder else 0o644)
+    with hold_descriptor(fd):
+        if is_folder:
+            with os.scandir(fd) as entries:
+                return next(entries, None) is None
+        return _is_empty_file(os.fstat(fd))
+
+
+def _is_empty_file(status: os.stat_result) -> bool:
+    return stat.S_ISREG(status.st_mode) and status.st_size == 0
+
+
+def _remove_empty_file(base: int, name: PurePosixPath) -> None:
+    try:
+        parent = open_beneath(base, name.parent, os.O_RDONLY | os.O_DIRECTORY)
+    except OSError:
+        return
+    try:
+        if _is_empty_file(os.stat(name.name, dir_fd=parent, follow_symlinks=False)):
+            os.unlink(name.name, dir_fd=parent)
+    except OSError as error:
+        if error.errno not in (errno.ENOENT, errno.ENOTDIR):
+            raise
+    finally:
+        os.close(parent)

@@ -58,9 +58,7 @@ class ControlGroup:
         for folder in self.folders:
             with contextlib.suppress(OSError):
                 found = re.search(pattern, (folder / name).read_bytes(), re.MULTILINE)
-                if found:
-                    return int(found[1])
-                return 0
+                return int(found[1]) if found else 0
         return 0
 
 
@@ -146,9 +144,7 @@ def load_group_parent() -> ControlGroupParent | None:
 def find_usable_group_parent(limits: CommandLimits) -> ControlGroupParent | None:
     """Return where groups with such limits can be made, tried for real; None if none is needed or possible. Blocks."""
     found = load_group_parent()
-    if found and needs_control_group(limits) and found.can_enter_group():
-        return found
-    return None
+    return found if found and needs_control_group(limits) and found.can_enter_group() else None
 
 
 _CONTROLLERS = ("memory", "pids", "cpuacct")
@@ -187,9 +183,7 @@ def _parse_mounts(mounts: str) -> Iterator[tuple[str, Path, str, list[str]]]:
 
 def _get_group_folder(mount_point: Path, root: str, path: str) -> Path:
     inside = path.removeprefix(root.rstrip("/")).lstrip("/")
-    if (mount_point / inside).is_dir():
-        return mount_point / inside
-    return mount_point
+    return mount_point / inside if (mount_point / inside).is_dir() else mount_point
 
 
 def _delegates_controllers(folder: Path) -> bool:

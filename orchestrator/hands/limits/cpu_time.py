@@ -59,9 +59,8 @@ class CpuTimeEstimate:
         self.missing_s = max(0.0, self.missing_s + vanished - inherited)
         self.inherited_s += inherited
         if self.last_sample_at is not None:
-            self.unseen_s += sum(
-                max(0.0, key[1] - self.last_sample_at) * process.run_share for key, process in spent.items()
-            )
+            ages = ((key[1] - self.last_sample_at, process) for key, process in spent.items())
+            self.unseen_s += sum(max(0.0, age_s) * process.run_share for age_s, process in ages)
         self.last_sample, self.last_sample_at = spent, now
         total = sum(process.own_s + process.children_s for process in spent.values())
         return total + max(self.missing_s, self.unseen_s - self.inherited_s)

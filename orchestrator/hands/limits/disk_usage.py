@@ -9,6 +9,7 @@ from itertools import chain
 from pathlib import Path, PurePosixPath
 
 from orchestrator.hands.files.safe_open import open_beneath
+from worktrees.safety.descriptors import hold_descriptor
 
 _BLOCK_BYTES = 512
 _NOTABLE = 1 / 8
@@ -60,9 +61,7 @@ class DiskUsageMeter:
         usage = replace(usage, size_bytes=usage.size_bytes + unlinked, is_all=usage.is_all and is_all)
         self._free_space, self._walked_at = self._get_free_space(), time.monotonic()
         self._walk_s = self._walked_at - started_at
-        if usage.is_all:
-            return usage
-        return self._assume_worst(usage)
+        return usage if usage.is_all else self._assume_worst(usage)
 
     def _assume_worst(self, usage: DiskUsage) -> DiskUsage:
         """Return the worst case: all that the file system lost meanwhile lies where we cannot look."""
@@ -120,9 +119,6 @@ def _iterate_stats(folder: Path, check: Callable[[], None]) -> Iterator[os.stat_
 
 
 def _scan_folder(base: int, folder: PurePosixPath) -> Iterator[os.DirEntry[str]]:
-    descriptor = open_beneath(base, folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        with os.scandir(descriptor) as entries:
-            yield from entries
-    finally:
-        os.close(descriptor)
+    flags = os.O_RDONLY | os.O_DIRECTORY
+    with hold_descriptor(open_beneath(base, folder, flags)) as descriptor, os.scandir(descriptor) as entries:
+        yield from entries

@@ -8,13 +8,11 @@ import contextlib
 import os
 import socket
 import subprocess
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from orchestrator.hands.toolchain.interpreters import get_own_python
 
 _TIMEOUT_S = 10.0
-_PIECE_BYTES = 1 << 16
 _SEMAPHORE_BYTES = 64
 """The kernel gives each one a cache line."""
 
@@ -86,9 +84,5 @@ def _sum_sizes(text: bytes, name: str) -> int:
 
 def _read_file(file: int) -> bytes:
     os.lseek(file, 0, os.SEEK_SET)
-    return b"".join(_read_pieces(file))
-
-
-def _read_pieces(file: int) -> Iterator[bytes]:
-    while piece := os.read(file, _PIECE_BYTES):
-        yield piece
+    with os.fdopen(file, "rb", closefd=False) as stream:
+        return stream.read()

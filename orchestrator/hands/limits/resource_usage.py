@@ -9,15 +9,10 @@ from enum import StrEnum
 from pathlib import Path
 
 from orchestrator.domain.text.lazy_pattern import compile_lazily
-from orchestrator.hands.limits.cpu_time import (
-    CpuTimeEstimate,
-    ProcessCpuTime,
-    get_uptime_s,
-    open_cpu_counters,
-    read_cpu_counters,
-)
+from orchestrator.hands.limits import cpu_time
 from orchestrator.hands.limits.ipc_objects import IpcObjects, open_ipc_objects
 from orchestrator.hands.limits.unlinked_files import find_unlinked_files, get_shared_memory_device, read_proc_file
+from worktrees.safety.descriptors import hold_descriptor
 
 _TICKS = os.sysconf("SC_CLK_TCK")
 _PAGE_BYTES = os.sysconf("SC_PAGESIZE")
@@ -67,9 +62,12 @@ class UsageReader:
         self._inner = "" if inner == first else f"root/proc/{inner}/"
         self._counters: tuple[int, ...] = ()
         self._is_ready = False
-        self._estimate = CpuTimeEstimate()
-        self._clocks = open_cpu_counters(first) if Resource.CPU in closely_watched else ()
-        self._objects = self._open_ipc_namespace() if Resource.MEMORY in closely_watched else IpcObjects()
+        self._estimate = cpu_time.CpuTimeEstimate()
+        self._clocks = cpu_time.open_cpu_counters(first) if Resource.CPU in closely_watched else ()
+        self._objects = IpcObjects()
+        if Resource.MEMORY in closely_watched:
+            with hold_descriptor(self._open(f"{self._inner}ns/ipc")) as space:
+                self._objects = open_ipc_objects(space)
         self._hosts_first = read_host_shared_bytes()
         with contextlib.suppress(OSError):  # a kernel without IPv6
             if not self._has_host_network():
@@ -94,7 +92,7 @@ class UsageReader:
         spent = {}
         for name, fields in stats.items():
             spent[(int(name), int(fields[19]) / _TICKS)] = _read_cpu_time(proc, name, fields)
-        return max(self._estimate.add_sample(get_uptime_s(), spent), read_cpu_counters(self._clocks))
+        return max(self._estimate.add_sample(cpu_time.get_uptime_s(), spent), cpu_time.read_cpu_counters(self._clocks))
 
     def estimate_max_memory_bytes(self, resident_bytes: int) -> int:
         """Return a quick upper bound of its memory, which counts all that the whole host shares."""
@@ -102,9 +100,8 @@ class UsageReader:
         swapped = 0
         if _HOSTS_SWAP.search(hosts):
             with contextlib.suppress(OSError), self._open_processes() as proc:
-                swapped = sum(
-                    _sum_kilobytes(_SWAPPED, read_proc_file(proc, f"{name}/status")) for name in _list_processes(proc)
-                )
+                statuses = (read_proc_file(proc, f"{name}/status") for name in _list_processes(proc))
+                swapped = sum(_sum_kilobytes(_SWAPPED, status) for status in statuses)
         return resident_bytes + swapped + _sum_kilobytes(_HOSTS_SHARED, hosts) + self._objects.read_size_bytes()
 
     def measure_memory_bytes(self, folders: Sequence[str]) -> int:
@@ -150,16 +147,10 @@ class UsageReader:
                 unlinked = find_unlinked_files(proc, _list_processes(proc))
         except OSError:
             return 0, True
-        other_devices = {get_shared_memory_device(), *(self._get_inner_device(folder) for folder in in_memory)}
-        return unlinked.get_size_bytes(device), not (
-            unlinked.has_descriptors_in_flight or unlinked.unsized_devices - other_devices
-        )
-
-    def _get_inner_device(self, folder: str) -> int:
-        try:
-            return os.stat(f"{self._inner}root{folder}", dir_fd=self._first).st_dev
-        except OSError:
-            return -1
+        inner_devices = (_get_device(f"{self._inner}root{folder}", self._first) for folder in in_memory)
+        other_devices = {get_shared_memory_device(), *inner_devices}
+        unknown_devices = unlinked.unsized_devices - other_devices
+        return unlinked.get_size_bytes(device), not (unlinked.has_descriptors_in_flight or unknown_devices)
 
     def count_stray_packets(self) -> int:
         """Count the packets sent to addresses without a route, also after all processes are dead."""
@@ -174,26 +165,13 @@ class UsageReader:
     @contextlib.contextmanager
     def _open_processes(self) -> Iterator[int]:
         """Open the sandbox's own /proc. Before it is mounted, the host's stands at the same place."""
-        proc = self._open("root/proc", os.O_DIRECTORY)
-        try:
+        with hold_descriptor(self._open("root/proc", os.O_DIRECTORY)) as proc:
             if not self._is_ready:
-                own_namespace, sandbox_namespace = (
-                    os.stat("ns/pid", dir_fd=self._first),
-                    os.stat("1/ns/pid", dir_fd=proc),
-                )
-                if own_namespace.st_ino != sandbox_namespace.st_ino:
+                outside, inside = os.stat("ns/pid", dir_fd=self._first), os.stat("1/ns/pid", dir_fd=proc)
+                if outside.st_ino != inside.st_ino:
                     raise ProcessLookupError("the sandbox is still being built")
                 self._is_ready = True
             yield proc
-        finally:
-            os.close(proc)
-
-    def _open_ipc_namespace(self) -> IpcObjects:
-        space = self._open(f"{self._inner}ns/ipc")
-        try:
-            return open_ipc_objects(space)
-        finally:
-            os.close(space)
 
     def _has_host_network(self) -> bool:
         sandbox_namespace = os.stat(f"{self._inner}ns/net", dir_fd=self._first)
@@ -203,10 +181,10 @@ class UsageReader:
         return os.open(name, os.O_RDONLY | os.O_CLOEXEC | flags, dir_fd=self._first)
 
 
-def _get_device(directory: str) -> int | None:
-    """Return the number of the file system that holds a directory of ours; None if there is no such directory."""
+def _get_device(directory: str, opened: int | None = None) -> int | None:
+    """Return the number of the file system that holds a directory, below `opened`; None if there is no such one."""
     try:
-        return Path(directory).stat().st_dev
+        return os.stat(directory, dir_fd=opened).st_dev
     except OSError:
         return None
 
@@ -220,21 +198,19 @@ def _read_stat(proc: int, name: str) -> list[bytes]:
     return read_proc_file(proc, f"{name}/stat").rpartition(b")")[2].split()
 
 
-def _read_cpu_time(proc: int, name: str, fields: list[bytes]) -> ProcessCpuTime:
+def _read_cpu_time(proc: int, name: str, fields: list[bytes]) -> cpu_time.ProcessCpuTime:
     user, system, childrens_user, childrens_system = map(int, fields[11:15])
     if fields[0] == b"R":
         share = _compute_run_share(read_proc_file(proc, f"{name}/schedstat"))
     else:
         share = 0.0
-    return ProcessCpuTime((user + system) / _TICKS, (childrens_user + childrens_system) / _TICKS, share)
+    return cpu_time.ProcessCpuTime((user + system) / _TICKS, (childrens_user + childrens_system) / _TICKS, share)
 
 
 def _compute_run_share(text: bytes) -> float:
     """Return the share of a process's time that it ran, from its running time and its waiting time."""
     ran, waited, *_ = (*map(int, text.split()), 0, 0)
-    if ran:
-        return ran / (ran + waited)
-    return 0.0
+    return ran / (ran + waited) if ran else 0.0
 
 
 def _read_memory(proc: int, name: str) -> tuple[int, int]:
@@ -262,6 +238,4 @@ def _parse_stray_packets(text: bytes) -> int:
     if len(lines) == 2:
         return int(dict(zip(*lines, strict=True)).get(b"OutNoRoutes", 0))
     found = _NO_ROUTE.search(text)
-    if found:
-        return int(found[1])
-    return 0
+    return int(found[1]) if found else 0

@@ -15,20 +15,17 @@ def wrap_in_rlimits(
 
     With `are_counted` its processes are limited otherwise already.
     """
+    processes = limits.processes if has_namespaced_process_limit() and not are_counted else None
     ceilings = {
         "core": (resource.RLIMIT_CORE, 0),
         "nofile": (resource.RLIMIT_NOFILE, limits.open_files),
         "fsize": (resource.RLIMIT_FSIZE, limits.file_bytes),
         "as": (resource.RLIMIT_AS, limits.address_space_bytes),
-        "nproc": (
-            resource.RLIMIT_NPROC,
-            limits.processes if has_namespaced_process_limit() and not are_counted else None,
-        ),
+        "nproc": (resource.RLIMIT_NPROC, processes),
     }
-    options = []
-    for name, (kind, value) in ceilings.items():
-        if value is not None:
-            options.append(f"--{name}={_lower(kind, value)}")
+    options = [
+        f"--{name}={cap_by_hard_limit(kind, value)}" for name, (kind, value) in ceilings.items() if value is not None
+    ]
     return (prlimit, *options, "--", *command)
 
 
@@ -38,8 +35,7 @@ def has_namespaced_process_limit(release: str | None = None) -> bool:
     return found is not None and (int(found[1]), int(found[2])) >= (5, 14)
 
 
-def _lower(kind: int, value: int) -> int:
+def cap_by_hard_limit(kind: int, value: int) -> int:
+    """Return the value, or the hard limit of this process where that is lower."""
     hard = resource.getrlimit(kind)[1]
-    if hard == resource.RLIM_INFINITY:
-        return value
-    return min(value, hard)
+    return value if hard == resource.RLIM_INFINITY else min(value, hard)

@@ -8,11 +8,12 @@ import contextlib
 import os
 import re
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
 
 from orchestrator.domain.text.lazy_pattern import compile_lazily
+from worktrees.safety.descriptors import hold_descriptor
 
 _BLOCK_BYTES = 512
 _PIECE_BYTES = 1 << 16
@@ -50,11 +51,8 @@ class UnlinkedFiles:
 @cache
 def get_shared_memory_device() -> int:
     """Return the number of the file system of memfd, System V segments and memory that is mapped to be shared."""
-    probe = os.memfd_create("device")
-    try:
+    with hold_descriptor(os.memfd_create("device")) as probe:
         return os.fstat(probe).st_dev
-    finally:
-        os.close(probe)
 
 
 def find_unlinked_files(proc: int, names: Sequence[str]) -> UnlinkedFiles:
@@ -108,24 +106,16 @@ def _add_mappings(found: UnlinkedFiles, proc: int, name: str) -> None:
 
 def list_proc_folder(proc: int, folder: str) -> list[str]:
     """Return the names in a directory. Raises OSError if it is gone."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=proc)
-    try:
-        with os.scandir(descriptor) as entries:
-            return [entry.name for entry in entries]
-    finally:
-        os.close(descriptor)
+    flags = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+    with hold_descriptor(os.open(folder, flags, dir_fd=proc)) as descriptor, os.scandir(descriptor) as entries:
+        return [entry.name for entry in entries]
 
 
 def read_proc_file(proc: int, path: str) -> bytes:
     """Return all that the kernel writes into a file of /proc; nothing if it is gone or closed to us."""
-    return b"".join(_read_pieces(proc, path))
-
-
-def _read_pieces(proc: int, path: str) -> Iterator[bytes]:
-    with contextlib.suppress(OSError):
-        file = os.open(path, os.O_RDONLY | os.O_CLOEXEC, dir_fd=proc)
-        try:
-            while piece := os.read(file, _PIECE_BYTES):
-                yield piece
-        finally:
-            os.close(file)
+    content = b""
+    flags = os.O_RDONLY | os.O_CLOEXEC
+    with contextlib.suppress(OSError), hold_descriptor(os.open(path, flags, dir_fd=proc)) as file:
+        while piece := os.read(file, _PIECE_BYTES):
+            content += piece
+    return content

@@ -45,15 +45,11 @@ class ResourceBounds:
 
     def wrap_command(self, words: list[str]) -> list[str]:
         """Return the command line, entering the control group if there is one."""
-        if self.group:
-            return self.group.wrap_command(words)
-        return words
+        return self.group.wrap_command(words) if self.group else words
 
     def format_oom_kill(self) -> str:
         """Return in words why the kernel killed the command or a part of it; "" if it did not."""
-        if self.group and self.group.has_oom_kill():
-            return _format_memory(self.limits)
-        return ""
+        return _format_memory(self.limits) if self.group and self.group.has_oom_kill() else ""
 
 
 async def wait_for_violation(usage_reader: UsageReader | None, bounds: ResourceBounds) -> str:
@@ -103,20 +99,15 @@ def _check_usage(usage_reader: UsageReader, usage: SandboxUsage, bounds: Resourc
         return f"It used more than {limits.cpu_s} s of CPU time."
     if limits.processes < usage.tasks and not has_namespaced_process_limit():
         return f"It started more than {limits.processes} processes."
-    if (
-        limits.memory_bytes is not None
-        and group is None
-        and _exceeds_memory(limits.memory_bytes, usage_reader, usage, bounds)
-    ):
+    limit = limits.memory_bytes
+    if limit is not None and group is None and _exceeds_memory(limit, usage_reader, usage, bounds):
         return _format_memory(limits)
     return ""
 
 
 def _exceeds_memory(limit: int, usage_reader: UsageReader, usage: SandboxUsage, bounds: ResourceBounds) -> bool:
-    return (
-        usage_reader.estimate_max_memory_bytes(usage.resident_bytes) > limit
-        and usage_reader.measure_memory_bytes(bounds.tmpfs_folders) > limit
-    )
+    could_exceed = usage_reader.estimate_max_memory_bytes(usage.resident_bytes) > limit
+    return could_exceed and usage_reader.measure_memory_bytes(bounds.tmpfs_folders) > limit
 
 
 def _format_memory(limits: CommandLimits) -> str:

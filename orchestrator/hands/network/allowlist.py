@@ -59,9 +59,7 @@ def split_host_port(target: str) -> tuple[str, int] | None:
 
 def strip_brackets(host: str) -> str:
     """Return the host without the brackets that an IPv6 address stands in."""
-    if host.startswith("[") and host.endswith("]"):
-        return host[1:-1]
-    return host
+    return host[1:-1] if host.startswith("[") and host.endswith("]") else host
 
 
 def _unwrap_address(text: str) -> IPv4Address | IPv6Address:

@@ -2,27 +2,20 @@
 
 import secrets
 import shutil
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from importlib import resources
 from pathlib import Path
 
 from anyio import to_thread
 
 from orchestrator.domain.sandbox.network import NetworkDecision
 from orchestrator.hands.files.directory_trees import remove_tree
+from orchestrator.hands.network import egress_proxy
 from orchestrator.hands.network.allowlist import EgressAllowlist, split_host_port
-from orchestrator.hands.network.egress_proxy import (
-    PROXY_SOCKET,
-    EgressProxy,
-    ResolveHost,
-    resolve_addresses,
-    serve_proxy,
-)
 from orchestrator.hands.network.registries import NPMRC, PIP_CONF, REGISTRIES_FOLDER
 from orchestrator.hands.policy import Registries
-from orchestrator.hands.toolchain.interpreters import get_own_python
+from orchestrator.hands.toolchain.interpreters import get_own_python, read_script
 
 FORWARDER_PORT = 3128
 _ADDRESS = f"http://127.0.0.1:{FORWARDER_PORT}"
@@ -39,24 +32,13 @@ class Egress:
 
     folder: Path
     registries: Registries
-    proxy: EgressProxy
+    proxy: egress_proxy.EgressProxy
 
     @property
     def words(self) -> tuple[str, ...]:
         """The words that start the forwarder, which then becomes the command; our own Python must be there inside."""
-        return (
-            str(get_own_python()),
-            "-I",
-            "-S",
-            f"{REGISTRIES_FOLDER}/{_FORWARDER}",
-            f"{REGISTRIES_FOLDER}/{PROXY_SOCKET}",
-            str(FORWARDER_PORT),
-        )
-
-    @property
-    def env(self) -> Mapping[str, str]:
-        """The variables that lead package tools to their configuration, and all tools to the proxy."""
-        return build_proxy_environment(self.registries)
+        script, proxy = f"{REGISTRIES_FOLDER}/{_FORWARDER}", f"{REGISTRIES_FOLDER}/{egress_proxy.PROXY_SOCKET}"
+        return (str(get_own_python()), "-I", "-S", script, proxy, str(FORWARDER_PORT))
 
     @property
     def decisions(self) -> tuple[NetworkDecision, ...]:
@@ -70,17 +52,13 @@ def build_proxy_environment(registries: Registries) -> dict[str, str]:
     direct = ",".join(name for name in _LOOPBACK if name not in hosts)
     lower = {"http_proxy": _ADDRESS, "https_proxy": _ADDRESS, "no_proxy": direct}
     upper = {name.upper(): value for name, value in lower.items()}
-    return {
-        **lower,
-        **upper,
-        "PIP_CONFIG_FILE": f"{REGISTRIES_FOLDER}/{PIP_CONF}",
-        "npm_config_userconfig": f"{REGISTRIES_FOLDER}/{NPMRC}",
-    }
+    pip_conf, npmrc = f"{REGISTRIES_FOLDER}/{PIP_CONF}", f"{REGISTRIES_FOLDER}/{NPMRC}"
+    return {**lower, **upper, "PIP_CONFIG_FILE": pip_conf, "npm_config_userconfig": npmrc}
 
 
 @asynccontextmanager
 async def open_egress(
-    registries: Registries, parent: Path, resolve: ResolveHost = resolve_addresses
+    registries: Registries, parent: Path, resolve: egress_proxy.ResolveHost = egress_proxy.resolve_addresses
 ) -> AsyncIterator[Egress]:
     """Open a way to these registries while the block lasts, in a new directory below `parent`.
 
@@ -89,10 +67,10 @@ async def open_egress(
     """
     folder = parent / secrets.token_hex(8)
     allowlist = EgressAllowlist(frozenset(registries.hosts), frozenset(registries.private), frozenset(registries.plain))
-    proxy = EgressProxy(allowlist, registries.budget_bytes, resolve)
+    proxy = egress_proxy.EgressProxy(allowlist, registries.budget_bytes, resolve)
     try:
         await to_thread.run_sync(_fill_folder, folder, registries)
-        async with serve_proxy(folder, proxy):
+        async with egress_proxy.serve_proxy(folder, proxy):
             yield Egress(folder, registries, proxy)
     finally:
         remove_tree(folder)
@@ -102,8 +80,7 @@ def _fill_folder(folder: Path, registries: Registries) -> None:
     """Fill the folder with files that everybody may read; its parent directory keeps others out."""
     folder.mkdir(parents=True)
     folder.chmod(0o755)
-    script = resources.files("orchestrator.hands.network").joinpath(_FORWARDER).read_text(encoding="utf-8")
-    for name, text in {**registries.settings, _FORWARDER: script}.items():
+    for name, text in {**registries.settings, _FORWARDER: read_script("network", _FORWARDER)}.items():
         (folder / name).write_text(text, encoding="utf-8")
         (folder / name).chmod(0o644)
     for name, source in registries.certificates.items():

@@ -21,6 +21,7 @@ from orchestrator.domain.text.sanitization import to_one_line
 from orchestrator.hands.network.allowlist import EgressAllowlist, split_host_port, strip_brackets
 from orchestrator.hands.network.client_hello import HelloRefused
 from orchestrator.hands.network.tls_handshake import HELLO_TIMEOUT_S, SendBytes, TunnelHandshake
+from worktrees.safety.descriptors import hold_descriptor
 
 PROXY_SOCKET = "proxy.sock"
 _HEAD_BYTES = 8 * 1024
@@ -49,23 +50,6 @@ class _Traffic:
 
     sent: int = 0
     received: int = 0
-
-
-@dataclass
-class _TunnelDirection:
-    """One direction of a tunnel; `first` was read from its source already."""
-
-    source: ByteStream
-    sink: ByteStream
-    send_bytes: SendBytes
-    first: bytes = b""
-
-    async def relay_bytes(self) -> None:
-        """Relay bytes until the source ends."""
-        chunk = self.first or await self.source.receive(_CHUNK_BYTES)
-        while True:
-            await self.send_bytes(chunk)
-            chunk = await self.source.receive(_CHUNK_BYTES)
 
 
 @dataclass
@@ -153,10 +137,7 @@ class EgressProxy:
             async with server:
                 await client.send(b"HTTP/1.1 200 Connection established\r\n\r\n")
                 rest = await handshake.relay_handshake(rest)
-                await self._relay(
-                    _TunnelDirection(client, server, send_to_server, rest),
-                    _TunnelDirection(server, client, send_to_client),
-                )
+                await self._relay((client, server, send_to_server, rest), (server, client, send_to_client, b""))
         except (_Refused, HelloRefused) as refused:
             is_refused = True
             self._record_decision(*target, str(refused))
@@ -164,8 +145,8 @@ class EgressProxy:
             if traffic.sent or traffic.received or not is_refused:
                 self._record_decision(*target, is_allowed=True, traffic=traffic)
 
-    async def _relay(self, *directions: "_TunnelDirection") -> None:
-        """Relay both directions until both have ended.
+    async def _relay(self, *directions: tuple[ByteStream, ByteStream, SendBytes, bytes]) -> None:
+        """Relay both directions until both have ended: from where, to where and how, and what was read already.
 
         Raises:
             _Refused: the bytes that the command may move are used up.
@@ -173,18 +154,20 @@ class EgressProxy:
         refusals: list[_Refused] = []
         async with anyio.create_task_group() as group:
 
-            async def relay_direction(direction: _TunnelDirection) -> None:
+            async def relay_direction(source: ByteStream, sink: ByteStream, send: SendBytes, first: bytes) -> None:
                 with suppress(*_BROKEN):
                     try:
-                        await direction.relay_bytes()
+                        await send(first or await source.receive(_CHUNK_BYTES))
+                        while True:
+                            await send(await source.receive(_CHUNK_BYTES))
                     except _Refused as refused:
                         refusals.append(refused)
                         group.cancel_scope.cancel()
                 with suppress(*_BROKEN):
-                    await direction.sink.send_eof()
+                    await sink.send_eof()
 
             for direction in directions:
-                group.start_soon(relay_direction, direction)
+                group.start_soon(relay_direction, *direction)
         if refusals:
             raise refusals[0]
 
@@ -211,16 +194,11 @@ class EgressProxy:
         if key not in self._decisions and len(self._decisions) >= _MOST_DECISIONS:
             key = ("others", 0, is_allowed, "there were too many to list")
         added = traffic or _Traffic()
-        earlier = self._decisions.get(key)
-        self._decisions[key] = NetworkDecision(
-            host=key[0],
-            port=key[1],
-            allowed=is_allowed,
-            reason=key[3],
-            sent_bytes=added.sent + (earlier.sent_bytes if earlier else 0),
-            received_bytes=added.received + (earlier.received_bytes if earlier else 0),
-            times=1 + (earlier.times if earlier else 0),
-        )
+        new = NetworkDecision(host=key[0], port=key[1], allowed=is_allowed, reason=key[3], times=0)
+        earlier = self._decisions.get(key, new)
+        sent, received = earlier.sent_bytes + added.sent, earlier.received_bytes + added.received
+        changes = {"sent_bytes": sent, "received_bytes": received, "times": earlier.times + 1}
+        self._decisions[key] = earlier.model_copy(update=changes)
 
 
 async def resolve_addresses(host: str, port: int) -> Sequence[str]:
@@ -242,11 +220,9 @@ async def serve_proxy(folder: Path, proxy: EgressProxy) -> AsyncIterator[None]:
     Raises:
         OSError: there can be no socket.
     """
-    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:  # by way of the descriptor: a socket's path may have no more than 107 bytes
+    # By way of a descriptor: a socket's path may have no more than 107 bytes.
+    with hold_descriptor(os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)) as handle:
         listener = await anyio.create_unix_listener(f"/proc/self/fd/{handle}/{PROXY_SOCKET}", mode=0o666)
-    finally:
-        os.close(handle)
     tasks = anyio.create_task_group()
     await tasks.__aenter__()
     try:

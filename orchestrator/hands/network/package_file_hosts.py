@@ -83,10 +83,7 @@ def strip_credentials(url: str) -> str:
 
 def _map_hosts(base: str, links: list[str]) -> Mapping[str, bool]:
     urls = [urljoin(base, link) for link in links]
-    plain = set()
-    for url in urls:
-        if is_plaintext_url(url):
-            plain.add(get_url_host_port(url))
+    plain = {get_url_host_port(url) for url in urls if is_plaintext_url(url)}
     return {host_port: host_port in plain for url in urls if (host_port := get_url_host_port(url))}
 
 

@@ -78,10 +78,7 @@ def read_npm_settings(environ: Mapping[str, str], untrusted: Iterable[Path]) -> 
         settings = json.loads(_read_output([npm, "config", "ls", "--json"], environ))
     except ValueError:
         settings = {}
-    names = []
-    for name in settings:
-        if name == "registry" or re.fullmatch(r"@[^:]+:registry", name):
-            names.append(name)
+    names = [name for name in settings if name == "registry" or re.fullmatch(r"@[^:]+:registry", name)]
     return NpmSettings(
         registries={name: str(settings[name]) for name in names},
         certificate=str(settings.get("cafile") or ""),
@@ -100,9 +97,7 @@ def _find_pip(environ: Mapping[str, str], untrusted: Iterable[Path]) -> Sequence
 def _read_default_index(pip: Sequence[str], environ: Mapping[str, str]) -> str:
     """Return pip's built-in index, which only its help shows."""
     found = _DEFAULT_INDEX.search(_read_output([*pip, "install", "--help"], {**environ, **_WIDE}))
-    if found:
-        return found[1]
-    return ""
+    return found[1] if found else ""
 
 
 def _find_on_path(name: str, environ: Mapping[str, str], untrusted: Iterable[Path]) -> str | None:
@@ -122,20 +117,10 @@ def _is_below(path: Path, folders: Iterable[Path]) -> bool:
 def _read_output(words: Sequence[str], environ: Mapping[str, str]) -> str:
     """Return the output of a tool; "" if it fails."""
     with suppress(OSError, subprocess.SubprocessError):
-        completed = subprocess.run(
-            words,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-            timeout=_TIMEOUT_S,
-            cwd="/",
-            env=dict(environ),
-            check=False,
+        nothing, env = subprocess.DEVNULL, dict(environ)
+        return subprocess.check_output(
+            words, stdin=nothing, stderr=nothing, text=True, timeout=_TIMEOUT_S, cwd="/", env=env
         )
-        if completed.returncode == 0:
-            return completed.stdout
-        return ""
     return ""
 
 

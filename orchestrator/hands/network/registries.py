@@ -3,7 +3,7 @@
 Never the repository's files: they may name other registries, and the proxy refuses those.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from os.path import normpath
 from pathlib import Path
@@ -21,6 +21,10 @@ from orchestrator.hands.sandbox.host_paths import HostPaths
 REGISTRIES_FOLDER = "/run/registries"
 _PLAIN_PORT = ":80"
 PIP_CONF, NPMRC, PIP_CA, NPM_CA = "pip.conf", "npmrc", "pip-authorities.pem", "npm-authorities.pem"
+
+
+FindFileHosts = Callable[[str, str], Mapping[str, bool]]
+"""Asks a registry at a URL, with a certificate, for the hosts of its files, and which are plain."""
 
 
 @dataclass
@@ -43,11 +47,10 @@ class RegistrySource:
 
 async def find_registries(grant: RegistryGrant, host_paths: HostPaths, environ: Mapping[str, str]) -> Registries:
     """Return what tier 2 reaches for this user; `notes` lists what could not be found out."""
-    untrusted = (host_paths.repository, host_paths.state)
     settings: dict[str, PipSettings | NpmSettings | None] = {}
 
     async def read_settings(name: str, read: Callable[..., PipSettings | NpmSettings | None]) -> None:
-        settings[name] = await to_thread.run_sync(read, environ, untrusted)
+        settings[name] = await to_thread.run_sync(read, environ, host_paths.own_folders)
 
     async with anyio.create_task_group() as group:
         group.start_soon(read_settings, "pip", read_pip_settings)
@@ -56,9 +59,8 @@ async def find_registries(grant: RegistryGrant, host_paths: HostPaths, environ: 
     assert isinstance(pip, PipSettings) and not isinstance(npm, PipSettings)
     builder = _RegistryBuilder(host_paths, grant)
     if npm and "registry" not in npm.registries:
-        builder.notes.append(
-            "npm does not tell its registry (its address may hold credentials): name it under registries"
-        )
+        note = "npm does not tell its registry (its address may hold credentials): name it under registries"
+        builder.notes.append(note)
     npm = npm or NpmSettings()
     await builder.collect_hosts(pip, npm)
     return builder.build_registries(pip, npm)
@@ -108,9 +110,8 @@ class _RegistryBuilder:
 
     def _add_url(self, url: str, *, is_index: bool) -> None:
         if url != strip_credentials(url):
-            self._add_note(
-                f"the credentials in the address of {get_url_host_port(url)} never reach a sandbox: it is asked without"
-            )
+            place = get_url_host_port(url)
+            self.notes.append(f"the credentials in the address of {place} never reach a sandbox: it is asked without")
         if host_port := get_url_host_port(url):
             self.hosts[host_port] = None
             if package_file_hosts.is_plaintext_url(url):
@@ -125,25 +126,20 @@ class _RegistryBuilder:
         else:
             objection = "it does not exist"
         if objection:
-            self._add_note(f"the packages in {folder} are not to be had in a sandbox: {objection}")
+            self.notes.append(f"the packages in {folder} are not to be had in a sandbox: {objection}")
         else:
             self.folders[str(folder)] = None
 
-    async def _ask_file_hosts(
-        self, find_hosts: Callable[[str, str], Mapping[str, bool]], url: str, certificate: str
-    ) -> None:
+    async def _ask_file_hosts(self, find_hosts: FindFileHosts, url: str, certificate: str) -> None:
         if get_url_host_port(url) is None:
             return
         try:
             hosts = await to_thread.run_sync(find_hosts, url, certificate)
         except package_file_hosts.RegistryUnreachable as error:
-            self._add_note(f"{get_url_host_port(url)} could not be asked where it keeps its files: {error}")
+            self.notes.append(f"{get_url_host_port(url)} could not be asked where it keeps its files: {error}")
             return
         self.hosts |= dict.fromkeys(hosts)
         self.plain |= {host_port for host_port, is_plain in hosts.items() if is_plain}
-
-    def _add_note(self, text: str) -> None:
-        self.notes.append(text)
 
 
 def _parse_folder(url: str, host_paths: HostPaths) -> Path | None:
@@ -178,14 +174,10 @@ def _render_pip_conf(pip: PipSettings, certificates: Iterable[str]) -> str:
 
 
 def _render_npmrc(npm: NpmSettings, certificates: Iterable[str]) -> str:
-    return "".join(f"{line}\n" for line in _iterate_npm_lines(npm, certificates))
-
-
-def _iterate_npm_lines(npm: NpmSettings, certificates: Iterable[str]) -> Iterator[str]:
-    yield from ("audit=false", "fund=false", "update-notifier=false")
-    for name, url in sorted(npm.registries.items()):
-        yield f"{name}={strip_credentials(url)}"
+    lines = ["audit=false", "fund=false", "update-notifier=false"]
+    lines += [f"{name}={strip_credentials(url)}" for name, url in sorted(npm.registries.items())]
     if NPM_CA in certificates:
-        yield f"cafile={REGISTRIES_FOLDER}/{NPM_CA}"
+        lines.append(f"cafile={REGISTRIES_FOLDER}/{NPM_CA}")
     if not npm.is_strict:
-        yield "strict-ssl=false"
+        lines.append("strict-ssl=false")
+    return "".join(f"{line}\n" for line in lines)

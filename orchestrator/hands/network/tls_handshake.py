@@ -7,16 +7,8 @@ from dataclasses import dataclass
 import anyio
 from anyio.abc import ByteStream
 
-from orchestrator.hands.network.client_hello import (
-    HANDSHAKE_RECORD,
-    MAX_HELLO_BYTES,
-    RECORDS_BEFORE_SECOND_HELLO,
-    RECORDS_BEFORE_SERVER_HELLO,
-    HelloRefused,
-    check_server_name,
-    is_hello_retry_request,
-    parse_handshake_message,
-)
+from orchestrator.hands.network import client_hello
+from orchestrator.hands.network.client_hello import HelloRefused, check_server_name
 
 HELLO_TIMEOUT_S = 30.0
 _CHUNK_BYTES = 16 * 1024
@@ -50,21 +42,19 @@ class TunnelHandshake:
             HelloRefused: the client's hello names another host or is late; it was not passed on.
             anyio.EndOfStream: one side ended before its hello did.
         """
-        rest = rest or await self._receive_first()
-        if self.is_plain and rest[0] != HANDSHAKE_RECORD:
+        if not rest:
+            with _refuse_after(self.hello_timeout_s):
+                rest = await self.client.receive(_CHUNK_BYTES)
+        if self.is_plain and rest[0] != client_hello.HANDSHAKE_RECORD:
             return rest
         rest = await self._relay_hello(rest)
         if await self._relay_server_hello():
-            rest = await self._relay_hello(rest, RECORDS_BEFORE_SECOND_HELLO)
+            rest = await self._relay_hello(rest, client_hello.RECORDS_BEFORE_SECOND_HELLO)
         return rest
-
-    async def _receive_first(self) -> bytes:
-        with _refuse_after(self.hello_timeout_s):
-            return await self.client.receive(_CHUNK_BYTES)
 
     async def _relay_hello(self, found: bytes, skipped: Collection[int] = ()) -> bytes:
         with _refuse_after(self.hello_timeout_s):
-            while (message := parse_handshake_message(found, skipped)) is None:
+            while (message := client_hello.parse_handshake_message(found, skipped)) is None:
                 _check_size(found)
                 found += await self.client.receive(_CHUNK_BYTES)
         check_server_name(message.content, self.host)
@@ -83,16 +73,16 @@ class TunnelHandshake:
             found += chunk
             try:
                 _check_size(found)
-                message = parse_handshake_message(found, RECORDS_BEFORE_SERVER_HELLO)
+                message = client_hello.parse_handshake_message(found, client_hello.RECORDS_BEFORE_SERVER_HELLO)
             except HelloRefused:  # a server that answers something else does not go on with a handshake
                 return False
             if message is not None:
-                return is_hello_retry_request(message.content)
+                return client_hello.is_hello_retry_request(message.content)
 
 
 def _check_size(found: bytes) -> None:
-    if len(found) > MAX_HELLO_BYTES:
-        raise HelloRefused(f"no whole TLS message came within {MAX_HELLO_BYTES:,} bytes")
+    if len(found) > client_hello.MAX_HELLO_BYTES:
+        raise HelloRefused(f"no whole TLS message came within {client_hello.MAX_HELLO_BYTES:,} bytes")
 
 
 @contextmanager

@@ -54,40 +54,28 @@ class Backend(Protocol):
     @property
     def name(self) -> str:
         """The backend's name in one word."""
-        ...
 
     @property
     def host_paths(self) -> HostPaths:
         """The host directories around the work."""
-        ...
 
     @property
     def policy(self) -> SandboxPolicy:
         """The policy that commands run under."""
-        ...
-
-    @property
-    def owner(self) -> int | None:
-        """The uid that files must belong to which commands are to use; None for ourselves."""
-        ...
 
     @property
     def ceiling(self) -> Tier:
         """The highest tier that it can offer."""
-        ...
 
     @property
     def description(self) -> str:
         """The program behind it, its version, and the user that commands run as."""
-        ...
 
     def build_mounts(self, mount_plan: MountPlan) -> tuple[Mount, ...]:
         """Return the mounts of a command in a workspace; none where there are no walls."""
-        ...
 
     def build_environment(self, command: ShellCommand, registries: Registries | None = None) -> dict[str, str]:
         """Return all variables that the command sees when it starts."""
-        ...
 
     async def run_command(self, request: ExecutionRequest) -> ProcessOutcome:
         """Run a command to its end; returns only when everything it started is dead, also when cancelled.
@@ -95,8 +83,6 @@ class Backend(Protocol):
         Raises:
             OSError: the host could not keep a log or watch the command.
         """
-        ...
 
     async def release_workspace(self, mount_plan: MountPlan) -> None:
         """End what is kept for a workspace between commands; it is about to be closed."""
-        ...

@@ -1,6 +1,7 @@
-"""Tries the backends that commands could run on here, in order, and says why one does not hold."""
+"""Tries the backends that commands could run on here, in order, and says why one does not hold and how to mend it."""
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+import platform
+from collections.abc import AsyncIterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -8,11 +9,10 @@ from typing import TYPE_CHECKING
 
 from anyio import to_thread
 
-from orchestrator.hands.policy import BackendChoice, SandboxPolicy
+from orchestrator.hands.policy import BackendChoice
 from orchestrator.hands.sandbox.backend import Backend
 from orchestrator.hands.sandbox.bubblewrap import build_bubblewrap_backend
-from orchestrator.hands.sandbox.host_paths import HostPaths
-from orchestrator.hands.sandbox.program_search import ProgramMissing, SandboxPrograms, find_sandbox_programs
+from orchestrator.hands.sandbox.program_search import BackendContext, ProgramMissing, find_sandbox_programs
 from orchestrator.hands.selftest.escape_test import run_self_test
 
 if TYPE_CHECKING:
@@ -29,31 +29,16 @@ class BackendTrial:
     facts: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class TrialContext:
-    """The conditions that every backend is tried under; its files lie in the directory `session`."""
-
-    policy: SandboxPolicy
-    host_paths: HostPaths
-    environ: Mapping[str, str]
-    session: Path
-
-    @property
-    def untrusted_folders(self) -> tuple[Path, Path]:
-        """Directories that no program is taken from."""
-        return self.host_paths.repository, self.host_paths.state
-
-
-async def iterate_backend_trials(trial: TrialContext, wanted: BackendChoice) -> AsyncIterator[BackendTrial]:
+async def iterate_backend_trials(context: BackendContext, wanted: BackendChoice) -> AsyncIterator[BackendTrial]:
     """Yield each backend after its self-test, a real attempt to break out of it."""
     if wanted in (BackendChoice.AUTO, BackendChoice.BUBBLEWRAP):
-        yield await _try_bubblewrap(trial)
+        yield await _try_bubblewrap(context)
     if wanted in (BackendChoice.AUTO, BackendChoice.CONTAINER):
-        async for candidate in _try_containers(trial):
+        async for candidate in _try_containers(context):
             yield candidate
 
 
-async def list_missing_backends(trial: TrialContext, wanted: BackendChoice) -> list[BackendTrial]:
+async def list_missing_backends(context: BackendContext, wanted: BackendChoice) -> list[BackendTrial]:
     """Return why no backend can even be tried; an empty list as soon as the programs of one are there.
 
     Nothing is started in a sandbox.
@@ -61,14 +46,14 @@ async def list_missing_backends(trial: TrialContext, wanted: BackendChoice) -> l
     missing = []
     if wanted in (BackendChoice.AUTO, BackendChoice.BUBBLEWRAP):
         try:
-            await _find_bubblewrap(trial)
+            await to_thread.run_sync(find_sandbox_programs, context)
         except ProgramMissing as error:
             missing.append(BackendTrial("bubblewrap", trouble=str(error)))
         else:
             return []
     if wanted in (BackendChoice.AUTO, BackendChoice.CONTAINER):
         try:
-            await _find_engines(trial)
+            await _find_engines(context)
         except ProgramMissing as error:
             missing.append(BackendTrial("container", trouble=str(error)))
         else:
@@ -76,62 +61,116 @@ async def list_missing_backends(trial: TrialContext, wanted: BackendChoice) -> l
     return missing
 
 
-async def _find_bubblewrap(trial: TrialContext) -> SandboxPrograms:
-    return await to_thread.run_sync(
-        find_sandbox_programs, trial.environ, trial.untrusted_folders, trial.policy.uid is not None
-    )
-
-
-async def _find_engines(trial: TrialContext) -> "Sequence[ContainerEngine]":
+async def _find_engines(context: BackendContext) -> "tuple[ContainerEngine, ...]":
     from orchestrator.hands.containers.engines import find_engines  # where bubblewrap runs, unused
 
-    return await to_thread.run_sync(find_engines, trial.environ, trial.untrusted_folders, trial.host_paths.home)
+    return await to_thread.run_sync(find_engines, context)
 
 
-async def _try_bubblewrap(trial: TrialContext) -> BackendTrial:
-    policy = trial.policy
+async def _try_bubblewrap(context: BackendContext) -> BackendTrial:
     try:
-        programs = await _find_bubblewrap(trial)
-        fixtures = trial.session / "fixtures"
-        sandbox = await to_thread.run_sync(build_bubblewrap_backend, policy, programs, trial.host_paths, fixtures)
+        sandbox = await to_thread.run_sync(build_bubblewrap_backend, context)
     except ProgramMissing as error:
         return BackendTrial("bubblewrap", trouble=str(error))
     except OSError as error:
         return BackendTrial("bubblewrap", trouble=f"The sandbox could not be prepared: {error}.")
-    return await _test_backend("bubblewrap", sandbox, trial)
+    return await _test_backend("bubblewrap", sandbox, context)
 
 
-async def _try_containers(trial: TrialContext) -> AsyncIterator[BackendTrial]:
+async def _try_containers(context: BackendContext) -> AsyncIterator[BackendTrial]:
     from orchestrator.hands.containers.container_backend import remove_stale_containers
 
     try:
-        engines = await _find_engines(trial)
+        engines = await _find_engines(context)
     except ProgramMissing as error:
         yield BackendTrial("container", trouble=str(error))
         return
     for engine in {engine.kind: engine for engine in engines}.values():
         with suppress(OSError):  # whoever cannot be asked is found out in a moment
-            await remove_stale_containers(engine, trial.host_paths.state)
+            await remove_stale_containers(engine, context.host_paths.state)
     for number, engine in enumerate(engines):
-        yield await _try_container(engine, trial, trial.session / f"containers-{number}")
+        yield await _try_container(engine, context, context.session / f"containers-{number}")
 
 
-async def _try_container(engine: "ContainerEngine", trial: TrialContext, folder: Path) -> BackendTrial:
+async def _try_container(engine: "ContainerEngine", context: BackendContext, folder: Path) -> BackendTrial:
     from orchestrator.hands.containers.container_backend import build_container_backend
 
     try:
-        backend = await build_container_backend(
-            trial.policy, engine, trial.host_paths, trial.session, folder, trial.environ
-        )
+        backend = await build_container_backend(context, engine, folder)
     except ProgramMissing as error:
         return BackendTrial(engine.title, trouble=str(error))
     except OSError as error:
         return BackendTrial(engine.title, trouble=f"No container could be prepared: {error}.")
-    return await _test_backend(engine.title, backend, trial)
+    return await _test_backend(engine.title, backend, context)
 
 
-async def _test_backend(name: str, backend: Backend, trial: TrialContext) -> BackendTrial:
+async def _test_backend(name: str, backend: Backend, trial: BackendContext) -> BackendTrial:
     report = await run_self_test(backend, trial.session / "probe")
     if report.trouble:
         return BackendTrial(name, trouble=report.trouble, facts=report.facts)
     return BackendTrial(name, backend, facts=report.facts)
+
+
+def render_repair_advice(trouble: str, root: Path = Path("/")) -> str:
+    """Return sentences that say how to repair this host; `root` is where its file system starts."""
+    hints = list(filter(None, (_advise_install(trouble), _advise_sysctl(root), _advise_container(root))))
+    if platform.system() != "Linux":
+        hints = ["Commands need Linux; on this system use a Linux virtual machine or container host."]
+    return " ".join(hints or ["`orchestrate doctor` repeats this test."])
+
+
+def _advise_install(trouble: str) -> str:
+    if "not installed" in trouble:
+        return "On Debian and Ubuntu `apt-get install bubblewrap util-linux` installs what is needed."
+    return ""
+
+
+_SUBIDS = (
+    "For podman without root ids must be mapped: `usermod --add-subuids 100000-165535 --add-subgids 100000-165535 "
+    "USER` as root, then `podman system migrate` as that user."
+)
+_REMEDIES = (
+    ("no subuid ranges", _SUBIDS),
+    ("requires additional UIDs", _SUBIDS),
+    ("hybrid mode", "crun wants one kind of cgroups; install runc, which is tried after it."),
+    ("netavark", "Install netavark: podman does not start without it, though no container of ours has a network."),
+    ("default OCI runtime", "Install the runtime that podman is set up for, usually crun."),
+    ("seccomp profile", "Install the package that holds it, containers-common."),
+    ("docker API", "Start the docker daemon, or let this user reach its socket."),
+    ("docker daemon", "Start the docker daemon, or let this user reach its socket."),
+)
+
+
+def get_container_remedy(trouble: str) -> str:
+    """Return the known remedy for a trouble with containers, or ""."""
+    return next((words for sign, words in _REMEDIES if sign in trouble), "")
+
+
+def _advise_sysctl(root: Path) -> str:
+    if _read_sysctl(root, "kernel/apparmor_restrict_unprivileged_userns") == "1":
+        return (
+            "This system (Ubuntu 23.10 and later) restricts user namespaces by AppArmor: add an AppArmor profile "
+            "for bwrap that allows `userns`, or run `sysctl kernel.apparmor_restrict_unprivileged_userns=0` as root."
+        )
+    if _read_sysctl(root, "kernel/unprivileged_userns_clone") == "0":
+        return "User namespaces are switched off: run `sysctl kernel.unprivileged_userns_clone=1` as root."
+    if _read_sysctl(root, "user/max_user_namespaces") == "0":
+        return "User namespaces are switched off: run `sysctl user.max_user_namespaces=15000` as root."
+    return ""
+
+
+def _advise_container(root: Path) -> str:
+    if (root / ".dockerenv").exists() or (root / "run/.containerenv").exists():
+        return (
+            "This is a container, whose runtime may forbid namespaces: start it with `--security-opt "
+            "seccomp=unconfined --security-opt apparmor=unconfined --security-opt systempaths=unconfined`, and "
+            "`--cap-add SYS_ADMIN` if Orchestrate runs as root in it."
+        )
+    return ""
+
+
+def _read_sysctl(root: Path, name: str) -> str:
+    try:
+        return (root / "proc/sys" / name).read_text(encoding="ascii").strip()
+    except OSError:
+        return ""

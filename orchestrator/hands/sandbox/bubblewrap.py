@@ -13,23 +13,17 @@ from orchestrator.domain.sandbox.tier import Tier
 from orchestrator.hands.execution import process_runner
 from orchestrator.hands.execution.process_runner import ExecutionTerms, ProcessOutcome
 from orchestrator.hands.execution.sandbox_process import BuildCommandLine
-from orchestrator.hands.limits.cgroup import (
-    ControlGroup,
-    ControlGroupParent,
-    find_usable_group_parent,
-    needs_control_group,
-)
+from orchestrator.hands.limits import cgroup
 from orchestrator.hands.limits.rlimits import wrap_in_rlimits
 from orchestrator.hands.limits.watchdog import ResourceBounds
 from orchestrator.hands.network.registries import REGISTRIES_FOLDER
-from orchestrator.hands.policy import Registries, SandboxPolicy
+from orchestrator.hands.policy import Registries
 from orchestrator.hands.sandbox import etc_files
 from orchestrator.hands.sandbox.backend import ExecutionRequest, MountPlan
 from orchestrator.hands.sandbox.bubblewrap_arguments import BubblewrapLaunch, build_bubblewrap_arguments
 from orchestrator.hands.sandbox.filesystem_layout import LayoutBackend, SandboxLayout, build_layout
-from orchestrator.hands.sandbox.host_paths import HostPaths
 from orchestrator.hands.sandbox.mounts import Mount, build_read_only_mount
-from orchestrator.hands.sandbox.program_search import SandboxPrograms
+from orchestrator.hands.sandbox.program_search import BackendContext, SandboxPrograms, find_sandbox_programs
 from orchestrator.hands.seccomp import bpf_filter
 from orchestrator.ports.hands import ShellCommand
 
@@ -48,30 +42,20 @@ class BubblewrapBackend(LayoutBackend):
     layout: SandboxLayout
     programs: SandboxPrograms
     filter_file: Path | None = None
-    group_parent: ControlGroupParent | None = None
+    group_parent: cgroup.ControlGroupParent | None = None
 
-    @property
-    def name(self) -> str:
-        """The backend's name in one word."""
-        return "bubblewrap"
-
-    @property
-    def ceiling(self) -> Tier:
-        """The highest tier that it can offer."""
-        return Tier.EVERYTHING
+    name = "bubblewrap"
+    ceiling = Tier.EVERYTHING
 
     @property
     def description(self) -> str:
         """The program behind it, its version, and the user that commands run as."""
-        if self.filter_file:
-            filtering = "system calls filtered"
-        else:
-            filtering = "system calls not filtered on this machine"
+        filtering = "system calls filtered" if self.filter_file else "system calls not filtered on this machine"
         return f"{self.programs.version} at {self.programs.bwrap}, {self.user_note}, {filtering}{self._limits_note}"
 
     @property
     def _limits_note(self) -> str:
-        if not needs_control_group(self.policy.limits):
+        if not cgroup.needs_control_group(self.policy.limits):
             return ""
         if self.group_parent:
             return f", limits held by cgroups v{self.group_parent.version}"
@@ -98,14 +82,13 @@ class BubblewrapBackend(LayoutBackend):
     async def _run_in_sandbox(self, request: ExecutionRequest, egress: "Egress | None" = None) -> ProcessOutcome:
         build = self.build_command_line(request.command, request.mount_plan, request.exchange, egress)
         async with self._open_group() as group:
-            bounds = ResourceBounds(
-                self.policy.limits, request.writable_folders, ("/tmp", "/dev/shm", self.layout.user.home), group
-            )
-            terms = ExecutionTerms(request.timeout_s, request.output_bytes, bounds, self.owner, self.filter_file)
+            in_memory = ("/tmp", "/dev/shm", self.layout.user.home)
+            bounds = ResourceBounds(self.policy.limits, request.writable_folders, in_memory, group)
+            terms = ExecutionTerms(request.timeout_s, request.output_bytes, bounds, self.policy.uid, self.filter_file)
             return await process_runner.run_bubblewrap(build, request.log, terms, request.command.stdin)
 
     @asynccontextmanager
-    async def _open_group(self) -> AsyncIterator[ControlGroup | None]:
+    async def _open_group(self) -> AsyncIterator[cgroup.ControlGroup | None]:
         """Make a control group for the command while the block lasts, where the limits need one and it is possible."""
         if self.group_parent is None:
             yield None
@@ -127,15 +110,11 @@ class BubblewrapBackend(LayoutBackend):
         """Return the command line for a command; `exchange` is a host directory for `command.files`.
 
         Without an `egress` a command at tier 2 has no network.
-
-        Without a `egress` out a command at tier 2 has no network.
         """
         words = (*(egress.words if egress else ()), *self.layout.build_shell_command(command))
+        mounts = self.layout.build_mounts(mount_plan, command.writable, exchange)
         launch = BubblewrapLaunch(
-            mounts=(
-                *self.layout.build_mounts(mount_plan, command.writable, exchange),
-                *_iterate_network_mounts(command.tier, egress),
-            ),
+            mounts=(*mounts, *_iterate_network_mounts(command.tier, egress)),
             env=self.build_environment(command, egress.registries if egress else None),
             cwd=self.layout.cwd,
             command=wrap_in_rlimits(words, self.policy.limits, self.programs.prlimit),
@@ -146,17 +125,17 @@ class BubblewrapBackend(LayoutBackend):
         return lambda fds: build_bubblewrap_arguments(launch, programs, uid, fds.info, fds.status, fds.gate, fds.filter)
 
 
-def build_bubblewrap_backend(
-    policy: SandboxPolicy, programs: SandboxPrograms, host_paths: HostPaths, fixtures: Path
-) -> BubblewrapBackend:
-    """Prepare the files that every sandbox shares, in the new directory `fixtures`.
+def build_bubblewrap_backend(context: BackendContext) -> BubblewrapBackend:
+    """Find the programs, and prepare the files that every sandbox shares.
 
     Raises:
-        OSError: they cannot be written, or commands would run as root.
+        ProgramMissing: a program is missing or broken.
+        OSError: the files cannot be written, or commands would run as root.
     """
-    layout = build_layout(policy, host_paths, fixtures)
+    programs, fixtures = find_sandbox_programs(context), context.session / "fixtures"
+    layout = build_layout(context.policy, context.host_paths, fixtures)
     filter_file = bpf_filter.write_filter(fixtures / "filter")
-    return BubblewrapBackend(layout, programs, filter_file, find_usable_group_parent(policy.limits))
+    return BubblewrapBackend(layout, programs, filter_file, cgroup.find_usable_group_parent(context.policy.limits))
 
 
 def _iterate_network_mounts(tier: Tier, egress: "Egress | None") -> Iterable[Mount]:

@@ -56,21 +56,13 @@ def build_bubblewrap_arguments(
     `gate_fd` can be read, under the filter of system calls that is read from `filter_fd`.
     """
     mounts = sort_mounts(launch.mounts)
-    reports = [
-        *_build_fd_option("--json-status-fd", status_fd),
-        *_build_fd_option("--block-fd", gate_fd),
-        *_build_fd_option("--seccomp", filter_fd),
-    ]
+    numbers = {"--json-status-fd": status_fd, "--block-fd": gate_fd, "--seccomp": filter_fd}
+    reports = chain.from_iterable(_build_fd_option(option, number) for option, number in numbers.items())
     if uid is None:
-        return [
-            programs.bwrap,
-            *_build_fd_option("--info-fd", info_fd),
-            *_build_sandbox(launch, mounts, programs, reports),
-        ]
+        info = _build_fd_option("--info-fd", info_fd)
+        return [programs.bwrap, *info, *_build_sandbox(launch, mounts, programs, reports)]
     private_mounts = [mount for mount in mounts if mount.is_bind_mount and not _is_public(mount)]
-    staged_paths = {}
-    for number, mount in enumerate(private_mounts):
-        staged_paths[mount.dest] = f"{STAGING_FOLDER}/{number}"
+    staged_paths = {mount.dest: f"{STAGING_FOLDER}/{number}" for number, mount in enumerate(private_mounts)}
     staged_mounts = tuple(Mount(m.kind, m.dest, staged_paths.get(m.dest, m.source), m.size_bytes) for m in mounts)
     drop_words = (str(programs.setpriv), "--reuid", str(uid), "--regid", str(uid), "--clear-groups")
     outer = (programs.bwrap, *_build_fd_option("--info-fd", info_fd), *_build_staging(private_mounts, staged_paths))
@@ -106,15 +98,12 @@ def _build_sandbox(
     variables: list[str] = []
     for name, value in sorted(launch.env.items()):
         variables.extend(("--setenv", name, value))
-    system = [*_build_devices(launch, programs), "--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys"]
+    shm = _build_mount_words(Mount(MountKind.EMPTY, "/dev/shm", size_bytes=launch.shm_bytes), programs)
+    devices = ["--dev", "/dev", *shm, "--remount-ro", "/dev"]
+    system = [*devices, "--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys"]
     mount_words = chain.from_iterable(_build_mount_words(mount, programs) for mount in mounts)
     end = ["--remount-ro", "/", "--chdir", launch.cwd, *reports, "--", *launch.command]
     return [*walls, "--hostname", HOST_NAME, "--clearenv", *variables, *system, *mount_words, *end]
-
-
-def _build_devices(launch: BubblewrapLaunch, programs: SandboxPrograms) -> list[str]:
-    shm = _build_mount_words(Mount(MountKind.EMPTY, "/dev/shm", size_bytes=launch.shm_bytes), programs)
-    return ["--dev", "/dev", *shm, "--remount-ro", "/dev"]
 
 
 _BIND = {MountKind.READ_ONLY: "--ro-bind", MountKind.WRITABLE: "--bind"}
@@ -130,6 +119,4 @@ def _build_mount_words(mount: Mount, programs: SandboxPrograms) -> list[str]:
 
 
 def _build_fd_option(option: str, number: int | None) -> list[str]:
-    if number is None:
-        return []
-    return [option, str(number)]
+    return [option, str(number)] if number is not None else []

@@ -49,19 +49,11 @@ def create_etc(target: Path, user: SandboxUser, source: Path = Path("/etc")) -> 
         for found in source.glob(pattern):
             _create_folder((target / found.relative_to(source)).parent)
             _copy_entry(found, target / found.relative_to(source))
-    users, name = _set_entry(
-        _read_lines(source / "passwd"), user.uid, f"x:{user.uid}:{user.gid}::{user.home}:{user.shell}"
-    )
+    user_entry = f"x:{user.uid}:{user.gid}::{user.home}:{user.shell}"
+    users, name = _set_entry(_read_lines(source / "passwd"), user.uid, user_entry)
     groups, _ = _set_entry(_read_lines(source / "group"), user.gid, f"x:{user.gid}:")
-    texts = {
-        "passwd": users,
-        "group": groups,
-        "nsswitch.conf": _SWITCH,
-        "hosts": _HOSTS,
-        "resolv.conf": _RESOLVER,
-        "hostname": HOST_NAME + "\n",
-    }
-    for file, text in texts.items():
+    texts = {"nsswitch.conf": _SWITCH, "hosts": _HOSTS, "resolv.conf": _RESOLVER, "hostname": HOST_NAME + "\n"}
+    for file, text in {"passwd": users, "group": groups, **texts}.items():
         _write_file(target / file, text)
     return name
 
@@ -80,10 +72,7 @@ def _set_entry(lines: list[str], number: int, rest: str) -> tuple[str, str]:
     """Return the table with one entry for the id, under the name it has or `agent`; and that name."""
     matching = [line for line in lines if line.split(":")[2:3] == [str(number)]]
     name = matching[0].split(":")[0] if matching else "agent"
-    kept_lines = []
-    for line in lines:
-        if line not in matching and line.split(":")[0] != name:
-            kept_lines.append(line)
+    kept_lines = [line for line in lines if line not in matching and line.split(":")[0] != name]
     return "".join(line + "\n" for line in [*kept_lines, f"{name}:{rest}"]), name
 
 

@@ -4,7 +4,6 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from types import MappingProxyType
 
 from orchestrator.hands.files import shadow_git
 from orchestrator.hands.policy import SandboxPolicy
@@ -50,11 +49,8 @@ class SandboxLayout:
 
     def build_mounts(self, mount_plan: MountPlan, is_writable: bool, exchange: Path | None) -> tuple[Mount, ...]:
         """Return all mounts for a command in a workspace; `exchange` is a host directory for its files."""
-        return (
-            *self._iterate_system_mounts(),
-            *self._iterate_workspace_mounts(mount_plan, is_writable),
-            *_list_exchange_mounts(exchange),
-        )
+        mounts = (*self._iterate_system_mounts(), *self._iterate_workspace_mounts(mount_plan, is_writable))
+        return (*mounts, build_writable_mount(exchange, EXCHANGE_FOLDER)) if exchange is not None else mounts
 
     def _iterate_system_mounts(self) -> Iterable[Mount]:
         size = self.policy.limits.tmpfs_bytes
@@ -64,27 +60,19 @@ class SandboxLayout:
         yield build_read_only_mount(self.fixtures / "etc", "/etc")
         for path in self.etc:
             yield build_read_only_mount(f"/etc/{path}")
-        yield from (
-            build_tmpfs_mount("/tmp", size),
-            build_link_mount("/var/tmp", "/tmp"),
-            build_tmpfs_mount(self.user.home, size),
-        )
+        yield build_tmpfs_mount("/tmp", size)
+        yield build_link_mount("/var/tmp", "/tmp")
+        yield build_tmpfs_mount(self.user.home, size)
         for path in (*self.policy.read_only, *self.policy.programs):
             yield build_read_only_mount(path)
         for hidden in map(Path, self.policy.masked):
-            yield (
-                build_tmpfs_mount(hidden, 4096)
-                if hidden.is_dir()
-                else build_read_only_mount(self.fixtures / "blank", hidden)
-            )
+            blank = self.fixtures / "blank"
+            yield build_tmpfs_mount(hidden, 4096) if hidden.is_dir() else build_read_only_mount(blank, hidden)
 
     def _iterate_workspace_mounts(self, mount_plan: MountPlan, is_writable: bool) -> Iterable[Mount]:
         checkout = self.host_paths.repository
-        yield (
-            build_writable_mount(mount_plan.root, checkout)
-            if is_writable
-            else build_read_only_mount(mount_plan.root, checkout)
-        )
+        bind = build_writable_mount if is_writable else build_read_only_mount
+        yield bind(mount_plan.root, checkout)
         for name, base in mount_plan.shared.items():
             yield build_read_only_mount(base / name, checkout / name)
         yield build_read_only_mount(self.fixtures / "gitfile", checkout / ".git")
@@ -102,22 +90,12 @@ class SandboxLayout:
             return (shell, "-c", command.line)
         return (shell, "-c", 'cd -- "$1" && exec "$0" -c "$2"', shell, command.cwd, command.line)
 
-    def build_environment(
-        self, command: ShellCommand, network: Mapping[str, str] = MappingProxyType({})
-    ) -> dict[str, str]:
+    def build_environment(self, command: ShellCommand, network: Mapping[str, str] | None = None) -> dict[str, str]:
         """Return all variables that the command sees when it starts; `network` are those of its network access."""
-        base = {
-            "PATH": ":".join(self.policy.path),
-            "HOME": self.user.home,
-            "USER": self.user_name,
-            "LOGNAME": self.user_name,
-            "SHELL": self.user.shell,
-            **BASE_VARIABLES,
-        }
-        files = {}
-        for variable, name in command.files.items():
-            files[variable] = f"{EXCHANGE_FOLDER}/{name}"
-        return base | dict(network) | self.policy.env | command.env | files
+        user = {"HOME": self.user.home, "USER": self.user_name, "LOGNAME": self.user_name, "SHELL": self.user.shell}
+        base = {"PATH": ":".join(self.policy.path), **user, **BASE_VARIABLES}
+        files = {variable: f"{EXCHANGE_FOLDER}/{name}" for variable, name in command.files.items()}
+        return base | dict(network or {}) | self.policy.env | command.env | files
 
 
 class LayoutBackend:
@@ -136,16 +114,9 @@ class LayoutBackend:
         return self.layout.host_paths
 
     @property
-    def owner(self) -> int | None:
-        """The uid that files must belong to which commands are to use; None for ourselves."""
-        return self.policy.uid
-
-    @property
     def user_note(self) -> str:
         """The user that commands run as, in words."""
-        if self.policy.uid is None:
-            return "as yourself"
-        return f"as user {self.policy.uid}"
+        return f"as user {self.policy.uid}" if self.policy.uid is not None else "as yourself"
 
     def build_mounts(self, mount_plan: MountPlan) -> tuple[Mount, ...]:
         """Return the mounts of a command in a workspace."""
@@ -161,10 +132,7 @@ def build_layout(policy: SandboxPolicy, host_paths: HostPaths, fixtures: Path) -
     if os.geteuid() == 0 and policy.uid is None:
         raise PermissionError("commands never run as root; grant a user to drop to")
     fixtures.mkdir(mode=0o700)
-    if policy.uid is None:
-        uid, gid = os.geteuid(), os.getegid()
-    else:
-        uid = gid = policy.uid
+    uid, gid = (os.geteuid(), os.getegid()) if policy.uid is None else (policy.uid, policy.uid)
     user = SandboxUser(uid, gid, _choose_home(host_paths), find_shell())
     name = etc_files.create_etc(fixtures / "etc", user)
     for file, text in (("blank", ""), ("gitfile", f"gitdir: {shadow_git.SHADOW_GIT_FOLDER}\n")):
@@ -176,9 +144,7 @@ def build_layout(policy: SandboxPolicy, host_paths: HostPaths, fixtures: Path) -
 
 def find_shell() -> str:
     """Return the host's shell for command lines: bash where there is one."""
-    if Path("/bin/bash").exists():
-        return "/bin/bash"
-    return "/bin/sh"
+    return "/bin/bash" if Path("/bin/bash").exists() else "/bin/sh"
 
 
 def _choose_home(host_paths: HostPaths) -> str:
@@ -201,9 +167,3 @@ def _mirror_host_folder(path: Path) -> Mount:
     if path.is_symlink():
         return build_link_mount(path, path.readlink())
     return build_read_only_mount(path)
-
-
-def _list_exchange_mounts(exchange: Path | None) -> Iterable[Mount]:
-    if exchange is None:
-        return ()
-    return (build_writable_mount(exchange, EXCHANGE_FOLDER),)

@@ -27,6 +27,11 @@ class HostPaths:
     home: Path
     state: Path
 
+    @property
+    def own_folders(self) -> tuple[Path, Path]:
+        """The directories that no program is taken from: what lies there may be anybody's."""
+        return self.repository, self.state
+
     def find_bind_objection(self, directory: Path) -> str | None:
         """Return why `directory` may not be bound, as written or with links resolved; None if it may be."""
         return self._find_objection(Path(normpath(directory))) or self._find_objection(directory.resolve())
@@ -40,9 +45,7 @@ class HostPaths:
         if self.home.is_relative_to(directory) or self.home.resolve().is_relative_to(directory):
             return "it is or contains your home directory"
         found = next((c for c in self.list_credential_paths() if directory.is_relative_to(c)), None)
-        if found:
-            return f"it belongs to {found}, where credentials are kept"
-        return None
+        return f"it belongs to {found}, where credentials are kept" if found else None
 
     def _find_own_objection(self, directory: Path) -> str | None:
         if self.repository.is_relative_to(directory) or self.repository.resolve().is_relative_to(directory):

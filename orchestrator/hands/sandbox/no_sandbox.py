@@ -4,15 +4,13 @@ What is still kept: an environment built from scratch, limits on time and output
 where the command does not look for another, and that what a command leaves running is killed as far as possible.
 """
 
-import contextlib
 import json
 import os
 import signal
 import subprocess
-from collections.abc import Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import partial
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -31,8 +29,8 @@ from orchestrator.hands.sandbox.filesystem_layout import BASE_VARIABLES, find_sh
 from orchestrator.hands.sandbox.host_paths import WORKTREES_FOLDER, HostPaths
 from orchestrator.hands.sandbox.mounts import Mount
 from orchestrator.hands.sandbox.no_sandbox_in_ci import refuse_in_ci
-from orchestrator.hands.sandbox.program_search import find_program
-from orchestrator.hands.toolchain.interpreters import get_own_python
+from orchestrator.hands.sandbox.program_search import BackendContext
+from orchestrator.hands.toolchain.interpreters import get_own_python, read_script
 from orchestrator.ports.hands import ShellCommand
 from worktrees.safety.private_directory import create_private_directory
 
@@ -47,25 +45,9 @@ class NoSandboxBackend:
     host_paths: HostPaths
     prlimit: str
 
-    @property
-    def name(self) -> str:
-        """The backend's name in one word."""
-        return "none"
-
-    @property
-    def owner(self) -> int | None:
-        """The uid that files must belong to which commands are to use; None for ourselves."""
-        return self.policy.uid
-
-    @property
-    def ceiling(self) -> Tier:
-        """The highest tier: nothing is held back."""
-        return Tier.EVERYTHING
-
-    @property
-    def description(self) -> str:
-        """The warning that there is no sandbox."""
-        return UNSAFE_BANNER
+    name = "none"
+    ceiling = Tier.EVERYTHING
+    description = UNSAFE_BANNER
 
     def build_mounts(self, mount_plan: MountPlan) -> tuple[Mount, ...]:
         """Return no mounts: there are no walls."""
@@ -73,21 +55,15 @@ class NoSandboxBackend:
 
     def build_environment(self, command: ShellCommand, registries: Registries | None = None) -> dict[str, str]:
         """Return all variables that the command sees when it starts, except those that name places of its workspace."""
-        base = {
-            "PATH": ":".join(self.policy.path),
-            "HOME": str(self.host_paths.home),
-            "SHELL": "/bin/sh",
-            **BASE_VARIABLES,
-        }
-        return base | self.policy.env | command.env
+        places = {"PATH": ":".join(self.policy.path), "HOME": str(self.host_paths.home), "SHELL": "/bin/sh"}
+        return places | BASE_VARIABLES | self.policy.env | command.env
 
     async def run_command(self, request: ExecutionRequest) -> ProcessOutcome:
         """Run a command to its end, as a child process."""
         bounds = ResourceBounds(self.policy.limits, request.writable_folders)
+        terms = ExecutionTerms(request.timeout_s, request.output_bytes, bounds, self.policy.uid)
         start = partial(_start_supervisor, self._build_order(request), request.command.stdin)
-        return await run_until_exit(
-            start, request.log, ExecutionTerms(request.timeout_s, request.output_bytes, bounds, self.owner)
-        )
+        return await run_until_exit(start, request.log, terms)
 
     async def release_workspace(self, mount_plan: MountPlan) -> None:
         """Do nothing: there is nothing to release."""
@@ -96,15 +72,9 @@ class NoSandboxBackend:
         command, mount_plan = request.command, request.mount_plan
         words = wrap_in_rlimits((find_shell(), "-c", command.line), self.policy.limits, self.prlimit, are_counted=True)
         git = {"GIT_DIR": str(mount_plan.git), "GIT_WORK_TREE": str(mount_plan.root)}
-        files = {}
-        for variable, name in command.files.items():
-            files[variable] = f"{request.exchange}/{name}"
-        return {
-            "words": words,
-            "env": self.build_environment(command) | git | files,
-            "cwd": str(mount_plan.root / command.cwd),
-            "user": self.owner,
-        }
+        files = {variable: f"{request.exchange}/{name}" for variable, name in command.files.items()}
+        env, cwd = self.build_environment(command) | git | files, str(mount_plan.root / command.cwd)
+        return {"words": words, "env": env, "cwd": cwd, "user": self.policy.uid}
 
 
 @dataclass
@@ -142,20 +112,15 @@ class _UnsandboxedCommand:
     def get_exit_code(self) -> int | None:
         """Return the exit code; None if the command never started or was killed."""
         code = self.outcome.get("exit")
-        if code is None:
-            return None
-        return int(code)
+        return int(code) if code is not None else None
 
 
-def _start_supervisor(
-    order: dict[str, Any], stdin: str, writer: int, stack: contextlib.ExitStack
-) -> _UnsandboxedCommand:
+def _start_supervisor(order: dict[str, Any], stdin: str, writer: int, stack: ExitStack) -> _UnsandboxedCommand:
     control_source, control = os.pipe()
     status, status_sink = os.pipe()
     os.set_blocking(status, False)
     stack.callback(os.close, status)
-    script = resources.files("orchestrator.hands.sandbox").joinpath("supervisor.py").read_text(encoding="utf-8")
-    words = [str(get_own_python()), "-I", "-S", "-X", "utf8", "-c", script]
+    words = [str(get_own_python()), "-I", "-S", "-X", "utf8", "-c", read_script("sandbox", "supervisor.py")]
     words.append(json.dumps(order | {"control": control_source, "status": status_sink}))
     source = open_text_descriptor(stdin, stack)
     try:
@@ -172,23 +137,20 @@ def _start_supervisor(
     return _UnsandboxedCommand(popen, supervisor_pidfd, control, status)
 
 
-def build_no_sandbox(
-    policy: SandboxPolicy, host_paths: HostPaths, session: Path, environ: Mapping[str, str]
-) -> NoSandboxBackend:
-    """Return the backend for a run without a sandbox; `session` is our directory for this process.
+def build_no_sandbox(context: BackendContext) -> NoSandboxBackend:
+    """Return the backend for a run without a sandbox.
 
     Raises:
         UsageProblem: this is CI, or commands would run as root, or as a user who cannot reach the worktrees.
         ProgramMissing: prlimit is not installed.
     """
-    refuse_in_ci(environ)
+    policy = context.policy
+    refuse_in_ci(context.environ)
     if os.geteuid() == 0 and policy.uid is None:
         raise UsageProblem("--unsafe-no-sandbox is refused to root: start as a normal user, or set uid under [hands]")
     if policy.uid is not None:
-        _open_folders_to_user(session, host_paths.state, policy.uid)
-    return NoSandboxBackend(
-        policy, host_paths, find_program("prlimit", environ, (host_paths.repository, host_paths.state), "util-linux")
-    )
+        _open_folders_to_user(context.session, context.host_paths.state, policy.uid)
+    return NoSandboxBackend(policy, context.host_paths, context.find_program("prlimit", "util-linux"))
 
 
 def _open_folders_to_user(session: Path, state: Path, uid: int) -> None:

@@ -3,9 +3,12 @@
 import os
 import re
 import subprocess
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+
+from orchestrator.hands.policy import SandboxPolicy
+from orchestrator.hands.sandbox.host_paths import HostPaths
 
 _SYSTEM_PATH = ("/usr/bin", "/bin", "/usr/sbin", "/usr/local/bin", "/run/wrappers/bin", "/run/current-system/sw/bin")
 
@@ -29,43 +32,42 @@ class SandboxPrograms:
         return option in self.options
 
 
-def find_sandbox_programs(environ: Mapping[str, str], untrusted: Iterable[Path], is_root: bool) -> SandboxPrograms:
-    """Look in the system's directories first, then on PATH; never below `untrusted` directories.
+@dataclass(frozen=True)
+class BackendContext:
+    """The conditions that every backend is built and tried under; its files lie in the directory `session`."""
+
+    policy: SandboxPolicy
+    host_paths: HostPaths
+    environ: Mapping[str, str]
+    session: Path
+
+    def find_program(self, name: str, package: str) -> str:
+        """Return the path of a program in the system's directories or on PATH, never below directories of the work.
+
+        Raises:
+            ProgramMissing: it is not there; names the `package` that holds it.
+        """
+        untrusted_folders = [folder.resolve() for folder in self.host_paths.own_folders]
+        searched = map(Path, (*_SYSTEM_PATH, *self.environ.get("PATH", "").split(os.pathsep)))
+        for folder in (path for path in searched if path.is_absolute()):
+            program = (folder / name).resolve()
+            if any(program.is_relative_to(s) or folder.resolve().is_relative_to(s) for s in untrusted_folders):
+                continue
+            if program.is_file() and os.access(program, os.X_OK):
+                return str(program)
+        raise ProgramMissing(f"{name} is not installed; install it, for example with `apt-get install {package}`.")
+
+
+def find_sandbox_programs(context: BackendContext) -> SandboxPrograms:
+    """Look in the system's directories first, then on PATH.
 
     Raises:
         ProgramMissing: bubblewrap, prlimit, or (for root) setpriv is missing or broken.
     """
-    untrusted_folders = tuple(untrusted)
-    bwrap = find_program("bwrap", environ, untrusted_folders, "bubblewrap")
-    prlimit = find_program("prlimit", environ, untrusted_folders, "util-linux")
-    setpriv = find_program("setpriv", environ, untrusted_folders, "util-linux") if is_root else None
-    return SandboxPrograms(
-        bwrap, prlimit, setpriv, read_option_output(bwrap, "--version").strip(), _read_options(bwrap)
-    )
-
-
-def _iterate_path(environ: Mapping[str, str]) -> Iterator[Path]:
-    return (Path(p) for p in environ.get("PATH", "").split(os.pathsep) if Path(p).is_absolute())
-
-
-def find_program(name: str, environ: Mapping[str, str], untrusted: Iterable[Path], package: str) -> str:
-    """Return the path of a program in the system's directories or on PATH, never below `untrusted` ones.
-
-    Raises:
-        ProgramMissing: it is not there; names the `package` that holds it.
-    """
-    untrusted_folders = [p.resolve() for p in untrusted]
-    for folder in (*map(Path, _SYSTEM_PATH), *_iterate_path(environ)):
-        program = (folder / name).resolve()
-        if any(program.is_relative_to(s) or folder.resolve().is_relative_to(s) for s in untrusted_folders):
-            continue
-        if program.is_file() and os.access(program, os.X_OK):
-            return str(program)
-    raise ProgramMissing(f"{name} is not installed; install it, for example with `apt-get install {package}`.")
-
-
-def _read_options(bwrap: str) -> frozenset[str]:
-    return frozenset(re.findall(r"--[a-z0-9-]+", read_option_output(bwrap, "--help")))
+    bwrap, prlimit = context.find_program("bwrap", "bubblewrap"), context.find_program("prlimit", "util-linux")
+    setpriv = context.find_program("setpriv", "util-linux") if context.policy.uid is not None else None
+    version, options = read_option_output(bwrap, "--version").strip(), read_option_output(bwrap, "--help")
+    return SandboxPrograms(bwrap, prlimit, setpriv, version, frozenset(re.findall(r"--[a-z0-9-]+", options)))
 
 
 def read_option_output(program: str, option: str, env: Mapping[str, str] | None = None) -> str:
@@ -75,15 +77,7 @@ def read_option_output(program: str, option: str, env: Mapping[str, str] | None 
         ProgramMissing: it does not start.
     """
     try:
-        completed = subprocess.run(
-            [program, option],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=10,
-            env=env or {},
-            check=True,
-        )
+        nothing, words = subprocess.DEVNULL, [program, option]
+        return subprocess.check_output(words, stdin=nothing, stderr=nothing, text=True, timeout=10, env=env or {})
     except (OSError, subprocess.SubprocessError) as error:
         raise ProgramMissing(f"{program} does not start ({error}); reinstall it.") from error
-    return completed.stdout

@@ -25,24 +25,23 @@ _PATIENCE_S = 3.0
 _PAUSE_S = 0.002
 
 
-def supervise_command(
-    words: list[str], env: dict[str, str], cwd: str, user: int | None, control: int
-) -> dict[str, Any]:
-    """Run a command as `user`, if given, to its end or until `control` closes; return its outcome."""
+def supervise_command(order: dict[str, Any]) -> dict[str, Any]:
+    """Run a command (`words`, `env`, `cwd`) as `user`, if given, to its end or until `control` closes."""
     ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     wake, sink = socket.socketpair()
     sink.setblocking(False)
     signal.set_wakeup_fd(sink.fileno(), warn_on_full_buffer=False)
     signal.signal(signal.SIGCHLD, lambda *_: None)
     try:
-        user_options: dict[str, Any] = {} if user is None else {"user": user, "group": user, "extra_groups": []}
-        popen = subprocess.Popen(words, env=env, cwd=cwd, start_new_session=True, **user_options)
+        user, env, cwd = order["user"], order["env"], order["cwd"]
+        user_options = {} if user is None else {"user": user, "group": user, "extra_groups": []}
+        popen = subprocess.Popen(order["words"], env=env, cwd=cwd, start_new_session=True, **user_options)
     except OSError as error:
         sys.stderr.write(str(error))
         return {"started": False}
     while (code := popen.poll()) is None:
-        readable, _, _ = select.select([control, wake.fileno()], [], [])
-        if control in readable:
+        readable, _, _ = select.select([order["control"], wake.fileno()], [], [])
+        if order["control"] in readable:
             break
         wake.recv(4096)
     _kill_all()
@@ -75,6 +74,5 @@ def _iterate_descendants(pid: int) -> Iterator[int]:
 
 
 if __name__ == "__main__":
-    order = json.loads(sys.argv[1])
-    outcome = supervise_command(order["words"], order["env"], order["cwd"], order["user"], order["control"])
-    os.write(order["status"], json.dumps(outcome).encode())
+    given = json.loads(sys.argv[1])
+    os.write(given["status"], json.dumps(supervise_command(given)).encode())

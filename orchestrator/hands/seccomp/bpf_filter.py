@@ -12,15 +12,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from orchestrator.hands.seccomp.syscalls import (
-    ARCHITECTURES,
-    CREATING_FLAGS,
-    FORBIDDEN_CALLS,
-    HIDDEN_CALLS,
-    MODE_CALLS,
-    SET_ID_BITS,
-    MachineArchitecture,
-)
+from orchestrator.hands.seccomp import syscalls
+from orchestrator.hands.seccomp.syscalls import MachineArchitecture
 
 _LOAD, _SAME_AS, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06  # BPF_LD|W|ABS, BPF_JMP|…|K, BPF_RET|K
 _NUMBER, _MACHINE, _ARGUMENTS = 0, 4, 16  # offsets in struct seccomp_data
@@ -53,9 +46,9 @@ class SyscallRule:
 
 def _build_set_id_rule(call: str) -> SyscallRule:
     """Return the rule that refuses a call which would make a file run as its owner or with its group."""
-    mode_call = MODE_CALLS[call]
-    flags = None if mode_call.flags is None else (mode_call.flags, sum(CREATING_FLAGS))
-    return SyscallRule(call, errno.EPERM, mode_call.mode, bits=sum(SET_ID_BITS), flags=flags)
+    mode_call = syscalls.MODE_CALLS[call]
+    flags = None if mode_call.flags is None else (mode_call.flags, sum(syscalls.CREATING_FLAGS))
+    return SyscallRule(call, errno.EPERM, mode_call.mode, bits=sum(syscalls.SET_ID_BITS), flags=flags)
 
 
 SYSCALL_RULES: tuple[SyscallRule, ...] = (
@@ -64,9 +57,9 @@ SYSCALL_RULES: tuple[SyscallRule, ...] = (
     SyscallRule("socketpair", errno.EAFNOSUPPORT, 0, _SOCKETS, is_allowed=True),
     SyscallRule("clone", errno.EPERM, 0, bits=_NAMESPACES),
     SyscallRule("unshare", errno.EPERM, 0, bits=_NAMESPACES | _NEW_TIME),
-    *map(_build_set_id_rule, MODE_CALLS),
-    *(SyscallRule(call, errno.ENOSYS) for call in HIDDEN_CALLS),
-    *(SyscallRule(call, errno.EPERM) for call in FORBIDDEN_CALLS),
+    *map(_build_set_id_rule, syscalls.MODE_CALLS),
+    *(SyscallRule(call, errno.ENOSYS) for call in syscalls.HIDDEN_CALLS),
+    *(SyscallRule(call, errno.EPERM) for call in syscalls.FORBIDDEN_CALLS),
 )
 
 
@@ -80,7 +73,7 @@ def build_filter_program(machine: MachineArchitecture, rules: Sequence[SyscallRu
 
 def write_filter(file: Path) -> Path | None:
     """Write this machine's filter to a new file; None where we do not know its calls."""
-    machine = ARCHITECTURES.get(platform.machine())
+    machine = syscalls.ARCHITECTURES.get(platform.machine())
     if machine is None:
         return None
     file.write_bytes(build_filter_program(machine))

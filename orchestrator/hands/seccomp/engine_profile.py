@@ -23,17 +23,13 @@ def tighten_profile(profile: dict[str, Any], rules: Sequence[SyscallRule] = SYSC
     our_calls = frozenset(rule.call for rule in rules)
     entries = []
     for theirs in profile["syscalls"]:
-        reduced = _drop_names(theirs, our_calls)
-        if reduced["names"]:
-            entries.append(reduced)
+        names = [name for name in theirs["names"] if name not in our_calls]
+        if names:
+            entries.append({**theirs, "names": names})
     for rule in rules:
         entries.extend(_iterate_entries(rule))
     machines = [{**machine, "subArchitectures": []} for machine in profile.get("archMap") or ()]
     return {**profile, "archMap": machines, "syscalls": entries}
-
-
-def _drop_names(entry: dict[str, Any], names: frozenset[str]) -> dict[str, Any]:
-    return {**entry, "names": [name for name in entry["names"] if name not in names]}
 
 
 def _iterate_entries(rule: SyscallRule) -> Iterator[dict[str, Any]]:
@@ -65,9 +61,7 @@ def _split_patterns(rule: SyscallRule) -> tuple[list[ArgumentPattern], list[Argu
     if rule.bits:
         return [(rule.bits, 0)], list(_iterate_bit_patterns(rule.bits))
     named, others = [(_ALL_BITS, value) for value in rule.values], list(_iterate_other_blocks(rule.values, 0, _WIDTH))
-    if rule.is_allowed:
-        return (named, others)
-    return (others, named)
+    return (named, others) if rule.is_allowed else (others, named)
 
 
 def _iterate_bit_patterns(bits: int) -> Iterator[ArgumentPattern]:

@@ -1,17 +1,32 @@
-"""Finds the interpreter installations that a Python environment needs."""
+"""Finds the interpreter installations that a Python environment needs, and tells when a tool chain has changed."""
 
+import hashlib
 import os
+import platform
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from importlib import resources
+from itertools import chain
 from pathlib import Path
 
 _MAX_HOPS = 16
 _MAX_CONFIG_BYTES = 64 * 1024
+_TELLING = ("bin", "lib", "pyvenv.cfg", ".package-lock.json", ".yarn-state.yml", "conda-meta/history")
+_TELLING_GLOBS = ("lib/python*/site-packages", "lib/python*/dist-packages")
+_SYSTEM = (
+    *("/usr/bin", "/usr/lib", "/usr/local/bin", "/usr/local/lib", "/etc/ld.so.cache"),
+    *("/var/lib/dpkg/status", "/var/lib/rpm/rpmdb.sqlite", "/lib/apk/db/installed", "/var/lib/pacman/local"),
+)
 
 
 def get_own_python() -> Path:
     """Return our own interpreter, which every sandbox holds at its path; not that of a virtual environment."""
     return Path(sys.base_prefix) / "bin" / f"python{sys.version_info.major}.{sys.version_info.minor}"
+
+
+def read_script(folder: str, name: str) -> str:
+    """Return a script of `hands/FOLDER` that our own Python runs elsewhere, without this package."""
+    return resources.files(f"orchestrator.hands.{folder}").joinpath(name).read_text(encoding="utf-8")
 
 
 def find_base_installations(directory: Path) -> tuple[Path, ...]:
@@ -71,6 +86,32 @@ def follow_links(link: Path) -> Iterator[Path]:
 def get_installation(executable: Path) -> Path:
     """Return the directory that an interpreter is installed in, which mostly is that above `bin`."""
     folder = executable.parent
-    if folder.name == "bin":
-        return folder.parent
-    return folder
+    return folder.parent if folder.name == "bin" else folder
+
+
+def compute_fingerprint(directories: Iterable[Path]) -> str:
+    """Return a hash of the state of these directories, of the system's packages and of the kernel.
+
+    It is cheap: of file times and sizes, not of contents.
+    """
+    digest = hashlib.sha256(f"{platform.machine()} {platform.release()}\n".encode())
+    markers = chain.from_iterable(map(_iterate_markers, sorted(directories)))
+    for path in (*map(Path, _SYSTEM), *markers):
+        digest.update(f"{path}\0{_describe_state(path)}\n".encode(errors="surrogateescape"))
+    return digest.hexdigest()
+
+
+def _iterate_markers(directory: Path) -> Iterator[Path]:
+    yield directory
+    for name in _TELLING:
+        yield directory / name
+    for pattern in _TELLING_GLOBS:
+        yield from sorted(directory.glob(pattern))
+
+
+def _describe_state(path: Path) -> str:
+    try:
+        stat = path.stat()
+    except OSError:
+        return "absent"
+    return f"{stat.st_mtime_ns} {stat.st_size} {stat.st_mode:o}"

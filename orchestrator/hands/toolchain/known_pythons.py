@@ -50,10 +50,7 @@ class KnownPythons:
 
 def find_known_pythons(host_paths: HostPaths, environ: Mapping[str, str]) -> KnownPythons:
     """Look where the user's PATH, version managers and conda keep Python; never inside the repository or our state."""
-    conda = []
-    for name in ("CONDA_PREFIX", "MAMBA_ROOT_PREFIX"):
-        if environ.get(name):
-            conda.append(Path(environ[name]))
+    conda = [Path(environ[name]) for name in ("CONDA_PREFIX", "MAMBA_ROOT_PREFIX") if environ.get(name)]
     if environ.get("CONDA_EXE"):
         conda.append(Path(environ["CONDA_EXE"]).parent.parent)
     conda += [host_paths.home / name for name in _CONDA]

@@ -46,14 +46,9 @@ def resolve_tool_chain(
     builder = _ToolChainBuilder(host_paths, find_known_pythons(host_paths, environ))
     for folder in granted:
         builder.add_folder(_locate_folder(folder, host_paths))
-    active = environ.get("VIRTUAL_ENV")
-    if (
-        active
-        and Path(active).is_absolute()
-        and Path(active).is_dir()
-        and builder.can_add_environment(Path(active), shared)
-    ):
-        builder.add_folder(Path(active))
+    active = Path(environ.get("VIRTUAL_ENV", ""))
+    if active.is_absolute() and active.is_dir() and builder.can_add_environment(active, shared):
+        builder.add_folder(active)
     builder.add_shared_paths(shared)
     builder.add_interpreter(Path(sys.base_prefix))
     builder.path[str(Path(sys.base_prefix) / "bin")] = None
@@ -102,7 +97,8 @@ class _ToolChainBuilder:
         if not self._is_in_checkout(directory):
             self._bind_folder(directory)
         self._bind_base_installations(directory)
-        self._add_to_path(_list_program_folders(directory))
+        program_folders = filter(Path.is_dir, _list_program_folders(directory))
+        self.path.update(dict.fromkeys(map(str, program_folders)))
 
     def add_shared_paths(self, shared: Mapping[str, Path]) -> None:
         """Add the repository's borrowed paths: interpreters of its environments, programs at the usual places.
@@ -154,13 +150,10 @@ class _ToolChainBuilder:
 
     def _bind_base_installations(self, directory: Path, source: Path | None = None) -> None:
         """Bind the installations that an environment needs; `source` is its place on the host, if elsewhere."""
-        needed = [
-            prefix
-            for prefix in find_base_installations(source or directory)
-            if prefix.is_dir() and not self._is_in_checkout(prefix)
-        ]
         is_trusted = source is None and self._is_outside_checkout(directory)
-        for prefix in needed:
+        for prefix in find_base_installations(source or directory):
+            if not prefix.is_dir() or self._is_in_checkout(prefix):
+                continue
             if is_trusted:
                 self.add_interpreter(prefix)
             else:
@@ -174,9 +167,6 @@ class _ToolChainBuilder:
             if not is_system_folder(store):
                 self.read_only[store] = None
 
-    def _add_to_path(self, directories: Iterable[Path]) -> None:
-        self.path.update(dict.fromkeys(str(d) for d in directories if d.is_dir()))
-
     def build_tool_chain(self) -> ToolChain:
         """Return the tool chain, without directories that lie in others."""
         outer = tuple(folder for folder in sorted(self.read_only) if self.read_only.keys().isdisjoint(folder.parents))
@@ -189,9 +179,7 @@ class _ToolChainBuilder:
 
 def _list_program_folders(directory: Path) -> list[Path]:
     folders = [directory / "bin", directory / "node_modules" / ".bin"]
-    if _holds_programs(directory):
-        return [*folders, directory]
-    return folders
+    return [*folders, directory] if _holds_programs(directory) else folders
 
 
 def _holds_programs(directory: Path) -> bool:

@@ -1,12 +1,16 @@
 """Finds the git-ignored paths of the user's checkout that a workspace borrows: environments and packages.
 
-A fresh checkout lacks them. They are only ever shown read-only, at the same path.
+A fresh checkout lacks them. They are only ever shown read-only, at the same path. Compiled outputs of the project's
+own sources are not lent: a workspace would run what was built before a change, and the change would be judged by that.
 """
 
+import csv
+import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
+from urllib.parse import unquote, urlsplit
 
 from orchestrator.domain.paths.credentials import is_secret_path
 from orchestrator.domain.paths.dependencies import is_dependency_pattern
@@ -14,6 +18,8 @@ from orchestrator.hands.toolchain.interpreters import is_virtual_environment
 from worktrees.repositories.repository import GitRepository
 
 _WILDCARDS = frozenset("*?[")
+_COMPILED = (".so", ".pyd", ".dylib", ".dll", ".node")
+_SITE_PACKAGES = ("lib/python*/site-packages", "lib64/python*/site-packages", "Lib/site-packages")
 
 
 async def find_shared_paths(repository: GitRepository, patterns: Sequence[str]) -> tuple[str, ...]:
@@ -35,16 +41,8 @@ async def list_ignored(repository: GitRepository) -> list[str]:
         GitError: git could not list them.
     """
     # started in the git directory, which mostly lies inside the checkout, git would list that directory alone
-    listing = (
-        "-C",
-        str(repository.root),
-        "ls-files",
-        "--others",
-        "--ignored",
-        "--exclude-standard",
-        "--directory",
-        "-z",
-    )
+    options = ("ls-files", "--others", "--ignored", "--exclude-standard", "--directory", "-z")
+    listing = ("-C", str(repository.root), *options)
     return [name.rstrip("/") for name in (await repository.checkout_git.run_text(*listing)).split("\0") if name]
 
 
@@ -57,7 +55,8 @@ def select_shared_paths(root: Path, ignored: Iterable[str], patterns: Sequence[s
     literal = [pattern for pattern in patterns if _WILDCARDS.isdisjoint(pattern)]
     chosen = set()
     for name in known:
-        accepted = literal if _may_be_secret(root, name) else patterns
+        may_be_secret = is_secret_path(name) and not is_virtual_environment(root / name)
+        accepted = literal if may_be_secret else patterns
         if is_shared_name(name, accepted) and not _is_secret(root / name) and _stays_in_checkout(root, name, known):
             chosen.add(name)
     return tuple(sorted(name for name in chosen if chosen.isdisjoint(map(str, PurePosixPath(name).parents))))
@@ -113,10 +112,6 @@ def is_shared_name(name: str, patterns: Iterable[str]) -> bool:
     return False
 
 
-def _may_be_secret(root: Path, name: str) -> bool:
-    return is_secret_path(name) and not is_virtual_environment(root / name)
-
-
 def _is_secret(path: Path) -> bool:
     """Return True for a file of variables (`.env`, `.env.local`); an environment may have such a name as well."""
     is_named = path.name in (".env", ".envrc") or path.name.startswith(".env.")
@@ -134,9 +129,68 @@ def _stays_in_checkout(root: Path, name: str, ignored: frozenset[str]) -> bool:
     target = path.resolve()
     if not target.is_relative_to(checkout) or _is_secret(target):
         return False
-    return any(str(ancestor) in ignored for ancestor in _iterate_lineage(target.relative_to(checkout)))
+    inside = target.relative_to(checkout)
+    return any(str(ancestor) in ignored for ancestor in (inside, *inside.parents))
 
 
-def _iterate_lineage(path: Path) -> Iterator[Path]:
-    yield path
-    yield from path.parents
+def find_compiled_outputs(root: Path, ignored: Iterable[str], shared: Iterable[str]) -> tuple[str, ...]:
+    """Return those of the ignored files that were compiled and that no workspace borrows, sorted. Blocks."""
+    borrowed = frozenset(map(PurePosixPath, shared))
+    found = []
+    for name in ignored:
+        path = PurePosixPath(name)
+        is_borrowed = path in borrowed or not borrowed.isdisjoint(path.parents)
+        if name.endswith(_COMPILED) and (root / name).is_file() and not is_borrowed:
+            found.append(name)
+    return tuple(sorted(found))
+
+
+def find_installed_outputs(root: Path, shared: Mapping[str, Path], patterns: Sequence[str]) -> tuple[str, ...]:
+    """Return compiled files that were installed from the checkout into environments that workspaces borrow. Blocks.
+
+    Args:
+        root: top of the checkout.
+        shared: what workspaces borrow, by name, each with the directory below which it lies.
+        patterns: what is to be shared all the same, as in `[env] share`.
+
+    Returns:
+        Names relative to the checkout.
+    """
+    found: dict[str, None] = {}
+    for name, base in shared.items():
+        for site in _find_site_packages(base / name) if base == root else ():
+            for path in _find_installed_files(site, root):
+                relative = f"{name}/{path.relative_to(base / name).as_posix()}"
+                if not is_shared_name(relative, patterns):
+                    found[relative] = None
+    return tuple(sorted(found))
+
+
+def _find_site_packages(environment: Path) -> Iterator[Path]:
+    for pattern in _SITE_PACKAGES:
+        yield from environment.glob(pattern)
+
+
+def _find_installed_files(site: Path, root: Path) -> Iterator[Path]:
+    """Yield the compiled files of packages that were installed from inside `root`, by the installer's record."""
+    for origin in site.glob("*.dist-info/direct_url.json"):
+        if _is_within(origin, root):
+            for name in _read_record(origin.with_name("RECORD")):
+                if name.endswith(_COMPILED) and ".." not in PurePosixPath(name).parts and (site / name).is_file():
+                    yield site / name
+
+
+def _is_within(origin: Path, root: Path) -> bool:
+    try:
+        parts = urlsplit(str(json.loads(origin.read_text(encoding="utf-8")).get("url", "")))
+    except (OSError, ValueError, AttributeError):
+        return False
+    return parts.scheme == "file" and Path(unquote(parts.path)).resolve().is_relative_to(root.resolve())
+
+
+def _read_record(record: Path) -> list[str]:
+    try:
+        with record.open(encoding="utf-8", newline="") as lines:
+            return [row[0] for row in csv.reader(lines) if row]
+    except (OSError, ValueError, csv.Error):
+        return []

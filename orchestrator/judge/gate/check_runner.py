@@ -11,8 +11,7 @@ from orchestrator.domain.ids import CommitId, TreeId, build_check_id
 from orchestrator.domain.judging.check import CheckSpec, Receipt, ReceiptStatus, ReportFormat, TestCounts, TestOutcome
 from orchestrator.domain.run.purpose import Purpose
 from orchestrator.domain.text.blob_text import Text
-from orchestrator.hands.execution.log_reader import read_log_ends
-from orchestrator.hands.execution.workspace_runner import run_command
+from orchestrator.hands.execution.workspace_runner import read_log_ends, run_command
 from orchestrator.judge.gate.flakiness import find_new_flakes
 from orchestrator.judge.gate.injection import NO_INJECTION, REPORT_VARIABLE, SandboxInjection
 from orchestrator.judge.reports import ParsedReport, parse_report

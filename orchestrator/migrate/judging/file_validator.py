@@ -17,8 +17,7 @@ from orchestrator.domain.recipe.model import Recipe
 from orchestrator.domain.recipe.verify import Level
 from orchestrator.domain.run.purpose import Purpose
 from orchestrator.engine.context import RunContext
-from orchestrator.hands.execution.log_reader import read_log_ends
-from orchestrator.hands.execution.workspace_runner import run_command
+from orchestrator.hands.execution.workspace_runner import read_log_ends, run_command
 from orchestrator.judge.gate.difference import compare_outcomes
 from orchestrator.judge.gate.injection import REPORT_VARIABLE
 from orchestrator.judge.reports import parse_report

@@ -12,8 +12,7 @@ from orchestrator.domain.run.notice_codes import NoticeCode
 from orchestrator.domain.run.purpose import Purpose
 from orchestrator.domain.text.listing import join_limited
 from orchestrator.engine.context import RunContext
-from orchestrator.hands.execution.log_reader import read_log_ends
-from orchestrator.hands.execution.workspace_runner import run_command
+from orchestrator.hands.execution.workspace_runner import read_log_ends, run_command
 from orchestrator.migrate.judging.gate import MigrationGate
 from orchestrator.migrate.judging.selected_tests import (
     FindImporters,

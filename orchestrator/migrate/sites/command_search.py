@@ -13,8 +13,7 @@ from orchestrator.domain.text.lazy_pattern import compile_lazily
 from orchestrator.domain.text.listing import join_limited
 from orchestrator.domain.text.sanitization import to_one_line
 from orchestrator.errors import EnvironmentProblem, UsageProblem
-from orchestrator.hands.execution.log_reader import read_log_ends
-from orchestrator.hands.execution.workspace_runner import run_command
+from orchestrator.hands.execution.workspace_runner import read_log_ends, run_command
 from orchestrator.migrate.command_lines import split_for_command_line
 from orchestrator.migrate.recipe import Site
 from orchestrator.migrate.sites.ast_grep import NO_MATCH_EXIT, build_search_command

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.ci.save_schedule import SaveSchedule
+from orchestrator.ci_jobs.state_saver import SaveSchedule
 
 
 def test_a_landing_is_left_at_once_and_the_rest_after_a_while() -> None:

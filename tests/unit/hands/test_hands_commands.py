@@ -10,8 +10,7 @@ import pytest
 
 from orchestrator.domain.run.purpose import Purpose
 from orchestrator.errors import ToolRefused
-from orchestrator.hands.execution.log_reader import read_log_ends
-from orchestrator.hands.execution.workspace_runner import run_command
+from orchestrator.hands.execution.workspace_runner import read_log_ends, run_command
 from orchestrator.hands.policy import CommandLimits, SandboxGrant
 from orchestrator.hands.workspace import LocalWorkspace
 from orchestrator.ports.hands import CommandEnding, ShellCommand

@@ -11,8 +11,9 @@ from orchestrator.errors import EnvironmentProblem
 from orchestrator.hands import policy_resolution
 from orchestrator.hands.policy import SandboxPolicy
 from orchestrator.hands.sandbox import program_search
-from orchestrator.hands.sandbox.program_search import ProgramMissing, find_sandbox_programs
-from orchestrator.hands.sandbox.repair_advice import render_repair_advice
+from orchestrator.hands.sandbox.backend_trials import render_repair_advice
+from orchestrator.hands.sandbox.host_paths import HostPaths
+from orchestrator.hands.sandbox.program_search import BackendContext, ProgramMissing, find_sandbox_programs
 from orchestrator.ports.hands import ShellCommand
 
 IS_ROOT = os.geteuid() == 0
@@ -136,9 +137,14 @@ def test_programs_are_looked_for_on_absolute_trusted_paths_only(
     elsewhere.mkdir()
     (elsewhere / "bwrap").symlink_to(repo / "bwrap")
     monkeypatch.chdir(repo)
+    around = HostPaths(repo, tmp_path / "home", tmp_path / "state")
+
+    def context(uid: int | None, path: str) -> BackendContext:
+        return BackendContext(SandboxPolicy(uid=uid), around, {"PATH": path}, tmp_path)
+
     with pytest.raises(ProgramMissing, match="bwrap is not installed"):
-        find_sandbox_programs({"PATH": f".:{repo}:{elsewhere}:"}, [repo], is_root=False)
-    found = find_sandbox_programs({"PATH": f".:{repo}:{elsewhere}:/usr/bin"}, [repo], is_root=True)
+        find_sandbox_programs(context(None, f".:{repo}:{elsewhere}:"))
+    found = find_sandbox_programs(context(65534, f".:{repo}:{elsewhere}:/usr/bin"))
     assert (found.bwrap, found.prlimit, found.setpriv) == ("/usr/bin/bwrap", "/usr/bin/prlimit", "/usr/bin/setpriv")
     assert found.has_option("--unshare-all")
     assert not found.has_option("--no-such-option")

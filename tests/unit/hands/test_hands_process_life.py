@@ -92,7 +92,7 @@ def test_a_sandbox_that_was_half_built_when_our_process_was_killed_is_ended(tmp_
     """Bubblewrap waits for a uid map that nobody writes: what is left of it when its starter dies at a bad moment."""
     script = (
         "import os, signal, subprocess, sys\nfrom pathlib import Path\n"
-        "from orchestrator.hands.execution.orphan_reaper import run_orphan_reaper\n"
+        "from orchestrator.hands.files.session_folder import run_orphan_reaper\n"
         "with run_orphan_reaper(Path(sys.argv[1])):\n"
         "    read, write = os.pipe()\n"
         "    words = ['bwrap', '--unshare-user', '--info-fd', '1', '--userns-block-fd', str(read)]\n"

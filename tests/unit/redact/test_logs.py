@@ -2,8 +2,7 @@
 
 from pathlib import Path
 
-from orchestrator.redact.log_scrubbing import scrub_log
-from orchestrator.redact.redactor import Redactor
+from orchestrator.redact.redactor import Redactor, scrub_log
 
 SECRET = "s3cret-v\u00e4lue-of-mine"
 REDACTOR = Redactor({"MY_TOKEN": SECRET})

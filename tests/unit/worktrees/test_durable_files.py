@@ -11,8 +11,7 @@ import pytest
 import worktrees
 from orchestrator.domain.commands.definitions import InboxCommand, Pause
 from orchestrator.journal.inbox import Inbox
-from orchestrator.redact.log_scrubbing import scrub_log
-from orchestrator.redact.redactor import Redactor
+from orchestrator.redact.redactor import Redactor, scrub_log
 from worktrees.durable_files import append_durably, move_durably, replace_durably, write_durably
 
 TOP = Path(worktrees.__file__).parents[1]
@@ -25,7 +24,7 @@ from orchestrator.domain.commands.definitions import InboxCommand, Pause
 from orchestrator.errors import OrchestrateError
 from orchestrator.journal.inbox import Inbox
 from orchestrator.journal.storage.blobs import BlobStore
-from orchestrator.redact.log_scrubbing import scrub_log
+from orchestrator.redact.redactor import scrub_log
 from orchestrator.redact.redactor import Redactor
 
 place, text = Path(sys.argv[2]), "word " * 100_000
