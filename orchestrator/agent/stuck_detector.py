@@ -65,17 +65,14 @@ class ObservedTurn(Protocol):
     @property
     def tool_calls(self) -> Sequence[ToolCall]:
         """The calls, none in a text-only reply."""
-        ...
 
     @property
     def observations(self) -> Mapping[str, str]:
         """Call id → observation."""
-        ...
 
     @property
     def failed(self) -> bool:
         """True if one of the calls was refused or failed."""
-        ...
 
 
 def find_stuck_pattern(turns: Sequence[TurnFingerprint]) -> StuckPattern | None:

@@ -69,11 +69,9 @@ class RunWatcher(Protocol):
 
     def on_run_opened(self, state: RunState) -> None:
         """Take the state of the run that was opened; `state` stays current."""
-        ...
 
     def on_event_recorded(self, recorded: RecordedEvent) -> None:
         """Take an event that was just recorded."""
-        ...
 
 
 def _return_unchanged(forge: Forge) -> Forge:

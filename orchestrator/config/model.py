@@ -108,9 +108,7 @@ class PriceSettings(FrozenModel):
     def build_price(self) -> Price:
         """Return the price with which calls are booked."""
         return Price(
-            input_usd=self.input_usd_per_mtok,
-            output_usd=self.output_usd_per_mtok,
-            cached_usd=self.cached_usd_per_mtok,
+            input_usd=self.input_usd_per_mtok, output_usd=self.output_usd_per_mtok, cached_usd=self.cached_usd_per_mtok
         )
 
 

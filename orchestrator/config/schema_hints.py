@@ -6,10 +6,7 @@ from typing import Any
 
 Schema = Mapping[str, Any]
 
-_PATTERNS = {
-    r"\S": "a text that is not blank",
-    "^[a-z0-9][a-z0-9-]*$": "lower-case letters, digits and hyphens",
-}
+_PATTERNS = {r"\S": "a text that is not blank", "^[a-z0-9][a-z0-9-]*$": "lower-case letters, digits and hyphens"}
 _KINDS = {
     "string": "a text in quotes",
     "integer": "a whole number",

@@ -15,10 +15,7 @@ async def _find_no_problem(_value: object) -> tuple[str, ...]:
 
 
 def build_submit_tool(
-    name: str,
-    description: str,
-    value: type[V],
-    problems: Callable[[V], Awaitable[tuple[str, ...]]] = _find_no_problem,
+    name: str, description: str, value: type[V], problems: Callable[[V], Awaitable[tuple[str, ...]]] = _find_no_problem
 ) -> Tool[V]:
     """Return a tool whose arguments are the session's result, unless `problems` finds something to send back."""
 

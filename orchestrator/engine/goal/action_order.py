@@ -13,11 +13,9 @@ class ActionOrder(Protocol):
 
     def wait_for_turn(self, action: Action, state: RunState) -> AbstractAsyncContextManager[Action]:
         """Wait for the action's turn; what is to be done is the value, and done when the block is left."""
-        ...
 
     def on_waiting(self, busy: int) -> None:
         """Note that the engine has begun all that is due, and waits for one of `busy` actions to end."""
-        ...
 
 
 class ImmediateOrder:

@@ -4,13 +4,7 @@ from collections.abc import Sequence
 
 from orchestrator.domain.budget.accounts import Accounts
 from orchestrator.domain.event.people import ApprovalRequested
-from orchestrator.domain.event.work import (
-    PlanningEnded,
-    PlanningStarted,
-    PlanSubmitted,
-    TaskCreated,
-    TaskEnded,
-)
+from orchestrator.domain.event.work import PlanningEnded, PlanningStarted, PlanSubmitted, TaskCreated, TaskEnded
 from orchestrator.domain.ids import ROOT_TASK, TaskId, build_child_task_id, build_plan_subject, get_task_key
 from orchestrator.domain.run.approval import Approval
 from orchestrator.domain.run.contract import Contract

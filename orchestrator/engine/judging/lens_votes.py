@@ -72,8 +72,5 @@ def summarize_receipt(receipt: Receipt) -> CheckSummary:
     else:
         result_text = f"exit code {receipt.exit_code}"
     return CheckSummary(
-        id=receipt.kind,
-        check=receipt.command,
-        result=f"{result_text} ({receipt.seconds:.1f} s)",
-        receipt=receipt.key,
+        id=receipt.kind, check=receipt.command, result=f"{result_text} ({receipt.seconds:.1f} s)", receipt=receipt.key
     )

@@ -14,10 +14,7 @@ class ScriptCursor:
     """One queue of replies per (role, task), in file order, and how many of each were used."""
 
     def __init__(
-        self,
-        items: Iterable[ScriptedReply],
-        consumed: Mapping[ScriptKey, int] | None = None,
-        name: str = "the script",
+        self, items: Iterable[ScriptedReply], consumed: Mapping[ScriptKey, int] | None = None, name: str = "the script"
     ) -> None:
         """Set up; `consumed` counts what an earlier process used, `name` stands in messages."""
         self._name = name

@@ -6,14 +6,7 @@ from dataclasses import dataclass, field
 
 import anyio
 
-from orchestrator.llm.errors import (
-    CallTimedOut,
-    CircuitOpen,
-    ModelError,
-    QuotaExhausted,
-    RateLimited,
-    Unavailable,
-)
+from orchestrator.llm.errors import CallTimedOut, CircuitOpen, ModelError, QuotaExhausted, RateLimited, Unavailable
 from orchestrator.llm.throttling.circuit_breaker import CircuitBreaker
 from orchestrator.llm.throttling.quota import ClockReading, QuotaPool
 from orchestrator.llm.throttling.rate_limit import CallStart, RateLimiter

@@ -166,11 +166,7 @@ def _build_asking_object(asking: RepeatedRole) -> dict[str, Any]:
         "same": same,
         "different": len(asking.calls) - same - failed,
         "failed": failed,
-        "spent": {
-            "usd": usd,
-            "tokens": asking.spent.tokens,
-            "calls": asking.spent.calls,
-        },
+        "spent": {"usd": usd, "tokens": asking.spent.tokens, "calls": asking.spent.calls},
     }
 
 
@@ -178,11 +174,7 @@ def _build_call_object(call: RepeatedCall) -> dict[str, Any]:
     parting = None
     if call.parting is not None:
         parting = dict(zip(("at", "recorded", "new"), call.parting, strict=True))
-    return {
-        **call.model_dump(mode="json", exclude={"parting"}),
-        "same": call.is_same,
-        "first_difference": parting,
-    }
+    return {**call.model_dump(mode="json", exclude={"parting"}), "same": call.is_same, "first_difference": parting}
 
 
 def _landings(events: Sequence[RecordedEvent]) -> list[RecordedEvent]:
