@@ -89,10 +89,7 @@ def find_stuck_pattern(turns: Sequence[TurnFingerprint]) -> StuckPattern | None:
 
 def fingerprint_turn(turn: ObservedTurn) -> TurnFingerprint:
     """Return the turn without what varies between equal turns."""
-    results = []
-    for call in turn.tool_calls:
-        if call.id in turn.observations:
-            results.append(turn.observations[call.id])
+    results = [turn.observations[call.id] for call in turn.tool_calls if call.id in turn.observations]
     return TurnFingerprint(
         actions=tuple(f"{call.name} {_sort_arguments(call.arguments)}" for call in turn.tool_calls),
         observation=_VARYING.sub("…", "\n".join(results)),
@@ -115,16 +112,12 @@ class StuckDetector:
         """
         self._turns = [*self._turns[1 - WINDOW_TURNS :], fingerprint_turn(turn)]
         self._found = find_stuck_pattern(self._turns)
-        if self._found:
-            return self._found.nudge
-        return ""
+        return self._found.nudge if self._found else ""
 
     @property
     def pattern(self) -> str:
         """In words, how the session is stuck; empty while it is not."""
-        if self._found and self._found.is_stuck:
-            return self._found.sentence
-        return ""
+        return self._found.sentence if self._found and self._found.is_stuck else ""
 
 
 def _sort_arguments(written: str) -> str:

@@ -117,9 +117,7 @@ class ToolExecutor:
 
     def _get_reach(self, name: str) -> ToolReach | None:
         tool = self._spec.tools.get(name)
-        if tool is None:
-            return None
-        return tool.reach
+        return tool.reach if tool is not None else None
 
     async def _run_tool(self, name: str, call: ToolCall) -> ToolResult:
         tool = self._spec.tools.get(call.name)

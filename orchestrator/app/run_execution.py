@@ -39,9 +39,7 @@ class RunExit:
         """The exit code of the process."""
         if self.error is not None:
             return self.error.exit_code
-        if self.state.ended:
-            return self.state.ended.exit
-        return 1
+        return self.state.ended.exit if self.state.ended else 1
 
 
 async def run_goal(options: Options, goal: str, watcher: RunWatcher | None = None) -> RunExit:

@@ -149,9 +149,7 @@ async def open_run(
 def _load_recipe(state: RunState) -> Recipe | None:
     """Return the recipe that the run goes on by; None for a goal."""
     values = state.migration.requested_recipe or state.migration.recipe
-    if values:
-        return Recipe.model_validate(values)
-    return None
+    return Recipe.model_validate(values) if values else None
 
 
 def _needs_models(recipe: Recipe | None) -> bool:
@@ -170,10 +168,7 @@ async def _has_worker(config: Config) -> bool:
 def _build_gate(
     config: Config, recipe: Recipe | None, journal: Journal, hands: Hands, before: Hands | None
 ) -> HarnessGate:
-    if recipe:
-        checks = recipe.build_checks()
-    else:
-        checks = config.gate.build_checks()
+    checks = recipe.build_checks() if recipe else config.gate.build_checks()
     base_runner = _build_check_runner(config, before, journal) if before else None
     return HarnessGate(_build_check_runner(config, hands, journal), journal, checks, baseline_runner=base_runner)
 

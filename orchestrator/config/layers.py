@@ -70,9 +70,7 @@ class ConfigLayer:
         if self.path is None:
             return f"<{self.name}>"
         line = find_key_line(self.source, key)
-        if line:
-            return f"{self.path}:{line}"
-        return str(self.path)
+        return f"{self.path}:{line}" if line else str(self.path)
 
 
 @dataclass(frozen=True)
@@ -140,7 +138,7 @@ def read_project_criteria(repository: Path) -> tuple[CriterionSettings, ...]:
     path = repository / PROJECT_FILE
     try:
         own = read_toml(path).get(_CONTRACT, []) if path.exists() else []
-        return tuple(CriterionSettings.model_validate(entry) for entry in own)
+        return tuple(map(CriterionSettings.model_validate, own))
     except (UsageProblem, ValidationError, TypeError):
         return ()
 
@@ -154,10 +152,7 @@ def _resolve_layers(layers: tuple[ConfigLayer, ...]) -> LoadedConfig:
     origins: dict[str, str] = {}
     for layer in layers:
         _refuse_duplicate_criteria(values, origins, layer)
-        before = {}
-        for name in _ADDITIVE_LISTS:
-            if values.get(name):
-                before[name] = origins[name]
+        before = {name: origins[name] for name in _ADDITIVE_LISTS if values.get(name)}
         _overlay_values(values, layer.values)
         origins |= {format_dotted_key(key): _find_origin(layer, key) for key, _ in iterate_leaf_values(layer.values)}
         origins |= {name: f"{origin}, {origins[name]}" for name, origin in before.items() if name in layer.values}
@@ -178,9 +173,7 @@ def _validate_layer(values: Mapping[str, Any], layer: ConfigLayer) -> None:
 
 def _find_origin(layer: ConfigLayer, key: tuple[str, ...]) -> str:
     line = (find_key_line(layer.source, key) or find_key_line(layer.source, (*key, 0))) if layer.path else None
-    if line:
-        return f"{layer.name} {layer.path}:{line}"
-    return layer.name
+    return f"{layer.name} {layer.path}:{line}" if line else layer.name
 
 
 def merge_settings(values: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:

@@ -64,10 +64,7 @@ class WorkerSettings(ModelSettings):
     @model_validator(mode="before")
     @classmethod
     def _inherit_settings(cls, data: dict[str, Any]) -> dict[str, Any]:
-        base = {}
-        for key, value in data.items():
-            if key not in {"variants", "description", "tier"}:
-                base[key] = value
+        base = {key: value for key, value in data.items() if key not in {"variants", "description", "tier"}}
         variants = data.get("variants", {})
         if not isinstance(variants, dict):
             return data
@@ -78,9 +75,7 @@ class WorkerSettings(ModelSettings):
 
     def get_variant(self, name: str | None) -> ModelSettings:
         """Return the settings for a variant, or the usual worker's."""
-        if name:
-            return self.variants[name]
-        return self
+        return self.variants[name] if name else self
 
 
 class LensSettings(FrozenModel):

@@ -42,10 +42,7 @@ def _find_child_node(schema: Schema, node: Schema, part: str | int) -> Schema | 
             return _resolve_reference(schema, option)
     for option in node.get("anyOf", (node,)):
         whole = _resolve_reference(schema, option)
-        if isinstance(part, int):
-            below = whole.get("items")
-        else:
-            below = whole.get("properties", {}).get(part)
+        below = whole.get("items") if isinstance(part, int) else whole.get("properties", {}).get(part)
         if below is None and isinstance(part, str) and isinstance(whole.get("additionalProperties"), dict):
             below = whole["additionalProperties"]
         if below is not None:
@@ -104,10 +101,7 @@ def describe_allowed_values(schema: Schema, node: Schema) -> str:
     if whole.get("pattern") in _PATTERNS:
         return _PATTERNS[whole["pattern"]]
     words = _KINDS.get(whole.get("type", ""), "")
-    bounds = []
-    for name, relation in _BOUNDS:
-        if name in whole:
-            bounds.append(f"{relation} {whole[name]}")
+    bounds = [f"{relation} {whole[name]}" for name, relation in _BOUNDS if name in whole]
     return " ".join(part for part in (words, " and ".join(bounds)) if part)
 
 

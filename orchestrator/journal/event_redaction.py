@@ -68,10 +68,7 @@ TextChange = Callable[[str], str]
 
 def redact_event(event: Event, redactor: Redactor) -> Event:
     """Return the event as it may be kept; the same one if there is nothing to take out."""
-    if isinstance(event, _SAID):
-        change = redactor.hide_known_secrets
-    else:
-        change = redactor.redact_text
+    change = redactor.hide_known_secrets if isinstance(event, _SAID) else redactor.redact_text
     body = event.model_dump(mode="json", exclude={"kind", "v"}, exclude_defaults=True)
     words = "\0".join(_redact_words(body))
     if change(words) == words:

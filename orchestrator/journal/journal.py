@@ -206,15 +206,9 @@ class Journal:
 
     async def store_text(self, text: str, *, is_said: bool = False) -> Text:
         """Store a text of any length, redacted, and return how it stands in an event."""
-        if is_said:
-            change = self.hide_known_secrets
-        else:
-            change = self.redact_text
+        change = self.hide_known_secrets if is_said else self.redact_text
         text = make_encodable(text)
-        if len(text) < _LONG_CHARS:
-            text = change(text)
-        else:
-            text = await to_thread.run_sync(change, text)
+        text = change(text) if len(text) < _LONG_CHARS else await to_thread.run_sync(change, text)
         if len(text) <= INLINE_CHARS:
             return Text.build_inline(text)
         sha = await self.store_bytes(text.encode())

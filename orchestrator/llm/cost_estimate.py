@@ -25,10 +25,7 @@ def estimate_usage(request: Request, price: Price | None, earlier: Usage | None)
     usage = Usage(calls=1, input_tokens=_input(request), output_tokens=_output(request, earlier))
     if price is not None:
         return usage.model_copy(update={"cost_usd": price.compute_cost(usage)})
-    if earlier:
-        priced = earlier.calls - earlier.unpriced_calls
-    else:
-        priced = 0
+    priced = earlier.calls - earlier.unpriced_calls if earlier else 0
     if earlier is None or not priced:
         return usage.model_copy(update={"unpriced_calls": 1})
     return usage.model_copy(update={"cost_usd": earlier.cost_usd / priced})

@@ -178,10 +178,7 @@ def _content(stream: BinaryIO, size: int, archive: Path) -> Iterator[bytes]:
         if not chunk:
             raise _wrong(archive, "it breaks off")
         left -= len(chunk)
-        if not left and size % _BLOCK:
-            padding = _BLOCK - size % _BLOCK
-        else:
-            padding = 0
+        padding = _BLOCK - size % _BLOCK if not left and size % _BLOCK else 0
         yield chunk[: len(chunk) - padding]
 
 

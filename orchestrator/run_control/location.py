@@ -64,10 +64,7 @@ def prepare_resume(options: Options, wanted: str | None) -> tuple[RunLocation, R
         raise UsageProblem(CONTRACT_FROZEN_REFUSAL)
     if state.is_unsafe and state.ended is None:
         refuse_in_ci(os.environ)
-    settings = {}
-    for key, value in options.flags.items():
-        if key != "state":
-            settings[key] = value
+    settings = {key: value for key, value in options.flags.items() if key != "state"}
     after = predict_state(location, state)
     if settings and (owner := find_lock_owner(location.directory.path)) is not None:
         send_command(location.directory, Configure(settings=_validate_settings(state, settings)))

@@ -123,10 +123,7 @@ def replace_foreign_settings(settings: Mapping[str, Any], own: Config | None = N
     own_tables = {}
     for key in ("hooks", "notify", "hands"):
         own_tables[key] = own_values[key]
-    others = {}
-    for key, value in settings.items():
-        if key not in own_tables:
-            others[key] = value
+    others = {key: value for key, value in settings.items() if key not in own_tables}
     outside = ("push", "forge", "url", "repository", "token_env", "checks_wait_s", "checks_poll_s", "merge")
     own_keys = {
         "pr": {key: own_values["pr"][key] for key in outside},

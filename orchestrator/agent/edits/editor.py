@@ -116,9 +116,7 @@ def _add_endings(here: Sequence[FileLine], bodies: Sequence[str], style: str) ->
         kept = align_lines([line.body for line in here], bodies)
     lines = []
     for body, index in zip(bodies, kept, strict=True):
-        ending = style
-        if index is not None:
-            ending = here[index].ending or style
+        ending = here[index].ending or style if index is not None else style
         lines.append(FileLine(body, ending))
     return [*lines[:-1], FileLine(lines[-1].body, here[-1].ending)]
 

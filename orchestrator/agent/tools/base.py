@@ -97,5 +97,5 @@ def _remove_titles(node: Any) -> Any:  # noqa: ANN401
             key: _remove_titles(value) for key, value in node.items() if not (key == "title" and isinstance(value, str))
         }
     if isinstance(node, list):
-        return [_remove_titles(item) for item in node]
+        return list(map(_remove_titles, node))
     return node

@@ -39,8 +39,5 @@ def build_recall_tool(ledger: Ledger) -> Tool[RecallArguments]:
 
 def _format_hit(hit: SearchHit) -> str:
     who = f" {hit.task}" if hit.task else ""
-    if hit.turn is not None:
-        turn = f" turn {hit.turn}"
-    else:
-        turn = ""
+    turn = f" turn {hit.turn}" if hit.turn is not None else ""
     return f"{hit.seq}{who}{turn} {hit.kind}: {hit.snippet}"

@@ -45,10 +45,7 @@ def build_shell_tool(
         text = "\n".join((_describe_ending(result), *_describe_refusals(result), output)).rstrip()
         return ToolResult(text, is_ok=result.is_success, network=result.network, stray_packets=result.stray_packets)
 
-    if is_writing:
-        place = "the repository and /tmp"
-    else:
-        place = "/tmp"
+    place = "the repository and /tmp" if is_writing else "/tmp"
     return Tool(
         "shell",
         f"Run a command in the repository. {_NETWORK[tier()]}; only {place} can be written.",

@@ -37,10 +37,7 @@ def build_waiting_error(context: RunContext) -> PersonNeeded:
     """Return the error that ends an engine which has nothing to do but to wait for a person."""
     run, waiting = context.state.run.run, context.state.pending_approvals
     items = [one.approval.item for one in waiting]
-    if len(items) == 1:
-        item = shlex.quote(items[0])
-    else:
-        item = "ITEM"
+    item = shlex.quote(items[0]) if len(items) == 1 else "ITEM"
     return PersonNeeded(
         f"waits for an answer to {', '.join(items)}: orchestrate watch {run}, "
         f"or orchestrate approve {run} {item}, or deny"
@@ -81,9 +78,7 @@ def build_expiring_approval(
 
 def format_answer(answer: ApprovalState) -> str:
     """Return who answered, with the reason where one was given."""
-    if answer.reason:
-        return f"{answer.by} ({answer.reason})"
-    return answer.by
+    return f"{answer.by} ({answer.reason})" if answer.reason else answer.by
 
 
 def build_landing_approval(context: RunContext, candidate: CandidateTaken, unit: str) -> Approval | None:
@@ -118,10 +113,7 @@ def build_budget_approval(context: RunContext, limit: LimitReached) -> Approval 
     table = context.config.budget.model_dump()
     for key in limit.config_path:
         table = table[key]
-    limits = {}
-    for name in Limit.model_fields:
-        if table[name]:
-            limits[name] = table[name]
+    limits = {name: table[name] for name in Limit.model_fields if table[name]}
     raised = {}
     for name, value in limits.items():
         raised[name] = _times(value, settings.budget_factor)

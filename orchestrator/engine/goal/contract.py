@@ -92,9 +92,6 @@ async def _describe_failure(context: RunContext, receipt: Receipt) -> str:
     """Return how a command failed and what it printed; empty if it exits 0."""
     if receipt.status == ReceiptStatus.COMPLETED and receipt.exit_code == 0:
         return ""
-    if receipt.status == ReceiptStatus.COMPLETED:
-        how = f"exits {receipt.exit_code}"
-    else:
-        how = f"ended {receipt.status}"
+    how = f"exits {receipt.exit_code}" if receipt.status == ReceiptStatus.COMPLETED else f"ended {receipt.status}"
     printed = extract_failure_excerpt(await context.journal.read_text(receipt.output), ())
     return f"`{receipt.command}` {how}" + (f"; it printed:\n{printed}" if printed else "")

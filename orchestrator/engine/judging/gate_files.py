@@ -27,10 +27,7 @@ async def find_gate_files(context: RunContext, base: CommitId, files: Sequence[C
         GitError: the base does not exist.
     """
     git = context.repository.git
-    tree = {}
-    for entry in await list_tree(git, base):
-        if entry.kind == "blob":
-            tree[entry.path] = entry
+    tree = {entry.path: entry for entry in await list_tree(git, base) if entry.kind == "blob"}
     links = await _read_links(git, tree)
     imported = frozenset(name for test in await _read_tests(git, tree) for name in iterate_imported_names(test))
     reader = GateFileFinder(tree, imported, links)
@@ -63,15 +60,12 @@ async def _follow_names(
         contents = await _read_small_files(git, [tree[path] for path in fresh])
         named |= fresh.keys()
         found = await to_thread.run_sync(_find_in_files, reader, contents, fresh)
-        fresh = {}
-        for path, words in found.items():
-            if path not in named:
-                fresh[path] = words
+        fresh = {path: words for path, words in found.items() if path not in named}
     return named | fresh.keys()
 
 
 def _find_in_commands(reader: GateFileFinder, commands: Sequence[str]) -> _Named:
-    return _join_named(reader.find_named_files(command) for command in commands)
+    return _join_named(map(reader.find_named_files, commands))
 
 
 def _find_in_files(reader: GateFileFinder, contents: Mapping[str, bytes], named: _Named) -> _Named:

@@ -15,10 +15,7 @@ async def find_secret_leaks(git: Git, redactor: Redactor, old: str, new: str) ->
     """
     if not redactor.names:
         return ()
-    changed = []
-    for change in await compare_trees(git, old, new):
-        if change.new_mode not in (None, SUBMODULE):
-            changed.append(change)
+    changed = [change for change in await compare_trees(git, old, new) if change.new_mode not in (None, SUBMODULE)]
     contents = await read_blobs(git, [change.oid for change in changed])
     held = {}
     for change in changed:

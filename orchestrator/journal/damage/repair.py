@@ -62,10 +62,7 @@ def repair_journal(directory: RunDirectory) -> RepairResult | None:
         JournalProblem: the new file cannot be written.
     """
     aside = _find_unfinished(directory.path)
-    if aside is None:
-        problem = _find_problem(directory.journal)
-    else:
-        problem = "an earlier repair was cut short"
+    problem = _find_problem(directory.journal) if aside is None else "an earlier repair was cut short"
     if not problem:
         lost = _list_lost_blobs(directory)
         if not lost:
@@ -112,10 +109,7 @@ def _list_lost_blobs(directory: RunDirectory) -> dict[str, tuple[int, ...]]:
 
 def _find_unfinished(place: Path) -> Path | None:
     """Return where a repair that was killed has put the damaged file."""
-    found = []
-    for path in sorted(place.glob("damaged-*")):
-        if not (path / _REPORT).exists():
-            found.append(path)
+    found = [path for path in sorted(place.glob("damaged-*")) if not (path / _REPORT).exists()]
     return next((path for path in found if (path / "journal.db").exists()), None)
 
 

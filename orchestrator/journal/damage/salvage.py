@@ -73,10 +73,7 @@ class _Try:
 
     def read_sound_rows(self) -> Iterator[EventColumns]:
         previous: bytes | None = INITIAL_SUM
-        if self._until is None:
-            last = len(self.places)
-        else:
-            last = self._until
+        last = len(self.places) if self._until is None else self._until
         for seq in range(1, last + 1):
             row, previous = self._find_sound(seq, previous)
             if row is None:
@@ -94,10 +91,7 @@ class _Try:
                 yield SalvagedEvent(row, is_sound=True)
                 continue
             is_possible = not self._noted or seq <= self._noted
-            if is_possible:
-                candidates = self._list_candidates(seq)
-            else:
-                candidates = iter(())
+            candidates = self._list_candidates(seq) if is_possible else iter(())
             found = next(((row, total) for row, total in candidates if _has_shape(row)), None)
             previous = found[1] if found else None
             if found:

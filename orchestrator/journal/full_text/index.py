@@ -102,9 +102,7 @@ class SearchIndex:
         self._connection.execute("INSERT INTO temp.shown VALUES(?)", (said,))
         query = "SELECT snippet(shown, 0, ?, ?, '…', ?) FROM temp.shown WHERE shown MATCH ?"
         row = self._connection.execute(query, (*marks, words, match)).fetchone()
-        if row:
-            return str(row[0])
-        return ""
+        return str(row[0]) if row else ""
 
     def close(self) -> None:
         """Close the file."""

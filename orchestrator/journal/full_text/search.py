@@ -101,9 +101,7 @@ class _Source:
             body = decode_json(row[7])
         except ValueError:
             return {}
-        if isinstance(body, dict):
-            return body
-        return {}
+        return body if isinstance(body, dict) else {}
 
     def read_words(self, row: EventColumns) -> EventWords:
         """Return what an event says."""

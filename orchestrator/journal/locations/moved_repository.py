@@ -36,9 +36,7 @@ def find_moved_runs(state: Path, repository: Path) -> MovedRuns | None:
 def describe_moved_runs(state: Path, moved: MovedRuns) -> str:
     """Return what happened, and the commands with which the runs are found again."""
     old, new = (shlex.quote(str(path)) for path in (moved.state / "runs", state))
-    move = f"mkdir -m 700 -p {new} && mv {old} {new}/"
-    if (state / "runs").exists():
-        move = f"mv {old}/* {new}/runs/"
+    move = f"mv {old}/* {new}/runs/" if (state / "runs").exists() else f"mkdir -m 700 -p {new} && mv {old} {new}/"
     return f"this repository was at {moved.repository} before, and its runs lie where they were: to go on, {move}"
 
 

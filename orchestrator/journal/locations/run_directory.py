@@ -149,10 +149,7 @@ class StateDirectory:
         ]
         if len(found) != 1:
             known = ", ".join(run.run for run in (found or runs)[-8:])
-            if found:
-                problem = "fits more than one run"
-            else:
-                problem = "is no run of this repository"
+            problem = "fits more than one run" if found else "is no run of this repository"
             raise UsageProblem(f"{wanted!r} {problem}: {known}{'' if found else self._has_moved()}")
         return found[0]
 

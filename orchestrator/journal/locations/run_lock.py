@@ -145,9 +145,7 @@ def find_lock_owner(directory: Path) -> LockOwner | None:
             found = None if _try_lock(file, fcntl.LOCK_SH) else _read_owner(file)
     except OSError:
         return None
-    if found and found.is_alive:
-        return found
-    return None
+    return found if found and found.is_alive else None
 
 
 def _opened_to_read(path: Path) -> IO[str]:

@@ -127,10 +127,7 @@ class EventReader:
         seq = after
         try:
             fence, total_of_fence = self._read_fence()
-            if until is None:
-                last = max(fence, self._head.read_seq())
-            else:
-                last = until
+            last = max(fence, self._head.read_seq()) if until is None else until
             previous = self._read_sum(after)
             query = f"SELECT {self._columns} FROM event WHERE seq > ? AND seq <= ? ORDER BY seq"
             for *columns, total in self._connection.execute(query, (after, _NO_END if until is None else until)):
@@ -151,10 +148,7 @@ class EventReader:
 
     def _read_checked_rows(self, condition: str, *values: object) -> Iterator[EventColumns]:
         """Yield some events, each held against its sum."""
-        if self._version > 1:
-            before = "(SELECT sum FROM event p WHERE p.seq = event.seq - 1)"
-        else:
-            before = "NULL"
+        before = "(SELECT sum FROM event p WHERE p.seq = event.seq - 1)" if self._version > 1 else "NULL"
         query = f"SELECT {self._columns}, {before} FROM event WHERE {condition} ORDER BY seq"
         try:
             for *columns, total, previous in self._connection.execute(query, values):
@@ -186,9 +180,7 @@ class EventReader:
         if seq == 0 or self._version == 1:
             return INITIAL_SUM
         row = self._connection.execute("SELECT sum FROM event WHERE seq = ?", (seq,)).fetchone()
-        if row and isinstance(row[0], bytes):
-            return row[0]
-        return b""
+        return row[0] if row and isinstance(row[0], bytes) else b""
 
     def _read_fence(self) -> tuple[int, bytes]:
         """Return the last event and its sum, as the writer noted them."""

@@ -13,7 +13,7 @@ EMPTY_TEXT = "(empty)"
 
 def render_messages(messages: Sequence[Message]) -> list[dict[str, Any]]:
     """Return the conversation; equal messages give equal bytes, so that prompt caches hold."""
-    return [_message(message) for message in messages]
+    return list(map(_message, messages))
 
 
 def render_tools(tools: Sequence[ToolSpec]) -> list[dict[str, Any]]:

@@ -25,10 +25,7 @@ def find_listed_cost(litellm: Any, model: str, response: Any) -> Decimal | None:
     """
     provider = str((getattr(response, "_hidden_params", None) or {}).get("custom_llm_provider") or "")
     prefix, _, rest = model.partition("/")
-    if rest and provider.startswith(prefix):
-        name = rest
-    else:
-        name = model
+    name = rest if rest and provider.startswith(prefix) else model
     prices: Mapping[str, Mapping[str, object]] = litellm.model_cost
     entry = prices.get(f"{provider}/{name}") or prices.get(name)
     if not provider or entry is None or not str(entry.get("litellm_provider", "")).startswith(provider):

@@ -83,10 +83,7 @@ def _convert_calls(calls: Sequence[Any], fallback_id: str) -> tuple[ToolCall, ..
 def _call(call: Any, call_id: str) -> ToolCall:  # noqa: ANN401  theirs
     arguments = call.function.arguments
     if not isinstance(arguments, str):
-        if arguments is None:
-            arguments = ""
-        else:
-            arguments = json.dumps(arguments)
+        arguments = "" if arguments is None else json.dumps(arguments)
     return ToolCall(
         id=call_id, name=_replace_surrogates(call.function.name or ""), arguments=_replace_surrogates(arguments)
     )

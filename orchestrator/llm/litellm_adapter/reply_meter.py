@@ -174,10 +174,7 @@ class _Refusal:
         if self.is_full:
             return b""
         try:
-            if self._inflate is None:
-                data = data[: self._room]
-            else:
-                data = self._inflate.decompress(data, self._room)
+            data = data[: self._room] if self._inflate is None else self._inflate.decompress(data, self._room)
         except zlib.error:
             self._room = 0
             return b""

@@ -145,10 +145,7 @@ def read_script(path: Path) -> tuple[ScriptedReply, ...]:
     """
     try:
         text = path.read_text(encoding="utf-8")
-        if path.suffix == ".json":
-            document = decode_json(text)
-        else:
-            document = tomllib.loads(text)
+        document = decode_json(text) if path.suffix == ".json" else tomllib.loads(text)
     except OSError as problem:
         raise UsageProblem(f"cannot read the script {path}: {problem.strerror or problem}") from problem
     except (ValueError, RecursionError) as problem:  # no UTF-8, no TOML, no JSON, nested too deeply
@@ -187,6 +184,4 @@ def _get_item(document: object, number: int) -> Mapping[str, Any]:
     if not isinstance(document, Mapping) or not isinstance(document.get("reply"), list):
         return {}
     item = document["reply"][number]
-    if isinstance(item, Mapping):
-        return item
-    return {}
+    return item if isinstance(item, Mapping) else {}

@@ -22,10 +22,7 @@ from orchestrator.ports.model_client import ModelClient
 
 def get_provider_key(model: str, api_base: str | None) -> str:
     """Return what shares one provider's limits: `anthropic`, `openai at http://host/v1`, or `scripted:FILE`."""
-    if model.startswith(SCRIPTED_PREFIX):
-        prefix = model
-    else:
-        prefix = model.split("/", 1)[0]
+    prefix = model if model.startswith(SCRIPTED_PREFIX) else model.split("/", 1)[0]
     if api_base:
         return f"{prefix} at {api_base}"
     return prefix
@@ -46,10 +43,7 @@ class ProviderRules(FrozenModel):
 
     def get_limits_key(self, model: str, api_base: str | None) -> str:
         """Return the key whose limits a model falls under: its own name if that is configured, else its provider's."""
-        if api_base:
-            own = f"{model} at {api_base}"
-        else:
-            own = model
+        own = f"{model} at {api_base}" if api_base else model
         if own in self.by_key:
             return own
         return get_provider_key(model, api_base)
@@ -99,10 +93,7 @@ class ProviderRegistry:
         if said := self._refused_keys.get((key, request.api_key_env)):
             raise CredentialsMissing(said)
         gate = self._gate(key)
-        if self.rules.get_settings(key).tpm:
-            tokens = estimate_reply_usage(request, Reply()).tokens
-        else:
-            tokens = 0
+        tokens = estimate_reply_usage(request, Reply()).tokens if self.rules.get_settings(key).tpm else 0
         place = await gate.wait_for_admission(
             request.model, tokens, is_judge=request.role == "judge", may_fail_over=may_fail_over
         )

@@ -13,7 +13,7 @@ _SHOWN = 120
 
 def describe_decision(reply: Reply) -> str:
     """Return the verdict, the plan's tasks, or the tools with what they are used on; `says …` when it uses none."""
-    said = "; ".join(_decided(call) for call in reply.tool_calls)
+    said = "; ".join(map(_decided, reply.tool_calls))
     return to_one_line(said or f"says {reply.text!r}", 4 * _SHOWN)
 
 

@@ -77,9 +77,7 @@ class ReplayReport(FrozenModel):
     @property
     def exit_code(self) -> int:
         """0 when nothing diverged, else 1."""
-        if self.is_same:
-            return 0
-        return 1
+        return 0 if self.is_same else 1
 
 
 def find_fact_divergences(
@@ -171,9 +169,7 @@ def _build_asking_object(asking: RepeatedRole) -> dict[str, Any]:
 
 
 def _build_call_object(call: RepeatedCall) -> dict[str, Any]:
-    parting = None
-    if call.parting is not None:
-        parting = dict(zip(("at", "recorded", "new"), call.parting, strict=True))
+    parting = dict(zip(("at", "recorded", "new"), call.parting, strict=True)) if call.parting is not None else None
     return {**call.model_dump(mode="json", exclude={"parting"}), "same": call.is_same, "first_difference": parting}
 
 
@@ -182,6 +178,4 @@ def _landings(events: Sequence[RecordedEvent]) -> list[RecordedEvent]:
 
 
 def _outcome(state: RunState) -> str:
-    if state.ended:
-        return state.ended.outcome
-    return "stopped"
+    return state.ended.outcome if state.ended else "stopped"

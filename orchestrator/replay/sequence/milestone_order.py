@@ -17,10 +17,7 @@ class ReplayStopped(OrchestrateError):
     def __init__(self, missing: str | None, asked: Sequence[str]) -> None:
         self.missing = missing
         self.out_of_order = tuple(sorted(asked))
-        if missing:
-            wanted = f"the recording goes on with {missing}"
-        else:
-            wanted = "the recording ends here"
+        wanted = f"the recording goes on with {missing}" if missing else "the recording ends here"
         super().__init__(f"{wanted}; the replay with {', '.join(self.out_of_order) or 'nothing'}")
 
 

@@ -63,16 +63,10 @@ class RecordedActionOrder:
         if coming is None:
             return wanted
         self._order.record_milestone(coming.name)
-        queued = {}
-        for task in state.tasks.values():
-            if task.status == TaskStatus.QUEUED:
-                queued[task.unit] = task
-        units = []
-        for unit in coming.units:
-            if unit in queued and queued[unit].ejection is None:
-                units.append(unit)
+        queued = {task.unit: task for task in state.tasks.values() if task.status == TaskStatus.QUEUED}
+        units = [unit for unit in coming.units if unit in queued and queued[unit].ejection is None]
         if units:
-            return LandTasks(tuple(parse_unit_task(unit) for unit in units))
+            return LandTasks(tuple(map(parse_unit_task, units)))
         return wanted
 
 
@@ -103,7 +97,7 @@ class OrderedJournal(StoppingJournal):
             ReplayStopped: a landing's turn cannot come.
         """
         await self._repeat_answer()
-        names = [self._namer.find_milestone(event) for event in events]
+        names = list(map(self._namer.find_milestone, events))
         for event, name in zip(events, names, strict=True):
             if isinstance(event, LandingStarted) and name:
                 await self._order.wait_for_turn(name)
