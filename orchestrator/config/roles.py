@@ -128,8 +128,7 @@ class JudgeSettings(ModelSettings):
 
     def get_lens_settings(self, name: str | None) -> ModelSettings:
         """Return a lens's model settings; the judge's without a name, or with one that is not configured."""
-        own = self.lenses[name].get_own_settings() if name in self.lenses else {}
-        return self.model_copy(update=own)
+        return self.model_copy(update=self.lenses[name].get_own_settings() if name in self.lenses else {})
 
 
 class RoleSettings(FrozenModel):

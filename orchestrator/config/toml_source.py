@@ -117,8 +117,7 @@ def _describe_problem(key: TomlKey, problem: ErrorDetails, path: str, source: st
     line = find_key_line(source, written)
     where = f"{path}:{line}" if line else path
     name = format_dotted_key(written)
-    node = find_schema_node(schema, key) or {}
-    allowed = describe_allowed_values(schema, node)
+    allowed = describe_allowed_values(schema, find_schema_node(schema, key) or {})
     match problem["type"]:
         case "extra_forbidden":
             return f"{where}: unknown key {name}{suggest_known_keys(schema, key)}"

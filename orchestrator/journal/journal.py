@@ -211,8 +211,7 @@ class Journal:
         text = change(text) if len(text) < _LONG_CHARS else await to_thread.run_sync(change, text)
         if len(text) <= INLINE_CHARS:
             return Text.build_inline(text)
-        sha = await self.store_bytes(text.encode())
-        return Text(head=text[:INLINE_CHARS], size=len(text), sha=sha)
+        return Text(head=text[:INLINE_CHARS], size=len(text), sha=await self.store_bytes(text.encode()))
 
     async def read_text(self, text: Text) -> str:
         """Return the whole of a kept text."""

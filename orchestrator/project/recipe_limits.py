@@ -22,8 +22,7 @@ def apply_recipe_limits(project: ProjectContext, stop: StopRules) -> ProjectCont
 
 def choose_lower_limit(of_user: float, of_recipe: float) -> float:
     """Return the lower of two limits, of which 0 means none."""
-    limits = [limit for limit in (of_user, of_recipe) if limit > 0]
-    return min(limits, default=0)
+    return min([limit for limit in (of_user, of_recipe) if limit > 0], default=0)
 
 
 def _change_config(config: Config, changes: Mapping[str, Any]) -> Config:

@@ -40,5 +40,4 @@ async def _find_ends(git: Git, state: RunState, name: str | None, attempt: int |
     if not candidates:
         raise UsageProblem(f"task {name} has no candidate{f' of attempt {attempt}' if attempt else ' yet'}")
     candidate = candidates[-1]
-    base = next(tried.base for tried in task.attempts if tried.number == candidate.number)
-    return base, candidate.commit
+    return next(tried.base for tried in task.attempts if tried.number == candidate.number), candidate.commit

@@ -150,8 +150,7 @@ def _spread_endpoint(role: Mapping[str, Any], endpoint: Mapping[str, Any]) -> di
     lenses = {}
     for lens, lens_values in role.get("lenses", {}).items():
         lenses[lens] = {key: value for key, value in endpoint.items() if key in lens_values}
-    tables = {"variants": variants, "lenses": lenses}
-    return {name: table for name, table in tables.items() if table}
+    return {name: table for name, table in {"variants": variants, "lenses": lenses}.items() if table}
 
 
 def list_foreign_settings(settings: Mapping[str, Any], *, trust_settings: bool = False) -> tuple[str, ...]:

@@ -90,8 +90,7 @@ def _replace_exact(file: FileText, old: str, new: str, replace_all: bool) -> Mat
     splices = []
     for first, last in _find_blocks(found, len(old), starts):
         replaced = "\n".join(bodies[first : last + 1]).replace(old, new).split("\n")
-        style = file.choose_line_ending(first, last + 1)
-        lines = _add_endings(file.lines[first : last + 1], replaced, style)
+        lines = _add_endings(file.lines[first : last + 1], replaced, file.choose_line_ending(first, last + 1))
         splices.append(Splice(first, last + 1, tuple(lines)))
     if splices:
         return MatchLevel.EXACT, splices
@@ -116,8 +115,7 @@ def _add_endings(here: Sequence[FileLine], bodies: Sequence[str], style: str) ->
         kept = align_lines([line.body for line in here], bodies)
     lines = []
     for body, index in zip(bodies, kept, strict=True):
-        ending = here[index].ending or style if index is not None else style
-        lines.append(FileLine(body, ending))
+        lines.append(FileLine(body, here[index].ending or style if index is not None else style))
     return [*lines[:-1], FileLine(lines[-1].body, here[-1].ending)]
 
 

@@ -97,8 +97,7 @@ class FileText:
             lines += splice.lines
             done = splice.end
         lines += self.lines[done:]
-        text = "".join(map("".join, lines))
-        return self.bom + text.encode("utf-8", "surrogateescape"), tuple(spans)
+        return self.bom + "".join(map("".join, lines)).encode("utf-8", "surrogateescape"), tuple(spans)
 
 
 def has_surrogates(text: str) -> bool:

@@ -79,12 +79,11 @@ def _build_question(context: RunContext, state: TaskState, tasks: Sequence[Task]
     settings = context.config.approval
     if settings.mode != "review" or len(tasks) <= settings.max_tasks:
         return None
-    title = f"the plan of {state.spec.id}: {len(tasks)} tasks"
     return build_run_approval(
         context,
         "plan",
         build_plan_subject(state.spec.id, state.rounds),
-        title,
+        f"the plan of {state.spec.id}: {len(tasks)} tasks",
         [f"{task.id}: {task.title}" for task in tasks],
     )
 

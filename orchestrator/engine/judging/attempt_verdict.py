@@ -104,5 +104,4 @@ async def _collect_findings(
 
 def escape_finding(finding: Finding) -> Finding:
     """Return the finding with its text and path as they may be stored and shown."""
-    changes = {"text": escape_path(finding.text), "path": escape_path(finding.path)}
-    return finding.model_copy(update=changes)
+    return finding.model_copy(update={"text": escape_path(finding.text), "path": escape_path(finding.path)})

@@ -103,5 +103,4 @@ async def create_restored_commit(
     if not back:
         return None
     tree = await overlay_tree(git, await read_tree_id(git, commit), back)
-    made = await commit_tree(git, tree, [commit], message, when)
-    return RestoredCommit(CommitId(made), TreeId(tree))
+    return RestoredCommit(CommitId(await commit_tree(git, tree, [commit], message, when)), TreeId(tree))

@@ -141,10 +141,9 @@ class _Wanted:
 def _find_hits(source: _Source, wanted: _Wanted) -> EventSearchResult:
     index, damage = _open_current_index(source)
     with closing(index):
-        places = islice(index.find_matches(wanted.match), _LOOK_AT_MOST)
         rows = (
             row
-            for seq in places
+            for seq in islice(index.find_matches(wanted.match), _LOOK_AT_MOST)
             for row in source.reader.read_row(seq)
             if wanted.fits_event(row, source.parse_body(row))
         )

@@ -142,8 +142,7 @@ class LiteLLMClient:
 
     async def find_model_problem(self, model: str, api_base: str | None, api_key_env: str | None) -> str | None:
         """Return what is wrong with the name or the credentials, with the variable to set; makes no call."""
-        litellm = await self._loaded()
-        return await run_sync(find_credential_problem, litellm, model, api_base, api_key_env)
+        return await run_sync(find_credential_problem, await self._loaded(), model, api_base, api_key_env)
 
     async def find_price(self, model: str) -> Price | None:
         """Return the user's own price for a model, else the list's; None when neither has one."""

@@ -29,10 +29,9 @@ def build_reply(response: Any, request: Request, cost_usd: Decimal | None, secon
     message = choices[0].message
     if len(message.tool_calls or ()) > MAX_TOOL_CALLS:
         raise ReplyTooLarge(f"{request.model}: the provider's reply has more than {MAX_TOOL_CALLS:,} tool calls")
-    calls = _convert_calls(message.tool_calls or (), f"call_{request.turn}")
     reply = Reply(
         text=_replace_surrogates(message.content or ""),
-        tool_calls=calls,
+        tool_calls=_convert_calls(message.tool_calls or (), f"call_{request.turn}"),
         model=response.model or request.model,
         finish_reason=choices[0].finish_reason or "",
         seconds=seconds,

@@ -13,8 +13,7 @@ _SHOWN = 120
 
 def describe_decision(reply: Reply) -> str:
     """Return the verdict, the plan's tasks, or the tools with what they are used on; `says …` when it uses none."""
-    said = "; ".join(map(_decided, reply.tool_calls))
-    return to_one_line(said or f"says {reply.text!r}", 4 * _SHOWN)
+    return to_one_line("; ".join(map(_decided, reply.tool_calls)) or f"says {reply.text!r}", 4 * _SHOWN)
 
 
 def find_decision_difference(then: Reply, now: Reply) -> tuple[str, Any, Any] | None:

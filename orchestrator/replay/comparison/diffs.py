@@ -36,8 +36,7 @@ def find_value_difference(then: Any, now: Any, at: str = "") -> tuple[str, Any, 
         keys = dict.fromkeys([*then, *now])
         pairs: Iterator[tuple[str, Any, Any]] = ((f"{at}.{key}", then.get(key), now.get(key)) for key in keys)
     elif isinstance(then, list) and isinstance(now, list):
-        both = enumerate(zip_longest(then, now))
-        pairs = ((f"{at}[{number}]", one, other) for number, (one, other) in both)
+        pairs = ((f"{at}[{number}]", one, other) for number, (one, other) in enumerate(zip_longest(then, now)))
     else:
         if then == now and type(then) is type(now):
             return None

@@ -92,8 +92,7 @@ def _iterate_task_facts(event: Event) -> Iterator[tuple[str, str]]:
         case TaskEnded():
             yield f"end of task {event.task}", event.status
         case PlanSubmitted():
-            keys = ", ".join(draft.key for draft in event.plan.tasks)
-            yield f"plan {event.round} of {event.task}", keys
+            yield f"plan {event.round} of {event.task}", ", ".join(draft.key for draft in event.plan.tasks)
         case IterationJudged():
             yield f"verdict on iteration {event.number}", event.verdict.decision
         case UnitEjected():
